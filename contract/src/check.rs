@@ -1,0 +1,356 @@
+//! A body against the resource table: values in the server's spelling, or every fault at once. Pure; whether a
+//! referred record exists is for whoever holds the records.
+
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::formats;
+use crate::problem::{FaultCode, FieldFault, nearest};
+use crate::resources::resource;
+use crate::schema::{
+    COMMON, COUNT_MAX, Field, Format, Kind, Lines, Presence, Preset, Resource, SUBJECT_ID, SUBJECT_TYPE, URL_MAX,
+};
+
+/// Field values by name, each in the server's spelling.
+pub type Fields = Map<String, Value>;
+
+/// What a body is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Intent {
+    /// A new record: required fields must be there, absent ones take their presets.
+    Create,
+    /// A merge: only what is sent changes.
+    Patch,
+}
+
+/// A body that was looked through. Only without faults may its fields be applied.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checked {
+    /// The id that a create chose.
+    pub id: Option<Uuid>,
+    /// On create all writable fields in the table's order; on a patch those sent.
+    pub fields: Fields,
+    /// Everything that is wrong, in the order of the body, then what is missing.
+    pub faults: Vec<FieldFault>,
+}
+
+/// Looks a body through. A body that is no object has one fault, on the empty field name.
+pub fn check(kind: Kind, intent: Intent, body: &Value) -> Checked {
+    let resource = resource(kind);
+    let Value::Object(members) = body else {
+        let fault = FieldFault::new("", FaultCode::WrongType, "The body must be a JSON object.");
+        return Checked { id: None, fields: Fields::new(), faults: vec![fault] };
+    };
+    let mut checked = Checked { id: None, fields: Fields::new(), faults: Vec::new() };
+    for (name, value) in members {
+        match resource.field(name) {
+            Some(field) => match check_field(field, intent, value) {
+                Ok(value) => drop(checked.fields.insert(name.clone(), value)),
+                Err(fault) => checked.faults.push(fault),
+            },
+            None if name == "id" && intent == Intent::Create && !kind.is_singleton() => match chosen_id(value) {
+                Ok(id) => checked.id = id,
+                Err(fault) => checked.faults.push(fault),
+            },
+            None if COMMON.contains(&name.as_str()) => checked.faults.push(read_only(name)),
+            None => checked.faults.push(unknown(resource, name)),
+        }
+    }
+    if intent == Intent::Create {
+        complete(resource, members, &mut checked);
+        if checked.faults.iter().all(|fault| fault.field != SUBJECT_TYPE && fault.field != SUBJECT_ID) {
+            checked.faults.extend(check_subject(kind, &checked.fields));
+        }
+    }
+    checked
+}
+
+/// Checks one value of one field and gives it in the server's spelling.
+pub fn check_field(field: &Field, intent: Intent, value: &Value) -> Result<Value, FieldFault> {
+    if field.presence == Presence::ReadOnly {
+        return Err(read_only(field.name));
+    }
+    if value.is_null() {
+        return match (field.presence, intent) {
+            (Presence::Optional, _) => Ok(Value::Null),
+            (Presence::Required, Intent::Create) => Err(missing(field)),
+            _ => Err(fault(field, FaultCode::NotNullable, "cannot be null")),
+        };
+    }
+    if field.format.is_integer() {
+        return check_integer(field, value);
+    }
+    match value.as_str() {
+        Some(text) => check_text(field, text).map(Value::from),
+        None => Err(fault(field, FaultCode::WrongType, "must be a string")),
+    }
+}
+
+/// The rule that spans two fields: a subject of a kind with ids needs an id, any other must have none (contract 3).
+/// `fields` is the whole record as it would be.
+pub fn check_subject(kind: Kind, fields: &Fields) -> Option<FieldFault> {
+    if !resource(kind).has_subject() {
+        return None;
+    }
+    let word = fields.get(SUBJECT_TYPE).and_then(Value::as_str);
+    let has_id = fields.get(SUBJECT_ID).is_some_and(|id| !id.is_null());
+    match (word.and_then(Kind::from_word), has_id) {
+        (Some(subject), false) => Some(FieldFault::new(
+            SUBJECT_ID,
+            FaultCode::Required,
+            format!("subject_id is required when subject_type is {subject}."),
+        )),
+        (None, true) => Some(FieldFault::new(
+            SUBJECT_ID,
+            FaultCode::Inconsistent,
+            format!("subject_id must be null when subject_type is {}.", word.unwrap_or("null")),
+        )),
+        _ => None,
+    }
+}
+
+/// The records a record refers to: field, kind and id. `fields` is the whole record.
+pub fn references(kind: Kind, fields: &Fields) -> Vec<(&'static Field, Kind, Uuid)> {
+    let target = |field: &Field| match field.format {
+        Format::Reference(kind) => Some(kind),
+        Format::Subject => fields.get(SUBJECT_TYPE).and_then(Value::as_str).and_then(Kind::from_word),
+        _ => None,
+    };
+    resource(kind)
+        .fields
+        .iter()
+        .filter_map(|field| {
+            let id = fields.get(field.name).and_then(Value::as_str).and_then(formats::parse_id)?;
+            Some((field, target(field)?, id))
+        })
+        .collect()
+}
+
+fn complete(resource: &Resource, members: &Map<String, Value>, checked: &mut Checked) {
+    let mut fields = Fields::new();
+    for field in resource.fields {
+        let value = match checked.fields.remove(field.name) {
+            Some(value) => value,
+            None => match field.presence {
+                Presence::Required if !members.contains_key(field.name) => {
+                    checked.faults.push(missing(field));
+                    continue;
+                }
+                Presence::Default(Preset::Word(word)) => word.into(),
+                Presence::Default(Preset::Number(number)) => number.into(),
+                _ => Value::Null,
+            },
+        };
+        fields.insert(field.name.to_owned(), value);
+    }
+    checked.fields = fields;
+}
+
+fn chosen_id(value: &Value) -> Result<Option<Uuid>, FieldFault> {
+    match value {
+        Value::Null => Ok(None),
+        Value::String(text) => match formats::parse_id(text) {
+            Some(id) => Ok(Some(id)),
+            None => Err(FieldFault::new("id", FaultCode::InvalidFormat, "id must be a UUID with hyphens.")),
+        },
+        _ => Err(FieldFault::new("id", FaultCode::WrongType, "id must be a string.")),
+    }
+}
+
+fn check_integer(field: &Field, value: &Value) -> Result<Value, FieldFault> {
+    let (low, high) = if field.format == Format::Year { (1000, 9999) } else { (0, COUNT_MAX) };
+    let number = match value {
+        Value::Number(number) => number,
+        _ => return Err(fault(field, FaultCode::WrongType, "must be an integer")),
+    };
+    // `3.0` is an integer, as in JSON Schema; what is too large for i64 is out of range all the same.
+    let whole = number.as_i64().map(|n| n as f64).or(number.as_f64()).unwrap_or(f64::INFINITY);
+    if whole.fract() != 0.0 {
+        return Err(fault(field, FaultCode::WrongType, "must be an integer"));
+    }
+    if whole < low as f64 || whole > high as f64 {
+        return Err(fault(field, FaultCode::OutOfRange, &format!("must be from {low} to {high}")));
+    }
+    Ok(Value::from(whole as i64))
+}
+
+fn check_text(field: &Field, text: &str) -> Result<String, FieldFault> {
+    let malformed = |rule: &str| fault(field, FaultCode::InvalidFormat, rule);
+    let too_long = |max: usize| fault(field, FaultCode::TooLong, &format!("must have at most {max} characters"));
+    match field.format {
+        Format::Text { max, lines } => {
+            let (allowed, rule): (fn(char) -> bool, _) = match lines {
+                Lines::One => (formats::is_line_char, "must be one line without control characters"),
+                Lines::Many => (formats::is_text_char, "must have no control characters but line breaks and tabs"),
+            };
+            if !text.chars().all(allowed) {
+                Err(malformed(rule))
+            } else if text.chars().count() > max {
+                Err(too_long(max))
+            } else if field.presence == Presence::Required && text.trim().is_empty() {
+                Err(fault(field, FaultCode::TooShort, "must not be blank"))
+            } else {
+                Ok(text.to_owned())
+            }
+        }
+        Format::Url if text.chars().count() > URL_MAX => Err(too_long(URL_MAX)),
+        Format::Url if formats::is_url(text) => Ok(text.to_owned()),
+        Format::Url => Err(malformed("must be an absolute http or https address")),
+        Format::Choice(words) if words.contains(&text) => Ok(text.to_owned()),
+        Format::Choice(words) => {
+            let hint =
+                nearest(text, words.iter().copied()).map(|word| format!("; did you mean {word}?")).unwrap_or_default();
+            Err(fault(field, FaultCode::NotAChoice, &format!("must be one of {}{hint}", words.join(", "))))
+        }
+        Format::Vin => formats::normal_vin(text)
+            .ok_or_else(|| malformed("must be 11 to 17 of the letters A-Z and digits, without I, O and Q")),
+        Format::Money => formats::normal_money(text)
+            .ok_or_else(|| malformed("must be a decimal string such as \"1299.00\", at most 12 digits and 2 decimals")),
+        Format::Date => match formats::parse_date(text) {
+            Some(_) => Ok(text.to_owned()),
+            None => Err(malformed("must be a calendar date written YYYY-MM-DD")),
+        },
+        Format::Timestamp => match formats::Timestamp::parse(text) {
+            Some(moment) => Ok(moment.to_string()),
+            None => Err(malformed("must be a timestamp such as 2026-06-01T12:00:00Z")),
+        },
+        Format::Reference(_) | Format::Subject => match formats::parse_id(text) {
+            Some(id) => Ok(id.to_string()),
+            None => Err(malformed("must be a UUID with hyphens")),
+        },
+        Format::Count | Format::Year => Err(fault(field, FaultCode::WrongType, "must be an integer")),
+    }
+}
+
+fn fault(field: &Field, code: FaultCode, rule: &str) -> FieldFault {
+    let stop = if rule.ends_with('?') { "" } else { "." };
+    FieldFault::new(field.name, code, format!("{} {rule}{stop}", field.name))
+}
+
+fn missing(field: &Field) -> FieldFault {
+    fault(field, FaultCode::Required, "is required")
+}
+
+fn read_only(name: &str) -> FieldFault {
+    FieldFault::new(name, FaultCode::ReadOnly, format!("{name} is set by the service and cannot be sent."))
+}
+
+fn unknown(resource: &Resource, name: &str) -> FieldFault {
+    let known = resource.fields.iter().filter(|field| field.is_writable()).map(|field| field.name);
+    let hint = nearest(name, known).map(|known| format!("; did you mean {known}?")).unwrap_or(".".to_owned());
+    FieldFault::new(name, FaultCode::UnknownField, format!("{} has no field {name}{hint}", resource.kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The faults of a body as `field code`, in order.
+    fn faults(kind: Kind, intent: Intent, body: Value) -> Vec<String> {
+        check(kind, intent, &body).faults.iter().map(|f| format!("{} {}", f.field, f.code.word())).collect()
+    }
+
+    #[test]
+    fn a_create_is_complete_and_in_the_tables_order() {
+        let checked = check(Kind::Task, Intent::Create, &json!({ "priority": "high", "title": "Buy filter" }));
+        assert!(checked.faults.is_empty());
+        let names: Vec<&str> = checked.fields.keys().map(String::as_str).collect();
+        let table: Vec<&str> = resource(Kind::Task).fields.iter().map(|field| field.name).collect();
+        assert_eq!(names, table);
+        assert_eq!(checked.fields["status"], "open");
+        assert_eq!(checked.fields["due_on"], Value::Null);
+    }
+
+    #[test]
+    fn all_faults_come_at_once() {
+        let body = json!({ "titel": "x", "priority": "hihg", "due_on": "2026-02-30", "estimated_cost": 5, "completed_at": null, "rev": 1 });
+        assert_eq!(
+            faults(Kind::Task, Intent::Create, body),
+            [
+                "titel unknown_field",
+                "priority not_a_choice",
+                "due_on invalid_format",
+                "estimated_cost wrong_type",
+                "completed_at read_only",
+                "rev read_only",
+                "title required"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_nearest_name_is_said() {
+        let checked =
+            check(Kind::Task, Intent::Create, &json!({ "title": "a", "priorty": "high", "status": "opened" }));
+        let messages: Vec<&str> = checked.faults.iter().map(|f| f.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            [
+                "task has no field priorty; did you mean priority?",
+                "status must be one of open, in_progress, done; did you mean open?"
+            ]
+        );
+    }
+
+    #[test]
+    fn each_format_keeps_its_rule() {
+        for (kind, body, expected) in [
+            (Kind::Room, json!({ "name": "  " }), "name too_short"),
+            (Kind::Room, json!({ "name": null }), "name required"),
+            (Kind::Room, json!({ "name": "a\nb" }), "name invalid_format"),
+            (Kind::Room, json!({ "name": "é".repeat(201) }), "name too_long"),
+            (Kind::Room, json!({ "name": "a", "area_sq_ft": -1 }), "area_sq_ft out_of_range"),
+            (Kind::Room, json!({ "name": "a", "area_sq_ft": 2.5 }), "area_sq_ft wrong_type"),
+            (Kind::Room, json!({ "name": "a", "area_sq_ft": 1e300 }), "area_sq_ft out_of_range"),
+            (Kind::Room, json!({ "name": "a", "area_sq_ft": "9" }), "area_sq_ft wrong_type"),
+            (Kind::Room, json!({ "name": "a", "id": "nope" }), "id invalid_format"),
+            (Kind::Inventory, json!({ "name": "a", "quantity": null }), "quantity not_nullable"),
+            (Kind::Inventory, json!({ "name": "a", "room_id": 7 }), "room_id wrong_type"),
+            (Kind::Vehicle, json!({ "name": "a", "vin": "SHORT" }), "vin invalid_format"),
+            (Kind::Vehicle, json!({ "name": "a", "year": 999 }), "year out_of_range"),
+            (Kind::Document, json!({ "title": "a", "url": "nowhere" }), "url invalid_format"),
+            (Kind::Document, json!({ "title": "a", "subject_type": "inventory" }), "subject_id required"),
+            (Kind::Document, json!({ "title": "a", "subject_type": "room" }), "subject_type not_a_choice"),
+            (
+                Kind::Document,
+                json!({ "title": "a", "subject_id": "0190a3b0-0000-7000-8000-00000000abcd" }),
+                "subject_id inconsistent",
+            ),
+            (Kind::Room, json!([]), " wrong_type"),
+        ] {
+            assert_eq!(faults(kind, Intent::Create, body.clone()), [expected], "{body}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_differently_is_stored_one_way() {
+        let body = json!({ "name": "Car", "vin": "1hgcm82633a004352", "odometer": 3.0, "purchase_price": "07.5" });
+        let checked = check(Kind::Vehicle, Intent::Create, &body);
+        assert!(checked.faults.is_empty());
+        assert_eq!(checked.fields["vin"], "1HGCM82633A004352");
+        assert_eq!(checked.fields["odometer"], json!(3));
+        assert_eq!(checked.fields["purchase_price"], "7.50");
+    }
+
+    #[test]
+    fn a_patch_holds_only_what_was_sent() {
+        let checked = check(Kind::Room, Intent::Patch, &json!({ "floor": null }));
+        assert_eq!(Value::Object(checked.fields), json!({ "floor": null }));
+        assert_eq!(faults(Kind::Room, Intent::Patch, json!({ "name": null })), ["name not_nullable"]);
+        assert_eq!(faults(Kind::Room, Intent::Patch, json!({ "id": null })), ["id read_only"]);
+        assert_eq!(faults(Kind::Property, Intent::Patch, json!({ "id": null })), ["id read_only"]);
+    }
+
+    #[test]
+    fn references_name_kind_and_id() {
+        let id = "0190a3b0-0000-7000-8000-00000000abcd";
+        let fields =
+            check(Kind::Task, Intent::Create, &json!({ "title": "a", "subject_type": "room", "subject_id": id }))
+                .fields;
+        let found = references(Kind::Task, &fields);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].0.name, found[0].1, found[0].2.to_string().as_str()), ("subject_id", Kind::Room, id));
+    }
+}

@@ -1,0 +1,231 @@
+//! The exact rules of the contract's formats (section 2). Pure text in, value out; no clock.
+
+use std::fmt;
+
+use time::format_description::well_known::Rfc3339;
+use time::macros::format_description;
+use time::{Date, OffsetDateTime, UtcOffset};
+use uuid::Uuid;
+
+/// A moment in UTC with millisecond precision. Written with a fixed number of digits, so text order is time order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// From milliseconds since 1970-01-01T00:00:00Z.
+    pub const fn from_millis(millis: i64) -> Timestamp {
+        Timestamp(millis)
+    }
+
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    pub const fn millis(self) -> i64 {
+        self.0
+    }
+
+    /// Whole seconds since 1970-01-01T00:00:00Z.
+    pub const fn seconds(self) -> i64 {
+        self.0.div_euclid(1000)
+    }
+
+    /// This moment moved by so many milliseconds.
+    pub const fn plus_millis(self, millis: i64) -> Timestamp {
+        Timestamp(self.0.saturating_add(millis))
+    }
+
+    /// The day it falls on in UTC.
+    pub fn date(self) -> Date {
+        self.date_time().date()
+    }
+
+    /// Reads `YYYY-MM-DD` (midnight UTC) or an RFC 3339 date-time with `Z` or offset.
+    pub fn parse(text: &str) -> Option<Timestamp> {
+        if let Some(date) = parse_date(text) {
+            return Some(Timestamp(date.midnight().assume_utc().unix_timestamp() * 1000));
+        }
+        // RFC 3339 allows a space or a lower-case `t`; ISO 8601 and the contract do not.
+        if text.as_bytes().get(10) != Some(&b'T') {
+            return None;
+        }
+        let moment = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+        i64::try_from(moment.unix_timestamp_nanos().div_euclid(1_000_000)).ok().map(Timestamp)
+    }
+
+    fn date_time(self) -> OffsetDateTime {
+        let nanos = i128::from(self.0) * 1_000_000;
+        OffsetDateTime::from_unix_timestamp_nanos(nanos).unwrap_or(OffsetDateTime::UNIX_EPOCH).to_offset(UtcOffset::UTC)
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let moment = self.date_time();
+        write!(
+            f,
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+            moment.year(),
+            u8::from(moment.month()),
+            moment.day(),
+            moment.hour(),
+            moment.minute(),
+            moment.second(),
+            moment.millisecond()
+        )
+    }
+}
+
+impl serde::Serialize for Timestamp {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Timestamp {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        Timestamp::parse(&text).ok_or_else(|| serde::de::Error::custom("not a timestamp"))
+    }
+}
+
+/// Reads a real calendar date written `YYYY-MM-DD`.
+pub fn parse_date(text: &str) -> Option<Date> {
+    if text.len() != 10
+        || !text.bytes().enumerate().all(|(i, b)| if i == 4 || i == 7 { b == b'-' } else { b.is_ascii_digit() })
+    {
+        return None;
+    }
+    Date::parse(text, format_description!("[year]-[month]-[day]")).ok()
+}
+
+/// Writes a date as `YYYY-MM-DD`.
+pub fn date_text(date: Date) -> String {
+    format!("{:04}-{:02}-{:02}", date.year(), u8::from(date.month()), date.day())
+}
+
+/// Reads an id: a UUID with hyphens, upper case folded. Braces, URNs and bare hex are other spellings and refused.
+pub fn parse_id(text: &str) -> Option<Uuid> {
+    if text.len() == 36 { Uuid::try_parse(text).ok() } else { None }
+}
+
+/// Reads a money text and writes it the one way the server does: no leading zeros, two decimals.
+pub fn normal_money(text: &str) -> Option<String> {
+    let (whole, cents) = text.split_once('.').unwrap_or((text, "00"));
+    let digits = |part: &str, max: usize| (1..=max).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
+    if !digits(whole, 12) || !digits(cents, 2) {
+        return None;
+    }
+    let whole = whole.trim_start_matches('0');
+    Some(format!("{}.{cents:0<2}", if whole.is_empty() { "0" } else { whole }))
+}
+
+/// Reads a vehicle identification number and upper-cases it.
+pub fn normal_vin(text: &str) -> Option<String> {
+    let vin = text.to_ascii_uppercase();
+    let fits = (11..=17).contains(&vin.len())
+        && vin.bytes().all(|b| b.is_ascii_digit() || (b.is_ascii_uppercase() && !matches!(b, b'I' | b'O' | b'Q')));
+    fits.then_some(vin)
+}
+
+/// Whether a text is an absolute http or https address: a scheme, a host, and nothing that is blank or a control.
+pub fn is_url(text: &str) -> bool {
+    let rest = ["http://", "https://"].into_iter().find_map(|scheme| {
+        text.get(..scheme.len()).filter(|head| head.eq_ignore_ascii_case(scheme)).map(|_| &text[scheme.len()..])
+    });
+    let Some(rest) = rest else { return false };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or("");
+    let host = host.rsplit('@').next().unwrap_or("");
+    !host.is_empty() && !host.starts_with(':') && !rest.chars().any(|c| c.is_whitespace() || c.is_control())
+}
+
+/// Whether a character may stand in a text of one line.
+pub fn is_line_char(c: char) -> bool {
+    !c.is_control()
+}
+
+/// Whether a character may stand in a text of several lines.
+pub fn is_text_char(c: char) -> bool {
+    is_line_char(c) || c == '\n' || c == '\t'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timestamps_have_fixed_width_and_text_order() {
+        assert_eq!(Timestamp::from_millis(0).to_string(), "1970-01-01T00:00:00.000Z");
+        assert_eq!(Timestamp::from_millis(1_780_272_000_500).to_string(), "2026-06-01T00:00:00.500Z");
+    }
+
+    #[test]
+    fn timestamps_are_read_as_date_or_rfc3339() {
+        for (text, expected) in [
+            ("2026-06-01", Some("2026-06-01T00:00:00.000Z")),
+            ("2026-06-01T12:00:00Z", Some("2026-06-01T12:00:00.000Z")),
+            ("2026-06-01T12:00:00.1234+02:00", Some("2026-06-01T10:00:00.123Z")),
+            ("2026-06-01 12:00:00Z", None),
+            ("2026-06-01T12:00:00", None),
+            ("2026-02-30", None),
+            ("26-02-03", None),
+            ("", None),
+        ] {
+            assert_eq!(Timestamp::parse(text).map(|t| t.to_string()).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn money_has_one_spelling() {
+        for (text, expected) in [
+            ("1299", Some("1299.00")),
+            ("007.5", Some("7.50")),
+            ("0.05", Some("0.05")),
+            ("000", Some("0.00")),
+            ("999999999999.99", Some("999999999999.99")),
+            ("1000000000000", None),
+            ("1.", None),
+            (".5", None),
+            ("-1", None),
+            ("1.234", None),
+            ("1,00", None),
+            ("", None),
+        ] {
+            assert_eq!(normal_money(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn ids_have_hyphens() {
+        let id = "0190a3b0-0000-7000-8000-00000000ABCD";
+        assert_eq!(parse_id(id).unwrap().to_string(), id.to_lowercase());
+        for text in [
+            "{0190a3b0-0000-7000-8000-00000000abcd}",
+            "0190a3b000007000800000000000abcd",
+            "urn:uuid:0190a3b0-0000-7000-8000-00000000abcd",
+            "",
+        ] {
+            assert_eq!(parse_id(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn urls_are_absolute() {
+        for (text, expected) in [
+            ("https://example.com/a?b#c", true),
+            ("HTTP://example.com", true),
+            ("https://", false),
+            ("https:///path", false),
+            ("ftp://example.com", false),
+            ("/relative", false),
+            ("https://exa mple.com", false),
+            ("https://üni.example", true),
+        ] {
+            assert_eq!(is_url(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn vins_are_upper_cased() {
+        assert_eq!(normal_vin("1hgcm82633a004352").as_deref(), Some("1HGCM82633A004352"));
+        assert_eq!(normal_vin("SHORT"), None);
+        assert_eq!(normal_vin("1HGCM82633A00435O"), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! The text form of an API key (contract 11): prefix, 256 random bits in base62, checksum. Entropy is an argument.
+
+/// Which of a team's homes a key reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Environment {
+    /// The live home.
+    Live,
+    /// The sandbox home.
+    Test,
+}
+
+impl Environment {
+    /// The word in key texts and answers.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Environment::Live => "live",
+            Environment::Test => "test",
+        }
+    }
+
+    /// The environment a word names.
+    pub fn from_word(word: &str) -> Option<Environment> {
+        [Environment::Live, Environment::Test].into_iter().find(|environment| environment.word() == word)
+    }
+
+    /// How its keys begin.
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Environment::Live => "svc_live_",
+            Environment::Test => "svc_test_",
+        }
+    }
+}
+
+const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const RANDOM_DIGITS: usize = 43;
+const CHECK_DIGITS: usize = 6;
+
+/// Characters of a key that may be shown: enough to tell keys apart.
+pub const HINT_START: usize = 12;
+/// Characters of a key's end that may be shown.
+pub const HINT_END: usize = 4;
+
+/// The text of a key made of these random bytes.
+pub fn key_text(environment: Environment, entropy: [u8; 32]) -> String {
+    let mut text = String::from(environment.prefix());
+    push_base62(&mut text, entropy, RANDOM_DIGITS);
+    let sum = checksum(&text);
+    text.push_str(&sum);
+    text
+}
+
+/// The environment of a well-formed key; None if the form or the checksum is wrong. Says nothing of whether the key
+/// was ever given out.
+pub fn parse_key(text: &str) -> Option<Environment> {
+    let environment = [Environment::Live, Environment::Test].into_iter().find(|e| text.starts_with(e.prefix()))?;
+    let fits = text.len() == environment.prefix().len() + RANDOM_DIGITS + CHECK_DIGITS;
+    if !fits || !text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+        return None;
+    }
+    let (body, sum) = text.split_at(text.len() - CHECK_DIGITS);
+    (checksum(body) == sum).then_some(environment)
+}
+
+fn checksum(text: &str) -> String {
+    let mut out = String::new();
+    push_base62(&mut out, crc32fast::hash(text.as_bytes()).to_be_bytes(), CHECK_DIGITS);
+    out
+}
+
+/// Appends a big-endian number in base62, most significant digit first, padded with `0` to `width`.
+fn push_base62<const N: usize>(out: &mut String, mut number: [u8; N], width: usize) {
+    let mut digits = vec![b'0'; width];
+    for digit in digits.iter_mut().rev() {
+        let mut rest = 0u32;
+        for byte in number.iter_mut() {
+            let value = (rest << 8) | u32::from(*byte);
+            *byte = (value / 62) as u8;
+            rest = value % 62;
+        }
+        *digit = DIGITS[rest as usize];
+    }
+    out.extend(digits.into_iter().map(char::from));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_has_its_form_and_checks() {
+        let text = key_text(Environment::Test, [0xff; 32]);
+        assert_eq!(text.len(), "svc_test_".len() + 49);
+        assert_eq!(parse_key(&text), Some(Environment::Test));
+        assert!(key_text(Environment::Live, [0; 32]).starts_with(&format!("svc_live_{}", "0".repeat(43))));
+    }
+
+    #[test]
+    fn a_changed_key_does_not_check() {
+        let text = key_text(Environment::Live, [7; 32]);
+        for at in 0..text.len() {
+            let mut bytes = text.clone().into_bytes();
+            bytes[at] = if bytes[at] == b'x' { b'y' } else { b'x' };
+            assert_eq!(parse_key(&String::from_utf8(bytes).unwrap()), None, "changed at {at}");
+        }
+        assert_eq!(parse_key(&text[..text.len() - 1]), None);
+        assert_eq!(parse_key(""), None);
+    }
+}
