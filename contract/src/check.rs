@@ -58,9 +58,7 @@ pub fn check(kind: Kind, intent: Intent, body: &Value) -> Checked {
     }
     if intent == Intent::Create {
         complete(resource, members, &mut checked);
-        if checked.faults.iter().all(|fault| fault.field != SUBJECT_TYPE && fault.field != SUBJECT_ID) {
-            checked.faults.extend(check_subject(kind, &checked.fields));
-        }
+        check_subject(kind, &checked.fields, &mut checked.faults);
     }
     checked
 }
@@ -87,25 +85,24 @@ pub fn check_field(field: &Field, intent: Intent, value: &Value) -> Result<Value
 }
 
 /// The rule that spans two fields: a subject of a kind with ids needs an id, any other must have none (contract 3).
-/// `fields` is the whole record as it would be.
-pub fn check_subject(kind: Kind, fields: &Fields) -> Option<FieldFault> {
-    if !resource(kind).has_subject() {
-        return None;
+/// `fields` is the whole record as it would be; says nothing when one of the two is faulty by itself.
+pub fn check_subject(kind: Kind, fields: &Fields, faults: &mut Vec<FieldFault>) {
+    let faulty = faults.iter().any(|fault| fault.field == SUBJECT_TYPE || fault.field == SUBJECT_ID);
+    if faulty || !resource(kind).has_subject() {
+        return;
     }
     let word = fields.get(SUBJECT_TYPE).and_then(Value::as_str);
     let has_id = fields.get(SUBJECT_ID).is_some_and(|id| !id.is_null());
     match (word.and_then(Kind::from_word), has_id) {
-        (Some(subject), false) => Some(FieldFault::new(
-            SUBJECT_ID,
-            FaultCode::Required,
-            format!("subject_id is required when subject_type is {subject}."),
-        )),
-        (None, true) => Some(FieldFault::new(
-            SUBJECT_ID,
-            FaultCode::Inconsistent,
-            format!("subject_id must be null when subject_type is {}.", word.unwrap_or("null")),
-        )),
-        _ => None,
+        (Some(subject), false) => {
+            let message = format!("subject_id is required when subject_type is {subject}.");
+            faults.push(FieldFault::new(SUBJECT_ID, FaultCode::Required, message));
+        }
+        (None, true) => {
+            let message = format!("subject_id must be null when subject_type is {}.", word.unwrap_or("null"));
+            faults.push(FieldFault::new(SUBJECT_ID, FaultCode::Inconsistent, message));
+        }
+        _ => (),
     }
 }
 

@@ -1,1 +1,113 @@
-//! stub
+//! The Hearth service. Read in this order:
+//!
+//! - [`start`] and [`Running`]: a serving process, from settings to a clean end.
+//! - [`http`]: accept, route, the wrapper around every request.
+//! - [`api`]: the handlers.
+//! - [`home`]: what a home does; the one way a write happens.
+//! - [`store`]: the only SQL.
+//! - [`operate`]: what an operator does beside serving: teams and keys.
+//! - [`config`], [`clock`], [`app`]: what all of these are given.
+//!
+//! Data flows one way: `http → api → home → store`; what was written rings `store::tail`, and streams read on.
+
+pub mod api;
+pub mod app;
+pub mod clock;
+pub mod config;
+pub mod home;
+pub mod http;
+pub mod operate;
+pub mod stopping;
+pub mod store;
+mod upkeep;
+
+use std::fs::File;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::app::{App, random};
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::http::auth::Keyring;
+use crate::http::limits::{Limits, Streams};
+use crate::stopping::Stopping;
+use crate::store::Db;
+use crate::store::open::OpenError;
+use crate::store::tail::Tail;
+
+/// Why the service did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another process serves this directory.
+    #[error("{0} is served by another process; stop it first, or choose another --data")]
+    Taken(PathBuf),
+    /// The data directory cannot be used.
+    #[error("the data directory {0} cannot be used: {1}")]
+    Data(PathBuf, OpenError),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {0}: {1}")]
+    Listen(SocketAddr, std::io::Error),
+    /// The first team could not be made.
+    #[error("the first team could not be made: {0}")]
+    Operate(#[from] operate::Error),
+}
+
+/// A service that accepts connections.
+pub struct Running {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Its inside, for tests and embedding programs.
+    pub app: Arc<App>,
+    stop: watch::Sender<bool>,
+    serving: JoinHandle<()>,
+    upkeep: JoinHandle<()>,
+    _lock: File,
+}
+
+impl Running {
+    /// Stops accepting, ends the streams, lets requests in flight finish (at most 10 s), and leaves a checkpointed
+    /// database.
+    pub async fn stop(self) {
+        self.stop.send_replace(true);
+        let _ = self.serving.await;
+        let _ = self.upkeep.await;
+    }
+}
+
+/// Opens the data directory, makes the first team if there is none, and serves.
+pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> {
+    let data_error = |error| StartError::Data(config.data.clone(), error);
+    let Some(lock) = store::open::lock(&config.data).map_err(|error| data_error(error.into()))? else {
+        return Err(StartError::Taken(config.data));
+    };
+    let tail = Tail::default();
+    let db = Db::open(&config.data, tail.clone(), i64::from_be_bytes(random())).map_err(data_error)?;
+    operate::ensure_first_team(&db, &clock).await?;
+    let listen_error = |error| StartError::Listen(config.listen, error);
+    let listener = TcpListener::bind(config.listen).await.map_err(listen_error)?;
+    let address = listener.local_addr().map_err(listen_error)?;
+
+    let (stop, stopping) = Stopping::new();
+    let (outside_tx, outside) = watch::channel(0);
+    let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
+    let app = Arc::new(App {
+        base_url: base_url.trim_end_matches('/').into(),
+        limits: Limits::new(config.rate_limits),
+        keyring: Keyring::default(),
+        streams: Streams::default(),
+        config,
+        db,
+        tail,
+        clock,
+        stopping: stopping.clone(),
+        outside,
+    });
+    let serving = tokio::spawn(http::listener::serve(listener, http::edge::router(app.clone()), stopping));
+    let upkeep = tokio::spawn(upkeep::run(app.clone(), outside_tx));
+    Ok(Running { address, app, stop, serving, upkeep, _lock: lock })
+}

@@ -1,0 +1,60 @@
+//! Polling the change feed (contract 9.1).
+
+use hearth_contract::envelope::Page;
+use hearth_contract::problem::Problem;
+use hearth_contract::schema::Kind;
+use serde_json::json;
+
+use crate::app::App;
+use crate::home::feed::{self, Begin, Piece};
+use crate::http::call::Call;
+use crate::http::query::Query;
+use crate::http::reply::{Refusal, Reply};
+use crate::store::events;
+
+/// Events on a page when nothing is said, and at most.
+const PAGE: (usize, usize) = (50, 1000);
+
+/// `GET /v1/events`.
+pub async fn poll(call: Call) -> Result<Reply, Refusal> {
+    let limit = call.query.limit(PAGE.0, PAGE.1)?;
+    let kinds = kinds(&call.query)?;
+    let begin = call.query.get("cursor").map_or(Begin::Oldest, |cursor| Begin::After(cursor.to_owned()));
+    let (number, retention) = (call.principal.key.home, retention_seconds(&call.app));
+    let read = call
+        .app
+        .db
+        .read(move |tx| {
+            let cursor = match feed::begin(tx, number, &begin, retention)? {
+                Ok(cursor) => cursor,
+                Err(problem) => return Ok(Err(problem)),
+            };
+            match feed::read(tx, number, cursor, &kinds, limit, retention)? {
+                Ok(piece) => Ok(Ok((piece, events::oldest(tx, number)?))),
+                Err(problem) => Ok(Err(problem)),
+            }
+        })
+        .await?;
+    let (Piece { events, next_text, has_more, head, .. }, oldest) = read?;
+    let texts: Vec<String> = events
+        .iter()
+        .map(|(event, _)| {
+            let mut text = String::new();
+            event.write_json(&mut text);
+            text
+        })
+        .collect();
+    let feed = json!({ "head": head, "oldest": oldest, "retention_seconds": retention });
+    let page = Page { has_more, next_cursor: Some(next_text) };
+    Ok(call.wording.many(&texts, &page, &format!(r#""feed":{feed}"#)))
+}
+
+/// The kinds that `types` names; none: all.
+pub(super) fn kinds(query: &Query) -> Result<Vec<Kind>, Problem> {
+    query.choices("types", &Kind::ALL.map(|kind| (kind.word(), kind)))
+}
+
+/// How long the feed keeps events whole, as it is told to readers.
+pub(super) fn retention_seconds(app: &App) -> Option<u64> {
+    app.config.retention.map(|retention| retention.as_secs())
+}

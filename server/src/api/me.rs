@@ -1,0 +1,37 @@
+//! `GET /v1/me`: what the key is and may do (contract 14).
+
+use hearth_contract::headers::CURRENT_VERSION;
+use serde_json::{Value, json};
+
+use crate::http::call::Call;
+use crate::http::reply::{Refusal, Reply};
+
+/// Shows the key that asks.
+pub async fn show(call: Call) -> Result<Reply, Refusal> {
+    let key = &call.principal.key;
+    let rate_limits = call.app.config.rate_limits.map(|limits| {
+        json!({
+            "reads_per_minute": limits.reads,
+            "writes_per_minute": limits.writes,
+            "bulk_per_minute": limits.bulk,
+        })
+    });
+    let data = json!({
+        "team": { "id": key.team, "name": key.team_name, "plan": key.plan.word() },
+        "home": { "id": key.home_id, "environment": key.environment.word() },
+        "environment": key.environment.word(),
+        "key": {
+            "id": key.id,
+            "name": key.name,
+            "hint": key.hint,
+            "created_at": key.created_at,
+            "last_used_at": key.last_used_at,
+            "flagged_at": key.flagged_at,
+        },
+        "scopes": key.scopes,
+        "plan": key.plan.word(),
+        "api_version": { "pinned": key.pinned, "resolved": CURRENT_VERSION },
+        "rate_limits": rate_limits.unwrap_or(Value::Null),
+    });
+    Ok(call.wording.one(200, &data.to_string(), ""))
+}

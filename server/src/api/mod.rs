@@ -1,0 +1,8 @@
+//! The handlers: thin turns of a call into a question to the home, and of its outcome into a reply. Must not speak
+//! SQL or decide rules.
+
+pub mod events;
+pub mod health;
+pub mod me;
+pub mod records;
+pub mod stream;

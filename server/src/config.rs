@@ -1,0 +1,128 @@
+//! What `serve` can be told (contract 17), validated once. Must not know how it is used.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ipnet::IpNet;
+
+/// Settings of a serving process.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where the database lies.
+    pub data: PathBuf,
+    /// Where to accept connections; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// How long events are kept whole; None: for ever.
+    pub retention: Option<Duration>,
+    /// Between two heartbeats of a stream.
+    pub heartbeat: Duration,
+    /// Silence after which a stream carries a comment.
+    pub keepalive: Duration,
+    /// How long idempotency keys are remembered.
+    pub idempotency_ttl: Duration,
+    /// Calls for each key and minute; None: no limits.
+    pub rate_limits: Option<RateLimits>,
+    /// Open streams for each key.
+    pub max_streams: usize,
+    /// Networks whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpNet>,
+    /// How clients reach the service; None: by the address it listens on.
+    pub base_url: Option<String>,
+}
+
+impl Config {
+    /// The defaults of the contract, on a free port of the loopback address.
+    pub fn new(data: PathBuf) -> Config {
+        Config {
+            data,
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            retention: Some(Duration::from_secs(30 * 24 * 3600)),
+            heartbeat: Duration::from_secs(60),
+            keepalive: Duration::from_secs(15),
+            idempotency_ttl: Duration::from_secs(24 * 3600),
+            rate_limits: Some(RateLimits::default()),
+            max_streams: 10,
+            trusted_proxies: Vec::new(),
+            base_url: None,
+        }
+    }
+}
+
+/// Calls that a key has in each window of a minute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimits {
+    /// GET and HEAD.
+    pub reads: u32,
+    /// POST, PATCH and DELETE.
+    pub writes: u32,
+    /// Bulk calls.
+    pub bulk: u32,
+}
+
+impl Default for RateLimits {
+    fn default() -> RateLimits {
+        RateLimits { reads: 300, writes: 60, bulk: 20 }
+    }
+}
+
+/// Reads `off`, or `reads=300,writes=60,bulk=20` with any of the three left at its default.
+pub fn parse_rate_limits(text: &str) -> Result<Option<RateLimits>, String> {
+    if text == "off" {
+        return Ok(None);
+    }
+    let mut limits = RateLimits::default();
+    for part in text.split(',') {
+        let (name, number) = part.split_once('=').ok_or_else(|| format!("`{part}` is not NAME=NUMBER"))?;
+        let number: u32 = number.parse().map_err(|_| format!("`{number}` is not a number of calls"))?;
+        match name {
+            "reads" => limits.reads = number,
+            "writes" => limits.writes = number,
+            "bulk" => limits.bulk = number,
+            _ => return Err(format!("`{name}` is not reads, writes or bulk")),
+        }
+    }
+    Ok(Some(limits))
+}
+
+/// Reads a time such as `500ms`, `30s`, `15m`, `12h` or `30d`.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().map_err(|_| format!("`{text}` is not a time such as 30s, 12h or 30d"))?;
+    let seconds = match unit {
+        "ms" => return Ok(Duration::from_millis(number)),
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return Err(format!("`{text}` needs a unit: ms, s, m, h or d")),
+    };
+    let whole = number.checked_mul(seconds).filter(|seconds| *seconds <= MAX_SECONDS);
+    whole.map(Duration::from_secs).ok_or_else(|| format!("`{text}` is longer than 100 years"))
+}
+
+/// Reads a retention: a time, or `forever`.
+pub fn parse_retention(text: &str) -> Result<Option<Duration>, String> {
+    if text == "forever" { Ok(None) } else { parse_duration(text).map(Some) }
+}
+
+const MAX_SECONDS: u64 = 100 * 366 * 86_400;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_limits_are_read_or_refused() {
+        assert_eq!(parse_duration("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(parse_duration("12h"), Ok(Duration::from_secs(43_200)));
+        assert_eq!(parse_retention("forever"), Ok(None));
+        for bad in ["", "s", "10", "10y", "-1s", "99999999999d"] {
+            assert!(parse_duration(bad).is_err(), "{bad}");
+        }
+        assert_eq!(parse_rate_limits("off"), Ok(None));
+        assert_eq!(parse_rate_limits("writes=5"), Ok(Some(RateLimits { writes: 5, ..RateLimits::default() })));
+        assert!(parse_rate_limits("wirtes=5").is_err());
+    }
+}

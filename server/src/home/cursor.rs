@@ -1,0 +1,196 @@
+//! The opaque texts that name a place: in a list, or in the feed. Each names its home and carries a checksum, so that
+//! one that was altered or strayed is refused rather than misread. Pure.
+
+use data_encoding::BASE64URL_NOPAD;
+use hearth_contract::schema::Kind;
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use crate::store::records::{Direction, Sort};
+
+/// A place in a home's feed (contract 9.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FeedCursor {
+    /// The last event that was read; 0 before the first.
+    pub position: i64,
+    /// The run that wrote that event; 0 for position 0.
+    pub run: i64,
+    /// The head at which the reader began from nothing. 0 once it has passed it, so that all who are level share one text.
+    pub start: i64,
+}
+
+/// A place in a collection's list, with all that decides what comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListCursor {
+    /// Which collection.
+    pub kind: Kind,
+    /// In which order.
+    pub sort: Sort,
+    /// In which direction.
+    pub direction: Direction,
+    /// Filter on creation, milliseconds.
+    pub created_since: Option<i64>,
+    /// Filter on change, milliseconds.
+    pub updated_since: Option<i64>,
+    /// The last position that was shown.
+    pub after: i64,
+}
+
+/// Why a text is no cursor here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unreadable {
+    /// Not a text of ours, or altered.
+    Altered,
+    /// Of another home.
+    OtherHome,
+    /// Of a list where a feed's was wanted, or the other way round.
+    OtherUse,
+}
+
+const FEED: u8 = 1;
+const LIST: u8 = 2;
+const SUM: usize = 4;
+const HOME: usize = 8;
+
+impl FeedCursor {
+    /// Its text for a home.
+    pub fn write(&self, home: Uuid) -> String {
+        let start = if self.start > self.position { self.start } else { 0 };
+        seal(FEED, home, &[self.position, self.run, start])
+    }
+
+    /// Reads a text given to a client of this home.
+    pub fn read(text: &str, home: Uuid) -> Result<FeedCursor, Unreadable> {
+        match unseal(FEED, text, home)?[..] {
+            [position, run, start] => Ok(FeedCursor { position, run, start }),
+            _ => Err(Unreadable::Altered),
+        }
+    }
+}
+
+impl ListCursor {
+    /// Its text for a home.
+    pub fn write(&self, home: Uuid) -> String {
+        let order = i64::from(self.sort == Sort::Updated) * 2 + i64::from(self.direction == Direction::Ascending);
+        let filter = |since: Option<i64>| since.unwrap_or(i64::MIN);
+        let numbers = [self.kind as i64, order, filter(self.created_since), filter(self.updated_since), self.after];
+        seal(LIST, home, &numbers)
+    }
+
+    /// Reads a text given to a client of this home.
+    pub fn read(text: &str, home: Uuid) -> Result<ListCursor, Unreadable> {
+        let numbers = unseal(LIST, text, home)?;
+        let [kind, order, created, updated, after] = numbers[..] else {
+            return Err(Unreadable::Altered);
+        };
+        let filter = |since: i64| (since != i64::MIN).then_some(since);
+        Ok(ListCursor {
+            kind: Kind::ALL.into_iter().find(|k| *k as i64 == kind).ok_or(Unreadable::Altered)?,
+            sort: if order & 2 == 0 { Sort::Created } else { Sort::Updated },
+            direction: if order & 1 == 0 { Direction::Descending } else { Direction::Ascending },
+            created_since: filter(created),
+            updated_since: filter(updated),
+            after,
+        })
+    }
+}
+
+/// Use, home, numbers, checksum; small numbers take few characters.
+fn seal(usage: u8, home: Uuid, numbers: &[i64]) -> String {
+    let mut bytes = vec![usage];
+    bytes.extend_from_slice(&home.as_bytes()[16 - HOME..]);
+    for number in numbers {
+        push_number(&mut bytes, *number);
+    }
+    let sum = Sha256::digest(&bytes);
+    bytes.extend_from_slice(&sum[..SUM]);
+    BASE64URL_NOPAD.encode(&bytes)
+}
+
+fn unseal(usage: u8, text: &str, home: Uuid) -> Result<Vec<i64>, Unreadable> {
+    let bytes = BASE64URL_NOPAD.decode(text.as_bytes()).map_err(|_| Unreadable::Altered)?;
+    let (body, sum) = bytes.split_at_checked(bytes.len().saturating_sub(SUM)).ok_or(Unreadable::Altered)?;
+    if body.len() <= HOME || Sha256::digest(body)[..SUM] != *sum {
+        return Err(Unreadable::Altered);
+    }
+    if body[0] != usage {
+        return Err(Unreadable::OtherUse);
+    }
+    if body[1..=HOME] != home.as_bytes()[16 - HOME..] {
+        return Err(Unreadable::OtherHome);
+    }
+    let mut rest = &body[HOME + 1..];
+    let mut numbers = Vec::new();
+    while !rest.is_empty() {
+        let (number, after) = take_number(rest).ok_or(Unreadable::Altered)?;
+        numbers.push(number);
+        rest = after;
+    }
+    Ok(numbers)
+}
+
+/// Seven bits a byte, low ones first; the sign folded into the lowest bit.
+fn push_number(bytes: &mut Vec<u8>, number: i64) {
+    let mut rest = ((number << 1) ^ (number >> 63)) as u64;
+    while rest >= 0x80 {
+        bytes.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    bytes.push(rest as u8);
+}
+
+fn take_number(bytes: &[u8]) -> Option<(i64, &[u8])> {
+    let mut number = 0u64;
+    for (index, byte) in bytes.iter().enumerate().take(10) {
+        number |= u64::from(byte & 0x7f) << (7 * index);
+        if byte & 0x80 == 0 {
+            return Some(((number >> 1) as i64 ^ -((number & 1) as i64), &bytes[index + 1..]));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOME_A: Uuid = Uuid::from_u128(0xa);
+
+    #[test]
+    fn cursors_round_trip() {
+        for (position, run, start) in [(0, 0, 0), (5, -7, 9), (1 << 39, i64::MAX, 1 << 40), (3, i64::MIN, 4)] {
+            let cursor = FeedCursor { position, run, start };
+            assert_eq!(FeedCursor::read(&cursor.write(HOME_A), HOME_A), Ok(cursor));
+        }
+        let list = ListCursor {
+            kind: Kind::Task,
+            sort: Sort::Updated,
+            direction: Direction::Ascending,
+            created_since: Some(-1),
+            updated_since: None,
+            after: 77,
+        };
+        assert_eq!(ListCursor::read(&list.write(HOME_A), HOME_A), Ok(list));
+    }
+
+    #[test]
+    fn a_reader_that_is_level_has_no_start() {
+        let level = FeedCursor { position: 9, run: 3, start: 9 };
+        assert_eq!(level.write(HOME_A), FeedCursor { start: 0, ..level }.write(HOME_A));
+    }
+
+    #[test]
+    fn strays_are_refused() {
+        let text = FeedCursor { position: 5, run: 7, start: 9 }.write(HOME_A);
+        assert_eq!(FeedCursor::read(&text, Uuid::from_u128(0xb)), Err(Unreadable::OtherHome));
+        assert_eq!(ListCursor::read(&text, HOME_A), Err(Unreadable::OtherUse));
+        for bad in ["", "x", "AAAA", &text[1..], &format!("{text}A")] {
+            assert_eq!(FeedCursor::read(bad, HOME_A), Err(Unreadable::Altered), "{bad}");
+        }
+        for at in 0..text.len() {
+            let mut bytes = text.clone().into_bytes();
+            bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+            assert!(FeedCursor::read(&String::from_utf8(bytes).unwrap(), HOME_A).is_err(), "changed at {at}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Reading a home's feed: on from a cursor, or from the beginning; and whether a cursor is still good (contract 9).
+//! Must not know whether the reader polls or streams.
+
+use hearth_contract::event::StoredEvent;
+use hearth_contract::problem::{Problem, ProblemType};
+use hearth_contract::schema::Kind;
+use serde_json::Value;
+
+use super::cursor::{FeedCursor, Unreadable};
+use crate::store::homes::{self, Home};
+use crate::store::{Fault, HomeNo, Tx, events};
+
+/// Where a reader wants to begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Begin {
+    /// With the oldest there is: a full backfill.
+    Oldest,
+    /// With what happens from now on.
+    Present,
+    /// After this cursor, as it was given.
+    After(String),
+}
+
+/// A piece of the feed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Piece {
+    /// The events, each with the cursor text that follows it.
+    pub events: Vec<(StoredEvent, String)>,
+    /// Where to read on. Also passes events that the kinds leave out.
+    pub next: FeedCursor,
+    /// `next` as a text.
+    pub next_text: String,
+    /// Whether there was more at this moment.
+    pub has_more: bool,
+    /// The home's head at this moment.
+    pub head: i64,
+}
+
+/// The cursor a reader begins with, or why it cannot.
+pub fn begin(
+    tx: &Tx<'_>,
+    number: HomeNo,
+    from: &Begin,
+    retention_seconds: Option<u64>,
+) -> Result<Result<FeedCursor, Problem>, Fault> {
+    let home = homes::load(tx, number)?;
+    match from {
+        Begin::Oldest => Ok(Ok(FeedCursor { position: 0, run: 0, start: home.head })),
+        Begin::Present => Ok(Ok(FeedCursor { position: home.head, run: run_at(tx, number, home.head)?, start: 0 })),
+        Begin::After(text) => match FeedCursor::read(text, home.id) {
+            Ok(cursor) => judge(tx, &home, cursor, retention_seconds),
+            Err(reason) => Ok(Err(unreadable(reason))),
+        },
+    }
+}
+
+/// The next piece after a cursor, or the refusal if the cursor is no longer good: history may be thinned out or put
+/// back between two pieces.
+pub fn read(
+    tx: &Tx<'_>,
+    number: HomeNo,
+    cursor: FeedCursor,
+    kinds: &[Kind],
+    limit: usize,
+    retention_seconds: Option<u64>,
+) -> Result<Result<Piece, Problem>, Fault> {
+    let home = homes::load(tx, number)?;
+    let cursor = match judge(tx, &home, cursor, retention_seconds)? {
+        Ok(cursor) => cursor,
+        Err(problem) => return Ok(Err(problem)),
+    };
+    let mut found = events::after(tx, number, cursor.position, kinds, limit + 1)?;
+    if cursor.position < cursor.start && cursor.position < home.aged {
+        let up_to = home.aged.min(found.get(limit).map_or(i64::MAX, |event| event.id));
+        found.extend(events::graves(tx, number, cursor.position, up_to, kinds, limit + 1)?);
+        found.sort_by_key(|event| event.id);
+    }
+    let has_more = found.len() > limit;
+    found.truncate(limit);
+
+    let position = if has_more { found.last().map_or(cursor.position, |event| event.id) } else { home.head };
+    let runs = homes::runs(tx, number, cursor.position, position)?;
+    let at = |position: i64| FeedCursor { position, run: run_of(&runs, position), start: cursor.start };
+    let next = at(position);
+    Ok(Ok(Piece {
+        events: found
+            .into_iter()
+            .map(|event| {
+                let text = at(event.id).write(home.id);
+                (event, text)
+            })
+            .collect(),
+        next,
+        next_text: next.write(home.id),
+        has_more,
+        head: home.head,
+    }))
+}
+
+/// Whether the history that a cursor names is still this one and still whole after it (contract 9.3).
+fn judge(
+    tx: &Tx<'_>,
+    home: &Home,
+    cursor: FeedCursor,
+    retention_seconds: Option<u64>,
+) -> Result<Result<FeedCursor, Problem>, Fault> {
+    if cursor.position > home.head || run_at(tx, home.number, cursor.position)? != cursor.run {
+        let fork = homes::end_of_run(tx, home.number, cursor.run)?.or_else(|| {
+            // The run still writes here, yet the position is beyond the head: all up to the head is shared.
+            (cursor.run == home.run).then_some(home.head)
+        });
+        let fork = fork.map(|fork| fork.min(cursor.position));
+        return expired(tx, home, "restored", fork, retention_seconds).map(Err);
+    }
+    if cursor.position < home.thinned && cursor.position >= cursor.start {
+        return expired(tx, home, "retention", None, retention_seconds).map(Err);
+    }
+    Ok(Ok(cursor))
+}
+
+fn expired(
+    tx: &Tx<'_>,
+    home: &Home,
+    reason: &str,
+    fork: Option<i64>,
+    retention_seconds: Option<u64>,
+) -> Result<Problem, Fault> {
+    let resume = FeedCursor { position: home.head, run: run_at(tx, home.number, home.head)?, start: 0 };
+    let retained = events::after(tx, home.number, home.aged, &[], 1)?;
+    let message = match reason {
+        "restored" => "This home was put back to an older copy; the cursor is from another history.",
+        _ => "Events after this cursor are older than retention and no longer kept one by one.",
+    };
+    Ok(Problem::new(ProblemType::CursorExpired, message)
+        .with("reason", reason)
+        .with("resume_cursor", resume.write(home.id))
+        .with("retained_since", retained.first().map_or(Value::Null, |event| event.created_at.to_string().into()))
+        .with("retention_seconds", retention_seconds.map_or(Value::Null, Value::from))
+        .with("fork", fork.map_or(Value::Null, Value::from)))
+}
+
+/// The refusal of a text that is no cursor of this home's feed.
+pub fn unreadable(reason: Unreadable) -> Problem {
+    let message = match reason {
+        Unreadable::Altered => "The cursor is not one that this service gave out.",
+        Unreadable::OtherHome => "The cursor belongs to another home.",
+        Unreadable::OtherUse => "The cursor was given out by another path.",
+    };
+    Problem::new(ProblemType::InvalidCursor, message).with("parameter", "cursor")
+}
+
+fn run_at(tx: &Tx<'_>, number: HomeNo, position: i64) -> Result<i64, Fault> {
+    Ok(run_of(&homes::runs(tx, number, position, position)?, position))
+}
+
+fn run_of(runs: &[(i64, i64)], position: i64) -> i64 {
+    runs.iter().rev().find(|(first, _)| *first <= position).map_or(0, |(_, run)| *run)
+}

@@ -1,0 +1,75 @@
+//! A request as a handler sees it: who asks for what, every part already read strictly. Must not know HTTP types
+//! beyond names and values.
+
+use std::sync::Arc;
+
+use hearth_contract::command::Guard;
+use hearth_contract::formats::parse_id;
+use hearth_contract::problem::{Problem, ProblemType};
+use hearth_contract::record::parse_etag;
+use hearth_contract::schema::Kind;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::auth::Principal;
+use super::query::Query;
+use super::reply::{Refusal, Wording};
+use crate::app::App;
+use crate::home::receipts::Ticket;
+
+/// An authenticated, well-formed request.
+pub struct Call {
+    /// The service.
+    pub app: Arc<App>,
+    /// Who asks.
+    pub principal: Arc<Principal>,
+    /// The kind its path names.
+    pub kind: Option<Kind>,
+    /// The id in its path as it was sent.
+    pub id: Option<String>,
+    /// Its parameters.
+    pub query: Query,
+    /// Its body; null when the route takes none.
+    pub body: Value,
+    /// Its idempotency key with the request's digest.
+    pub ticket: Option<Ticket>,
+    /// `If-Match` as it was sent.
+    pub if_match: Option<String>,
+    /// `If-None-Match` as it was sent.
+    pub if_none_match: Option<String>,
+    /// `Last-Event-ID` as it was sent.
+    pub last_event_id: Option<String>,
+    /// The words around its answer.
+    pub wording: Wording,
+}
+
+impl Call {
+    /// The kind of a route that names one.
+    pub fn kind(&self) -> Result<Kind, Refusal> {
+        self.kind.ok_or_else(|| Problem::new(ProblemType::InternalError, "This path names no kind.").into())
+    }
+
+    /// The id in the path. A malformed one is of no record (contract 2).
+    pub fn record_id(&self) -> Result<Uuid, Refusal> {
+        let text = self.id.as_deref().unwrap_or_default();
+        let kind = self.kind()?;
+        parse_id(text).ok_or_else(|| crate::home::apply::not_found(kind, format_args!("`{text}`")).into())
+    }
+
+    /// The condition of a write.
+    pub fn guard(&self) -> Guard {
+        match self.if_match.as_deref().map(str::trim) {
+            None => Guard::Absent,
+            Some("*") => Guard::Exists,
+            Some(list) => Guard::Revs(list.split(',').filter_map(|tag| parse_etag(tag.trim())).collect()),
+        }
+    }
+
+    /// Whether the reader has this revision already (weak comparison, RFC 9110 13.1.2).
+    pub fn has_revision(&self, rev: i64) -> bool {
+        self.if_none_match.as_deref().is_some_and(|list| {
+            let tag = |tag: &str| parse_etag(tag.trim().trim_start_matches("W/"));
+            list.trim() == "*" || list.split(',').any(|one| tag(one) == Some(rev))
+        })
+    }
+}

@@ -1,0 +1,363 @@
+//! The wrapper around every request. It alone gives request ids, reads what is sent, turns refusals and faults into
+//! answers, adds the common headers and logs; so what is inside may simply use `?`. Must not know what a path does.
+
+use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{FromRequestParts, RawPathParams};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use axum::routing::any;
+use data_encoding::{Encoding, Specification};
+use futures_util::FutureExt;
+use hearth_contract::headers::{
+    CURRENT_VERSION, IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION, X_RATELIMIT_LIMIT, X_RATELIMIT_REMAINING,
+    X_RATELIMIT_RESET, X_REQUEST_ID, idempotency_key,
+};
+use hearth_contract::problem::{Problem, ProblemType, nearest};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde_json::Value;
+
+use super::auth::{self, Principal};
+use super::call::Call;
+use super::json;
+use super::limits::Standing;
+use super::query::Query;
+use super::reply::{Payload, Refusal, Reply, Wording};
+use super::routes::{Access, Carries, Gives, Handler, ROUTES, Route};
+use crate::app::{App, random};
+use crate::home::receipts::Ticket;
+use crate::store::Fault;
+
+/// Greatest body in bytes.
+const BODY_MAX: usize = 1024 * 1024;
+/// Time for a body to arrive.
+const BODY_TIME_MAX: Duration = Duration::from_secs(30);
+/// Greatest request target in bytes.
+const TARGET_MAX: usize = 8 * 1024;
+/// Greatest sum of header names and values in bytes, and their greatest number.
+const HEADERS_MAX: (usize, usize) = (32 * 1024, 100);
+
+/// The address of the peer's socket, put into a request by whoever accepted it.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub SocketAddr);
+
+/// The service as a router: every path of the table, and one answer for all others.
+pub fn router(app: Arc<App>) -> Router {
+    let mut router = Router::new();
+    let mut paths: Vec<&str> = ROUTES.iter().map(|route| route.path.as_str()).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    for path in paths {
+        let app = app.clone();
+        router = router.route(path, any(move |request| handle(app.clone(), Some(path), request)));
+    }
+    router.fallback(move |request| handle(app.clone(), None, request))
+}
+
+/// What is learnt of a request on its way, needed for its answer however it ends.
+#[derive(Default)]
+struct Learnt {
+    operation: &'static str,
+    key: Option<String>,
+    standing: Option<Standing>,
+}
+
+async fn handle(app: Arc<App>, path: Option<&'static str>, request: Request<Body>) -> Response<Body> {
+    let began = app.clock.passed();
+    let wording = Wording { request_id: request_id(random()).into(), base_url: app.base_url.clone() };
+    let (method, target) = (request.method().clone(), request.uri().path().to_owned());
+    let mut learnt = Learnt::default();
+    let work = AssertUnwindSafe(answer(&app, path, request, &wording, &mut learnt)).catch_unwind();
+    let reply = match work.await {
+        Ok(Ok(reply)) => reply,
+        Ok(Err(Refusal::Problem(problem))) => wording.problem(&problem),
+        Ok(Err(Refusal::Fault(fault))) => wording.problem(&broken(&fault, &wording)),
+        Err(_) => wording.problem(&broken(&Fault::Panicked, &wording)),
+    };
+    tracing::info!(
+        request_id = &*wording.request_id,
+        method = %method,
+        path = target,
+        operation = learnt.operation,
+        key = learnt.key.as_deref().unwrap_or("-"),
+        status = reply.status,
+        micros = (app.clock.passed() - began).as_micros() as u64,
+        "request"
+    );
+    finish(&app, reply, &wording, learnt.standing)
+}
+
+/// Everything between a request and its answer, in the contract's order of checks (section 4).
+async fn answer(
+    app: &Arc<App>,
+    path: Option<&'static str>,
+    request: Request<Body>,
+    wording: &Wording,
+    learnt: &mut Learnt,
+) -> Result<Reply, Refusal> {
+    let (mut parts, body) = request.into_parts();
+    check_size(&parts)?;
+    let route = find_route(path, &parts.method, parts.uri.path())?;
+    learnt.operation = &route.operation;
+    let handler = match route.handler {
+        Handler::Keyed(handler) => handler,
+        Handler::Open(handler) => return Ok(wording.one(200, &handler(app.clone()).await?, "")),
+    };
+    let peer = parts.extensions.get::<Peer>().map_or(SocketAddr::from(([0, 0, 0, 0], 0)), |peer| peer.0);
+    let principal = auth::authenticate(app, &parts.headers, peer).await?;
+    learnt.key = Some(principal.key.id.clone());
+    learnt.standing = app.limits.take(&principal.key.id, route.class, app.clock.passed());
+    check_limit(learnt.standing)?;
+    check_scope(route, &principal)?;
+    check_version(&parts.headers)?;
+    check_accept(route, &parts.headers)?;
+    check_content_type(route, &parts.headers)?;
+    let bytes = match route.carries {
+        Carries::Nothing => bytes::Bytes::new(),
+        Carries::Json | Carries::MergePatch => read_body(body, &parts.headers).await?,
+    };
+    let ticket = ticket(route, &parts, &bytes)?;
+    let body = match route.carries {
+        Carries::Nothing => Value::Null,
+        Carries::Json | Carries::MergePatch => json::read(&bytes)?,
+    };
+    let query = Query::read(parts.uri.query().unwrap_or_default(), route.parameters)?;
+    let id = path_id(&mut parts).await;
+    let text = |name: &str| joined(&parts.headers, name);
+    handler(Call {
+        app: app.clone(),
+        principal,
+        kind: route.kind,
+        id,
+        query,
+        body,
+        ticket,
+        if_match: text("if-match"),
+        if_none_match: text("if-none-match"),
+        last_event_id: text(LAST_EVENT_ID),
+        wording: wording.clone(),
+    })
+    .await
+}
+
+fn check_size(parts: &Parts) -> Result<(), Problem> {
+    let target = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
+    if target > TARGET_MAX {
+        return Err(Problem::new(ProblemType::UriTooLong, format!("The request target has {target} bytes.")));
+    }
+    let size: usize = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    if size > HEADERS_MAX.0 || parts.headers.len() > HEADERS_MAX.1 {
+        let message = format!("The request has {} header lines with {size} bytes.", parts.headers.len());
+        return Err(Problem::new(ProblemType::HeadersTooLarge, message));
+    }
+    Ok(())
+}
+
+fn find_route(path: Option<&str>, method: &Method, target: &str) -> Result<&'static Route, Problem> {
+    let Some(path) = path else {
+        let known = nearest(target, ROUTES.iter().map(|route| route.path.as_str()));
+        let problem = Problem::new(ProblemType::RouteNotFound, format!("There is no path {target}."));
+        return Err(match known {
+            Some(known) => problem.fixed_by(format!("Did you mean {known}? Paths are exact in case and slashes.")),
+            None => problem,
+        });
+    };
+    let wanted = if method == Method::HEAD { &Method::GET } else { method };
+    let here = || ROUTES.iter().filter(|route| route.path == path);
+    here().find(|route| route.method == wanted).ok_or_else(|| {
+        let mut allowed: Vec<&str> = here().map(|route| route.method.as_str()).collect();
+        if allowed.contains(&"GET") {
+            allowed.push("HEAD");
+        }
+        Problem::new(ProblemType::MethodNotAllowed, format!("{method} is not a method of this path."))
+            .with("allowed", allowed)
+    })
+}
+
+fn check_limit(standing: Option<Standing>) -> Result<(), Problem> {
+    match standing {
+        Some(standing) if standing.refused => {
+            let seconds = standing.resets_in.as_secs().max(1);
+            let message = format!("The key has used its {} calls of this minute.", standing.limit);
+            Err(Problem::new(ProblemType::RateLimited, message)
+                .with("limit", standing.limit)
+                .with("retry_after_seconds", seconds))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_scope(route: &Route, principal: &Principal) -> Result<(), Problem> {
+    match &route.access {
+        Access::Scope(scope) if !principal.may(scope) => {
+            let message = format!("This operation needs the scope {scope}.");
+            Err(Problem::new(ProblemType::InsufficientScope, message).with("required_scope", scope.as_str()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_version(headers: &HeaderMap) -> Result<(), Problem> {
+    match joined(headers, SERVICE_API_VERSION) {
+        Some(version) if version != CURRENT_VERSION => {
+            let message = format!("There is no version `{version}`.");
+            Err(Problem::new(ProblemType::UnsupportedVersion, message).with("supported", vec![CURRENT_VERSION]))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_accept(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
+    let given = match route.gives {
+        Gives::Json => "application/json",
+        Gives::Events => "text/event-stream",
+    };
+    let Some(accept) = joined(headers, "accept") else { return Ok(()) };
+    let (family, _) = given.split_once('/').unwrap_or_default();
+    let admits = |range: &str| {
+        let mut parts = range.split(';').map(str::trim);
+        let media = parts.next().unwrap_or_default().to_ascii_lowercase();
+        let refused = parts.any(|part| part.strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0)));
+        !refused && (media == "*/*" || media == given || media.strip_suffix("/*") == Some(family))
+    };
+    if accept.split(',').any(admits) {
+        return Ok(());
+    }
+    Err(Problem::new(ProblemType::NotAcceptable, format!("This path answers {given}, which Accept excludes.")))
+}
+
+fn check_content_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
+    let accepted: &[&str] = match route.carries {
+        Carries::Nothing => return Ok(()),
+        Carries::Json => &["application/json"],
+        Carries::MergePatch => &["application/json", "application/merge-patch+json"],
+    };
+    let refuse = |message: String| Err(Problem::new(ProblemType::UnsupportedMediaType, message));
+    if let Some(encoding) = joined(headers, "content-encoding") {
+        return refuse(format!("A body with Content-Encoding {encoding} is not read."));
+    }
+    let sent = joined(headers, "content-type").unwrap_or_default();
+    let media = sent.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if accepted.contains(&media.as_str()) {
+        return Ok(());
+    }
+    refuse(if media.is_empty() {
+        "The body has no Content-Type.".to_owned()
+    } else {
+        format!("A body of type {media} is not read.")
+    })
+}
+
+async fn read_body(body: Body, headers: &HeaderMap) -> Result<bytes::Bytes, Problem> {
+    let too_large = || Problem::new(ProblemType::PayloadTooLarge, "The body is over 1 MiB.");
+    let announced = joined(headers, "content-length").and_then(|length| length.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > BODY_MAX) {
+        return Err(too_large());
+    }
+    match tokio::time::timeout(BODY_TIME_MAX, Limited::new(body, BODY_MAX).collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(_)) => Err(Problem::new(ProblemType::InvalidJson, "The body broke off.")),
+        Err(_) => Err(Problem::new(ProblemType::RequestTimeout, "The body did not arrive within 30 s.")),
+    }
+}
+
+fn ticket(route: &Route, parts: &Parts, body: &[u8]) -> Result<Option<Ticket>, Problem> {
+    if route.method == Method::GET {
+        return Ok(None);
+    }
+    let mut values = parts.headers.get_all(IDEMPOTENCY_KEY).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let key = value.to_str().ok().and_then(idempotency_key).filter(|_| values.next().is_none());
+    let Some(key) = key else {
+        let message = "Idempotency-Key must be one value of 1 to 255 visible ASCII characters.";
+        return Err(Problem::parameter("Idempotency-Key", &String::from_utf8_lossy(value.as_bytes()), None, message));
+    };
+    let target = parts.uri.path_and_query().map_or("", |target| target.as_str());
+    let if_match = joined(&parts.headers, "if-match").unwrap_or_default();
+    Ok(Some(Ticket::new(key, parts.method.as_str(), target, body, if_match.as_bytes())))
+}
+
+async fn path_id(parts: &mut Parts) -> Option<String> {
+    let params = RawPathParams::from_request_parts(parts, &()).await.ok()?;
+    params.iter().find(|(name, _)| *name == "id").map(|(_, value)| value.to_owned())
+}
+
+/// A header's value; several lines are one list (RFC 9110 5.3).
+fn joined(headers: &HeaderMap, name: &str) -> Option<String> {
+    let values: Vec<&str> = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("\u{fffd}")).collect();
+    (!values.is_empty()).then(|| values.join(", "))
+}
+
+/// What a client is told of a fault; the cause goes to the log under the request's id.
+fn broken(fault: &Fault, wording: &Wording) -> Problem {
+    tracing::error!(request_id = &*wording.request_id, %fault, "a request broke");
+    if fault.is_passing() {
+        Problem::new(ProblemType::Unavailable, "The service cannot take this now.").with("retry_after_seconds", 1)
+    } else {
+        Problem::new(ProblemType::InternalError, "The service failed on this request.")
+    }
+}
+
+fn finish(app: &App, reply: Reply, wording: &Wording, standing: Option<Standing>) -> Response<Body> {
+    let (media, body) = match reply.payload {
+        Payload::Json(text) => (Some("application/json"), Body::from(text)),
+        Payload::Events(frames) => {
+            use futures_util::StreamExt;
+            (Some("text/event-stream"), Body::from_stream(frames.map(Ok::<_, std::convert::Infallible>)))
+        }
+        Payload::Empty => (None, Body::empty()),
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    let mut set = |name: &'static str, value: &str| {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    };
+    set(SERVICE_API_VERSION, CURRENT_VERSION);
+    set(X_REQUEST_ID, &wording.request_id);
+    set("cache-control", "no-store");
+    if let Some(media) = media {
+        set("content-type", media);
+    }
+    if let Some(standing) = standing {
+        let reset = app.clock.now().plus_millis(standing.resets_in.as_millis() as i64 + 999).seconds();
+        set(X_RATELIMIT_LIMIT, &standing.limit.to_string());
+        set(X_RATELIMIT_REMAINING, &standing.remaining.to_string());
+        set(X_RATELIMIT_RESET, &reset.to_string());
+    }
+    for (name, value) in &reply.headers {
+        set(name, value);
+    }
+    response
+}
+
+/// `req_` and 26 characters of Crockford base32 out of 128 random bits.
+fn request_id(entropy: [u8; 16]) -> String {
+    format!("req_{}", CROCKFORD.encode(&entropy))
+}
+
+static CROCKFORD: std::sync::LazyLock<Encoding> = std::sync::LazyLock::new(|| {
+    let mut alphabet = Specification::new();
+    alphabet.symbols.push_str("0123456789ABCDEFGHJKMNPQRSTVWXYZ");
+    alphabet.encoding().expect("32 different symbols are an alphabet")
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn request_ids_have_their_form() {
+        let id = request_id([0xff; 16]);
+        assert_eq!(id.len(), 30);
+        assert!(id.starts_with("req_ZZZZ"));
+    }
+}

@@ -1,0 +1,142 @@
+//! How often a key may ask: three windows of a minute each (contract 11), and how many streams it may hold open.
+//! Lives in memory. Must not know the clock: the time passed is an argument.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::config::RateLimits;
+
+/// Which window a call counts in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Counts nowhere: no key is needed.
+    Free,
+    /// GET and HEAD.
+    Read,
+    /// POST, PATCH and DELETE.
+    Write,
+    /// Bulk calls.
+    Bulk,
+}
+
+/// Length of a window, from the first call in it.
+const WINDOW: Duration = Duration::from_secs(60);
+
+/// Where a key stands in a window after a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Calls allowed in the window.
+    pub limit: u32,
+    /// Calls left.
+    pub remaining: u32,
+    /// Until the window ends.
+    pub resets_in: Duration,
+    /// Whether this call was one too many; it was not counted.
+    pub refused: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Window {
+    began: Duration,
+    used: u32,
+}
+
+/// The windows of all keys. At most three small entries for each key that exists.
+pub struct Limits {
+    rules: Option<RateLimits>,
+    windows: Mutex<HashMap<(String, Class), Window>>,
+}
+
+impl Limits {
+    /// Windows by these rules; None: no limits.
+    pub fn new(rules: Option<RateLimits>) -> Limits {
+        Limits { rules, windows: Mutex::default() }
+    }
+
+    /// Counts a call of a key. None: nothing limits it.
+    pub fn take(&self, key: &str, class: Class, passed: Duration) -> Option<Standing> {
+        let rules = self.rules?;
+        let limit = match class {
+            Class::Free => return None,
+            Class::Read => rules.reads,
+            Class::Write => rules.writes,
+            Class::Bulk => rules.bulk,
+        };
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let window = windows.entry((key.to_owned(), class)).or_insert(Window { began: passed, used: 0 });
+        if passed.saturating_sub(window.began) >= WINDOW {
+            *window = Window { began: passed, used: 0 };
+        }
+        let refused = window.used >= limit;
+        if !refused {
+            window.used += 1;
+        }
+        let resets_in = WINDOW.saturating_sub(passed.saturating_sub(window.began));
+        Some(Standing { limit, remaining: limit - window.used, resets_in, refused })
+    }
+}
+
+/// The open streams of all keys.
+#[derive(Clone, Default)]
+pub struct Streams {
+    open: Arc<Mutex<HashMap<String, usize>>>,
+}
+
+impl Streams {
+    /// Opens a stream for a key. None: it has `max` open already.
+    pub fn open(&self, key: &str, max: usize) -> Option<Permit> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = open.entry(key.to_owned()).or_default();
+        if *count >= max {
+            return None;
+        }
+        *count += 1;
+        Some(Permit { key: key.to_owned(), open: self.open.clone() })
+    }
+}
+
+/// A stream's place among those of its key; given back when dropped.
+pub struct Permit {
+    key: String,
+    open: Arc<Mutex<HashMap<String, usize>>>,
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = open.get_mut(&self.key) {
+            *count -= 1;
+            if *count == 0 {
+                open.remove(&self.key);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_opens_with_its_first_call_and_closes_a_minute_later() {
+        let limits = Limits::new(Some(RateLimits { reads: 2, writes: 1, bulk: 1 }));
+        let take = |class, seconds| limits.take("k", class, Duration::from_secs(seconds)).unwrap();
+        assert_eq!(take(Class::Read, 100).remaining, 1);
+        assert_eq!(take(Class::Read, 130).remaining, 0);
+        let refused = take(Class::Read, 150);
+        assert_eq!((refused.refused, refused.resets_in), (true, Duration::from_secs(10)));
+        assert!(!take(Class::Write, 150).refused);
+        assert!(!take(Class::Read, 160).refused);
+        assert!(!limits.take("other", Class::Write, Duration::from_secs(150)).unwrap().refused);
+    }
+
+    #[test]
+    fn streams_are_given_back() {
+        let streams = Streams::default();
+        let first = streams.open("k", 1);
+        assert!(first.is_some() && streams.open("k", 1).is_none() && streams.open("other", 1).is_some());
+        drop(first);
+        assert!(streams.open("k", 1).is_some());
+    }
+}

@@ -1,0 +1,104 @@
+//! Our accept loop: hyper with its timers on, a cap on connections, and a drain that ends. (`axum::serve` has none of
+//! the three.) Must not know what is served.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tower::util::MapRequestLayer;
+use tower::{Layer, Service};
+
+use super::edge::Peer;
+use crate::stopping::Stopping;
+
+/// Connections at once; further ones wait in the system's queue until one closes.
+const CONNECTIONS_MAX: usize = 16_384;
+/// Time for a request's headers to arrive, also between two requests on one connection.
+const HEADER_TIME_MAX: Duration = Duration::from_secs(10);
+/// Bytes of head that are read at all; the edge refuses smaller excess with an answer.
+const HEAD_BYTES_MAX: usize = 128 * 1024;
+/// Header lines that are read at all.
+const HEAD_LINES_MAX: usize = 256;
+/// Time for requests in flight to end once stopping.
+const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
+/// Pause after the system refused a connection, out of file handles for instance.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Serves until told to stop, then lets what is in flight end.
+pub async fn serve(listener: TcpListener, router: Router, mut stopping: Stopping) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let mut connections = JoinSet::new();
+    loop {
+        let place = tokio::select! {
+            place = places.clone().acquire_owned() => place,
+            () = stopping.heard() => break,
+        };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stopping.heard() => break,
+        };
+        match accepted {
+            Ok((socket, peer)) => {
+                let connection = connection(socket, Peer(peer), router.clone(), stopping.clone());
+                connections.spawn(async move {
+                    connection.await;
+                    drop(place);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+        while connections.try_join_next().is_some() {}
+    }
+    drop(listener);
+    let drained = tokio::time::timeout(DRAIN_TIME_MAX, async { while connections.join_next().await.is_some() {} });
+    if drained.await.is_err() {
+        tracing::warn!(left = connections.len(), "requests were cut off after waiting for them");
+    }
+}
+
+async fn connection(socket: TcpStream, peer: Peer, router: Router, mut stopping: Stopping) {
+    // Answers and frames are small and whole: sending each at once beats waiting for more.
+    let _ = socket.set_nodelay(true);
+    let with_peer = MapRequestLayer::new(move |mut request: hyper::Request<hyper::body::Incoming>| {
+        request.extensions_mut().insert(peer);
+        request
+    });
+    let service = TowerToHyperService::new(with_peer.layer(tower_service(router)));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIME_MAX)
+        .max_buf_size(HEAD_BYTES_MAX)
+        .max_headers(HEAD_LINES_MAX)
+        .serve_connection(TokioIo::new(socket), service);
+    let mut connection = std::pin::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stopping.heard() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+fn tower_service<B>(
+    router: Router,
+) -> impl Service<hyper::Request<B>, Response = axum::response::Response, Error = std::convert::Infallible, Future: Send>
++ Clone
+where
+    B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
+    B::Error: Into<axum::BoxError>,
+{
+    router
+}

@@ -1,0 +1,19 @@
+//! HTTP: accepting, routing, the wrapper around every request, and what it needs. Must not know SQL, nor what a
+//! record means.
+//!
+//! - [`listener`]: our accept loop: timers, caps, drain.
+//! - [`routes`]: the one table of what can be asked.
+//! - [`edge`]: the wrapper that owns every exit.
+//! - [`auth`], [`limits`]: who asks, and how often they may.
+//! - [`call`]: a request as a handler sees it; [`query`] and [`json`] read its parts strictly.
+//! - [`reply`]: an answer as a handler gives it.
+
+pub mod auth;
+pub mod call;
+pub mod edge;
+pub mod json;
+pub mod limits;
+pub mod listener;
+pub mod query;
+pub mod reply;
+pub mod routes;

@@ -1,0 +1,115 @@
+//! Reading a query string strictly: every parameter known, once, and not empty (contract 5). Must not know what the
+//! parameters do.
+
+use hearth_contract::formats::Timestamp;
+use hearth_contract::problem::{Problem, nearest};
+
+/// The parameters of a request, each allowed and there at most once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query {
+    pairs: Vec<(String, String)>,
+}
+
+impl Query {
+    /// Splits a query string; refuses what is not among the known names, repeated, or empty.
+    pub fn read(text: &str, known: &[&str]) -> Result<Query, Problem> {
+        let mut pairs: Vec<(String, String)> = Vec::new();
+        for (name, value) in form_urlencoded::parse(text.as_bytes()) {
+            if !known.contains(&&*name) {
+                let message = format!("There is no parameter `{name}` here.");
+                return Err(Problem::parameter(&name, &value, nearest(&name, known.iter().copied()), message));
+            }
+            if value.is_empty() {
+                return Err(Problem::parameter(&name, "", None, format!("The parameter `{name}` is empty.")));
+            }
+            if pairs.iter().any(|(seen, _)| *seen == *name) {
+                return Err(Problem::parameter(&name, &value, None, format!("The parameter `{name}` is there twice.")));
+            }
+            pairs.push((name.into_owned(), value.into_owned()));
+        }
+        Ok(Query { pairs })
+    }
+
+    /// The value of a parameter.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// A number from 1 to `max`.
+    pub fn limit(&self, default: usize, max: usize) -> Result<usize, Problem> {
+        let Some(value) = self.get("limit") else { return Ok(default) };
+        match value.parse() {
+            Ok(limit) if (1..=max).contains(&limit) && value.bytes().all(|b| b.is_ascii_digit()) => Ok(limit),
+            _ => Err(Problem::parameter("limit", value, None, format!("limit must be a number from 1 to {max}."))),
+        }
+    }
+
+    /// One of some words.
+    pub fn choice<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<Option<T>, Problem> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        match words.iter().find(|(word, _)| *word == value) {
+            Some((_, meaning)) => Ok(Some(*meaning)),
+            None => Err(unknown_word(name, value, words)),
+        }
+    }
+
+    /// A comma-separated list of some words, without repetition.
+    pub fn choices<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<Vec<T>, Problem> {
+        let mut seen = Vec::new();
+        let mut meanings = Vec::new();
+        for value in self.get(name).into_iter().flat_map(|list| list.split(',')) {
+            let Some((word, meaning)) = words.iter().find(|(word, _)| *word == value) else {
+                return Err(unknown_word(name, value, words));
+            };
+            if !seen.contains(word) {
+                seen.push(word);
+                meanings.push(*meaning);
+            }
+        }
+        Ok(meanings)
+    }
+
+    /// A date or date-time.
+    pub fn moment(&self, name: &str) -> Result<Option<Timestamp>, Problem> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        match Timestamp::parse(value) {
+            Some(moment) => Ok(Some(moment)),
+            None => {
+                let message = format!("{name} must be a date (2026-06-01) or an RFC 3339 date-time.");
+                Err(Problem::parameter(name, value, None, message))
+            }
+        }
+    }
+}
+
+fn unknown_word<T>(name: &str, value: &str, words: &[(&str, T)]) -> Problem {
+    let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+    let message = format!("{name} must be one of {}.", known.join(", "));
+    Problem::parameter(name, value, nearest(value, known.iter().copied()), message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_silently_ignored() {
+        for (text, parameter, nearest) in [
+            ("limt=5", "limt", Some("limit")),
+            ("limit=", "limit", None),
+            ("limit=5&limit=5", "limit", None),
+            ("sort=creatd_at", "sort", Some("created_at")),
+            ("limit=0", "limit", None),
+            ("limit=101", "limit", None),
+            ("limit=+5", "limit", None),
+        ] {
+            let refusal = Query::read(text, &["limit", "sort"]).and_then(|query| {
+                query.limit(50, 100)?;
+                query.choice("sort", &[("created_at", ()), ("updated_at", ())])
+            });
+            let details = refusal.unwrap_err().details;
+            assert_eq!(details["parameter"], parameter, "{text}");
+            assert_eq!(details["nearest"].as_str(), nearest, "{text}");
+        }
+    }
+}

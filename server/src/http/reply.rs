@@ -1,0 +1,141 @@
+//! An answer as a handler gives it, and the words around it. Must not know the request it answers.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::Stream;
+use hearth_contract::envelope::{self, Page};
+use hearth_contract::headers::{CURRENT_VERSION, IDEMPOTENCY_REPLAYED, SERVICE_API_VERSION};
+use hearth_contract::problem::{Problem, ProblemType};
+use serde_json::{Map, Value};
+
+use crate::store::Fault;
+use crate::store::receipts::Receipt;
+
+/// What an answer carries.
+pub enum Payload {
+    /// A finished JSON text.
+    Json(String),
+    /// Frames of an event stream as they come.
+    Events(Pin<Box<dyn Stream<Item = Bytes> + Send>>),
+    /// Nothing.
+    Empty,
+}
+
+/// An answer without the headers that the edge adds to all.
+pub struct Reply {
+    /// Its status.
+    pub status: u16,
+    /// Headers of its own.
+    pub headers: Vec<(&'static str, String)>,
+    /// What it carries.
+    pub payload: Payload,
+}
+
+impl Reply {
+    /// The same with a header.
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Reply {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// What a retry would get again: status, own headers and body.
+    pub fn to_receipt(&self, fingerprint: [u8; 32], at: hearth_contract::formats::Timestamp) -> Receipt {
+        let headers: Map<String, Value> =
+            self.headers.iter().map(|(name, value)| ((*name).to_owned(), value.as_str().into())).collect();
+        let body = match &self.payload {
+            Payload::Json(text) => text.clone(),
+            Payload::Events(_) | Payload::Empty => String::new(),
+        };
+        Receipt { fingerprint, at, status: self.status, headers: Value::Object(headers).to_string(), body }
+    }
+
+    /// The stored answer, byte for byte, marked as such.
+    pub fn replay(receipt: Receipt) -> Reply {
+        let stored: Map<String, Value> = serde_json::from_str(&receipt.headers).unwrap_or_default();
+        let headers = STORED_HEADERS
+            .into_iter()
+            .filter_map(|name| Some((name, stored.get(name)?.as_str()?.to_owned())))
+            .chain([(IDEMPOTENCY_REPLAYED, "true".to_owned())])
+            .collect();
+        Reply { status: receipt.status, headers, payload: Payload::Json(receipt.body) }
+    }
+}
+
+/// The headers that belong to an answer itself and come again with it (contract 6.4).
+const STORED_HEADERS: [&str; 3] = [SERVICE_API_VERSION, "etag", "location"];
+
+/// What the texts around an answer depend on. Cheap to clone into a transaction.
+#[derive(Clone)]
+pub struct Wording {
+    /// The request's id.
+    pub request_id: Arc<str>,
+    /// What links begin with.
+    pub base_url: Arc<str>,
+}
+
+impl Wording {
+    /// `{ data, meta }` out of a finished text; `meta` is further members or "".
+    pub fn one(&self, status: u16, data: &str, meta: &str) -> Reply {
+        self.json(status, envelope::one(data, &self.request_id, meta))
+    }
+
+    /// `{ data: [...], meta }` out of finished texts.
+    pub fn many<T: AsRef<str>>(&self, items: &[T], page: &Page, meta: &str) -> Reply {
+        self.json(200, envelope::many(items, page, &self.request_id, meta))
+    }
+
+    /// `{ error, meta }`, with the headers that its type demands.
+    pub fn problem(&self, problem: &Problem) -> Reply {
+        let mut reply = self.json(problem.kind.status(), envelope::error(problem, &self.request_id, &self.base_url));
+        let detail = |name: &str| problem.details.get(name).and_then(Value::as_str).unwrap_or_default();
+        match problem.kind {
+            ProblemType::AuthenticationRequired => reply.headers.push(("www-authenticate", "Bearer".to_owned())),
+            ProblemType::InvalidApiKey => {
+                reply.headers.push(("www-authenticate", r#"Bearer error="invalid_token""#.to_owned()));
+            }
+            ProblemType::InsufficientScope => {
+                let scope = detail("required_scope");
+                let challenge = format!(r#"Bearer error="insufficient_scope", scope="{scope}""#);
+                reply.headers.push(("www-authenticate", challenge));
+            }
+            ProblemType::MethodNotAllowed => {
+                let allowed = problem.details.get("allowed").and_then(Value::as_array).cloned().unwrap_or_default();
+                let allowed: Vec<&str> = allowed.iter().filter_map(Value::as_str).collect();
+                reply.headers.push(("allow", allowed.join(", ")));
+            }
+            ProblemType::RateLimited | ProblemType::TooManyStreams | ProblemType::Unavailable => {
+                let seconds = problem.details.get("retry_after_seconds").and_then(Value::as_u64).unwrap_or(1);
+                reply.headers.push(("retry-after", seconds.to_string()));
+            }
+            _ => (),
+        }
+        reply
+    }
+
+    fn json(&self, status: u16, text: String) -> Reply {
+        let headers = vec![(SERVICE_API_VERSION, CURRENT_VERSION.to_owned())];
+        Reply { status, headers, payload: Payload::Json(text) }
+    }
+}
+
+/// Why a handler has no answer: it refuses, or something broke.
+pub enum Refusal {
+    /// An expected refusal.
+    Problem(Box<Problem>),
+    /// Something broke; it is logged and leaves as `internal_error` or `unavailable`.
+    Fault(Fault),
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Refusal {
+        Refusal::Problem(Box::new(problem))
+    }
+}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Refusal {
+        Refusal::Fault(fault)
+    }
+}

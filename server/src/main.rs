@@ -1,0 +1,7 @@
+//! The program `hearth-server`.
+
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}

@@ -1,0 +1,197 @@
+//! What an operator does beside serving: teams with their homes, and keys. Works on the database, whether a server
+//! runs or not. Must not know the command line.
+
+use hearth_contract::formats::Timestamp;
+use hearth_contract::headers::CURRENT_VERSION;
+use hearth_contract::key::{Environment, HINT_END, HINT_START, key_text};
+use ipnet::IpNet;
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use crate::app::{fresh_id, random};
+use crate::clock::Clock;
+use crate::home::apply::Writing;
+use crate::home::sandbox;
+use crate::http::routes::SCOPES;
+use crate::store::homes::{self, Plan, Team};
+use crate::store::keys::{self, Key};
+use crate::store::{Db, Fault, Tx};
+
+/// Why an operator's wish was not carried out. Texts are sentences for people.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It cannot be done as asked.
+    #[error("{0}")]
+    Refused(String),
+    /// Something broke.
+    #[error("{0}")]
+    Fault(#[from] Fault),
+}
+
+/// What a new key is to be.
+#[derive(Debug, Clone)]
+pub struct NewKey {
+    /// Id or name of its team.
+    pub team: String,
+    /// Which home it reaches.
+    pub environment: Environment,
+    /// What it may do; empty is everything.
+    pub scopes: Vec<String>,
+    /// What its owner calls it.
+    pub name: Option<String>,
+    /// Networks it may be used from; empty is everywhere.
+    pub allowlist: Vec<IpNet>,
+    /// From when it is refused.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A key just made. The only moment at which its text is known.
+pub struct MadeKey {
+    /// The key as stored.
+    pub key: Key,
+    /// Its text.
+    pub secret: String,
+}
+
+/// The team that a first `serve` makes.
+const FIRST_TEAM: &str = "My home";
+
+/// Makes the first team on an empty database; gives it then.
+pub async fn ensure_first_team(db: &Db, clock: &Clock) -> Result<Option<Team>, Error> {
+    let now = clock.now();
+    let run = db.run();
+    let made = db
+        .write(move |tx| {
+            if homes::teams(tx)?.is_empty() {
+                make_team(tx, FIRST_TEAM, Plan::Paid, now, run).map(Some)
+            } else {
+                Ok(None)
+            }
+        })
+        .await?;
+    if let Some(team) = &made {
+        tracing::info!(team = team.name, "made the first team; make a key for it with `hearth-server key create`");
+    }
+    Ok(made)
+}
+
+/// Makes a team, its live home and its sandbox, filled.
+pub async fn create_team(db: &Db, clock: &Clock, name: String, plan: Plan) -> Result<Team, Error> {
+    if name.trim().is_empty() || name.chars().any(char::is_control) {
+        return Err(Error::Refused("a team's name must be one line that is not blank".to_owned()));
+    }
+    let (now, run) = (clock.now(), db.run());
+    let made = db
+        .write(move |tx| match homes::find_team(tx, &name)? {
+            Some(_) => Ok(Err(name)),
+            None => make_team(tx, &name, plan, now, run).map(Ok),
+        })
+        .await?;
+    made.map_err(|name| Error::Refused(format!("there is a team `{name}` already; choose another name")))
+}
+
+fn make_team(tx: &Tx<'_>, name: &str, plan: Plan, now: Timestamp, run: i64) -> Result<Team, Fault> {
+    let mut id = || fresh_id(now);
+    let team = Team { id: id().to_string(), name: name.to_owned(), plan, created_at: now };
+    homes::create_team(tx, &team, id(), id())?;
+    let sandbox = homes::of_team(tx, &team.id, Environment::Test)?;
+    let mut writing = Writing::begin(tx, sandbox.number, run, now, None)?;
+    sandbox::fill(&mut writing, now, &mut id)?;
+    writing.finish()?;
+    Ok(team)
+}
+
+/// All teams, oldest first.
+pub async fn teams(db: &Db) -> Result<Vec<Team>, Error> {
+    Ok(db.read(homes::teams).await?)
+}
+
+/// Makes a key.
+pub async fn create_key(db: &Db, clock: &Clock, wish: NewKey) -> Result<MadeKey, Error> {
+    let scopes = scopes(&wish.scopes)?;
+    let now = clock.now();
+    let secret = key_text(wish.environment, random());
+    let hint = format!("{}…{}", &secret[..HINT_START], &secret[secret.len() - HINT_END..]);
+    let hash: [u8; 32] = Sha256::digest(secret.as_bytes()).into();
+    let key = db
+        .write(move |tx| {
+            let Some(team) = homes::find_team(tx, &wish.team)? else { return Ok(Err(wish.team)) };
+            let home = homes::of_team(tx, &team.id, wish.environment)?;
+            let key = Key {
+                id: Uuid::new_v4().to_string(),
+                team: team.id,
+                team_name: team.name,
+                plan: team.plan,
+                home: home.number,
+                home_id: home.id.to_string(),
+                environment: wish.environment,
+                name: wish.name.unwrap_or_else(|| format!("{} key", wish.environment.word())),
+                hash,
+                hint,
+                scopes,
+                allowlist: wish.allowlist.iter().map(IpNet::to_string).collect(),
+                pinned: CURRENT_VERSION.to_owned(),
+                created_at: now,
+                last_used_at: None,
+                expires_at: wish.expires_at,
+                revoked_at: None,
+                flagged_at: None,
+            };
+            keys::insert(tx, &key)?;
+            Ok(Ok(key))
+        })
+        .await?;
+    match key {
+        Ok(key) => Ok(MadeKey { key, secret }),
+        Err(team) => Err(Error::Refused(format!("there is no team `{team}`; see `hearth-server team list`"))),
+    }
+}
+
+/// Keys of one team (id or name) or of all, oldest first.
+pub async fn list_keys(db: &Db, team: Option<String>) -> Result<Vec<Key>, Error> {
+    let found = db
+        .read(move |tx| match team {
+            None => keys::list(tx, None).map(Ok),
+            Some(name) => match homes::find_team(tx, &name)? {
+                Some(team) => keys::list(tx, Some(&team.id)).map(Ok),
+                None => Ok(Err(name)),
+            },
+        })
+        .await?;
+    found.map_err(|team| Error::Refused(format!("there is no team `{team}`; see `hearth-server team list`")))
+}
+
+/// Ends a key, by id or unique name. Ending it twice is the same as once.
+pub async fn revoke_key(db: &Db, clock: &Clock, word: String) -> Result<Key, Error> {
+    let now = clock.now();
+    let found = db
+        .write(move |tx| {
+            let found = keys::by_id_or_name(tx, &word)?;
+            let [key] = &found[..] else { return Ok(Err((word, found.len()))) };
+            keys::revoke(tx, &key.id, now)?;
+            Ok(Ok(Key { revoked_at: key.revoked_at.or(Some(now)), ..key.clone() }))
+        })
+        .await?;
+    found.map_err(|(word, count)| {
+        Error::Refused(match count {
+            0 => format!("there is no key `{word}`; see `hearth-server key list`"),
+            _ => format!("{count} keys are named `{word}`; use the id, see `hearth-server key list`"),
+        })
+    })
+}
+
+fn scopes(wished: &[String]) -> Result<Vec<String>, Error> {
+    if wished.is_empty() || wished == ["all"] {
+        return Ok(SCOPES.map(str::to_owned).to_vec());
+    }
+    let unknown = wished.iter().find(|scope| !SCOPES.contains(&scope.as_str()));
+    match unknown {
+        None => Ok(SCOPES.iter().filter(|scope| wished.iter().any(|w| w == *scope)).map(|s| (*s).to_owned()).collect()),
+        Some(scope) => {
+            let nearest =
+                hearth_contract::problem::nearest(scope, SCOPES).map(|near| format!("; did you mean {near}?"));
+            let hint = nearest.unwrap_or_else(|| format!("; the scopes are {}", SCOPES.join(", ")));
+            Err(Error::Refused(format!("there is no scope `{scope}`{hint}")))
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Teams, their homes, and where each home's log stands.
+
+use hearth_contract::formats::Timestamp;
+use hearth_contract::key::Environment;
+use rusqlite::{OptionalExtension, Row, named_params};
+use uuid::Uuid;
+
+use super::{Fault, HomeNo, Tx};
+
+/// An account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Team {
+    /// Its id.
+    pub id: String,
+    /// Its name, unique on this server.
+    pub name: String,
+    /// What it pays for.
+    pub plan: Plan,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// What a team pays for (contract 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Plan {
+    /// Sandbox only.
+    Free,
+    /// The live home too.
+    Paid,
+}
+
+impl Plan {
+    /// Its word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Plan::Free => "free",
+            Plan::Paid => "paid",
+        }
+    }
+
+    /// The plan a word names.
+    pub fn from_word(word: &str) -> Option<Plan> {
+        [Plan::Free, Plan::Paid].into_iter().find(|plan| plan.word() == word)
+    }
+}
+
+/// One isolated data set, and where its log stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    /// How tables name it.
+    pub number: HomeNo,
+    /// How clients name it; also the id of its profile record.
+    pub id: Uuid,
+    /// The last event id given out.
+    pub head: i64,
+    /// The latest moment given out.
+    pub clock: Timestamp,
+    /// The process that wrote last.
+    pub run: i64,
+    /// Events up to here are older than retention and were thinned out.
+    pub aged: i64,
+    /// The highest event id that thinning took out of the feed.
+    pub thinned: i64,
+}
+
+/// Makes a team with its two homes.
+pub fn create_team(tx: &Tx<'_>, team: &Team, live: Uuid, sandbox: Uuid) -> Result<(), Fault> {
+    tx.conn.execute(
+        "INSERT INTO teams (id, name, plan, created_at) VALUES (:id, :name, :plan, :at)",
+        named_params! { ":id": team.id, ":name": team.name, ":plan": team.plan.word(), ":at": team.created_at.millis() },
+    )?;
+    for (id, environment) in [(live, Environment::Live), (sandbox, Environment::Test)] {
+        tx.conn.execute(
+            "INSERT INTO homes (id, team, environment) VALUES (:id, :team, :environment)",
+            named_params! { ":id": id.to_string(), ":team": team.id, ":environment": environment.word() },
+        )?;
+    }
+    Ok(())
+}
+
+/// All teams, oldest first.
+pub fn teams(tx: &Tx<'_>) -> Result<Vec<Team>, Fault> {
+    let mut statement =
+        tx.conn.prepare_cached("SELECT id, name, plan, created_at FROM teams ORDER BY created_at, id")?;
+    statement.query_and_then([], team)?.collect()
+}
+
+/// The team of this id or of this name.
+pub fn find_team(tx: &Tx<'_>, id_or_name: &str) -> Result<Option<Team>, Fault> {
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT id, name, plan, created_at FROM teams WHERE id = :t OR name = :t ORDER BY id = :t DESC LIMIT 1",
+    )?;
+    statement.query_and_then(named_params! { ":t": id_or_name }, team)?.next().transpose()
+}
+
+fn team(row: &Row<'_>) -> Result<Team, Fault> {
+    let plan: String = row.get(2)?;
+    let plan = Plan::from_word(&plan).ok_or_else(|| Fault::Corrupt(format!("plan {plan}")))?;
+    Ok(Team { id: row.get(0)?, name: row.get(1)?, plan, created_at: Timestamp::from_millis(row.get(3)?) })
+}
+
+/// The numbers of all homes.
+pub fn numbers(tx: &Tx<'_>) -> Result<Vec<HomeNo>, Fault> {
+    let mut statement = tx.conn.prepare_cached("SELECT number FROM homes ORDER BY number")?;
+    Ok(statement.query_map([], |row| row.get(0).map(HomeNo))?.collect::<Result<_, _>>()?)
+}
+
+/// A team's home in an environment.
+pub fn of_team(tx: &Tx<'_>, team: &str, environment: Environment) -> Result<Home, Fault> {
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT number, id, head, clock, run, aged, thinned FROM homes WHERE team = :team AND environment = :environment",
+    )?;
+    let found =
+        statement.query_row(named_params! { ":team": team, ":environment": environment.word() }, home).optional()?;
+    found.ok_or_else(|| Fault::Corrupt(format!("team {team} has no {} home", environment.word())))
+}
+
+/// Where a home stands now.
+pub fn load(tx: &Tx<'_>, number: HomeNo) -> Result<Home, Fault> {
+    let mut statement =
+        tx.conn.prepare_cached("SELECT number, id, head, clock, run, aged, thinned FROM homes WHERE number = ?1")?;
+    statement.query_row([number.0], home).optional()?.ok_or_else(|| Fault::Corrupt(format!("no home {}", number.0)))
+}
+
+fn home(row: &Row<'_>) -> rusqlite::Result<Home> {
+    Ok(Home {
+        number: HomeNo(row.get(0)?),
+        id: Uuid::parse_str(row.get_ref(1)?.as_str()?).unwrap_or_default(),
+        head: row.get(2)?,
+        clock: Timestamp::from_millis(row.get(3)?),
+        run: row.get(4)?,
+        aged: row.get(5)?,
+        thinned: row.get(6)?,
+    })
+}
+
+/// Keeps where a home stands, and rings its bell after the commit.
+pub fn save(tx: &Tx<'_>, home: &Home) -> Result<(), Fault> {
+    tx.conn
+        .prepare_cached("UPDATE homes SET head = ?2, clock = ?3, run = ?4, aged = ?5, thinned = ?6 WHERE number = ?1")?
+        .execute((home.number.0, home.head, home.clock.millis(), home.run, home.aged, home.thinned))?;
+    tx.rung.borrow_mut().push((home.number, home.head));
+    Ok(())
+}
+
+/// Notes that a process writes from a position on.
+pub fn begin_run(tx: &Tx<'_>, number: HomeNo, first: i64, run: i64) -> Result<(), Fault> {
+    let mut statement = tx.conn.prepare_cached("INSERT INTO runs (home, first, run) VALUES (?1, ?2, ?3)")?;
+    statement.execute((number.0, first, run))?;
+    Ok(())
+}
+
+/// The runs that wrote positions `from` to `to`: each with its first position, in order. The first one began at or
+/// before `from`; a position before every run belongs to run 0.
+pub fn runs(tx: &Tx<'_>, number: HomeNo, from: i64, to: i64) -> Result<Vec<(i64, i64)>, Fault> {
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT first, run FROM runs WHERE home = ?1 AND first <= ?3
+           AND first >= coalesce((SELECT max(first) FROM runs WHERE home = ?1 AND first <= ?2), 0)
+         ORDER BY first",
+    )?;
+    let found: Vec<(i64, i64)> =
+        statement.query_map((number.0, from, to), |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    match found.first() {
+        Some((first, _)) if *first <= from => Ok(found),
+        _ => Ok([(0, 0)].into_iter().chain(found).collect()),
+    }
+}
+
+/// The position up to which a run's history and this database's are the same: just before the next run began. None:
+/// the run is unknown here, or still writes.
+pub fn end_of_run(tx: &Tx<'_>, number: HomeNo, run: i64) -> Result<Option<i64>, Fault> {
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT (SELECT min(n.first) - 1 FROM runs n WHERE n.home = r.home AND n.first > r.first)
+         FROM runs r WHERE r.home = ?1 AND r.run = ?2 ORDER BY r.first DESC LIMIT 1",
+    )?;
+    Ok(statement.query_row((number.0, run), |row| row.get(0)).optional()?.flatten())
+}

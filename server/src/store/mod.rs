@@ -1,0 +1,177 @@
+//! The only place that speaks SQL. A narrow face of functions named by meaning, over one writer and several readers.
+//! Must not know HTTP, nor why a write is wanted.
+//!
+//! - [`Db`]: `read` on a reader thread, `write` on the writer thread; both take closures over a [`Tx`].
+//! - [`open`]: files, permissions, pragmas, migrations.
+//! - [`tail`]: the bell that rings for a home after each commit.
+//! - [`homes`], [`records`], [`events`], [`links`], [`receipts`], [`keys`]: one file for each stored thing.
+
+pub mod events;
+pub mod homes;
+pub mod keys;
+pub mod links;
+pub mod open;
+mod readers;
+pub mod receipts;
+pub mod records;
+pub mod tail;
+mod writer;
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::Arc;
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use self::readers::Readers;
+use self::tail::Tail;
+use self::writer::Writer;
+
+/// What broke, in words for the log. A client is told `internal_error` or `unavailable`, never this text.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// SQLite refused or failed.
+    #[error("database: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// No room on the disk; heals when there is.
+    #[error("the disk is full")]
+    DiskFull,
+    /// Too much waits already, or the service is stopping.
+    #[error("the database takes no more work now: {0}")]
+    Busy(&'static str),
+    /// What is stored is not what this program stores.
+    #[error("stored data is not as expected: {0}")]
+    Corrupt(String),
+    /// A job panicked; its transaction was rolled back.
+    #[error("a database job panicked")]
+    Panicked,
+}
+
+impl Fault {
+    /// Whether the same request may succeed once the machine has room or time again.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Fault::DiskFull | Fault::Busy(_) => true,
+            Fault::Sqlite(error) => matches!(
+                error.sqlite_error_code(),
+                Some(
+                    rusqlite::ErrorCode::DiskFull
+                        | rusqlite::ErrorCode::DatabaseBusy
+                        | rusqlite::ErrorCode::SystemIoFailure
+                )
+            ),
+            Fault::Corrupt(_) | Fault::Panicked => false,
+        }
+    }
+}
+
+/// The number under which a home's rows are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HomeNo(pub i64);
+
+impl HomeNo {
+    /// Where an event of this home sits in the log.
+    fn seat(self, event: i64) -> i64 {
+        (self.0 << SEAT_BITS) + event
+    }
+}
+
+/// Bits of a seat that hold the event id: 2^40 events for each home.
+const SEAT_BITS: u32 = 40;
+
+fn event_of_seat(seat: i64) -> i64 {
+    seat & ((1 << SEAT_BITS) - 1)
+}
+
+/// A transaction. Reads see one moment; what is written in it becomes durable and visible as one.
+pub struct Tx<'c> {
+    conn: &'c Connection,
+    /// Homes that got events, with their new heads: their bells ring after the commit.
+    rung: RefCell<Vec<(HomeNo, i64)>>,
+}
+
+impl<'c> Tx<'c> {
+    fn new(conn: &'c Connection) -> Tx<'c> {
+        Tx { conn, rung: RefCell::new(Vec::new()) }
+    }
+
+    /// A number that changes whenever another connection wrote. On the writer: whenever another process did.
+    pub fn version(&self) -> Result<i64, Fault> {
+        Ok(self.conn.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?)
+    }
+}
+
+/// The database: many readers, one writer. Cheap to clone.
+#[derive(Clone)]
+pub struct Db {
+    readers: Arc<Readers>,
+    writer: Arc<Writer>,
+    run: i64,
+}
+
+impl Db {
+    /// Opens or makes the database in a data directory and starts its threads. `run` is a random number that marks
+    /// what this process writes (contract 9.3).
+    pub fn open(dir: &Path, tail: Tail, run: i64) -> Result<Db, open::OpenError> {
+        let file = open::prepare(dir)?;
+        let writer = Writer::start(open::writer(&file)?, tail)?;
+        let readers = Readers::start(|| open::reader(&file))?;
+        Ok(Db { readers: Arc::new(readers), writer: Arc::new(writer), run })
+    }
+
+    /// The number that marks what this process writes.
+    pub fn run(&self) -> i64 {
+        self.run
+    }
+
+    /// Runs a closure on a reader, off the async threads, in one read transaction.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Tx<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let (answer, answered) = oneshot::channel();
+        self.readers.push(Box::new(move |tx| drop(answer.send(tx.and_then(job)))))?;
+        answered.await.unwrap_or(Err(Fault::Panicked))
+    }
+
+    /// Runs a closure on the writer. The answer comes after the commit that holds it is on disk; an `Err` from the
+    /// closure rolls back what it wrote and nothing else.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Tx<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let (answer, answered) = oneshot::channel();
+        self.writer.push(Box::new(Write { job: Some(job), outcome: None, answer })).await?;
+        answered.await.unwrap_or(Err(Fault::Panicked))
+    }
+}
+
+/// A closure that waits for the writer, then its outcome that waits for the commit.
+struct Write<F, T> {
+    job: Option<F>,
+    outcome: Option<Result<T, Fault>>,
+    answer: oneshot::Sender<Result<T, Fault>>,
+}
+
+impl<F, T> writer::Job for Write<F, T>
+where
+    F: FnOnce(&Tx<'_>) -> Result<T, Fault> + Send,
+    T: Send,
+{
+    fn run(&mut self, tx: &Tx<'_>) -> bool {
+        self.outcome = self.job.take().map(|job| job(tx));
+        matches!(self.outcome, Some(Ok(_)))
+    }
+
+    fn answer(self: Box<Self>, committed: Result<(), Fault>) {
+        let outcome = match (self.outcome, committed) {
+            (Some(Ok(value)), Ok(())) => Ok(value),
+            (Some(Err(fault)), _) => Err(fault),
+            (_, Err(fault)) => Err(fault),
+            (None, Ok(())) => Err(Fault::Panicked),
+        };
+        // A caller that hung up changes nothing: what was committed stays.
+        let _ = self.answer.send(outcome);
+    }
+}

@@ -1,0 +1,105 @@
+//! Opening: files and their permissions, pragmas, limits, migrations. Must not know what is stored.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, OpenFlags};
+
+/// Why a data directory could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// A file or directory could not be made or read.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// SQLite refused.
+    #[error("{0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// A migration failed; the database is as it was.
+    #[error("the database could not be brought to this version: {0}")]
+    Migration(#[from] Box<refinery::Error>),
+    /// Versions before this lose writes when two connections checkpoint at once.
+    #[error("SQLite {0} is linked, at least 3.51.3 is needed")]
+    OldSqlite(&'static str),
+}
+
+mod migrations {
+    refinery::embed_migrations!("../migrations/server");
+}
+
+/// Name of the database in the data directory.
+const FILE: &str = "hearth.db";
+/// Name of the file that a serving process holds locked.
+const LOCK: &str = "lock";
+/// The first SQLite without the WAL-reset fault.
+const SQLITE_MIN: i32 = 3_051_003;
+/// How long a statement waits for another process's transaction.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Pages of log after which the writer moves them into the database.
+const CHECKPOINT_PAGES: i64 = 4000;
+/// Bytes to which the log is cut after a checkpoint.
+const LOG_BYTES_MAX: i64 = 64 * 1024 * 1024;
+/// Statements kept ready on each connection.
+const STATEMENTS: usize = 64;
+/// Longest text or blob: the greatest body with room for its envelope.
+const VALUE_BYTES_MAX: i32 = 16 * 1024 * 1024;
+
+/// Makes the directory (0700), the file (0600) and the schema.
+pub(super) fn prepare(dir: &Path) -> Result<PathBuf, OpenError> {
+    if rusqlite::version_number() < SQLITE_MIN {
+        return Err(OpenError::OldSqlite(rusqlite::version()));
+    }
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    let file = dir.join(FILE);
+    OpenOptions::new().create(true).append(true).mode(0o600).open(&file)?;
+    let mut conn = connect(&file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    conn.pragma_update(None, "journal_mode", "WAL")?;
+    migrations::migrations::runner().run(&mut conn).map_err(Box::new)?;
+    Ok(file)
+}
+
+/// Takes the directory for serving. None: another process serves it. The lock lasts as long as the file is open.
+pub fn lock(dir: &Path) -> io::Result<Option<File>> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(dir.join(LOCK))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(std::fs::TryLockError::WouldBlock) => Ok(None),
+        Err(std::fs::TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// The connection that writes. FULL: a commit returns when it is on disk (contract 6.5).
+pub(super) fn writer(file: &Path) -> Result<Connection, OpenError> {
+    let conn = connect(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    conn.pragma_update(None, "synchronous", "FULL")?;
+    conn.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    conn.pragma_update(None, "journal_size_limit", LOG_BYTES_MAX)?;
+    Ok(conn)
+}
+
+/// A connection that only reads.
+pub(super) fn reader(file: &Path) -> Result<Connection, OpenError> {
+    connect(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
+}
+
+fn connect(file: &Path, mode: OpenFlags) -> Result<Connection, OpenError> {
+    let conn = Connection::open_with_flags(file, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    conn.busy_timeout(BUSY_TIMEOUT)?;
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
+    conn.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX)?;
+    conn.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+    conn.pragma_update(None, "foreign_keys", true)?;
+    conn.pragma_update(None, "cell_size_check", true)?;
+    conn.pragma_update(None, "cache_size", -16_384)?;
+    conn.pragma_update(None, "temp_store", "MEMORY")?;
+    Ok(conn)
+}

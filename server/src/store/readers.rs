@@ -1,0 +1,91 @@
+//! The threads that read, each on its own read-only connection. Must not know what the jobs look for.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use rusqlite::Connection;
+
+use super::open::OpenError;
+use super::{Fault, Tx};
+
+/// A read that somebody waits for; without a transaction it is told why.
+pub(super) type Job = Box<dyn FnOnce(Result<&Tx<'_>, Fault>) + Send>;
+
+/// Reads that may wait; one more is refused as overload.
+const QUEUE_MAX: usize = 4096;
+/// Reader threads: SQLite reads are short and CPU-bound, so more than this only adds switching.
+const THREADS_MAX: usize = 4;
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    closed: bool,
+}
+
+struct Shared {
+    queue: Mutex<Queue>,
+    grew: Condvar,
+}
+
+/// The hand that gives jobs to the reader threads.
+pub(super) struct Readers {
+    shared: Arc<Shared>,
+}
+
+impl Readers {
+    pub(super) fn start(connect: impl Fn() -> Result<Connection, OpenError>) -> Result<Readers, OpenError> {
+        let shared = Arc::new(Shared { queue: Mutex::default(), grew: Condvar::new() });
+        let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, THREADS_MAX));
+        for number in 0..threads {
+            let (conn, shared) = (connect()?, shared.clone());
+            std::thread::Builder::new().name(format!("hearth-reader-{number}")).spawn(move || work(&conn, &shared))?;
+        }
+        Ok(Readers { shared })
+    }
+
+    pub(super) fn push(&self, job: Job) -> Result<(), Fault> {
+        let mut queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if queue.jobs.len() >= QUEUE_MAX {
+            return Err(Fault::Busy("too many reads wait"));
+        }
+        queue.jobs.push_back(job);
+        drop(queue);
+        self.shared.grew.notify_one();
+        Ok(())
+    }
+}
+
+impl Drop for Readers {
+    fn drop(&mut self) {
+        self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        self.shared.grew.notify_all();
+    }
+}
+
+fn work(conn: &Connection, shared: &Shared) {
+    while let Some(job) = next(shared) {
+        let begun = conn.prepare_cached("BEGIN").and_then(|mut begin| begin.raw_execute());
+        // The job tells its own caller; a panic in it drops the caller's channel, which says so.
+        let _ = catch_unwind(AssertUnwindSafe(|| match begun {
+            Ok(_) => job(Ok(&Tx::new(conn))),
+            Err(error) => job(Err(error.into())),
+        }));
+        if !conn.is_autocommit() {
+            let _ = conn.prepare_cached("COMMIT").and_then(|mut commit| commit.raw_execute());
+        }
+    }
+}
+
+fn next(shared: &Shared) -> Option<Job> {
+    let mut queue = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        if let Some(job) = queue.jobs.pop_front() {
+            return Some(job);
+        }
+        if queue.closed {
+            return None;
+        }
+        queue = shared.grew.wait(queue).unwrap_or_else(PoisonError::into_inner);
+    }
+}

@@ -1,0 +1,144 @@
+//! Records: which ids exist, where each stands in creation and change order, and its image in the log.
+
+use hearth_contract::schema::Kind;
+use rusqlite::{OptionalExtension, ToSql};
+use uuid::Uuid;
+
+use super::{Fault, HomeNo, Tx};
+
+/// An id that was ever used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// Which kind its record is of.
+    pub kind: Kind,
+    /// The event that created it.
+    pub created: i64,
+    /// The event that last changed it.
+    pub rev: i64,
+    /// Whether that event deleted it.
+    pub deleted: bool,
+}
+
+/// A stored image: the record's wire JSON at a revision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// The record's revision.
+    pub rev: i64,
+    /// Its wire JSON.
+    pub json: String,
+}
+
+/// The two total orders of a collection (contract 5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sort {
+    /// Creation order.
+    Created,
+    /// Last-change order.
+    Updated,
+}
+
+/// The number a kind is stored under. Never changes.
+pub(super) fn number(kind: Kind) -> i64 {
+    match kind {
+        Kind::Inventory => 1,
+        Kind::Vehicle => 2,
+        Kind::Document => 3,
+        Kind::Task => 4,
+        Kind::Room => 5,
+        Kind::Property => 6,
+    }
+}
+
+pub(super) fn kind(stored: i64) -> Result<Kind, Fault> {
+    let found = Kind::ALL.into_iter().find(|kind| number(*kind) == stored);
+    found.ok_or_else(|| Fault::Corrupt(format!("kind {stored}")))
+}
+
+pub(super) fn id(text: &str) -> Result<Uuid, Fault> {
+    Uuid::try_parse(text).map_err(|_| Fault::Corrupt(format!("id {text}")))
+}
+
+/// What is known of an id.
+pub fn entry(tx: &Tx<'_>, home: HomeNo, id: Uuid) -> Result<Option<Entry>, Fault> {
+    let mut statement =
+        tx.conn.prepare_cached("SELECT kind, created, rev, deleted FROM records WHERE home = ?1 AND id = ?2")?;
+    let found = statement
+        .query_row((home.0, text(&id)), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+        .optional()?;
+    match found {
+        Some((stored, created, rev, deleted)) => Ok(Some(Entry { kind: kind(stored)?, created, rev, deleted })),
+        None => Ok(None),
+    }
+}
+
+/// The image of an existing record of a kind.
+pub fn image(tx: &Tx<'_>, home: HomeNo, kind: Kind, id: Uuid) -> Result<Option<Image>, Fault> {
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT r.rev, e.body FROM records r JOIN events e ON e.seat = ?1 + r.rev
+         WHERE r.home = ?2 AND r.id = ?3 AND r.kind = ?4 AND r.deleted = 0",
+    )?;
+    let found = statement.query_row((home.seat(0), home.0, text(&id), number(kind)), |row| {
+        Ok(Image { rev: row.get(0)?, json: row.get(1)? })
+    });
+    Ok(found.optional()?)
+}
+
+/// Notes a new id, or where an existing record stands now.
+pub fn put(tx: &Tx<'_>, home: HomeNo, id: Uuid, entry: &Entry) -> Result<(), Fault> {
+    let mut statement = tx.conn.prepare_cached(
+        "INSERT INTO records (home, id, kind, created, rev, deleted) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT (home, id) DO UPDATE SET rev = excluded.rev, deleted = excluded.deleted",
+    )?;
+    statement.execute((home.0, text(&id), number(entry.kind), entry.created, entry.rev, entry.deleted))?;
+    Ok(())
+}
+
+/// One page of a collection, at most `limit` images after position `after` in the given direction. The cost does not
+/// grow with depth: each order is an index that holds the image's place.
+pub fn page(
+    tx: &Tx<'_>,
+    home: HomeNo,
+    kind: Kind,
+    order: (Sort, Direction),
+    bounds: Bounds,
+    limit: usize,
+) -> Result<Vec<(i64, String)>, Fault> {
+    let (column, index) = match order.0 {
+        Sort::Created => ("created", "records_by_creation"),
+        Sort::Updated => ("rev", "records_by_change"),
+    };
+    let (word, low, high) = match order.1 {
+        Direction::Ascending => ("ASC", bounds.after.map_or(bounds.from, |after| bounds.from.max(after + 1)), i64::MAX),
+        Direction::Descending => ("DESC", bounds.from, bounds.after.map_or(i64::MAX, |after| after - 1)),
+    };
+    let mut statement = tx.conn.prepare_cached(&format!(
+        "SELECT r.{column}, e.body FROM records r INDEXED BY {index} JOIN events e ON e.seat = ?1 + r.rev
+         WHERE r.home = ?2 AND r.kind = ?3 AND r.deleted = 0 AND r.{column} BETWEEN ?4 AND ?5
+         ORDER BY r.{column} {word} LIMIT ?6"
+    ))?;
+    let values: [&dyn ToSql; 6] = [&home.seat(0), &home.0, &number(kind), &low, &high, &(limit as i64)];
+    Ok(statement.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
+}
+
+/// The direction of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Oldest first.
+    Ascending,
+    /// Newest first.
+    Descending,
+}
+
+/// Where a page begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// The last position of the page before, which is not shown again.
+    pub after: Option<i64>,
+    /// No position below this.
+    pub from: i64,
+}
+
+/// An id as it is stored.
+pub(super) fn text(id: &Uuid) -> String {
+    id.hyphenated().to_string()
+}

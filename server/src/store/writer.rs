@@ -1,0 +1,122 @@
+//! The one thread that writes, and group commit: everything that waits shares one transaction and one fsync, and is
+//! answered after it. Must not know what the jobs do.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use tokio::sync::mpsc;
+
+use super::open::OpenError;
+use super::tail::Tail;
+use super::{Fault, HomeNo, Tx};
+
+/// A write that somebody waits for.
+pub(super) trait Job: Send {
+    /// Writes inside the transaction and remembers what came of it. False: undo what it wrote, and nothing else.
+    fn run(&mut self, tx: &Tx<'_>) -> bool;
+    /// Tells the caller, once it is certain whether the commit is on disk.
+    fn answer(self: Box<Self>, committed: Result<(), Fault>);
+}
+
+/// Jobs that may wait; more wait in their callers, which is back-pressure.
+const QUEUE_MAX: usize = 1024;
+/// Jobs that share one commit.
+const BATCH_MAX: usize = 512;
+/// Time after which a batch is closed, so that the first in it does not wait for ever.
+const BATCH_TIME_MAX: Duration = Duration::from_millis(20);
+
+/// The hand that gives jobs to the writer thread.
+pub(super) struct Writer {
+    jobs: Mutex<Option<mpsc::Sender<Box<dyn Job>>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Writer {
+    pub(super) fn start(conn: Connection, tail: Tail) -> Result<Writer, OpenError> {
+        let (jobs, queue) = mpsc::channel(QUEUE_MAX);
+        let thread =
+            std::thread::Builder::new().name("hearth-writer".into()).spawn(move || work(&conn, queue, &tail))?;
+        Ok(Writer { jobs: Mutex::new(Some(jobs)), thread: Mutex::new(Some(thread)) })
+    }
+
+    pub(super) async fn push(&self, job: Box<dyn Job>) -> Result<(), Fault> {
+        let jobs = self.jobs.lock().ok().and_then(|jobs| jobs.clone()).ok_or(Fault::Busy("stopping"))?;
+        jobs.send(job).await.map_err(|_| Fault::Busy("stopping"))
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // Closing the queue ends the thread after it has done what waits; joining it leaves a checkpointed file.
+        if let Ok(mut jobs) = self.jobs.lock() {
+            jobs.take();
+        }
+        if let Some(thread) = self.thread.lock().ok().and_then(|mut thread| thread.take()) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn work(conn: &Connection, mut queue: mpsc::Receiver<Box<dyn Job>>, tail: &Tail) {
+    while let Some(first) = queue.blocking_recv() {
+        batch(conn, first, &mut queue, tail);
+    }
+    let _ = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+}
+
+fn batch(conn: &Connection, first: Box<dyn Job>, queue: &mut mpsc::Receiver<Box<dyn Job>>, tail: &Tail) {
+    let started = Instant::now();
+    let mut jobs = Vec::new();
+    let mut rung = Vec::new();
+    let mut outcome = statement(conn, "BEGIN IMMEDIATE");
+    let mut next = Some(first);
+    while let Some(mut job) = next {
+        if outcome.is_ok() {
+            outcome = run(conn, job.as_mut(), &mut rung);
+        }
+        jobs.push(job);
+        let open = jobs.len() < BATCH_MAX && started.elapsed() < BATCH_TIME_MAX;
+        next = if open { queue.try_recv().ok() } else { None };
+    }
+    outcome = outcome.and_then(|()| statement(conn, "COMMIT"));
+    if let Err(error) = &outcome {
+        if !conn.is_autocommit() {
+            let _ = statement(conn, "ROLLBACK");
+        }
+        tracing::error!(%error, jobs = jobs.len(), "a batch of writes was not committed");
+    }
+    for job in jobs {
+        job.answer(outcome.as_ref().map(|_| ()).map_err(reason));
+    }
+    if outcome.is_ok() {
+        rung.into_iter().for_each(|(home, head)| tail.ring(home, head));
+    }
+}
+
+/// One job in its savepoint. An error is the whole batch's: the connection itself refused.
+fn run(conn: &Connection, job: &mut dyn Job, rung: &mut Vec<(HomeNo, i64)>) -> rusqlite::Result<()> {
+    statement(conn, "SAVEPOINT job")?;
+    let tx = Tx::new(conn);
+    let keep = catch_unwind(AssertUnwindSafe(|| job.run(&tx))).unwrap_or(false);
+    if keep {
+        rung.extend(tx.rung.into_inner());
+    } else if !conn.is_autocommit() {
+        statement(conn, "ROLLBACK TO job")?;
+    }
+    statement(conn, "RELEASE job")
+}
+
+fn statement(conn: &Connection, sql: &str) -> rusqlite::Result<()> {
+    conn.prepare_cached(sql)?.raw_execute().map(drop)
+}
+
+fn reason(error: &rusqlite::Error) -> Fault {
+    match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::DiskFull) => Fault::DiskFull,
+        Some(rusqlite::ErrorCode::DatabaseBusy) => Fault::Busy("the database is locked by another process"),
+        _ => Fault::Busy("the write could not be made durable"),
+    }
+}

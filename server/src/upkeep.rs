@@ -1,0 +1,64 @@
+//! What a serving process does by itself: noticing what other processes wrote, thinning out old events, forgetting old
+//! receipts. Must not know requests.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
+
+use crate::app::App;
+use crate::home::retention;
+use crate::store::{Fault, homes, receipts};
+
+/// Between two looks for writes of other processes: a key revoked there stops working within a second.
+const LOOK_EVERY: Duration = Duration::from_millis(400);
+/// Between two rounds of thinning, at most (contract 9.2).
+const THIN_EVERY_MAX: Duration = Duration::from_secs(60);
+/// And at least, so that a retention of seconds does not keep the writer busy.
+const THIN_EVERY_MIN: Duration = Duration::from_millis(250);
+/// Receipts forgotten in one transaction.
+const FORGET_STEP: usize = 1000;
+
+/// Runs until the service stops. `outside` counts up whenever another process wrote.
+pub(crate) async fn run(app: Arc<App>, outside: watch::Sender<u64>) {
+    let thin_every = app.config.retention.map_or(THIN_EVERY_MAX, |kept| kept.clamp(THIN_EVERY_MIN, THIN_EVERY_MAX));
+    let mut look = tokio::time::interval(LOOK_EVERY);
+    let mut thin = tokio::time::interval(thin_every);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    thin.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut stopping = app.stopping.clone();
+    let mut version = None;
+    loop {
+        let done = tokio::select! {
+            () = stopping.heard() => return,
+            _ = look.tick() => notice(&app, &mut version, &outside).await,
+            _ = thin.tick() => tidy(&app).await,
+        };
+        if let Err(fault) = done {
+            tracing::warn!(%fault, "upkeep was put off");
+        }
+    }
+}
+
+async fn notice(app: &App, known: &mut Option<i64>, outside: &watch::Sender<u64>) -> Result<(), Fault> {
+    let version = app.db.write(|tx| tx.version()).await?;
+    if known.replace(version).is_some_and(|known| known != version) {
+        outside.send_modify(|count| *count += 1);
+        app.tail.ring_all();
+    }
+    Ok(())
+}
+
+async fn tidy(app: &App) -> Result<(), Fault> {
+    let now = app.clock.now();
+    if let Some(kept) = app.config.retention {
+        let before = now.plus_millis(-(kept.as_millis() as i64));
+        for number in app.db.read(homes::numbers).await? {
+            while app.db.write(move |tx| retention::thin(tx, number, before)).await? {}
+        }
+    }
+    let before = now.plus_millis(-(app.config.idempotency_ttl.as_millis() as i64));
+    while app.db.write(move |tx| receipts::forget(tx, before, FORGET_STEP)).await? == FORGET_STEP {}
+    Ok(())
+}
