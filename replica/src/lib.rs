@@ -1,1 +1,113 @@
-//! stub
+//! A full, writable copy of one Hearth home in a local SQLite database. Read in this order:
+//!
+//! - [`Replica`]: what screens and command lines do with it: read rows, queue edits.
+//! - `store`: the tables, their triggers, and how the server's word and local edits come together. The only SQL.
+//! - [`sync`]: how the copy is kept in step: a pure core that decides, a driver that carries out.
+//! - [`bell`]: how processes on one database hear of each other's changes.
+//! - [`profile`]: which database, which server, which key.
+//!
+//! The database is a public interface: whatever this crate does, a script may do with plain SQL beside it.
+
+pub mod bell;
+pub mod profile;
+mod store;
+pub mod sync;
+
+use std::path::{Path, PathBuf};
+
+use hearth_contract::check::Fields;
+use hearth_contract::schema::Kind;
+
+use store::Connection;
+
+pub use store::StoreError;
+pub use store::edits::{Edit, EditError};
+pub use store::query::{Table, read_query};
+pub use store::status::Status;
+pub use store::view::{Hit, Pending, Row, RowPage, RowQuery, Sort};
+
+/// One connection to a replica. Every call is one short transaction.
+#[derive(Debug)]
+pub struct Replica {
+    connection: std::cell::RefCell<Connection>,
+    db: PathBuf,
+    origin: Origin,
+}
+
+/// Who edits through a [`Replica`]; written into `edits.origin`. A script's plain SQL is `sql`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The terminal UI.
+    Tui,
+    /// The command line.
+    Cli,
+}
+
+impl Origin {
+    const fn word(self) -> &'static str {
+        match self {
+            Origin::Tui => "tui",
+            Origin::Cli => "cli",
+        }
+    }
+}
+
+impl Replica {
+    /// Opens or creates the database: directory 0700, file 0600, schema up to date.
+    pub fn open(db: &Path, origin: Origin) -> Result<Replica, StoreError> {
+        let connection = store::open::read_write(db)?.into();
+        Ok(Replica { connection, db: db.to_owned(), origin })
+    }
+
+    /// One page of a kind's rows.
+    pub fn rows(&self, query: &RowQuery) -> Result<RowPage, StoreError> {
+        store::view::page(&self.connection.borrow(), query)
+    }
+
+    /// One row. The home's profile is found whatever the id.
+    pub fn row(&self, kind: Kind, id: &str) -> Result<Option<Row>, StoreError> {
+        store::view::row(&self.connection.borrow(), kind, id)
+    }
+
+    /// Records of any kind in whose text every word begins a word, best first. Without a word: none.
+    pub fn search(&self, words: &str, limit: usize) -> Result<Vec<Hit>, StoreError> {
+        store::view::search(&self.connection.borrow(), words, limit)
+    }
+
+    /// Ids and titles of a kind, by title; for choosing what a reference points at.
+    pub fn titles(&self, kind: Kind, words: &str, limit: usize) -> Result<Vec<(String, String)>, StoreError> {
+        store::view::titles(&self.connection.borrow(), kind, words, limit)
+    }
+
+    /// Where the replica stands.
+    pub fn status(&self) -> Result<Status, StoreError> {
+        store::status::read(&self.connection.borrow())
+    }
+
+    /// The edits that are not settled, oldest first.
+    pub fn edits(&self) -> Result<Vec<Edit>, StoreError> {
+        store::edits::list(&self.connection.borrow())
+    }
+
+    /// Creates a record and gives its id. An `id` among the fields is taken.
+    pub fn create(&self, kind: Kind, fields: &Fields) -> Result<String, EditError> {
+        self.changed(store::edits::create(&mut self.connection.borrow_mut(), self.origin.word(), kind, fields))
+    }
+
+    /// Changes the fields that differ. The home's profile needs no id and no row.
+    pub fn update(&self, kind: Kind, id: &str, fields: &Fields) -> Result<(), EditError> {
+        self.changed(store::edits::update(&mut self.connection.borrow_mut(), self.origin.word(), kind, id, fields))
+    }
+
+    /// Deletes a record.
+    pub fn delete(&self, kind: Kind, id: &str) -> Result<(), EditError> {
+        self.changed(store::edits::delete(&mut self.connection.borrow_mut(), self.origin.word(), kind, id))
+    }
+
+    fn changed<T>(&self, result: Result<T, EditError>) -> Result<T, EditError> {
+        if result.is_ok() {
+            bell::ring(&self.db);
+        }
+        result
+    }
+}

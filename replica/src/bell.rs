@@ -1,0 +1,139 @@
+//! The bell: how processes on one database learn that something changed. It carries no news; who hears it reads the
+//! database again, so a bell that is lost or doubled does no harm. Must not know what changed.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+
+use crate::store::{Connection, StoreError, open};
+
+/// How often the database's change counter is read when no file system tells of a change. A lost bell costs this
+/// long, nothing else.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A watch over one database. Dropping it ends its thread.
+pub struct BellWatch {
+    stop: Sender<Knock>,
+    thread: Option<JoinHandle<()>>,
+    // Held for its life: the watcher stops when dropped. None where the system offers none.
+    watcher: Option<RecommendedWatcher>,
+}
+
+impl fmt::Debug for BellWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BellWatch").field("by_notification", &self.watcher.is_some()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for BellWatch {
+    fn drop(&mut self) {
+        self.watcher = None;
+        let _ = self.stop.send(Knock::Stop);
+        if let Some(thread) = self.thread.take().filter(|thread| thread.thread().id() != std::thread::current().id()) {
+            let _ = thread.join();
+        }
+    }
+}
+
+enum Knock {
+    Maybe,
+    Stop,
+}
+
+/// Calls `on_change`, from a thread of its own, after each change of the database by any connection of any process.
+/// Changes close together are one call.
+pub fn watch(db: &Path, on_change: impl Fn() + Send + 'static) -> Result<BellWatch, StoreError> {
+    let connection = open::read_only(db)?;
+    let seen = open::data_version(&connection)?;
+    let (knock, knocks) = channel();
+    let watcher = notification(db, knock.clone());
+    let thread = std::thread::Builder::new()
+        .name("bell".to_owned())
+        .spawn(move || listen(&connection, seen, &knocks, on_change))
+        .map_err(|error| StoreError::File(db.to_owned(), error))?;
+    Ok(BellWatch { stop: knock, thread: Some(thread), watcher })
+}
+
+/// Touches the marker file, after a commit. Failure is no matter: the poll is the floor.
+pub fn ring(db: &Path) {
+    let marker = marker(db);
+    if let Ok(file) = open::private_file(&marker) {
+        let _ = file.set_modified(std::time::SystemTime::now());
+    }
+}
+
+fn marker(db: &Path) -> PathBuf {
+    open::companion(db, "bell")
+}
+
+fn listen(connection: &Connection, mut seen: i64, knocks: &Receiver<Knock>, on_change: impl Fn()) {
+    loop {
+        match knocks.recv_timeout(POLL_INTERVAL) {
+            Ok(Knock::Maybe) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(Knock::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+        }
+        while let Ok(more) = knocks.try_recv() {
+            if matches!(more, Knock::Stop) {
+                return;
+            }
+        }
+        // The counter decides, so a bell without a change wakes nobody.
+        match open::data_version(connection) {
+            Ok(version) if version == seen => {}
+            Ok(version) => {
+                seen = version;
+                on_change();
+            }
+            Err(error) => tracing::debug!(%error, "the change counter could not be read"),
+        }
+    }
+}
+
+/// Watches the directory for our marker and, as a hint that strangers give for free, for the database's own files.
+fn notification(db: &Path, knock: Sender<Knock>) -> Option<RecommendedWatcher> {
+    let directory = db.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let bell = marker(db).file_name()?.to_owned();
+    let log = log_name(db.file_name()?);
+    let handler = move |event: notify::Result<notify::Event>| {
+        let Ok(event) = event else { return };
+        let ours = event.paths.iter().filter_map(|path| path.file_name()).any(|name| name == bell || name == log);
+        if ours && !matches!(event.kind, EventKind::Access(_)) {
+            let _ = knock.send(Knock::Maybe);
+        }
+    };
+    let mut watcher = notify::recommended_watcher(handler).ok()?;
+    watcher.watch(directory, RecursiveMode::NonRecursive).ok()?;
+    Some(watcher)
+}
+
+fn log_name(db: &OsStr) -> std::ffi::OsString {
+    let mut name = db.to_owned();
+    name.push("-wal");
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_heard_and_a_bare_ring_is_not() {
+        let directory = std::env::temp_dir().join(format!("hearth-bell-{}", uuid::Uuid::new_v4()));
+        let db = directory.join("replica.db");
+        let connection = open::read_write(&db).unwrap();
+        let (heard, hears) = channel();
+        let watch = watch(&db, move || drop(heard.send(()))).unwrap();
+
+        ring(&db);
+        connection.execute("INSERT INTO rooms (name) VALUES ('Hall')", []).unwrap();
+        ring(&db);
+        hears.recv_timeout(Duration::from_secs(5)).unwrap();
+        drop(watch);
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+}

@@ -1,0 +1,181 @@
+//! Profiles: which database belongs to which server and key, and where those files are. Must not know what is in a
+//! database.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use directories::ProjectDirs;
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+
+use crate::store::open::{make_private_directory, private_file};
+
+/// The profile that is meant when none is named.
+pub const DEFAULT: &str = "home";
+
+/// One home as this machine knows it.
+#[derive(Debug)]
+pub struct Profile {
+    /// Its name.
+    pub name: String,
+    /// The replica database.
+    pub db: PathBuf,
+    /// The server's address; None when not set up.
+    pub server: Option<String>,
+    /// The API key; None when there is none.
+    pub key: Option<SecretString>,
+    config: PathBuf,
+    key_file: PathBuf,
+}
+
+/// Why a profile could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// The name would leave the profiles' directory.
+    #[error("{0:?} is no profile name: use letters, digits, - and _")]
+    Name(String),
+    /// The system names no home directory.
+    #[error("no home directory is known: set HOME, or give --db FILE")]
+    NoHome,
+    /// A file could not be read or written.
+    #[error("{0}: {1}")]
+    File(PathBuf, #[source] io::Error),
+    /// The profile's file is not what it should be.
+    #[error("{0}: {1}")]
+    Malformed(PathBuf, String),
+}
+
+/// The profile's file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Config {
+    server: Option<String>,
+    conflict_policy: Option<String>,
+}
+
+impl Profile {
+    /// Reads a profile. With `db`, the database is that file, and a profile written beside it (`FILE.toml`, `FILE.key`)
+    /// goes before the named one: so a database given by path alone is complete in itself.
+    pub fn load(name: &str, db: Option<&Path>) -> Result<Profile, ProfileError> {
+        let mut profile = Profile::locate(name, db, db.is_some_and(|db| beside(db, "toml").exists()))?;
+        let config = match fs::read_to_string(&profile.config) {
+            Ok(text) => toml::from_str::<Config>(&text)
+                .map_err(|error| ProfileError::Malformed(profile.config.clone(), error.message().to_owned()))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Config::default(),
+            Err(error) => return Err(ProfileError::File(profile.config, error)),
+        };
+        profile.server = config.server;
+        profile.key = key_from_environment()?;
+        if profile.key.is_none() && profile.key_file.exists() {
+            profile.key = Some(key_from_file(&profile.key_file)?);
+        }
+        Ok(profile)
+    }
+
+    /// Where a profile is or will be; `beside_db` puts its files beside the database.
+    pub fn locate(name: &str, db: Option<&Path>, beside_db: bool) -> Result<Profile, ProfileError> {
+        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
+            return Err(ProfileError::Name(name.to_owned()));
+        }
+        let (config, key_file) = match db.filter(|_| beside_db) {
+            Some(db) => (beside(db, "toml"), beside(db, "key")),
+            None => {
+                let profiles = directories()?.config_dir().join("profiles");
+                (profiles.join(format!("{name}.toml")), profiles.join(format!("{name}.key")))
+            }
+        };
+        let db = match db {
+            Some(db) => db.to_owned(),
+            None => directories()?.data_dir().join(name).join("replica.db"),
+        };
+        Ok(Profile { name: name.to_owned(), db, server: None, key: None, config, key_file })
+    }
+
+    /// Writes the profile's file and its key, for this user alone.
+    pub fn save(&self) -> Result<(), ProfileError> {
+        let named = |error| ProfileError::File(self.config.clone(), error);
+        if let Some(directory) = self.config.parent().filter(|d| !d.as_os_str().is_empty() && !d.exists()) {
+            make_private_directory(directory).map_err(named)?;
+        }
+        let config = Config { server: self.server.clone(), conflict_policy: Some("ask".to_owned()) };
+        let text = toml::to_string(&config).map_err(|e| ProfileError::Malformed(self.config.clone(), e.to_string()))?;
+        replace(&self.config, &text).map_err(named)?;
+        if let Some(key) = &self.key {
+            replace(&self.key_file, &format!("{}\n", key.expose_secret()))
+                .map_err(|error| ProfileError::File(self.key_file.clone(), error))?;
+        }
+        Ok(())
+    }
+
+    /// The file of the key.
+    pub fn key_file(&self) -> &Path {
+        &self.key_file
+    }
+}
+
+/// A key in a file: its only line.
+pub fn key_from_file(path: &Path) -> Result<SecretString, ProfileError> {
+    let text = fs::read_to_string(path).map_err(|error| ProfileError::File(path.to_owned(), error))?;
+    Ok(text.trim().to_owned().into())
+}
+
+/// The key that the environment gives, which goes before any file of ours: the key itself, a file of it, or a
+/// systemd credential named `hearth-api-key`.
+pub fn key_from_environment() -> Result<Option<SecretString>, ProfileError> {
+    if let Some(key) = env::var("HEARTH_API_KEY").ok().filter(|key| !key.trim().is_empty()) {
+        return Ok(Some(key.trim().to_owned().into()));
+    }
+    if let Some(file) = env::var_os("HEARTH_API_KEY_FILE").filter(|file| !file.is_empty()) {
+        return key_from_file(Path::new(&file)).map(Some);
+    }
+    let credential = env::var_os("CREDENTIALS_DIRECTORY").map(|directory| Path::new(&directory).join("hearth-api-key"));
+    credential.filter(|file| file.exists()).map(|file| key_from_file(&file)).transpose()
+}
+
+fn directories() -> Result<ProjectDirs, ProfileError> {
+    ProjectDirs::from("", "", "hearth").ok_or(ProfileError::NoHome)
+}
+
+fn beside(db: &Path, extension: &str) -> PathBuf {
+    let mut name = db.as_os_str().to_owned();
+    name.push(".");
+    name.push(extension);
+    name.into()
+}
+
+/// Replaces a file as a whole, so that a cut write leaves the old one.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let new = beside(path, "new");
+    let mut file = private_file(&new)?;
+    file.set_len(0)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&new, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_beside_its_database_is_found_again() {
+        let directory = env::temp_dir().join(format!("hearth-profile-{}", uuid::Uuid::new_v4()));
+        let db = directory.join("a.db");
+        make_private_directory(&directory).unwrap();
+        let mut profile = Profile::locate("home", Some(&db), true).unwrap();
+        profile.server = Some("http://localhost:1".to_owned());
+        profile.key = Some("svc_test_x".to_owned().into());
+        profile.save().unwrap();
+
+        let found = Profile::load("home", Some(&db)).unwrap();
+        assert_eq!((found.db, found.server), (db, profile.server));
+        assert_eq!(found.key_file, profile.key_file);
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn a_name_stays_in_its_directory() {
+        assert!(matches!(Profile::load("../x", None), Err(ProfileError::Name(_))));
+    }
+}

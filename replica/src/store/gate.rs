@@ -1,0 +1,33 @@
+//! The two kinds of transaction: the keeper's, which passes the gate, and an editor's, which goes through the same
+//! triggers as anyone's and only says who it is.
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::StoreError;
+
+/// Runs `work` as the replica's keeper: triggers queue nothing, guards let it pass. All or nothing.
+pub(crate) fn keep<T>(
+    connection: &mut Connection,
+    work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    tx.execute("UPDATE _gate SET open = 1, origin = 'sql', mark = NULL", [])?;
+    let value = work(&tx)?;
+    tx.execute("UPDATE _gate SET open = 0", [])?;
+    tx.commit()?;
+    Ok(value)
+}
+
+/// Runs `work` as an editor of this name. All or nothing.
+pub(crate) fn edit<T, E: From<rusqlite::Error>>(
+    connection: &mut Connection,
+    origin: &str,
+    work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
+) -> Result<T, E> {
+    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    tx.execute("UPDATE _gate SET origin = ?1", [origin])?;
+    let value = work(&tx)?;
+    tx.execute("UPDATE _gate SET origin = 'sql'", [])?;
+    tx.commit()?;
+    Ok(value)
+}

@@ -1,0 +1,263 @@
+//! What the server says, applied: the one way its events become rows. Must not know how events arrive.
+//!
+//! Applying an event twice, late or out of order changes nothing: the higher rev wins, deleted ids stay deleted.
+//! Rows, settled edits and position change in one transaction.
+
+use std::collections::HashSet;
+
+use hearth_contract::event::{Event, Happening};
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, OptionalExtension, Transaction};
+use serde_json::Value;
+
+use super::{StoreError, gate, open, push, replay, rows};
+
+/// A stretch of the feed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Batch {
+    /// Events in the order of the feed.
+    pub events: Vec<Event>,
+    /// The cursor after the last of them; None leaves it.
+    pub cursor: Option<String>,
+    /// The head, when this stretch ends at the present.
+    pub ready: Option<i64>,
+}
+
+/// What is true once a batch is applied, to be written with it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Proof {
+    /// The phase.
+    pub phase: &'static str,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// What came of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Applied {
+    /// Up to where the feed is applied now.
+    pub position: i64,
+    /// Edits that were settled, or that events have changed in another way.
+    pub touched_edits: bool,
+}
+
+/// Applies a batch.
+pub(crate) fn apply(connection: &mut Connection, batch: &Batch, proof: &Proof) -> Result<Applied, StoreError> {
+    // What the feed brings can be fetched again, so these commits need not wait for the disk.
+    open::set_durable(connection, false)?;
+    let applied = gate::keep(connection, |tx| apply_in(tx, batch, proof));
+    open::set_durable(connection, true)?;
+    applied
+}
+
+fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applied, StoreError> {
+    let (mut position, replaying): (i64, bool) =
+        tx.query_row("SELECT position, replay FROM _sync", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let pending = pending(tx)?;
+    let mut touched_edits = false;
+    let mut odd = HashSet::new();
+    for event in &batch.events {
+        let known = (Kind::from_word(&event.resource_type), Happening::from_word(&event.happening));
+        if let (Some(kind), Some(happening)) = known {
+            let id = event.resource_id.to_string();
+            let waits = pending.contains(&(kind, id.clone()));
+            if waits {
+                touched_edits |= push::recognise(tx, event, &id)?;
+            }
+            if replaying {
+                replay::note(tx, kind, &id, happening)?;
+            }
+            match (happening, &event.payload) {
+                (Happening::Deleted, _) => delete(tx, kind, &id, event.id, waits, proof.now)?,
+                (_, Some(payload)) => put(tx, kind, &id, event.id, payload, waits)?,
+                (_, None) => drop(odd.insert(format!("{} event without a record", event.happening))),
+            }
+            touched_edits |= waits;
+        } else {
+            // A newer server may speak of things that this version has no table for. Its other words still count.
+            odd.insert(format!("{} of {}", event.happening, event.resource_type));
+        }
+        position = position.max(event.id);
+    }
+    for what in odd {
+        log(tx, "warning", &format!("Skipped: {what}, which this version does not know."))?;
+    }
+    if let Some(head) = batch.ready {
+        position = position.max(head);
+        replay::finish(tx, head, proof.now)?;
+    }
+    // The latest position must be known before edits are measured against it.
+    let last_at = batch.events.last().map(|event| event.created_at.to_string());
+    tx.prepare_cached(
+        "UPDATE _sync SET cursor = coalesce(?1, cursor), position = ?2, head = max(coalesce(?3, 0), coalesce(head, 0), ?2),
+             phase = ?4, reason = NULL, filled = filled OR ?5, offline_since = NULL, next_attempt_at = NULL,
+             transport = 'stream', last_contact_at = ?6,
+             current_at = CASE WHEN ?4 = 'live' THEN ?6 WHEN filled THEN current_at ELSE ?7 END",
+    )?
+    .execute((
+        &batch.cursor,
+        position,
+        batch.ready,
+        proof.phase,
+        batch.ready.is_some(),
+        proof.now.to_string(),
+        last_at,
+    ))?;
+    touched_edits |= push::settle(tx, position, proof.now)?;
+    Ok(Applied { position, touched_edits })
+}
+
+/// The records that have edits, whatever their state.
+fn pending(tx: &Transaction<'_>) -> Result<HashSet<(Kind, String)>, StoreError> {
+    let mut statement = tx.prepare_cached("SELECT DISTINCT kind, record_id FROM edits")?;
+    let found = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
+    let mut all = HashSet::new();
+    for pair in found {
+        let (word, id) = pair?;
+        all.extend(Kind::from_word(&word).map(|kind| (kind, id)));
+    }
+    Ok(all)
+}
+
+fn put(
+    tx: &Transaction<'_>,
+    kind: Kind,
+    id: &str,
+    rev: i64,
+    payload: &serde_json::Map<String, Value>,
+    waits: bool,
+) -> Result<(), StoreError> {
+    if rev <= seen(tx, kind, id)? {
+        return Ok(());
+    }
+    let stored = rows::Stored::from_payload(kind, rev, payload);
+    if !waits {
+        return rows::put(tx, kind, id, &stored);
+    }
+    put_image(tx, kind, id, &stored)?;
+    project(tx, kind, id)
+}
+
+fn delete(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, waits: bool, now: Timestamp) -> Result<(), StoreError> {
+    if rev <= seen(tx, kind, id)? {
+        return Ok(());
+    }
+    tx.prepare_cached(
+        "INSERT INTO _tombs (kind, record_id, rev) VALUES (?1, ?2, ?3)
+         ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
+    )?
+    .execute((kind.word(), id, rev))?;
+    if !waits {
+        return rows::remove(tx, kind, id);
+    }
+    tx.prepare_cached("UPDATE _images SET gone = 1, rev = ?3 WHERE kind = ?1 AND record_id = ?2")?.execute((
+        kind.word(),
+        id,
+        rev,
+    ))?;
+    push::record_is_gone(tx, kind, id, now)
+}
+
+/// The newest rev of a record that was ever applied; -1 for one that was never seen.
+fn seen(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<i64, StoreError> {
+    let row = rows::rev(tx, kind, id)?;
+    let other: Option<i64> = tx
+        .prepare_cached(
+            "SELECT max(rev) FROM (SELECT rev FROM _images WHERE kind = ?1 AND record_id = ?2
+             UNION ALL SELECT rev FROM _tombs WHERE kind = ?1 AND record_id = ?2)",
+        )?
+        .query_row((kind.word(), id), |row| row.get(0))?;
+    Ok(row.max(other).unwrap_or(-1))
+}
+
+fn put_image(tx: &Transaction<'_>, kind: Kind, id: &str, stored: &rows::Stored) -> Result<(), StoreError> {
+    tx.prepare_cached(
+        "INSERT INTO _images (kind, record_id, rev, fields, created_at, updated_at, extra) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+         ON CONFLICT DO UPDATE SET rev = excluded.rev, fields = excluded.fields, created_at = excluded.created_at,
+             updated_at = excluded.updated_at, extra = excluded.extra, gone = 0",
+    )?
+    .execute((
+        kind.word(),
+        id,
+        stored.rev,
+        Value::Object(stored.fields.clone()).to_string(),
+        &stored.created_at,
+        &stored.updated_at,
+        &stored.extra,
+    ))?;
+    Ok(())
+}
+
+/// Makes a record's row what it must be: the server's form with the remaining edits laid over, in order. Without
+/// edits the image has done its service.
+pub(crate) fn project(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
+    let edits: Vec<(String, String)> = tx
+        .prepare_cached("SELECT method, patch FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id")?
+        .query_map((kind.word(), id), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    let image = image(tx, kind, id)?;
+    if edits.is_empty() {
+        match image {
+            Some((_, true)) => rows::remove(tx, kind, id)?,
+            Some((stored, false)) => rows::put(tx, kind, id, &stored)?,
+            None => {}
+        }
+        tx.execute("DELETE FROM _images WHERE kind = ?1 AND record_id = ?2", (kind.word(), id))?;
+        return Ok(());
+    }
+    // A record that the server does not hold yet keeps the provisional times of its row.
+    let provisional = rows::get(tx, kind, id)?;
+    let mut row = image.map(|(stored, _)| stored);
+    for (method, patch) in edits {
+        match method.as_str() {
+            "delete" => row = None,
+            method => {
+                if row.is_none() && (method == "create" || kind.is_singleton()) {
+                    let times = provisional.as_ref();
+                    row = Some(rows::Stored {
+                        created_at: times.and_then(|stored| stored.created_at.clone()),
+                        updated_at: times.and_then(|stored| stored.updated_at.clone()),
+                        ..rows::Stored::default()
+                    });
+                }
+                if let Some(row) = &mut row {
+                    row.merge(&rows::object(&patch)?);
+                }
+            }
+        }
+    }
+    match row {
+        Some(stored) => rows::put(tx, kind, id, &stored),
+        None => rows::remove(tx, kind, id),
+    }
+}
+
+/// The server's form of a record that has edits, and whether it is gone there.
+pub(crate) fn image(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows::Stored, bool)>, StoreError> {
+    let found = tx
+        .prepare_cached(
+            "SELECT rev, fields, created_at, updated_at, extra, gone FROM _images WHERE kind = ?1 AND record_id = ?2",
+        )?
+        .query_row((kind.word(), id), |row| {
+            let stored = rows::Stored {
+                rev: row.get(0)?,
+                fields: serde_json::Map::new(),
+                created_at: row.get(2)?,
+                updated_at: row.get(3)?,
+                extra: row.get(4)?,
+            };
+            Ok((stored, row.get::<_, String>(1)?, row.get::<_, bool>(5)?))
+        })
+        .optional()?;
+    let Some((mut stored, fields, gone)) = found else { return Ok(None) };
+    stored.fields = rows::object(&fields)?;
+    Ok(Some((stored, gone)))
+}
+
+/// Adds a line to `sync_log`.
+pub(crate) fn log(tx: &Connection, level: &str, text: &str) -> Result<(), StoreError> {
+    tx.prepare_cached("INSERT INTO sync_log (level, text) VALUES (?1, ?2)")?.execute((level, text))?;
+    tx.prepare_cached("DELETE FROM sync_log WHERE id <= (SELECT max(id) FROM sync_log) - 10000")?.execute([])?;
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! Files, connections and pragmas of a replica. Must not know what the tables mean.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::{StoreError, schema};
+
+mod migrations {
+    refinery::embed_migrations!("../migrations/replica");
+}
+
+/// How long a connection waits for another writer. Long, because a stranger's script may hold a transaction.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The write-ahead log is cut back to this size after a checkpoint.
+const JOURNAL_BYTES_MAX: i64 = 16 << 20;
+
+/// A file that belongs to a database: its lock, its bell. `replica.db` has a directory of its own, so its companions
+/// have plain names there; any other database names them after itself.
+pub(crate) fn companion(db: &Path, what: &str) -> PathBuf {
+    match db.file_name().and_then(|name| name.to_str()) {
+        Some("replica.db") => db.with_file_name(what),
+        Some(name) => db.with_file_name(format!("{name}.{what}")),
+        None => db.join(what),
+    }
+}
+
+/// Opens the database for reading and writing, and makes or renews its schema when that is due.
+pub(crate) fn read_write(db: &Path) -> Result<Connection, StoreError> {
+    prepare_files(db)?;
+    let mut connection = Connection::open(db)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    tune(&connection)?;
+    if !schema::is_current(&connection)? {
+        // Several programs may start at once; migrations are not made for that.
+        let path = companion(db, "setup");
+        let setup = fs::File::create(&path).map_err(|error| StoreError::File(path.clone(), error))?;
+        setup.lock().map_err(|error| StoreError::File(path.clone(), error))?;
+        if !schema::is_current(&connection)? {
+            migrations::migrations::runner().run(&mut connection)?;
+            schema::renew(&mut connection)?;
+        }
+    }
+    Ok(connection)
+}
+
+/// Opens an existing database for reading alone.
+pub(crate) fn read_only(db: &Path) -> Result<Connection, StoreError> {
+    let connection =
+        Connection::open_with_flags(db, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "query_only", true)?;
+    Ok(connection)
+}
+
+/// A counter that changes whenever another connection commits; equal readings mean nothing happened between them.
+pub(crate) fn data_version(connection: &Connection) -> Result<i64, StoreError> {
+    Ok(connection.pragma_query_value(None, "data_version", |row| row.get(0))?)
+}
+
+/// Whether commits survive a power cut (FULL) or only a crash of the process (NORMAL). What the feed brings can be
+/// fetched again; what a person typed or a request that is about to be sent cannot.
+pub(crate) fn set_durable(connection: &Connection, durable: bool) -> Result<(), StoreError> {
+    Ok(connection.pragma_update(None, "synchronous", if durable { "FULL" } else { "NORMAL" })?)
+}
+
+fn tune(connection: &Connection) -> Result<(), StoreError> {
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "journal_size_limit", JOURNAL_BYTES_MAX)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    set_durable(connection, true)
+}
+
+fn prepare_files(db: &Path) -> Result<(), StoreError> {
+    let named = |path: &Path| {
+        let path = path.to_owned();
+        move |error| StoreError::File(path, error)
+    };
+    if let Some(directory) = db.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists()) {
+        make_private_directory(directory).map_err(named(directory))?;
+    }
+    if !db.exists() {
+        // Made before SQLite opens it, so that it is never readable by others, not even for a moment. The log and
+        // the shared memory take its mode.
+        private_file(db).map_err(named(db))?;
+    }
+    Ok(())
+}
+
+/// Makes a directory with its parents, for this user alone.
+pub(crate) fn make_private_directory(path: &Path) -> std::io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Opens or creates a file for this user alone.
+pub(crate) fn private_file(path: &Path) -> std::io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn companions_stand_beside_the_database() {
+        assert_eq!(companion(Path::new("/d/replica.db"), "lock"), Path::new("/d/lock"));
+        assert_eq!(companion(Path::new("/d/a.db"), "bell"), Path::new("/d/a.db.bell"));
+    }
+
+    #[test]
+    fn many_may_open_a_new_database_at_once() {
+        let directory = tempdir();
+        let db = directory.join("sub").join("replica.db");
+        std::thread::scope(|scope| {
+            let all: Vec<_> = (0..4).map(|_| scope.spawn(|| read_write(&db).map(drop))).collect();
+            for one in all {
+                one.join().unwrap().unwrap();
+            }
+        });
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+
+    fn tempdir() -> PathBuf {
+        std::env::temp_dir().join(format!("hearth-open-{}", uuid::Uuid::new_v4()))
+    }
+}

@@ -1,0 +1,90 @@
+//! Reading the feed again from its beginning over rows that exist: for a reader that was away longer than the server
+//! remembers, or whose server was put back. What the replay does not show is gone. Must not touch what only exists here.
+
+use hearth_contract::event::Happening;
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, Transaction};
+
+use super::{StoreError, gate, mirror, push, rows};
+
+/// Why the feed is read again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// Events between the cursor and the present are forgotten.
+    Gap,
+    /// The server was put back to an older copy: what it numbered since is another history.
+    Restored,
+}
+
+/// Forgets the cursor. Rows and edits stay until the replay has reached the present.
+pub(crate) fn begin(connection: &mut Connection, cause: Cause) -> Result<(), StoreError> {
+    gate::keep(connection, |tx| {
+        tx.execute_batch(
+            "UPDATE _sync SET cursor = NULL, position = 0, filled = 0, replay = 1, phase = 'backfilling';
+             DELETE FROM _shown;",
+        )?;
+        let why = match cause {
+            Cause::Gap => "This replica was away longer than the server remembers; reading everything again.",
+            Cause::Restored => {
+                // Revs of the lost history mean nothing in the present one; 0 is lower than any.
+                for kind in Kind::ALL {
+                    let table = kind.collection();
+                    tx.execute_batch(&format!("UPDATE {table} SET rev = 0 WHERE rev IS NOT NULL"))?;
+                }
+                // What the lost history had accepted is sent again, with the same key and the same bytes.
+                tx.execute_batch(
+                    "UPDATE _images SET rev = 0, gone = 0;
+                     DELETE FROM _tombs;
+                     DELETE FROM _sent;
+                     UPDATE edits SET state = 'waiting' WHERE state = 'sent';",
+                )?;
+                "The server was put back to an older copy; reading everything again."
+            }
+        };
+        mirror::log(tx, "warning", why)
+    })
+}
+
+/// Notes that the replay has shown a record, or its end.
+pub(crate) fn note(tx: &Transaction<'_>, kind: Kind, id: &str, happening: Happening) -> Result<(), StoreError> {
+    let text = match happening {
+        Happening::Deleted => "DELETE FROM _shown WHERE kind = ?1 AND record_id = ?2",
+        _ => "INSERT INTO _shown (kind, record_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+    };
+    tx.prepare_cached(text)?.execute((kind.word(), id))?;
+    Ok(())
+}
+
+/// At the present: what the server was known to have and the replay did not show is gone there.
+pub(crate) fn finish(tx: &Transaction<'_>, head: i64, now: Timestamp) -> Result<(), StoreError> {
+    let replaying: bool = tx.query_row("SELECT replay FROM _sync", [], |row| row.get(0))?;
+    if !replaying {
+        return Ok(());
+    }
+    let mut gone = 0;
+    for kind in Kind::COLLECTIONS {
+        let missing: Vec<(String, bool)> = tx
+            .prepare(&format!(
+                "SELECT id, EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = id) FROM (
+                     SELECT id FROM {} WHERE rev IS NOT NULL
+                     UNION SELECT record_id FROM _images WHERE kind = ?1 AND NOT gone)
+                 WHERE id NOT IN (SELECT record_id FROM _shown WHERE kind = ?1)",
+                kind.collection()
+            ))?
+            .query_map([kind.word()], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<_, _>>()?;
+        for (id, waits) in missing {
+            gone += 1;
+            tx.execute("INSERT INTO _tombs VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", (kind.word(), &id, head))?;
+            if waits {
+                tx.execute("UPDATE _images SET gone = 1 WHERE kind = ?1 AND record_id = ?2", (kind.word(), &id))?;
+                push::record_is_gone(tx, kind, &id, now)?;
+            } else {
+                rows::remove(tx, kind, &id)?;
+            }
+        }
+    }
+    tx.execute_batch("DELETE FROM _shown; UPDATE _sync SET replay = 0")?;
+    mirror::log(tx, "info", &format!("Everything is read again; {gone} records were deleted there meanwhile."))
+}

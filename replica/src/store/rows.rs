@@ -1,0 +1,172 @@
+//! Rows of the six typed tables as values. Must not know where a value comes from: the feed, a list or an edit.
+
+use hearth_contract::check::Fields;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{COMMON, Kind, Resource};
+use rusqlite::types::{Value as Sql, ValueRef};
+use rusqlite::{Connection, OptionalExtension, Row as SqlRow, ToSql, params_from_iter};
+use serde_json::{Map, Value};
+
+use super::StoreError;
+
+/// One record as a typed table holds it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Stored {
+    /// Every field of the contract; JSON types.
+    pub fields: Fields,
+    /// Position of its last change; None until the server has confirmed it.
+    pub rev: Option<i64>,
+    pub created_at: Option<String>,
+    pub updated_at: Option<String>,
+    /// Members that this version has no column for.
+    pub extra: Option<String>,
+}
+
+impl Stored {
+    /// From the wire form. A known member of an unexpected type goes where unknown members go: nothing is lost, and
+    /// nothing that a newer server says can stop the sync.
+    pub(crate) fn from_payload(kind: Kind, rev: i64, payload: &Map<String, Value>) -> Stored {
+        let mut stored = Stored { rev: Some(rev), ..Stored::default() };
+        let mut extra = Map::new();
+        for (name, value) in payload {
+            let text = value.as_str().map(str::to_owned);
+            match (name.as_str(), resource(kind).field(name)) {
+                ("created_at", _) => stored.created_at = text,
+                ("updated_at", _) => stored.updated_at = text,
+                (name, None) if COMMON.contains(&name) => {}
+                (_, Some(field)) if fits(field.format.is_integer(), value) => {
+                    stored.fields.insert(name.clone(), value.clone());
+                }
+                _ => drop(extra.insert(name.clone(), value.clone())),
+            }
+        }
+        stored.extra = (!extra.is_empty()).then(|| Value::Object(extra).to_string());
+        stored
+    }
+
+    /// Lays a patch over the fields.
+    pub(crate) fn merge(&mut self, patch: &Fields) {
+        for (name, value) in patch {
+            self.fields.insert(name.clone(), value.clone());
+        }
+    }
+}
+
+fn fits(integer: bool, value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(_) => !integer,
+        Value::Number(number) => integer && number.is_i64(),
+        _ => false,
+    }
+}
+
+/// Writes a row, whether it exists or not.
+pub(crate) fn put(connection: &Connection, kind: Kind, id: &str, stored: &Stored) -> Result<(), StoreError> {
+    let resource = resource(kind);
+    let mut values: Vec<Sql> = Vec::with_capacity(resource.fields.len() + 5);
+    values.push(id.to_owned().into());
+    values.extend(resource.fields.iter().map(|field| to_sql(stored.fields.get(field.name))));
+    values.push(stored.created_at.clone().into());
+    values.push(stored.updated_at.clone().into());
+    values.push(stored.rev.into());
+    values.push(stored.extra.clone().into());
+    connection.prepare_cached(put_statement(kind))?.execute(params_from_iter(values))?;
+    Ok(())
+}
+
+/// The texts of the six upserts, made once.
+fn put_statement(kind: Kind) -> &'static str {
+    static TEXTS: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
+    let texts = TEXTS.get_or_init(|| {
+        Kind::ALL
+            .into_iter()
+            .map(|kind| {
+                let names: Vec<&str> = columns(resource(kind)).collect();
+                let marks: Vec<String> = (1..=names.len()).map(|n| format!("?{n}")).collect();
+                let set: Vec<String> = names[1..].iter().map(|name| format!("{name} = excluded.{name}")).collect();
+                format!(
+                    "INSERT INTO {} ({}) VALUES ({}) ON CONFLICT (id) DO UPDATE SET {}",
+                    kind.collection(),
+                    names.join(", "),
+                    marks.join(", "),
+                    set.join(", ")
+                )
+            })
+            .collect()
+    });
+    &texts[kind as usize]
+}
+
+/// Every column of a typed table, `id` first.
+pub(crate) fn columns(resource: &Resource) -> impl Iterator<Item = &'static str> {
+    let tail = ["created_at", "updated_at", "rev", "extra"];
+    ["id"].into_iter().chain(resource.fields.iter().map(|field| field.name)).chain(tail)
+}
+
+/// Removes a row, if there is one.
+pub(crate) fn remove(connection: &Connection, kind: Kind, id: &str) -> Result<(), StoreError> {
+    connection.prepare_cached(&format!("DELETE FROM {} WHERE id = ?1", kind.collection()))?.execute([id])?;
+    Ok(())
+}
+
+/// Reads a row.
+pub(crate) fn get(connection: &Connection, kind: Kind, id: &str) -> Result<Option<Stored>, StoreError> {
+    let mut statement = connection.prepare_cached(&format!("SELECT * FROM {} WHERE id = ?1", kind.collection()))?;
+    Ok(statement.query_row([id], |row| read(kind, row)).optional()?)
+}
+
+/// The position of a row's last change; None when there is no row or the server has not confirmed it.
+pub(crate) fn rev(connection: &Connection, kind: Kind, id: &str) -> Result<Option<i64>, StoreError> {
+    let mut statement = connection.prepare_cached(&format!("SELECT rev FROM {} WHERE id = ?1", kind.collection()))?;
+    Ok(statement.query_row([id], |row| row.get(0)).optional()?.flatten())
+}
+
+/// Reads the columns of a row by name.
+pub(crate) fn read(kind: Kind, row: &SqlRow<'_>) -> Result<Stored, rusqlite::Error> {
+    let mut stored = Stored {
+        rev: row.get("rev")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+        extra: row.get("extra")?,
+        fields: Fields::new(),
+    };
+    for field in resource(kind).fields {
+        stored.fields.insert(field.name.to_owned(), from_sql(row.get_ref(field.name)?));
+    }
+    Ok(stored)
+}
+
+/// A JSON value as a column holds it; absent is null.
+pub(crate) fn to_sql(value: Option<&Value>) -> Sql {
+    match value {
+        None | Some(Value::Null) => Sql::Null,
+        Some(Value::String(text)) => Sql::Text(text.clone()),
+        Some(Value::Number(number)) => match number.as_i64() {
+            Some(whole) => Sql::Integer(whole),
+            None => Sql::Real(number.as_f64().unwrap_or_default()),
+        },
+        Some(Value::Bool(flag)) => Sql::Integer((*flag).into()),
+        Some(other) => Sql::Text(other.to_string()),
+    }
+}
+
+/// A column's value as JSON.
+pub(crate) fn from_sql(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(number) => number.into(),
+        ValueRef::Real(number) => number.into(),
+        ValueRef::Text(text) | ValueRef::Blob(text) => String::from_utf8_lossy(text).into_owned().into(),
+    }
+}
+
+/// A JSON object in a column of text.
+pub(crate) fn object(text: &str) -> Result<Fields, StoreError> {
+    serde_json::from_str(text).map_err(|error| StoreError::Odd(format!("text that is no JSON object ({error})")))
+}
+
+/// Values bound by name order; a shorthand for statements with a varying number of them.
+pub(crate) fn bound(values: &[Sql]) -> Vec<&dyn ToSql> {
+    values.iter().map(|value| value as &dyn ToSql).collect()
+}

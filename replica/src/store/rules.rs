@@ -1,0 +1,133 @@
+//! The contract's formats as SQL conditions, for triggers that any program's connection runs. Must stay within what
+//! stock SQLite 3.40 knows. The sentences are those of `hearth_contract::check`.
+
+use hearth_contract::schema::{
+    COUNT_MAX, Field, Format, Kind, Lines, Presence, Resource, SUBJECT_ID, SUBJECT_TYPE, URL_MAX,
+};
+
+/// One rule: when the condition holds for the new row, the sentence is the reason to refuse it.
+pub(crate) struct Rule {
+    /// SQL over `NEW`; true or false, never null.
+    pub broken_when: String,
+    /// What the writer is told.
+    pub sentence: String,
+}
+
+/// All rules of one field's value, most telling first.
+pub(crate) fn of_field(field: &Field) -> Vec<Rule> {
+    let name = field.name;
+    let value = format!("NEW.{name}");
+    let rule = |condition: String, text: String| Rule {
+        broken_when: format!("{value} IS NOT NULL AND ({condition})"),
+        sentence: format!("{name} {text}"),
+    };
+    let mut rules = Vec::new();
+    match field.presence {
+        Presence::Required => {
+            rules.push(Rule { broken_when: format!("{value} IS NULL"), sentence: format!("{name} is required") });
+        }
+        Presence::Default(_) => {
+            rules.push(Rule { broken_when: format!("{value} IS NULL"), sentence: format!("{name} cannot be null") });
+        }
+        Presence::Optional | Presence::ReadOnly => {}
+    }
+    match field.format {
+        Format::Text { max, lines } => {
+            let (control, text) = match lines {
+                Lines::One => ("char(1) || '-' || char(31)".to_owned(), "must be one line without control characters"),
+                Lines::Many => (
+                    "char(1) || '-' || char(8) || char(11) || '-' || char(31)".to_owned(),
+                    "must have no control characters but line breaks and tabs",
+                ),
+            };
+            let class = format!("'*[' || {control} || char(127) || '-' || char(159) || ']*'");
+            // `length` stops at a NUL and GLOB cannot name one, so bytes are looked through for it first.
+            rules.push(rule(
+                format!("instr(CAST({value} AS BLOB), x'00') > 0 OR {value} GLOB {class}"),
+                text.to_owned(),
+            ));
+            rules.push(rule(format!("length({value}) > {max}"), format!("must have at most {max} characters")));
+            if field.presence == Presence::Required {
+                rules.push(rule(format!("trim({value}, {BLANKS}) = ''"), "must not be blank".to_owned()));
+            }
+        }
+        Format::Vin => rules.push(rule(
+            format!("length({value}) NOT BETWEEN 11 AND 17 OR {value} GLOB '*[^0-9A-HJ-NPR-Za-hj-npr-z]*'"),
+            "must be 11 to 17 of the letters A-Z and digits, without I, O and Q".to_owned(),
+        )),
+        Format::Url => {
+            rules.push(rule(format!("length({value}) > {URL_MAX}"), format!("must have at most {URL_MAX} characters")));
+            rules.push(rule(
+                format!(
+                    "NOT (lower({value}) GLOB 'http://[^/?#:]*' OR lower({value}) GLOB 'https://[^/?#:]*') \
+                     OR {value} GLOB '*[' || char(1) || '-' || char(32) || char(127) || '-' || char(160) || ']*'"
+                ),
+                "must be an absolute http or https address".to_owned(),
+            ));
+        }
+        Format::Choice(words) => {
+            let list = words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(", ");
+            rules.push(rule(format!("{value} NOT IN ({list})"), format!("must be one of {}", words.join(", "))));
+        }
+        Format::Count => {
+            rules.push(rule(format!("{value} NOT BETWEEN 0 AND {COUNT_MAX}"), format!("must be from 0 to {COUNT_MAX}")))
+        }
+        Format::Year => {
+            rules.push(rule(format!("{value} NOT BETWEEN 1000 AND 9999"), "must be from 1000 to 9999".to_owned()));
+        }
+        Format::Money => rules.push(rule(
+            format!(
+                "{value} GLOB '*[^0-9.]*' OR NOT CASE instr({value}, '.') \
+                 WHEN 0 THEN length({value}) BETWEEN 1 AND 12 \
+                 ELSE instr({value}, '.') BETWEEN 2 AND 13 AND length({value}) - instr({value}, '.') BETWEEN 1 AND 2 \
+                 AND instr(substr({value}, instr({value}, '.') + 1), '.') = 0 END"
+            ),
+            "must be a decimal string such as \"1299.00\", at most 12 digits and 2 decimals".to_owned(),
+        )),
+        Format::Date => rules.push(rule(
+            format!("{value} NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' OR date({value}) IS NOT {value}"),
+            "must be a calendar date written YYYY-MM-DD".to_owned(),
+        )),
+        Format::Timestamp => {} // read-only wherever it occurs
+        Format::Reference(_) | Format::Subject => {
+            rules.push(rule(not_canonical_id(&value), "must be a UUID with hyphens, in lower case".to_owned()));
+        }
+    }
+    rules
+}
+
+/// The rules that span `subject_type` and `subject_id`, over the whole new row.
+pub(crate) fn of_subject(resource: &Resource) -> Vec<Rule> {
+    let Some(Format::Choice(words)) = resource.field(SUBJECT_TYPE).map(|field| field.format) else { return Vec::new() };
+    let mut rules = vec![Rule {
+        broken_when: format!("NEW.{SUBJECT_TYPE} IS NULL AND NEW.{SUBJECT_ID} IS NOT NULL"),
+        sentence: format!("{SUBJECT_ID} must be null when {SUBJECT_TYPE} is null"),
+    }];
+    for word in words {
+        // A word that names a kind has records to point at; `home` has none.
+        let (test, verb) = match Kind::from_word(word) {
+            Some(_) => ("IS NULL", "is required"),
+            None => ("IS NOT NULL", "must be null"),
+        };
+        rules.push(Rule {
+            broken_when: format!("NEW.{SUBJECT_TYPE} = '{word}' AND NEW.{SUBJECT_ID} {test}"),
+            sentence: format!("{SUBJECT_ID} {verb} when {SUBJECT_TYPE} is {word}"),
+        });
+    }
+    rules
+}
+
+/// True when a text is no UUID in the one form that the server writes.
+pub(crate) fn not_canonical_id(value: &str) -> String {
+    let hex = |count: usize| "[0-9a-f]".repeat(count);
+    let pattern = [8, 4, 4, 4, 12].map(hex).join("-");
+    format!("{value} NOT GLOB '{pattern}'")
+}
+
+/// A random UUID of version 4, in SQL.
+pub(crate) const NEW_ID: &str = "lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-' || \
+     substr('89AB', 1 + (random() & 3), 1) || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))";
+
+/// What counts as blank: Unicode's white space.
+const BLANKS: &str = "char(9, 10, 11, 12, 13, 32, 133, 160, 5760, 8192, 8193, 8194, 8195, 8196, 8197, 8198, 8199, 8200, \
+     8201, 8202, 8232, 8233, 8239, 8287, 12288)";

@@ -1,0 +1,113 @@
+//! The one row that says where the replica stands, for whoever syncs. [`super::status`] is what others read.
+
+use hearth_contract::formats::Timestamp;
+use rusqlite::Connection;
+
+use super::{StoreError, gate, open};
+
+/// What a sync starts from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// Where the feed goes on; None is its beginning.
+    pub cursor: Option<String>,
+    /// Whether a replay has reached the present once.
+    pub filled: bool,
+    /// The home this replica is of; None until a server has said so.
+    pub home_id: Option<String>,
+}
+
+/// The home a key reaches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Home {
+    pub server: String,
+    pub id: String,
+    pub name: String,
+    pub environment: String,
+}
+
+/// Reads it.
+pub(crate) fn read(connection: &Connection) -> Result<Standing, StoreError> {
+    Ok(connection.query_row("SELECT cursor, filled, home_id FROM _sync", [], |row| {
+        Ok(Standing { cursor: row.get(0)?, filled: row.get(1)?, home_id: row.get(2)? })
+    })?)
+}
+
+/// Says that this process syncs, or that none does.
+pub(crate) fn set_daemon(connection: &mut Connection, pid: Option<u32>, now: Timestamp) -> Result<(), StoreError> {
+    gate::keep(connection, |tx| {
+        let offline = pid.is_none().then(|| now.to_string());
+        tx.execute(
+            "UPDATE _sync SET daemon_pid = ?1, offline_since = coalesce(offline_since, ?2),
+                 next_attempt_at = CASE WHEN ?1 IS NULL THEN NULL ELSE next_attempt_at END,
+                 phase = CASE WHEN phase IN ('live', 'catching_up', 'polling') THEN 'offline' ELSE phase END",
+            (pid, offline),
+        )?;
+        Ok(())
+    })
+}
+
+/// Writes the phase and why.
+pub(crate) fn set_phase(
+    connection: &mut Connection,
+    phase: &str,
+    reason: Option<&str>,
+    next_attempt_at: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    keep_cheaply(connection, |connection| {
+        gate::keep(connection, |tx| {
+            tx.execute(
+                "UPDATE _sync SET phase = ?1, reason = ?2, next_attempt_at = ?3,
+                     offline_since = CASE WHEN ?1 = 'offline' THEN coalesce(offline_since, ?4) ELSE offline_since END",
+                (phase, reason, next_attempt_at.map(|at| at.to_string()), now.to_string()),
+            )?;
+            Ok(())
+        })
+    })
+}
+
+/// Notes that the server was heard.
+pub(crate) fn touch(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
+    keep_cheaply(connection, |connection| {
+        gate::keep(connection, |tx| {
+            tx.execute(
+                "UPDATE _sync SET last_contact_at = ?1, current_at = CASE WHEN phase = 'live' THEN ?1 ELSE current_at END",
+                [now.to_string()],
+            )?;
+            Ok(())
+        })
+    })
+}
+
+/// Notes what an opened connection has said: whose home it is, the head and the retention. A stream is contact.
+pub(crate) fn greet(
+    connection: &mut Connection,
+    home: &Home,
+    head: Option<i64>,
+    retention_seconds: Option<i64>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    gate::keep(connection, |tx| {
+        tx.execute(
+            "UPDATE _sync SET server = ?1, home_id = ?2, home_name = ?3, environment = ?4,
+                 head = coalesce(?5, head), retention_seconds = ?6, last_contact_at = ?7, offline_since = NULL, transport = 'stream'",
+            (&home.server, &home.id, &home.name, &home.environment, head, retention_seconds, now.to_string()),
+        )?;
+        // A profile that was filled in before the home was known gets the home's id, and so do its edits.
+        tx.execute("UPDATE property SET id = ?1 WHERE rev IS NULL AND id <> ?1", [&home.id])?;
+        tx.execute("UPDATE edits SET record_id = ?1 WHERE kind = 'property' AND record_id <> ?1", [&home.id])?;
+        Ok(())
+    })
+}
+
+/// Commits without waiting for the disk.
+fn keep_cheaply<T>(
+    connection: &mut Connection,
+    work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    // What is lost with the power here is only what the next contact says again.
+    open::set_durable(connection, false)?;
+    let value = work(connection);
+    open::set_durable(connection, true)?;
+    value
+}

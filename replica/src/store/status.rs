@@ -1,0 +1,98 @@
+//! Where the replica stands, from the database alone. Must not claim more than was proven.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::StoreError;
+
+/// The one row of `sync_status`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Status {
+    /// `new`, `backfilling`, `catching_up`, `live`, `polling`, `reconciling`, `offline`, `paused`, `needs_key`, `blocked`.
+    pub phase: String,
+    /// Why it is that, when there is more to say.
+    pub reason: Option<String>,
+    /// The server's address; None before `init`.
+    pub server: Option<String>,
+    /// The home's name.
+    pub home: Option<String>,
+    /// `live` or `test`.
+    pub environment: Option<String>,
+    /// Up to where the server's changes are applied.
+    pub position: i64,
+    /// The newest position the server was heard to have.
+    pub head: Option<i64>,
+    /// Events still to apply; None without contact.
+    pub behind_events: Option<i64>,
+    /// Seconds since the replica was last proven current.
+    pub behind_seconds: Option<i64>,
+    /// Seconds until a reader that stays away has to read the feed from the beginning.
+    pub retention_left_seconds: Option<i64>,
+    /// Edits on their way.
+    pub waiting: i64,
+    /// Edits that wait for a person.
+    pub needs_you: i64,
+    /// When the oldest edit on its way was made.
+    pub oldest_waiting_at: Option<String>,
+    /// When something is tried again.
+    pub next_attempt_at: Option<String>,
+    /// When the server was last heard.
+    pub last_contact_at: Option<String>,
+    /// Since when there is no contact.
+    pub offline_since: Option<String>,
+    /// `stream` or `poll`.
+    pub transport: Option<String>,
+    /// When the replica was last compared with the server.
+    pub verified_at: Option<String>,
+    /// The version of the tables and views.
+    pub schema_version: String,
+    /// The process that syncs.
+    pub daemon_pid: Option<i64>,
+}
+
+/// Reads the status.
+pub(crate) fn read(connection: &Connection) -> Result<Status, StoreError> {
+    let mut status = connection.prepare_cached("SELECT * FROM sync_status")?.query_row([], |row| {
+        Ok(Status {
+            phase: row.get("phase")?,
+            reason: row.get("reason")?,
+            server: row.get("server")?,
+            home: row.get("home")?,
+            environment: row.get("environment")?,
+            position: row.get("position")?,
+            head: row.get("head")?,
+            behind_events: row.get("behind_events")?,
+            behind_seconds: row.get("behind_seconds")?,
+            retention_left_seconds: row.get("retention_left_seconds")?,
+            waiting: row.get("waiting")?,
+            needs_you: row.get("needs_you")?,
+            oldest_waiting_at: row.get("oldest_waiting_at")?,
+            next_attempt_at: row.get("next_attempt_at")?,
+            last_contact_at: row.get("last_contact_at")?,
+            offline_since: row.get("offline_since")?,
+            transport: row.get("transport")?,
+            verified_at: row.get("verified_at")?,
+            schema_version: row.get("schema_version")?,
+            daemon_pid: row.get("daemon_pid")?,
+        })
+    })?;
+    // SQL cannot see processes; a program can, and so knows of a killed one before its silence shows.
+    if status.daemon_pid.is_some_and(|pid| !is_alive(pid)) {
+        status.daemon_pid = None;
+        status.next_attempt_at = None;
+        status.transport = None;
+        status.behind_events = None;
+        if matches!(status.phase.as_str(), "live" | "catching_up" | "polling") {
+            status.phase = "offline".to_owned();
+            status.reason = Some("the process that synced is gone".to_owned());
+            status.offline_since = status.offline_since.or(status.last_contact_at.clone());
+        }
+    }
+    Ok(status)
+}
+
+/// Whether a process exists, as far as this system tells without asking it; unknown counts as alive.
+fn is_alive(pid: i64) -> bool {
+    !Path::new("/proc/self").exists() || Path::new(&format!("/proc/{pid}")).exists()
+}

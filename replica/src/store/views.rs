@@ -1,0 +1,96 @@
+//! Views: where the replica stands, and what people ask most. Must not write, and must not claim what was not proven.
+
+/// Every generated view: its name and its query.
+pub(crate) const VIEWS: [(&str, &str); 6] = [
+    ("sync_status", SYNC_STATUS),
+    ("tasks_due", TASKS_DUE),
+    ("inventory_overview", INVENTORY_OVERVIEW),
+    ("documents_overview", DOCUMENTS_OVERVIEW),
+    ("expiring", EXPIRING),
+    ("home_value", HOME_VALUE),
+];
+
+const SYNC_STATUS: &str = "
+-- One row: where this replica stands. A phase counts only while there is proof of it, so a syncing process that was
+-- killed reads as offline when its last sign of life is 45 seconds old.
+WITH s AS (
+    SELECT *, phase IN ('catching_up', 'live', 'polling', 'reconciling', 'backfilling')
+              AND daemon_pid IS NOT NULL
+              AND last_contact_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-45 seconds') AS in_contact
+    FROM _sync
+)
+SELECT
+    CASE WHEN in_contact OR phase IN ('needs_key', 'paused', 'blocked', 'new') THEN phase
+         WHEN NOT filled THEN CASE WHEN cursor IS NULL THEN 'new' ELSE 'backfilling' END
+         ELSE 'offline' END                                            AS phase,
+    reason,
+    server,
+    coalesce(home_name, home_id)                                       AS home,
+    environment,
+    position,
+    head,
+    CASE WHEN in_contact AND head IS NOT NULL THEN max(0, head - position) END AS behind_events,
+    CASE WHEN in_contact AND phase = 'live' THEN 0
+         WHEN current_at IS NOT NULL
+         THEN max(0, CAST(strftime('%s', 'now') AS INTEGER) - CAST(strftime('%s', current_at) AS INTEGER)) END AS behind_seconds,
+    CASE WHEN retention_seconds IS NOT NULL AND current_at IS NOT NULL
+         THEN max(0, retention_seconds - CASE WHEN in_contact AND phase = 'live' THEN 0
+              ELSE CAST(strftime('%s', 'now') AS INTEGER) - CAST(strftime('%s', current_at) AS INTEGER) END)
+    END                                                                AS retention_left_seconds,
+    (SELECT count(*) FROM edits WHERE state IN ('waiting', 'sending', 'sent'))        AS waiting,
+    (SELECT count(*) FROM edits WHERE state IN ('blocked', 'rejected', 'conflict'))   AS needs_you,
+    (SELECT min(created_at) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) AS oldest_waiting_at,
+    CASE WHEN in_contact THEN (SELECT min(next_attempt_at) FROM edits WHERE state IN ('waiting', 'sending'))
+         WHEN daemon_pid IS NOT NULL THEN next_attempt_at END          AS next_attempt_at,
+    last_contact_at,
+    CASE WHEN NOT in_contact THEN coalesce(offline_since, last_contact_at) END AS offline_since,
+    CASE WHEN in_contact THEN transport END                            AS transport,
+    verified_at,
+    (SELECT version FROM _schema)                                      AS schema_version,
+    daemon_pid
+FROM s";
+
+const TASKS_DUE: &str = "
+-- Open tasks, overdue first, with the name of what they are about.
+SELECT t.id, t.title, t.due_on, t.due_on < date('now') AS overdue, t.priority, t.status, t.assignee, t.recurrence,
+       t.subject_type, coalesce(i.name, v.name, r.name, CASE t.subject_type WHEN 'home' THEN 'home' END) AS subject
+FROM tasks t
+LEFT JOIN inventory i ON t.subject_type = 'inventory' AND i.id = t.subject_id
+LEFT JOIN vehicles  v ON t.subject_type = 'vehicle'   AND v.id = t.subject_id
+LEFT JOIN rooms     r ON t.subject_type = 'room'      AND r.id = t.subject_id
+WHERE t.status <> 'done'
+ORDER BY t.due_on IS NULL, t.due_on, t.title";
+
+const INVENTORY_OVERVIEW: &str = "
+-- Items with the name of their room and what they are worth in cents, all pieces together.
+SELECT i.id, i.name, r.name AS room, i.category, i.quantity, i.make, i.model, i.condition,
+       CAST(round(coalesce(i.current_value, i.purchase_price) * 100) AS INTEGER) * i.quantity AS value_cents,
+       i.warranty_expires_on
+FROM inventory i LEFT JOIN rooms r ON r.id = i.room_id
+ORDER BY r.name IS NULL, r.name, i.name";
+
+const DOCUMENTS_OVERVIEW: &str = "
+-- Documents with the name of what they are about.
+SELECT d.id, d.title, d.category, d.subject_type,
+       coalesce(i.name, v.name, CASE d.subject_type WHEN 'home' THEN 'home' END) AS subject,
+       d.issued_on, d.expires_on, d.file_name, d.url
+FROM documents d
+LEFT JOIN inventory i ON d.subject_type = 'inventory' AND i.id = d.subject_id
+LEFT JOIN vehicles  v ON d.subject_type = 'vehicle'   AND v.id = d.subject_id
+ORDER BY d.title";
+
+const EXPIRING: &str = "
+-- What runs out and when, soonest first.
+SELECT expires_on, what, kind, record_id, name, expires_on < date('now') AS expired FROM (
+    SELECT warranty_expires_on AS expires_on, 'warranty' AS what, 'inventory' AS kind, id AS record_id, name FROM inventory
+    UNION ALL SELECT insurance_expires_on, 'insurance', 'vehicle', id, name FROM vehicles
+    UNION ALL SELECT registration_expires_on, 'registration', 'vehicle', id, name FROM vehicles
+    UNION ALL SELECT expires_on, coalesce(category, 'document'), 'document', id, title FROM documents
+) WHERE expires_on IS NOT NULL
+ORDER BY expires_on, name";
+
+const HOME_VALUE: &str = "
+-- What the items are worth in cents, per room and category.
+SELECT room, category, count(*) AS items, sum(quantity) AS pieces, sum(value_cents) AS value_cents
+FROM inventory_overview GROUP BY room, category
+ORDER BY room IS NULL, room, category";

@@ -1,0 +1,516 @@
+//! What a sync does next. Pure: time and chance are arguments, so every moment can be tested. Must not know HTTP,
+//! SQLite, files or any clock; it speaks in [`Input`]s and [`Effect`]s.
+//!
+//! Two things run beside each other: the *link*, which brings the feed down, and the *push*, which takes edits up.
+//! The push starts only once the server has accepted our cursor since contact was lost, so that nothing is pushed
+//! onto a history that was put back.
+
+use std::collections::{HashMap, VecDeque};
+
+use hearth_contract::event::Event;
+use serde_json::Value;
+
+use super::Until;
+
+/// Milliseconds of a clock that never goes back; its zero means nothing.
+pub(crate) type Millis = i64;
+
+/// Something that happened.
+#[derive(Debug)]
+pub(crate) enum Input {
+    /// The sync begins, from here.
+    Started { cursor: Option<String>, filled: bool, home: Option<String> },
+    /// The server has accepted the cursor and answers as this home.
+    StreamOpened { home: String },
+    /// Bytes came, whatever they say.
+    Contact,
+    /// A stretch of the feed came.
+    Frames(Stretch),
+    /// The stream is over, or never came to be.
+    StreamEnded { reason: String },
+    /// The server refuses the stream.
+    StreamRefused(Refusal),
+    /// A stretch is applied.
+    Applied { touched_edits: bool },
+    /// Somebody changed the database.
+    EditsChanged,
+    /// The edits were looked through.
+    Planned { ready: Vec<i64>, open: usize },
+    /// An edit's request was answered, or not.
+    Answered { edit: i64, outcome: Outcome },
+    /// The moment of [`Core::wake_at`] has come.
+    Timer,
+    /// A person or the system wants it to end.
+    StopRequested,
+}
+
+/// Something for the driver to carry out, in order.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Effect {
+    /// Open the stream after this cursor, or at the beginning.
+    OpenStream { cursor: Option<String> },
+    /// Let go of the stream.
+    CloseStream,
+    /// Apply a stretch; the phase is true once it is applied.
+    Apply { stretch: Stretch, phase: Phase },
+    /// Note that the server was heard.
+    Touch,
+    /// Look through the edits.
+    Plan,
+    /// Send an edit, always with the same bytes.
+    Send { edit: i64 },
+    /// Write down what came of an edit.
+    Record { edit: i64, ending: Ending },
+    /// Write the phase down.
+    Show { phase: Phase, reason: Option<String>, retry_at: Option<Millis> },
+    /// Forget the cursor and read everything again.
+    StartOver { restored: bool },
+    /// Nothing is left to do.
+    Finish(Verdict),
+}
+
+/// A stretch of the feed.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Stretch {
+    /// Its events.
+    pub events: Vec<Event>,
+    /// The cursor after it.
+    pub cursor: Option<String>,
+    /// The head, when the replay has reached the present with it.
+    pub ready: Option<i64>,
+}
+
+/// How far the replica is in step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Backfilling,
+    CatchingUp,
+    Live,
+    Offline,
+    NeedsKey,
+    Blocked,
+}
+
+impl Phase {
+    /// The word in `sync_status`.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Phase::Backfilling => "backfilling",
+            Phase::CatchingUp => "catching_up",
+            Phase::Live => "live",
+            Phase::Offline => "offline",
+            Phase::NeedsKey => "needs_key",
+            Phase::Blocked => "blocked",
+        }
+    }
+}
+
+/// An error answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Refusal {
+    /// The status.
+    pub status: u16,
+    /// `error.type`.
+    pub kind: String,
+    /// `error.message`.
+    pub message: String,
+    /// `error.details.reason`, of a 410.
+    pub reason: Option<String>,
+    /// The whole error object.
+    pub problem: Value,
+    /// `Retry-After` in milliseconds.
+    pub retry_after: Option<Millis>,
+}
+
+/// What became of one attempt to send an edit.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Outcome {
+    /// 2xx, with the record's position if the answer has one.
+    Accepted { rev: Option<i64> },
+    /// A create met its own id. `same`: the record there holds our values, at this position.
+    AlreadyThere { same: Option<i64>, refusal: Refusal },
+    /// Any other error answer.
+    Refused(Refusal),
+    /// No answer.
+    NoAnswer { reason: String },
+    /// The edit was settled before it was sent.
+    Moot,
+}
+
+/// How an attempt ends for an edit.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Ending {
+    Sent { rev: Option<i64> },
+    Later { at: Option<Millis>, reason: String },
+    Rejected { reason: String, problem: Value },
+    Conflict { reason: String, problem: Value },
+}
+
+/// How the whole sync ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Done,
+    NeedsKey(String),
+    Blocked(String),
+}
+
+const BACKOFF_FIRST: Millis = 500;
+const BACKOFF_MAX: Millis = 60_000;
+/// A key that was refused is tried again this often: it may have been given back.
+const KEY_RETRY: Millis = 60_000;
+/// Contact is written down at most this often.
+const TOUCH_INTERVAL: Millis = 10_000;
+
+#[derive(Debug, PartialEq)]
+enum Link {
+    Down { retry_at: Millis },
+    Opening,
+    Open { current: bool },
+    Ended,
+}
+
+/// The state of one sync.
+#[derive(Debug)]
+pub(crate) struct Core {
+    until: Until,
+    link: Link,
+    cursor: Option<String>,
+    filled: bool,
+    home: Option<String>,
+    /// Why the link is down or held, in plain words.
+    reason: Option<String>,
+    key_refused: Option<String>,
+    failures: u32,
+    applying: usize,
+    /// What the database says now.
+    shown: Option<(Phase, Option<String>, Option<Millis>)>,
+    touched_at: Millis,
+
+    ready: VecDeque<i64>,
+    in_flight: Option<i64>,
+    open_edits: Option<usize>,
+    planning: bool,
+    plan_again: bool,
+    push_failures: u32,
+    push_at: Millis,
+    edit_failures: HashMap<i64, (u32, Millis)>,
+
+    chance: u64,
+}
+
+impl Core {
+    /// A core that ends as `until` says; `seed` spreads its retries.
+    pub(crate) fn new(until: Until, seed: u64) -> Core {
+        Core {
+            until,
+            link: Link::Ended,
+            cursor: None,
+            filled: false,
+            home: None,
+            reason: None,
+            key_refused: None,
+            failures: 0,
+            applying: 0,
+            shown: None,
+            touched_at: Millis::MIN / 2,
+            ready: VecDeque::new(),
+            in_flight: None,
+            open_edits: None,
+            planning: false,
+            plan_again: false,
+            push_failures: 0,
+            push_at: Millis::MIN,
+            edit_failures: HashMap::new(),
+            chance: seed | 1,
+        }
+    }
+
+    /// When to be woken, if nothing else happens.
+    pub(crate) fn wake_at(&self) -> Option<Millis> {
+        let link = match self.link {
+            Link::Down { retry_at } => Some(retry_at),
+            _ => None,
+        };
+        let edits = self.edit_failures.values().map(|(_, at)| *at).min();
+        let push = (self.may_push() && self.in_flight.is_none())
+            .then(|| if self.ready.is_empty() { edits } else { Some(self.push_at) })
+            .flatten();
+        link.into_iter().chain(push).min()
+    }
+
+    /// Takes in what happened and says what is to be done.
+    pub(crate) fn handle(&mut self, now: Millis, input: Input) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if self.link == Link::Ended && !matches!(input, Input::Started { .. }) {
+            return effects;
+        }
+        match input {
+            Input::Started { cursor, filled, home } => {
+                (self.cursor, self.filled, self.home) = (cursor, filled, home);
+                self.open(&mut effects);
+            }
+            Input::StreamOpened { home } => self.opened(home, &mut effects),
+            Input::Contact => self.touch(now, &mut effects),
+            Input::Frames(stretch) => self.frames(now, stretch, &mut effects),
+            Input::StreamEnded { reason } => self.lost(now, reason, None, &mut effects),
+            Input::StreamRefused(refusal) => self.refused(now, refusal, &mut effects),
+            Input::Applied { touched_edits } => {
+                self.applying = self.applying.saturating_sub(1);
+                if touched_edits {
+                    self.plan(&mut effects);
+                }
+            }
+            Input::EditsChanged => self.plan(&mut effects),
+            Input::Planned { ready, open } => {
+                self.planning = false;
+                self.open_edits = Some(open);
+                self.ready = ready.into_iter().filter(|edit| Some(*edit) != self.in_flight).collect();
+                self.edit_failures.retain(|edit, _| self.ready.contains(edit));
+                if std::mem::take(&mut self.plan_again) {
+                    self.plan(&mut effects);
+                }
+            }
+            Input::Answered { edit, outcome } => self.answered(now, edit, outcome, &mut effects),
+            Input::Timer => {
+                if matches!(self.link, Link::Down { retry_at } if retry_at <= now) {
+                    self.open(&mut effects);
+                }
+            }
+            Input::StopRequested => {
+                effects.extend([Effect::CloseStream, Effect::Finish(Verdict::Done)]);
+                self.link = Link::Ended;
+                return effects;
+            }
+        }
+        self.push(now, &mut effects);
+        self.show(&mut effects);
+        self.finish(&mut effects);
+        effects
+    }
+
+    fn open(&mut self, effects: &mut Vec<Effect>) {
+        self.link = Link::Opening;
+        effects.push(Effect::OpenStream { cursor: self.cursor.clone() });
+    }
+
+    fn opened(&mut self, home: String, effects: &mut Vec<Effect>) {
+        if self.home.as_ref().is_some_and(|ours| *ours != home) {
+            let ours = self.home.clone().unwrap_or_default();
+            return self
+                .block(format!("this replica is of home {ours}, but the server answers as home {home}"), effects);
+        }
+        self.home = Some(home);
+        self.link = Link::Open { current: false };
+        self.reason = None;
+        self.key_refused = None;
+        // Contact is back: what waited for it is tried at once.
+        self.push_failures = 0;
+        self.push_at = Millis::MIN;
+        self.edit_failures.clear();
+        self.plan(effects);
+    }
+
+    fn frames(&mut self, now: Millis, stretch: Stretch, effects: &mut Vec<Effect>) {
+        let Link::Open { current } = &mut self.link else { return };
+        self.failures = 0;
+        if stretch.ready.is_some() {
+            *current = true;
+            self.filled = true;
+        }
+        if stretch.cursor.is_some() {
+            self.cursor.clone_from(&stretch.cursor);
+        }
+        self.touched_at = now;
+        self.applying += 1;
+        let phase = self.phase();
+        // The stretch's transaction writes the phase that it proves.
+        self.shown = Some((phase, None, None));
+        effects.push(Effect::Apply { stretch, phase });
+    }
+
+    fn touch(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        if matches!(self.link, Link::Open { .. }) && now - self.touched_at >= TOUCH_INTERVAL {
+            self.touched_at = now;
+            effects.push(Effect::Touch);
+        }
+    }
+
+    fn lost(&mut self, now: Millis, reason: String, floor: Option<Millis>, effects: &mut Vec<Effect>) {
+        effects.push(Effect::CloseStream);
+        let pause = self.backoff(self.failures).max(floor.unwrap_or(0));
+        self.failures += 1;
+        self.link = Link::Down { retry_at: now + pause };
+        self.reason = Some(reason);
+    }
+
+    fn refused(&mut self, now: Millis, refusal: Refusal, effects: &mut Vec<Effect>) {
+        match (refusal.status, refusal.kind.as_str()) {
+            (410, _) => {
+                let restored = refusal.reason.as_deref() == Some("restored");
+                effects.push(Effect::CloseStream);
+                effects.push(Effect::StartOver { restored });
+                (self.cursor, self.filled) = (None, false);
+                self.open(effects);
+            }
+            (401 | 403, _) => {
+                self.key_refused = Some(refusal.message.clone());
+                self.lost(now, refusal.message, Some(KEY_RETRY), effects);
+            }
+            (400, "invalid_cursor") => {
+                self.block(format!("the server does not know where this replica stands: {}", refusal.message), effects);
+            }
+            _ => self.lost(now, refusal.message, refusal.retry_after, effects),
+        }
+    }
+
+    /// Going on would mix what does not belong together, and no waiting helps: a person must decide.
+    fn block(&mut self, why: String, effects: &mut Vec<Effect>) {
+        effects.push(Effect::CloseStream);
+        effects.push(Effect::Show { phase: Phase::Blocked, reason: Some(why.clone()), retry_at: None });
+        effects.push(Effect::Finish(Verdict::Blocked(why)));
+        self.link = Link::Ended;
+    }
+
+    fn answered(&mut self, now: Millis, edit: i64, outcome: Outcome, effects: &mut Vec<Effect>) {
+        self.in_flight = None;
+        let ending = match outcome {
+            Outcome::Moot => return self.plan(effects),
+            Outcome::Accepted { rev } => Ending::Sent { rev },
+            Outcome::AlreadyThere { same: Some(rev), .. } => Ending::Sent { rev: Some(rev) },
+            Outcome::AlreadyThere { same: None, refusal } => {
+                Ending::Conflict { reason: refusal.message, problem: refusal.problem }
+            }
+            Outcome::NoAnswer { reason } => {
+                let at = self.hold_push(now, None);
+                Ending::Later { at: Some(at), reason }
+            }
+            Outcome::Refused(refusal) => match refusal.status {
+                401 | 403 => {
+                    // Nothing else would fare better with this key. The link finds out whether it is good again.
+                    self.key_refused = Some(refusal.message.clone());
+                    self.push_at = now + KEY_RETRY;
+                    self.ready.push_front(edit);
+                    Ending::Later { at: None, reason: refusal.message }
+                }
+                429 | 503 => {
+                    let at = self.hold_push(now, refusal.retry_after);
+                    Ending::Later { at: Some(at), reason: refusal.message }
+                }
+                // The server stumbles over this edit perhaps, so the others go on.
+                408 | 500.. => {
+                    let failures = self.edit_failures.get(&edit).map_or(0, |(failures, _)| *failures);
+                    let at = now + self.backoff(failures).max(refusal.retry_after.unwrap_or(0));
+                    self.edit_failures.insert(edit, (failures + 1, at));
+                    Ending::Later { at: Some(at), reason: refusal.message }
+                }
+                404 => Ending::Conflict { reason: "deleted there".to_owned(), problem: refusal.problem },
+                _ => Ending::Rejected { reason: refusal.message, problem: refusal.problem },
+            },
+        };
+        if matches!(ending, Ending::Later { .. }) {
+            // It keeps its place: with the same bytes, before everything that waits for it.
+            if self.ready.front() != Some(&edit) {
+                self.ready.push_front(edit);
+            }
+        } else {
+            self.push_failures = 0;
+            self.key_refused = None;
+            self.edit_failures.remove(&edit);
+        }
+        let settled_or_stuck = !matches!(ending, Ending::Later { .. });
+        effects.push(Effect::Record { edit, ending });
+        // What waited for this edit may go now, or must be held.
+        if settled_or_stuck && self.ready.is_empty() {
+            self.plan(effects);
+        }
+    }
+
+    fn hold_push(&mut self, now: Millis, floor: Option<Millis>) -> Millis {
+        self.push_at = now + self.backoff(self.push_failures).max(floor.unwrap_or(0));
+        self.push_failures += 1;
+        self.push_at
+    }
+
+    fn may_push(&self) -> bool {
+        matches!(self.link, Link::Open { .. })
+    }
+
+    fn push(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        if !self.may_push() || self.in_flight.is_some() || self.push_at > now {
+            return;
+        }
+        let due = |edit: &i64| self.edit_failures.get(edit).is_none_or(|(_, at)| *at <= now);
+        if let Some(place) = self.ready.iter().position(due)
+            && let Some(edit) = self.ready.remove(place)
+        {
+            self.in_flight = Some(edit);
+            effects.push(Effect::Send { edit });
+        }
+    }
+
+    fn plan(&mut self, effects: &mut Vec<Effect>) {
+        self.open_edits = None;
+        if self.planning {
+            self.plan_again = true;
+        } else {
+            self.planning = true;
+            effects.push(Effect::Plan);
+        }
+    }
+
+    fn phase(&self) -> Phase {
+        match (&self.link, &self.key_refused) {
+            (_, Some(_)) => Phase::NeedsKey,
+            (Link::Open { current: true }, _) => Phase::Live,
+            (Link::Open { .. }, _) if self.filled => Phase::CatchingUp,
+            (Link::Open { .. }, _) => Phase::Backfilling,
+            _ => Phase::Offline,
+        }
+    }
+
+    fn show(&mut self, effects: &mut Vec<Effect>) {
+        if matches!(self.link, Link::Opening | Link::Ended) {
+            return; // nothing is proven yet; the last word stands
+        }
+        let (phase, reason) = (self.phase(), self.key_refused.clone().or_else(|| self.reason.clone()));
+        let retry_at = match self.link {
+            Link::Down { retry_at } => Some(retry_at),
+            _ => None,
+        };
+        let state = (phase, reason, retry_at);
+        if self.shown.as_ref() != Some(&state) {
+            let (phase, reason, retry_at) = state.clone();
+            effects.push(Effect::Show { phase, reason, retry_at });
+            self.shown = Some(state);
+        }
+    }
+
+    fn finish(&mut self, effects: &mut Vec<Effect>) {
+        if self.until == Until::Stopped {
+            return;
+        }
+        let current = self.link == (Link::Open { current: true }) && self.applying == 0;
+        let pushed = self.open_edits == Some(0) && self.in_flight.is_none();
+        let verdict = match &self.key_refused {
+            Some(why) => Verdict::NeedsKey(why.clone()),
+            None if current && (pushed || self.until == Until::Current) => Verdict::Done,
+            None => return,
+        };
+        effects.extend([Effect::CloseStream, Effect::Finish(verdict)]);
+        self.link = Link::Ended;
+    }
+
+    /// Full jitter: anything from nothing to a bound that doubles, so that many replicas do not come back at once.
+    fn backoff(&mut self, failures: u32) -> Millis {
+        let bound = BACKOFF_FIRST.saturating_mul(1 << failures.min(10)).min(BACKOFF_MAX);
+        // xorshift64: any spread will do here.
+        self.chance ^= self.chance << 13;
+        self.chance ^= self.chance >> 7;
+        self.chance ^= self.chance << 17;
+        (self.chance % bound.unsigned_abs()) as Millis
+    }
+}
+
+#[cfg(test)]
+#[path = "core_tests.rs"]
+mod tests;

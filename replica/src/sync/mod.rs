@@ -1,0 +1,69 @@
+//! How a replica is kept in step with its server. Read in this order:
+//!
+//! - [`core`]: what to do next, decided without clock, chance or network.
+//! - [`driver`]: the loop that carries it out and decides nothing.
+//! - [`client`], [`sse`]: HTTP, and the stream's frames as the core's inputs.
+
+mod client;
+mod core;
+mod driver;
+mod lock;
+mod sse;
+
+use std::path::PathBuf;
+
+use secrecy::SecretString;
+
+pub use client::{ClientError, Identity, identify};
+pub use lock::SyncLock;
+
+use crate::store::StoreError;
+
+/// What is synced with whom.
+#[derive(Debug, Clone)]
+pub struct SyncConfig {
+    /// The replica database.
+    pub db: PathBuf,
+    /// The server's address, without path.
+    pub server: String,
+    /// The API key.
+    pub key: SecretString,
+}
+
+/// When syncing ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// Never; when told to.
+    Stopped,
+    /// When the present is reached once.
+    Current,
+    /// When the present is reached and no edit is on its way.
+    Pushed,
+}
+
+/// Why syncing ended without its goal.
+#[derive(Debug, thiserror::Error)]
+pub enum SyncError {
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The client could not be made.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The server does not accept the key.
+    #[error("the server does not accept the key: {0}")]
+    NeedsKey(String),
+    /// Going on would mix what does not belong together.
+    #[error("{0}")]
+    Blocked(String),
+}
+
+/// Syncs until told to stop or until the goal is reached. SQLite's work happens off the async threads.
+pub async fn run(
+    config: SyncConfig,
+    lock: SyncLock,
+    until: Until,
+    stop: tokio::sync::watch::Receiver<bool>,
+) -> Result<(), SyncError> {
+    driver::run(config, lock, until, stop).await
+}
