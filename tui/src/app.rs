@@ -1,0 +1,339 @@
+//! The whole state of the screen and how it changes: `update(now, message)` gives effects. Pure: it reads no clock, no
+//! database and no terminal, so a test can live through any evening in a millisecond.
+//!
+//! What keys do is in [`crate::act`]; what answers change is here.
+
+use std::collections::BTreeMap;
+
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+use hearth_replica::{Edit, Status};
+
+use crate::detail::Detail;
+use crate::form::Form;
+use crate::glyphs::Tone;
+use crate::keys::Context;
+use crate::layout::{Layout, list_and_preview};
+use crate::list::List;
+use crate::message::{Answer, Effect, Message, Write};
+use crate::now::Now;
+use crate::search::Search;
+use crate::words;
+
+/// The tabs, from left to right.
+pub const TABS: [Kind; 6] = [Kind::Task, Kind::Inventory, Kind::Room, Kind::Vehicle, Kind::Document, Kind::Property];
+
+/// How long a notice is shown.
+const NOTICE_MILLIS: i64 = 6_000;
+
+/// Everything the screen shows.
+#[derive(Debug)]
+pub struct App {
+    /// A word beside the name, such as `demo`.
+    pub title: Option<String>,
+    /// Whether signs are drawn in ASCII.
+    pub ascii: bool,
+    /// Columns of the terminal.
+    pub width: u16,
+    /// Lines of the terminal.
+    pub height: u16,
+    /// The tab in front.
+    pub tab: Kind,
+    /// The lists behind the tabs.
+    lists: [List; 5],
+    /// The home's profile.
+    pub home: Detail,
+    /// Whether the keyboard is in the filter line.
+    pub filtering: bool,
+    /// What lies over the tabs, the topmost last.
+    pub layers: Vec<Layer>,
+    /// How syncing stands, once it is read.
+    pub status: Option<Status>,
+    /// How many records there are of each kind.
+    pub counts: BTreeMap<Kind, usize>,
+    /// What was just done, or why not.
+    pub notice: Option<Notice>,
+    tickets: u64,
+}
+
+/// Something that lies over the tabs.
+#[derive(Debug)]
+pub enum Layer {
+    /// A record in full.
+    Detail(Detail),
+    /// A form.
+    Form(Box<Form>),
+    /// A question.
+    Confirm(Confirm),
+    /// Search across kinds.
+    Search(Search),
+    /// The waiting edits.
+    Edits(Edits),
+    /// The help, and how many of its lines are above the picture.
+    Help(usize),
+}
+
+/// A question before something is lost.
+#[derive(Debug, PartialEq)]
+pub struct Confirm {
+    /// What is asked, naming the thing.
+    pub question: String,
+    /// What follows from yes.
+    pub consequence: String,
+    /// What yes does; None: it closes what is underneath.
+    pub write: Option<Write>,
+}
+
+/// The edits that are not settled.
+#[derive(Debug, Default)]
+pub struct Edits {
+    /// The edits, oldest first.
+    pub edits: Vec<Edit>,
+    /// Which of them is under the cursor.
+    pub selected: usize,
+    /// Whether they have been read.
+    pub loaded: bool,
+}
+
+/// A sentence that goes away by itself.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// The sentence.
+    pub text: String,
+    /// How much it wants to be seen.
+    pub tone: Tone,
+    until: Timestamp,
+}
+
+impl App {
+    /// The state at the start and what to ask for first.
+    pub fn start(title: Option<String>, ascii: bool, size: (u16, u16)) -> (App, Vec<Effect>) {
+        let mut app = App {
+            title,
+            ascii,
+            width: size.0,
+            height: size.1,
+            tab: TABS[0],
+            lists: Kind::COLLECTIONS.map(List::new),
+            home: Detail::of(Kind::Property, String::new()),
+            filtering: false,
+            layers: Vec::new(),
+            status: None,
+            counts: BTreeMap::new(),
+            notice: None,
+            tickets: 0,
+        };
+        app.resize(size.0, size.1);
+        let effects = app.reload();
+        (app, effects)
+    }
+
+    /// Takes a message and gives what is to be done.
+    pub fn update(&mut self, now: Now, message: Message) -> Vec<Effect> {
+        match message {
+            Message::Key(key) => self.key(now, key),
+            Message::Paste(text) => self.paste(&text),
+            Message::Resize(width, height) => self.resize(width, height),
+            Message::Tick => self.tick(now),
+            Message::Stale => self.reload(),
+            Message::Answer(answer) => self.answer(now, answer),
+            Message::End => vec![Effect::Quit],
+            Message::SyncEnded(reason) => {
+                self.notify(now, Tone::Alarm, format!("Syncing stopped: {reason}"));
+                vec![Effect::Status]
+            }
+        }
+    }
+
+    /// Where the keyboard is.
+    pub fn context(&self) -> Context {
+        match self.layers.last() {
+            Some(Layer::Detail(_)) => Context::Detail,
+            Some(Layer::Form(form)) => form.context(),
+            Some(Layer::Confirm(_)) => Context::Confirm,
+            Some(Layer::Search(_)) => Context::Search,
+            Some(Layer::Edits(_)) => Context::Edits,
+            Some(Layer::Help(_)) => Context::Help,
+            None if self.tab == Kind::Property => Context::Home,
+            None if self.filtering => Context::Filter,
+            None => Context::List,
+        }
+    }
+
+    /// The list of a kind; the profile has none.
+    pub fn list(&self, kind: Kind) -> Option<&List> {
+        self.lists.iter().find(|list| list.kind == kind)
+    }
+
+    /// The list in front, unless the profile is.
+    pub(crate) fn list_mut(&mut self) -> Option<&mut List> {
+        self.lists.iter_mut().find(|list| list.kind == self.tab)
+    }
+
+    /// A number that no request had before.
+    pub(crate) fn ticket(&mut self) -> u64 {
+        self.tickets += 1;
+        self.tickets
+    }
+
+    /// Says something for a while.
+    pub(crate) fn notify(&mut self, now: Now, tone: Tone, text: String) {
+        self.notice = Some(Notice { text, tone, until: now.moment.plus_millis(NOTICE_MILLIS) });
+    }
+
+    /// Asks for the visible page of the list in front.
+    pub(crate) fn ask_page(&mut self) -> Vec<Effect> {
+        let ticket = self.ticket();
+        let ask = |list: &mut List| {
+            list.ticket = ticket;
+            Effect::Page(ticket, list.query())
+        };
+        self.list_mut().map(ask).into_iter().collect()
+    }
+
+    /// Asks again for what can be seen, and nothing else.
+    pub(crate) fn reload(&mut self) -> Vec<Effect> {
+        let ticket = self.ticket();
+        let mut effects = match self.layers.last_mut() {
+            Some(Layer::Detail(detail)) => {
+                detail.ticket = ticket;
+                vec![Effect::Record(ticket, detail.kind, detail.id.clone())]
+            }
+            Some(Layer::Search(search)) => {
+                search.ticket = ticket;
+                vec![Effect::Search(ticket, search.words.text().to_owned())]
+            }
+            Some(Layer::Edits(_)) => vec![Effect::Edits],
+            None if self.tab == Kind::Property => {
+                self.home.ticket = ticket;
+                vec![Effect::Record(ticket, Kind::Property, self.home.id.clone())]
+            }
+            Some(Layer::Form(_) | Layer::Help(_) | Layer::Confirm(_)) | None => self.ask_page(),
+        };
+        effects.extend([Effect::Status, Effect::Counts]);
+        effects
+    }
+
+    fn resize(&mut self, width: u16, height: u16) -> Vec<Effect> {
+        (self.width, self.height) = (width, height);
+        let body = usize::from(Layout::of(height).body);
+        let kind = self.tab;
+        let mut reload = false;
+        for list in &mut self.lists {
+            let wants = list.resize(body);
+            reload |= wants && list.kind == kind;
+        }
+        if reload { self.ask_page() } else { Vec::new() }
+    }
+
+    fn tick(&mut self, now: Now) -> Vec<Effect> {
+        if self.notice.as_ref().is_some_and(|notice| notice.until <= now.moment) {
+            self.notice = None;
+        }
+        Vec::new()
+    }
+
+    /// The columns of the list, beside the preview if there is one.
+    pub fn list_width(&self) -> u16 {
+        list_and_preview(self.width).0
+    }
+
+    fn answer(&mut self, now: Now, answer: Answer) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        let outcome = match answer {
+            Answer::Page { ticket, kind, offset, page } => page.map(|page| {
+                let list = self.lists.iter_mut().find(|list| list.kind == kind && list.ticket == ticket);
+                if list.is_some_and(|list| list.take(offset, page)) {
+                    effects = self.ask_page();
+                }
+            }),
+            Answer::Record { ticket, kind, row } => row.map(|row| {
+                let tops = self.layers.iter_mut().filter_map(|layer| match layer {
+                    Layer::Detail(detail) => Some(detail),
+                    _ => None,
+                });
+                let mut all = tops.chain([&mut self.home]);
+                if let Some(detail) = all.find(|detail| detail.kind == kind && detail.ticket == ticket) {
+                    detail.take(row);
+                }
+            }),
+            Answer::Hits { ticket, hits } => hits.map(|hits| {
+                if let Some(Layer::Search(search)) = self.layers.last_mut() {
+                    if search.ticket == ticket {
+                        search.take(hits);
+                    }
+                }
+            }),
+            Answer::Titles { ticket, titles } => titles.map(|titles| {
+                if let Some(Layer::Form(form)) = self.layers.last_mut() {
+                    if form.ticket == ticket {
+                        form.found(titles);
+                    }
+                }
+            }),
+            Answer::Status(status) => status.map(|status| self.status = Some(status)),
+            Answer::Counts(counts) => {
+                self.counts = counts.into_iter().collect();
+                Ok(())
+            }
+            Answer::Edits(edits) => edits.map(|edits| {
+                if let Some(Layer::Edits(screen)) = self.layers.last_mut() {
+                    screen.take(edits);
+                }
+            }),
+            Answer::Written(write, result) => {
+                effects = self.written(now, &write, result);
+                Ok(())
+            }
+        };
+        if let Err(sentence) = outcome {
+            self.notify(now, Tone::Alarm, sentence);
+        }
+        effects
+    }
+
+    fn written(&mut self, now: Now, write: &Write, result: Result<String, String>) -> Vec<Effect> {
+        let form = self.layers.iter_mut().rev().find_map(|layer| match layer {
+            Layer::Form(form) if form.saving => Some(form),
+            _ => None,
+        });
+        match (result, form) {
+            (Err(sentence), Some(form)) => form.refused(sentence),
+            (Err(sentence), None) => self.notify(now, Tone::Alarm, sentence),
+            (Ok(_), form) => {
+                if form.is_some() {
+                    self.layers.retain(|layer| !matches!(layer, Layer::Form(form) if form.saving));
+                }
+                self.notify(now, Tone::Good, said(write));
+            }
+        }
+        self.reload()
+    }
+}
+
+impl Edits {
+    /// Takes what was read; the cursor stays on its edit.
+    pub fn take(&mut self, edits: Vec<Edit>) {
+        let before = self.edits.get(self.selected).map(|edit| edit.id);
+        let found = before.and_then(|id| edits.iter().position(|edit| edit.id == id));
+        self.selected = found.unwrap_or(self.selected).min(edits.len().saturating_sub(1));
+        self.edits = edits;
+        self.loaded = true;
+    }
+}
+
+/// What was done, as a sentence. It claims no more than that: the server has not heard of it yet.
+fn said(write: &Write) -> String {
+    match write {
+        Write::Create { kind, fields } => {
+            let name = ["title", "name"].iter().find_map(|field| words::text(fields, field)).unwrap_or_default();
+            format!("New {}: {name}", words::singular(*kind))
+        }
+        Write::Update { fields, title, .. } if fields.len() == 1 && fields.contains_key("status") => {
+            format!("{}: {title}", words::choice(words::text(fields, "status").unwrap_or_default()))
+        }
+        Write::Update { kind: Kind::Property, .. } => "Saved the home profile".into(),
+        Write::Update { title, .. } => format!("Saved: {title}"),
+        Write::Delete { title, .. } => format!("Deleted: {title}"),
+    }
+}

@@ -1,0 +1,316 @@
+//! Evenings with the application, lived through in a millisecond: keys and answers in, state and effects out.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use hearth_contract::schema::Kind;
+use hearth_replica::{Hit, Row, RowPage};
+use serde_json::json;
+
+use crate::app::{App, Layer};
+use crate::fixtures::{live, now, record, room, task};
+use crate::form::Form;
+use crate::keys::Context;
+use crate::message::{Answer, Effect, Message, Write};
+
+const ROOM: &str = "0190a3b0-0000-7000-8000-00000000abcd";
+
+/// An application of 80 columns and 24 lines that shows these tasks.
+fn with_tasks(rows: Vec<Row>) -> App {
+    let (mut app, effects) = App::start(None, false, (80, 24));
+    assert!(matches!(effects.as_slice(), [Effect::Page(..), Effect::Status, Effect::Counts]));
+    answer(&mut app, &effects, rows);
+    app.update(now(), Message::Answer(Answer::Status(Ok(live()))));
+    app
+}
+
+/// Answers the newest page that was asked for.
+fn answer(app: &mut App, effects: &[Effect], rows: Vec<Row>) -> Vec<Effect> {
+    let page = effects.iter().rev().find_map(|effect| match effect {
+        Effect::Page(ticket, query) => Some((*ticket, query.clone())),
+        _ => None,
+    });
+    let (ticket, query) = page.expect("a page was asked for");
+    let page = Ok(RowPage { total: rows.len(), rows });
+    app.update(now(), Message::Answer(Answer::Page { ticket, kind: query.kind, offset: query.offset, page }))
+}
+
+/// Presses one key, by the name the table has for it.
+fn press(app: &mut App, name: &str) -> Vec<Effect> {
+    let (modifiers, base) = match name.strip_prefix("ctrl-") {
+        Some(base) => (KeyModifiers::CONTROL, base),
+        None => (KeyModifiers::NONE, name),
+    };
+    let code = match base {
+        "enter" => KeyCode::Enter,
+        "esc" => KeyCode::Esc,
+        "tab" => KeyCode::Tab,
+        "down" => KeyCode::Down,
+        "right" => KeyCode::Right,
+        "space" => KeyCode::Char(' '),
+        "backspace" => KeyCode::Backspace,
+        letter => KeyCode::Char(letter.chars().next().unwrap()),
+    };
+    app.update(now(), Message::Key(KeyEvent::new(code, modifiers)))
+}
+
+/// Presses several keys and gives the effects of the last.
+fn keys(app: &mut App, names: &[&str]) -> Vec<Effect> {
+    names.iter().fold(Vec::new(), |_, name| press(app, name))
+}
+
+/// Types a text and gives the effects of its last letter.
+fn write(app: &mut App, text: &str) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for letter in text.chars() {
+        let key = KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE);
+        effects = app.update(now(), Message::Key(key));
+    }
+    effects
+}
+
+fn form(app: &App) -> &Form {
+    match app.layers.last() {
+        Some(Layer::Form(form)) => form,
+        other => panic!("no form but {other:?}"),
+    }
+}
+
+fn faults(app: &App) -> Vec<&str> {
+    form(app).entries.iter().filter_map(|entry| entry.fault.as_deref()).collect()
+}
+
+fn selected(app: &App) -> &str {
+    &app.list(app.tab).unwrap().current().unwrap().title
+}
+
+fn three() -> Vec<Row> {
+    vec![task("a", "Bleed radiators", None), task("b", "Clean gutters", None), task("c", "Descale kettle", None)]
+}
+
+#[test]
+fn a_change_that_arrives_keeps_the_selection_on_its_record() {
+    let mut app = with_tasks(three());
+    press(&mut app, "j");
+    assert_eq!(selected(&app), "Clean gutters");
+    let effects = app.update(now(), Message::Stale);
+    let mut more = vec![task("z", "Air the attic", None)];
+    more.extend(three());
+    answer(&mut app, &effects, more);
+    assert_eq!(selected(&app), "Clean gutters");
+}
+
+#[test]
+fn an_answer_that_came_too_late_is_dropped() {
+    let mut app = with_tasks(three());
+    press(&mut app, "f");
+    let old = write(&mut app, "k");
+    let new = write(&mut app, "e");
+    answer(&mut app, &new, vec![task("c", "Descale kettle", None)]);
+    answer(&mut app, &old, three());
+    assert_eq!(app.list(Kind::Task).unwrap().total, 1);
+    let cleared = press(&mut app, "esc");
+    assert!(matches!(&cleared[..], [Effect::Page(_, query)] if query.words.is_empty()));
+    assert_eq!(app.context(), Context::List);
+}
+
+#[test]
+fn a_task_is_done_with_one_key_and_opened_again_with_it() {
+    let mut app = with_tasks(three());
+    let done = |status: &str| {
+        let fields = json!({ "status": status }).as_object().cloned().unwrap();
+        Effect::Write(Write::Update { kind: Kind::Task, id: "a".into(), fields, title: "Bleed radiators".into() })
+    };
+    assert_eq!(press(&mut app, "space"), [done("done")]);
+    assert_eq!(press(&mut app, "x"), [done("done")]);
+    let finished = record(Kind::Task, "a", json!({ "title": "Bleed radiators", "status": "done" }));
+    let effects = app.update(now(), Message::Stale);
+    answer(&mut app, &effects, vec![finished]);
+    assert_eq!(press(&mut app, "space"), [done("open")]);
+}
+
+#[test]
+fn deleting_asks_first_and_names_the_thing() {
+    let mut app = with_tasks(three());
+    press(&mut app, "d");
+    let Some(Layer::Confirm(question)) = app.layers.last() else { panic!("no question") };
+    assert_eq!(question.question, "Delete the task “Bleed radiators”?");
+    // The key that asked does not confirm.
+    assert_eq!(press(&mut app, "d"), []);
+    assert_eq!(app.context(), Context::Confirm);
+    press(&mut app, "n");
+    assert_eq!(app.context(), Context::List);
+    let effects = keys(&mut app, &["d", "y"]);
+    assert!(matches!(&effects[..], [Effect::Write(Write::Delete { id, .. })] if id == "a"));
+}
+
+#[test]
+fn a_form_shows_faults_on_leaving_a_field_and_all_on_saving() {
+    let mut app = with_tasks(three());
+    press(&mut app, "n");
+    press(&mut app, "tab");
+    assert_eq!(faults(&app), ["title is required."]);
+    press(&mut app, "tab");
+    press(&mut app, "tab");
+    press(&mut app, "tab");
+    write(&mut app, "someday");
+    assert_eq!(press(&mut app, "ctrl-s"), []);
+    assert_eq!(faults(&app), ["title is required.", "due_on must be a calendar date written YYYY-MM-DD."]);
+    assert_eq!(form(&app).focus, 0, "the first faulty field has the keyboard");
+    write(&mut app, "Buy filter");
+    assert_eq!(faults(&app), ["due_on must be a calendar date written YYYY-MM-DD."]);
+}
+
+#[test]
+fn a_new_record_is_sent_with_what_was_filled_in_and_closes_when_it_is_kept() {
+    let mut app = with_tasks(Vec::new());
+    press(&mut app, "n");
+    write(&mut app, "Buy filter");
+    keys(&mut app, &["tab", "h"]);
+    let effects = press(&mut app, "ctrl-s");
+    let [Effect::Write(write)] = &effects[..] else { panic!("{effects:?}") };
+    let fields = json!({ "title": "Buy filter", "priority": "high", "status": "open" });
+    assert_eq!(*write, Write::Create { kind: Kind::Task, fields: fields.as_object().cloned().unwrap() });
+    assert_eq!(press(&mut app, "ctrl-s"), [], "saving twice makes one record");
+    app.update(now(), Message::Answer(Answer::Written(write.clone(), Ok("id".into()))));
+    assert_eq!(app.context(), Context::List);
+    assert_eq!(app.notice.as_ref().unwrap().text, "New task: Buy filter");
+}
+
+#[test]
+fn a_refusal_stays_on_the_form_with_everything_typed() {
+    let mut app = with_tasks(Vec::new());
+    press(&mut app, "n");
+    write(&mut app, "Buy filter");
+    let effects = press(&mut app, "ctrl-s");
+    let Some(Effect::Write(write)) = effects.into_iter().next() else { panic!("nothing written") };
+    app.update(now(), Message::Answer(Answer::Written(write, Err("title must be shorter".into()))));
+    assert_eq!(form(&app).refusal.as_deref(), Some("title must be shorter"));
+    assert!(form(&app).is_changed());
+    // Leaving asks, because something would be lost.
+    press(&mut app, "esc");
+    assert_eq!(app.context(), Context::Confirm);
+    press(&mut app, "y");
+    assert_eq!(app.context(), Context::List);
+}
+
+#[test]
+fn an_edit_sends_only_what_differs() {
+    let mut app = with_tasks(three());
+    press(&mut app, "e");
+    write(&mut app, "!");
+    let effects = press(&mut app, "ctrl-s");
+    let [Effect::Write(Write::Update { fields, .. })] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(serde_json::Value::Object(fields.clone()), json!({ "title": "Bleed radiators!" }));
+    let mut app = with_tasks(three());
+    keys(&mut app, &["e", "ctrl-s"]);
+    assert_eq!(app.context(), Context::List, "nothing changed: nothing to save");
+}
+
+#[test]
+fn a_subject_is_chosen_by_type_and_part_of_its_name() {
+    let mut app = with_tasks(Vec::new());
+    press(&mut app, "n");
+    write(&mut app, "Change filter");
+    let place = |app: &App, name: &str| form(app).entries.iter().position(|e| e.field.name == name).unwrap();
+    let subject_type = place(&app, "subject_type");
+    while form(&app).focus != subject_type {
+        press(&mut app, "tab");
+    }
+    write(&mut app, "r");
+    press(&mut app, "tab");
+    let effects = write(&mut app, "ga");
+    let [Effect::Titles(ticket, Kind::Room, words)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!((words.as_str(), app.context()), ("ga", Context::Options));
+    let titles = Ok(vec![("1".into(), "Garage".into()), (ROOM.into(), "Garden room".into())]);
+    app.update(now(), Message::Answer(Answer::Titles { ticket: *ticket, titles }));
+    keys(&mut app, &["down", "enter"]);
+    let effects = press(&mut app, "ctrl-s");
+    let [Effect::Write(Write::Create { fields, .. })] = &effects[..] else { panic!("{effects:?} {:?}", faults(&app)) };
+    assert_eq!((&fields["subject_type"], &fields["subject_id"]), (&json!("room"), &json!(ROOM)));
+}
+
+#[test]
+fn another_type_of_subject_forgets_the_subject_and_says_what_is_missing() {
+    let row = record(Kind::Task, "a", json!({ "title": "a", "subject_type": "room", "subject_id": ROOM }));
+    let mut app = with_tasks(vec![row]);
+    press(&mut app, "e");
+    while form(&app).entries[form(&app).focus].field.name != "subject_type" {
+        press(&mut app, "tab");
+    }
+    write(&mut app, "v");
+    press(&mut app, "ctrl-s");
+    assert_eq!(faults(&app), ["subject_id is required when subject_type is vehicle."]);
+}
+
+#[test]
+fn search_opens_what_it_found_and_comes_back_to_it() {
+    let mut app = with_tasks(three());
+    press(&mut app, "/");
+    let effects = write(&mut app, "q");
+    let [Effect::Search(ticket, words)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(words, "q", "q is a letter here");
+    let hit = Hit { kind: Kind::Room, id: "r".into(), title: "Quiet room".into(), snippet: "**Quiet** room".into() };
+    app.update(now(), Message::Answer(Answer::Hits { ticket: *ticket, hits: Ok(vec![hit]) }));
+    let effects = press(&mut app, "enter");
+    let Effect::Record(ticket, Kind::Room, id) = &effects[0] else { panic!("{effects:?}") };
+    assert_eq!(id, "r");
+    let row = Ok(Some(room("r", "Quiet room")));
+    app.update(now(), Message::Answer(Answer::Record { ticket: *ticket, kind: Kind::Room, row }));
+    assert_eq!(app.shown_kind(), Some(Kind::Room));
+    press(&mut app, "esc");
+    assert_eq!(app.context(), Context::Search);
+    press(&mut app, "esc");
+    assert_eq!(app.context(), Context::List);
+}
+
+#[test]
+fn quitting_is_a_key_in_lists_and_a_letter_in_lines() {
+    let mut app = with_tasks(three());
+    keys(&mut app, &["f"]);
+    assert!(!write(&mut app, "q").contains(&Effect::Quit));
+    assert_eq!(press(&mut app, "ctrl-c"), [Effect::Quit]);
+    press(&mut app, "esc");
+    assert_eq!(press(&mut app, "q"), [Effect::Quit]);
+}
+
+#[test]
+fn a_notice_goes_away_by_itself() {
+    let mut app = with_tasks(three());
+    app.update(now(), Message::SyncEnded("the disk is full".into()));
+    assert!(app.notice.is_some());
+    let mut later = now();
+    later.moment = later.moment.plus_millis(60_000);
+    app.update(later, Message::Tick);
+    assert!(app.notice.is_none());
+}
+
+#[test]
+fn no_sequence_of_keys_panics() {
+    let names: Vec<String> = crate::keys::BINDINGS.iter().flat_map(|b| b.keys).map(|key| (*key).to_owned()).collect();
+    let mut app = with_tasks(three());
+    // A plain linear congruence is chance enough, and the same one every time.
+    let mut seed: u32 = 7;
+    for _ in 0..20_000 {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let name = &names[seed as usize / 7 % names.len()];
+        let effects = match name.as_str() {
+            "pagedown" | "pageup" | "home" | "end" | "left" | "up" | "delete" | "f1" | "shift-tab" => {
+                let code = match name.as_str() {
+                    "pagedown" => KeyCode::PageDown,
+                    "pageup" => KeyCode::PageUp,
+                    "home" => KeyCode::Home,
+                    "end" => KeyCode::End,
+                    "left" => KeyCode::Left,
+                    "up" => KeyCode::Up,
+                    "delete" => KeyCode::Delete,
+                    "f1" => KeyCode::F(1),
+                    _ => KeyCode::BackTab,
+                };
+                app.update(now(), Message::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+            }
+            name => press(&mut app, name),
+        };
+        if effects.iter().any(|effect| matches!(effect, Effect::Page(..))) {
+            answer(&mut app, &effects, three());
+        }
+    }
+}

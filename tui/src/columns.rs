@@ -1,0 +1,206 @@
+//! Which columns a list of a kind has, which of them fit a width, and how a kind can be sorted. The words of fields come
+//! from the resource table; here is only what a person wants to see first. Must not know colours.
+
+use hearth_contract::schema::Kind;
+
+/// One column of a list.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The field it shows.
+    pub field: &'static str,
+    /// Its heading.
+    pub heading: &'static str,
+    /// Columns of the terminal it needs.
+    pub width: usize,
+    /// Its share of what is left over.
+    pub grow: usize,
+    /// When space is short, the greatest rank goes first.
+    pub rank: usize,
+    /// Whether its values stand at the right, as numbers do.
+    pub right: bool,
+}
+
+const fn column(field: &'static str, heading: &'static str, width: usize, grow: usize, rank: usize) -> Column {
+    Column { field, heading, width, grow, rank, right: false }
+}
+
+const fn number(field: &'static str, heading: &'static str, width: usize, rank: usize) -> Column {
+    Column { field, heading, width, grow: 0, rank, right: true }
+}
+
+/// Columns between two columns.
+pub const GAP: usize = 2;
+
+const TASKS: [Column; 7] = [
+    column("status", "Status", 13, 0, 1),
+    column("title", "Task", 16, 6, 0),
+    column("due_on", "Due", 13, 0, 2),
+    column("priority", "Priority", 8, 0, 3),
+    column("subject_id", "About", 12, 3, 4),
+    column("assignee", "Who", 8, 1, 5),
+    number("estimated_cost", "Cost", 10, 6),
+];
+
+const INVENTORY: [Column; 7] = [
+    column("name", "Item", 16, 5, 0),
+    column("room_id", "Room", 12, 2, 1),
+    column("category", "Category", 11, 0, 3),
+    column("make", "Make", 10, 2, 4),
+    column("warranty_expires_on", "Warranty until", 14, 0, 5),
+    number("quantity", "Qty", 5, 6),
+    number("current_value", "Value", 11, 2),
+];
+
+const ROOMS: [Column; 5] = [
+    column("name", "Room", 16, 4, 0),
+    column("room_type", "Type", 12, 1, 1),
+    column("floor", "Floor", 10, 1, 2),
+    column("flooring", "Flooring", 12, 2, 4),
+    number("area_sq_ft", "Area, sq ft", 11, 3),
+];
+
+const VEHICLES: [Column; 7] = [
+    column("name", "Vehicle", 16, 4, 0),
+    column("make", "Make", 10, 2, 2),
+    column("model", "Model", 10, 2, 3),
+    number("year", "Year", 4, 4),
+    column("license_plate", "Plate", 10, 0, 1),
+    column("insurance_expires_on", "Insured until", 13, 0, 5),
+    number("odometer", "Odometer", 9, 6),
+];
+
+const DOCUMENTS: [Column; 5] = [
+    column("title", "Document", 16, 6, 0),
+    column("category", "Category", 14, 0, 1),
+    column("subject_id", "About", 12, 3, 3),
+    column("expires_on", "Expires", 13, 0, 2),
+    number("amount", "Amount", 11, 4),
+];
+
+/// The columns of a kind, from left to right.
+pub const fn columns(kind: Kind) -> &'static [Column] {
+    match kind {
+        Kind::Task => &TASKS,
+        Kind::Inventory => &INVENTORY,
+        Kind::Room => &ROOMS,
+        Kind::Vehicle => &VEHICLES,
+        Kind::Document => &DOCUMENTS,
+        Kind::Property => &[],
+    }
+}
+
+/// The columns that fit, each with the width it gets.
+pub fn fitting(kind: Kind, width: usize) -> Vec<(&'static Column, usize)> {
+    let all = columns(kind);
+    let needed = |most: usize| -> usize {
+        let kept = all.iter().filter(|column| column.rank <= most);
+        kept.map(|column| column.width + GAP).sum::<usize>().saturating_sub(GAP)
+    };
+    let most = (0..all.len()).rev().find(|most| needed(*most) <= width).unwrap_or(0);
+    let kept: Vec<&Column> = all.iter().filter(|column| column.rank <= most).collect();
+    let shares: usize = kept.iter().map(|column| column.grow).sum();
+    let spare = width.saturating_sub(needed(most));
+    let mut given = 0;
+    let mut seen = 0;
+    kept.into_iter()
+        .map(|column| {
+            // Cumulative, so that the widths add up to the whole whatever the division leaves.
+            seen += column.grow;
+            let until = (spare * seen).checked_div(shares).unwrap_or(0);
+            let wide = column.width + until - given;
+            given = until;
+            (column, wide.min(width))
+        })
+        .collect()
+}
+
+/// One way to sort a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Order {
+    /// The column.
+    pub column: &'static str,
+    /// What it is called.
+    pub label: &'static str,
+    /// Whether it starts with the greatest.
+    pub descending: bool,
+}
+
+const fn order(column: &'static str, label: &'static str, descending: bool) -> Order {
+    Order { column, label, descending }
+}
+
+const CHANGED: Order = order("updated_at", "last change", true);
+
+/// The ways to sort a kind, the usual one first.
+pub const fn orders(kind: Kind) -> &'static [Order] {
+    match kind {
+        Kind::Task => {
+            const {
+                &[
+                    order("status", "status", false),
+                    order("due_on", "due day", false),
+                    order("priority", "priority", true),
+                    order("title", "title", false),
+                    CHANGED,
+                ]
+            }
+        }
+        Kind::Inventory => {
+            const {
+                &[
+                    order("name", "name", false),
+                    order("category", "category", false),
+                    order("current_value", "value", true),
+                    order("warranty_expires_on", "end of warranty", false),
+                    CHANGED,
+                ]
+            }
+        }
+        Kind::Document => {
+            const {
+                &[
+                    order("title", "title", false),
+                    order("expires_on", "expiry", false),
+                    order("issued_on", "issue", true),
+                    CHANGED,
+                ]
+            }
+        }
+        Kind::Vehicle => const { &[order("name", "name", false), order("year", "year", true), CHANGED] },
+        Kind::Room => const { &[order("name", "name", false), order("room_type", "type", false), CHANGED] },
+        Kind::Property => const { &[CHANGED] },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hearth_contract::resources::resource;
+
+    use super::*;
+
+    #[test]
+    fn every_column_and_order_is_a_field() {
+        for kind in Kind::COLLECTIONS {
+            let known = |name: &str| resource(kind).field(name).is_some() || name == "updated_at";
+            assert!(columns(kind).iter().all(|column| known(column.field)));
+            assert!(orders(kind).iter().all(|order| known(order.column)));
+            let mut ranks: Vec<usize> = columns(kind).iter().map(|column| column.rank).collect();
+            ranks.sort_unstable();
+            assert_eq!(ranks, (0..columns(kind).len()).collect::<Vec<_>>(), "{kind}: each rank once, from 0");
+        }
+    }
+
+    #[test]
+    fn columns_fill_the_width_and_never_exceed_it() {
+        for kind in Kind::COLLECTIONS {
+            for width in 0..300 {
+                let fitted = fitting(kind, width);
+                let total: usize = fitted.iter().map(|(_, wide)| wide + GAP).sum::<usize>() - GAP;
+                assert!(total <= width.max(1), "{kind} at {width}: {total}");
+                assert!(!fitted.is_empty());
+            }
+        }
+        assert_eq!(fitting(Kind::Task, 120).len(), 7);
+        assert_eq!(fitting(Kind::Task, 40).len(), 2);
+    }
+}

@@ -1,0 +1,190 @@
+//! One editor per format of the resource table. An editor knows its keys and what it holds; it must not know the form
+//! around it, nor whether what it holds is right.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use hearth_contract::schema::{Field, Format, Lines, Presence};
+use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+use serde_json::Value;
+
+use crate::input::Line;
+use crate::words::plain;
+
+/// The editor of one field.
+#[derive(Debug)]
+pub enum Editor {
+    /// A line: text, date, money, count.
+    Line(Line),
+    /// Several lines.
+    Notes(Box<TextArea<'static>>),
+    /// One of a few words.
+    Choice {
+        /// The words.
+        words: &'static [&'static str],
+        /// Which of them.
+        chosen: Option<usize>,
+        /// Whether none is a choice too.
+        optional: bool,
+    },
+    /// A record, chosen by its name.
+    Reference(Reference),
+}
+
+/// A record that is pointed at.
+#[derive(Debug, Default)]
+pub struct Reference {
+    /// Its id; None when nothing is chosen.
+    pub id: Option<String>,
+    /// Its name.
+    pub title: String,
+    /// The search for another, while one is under way.
+    pub picker: Option<Picker>,
+}
+
+/// A search for a record to point at.
+#[derive(Debug, Default)]
+pub struct Picker {
+    /// What was typed.
+    pub words: Line,
+    /// What was found, ids and names.
+    pub options: Vec<(String, String)>,
+    /// Which of it is under the cursor.
+    pub selected: usize,
+}
+
+impl Editor {
+    /// An editor of a field that holds a value; `name` is what a referred record is called.
+    pub fn new(field: &'static Field, value: &Value, name: Option<&str>) -> Editor {
+        let text = plain(value);
+        match field.format {
+            Format::Text { lines: Lines::Many, .. } => {
+                let mut area = TextArea::new(text.lines().map(str::to_owned).collect());
+                area.set_wrap_mode(WrapMode::WordOrGlyph);
+                area.set_cursor_line_style(Default::default());
+                area.move_cursor(CursorMove::Bottom);
+                area.move_cursor(CursorMove::End);
+                Editor::Notes(Box::new(area))
+            }
+            Format::Choice(words) => Editor::Choice {
+                words,
+                chosen: words.iter().position(|word| *word == text),
+                optional: field.presence == Presence::Optional,
+            },
+            Format::Reference(_) | Format::Subject => {
+                let title = name.unwrap_or(&text).to_owned();
+                Editor::Reference(Reference { id: value.as_str().map(str::to_owned), title, picker: None })
+            }
+            _ => Editor::Line(Line::holding(&text)),
+        }
+    }
+
+    /// What it holds as the field's JSON. What cannot be read as a number stays text, so that the check says what is
+    /// wrong with it.
+    pub fn value(&self, field: &Field) -> Value {
+        match self {
+            Editor::Line(line) => match line.text() {
+                "" => Value::Null,
+                text if field.format.is_integer() => match text.trim().parse::<i64>() {
+                    Ok(number) => number.into(),
+                    Err(_) => text.into(),
+                },
+                text if matches!(field.format, Format::Text { .. }) => text.into(),
+                text => text.trim().into(),
+            },
+            Editor::Notes(area) if area.is_empty() => Value::Null,
+            Editor::Notes(area) => area.lines().join("\n").into(),
+            Editor::Choice { words, chosen, .. } => chosen.map_or(Value::Null, |index| words[index].into()),
+            Editor::Reference(reference) => reference.id.clone().map_or(Value::Null, Value::from),
+        }
+    }
+
+    /// Handles a key that is no action. True: what it holds, or looks for, changed.
+    pub fn key(&mut self, key: KeyEvent) -> bool {
+        match self {
+            Editor::Line(line) => line.key(key),
+            Editor::Notes(area) => area.input(key),
+            Editor::Choice { words, chosen, .. } => match key.code {
+                KeyCode::Char(letter) => jump(words, chosen, letter),
+                _ => false,
+            },
+            Editor::Reference(Reference { picker: Some(picker), .. }) => picker.words.key(key),
+            Editor::Reference(reference) => {
+                let types = matches!(key.code, KeyCode::Char(_))
+                    && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+                let mut picker = Picker::default();
+                let begins = types && picker.words.key(key);
+                if begins {
+                    reference.picker = Some(picker);
+                }
+                begins
+            }
+        }
+    }
+
+    /// Types a text. True: what it holds, or looks for, changed.
+    pub fn paste(&mut self, text: &str) -> bool {
+        match self {
+            Editor::Line(line) => line.paste(text),
+            Editor::Notes(area) => {
+                let clean: String = text
+                    .replace("\r\n", "\n")
+                    .replace('\r', "\n")
+                    .chars()
+                    .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
+                    .collect();
+                area.insert_str(clean);
+            }
+            Editor::Choice { .. } => return false,
+            Editor::Reference(reference) => reference.picker.get_or_insert_default().words.paste(text),
+        }
+        true
+    }
+
+    /// Goes to the next choice, or the one before.
+    pub fn cycle(&mut self, forward: bool) {
+        if let Editor::Choice { words, chosen, optional } = self {
+            let last = words.len() - 1;
+            *chosen = match (*chosen, forward) {
+                (None, true) => Some(0),
+                (None, false) => Some(last),
+                (Some(index), true) if index == last => (!*optional).then_some(0),
+                (Some(0), false) => (!*optional).then_some(last),
+                (Some(index), true) => Some(index + 1),
+                (Some(index), false) => Some(index - 1),
+            };
+        }
+    }
+
+    /// Chooses nothing, where that is a choice.
+    pub fn clear(&mut self) {
+        match self {
+            Editor::Choice { chosen, optional: true, .. } => *chosen = None,
+            Editor::Reference(reference) => *reference = Reference::default(),
+            _ => {}
+        }
+    }
+}
+
+/// Chooses the next word after the chosen one that begins with a letter.
+fn jump(words: &[&str], chosen: &mut Option<usize>, letter: char) -> bool {
+    let from = chosen.map_or(0, |index| index + 1);
+    let next = (0..words.len())
+        .map(|step| (from + step) % words.len())
+        .find(|index| words[*index].starts_with(letter.to_ascii_lowercase()));
+    if next.is_some() {
+        *chosen = next;
+    }
+    next.is_some()
+}
+
+impl Picker {
+    /// Moves the cursor in what was found.
+    pub fn step(&mut self, by: isize) {
+        self.selected = self.selected.saturating_add_signed(by).min(self.options.len().saturating_sub(1));
+    }
+
+    /// Takes what was found.
+    pub fn found(&mut self, options: Vec<(String, String)>) {
+        self.options = options;
+        self.selected = 0;
+    }
+}

@@ -1,0 +1,59 @@
+//! Records and readings for tests, in the words of the tests.
+
+use hearth_contract::check::{Intent, check};
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+use hearth_replica::{Pending, Row, Status};
+use serde_json::{Value, json};
+use time::UtcOffset;
+
+use crate::now::Now;
+
+/// Saturday, 21 November 2026, two in the afternoon.
+pub(crate) fn now() -> Now {
+    Now { moment: Timestamp::parse("2026-11-21T14:00:00Z").unwrap(), offset: UtcOffset::UTC }
+}
+
+/// A record of a kind with these fields.
+pub(crate) fn record(kind: Kind, id: &str, fields: Value) -> Row {
+    let mut body = fields;
+    if let Value::Object(members) = &mut body {
+        members.retain(|_, value| !value.is_null());
+    }
+    let fields = check(kind, Intent::Create, &body).fields;
+    let title = ["title", "name", "address"].iter().find_map(|name| fields.get(*name)?.as_str()).unwrap_or_default();
+    Row {
+        kind,
+        id: id.into(),
+        title: title.into(),
+        rev: Some(7),
+        created_at: Some("2026-11-01T09:00:00.000Z".into()),
+        updated_at: Some("2026-11-20T09:00:00.000Z".into()),
+        pending: Pending::No,
+        names: Default::default(),
+        fields,
+    }
+}
+
+/// A room of that name.
+pub(crate) fn room(id: &str, name: &str) -> Row {
+    record(Kind::Room, id, json!({ "name": name }))
+}
+
+/// A task with that title, due on that day.
+pub(crate) fn task(id: &str, title: &str, due_on: Option<&str>) -> Row {
+    record(Kind::Task, id, json!({ "title": title, "due_on": due_on }))
+}
+
+/// The status of a replica in step with its server.
+pub(crate) fn live() -> Status {
+    Status {
+        phase: "live".into(),
+        server: Some("http://127.0.0.1:8750".into()),
+        home: Some("Maple Street".into()),
+        environment: Some("live".into()),
+        position: 812,
+        head: Some(812),
+        ..Status::default()
+    }
+}

@@ -1,0 +1,41 @@
+//! The help as lines, made from the table of actions: it cannot forget one. Must not know where it is drawn.
+
+use crate::keys::{Context, in_context};
+
+/// One line of the help.
+#[derive(Debug, PartialEq, Eq)]
+pub enum HelpLine {
+    /// A heading.
+    Heading(&'static str),
+    /// Keys and what they do.
+    Keys(String, &'static str),
+    /// Nothing.
+    Blank,
+}
+
+/// Every line of the help.
+pub fn lines() -> Vec<HelpLine> {
+    let mut out = Vec::new();
+    for context in Context::ALL {
+        if !out.is_empty() {
+            out.push(HelpLine::Blank);
+        }
+        out.push(HelpLine::Heading(context.heading()));
+        out.extend(in_context(context).map(|binding| HelpLine::Keys(binding.keys.join(", "), binding.about)));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::BINDINGS;
+
+    #[test]
+    fn every_action_is_listed() {
+        let lines = lines();
+        for binding in BINDINGS {
+            assert!(lines.contains(&HelpLine::Keys(binding.keys.join(", "), binding.about)), "{}", binding.id);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What can happen to the application, and what it can ask for. Plain values: must not know who sends or fulfils them.
+
+use crossterm::event::KeyEvent;
+use hearth_contract::check::Fields;
+use hearth_contract::schema::Kind;
+use hearth_replica::{Edit, Hit, Row, RowPage, RowQuery, Status};
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Message {
+    /// A key was pressed.
+    Key(KeyEvent),
+    /// A text was pasted.
+    Paste(String),
+    /// The terminal has this size now: columns, lines.
+    Resize(u16, u16),
+    /// Some time went by.
+    Tick,
+    /// The database changed: what is shown must be read again. A bell, not a parcel.
+    Stale,
+    /// An answer to an effect.
+    Answer(Answer),
+    /// Syncing in this process ended, for this reason.
+    SyncEnded(String),
+    /// The machine or the terminal wants the program to end.
+    End,
+}
+
+/// What an effect led to. A text stands for a failure of the database, in words for people.
+#[derive(Debug)]
+pub enum Answer {
+    /// A page that began at `offset`.
+    Page {
+        /// Of the request.
+        ticket: u64,
+        /// Of which list.
+        kind: Kind,
+        /// Where it began.
+        offset: usize,
+        /// The page.
+        page: Result<RowPage, String>,
+    },
+    /// One record, or that there is none.
+    Record {
+        /// Of the request.
+        ticket: u64,
+        /// Its kind.
+        kind: Kind,
+        /// The record.
+        row: Result<Option<Row>, String>,
+    },
+    /// What a search found.
+    Hits {
+        /// Of the request.
+        ticket: u64,
+        /// The hits.
+        hits: Result<Vec<Hit>, String>,
+    },
+    /// Names to choose from.
+    Titles {
+        /// Of the request.
+        ticket: u64,
+        /// Ids and names.
+        titles: Result<Vec<(String, String)>, String>,
+    },
+    /// How syncing stands.
+    Status(Result<Status, String>),
+    /// How many records there are of each kind.
+    Counts(Vec<(Kind, usize)>),
+    /// The waiting edits.
+    Edits(Result<Vec<Edit>, String>),
+    /// A write was carried out, or refused with a sentence.
+    Written(Write, Result<String, String>),
+}
+
+/// Something that is asked for.
+#[derive(Debug, PartialEq)]
+pub enum Effect {
+    /// A page of a list.
+    Page(u64, RowQuery),
+    /// One record; the profile's id is ignored.
+    Record(u64, Kind, String),
+    /// The records that have these words.
+    Search(u64, String),
+    /// Names of a kind that have these words.
+    Titles(u64, Kind, String),
+    /// How syncing stands.
+    Status,
+    /// How many records there are of each kind.
+    Counts,
+    /// The waiting edits.
+    Edits,
+    /// A change.
+    Write(Write),
+    /// To draw every cell afresh.
+    Redraw,
+    /// The end.
+    Quit,
+}
+
+/// A change of one record.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Write {
+    /// Make one.
+    Create {
+        /// Of this kind.
+        kind: Kind,
+        /// With these fields.
+        fields: Fields,
+    },
+    /// Change one.
+    Update {
+        /// Of this kind.
+        kind: Kind,
+        /// Which.
+        id: String,
+        /// The changed fields.
+        fields: Fields,
+        /// What it is called, for the answer.
+        title: String,
+    },
+    /// Remove one.
+    Delete {
+        /// Of this kind.
+        kind: Kind,
+        /// Which.
+        id: String,
+        /// What it is called, for the answer.
+        title: String,
+    },
+}
+
+impl Effect {
+    /// Requests with the same slot replace each other: only the newest is worth an answer. None: each counts.
+    pub fn slot(&self) -> Option<&'static str> {
+        match self {
+            Effect::Page(..) => Some("page"),
+            Effect::Record(..) => Some("record"),
+            Effect::Search(..) => Some("search"),
+            Effect::Titles(..) => Some("titles"),
+            Effect::Status => Some("status"),
+            Effect::Counts => Some("counts"),
+            Effect::Edits => Some("edits"),
+            Effect::Write(_) | Effect::Redraw | Effect::Quit => None,
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Makes text from the database harmless before it is drawn. Data is a stranger: a title may hold an escape sequence,
+//! a direction override or invisible characters. Must not know what is drawn, only what may never reach a terminal.
+//!
+//! Two doors, one rule: [`line`] is what views call, so that widths are right; [`buffer`] walks the finished frame, so
+//! that nothing passes where a view forgot.
+
+use std::borrow::Cow;
+
+use ratatui::buffer::Buffer;
+use unicode_width::UnicodeWidthChar;
+
+/// What a harmful character is drawn as when something should show that it is there.
+const PLACEHOLDER: char = '\u{fffd}';
+
+/// The text on one line: line breaks and tabs become spaces, controls a placeholder, invisible characters nothing.
+pub fn line(text: &str) -> Cow<'_, str> {
+    if text.chars().all(is_harmless) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().filter_map(shown).collect())
+}
+
+/// The text as lines, each harmless.
+pub fn lines(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    text.lines().map(line)
+}
+
+/// Cleans every cell of a frame: the last thing that happens before it is sent to the terminal.
+pub fn buffer(frame: &mut Buffer) {
+    for cell in &mut frame.content {
+        if cell.symbol().chars().all(is_harmless) {
+            continue;
+        }
+        // One character is enough: what a joiner held together would take more columns apart than the cell has.
+        let first = cell.symbol().chars().filter_map(shown).next().unwrap_or(' ');
+        cell.set_char(first);
+    }
+}
+
+fn is_harmless(c: char) -> bool {
+    !c.is_control() && !is_invisible(c)
+}
+
+fn shown(c: char) -> Option<char> {
+    match c {
+        '\n' | '\t' => Some(' '),
+        '\r' => None,
+        c if c.is_control() => Some(PLACEHOLDER),
+        c if is_invisible(c) => None,
+        c => Some(c),
+    }
+}
+
+/// Characters without a picture of their own that move, hide or reorder others: bidi marks, embeddings, overrides and
+/// isolates, zero-width spaces and joiners, variation selectors, tags, line and paragraph separators.
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{00ad}'
+        | '\u{034f}'
+        | '\u{061c}'
+        | '\u{115f}'..='\u{1160}'
+        | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Columns a text takes on the terminal.
+pub fn width(text: &str) -> usize {
+    text.chars().map(|c| c.width().unwrap_or(0)).sum()
+}
+
+/// The text cut to so many columns, with a mark where something is missing.
+pub fn fit(text: &str, columns: usize, mark: &str) -> String {
+    let clean = line(text);
+    if width(&clean) <= columns {
+        return clean.into_owned();
+    }
+    let room = columns.saturating_sub(width(mark));
+    let mut out = String::new();
+    let mut used = 0;
+    for c in clean.chars() {
+        used += c.width().unwrap_or(0);
+        if used > room {
+            break;
+        }
+        out.push(c);
+    }
+    if columns >= width(mark) {
+        out.push_str(mark);
+    }
+    out
+}
+
+/// The text broken at spaces into lines of at most so many columns.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(1);
+    let mut out = Vec::new();
+    for paragraph in lines(text) {
+        let mut current = String::new();
+        for word in paragraph.split(' ') {
+            let gap = usize::from(!current.is_empty());
+            if width(&current) + gap + width(word) <= columns {
+                if gap == 1 {
+                    current.push(' ');
+                }
+                current.push_str(word);
+                continue;
+            }
+            if !current.is_empty() {
+                out.push(std::mem::take(&mut current));
+            }
+            // A word longer than a line is cut: an address must not run out of the picture.
+            for c in word.chars() {
+                if width(&current) + c.width().unwrap_or(0) > columns {
+                    out.push(std::mem::take(&mut current));
+                }
+                current.push(c);
+            }
+        }
+        out.push(current);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::layout::Rect;
+
+    use super::*;
+
+    #[test]
+    fn what_could_command_the_terminal_becomes_text() {
+        for (text, expected) in [
+            ("plain é 字", "plain é 字"),
+            ("red \u{1b}[31m", "red \u{fffd}[31m"),
+            ("\u{9b}2J gone", "\u{fffd}2J gone"),
+            ("bell\u{7}", "bell\u{fffd}"),
+            ("two\nlines\tand\r", "two lines and"),
+            ("evil\u{202e}gnp.exe", "evilgnp.exe"),
+            ("a\u{200b}b\u{200d}c\u{feff}d", "abcd"),
+            ("\u{2066}iso\u{2069}", "iso"),
+            ("tag\u{e0041}", "tag"),
+            ("del\u{7f}", "del\u{fffd}"),
+        ] {
+            assert_eq!(line(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_finished_frame_has_no_harmful_cell() {
+        let mut frame = Buffer::empty(Rect::new(0, 0, 3, 1));
+        frame.content[0].set_symbol("\u{1b}");
+        frame.content[1].set_symbol("a\u{202e}");
+        frame.content[2].set_symbol("\u{200b}");
+        buffer(&mut frame);
+        let row: Vec<&str> = frame.content.iter().map(|cell| cell.symbol()).collect();
+        assert_eq!(row, ["\u{fffd}", "a", " "]);
+    }
+
+    #[test]
+    fn a_long_text_is_cut_by_columns_not_characters() {
+        assert_eq!(fit("kettle", 6, "…"), "kettle");
+        assert_eq!(fit("kettles", 6, "…"), "kettl…");
+        assert_eq!(fit("字字字字", 6, "…"), "字字…");
+        assert_eq!(fit("abc", 0, "…"), "");
+    }
+
+    #[test]
+    fn text_wraps_at_spaces_and_long_words_are_cut() {
+        assert_eq!(wrap("the quick fox", 9), ["the quick", "fox"]);
+        assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
+        assert_eq!(wrap("a\n\nb", 3), ["a", "", "b"]);
+        assert_eq!(wrap("x", 0), ["x"]);
+    }
+}

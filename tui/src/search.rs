@@ -1,0 +1,39 @@
+//! Search across kinds as its state: what was typed, what was found, which of it is under the cursor. Must not know how
+//! it is found.
+
+use hearth_replica::Hit;
+
+use crate::input::Line;
+
+/// More hits than this help nobody.
+pub const HITS_MAX: usize = 200;
+
+/// A search under way.
+#[derive(Debug, Default)]
+pub struct Search {
+    /// What was typed.
+    pub words: Line,
+    /// What was found, best first.
+    pub hits: Vec<Hit>,
+    /// Which of it is under the cursor.
+    pub selected: usize,
+    /// The newest request; older answers are dropped.
+    pub ticket: u64,
+    /// Whether the hits belong to the words: nothing may be called unfindable before it was looked for.
+    pub answered: bool,
+}
+
+impl Search {
+    /// Takes what was found. The cursor stays on its record where that was found again.
+    pub fn take(&mut self, hits: Vec<Hit>) {
+        let before = self.hits.get(self.selected).map(|hit| hit.id.clone());
+        self.selected = before.and_then(|id| hits.iter().position(|hit| hit.id == id)).unwrap_or(0);
+        self.hits = hits;
+        self.answered = true;
+    }
+
+    /// Moves the cursor.
+    pub fn step(&mut self, by: isize) {
+        self.selected = self.selected.saturating_add_signed(by).min(self.hits.len().saturating_sub(1));
+    }
+}

@@ -1,0 +1,77 @@
+//! The terminal: the one place that takes it over and the one place that gives it back, on a normal end, an error and a
+//! panic alike. Must not know what is drawn.
+
+use std::io::{self, Stdout, stdout};
+use std::panic;
+use std::sync::Once;
+use std::thread;
+
+use crossterm::cursor::Show;
+use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use crossterm::execute;
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui::backend::CrosstermBackend;
+use ratatui::{Frame, Terminal};
+
+/// The terminal while it is ours. Dropping it gives it back. The mouse stays the terminal's own, so that selecting and
+/// copying text works as everywhere.
+#[derive(Debug)]
+pub struct Screen(Terminal<CrosstermBackend<Stdout>>);
+
+impl Screen {
+    /// Takes the terminal over.
+    pub fn open() -> io::Result<Screen> {
+        restore_on_panic();
+        enable_raw_mode()?;
+        // From here on a failure must undo what was done.
+        let opened = execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)
+            .and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
+        opened.map(Screen).inspect_err(|_| restore())
+    }
+
+    /// Columns and lines.
+    pub fn size(&self) -> io::Result<(u16, u16)> {
+        self.0.size().map(|size| (size.width, size.height))
+    }
+
+    /// Draws one frame.
+    pub fn draw(&mut self, paint: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        self.0.draw(paint).map(drop)
+    }
+
+    /// Forgets what is on the screen, so that the next frame is drawn in full.
+    pub fn forget(&mut self) -> io::Result<()> {
+        self.0.clear()
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Gives the terminal back. Each step is tried whatever became of the others.
+fn restore() {
+    let _ = execute!(stdout(), DisableBracketedPaste);
+    let _ = execute!(stdout(), LeaveAlternateScreen, Show);
+    let _ = disable_raw_mode();
+}
+
+/// Makes a panic of the drawing thread readable. One of another thread goes to the log: printed, it would only tear the
+/// picture, and the screen goes on.
+fn restore_on_panic() {
+    static ONCE: Once = Once::new();
+    let drawing = thread::current().id();
+    ONCE.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if thread::current().id() == drawing {
+                restore();
+                before(info);
+            } else {
+                tracing::error!("{info}");
+            }
+        }));
+    });
+}

@@ -1,0 +1,81 @@
+//! One record in full, alone or beside its list.
+
+use hearth_contract::schema::Kind;
+use hearth_replica::Row;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::{Theme, inset, padded, rows, scroll_bar};
+use crate::app::App;
+use crate::detail::{Detail, DetailLine, label_width, lines};
+use crate::glyphs::{Sign, Tone};
+use crate::now::Now;
+use crate::sanitize::fit;
+use crate::words::singular;
+
+/// Draws a record on a screen of its own.
+pub(super) fn draw(app: &App, detail: &Detail, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let inner = inset(area);
+    let columns = usize::from(inner.width);
+    match &detail.row {
+        Some(row) => {
+            title(app, row, theme, frame, inner);
+            let below = Rect { y: inner.y + 2.min(inner.height), height: inner.height.saturating_sub(2), ..inner };
+            let all = lines(now, row, columns, true, app.ascii);
+            fields(app, row.kind, all.iter().skip(detail.scroll), theme, frame, below);
+            let bar = Rect { width: below.width + 1, ..below };
+            scroll_bar(app, theme, frame, bar, detail.scroll, all.len());
+        }
+        None => {
+            let text = match (detail.kind, detail.gone) {
+                (_, false) => "",
+                (Kind::Property, true) => "The home has no profile yet. Press e to write it.",
+                (_, true) => "This record is not there any more: it has been deleted.",
+            };
+            let text = fit(text, columns, Sign::Cut.text(app.ascii));
+            frame.render_widget(Span::styled(text, theme.quiet()), inner);
+        }
+    }
+}
+
+/// Draws the selected record beside its list: only what is known of it.
+pub(super) fn beside(app: &App, row: Option<&Row>, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    for line in rows(area) {
+        let edge = Rect { width: 1, ..line };
+        frame.render_widget(Span::styled(Sign::Divider.text(app.ascii), theme.quiet()), edge);
+    }
+    let Some(row) = row else { return };
+    let inner = Rect { x: area.x + 2, width: area.width.saturating_sub(3), ..area };
+    title(app, row, theme, frame, inner);
+    let below = Rect { y: inner.y + 2.min(inner.height), height: inner.height.saturating_sub(2), ..inner };
+    let known = lines(now, row, usize::from(below.width), false, app.ascii);
+    fields(app, row.kind, known.iter(), theme, frame, below);
+}
+
+fn title(app: &App, row: &Row, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let kind = singular(row.kind);
+    let room = usize::from(area.width).saturating_sub(kind.len() + 2);
+    let name = padded(app, &row.title, room, false);
+    let line = Line::from(vec![Span::styled(name, theme.strong()), Span::raw("  "), Span::styled(kind, theme.quiet())]);
+    frame.render_widget(line, area);
+}
+
+fn fields<'a>(
+    app: &App,
+    kind: Kind,
+    lines: impl Iterator<Item = &'a DetailLine>,
+    theme: &Theme,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
+    let labels = label_width(kind, usize::from(area.width));
+    for (row, line) in rows(area).zip(lines) {
+        let label = padded(app, &line.label, labels, false);
+        let value = fit(&line.text, usize::from(area.width).saturating_sub(labels + 2), Sign::Cut.text(app.ascii));
+        let look = if line.tone == Tone::Plain { Style::new() } else { theme.tone(line.tone) };
+        let spans = vec![Span::styled(label, theme.quiet()), Span::raw("  "), Span::styled(value, look)];
+        frame.render_widget(Line::from(spans), row);
+    }
+}

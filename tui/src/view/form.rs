@@ -1,0 +1,195 @@
+//! A form: labels, editors, what a field wants, and under it what is wrong with it.
+
+use hearth_contract::schema::{Field, Format, Presence};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::{Theme, inset, padded, rows, scroll_bar, typing};
+use crate::app::App;
+use crate::detail::label_width;
+use crate::editor::{Editor, Reference};
+use crate::form::{Entry, Form};
+use crate::glyphs::{Sign, Tone};
+use crate::sanitize::{fit, width, wrap};
+use crate::words::{choice, singular};
+
+/// Lines of notes that are being typed.
+const NOTES: usize = 5;
+/// Names to choose from that are seen at once.
+const OPTIONS: usize = 6;
+
+/// One line of the form: its label, and what stands at its right.
+struct FormLine<'a> {
+    label: Span<'a>,
+    content: Content<'a>,
+}
+
+enum Content<'a> {
+    Text(Line<'a>),
+    Typing(&'a crate::input::Line),
+    Area(&'a ratatui_textarea::TextArea<'static>, usize),
+}
+
+pub(super) fn draw(app: &App, form: &Form, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let inner = inset(area);
+    heading(app, form, theme, frame, Rect { height: inner.height.min(1), ..inner });
+    let above = if inner.height > 6 { 2 } else { 1 };
+    let body = Rect { y: inner.y + above, height: inner.height.saturating_sub(above), ..inner };
+    let labels = label_width(form.kind, usize::from(body.width)) + 2;
+    let columns = usize::from(body.width).saturating_sub(labels + 1);
+    let mut lines = Vec::new();
+    let mut focused = 0..0;
+    for (index, entry) in form.entries.iter().enumerate() {
+        let from = lines.len();
+        block(app, form, entry, index == form.focus, theme, labels, columns, &mut lines);
+        if index == form.focus {
+            focused = from..lines.len();
+        }
+    }
+    // The field under the keyboard stays near the middle, all of it in view where it fits.
+    let height = usize::from(body.height);
+    let middle = focused.start + focused.len() / 2;
+    let top = middle.saturating_sub(height / 2).min(focused.start).min(lines.len().saturating_sub(height));
+    let total = lines.len();
+    for (row, line) in rows(body).zip(lines.into_iter().skip(top)) {
+        frame.render_widget(line.label, Rect { width: row.width.min(crop(labels)), ..row });
+        let right = Rect { x: row.x + crop(labels).min(row.width), width: crop(columns).min(row.width), ..row };
+        match line.content {
+            Content::Text(text) => frame.render_widget(text, right),
+            Content::Typing(text) => typing(text, Style::new(), frame, right),
+            Content::Area(notes, tall) => {
+                let room = crop(tall).min(body.bottom() - row.y);
+                frame.render_widget(notes, Rect { height: room, ..right });
+            }
+        }
+    }
+    scroll_bar(app, theme, frame, Rect { width: body.width + 1, ..body }, top, total);
+}
+
+fn crop(columns: usize) -> u16 {
+    u16::try_from(columns).unwrap_or(u16::MAX)
+}
+
+fn heading(app: &App, form: &Form, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let (text, tone) = match (&form.refusal, form.saving, &form.id) {
+        (Some(sentence), _, _) => (format!("{} {sentence}", Sign::Fault.text(app.ascii)), Some(Tone::Alarm)),
+        (None, true, _) => ("Saving".into(), None),
+        (None, false, None) => (format!("New {}", singular(form.kind)), None),
+        (None, false, Some(_)) if form.title.is_empty() => (format!("Change the {}", singular(form.kind)), None),
+        (None, false, Some(_)) => (format!("Change the {} “{}”", singular(form.kind), form.title), None),
+    };
+    let text = fit(&text, area.width.into(), Sign::Cut.text(app.ascii));
+    frame.render_widget(Span::styled(text, tone.map_or(theme.strong(), |tone| theme.tone(tone))), area);
+}
+
+#[expect(clippy::too_many_arguments, reason = "one block of a form needs what the form needs")]
+fn block<'a>(
+    app: &'a App,
+    form: &'a Form,
+    entry: &'a Entry,
+    focused: bool,
+    theme: &Theme,
+    labels: usize,
+    columns: usize,
+    lines: &mut Vec<FormLine<'a>>,
+) {
+    let mark = if focused { Sign::Selected.text(app.ascii) } else { " " };
+    let star = if entry.field.presence == Presence::Required { " *" } else { "" };
+    let name = padded(app, &format!("{mark}{}{star}", entry.field.label()), labels, false);
+    let label = Span::styled(name, if focused { theme.accent() } else { theme.quiet() });
+    let blank = || Span::raw("");
+    let text = |line: Line<'a>| FormLine { label: blank(), content: Content::Text(line) };
+    let cut = Sign::Cut.text(app.ascii);
+    let unset = || Line::styled(Sign::Unset.text(app.ascii), theme.quiet());
+    let shown = |value: &str| if value.is_empty() { unset() } else { Line::raw(fit(value, columns, cut)) };
+    match &entry.editor {
+        Editor::Line(line) if focused => lines.push(FormLine { label, content: Content::Typing(line) }),
+        Editor::Line(line) => lines.push(FormLine { label, content: Content::Text(shown(line.text())) }),
+        Editor::Notes(area) if focused => {
+            lines.push(FormLine { label, content: Content::Area(area, NOTES) });
+            lines.extend((1..NOTES).map(|_| text(Line::default())));
+        }
+        Editor::Notes(area) => {
+            let mut parts = wrap(&area.lines().join("\n"), columns).into_iter();
+            lines.push(FormLine { label, content: Content::Text(shown(&parts.next().unwrap_or_default())) });
+            lines.extend(parts.take(2).map(|part| text(Line::raw(part))));
+        }
+        Editor::Choice { words, chosen, .. } => {
+            let word = chosen.map(|index| choice(words[index])).unwrap_or_default();
+            let line = match (focused, word.is_empty()) {
+                (false, _) => shown(&word),
+                (true, _) => Line::from(vec![
+                    Span::styled(format!("{} ", Sign::Previous.text(app.ascii)), theme.accent()),
+                    Span::raw(if word.is_empty() { Sign::Unset.text(app.ascii).into() } else { word.clone() }),
+                    Span::styled(format!(" {}", Sign::Next.text(app.ascii)), theme.accent()),
+                ]),
+            };
+            lines.push(FormLine { label, content: Content::Text(line) });
+            if focused {
+                lines.extend(strip(app, words, *chosen, theme, columns).into_iter().map(text));
+            }
+        }
+        Editor::Reference(Reference { picker: Some(picker), .. }) if focused => {
+            lines.push(FormLine { label, content: Content::Typing(&picker.words) });
+            let first = picker.selected.saturating_sub(OPTIONS - 1);
+            for (index, (_, title)) in picker.options.iter().enumerate().skip(first).take(OPTIONS) {
+                let selected = index == picker.selected;
+                let look = if selected { theme.selected() } else { Style::new() };
+                lines.push(text(Line::styled(padded(app, &format!(" {title}"), columns.min(48), false), look)));
+            }
+            if picker.options.is_empty() {
+                lines.push(text(Line::styled("no name has these words", theme.quiet())));
+            }
+        }
+        Editor::Reference(reference) => lines.push(FormLine { label, content: Content::Text(shown(&reference.title)) }),
+    }
+    if focused {
+        let about = about(form, entry.field);
+        lines.extend(wrap(&about, columns).into_iter().map(|part| text(Line::styled(part, theme.quiet()))));
+    }
+    if let Some(fault) = &entry.fault {
+        let sentence = format!("{} {fault}", Sign::Fault.text(app.ascii));
+        lines.extend(wrap(&sentence, columns).into_iter().map(|p| text(Line::styled(p, theme.tone(Tone::Alarm)))));
+    }
+}
+
+/// All choices at once, the chosen one marked, over as many lines as they need.
+fn strip<'a>(app: &App, words: &[&str], chosen: Option<usize>, theme: &Theme, columns: usize) -> Vec<Line<'a>> {
+    let mut lines = vec![Vec::new()];
+    let mut used = 0;
+    for (index, word) in words.iter().enumerate() {
+        let word = fit(&choice(word), columns, Sign::Cut.text(app.ascii));
+        let gap = if used == 0 { 0 } else { 2 };
+        if used + gap + width(&word) > columns && used > 0 {
+            lines.push(Vec::new());
+            used = 0;
+        }
+        if let Some(line) = lines.last_mut() {
+            if used > 0 {
+                line.push(Span::raw("  "));
+            }
+            used += width(&word) + if used > 0 { 2 } else { 0 };
+            let look = if chosen == Some(index) { theme.selected() } else { theme.quiet() };
+            line.push(Span::styled(word, look));
+        }
+    }
+    lines.into_iter().map(Line::from).collect()
+}
+
+/// What a field is and how it is written.
+fn about(form: &Form, field: &Field) -> String {
+    let how = match field.format {
+        Format::Date => "written 2026-12-31",
+        Format::Money => "written 1299.00",
+        Format::Count | Format::Year => "a whole number",
+        Format::Url => "an http or https address",
+        Format::Reference(_) | Format::Subject => match form.target() {
+            Some(_) => "type part of its name",
+            None => "choose first what it is about",
+        },
+        _ => "",
+    };
+    if how.is_empty() { field.about.to_owned() } else { format!("{}; {how}", field.about) }
+}

@@ -1,0 +1,157 @@
+//! A list: what it shows, the headings, the visible rows, and beside them the selected record where there is room.
+
+use hearth_replica::{Pending, Row};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::{Theme, detail, padded, rows, scroll_bar, typing};
+use crate::app::App;
+use crate::cells::cell;
+use crate::columns::{Column, GAP, fitting};
+use crate::glyphs::{Sign, Tone};
+use crate::keys::{Action, BINDINGS};
+use crate::layout::{Layout, list_and_preview};
+use crate::list::List;
+use crate::now::Now;
+use crate::sanitize::{fit, line, width};
+use crate::words::{counted, plural, singular};
+
+/// Columns at the left for the mark of a waiting edit.
+const MARGIN: usize = 3;
+
+pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let Some(list) = app.list(app.tab) else { return };
+    let layout = Layout::of(app.height);
+    let (own, preview) = list_and_preview(area.width);
+    let part = |y: u16, height: u16| Rect { x: area.x, y: area.y + y, width: own, height };
+    let body = part(layout.info + layout.heading, layout.body);
+    // The last column is the scroll bar's.
+    let fitted = fitting(list.kind, usize::from(own).saturating_sub(MARGIN + 2));
+    if layout.info > 0 || app.filtering {
+        info(app, list, theme, frame, part(0, 1));
+    }
+    if list.total > 0 {
+        headings(app, &fitted, theme, frame, part(layout.info, layout.heading));
+    } else {
+        nothing(app, list, theme, frame, body);
+    }
+    for (row_area, (number, row)) in rows(body).zip(list.visible()) {
+        // Without room for its own line the filter takes the first one.
+        if row_area.y == area.y && layout.info == 0 && app.filtering {
+            continue;
+        }
+        let selected = number == list.selected;
+        if let Some(row) = row {
+            let text = row_line(app, now, theme, row, &fitted, selected);
+            frame.render_widget(text, row_area);
+            if selected {
+                frame.buffer_mut().set_style(Rect { width: own - 1, ..row_area }, theme.selected());
+            }
+        }
+    }
+    scroll_bar(app, theme, frame, body, list.top, list.total);
+    if preview > 0 {
+        let beside = Rect { x: area.x + own, width: preview, ..area };
+        detail::beside(app, list.current(), now, theme, frame, beside);
+    }
+}
+
+fn info(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let dot = Sign::Dot.text(app.ascii);
+    let order = list.order();
+    let arrow = if order.descending { Sign::Descending } else { Sign::Ascending };
+    let filter = line(list.filter.text());
+    let number = match app.counts.get(&list.kind) {
+        Some(all) if *all != list.total && !filter.is_empty() => {
+            format!("{} of {}", list.total, counted(list.kind, *all))
+        }
+        _ => counted(list.kind, list.total),
+    };
+    let mut spans = vec![Span::raw(" ".repeat(MARGIN)), Span::raw(number)];
+    spans.push(Span::styled(format!("  {dot}  by {} {}", order.label, arrow.text(app.ascii)), theme.quiet()));
+    if app.filtering || !filter.is_empty() {
+        spans.push(Span::styled(format!("  {dot}  filter "), theme.quiet()));
+    }
+    if app.filtering {
+        // What is typed must be seen, whatever else has to go.
+        let mut line = Line::from(spans);
+        if line.width() + 12 > usize::from(area.width) {
+            line = Line::from(vec![Span::raw(" ".repeat(MARGIN)), Span::styled("filter ", theme.quiet())]);
+        }
+        let used = u16::try_from(line.width()).unwrap_or(u16::MAX).min(area.width);
+        frame.render_widget(line, area);
+        let rest = Rect { x: area.x + used, width: (area.width - used).saturating_sub(1), ..area };
+        typing(&list.filter, theme.accent(), frame, rest);
+    } else {
+        spans.push(Span::styled(filter, theme.accent()));
+        frame.render_widget(Line::from(spans), area);
+    }
+}
+
+fn headings(app: &App, fitted: &[(&Column, usize)], theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let mut text = " ".repeat(MARGIN);
+    for (index, (column, wide)) in fitted.iter().enumerate() {
+        if index > 0 {
+            text.push_str(&" ".repeat(GAP));
+        }
+        text.push_str(&padded(app, column.heading, *wide, column.right));
+    }
+    frame.render_widget(Span::styled(text, theme.quiet()), area);
+}
+
+fn row_line<'a>(
+    app: &App,
+    now: Now,
+    theme: &Theme,
+    row: &Row,
+    fitted: &[(&Column, usize)],
+    selected: bool,
+) -> Line<'a> {
+    let look = |tone: Tone| match tone {
+        // On the selected line weight and colour of single cells would only make it harder to read.
+        Tone::Quiet if selected => Style::new(),
+        tone if selected && tone != Tone::Alarm => Style::new(),
+        tone => theme.tone(tone),
+    };
+    let (mark, tone) = match row.pending {
+        Pending::No => (" ", Tone::Plain),
+        Pending::Waiting => (Sign::Waiting.text(app.ascii), Tone::Notice),
+        Pending::NeedsYou => (Sign::NeedsYou.text(app.ascii), Tone::Alarm),
+    };
+    let mut spans = vec![Span::raw(" "), Span::styled(mark, look(tone)), Span::raw(" ")];
+    for (index, (column, wide)) in fitted.iter().enumerate() {
+        if index > 0 {
+            spans.push(Span::raw(" ".repeat(GAP)));
+        }
+        let (text, tone) = cell(now, column.field, row, app.ascii);
+        spans.push(Span::styled(padded(app, &text, *wide, column.right), look(tone)));
+    }
+    Line::from(spans)
+}
+
+/// An empty list says why it is empty and what to do.
+fn nothing(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    if !list.loaded {
+        return;
+    }
+    let first = |action: Action| {
+        let found = BINDINGS.iter().find(|binding| binding.action == action);
+        found.map_or("", |binding| binding.keys[0])
+    };
+    let filter = list.filter.text().trim();
+    let lines = if filter.is_empty() {
+        let new = format!("Press {} to make the first {}.", first(Action::New), singular(list.kind));
+        [format!("No {} yet.", plural(list.kind).to_lowercase()), new]
+    } else {
+        let clear = format!("Press {} to clear the filter.", first(Action::ClearFilter));
+        [format!("No {} has all of “{filter}”.", singular(list.kind)), clear]
+    };
+    let room = usize::from(area.width).saturating_sub(MARGIN);
+    for (row, text) in rows(area).skip(usize::from(area.height > 4)).zip(lines) {
+        let text = fit(&text, room, Sign::Cut.text(app.ascii));
+        debug_assert!(width(&text) <= room);
+        frame.render_widget(Line::from(vec![Span::raw(" ".repeat(MARGIN)), Span::styled(text, theme.quiet())]), row);
+    }
+}

@@ -1,0 +1,151 @@
+//! The picture of the state: pure drawing, one file per screen. A view never decides and never changes anything.
+
+mod bars;
+mod confirm;
+mod detail;
+mod edits;
+mod form;
+mod help;
+mod list;
+mod search;
+mod theme;
+
+use hearth_contract::schema::Kind;
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+pub use theme::Theme;
+
+use crate::app::{App, Layer};
+use crate::glyphs::Sign;
+use crate::input;
+use crate::layout::{Layout, MIN_HEIGHT, MIN_WIDTH, is_too_small};
+use crate::now::Now;
+use crate::sanitize::{self, fit, width};
+
+/// Draws the whole screen.
+pub fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    if is_too_small(area.width, area.height) {
+        let words = [format!("{}x{}", area.width, area.height), format!("needs {MIN_WIDTH}x{MIN_HEIGHT}")];
+        for (row, text) in rows(area).zip(words) {
+            frame.render_widget(Line::raw(text), row);
+        }
+        return;
+    }
+    let parts = parts(area);
+    bars::tabs(app, theme, frame, parts.tabs);
+    rule(app, theme, frame, parts.rule);
+    let over = app.layers.iter().rev().find(|layer| !matches!(layer, Layer::Confirm(_)));
+    match over {
+        Some(Layer::Detail(record)) => detail::draw(app, record, now, theme, frame, parts.screen),
+        Some(Layer::Form(form)) => form::draw(app, form, theme, frame, parts.screen),
+        Some(Layer::Search(search)) => search::draw(app, search, theme, frame, parts.screen),
+        Some(Layer::Edits(edits)) => edits::draw(app, edits, now, theme, frame, parts.screen),
+        Some(Layer::Help(scroll)) => help::draw(app, *scroll, theme, frame, parts.screen),
+        Some(Layer::Confirm(_)) | None if app.tab == Kind::Property => {
+            detail::draw(app, &app.home, now, theme, frame, parts.screen);
+        }
+        Some(Layer::Confirm(_)) | None => list::draw(app, now, theme, frame, parts.screen),
+    }
+    rule(app, theme, frame, parts.foot);
+    bars::status(app, now, theme, frame, parts.status);
+    bars::hints(app, theme, frame, parts.hints);
+    if let Some(Layer::Confirm(question)) = app.layers.last() {
+        confirm::draw(app, question, theme, frame, parts.screen);
+    }
+    sanitize::buffer(frame.buffer_mut());
+}
+
+/// The parts of the screen as areas.
+struct Parts {
+    tabs: Rect,
+    rule: Rect,
+    screen: Rect,
+    foot: Rect,
+    status: Rect,
+    hints: Rect,
+}
+
+fn parts(area: Rect) -> Parts {
+    let layout = Layout::of(area.height);
+    let mut y = area.y;
+    let mut take = |height: u16| {
+        let part = Rect { y, height, ..area };
+        y += height;
+        part
+    };
+    Parts {
+        tabs: take(layout.tabs),
+        rule: take(layout.rule),
+        screen: take(layout.screen()),
+        foot: take(layout.foot),
+        status: take(layout.status),
+        hints: take(layout.hints),
+    }
+}
+
+/// The lines of an area, from top to bottom.
+fn rows(area: Rect) -> impl Iterator<Item = Rect> {
+    area.rows()
+}
+
+/// The area without a column at each side.
+fn inset(area: Rect) -> Rect {
+    Rect { x: area.x + 1.min(area.width), width: area.width.saturating_sub(2), ..area }
+}
+
+fn rule(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let line = Sign::Rule.text(app.ascii).repeat(area.width.into());
+    frame.render_widget(Span::styled(line, theme.quiet()), area);
+}
+
+/// A text made harmless, cut and filled up to exactly so many columns.
+fn padded(app: &App, text: &str, columns: usize, right: bool) -> String {
+    let text = fit(text, columns, Sign::Cut.text(app.ascii));
+    let fill = " ".repeat(columns.saturating_sub(width(&text)));
+    if right { fill + &text } else { text + &fill }
+}
+
+/// A line of text being typed, scrolled so that the cursor is in view. The terminal's own cursor stands in it.
+fn typing(line: &input::Line, style: Style, frame: &mut Frame<'_>, area: Rect) {
+    if area.width == 0 || area.height == 0 {
+        return;
+    }
+    let room = usize::from(area.width) - 1;
+    let before = sanitize::line(&line.before_cursor()).into_owned();
+    let text = sanitize::line(line.text()).into_owned();
+    let mut hidden = width(&before).saturating_sub(room);
+    let mut shown = text.as_str();
+    while hidden > 0 {
+        let Some(first) = shown.chars().next() else { break };
+        let (head, tail) = shown.split_at(first.len_utf8());
+        hidden = hidden.saturating_sub(width(head));
+        shown = tail;
+    }
+    let column = width(&before).min(width(&text)) - (width(&text) - width(shown)).min(width(&before));
+    frame.render_widget(Span::styled(fit(shown, area.width.into(), ""), style), area);
+    let x = area.x.saturating_add(u16::try_from(column).unwrap_or(u16::MAX)).min(area.right() - 1);
+    frame.set_cursor_position(Position { x, y: area.y });
+}
+
+/// A scroll bar at the right edge, when there is more than fits.
+fn scroll_bar(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect, top: usize, total: usize) {
+    let height = usize::from(area.height);
+    if total <= height || height == 0 || area.width == 0 {
+        return;
+    }
+    let thumb = (height * height / total).max(1);
+    let start = top * (height - thumb) / (total - height);
+    for (index, row) in rows(area).enumerate() {
+        let is_thumb = (start..start + thumb).contains(&index);
+        let sign = if is_thumb { Sign::Thumb } else { Sign::Track };
+        let cell = Rect { x: area.right() - 1, width: 1, ..row };
+        frame.render_widget(Span::styled(sign.text(app.ascii), theme.quiet()), cell);
+    }
+}
+
+#[cfg(test)]
+mod tests;

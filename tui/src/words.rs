@@ -1,0 +1,237 @@
+//! Values as people read them: days, sums, choices, times, and how syncing stands. Must not know screens, colours
+//! or widths.
+
+use hearth_contract::check::Fields;
+use hearth_contract::formats::{Timestamp, parse_date};
+use hearth_contract::schema::{Field, Format, Kind};
+use hearth_replica::Row;
+use serde_json::Value;
+use time::Date;
+
+use crate::now::Now;
+
+/// A value of a field for reading; empty when it is not set. References show the name of what they point at.
+pub fn value(now: Now, field: &Field, row: &Row) -> String {
+    match (field.format, row.fields.get(field.name)) {
+        (_, None | Some(Value::Null)) => String::new(),
+        (Format::Reference(_) | Format::Subject, Some(id)) => match row.names.get(field.name) {
+            Some(name) => name.clone(),
+            None => plain(id),
+        },
+        (format, Some(value)) => of_format(now, format, value),
+    }
+}
+
+fn of_format(now: Now, format: Format, value: &Value) -> String {
+    let text = plain(value);
+    match format {
+        Format::Choice(_) => choice(&text),
+        Format::Money => money(&text),
+        Format::Count => value.as_i64().map_or(text, grouped),
+        Format::Date => parse_date(&text).map_or(text, |date| day(now.today(), date)),
+        Format::Timestamp => moment(now, &text),
+        _ => text,
+    }
+}
+
+/// A JSON value without quotes; empty for null.
+pub fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The text of a field, if it is set.
+pub fn text<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
+    fields.get(name).and_then(Value::as_str)
+}
+
+/// A choice: `plug_in_hybrid` is `plug in hybrid`.
+pub fn choice(word: &str) -> String {
+    word.replace('_', " ")
+}
+
+/// A whole number in groups of three digits.
+pub fn grouped(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if number < 0 { format!("-{out}") } else { out }
+}
+
+/// A sum in groups of three digits: `1299.00` is `1,299.00`.
+pub fn money(text: &str) -> String {
+    let (whole, cents) = text.split_once('.').unwrap_or((text, "00"));
+    match whole.parse() {
+        Ok(whole) => format!("{}.{cents}", grouped(whole)),
+        Err(_) => text.to_owned(),
+    }
+}
+
+const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+
+/// A day: today, tomorrow, yesterday, the weekday within a week, the year only where it differs.
+pub fn day(today: Date, date: Date) -> String {
+    match (date - today).whole_days() {
+        0 => "today".into(),
+        1 => "tomorrow".into(),
+        -1 => "yesterday".into(),
+        2..=6 => format!("{} {}", weekday(date), day_month(date)),
+        _ if date.year() == today.year() => day_month(date),
+        _ => format!("{} {}", day_month(date), date.year()),
+    }
+}
+
+/// A day in full: `Fri 27 Nov 2026`.
+pub fn full_day(date: Date) -> String {
+    format!("{} {} {}", weekday(date), day_month(date), date.year())
+}
+
+/// How far away a day is: `in 6 d`, `3 d ago`; nothing for today and its neighbours, whose names say it.
+pub fn distance(today: Date, date: Date) -> String {
+    match (date - today).whole_days() {
+        -1..=1 => String::new(),
+        days if days > 730 => format!("in {} y", days / 365),
+        days if days > 90 => format!("in {} months", days / 30),
+        days if days > 0 => format!("in {days} d"),
+        days if days < -730 => format!("{} y ago", -days / 365),
+        days if days < -90 => format!("{} months ago", -days / 30),
+        days => format!("{} d ago", -days),
+    }
+}
+
+/// How a day stands that something must happen by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Due {
+    /// It has passed, so many days ago.
+    Overdue(i64),
+    /// It is today.
+    Today,
+    /// It is within a week.
+    Soon,
+    /// It is further away.
+    Later,
+}
+
+/// How a due day stands.
+pub fn due(today: Date, date: Date) -> Due {
+    match (date - today).whole_days() {
+        days if days < 0 => Due::Overdue(-days),
+        0 => Due::Today,
+        1..=7 => Due::Soon,
+        _ => Due::Later,
+    }
+}
+
+fn weekday(date: Date) -> &'static str {
+    WEEKDAYS[usize::from(date.weekday().number_days_from_monday())]
+}
+
+fn day_month(date: Date) -> String {
+    format!("{} {}", date.day(), MONTHS[usize::from(u8::from(date.month())) - 1])
+}
+
+/// A moment by the clock on the wall: `14:02` today, with the day before it otherwise.
+pub fn moment(now: Now, text: &str) -> String {
+    let Some(moment) = Timestamp::parse(text) else { return text.to_owned() };
+    let local = now.local(moment);
+    let clock = format!("{:02}:{:02}", local.hour(), local.minute());
+    if local.date() == now.today() { clock } else { format!("{} {clock}", day(now.today(), local.date())) }
+}
+
+/// How long ago a moment was: `12 s`, `5 min`, `3 h`, `2 d`.
+pub fn age(now: Now, text: &str) -> String {
+    let Some(moment) = Timestamp::parse(text) else { return String::new() };
+    match (now.moment.seconds() - moment.seconds()).max(0) {
+        seconds if seconds < 60 => format!("{seconds} s"),
+        seconds if seconds < 3_600 => format!("{} min", seconds / 60),
+        seconds if seconds < 172_800 => format!("{} h", seconds / 3_600),
+        seconds => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// What a kind is called where there are many of it.
+pub fn plural(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Inventory => "Inventory",
+        Kind::Vehicle => "Vehicles",
+        Kind::Document => "Documents",
+        Kind::Task => "Tasks",
+        Kind::Room => "Rooms",
+        Kind::Property => "Home",
+    }
+}
+
+/// What one of a kind is called in a sentence.
+pub fn singular(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Inventory => "item",
+        Kind::Property => "home profile",
+        other => other.word(),
+    }
+}
+
+/// A number of things of a kind: `1 task`, `1,200 items`.
+pub fn counted(kind: Kind, number: usize) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{} {}{s}", grouped(number.try_into().unwrap_or(i64::MAX)), singular(kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use time::UtcOffset;
+
+    use super::*;
+
+    fn date(text: &str) -> Date {
+        parse_date(text).unwrap()
+    }
+
+    #[test]
+    fn days_are_named_from_today() {
+        let today = date("2026-11-21");
+        for (text, expected, away) in [
+            ("2026-11-21", "today", ""),
+            ("2026-11-22", "tomorrow", ""),
+            ("2026-11-20", "yesterday", ""),
+            ("2026-11-27", "Fri 27 Nov", "in 6 d"),
+            ("2026-11-28", "28 Nov", "in 7 d"),
+            ("2026-11-18", "18 Nov", "3 d ago"),
+            ("2027-11-28", "28 Nov 2027", "in 12 months"),
+            ("2019-01-02", "2 Jan 2019", "7 y ago"),
+        ] {
+            assert_eq!(day(today, date(text)), expected);
+            assert_eq!(distance(today, date(text)), away);
+        }
+        assert_eq!(due(today, date("2026-11-18")), Due::Overdue(3));
+        assert_eq!(full_day(date("2026-11-27")), "Fri 27 Nov 2026");
+    }
+
+    #[test]
+    fn sums_and_counts_are_grouped() {
+        assert_eq!(money("1299.00"), "1,299.00");
+        assert_eq!(money("0.05"), "0.05");
+        assert_eq!(money("999999999999.99"), "999,999,999,999.99");
+        assert_eq!(grouped(-1234), "-1,234");
+        assert_eq!(grouped(123), "123");
+        assert_eq!(counted(Kind::Inventory, 1), "1 item");
+    }
+
+    #[test]
+    fn moments_follow_the_clock_on_the_wall() {
+        let offset = UtcOffset::from_hms(1, 0, 0).unwrap();
+        let now = Now { moment: Timestamp::parse("2026-11-21T23:30:00Z").unwrap(), offset };
+        assert_eq!(moment(now, "2026-11-21T23:02:00.000Z"), "00:02");
+        assert_eq!(moment(now, "2026-11-21T13:02:00.000Z"), "yesterday 14:02");
+        assert_eq!(age(now, "2026-11-21T23:29:18.000Z"), "42 s");
+        assert_eq!(age(now, "2026-11-21T20:29:18.000Z"), "3 h");
+    }
+}
