@@ -16,6 +16,9 @@ use crate::store::{Connection, StoreError, open};
 /// long, nothing else.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
+/// A knock by the log comes as it is written, which is a little before the change counts. So it is looked again.
+const LOOK_AGAIN_MILLIS: [u64; 7] = [1, 2, 5, 10, 25, 50, 100];
+
 /// A watch over one database. Dropping it ends its thread.
 pub struct BellWatch {
     stop: Sender<Knock>,
@@ -72,9 +75,13 @@ fn marker(db: &Path) -> PathBuf {
 }
 
 fn listen(connection: &Connection, mut seen: i64, knocks: &Receiver<Knock>, on_change: impl Fn()) {
+    let mut soon = LOOK_AGAIN_MILLIS.len();
     loop {
-        match knocks.recv_timeout(POLL_INTERVAL) {
-            Ok(Knock::Maybe) | Err(RecvTimeoutError::Timeout) => {}
+        match knocks
+            .recv_timeout(LOOK_AGAIN_MILLIS.get(soon).map_or(POLL_INTERVAL, |millis| Duration::from_millis(*millis)))
+        {
+            Ok(Knock::Maybe) => soon = 0,
+            Err(RecvTimeoutError::Timeout) => soon = (soon + 1).min(LOOK_AGAIN_MILLIS.len()),
             Ok(Knock::Stop) | Err(RecvTimeoutError::Disconnected) => return,
         }
         while let Ok(more) = knocks.try_recv() {

@@ -44,6 +44,13 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether the file is no sound database; nothing but a rebuild helps.
+    pub fn is_damaged(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        matches!(self, StoreError::Sqlite(error)
+            if matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase)))
+    }
+
     /// Whether another connection holds the database; the same again may succeed.
     pub(crate) fn is_busy(&self) -> bool {
         matches!(self, StoreError::Sqlite(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy))

@@ -36,7 +36,7 @@ pub(crate) fn read_write(db: &Path) -> Result<Connection, StoreError> {
     if !schema::is_current(&connection)? {
         // Several programs may start at once; migrations are not made for that.
         let path = companion(db, "setup");
-        let setup = fs::File::create(&path).map_err(|error| StoreError::File(path.clone(), error))?;
+        let setup = private_file(&path).map_err(|error| StoreError::File(path.clone(), error))?;
         setup.lock().map_err(|error| StoreError::File(path.clone(), error))?;
         if !schema::is_current(&connection)? {
             migrations::migrations::runner().run(&mut connection)?;

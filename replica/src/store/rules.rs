@@ -84,8 +84,9 @@ pub(crate) fn of_field(field: &Field) -> Vec<Rule> {
             ),
             "must be a decimal string such as \"1299.00\", at most 12 digits and 2 decimals".to_owned(),
         )),
+        // The modifier makes SQLite count the days; without it 30 February comes back as it was.
         Format::Date => rules.push(rule(
-            format!("{value} NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' OR date({value}) IS NOT {value}"),
+            format!("{value} NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' OR date({value}, '+0 days') IS NOT {value}"),
             "must be a calendar date written YYYY-MM-DD".to_owned(),
         )),
         Format::Timestamp => {} // read-only wherever it occurs

@@ -79,6 +79,29 @@ pub(crate) fn touch(connection: &mut Connection, now: Timestamp) -> Result<(), S
     })
 }
 
+/// Writes down whose home this is, and gives a profile that was filled in before that the home's id.
+fn write_home(tx: &rusqlite::Transaction<'_>, home: &Home) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE _sync SET server = ?1, home_id = ?2, home_name = ?3, environment = ?4",
+        (&home.server, &home.id, &home.name, &home.environment),
+    )?;
+    tx.execute("UPDATE property SET id = ?1 WHERE rev IS NULL AND id <> ?1", [&home.id])?;
+    tx.execute("UPDATE edits SET record_id = ?1 WHERE kind = 'property' AND record_id <> ?1", [&home.id])?;
+    Ok(())
+}
+
+/// Makes this the replica of a home. False: it is of another one already, and stays so.
+pub(crate) fn adopt(connection: &mut Connection, home: &Home) -> Result<bool, StoreError> {
+    gate::keep(connection, |tx| {
+        let ours: Option<String> = tx.query_row("SELECT home_id FROM _sync", [], |row| row.get(0))?;
+        if ours.is_some_and(|ours| ours != home.id) {
+            return Ok(false);
+        }
+        write_home(tx, home)?;
+        Ok(true)
+    })
+}
+
 /// Notes what an opened connection has said: whose home it is, the head and the retention. A stream is contact.
 pub(crate) fn greet(
     connection: &mut Connection,
@@ -88,14 +111,12 @@ pub(crate) fn greet(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     gate::keep(connection, |tx| {
+        write_home(tx, home)?;
         tx.execute(
-            "UPDATE _sync SET server = ?1, home_id = ?2, home_name = ?3, environment = ?4,
-                 head = coalesce(?5, head), retention_seconds = ?6, last_contact_at = ?7, offline_since = NULL, transport = 'stream'",
-            (&home.server, &home.id, &home.name, &home.environment, head, retention_seconds, now.to_string()),
+            "UPDATE _sync SET head = coalesce(?1, head), retention_seconds = ?2, last_contact_at = ?3,
+                 offline_since = NULL, transport = 'stream'",
+            (head, retention_seconds, now.to_string()),
         )?;
-        // A profile that was filled in before the home was known gets the home's id, and so do its edits.
-        tx.execute("UPDATE property SET id = ?1 WHERE rev IS NULL AND id <> ?1", [&home.id])?;
-        tx.execute("UPDATE edits SET record_id = ?1 WHERE kind = 'property' AND record_id <> ?1", [&home.id])?;
         Ok(())
     })
 }

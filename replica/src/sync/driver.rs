@@ -146,6 +146,9 @@ impl Driver {
             Effect::CloseStream => self.stream = None,
             Effect::Apply { stretch, phase } => {
                 let Stretch { events, cursor, ready } = stretch;
+                if let Some(head) = ready {
+                    tracing::info!(head, "in step");
+                }
                 let batch = mirror::Batch { events, cursor, ready };
                 let phase = phase.word();
                 let applied =

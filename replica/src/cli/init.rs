@@ -1,0 +1,83 @@
+//! `init`: set up a home on this machine. Must not start syncing.
+
+use std::io::{self, BufRead, IsTerminal};
+use std::path::PathBuf;
+
+use clap::Args;
+use hearth_contract::key::parse_key;
+use hearth_replica::profile::{self, Profile};
+use hearth_replica::sync::identify;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
+
+use super::{Context, Exit, Failure, output};
+
+/// Arguments of `init`. The key is none: arguments are visible to every user of the machine.
+#[derive(Debug, Args)]
+pub(super) struct Init {
+    /// Address of the server, as in http://localhost:8750
+    #[arg(long, value_name = "URL")]
+    server: String,
+    /// A file whose only line is the API key; else HEARTH_API_KEY, HEARTH_API_KEY_FILE, or it is asked for
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+}
+
+impl Init {
+    pub(super) fn run(self, context: Context) -> Result<(), Failure> {
+        let key = self.key()?;
+        if parse_key(key.expose_secret()).is_none() {
+            return Err(Failure::new(Exit::Key, "this is no API key: it has a typing error, or it was cut")
+                .hint("hearth-server key create, if you have none"));
+        }
+        let server = self.server.trim_end_matches('/').to_owned();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let identity = runtime.block_on(identify(&server, &key))?;
+
+        // A database given by path alone keeps its profile beside it, so that the path stays enough.
+        let beside = context.db_given && !context.named;
+        let db = context.db_given.then(|| context.profile.db.clone());
+        let mut profile = Profile::locate(&context.profile.name, db.as_deref(), beside)?;
+        let replica = context.replica()?;
+        if !replica.adopt(&server, &identity)? {
+            let text = format!("{} is the replica of another home", profile.db.display());
+            return Err(Failure::new(Exit::Failure, text)
+                .hint("hearth-replica init with another --profile or --db, or move the database away"));
+        }
+        profile.server = Some(server.clone());
+        profile.key = Some(key);
+        profile.save()?;
+
+        if context.json {
+            let answer = json!({
+                "server": server, "home": identity.home_name, "home_id": identity.home_id,
+                "environment": identity.environment, "scopes": identity.scopes,
+                "db": profile.db, "key_file": profile.key_file(),
+            });
+            return Ok(output::json(&answer)?);
+        }
+        output::line(&format!("{} ({}) at {server}", identity.home_name, identity.environment))?;
+        output::line(&format!("database  {}", profile.db.display()))?;
+        output::line(&format!("key       {}", profile.key_file().display()))?;
+        output::note("next: hearth-replica sync, or hearth-replica run");
+        Ok(())
+    }
+
+    fn key(&self) -> Result<SecretString, Failure> {
+        if let Some(file) = &self.key_file {
+            return Ok(profile::key_from_file(file)?);
+        }
+        if let Some(key) = profile::key_from_environment()? {
+            return Ok(key);
+        }
+        let text = if io::stdin().is_terminal() {
+            output::note("API key (it is not shown):");
+            console::Term::stderr().read_secure_line()?
+        } else {
+            let mut text = String::new();
+            io::stdin().lock().read_line(&mut text)?;
+            text
+        };
+        Ok(text.trim().to_owned().into())
+    }
+}

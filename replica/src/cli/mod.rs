@@ -1,0 +1,182 @@
+//! The command line: arguments, exit codes, and how a failure is told. One file per group of commands. Must not know
+//! SQL or HTTP.
+
+mod edits;
+mod init;
+mod output;
+mod progress;
+mod query;
+mod status;
+mod sync;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use hearth_replica::profile::{self, Profile, ProfileError};
+use hearth_replica::sync::{ClientError, SyncError};
+use hearth_replica::{Origin, Replica, StoreError};
+
+/// A full, writable copy of a Hearth home in a local SQLite database.
+#[derive(Debug, Parser)]
+#[command(version, about, arg_required_else_help = true)]
+struct Arguments {
+    /// Which home, of those set up on this machine
+    #[arg(long, global = true, default_value = profile::DEFAULT, env = "HEARTH_PROFILE")]
+    profile: String,
+    /// The database, instead of the profile's
+    #[arg(long, global = true, value_name = "FILE")]
+    db: Option<PathBuf>,
+    /// Write JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Set up a home: its server and its API key
+    Init(init::Init),
+    /// Keep the database in step until stopped (the daemon, in the foreground)
+    Run,
+    /// Bring the database in step once
+    Sync(sync::Sync),
+    /// Say how far the database is in step
+    Status(status::Status),
+    /// Run SQL on the database, for reading alone
+    Query(query::Query),
+    /// List the local changes that the server has not confirmed
+    Edits,
+    /// Say where the database is
+    Path,
+}
+
+/// What every command gets.
+struct Context {
+    profile: Profile,
+    /// The profile was named, on the command line or in the environment.
+    named: bool,
+    db_given: bool,
+    json: bool,
+}
+
+impl Context {
+    fn replica(&self) -> Result<Replica, Failure> {
+        Ok(Replica::open(&self.profile.db, Origin::Cli)?)
+    }
+
+    /// The replica, if there is one: looking must not make an empty database.
+    fn existing(&self) -> Result<Replica, Failure> {
+        if !self.profile.db.exists() {
+            let text = format!("there is no replica at {}", self.profile.db.display());
+            return Err(Failure::new(Exit::NotFound, text).hint("hearth-replica init --server URL"));
+        }
+        self.replica()
+    }
+}
+
+/// Exit codes that scripts rely on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Exit {
+    Failure = 1,
+    NotFound = 3,
+    Key = 4,
+    NeedsYou = 5,
+    Unreachable = 6,
+    StillWaiting = 7,
+    DatabaseDamaged = 8,
+}
+
+/// A failed command: what happened, and what to type next.
+#[derive(Debug)]
+struct Failure {
+    exit: Exit,
+    text: String,
+    hint: Option<String>,
+}
+
+impl Failure {
+    fn new(exit: Exit, text: impl Into<String>) -> Failure {
+        Failure { exit, text: text.into(), hint: None }
+    }
+
+    fn hint(mut self, command: impl Into<String>) -> Failure {
+        self.hint = Some(command.into());
+        self
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        let exit = if error.is_damaged() { Exit::DatabaseDamaged } else { Exit::Failure };
+        Failure::new(exit, error.to_string())
+    }
+}
+
+impl From<ProfileError> for Failure {
+    fn from(error: ProfileError) -> Failure {
+        Failure::new(Exit::Failure, error.to_string())
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Failure {
+        Failure::new(Exit::Failure, error.to_string())
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Failure {
+        let exit = match &error {
+            ClientError::Refused(401 | 403, _) | ClientError::Key => Exit::Key,
+            ClientError::Unreachable(..) => Exit::Unreachable,
+            _ => Exit::Failure,
+        };
+        Failure::new(exit, error.to_string())
+    }
+}
+
+impl From<SyncError> for Failure {
+    fn from(error: SyncError) -> Failure {
+        match error {
+            SyncError::Store(error) => error.into(),
+            SyncError::Client(error) => error.into(),
+            SyncError::NeedsKey(_) => {
+                Failure::new(Exit::Key, error.to_string()).hint("hearth-replica init --server URL, with another key")
+            }
+            SyncError::Blocked(_) => Failure::new(Exit::NeedsYou, error.to_string())
+                .hint("hearth-replica init with another --profile or --db, for the other home"),
+        }
+    }
+}
+
+/// Reads the arguments, runs the command, tells how it ended.
+pub(crate) fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure { exit, text, hint }) => {
+            output::note(&format!("hearth-replica: {text}"));
+            if let Some(hint) = hint {
+                output::note(&format!("next: {hint}"));
+            }
+            ExitCode::from(exit as u8)
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<(), Failure> {
+    let Arguments { profile: name, db, json, command } = arguments;
+    let named = name != profile::DEFAULT;
+    let context = Context { profile: Profile::load(&name, db.as_deref())?, named, db_given: db.is_some(), json };
+    match command {
+        Command::Init(init) => init.run(context),
+        Command::Run => sync::daemon(&context),
+        Command::Sync(sync) => sync.run(&context),
+        Command::Status(status) => status.run(&context),
+        Command::Query(query) => query.run(&context),
+        Command::Edits => edits::list(&context),
+        Command::Path => query::path(&context),
+    }
+}

@@ -1,0 +1,67 @@
+//! A bar while much is read, drawn from what the database says. Only on a terminal; must not slow the sync.
+
+use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use hearth_replica::{Origin, Replica, Status};
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// How often the bar is drawn.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// A bar that lives as long as this does.
+pub(super) struct Progress {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Progress {
+    /// Draws how far the backfill of a database is, for as long as it lasts.
+    pub(super) fn of(db: &Path) -> Progress {
+        if !std::io::IsTerminal::is_terminal(&std::io::stderr()) {
+            return Progress { stop: None, thread: None };
+        }
+        let (stop, stopped) = channel();
+        let db = db.to_owned();
+        let thread = std::thread::spawn(move || {
+            let Ok(replica) = Replica::open(&db, Origin::Cli) else { return };
+            let mut bar = None;
+            while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                let Ok(status) = replica.status() else { continue };
+                draw(&mut bar, &status);
+            }
+            bar.inspect(ProgressBar::finish_and_clear);
+        });
+        Progress { stop: Some(stop), thread: Some(thread) }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.stop = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn draw(bar: &mut Option<ProgressBar>, status: &Status) {
+    if !matches!(status.phase.as_str(), "backfilling" | "catching_up") {
+        if let Some(bar) = bar.take() {
+            bar.finish_and_clear();
+        }
+        return;
+    }
+    let bar = bar.get_or_insert_with(|| {
+        let bar = ProgressBar::new(0);
+        // The template is constant and right, so the other branch is never seen.
+        let style = ProgressStyle::with_template("{msg:12} {wide_bar} {pos}/{len}  {per_sec}  {eta} left");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar
+    });
+    bar.set_message(status.phase.replace('_', " "));
+    bar.set_length(status.head.unwrap_or(status.position).unsigned_abs());
+    bar.set_position(status.position.unsigned_abs());
+}

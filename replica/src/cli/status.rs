@@ -1,0 +1,109 @@
+//! `status`: how far the replica is in step, in words, lines or JSON.
+
+use std::sync::mpsc::channel;
+
+use clap::Args;
+use hearth_replica::bell;
+use serde_json::{Map, Value};
+
+use super::{Context, Failure, output};
+
+/// Arguments of `status`.
+#[derive(Debug, Args)]
+pub(super) struct Status {
+    /// Write it again after every change, until stopped
+    #[arg(long)]
+    watch: bool,
+}
+
+impl Status {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        let replica = context.existing()?;
+        let mut last = replica.status()?;
+        write(context, &last)?;
+        if !self.watch {
+            return Ok(());
+        }
+        let (ring, rings) = channel();
+        let _watch = bell::watch(&context.profile.db, move || {
+            let _ = ring.send(());
+        })?;
+        // Without a change in the database the status may still change: contact grows old.
+        loop {
+            let _ = rings.recv_timeout(std::time::Duration::from_secs(1));
+            let now = replica.status()?;
+            let told = hearth_replica::Status { last_contact_at: last.last_contact_at.clone(), ..now.clone() };
+            if told != last {
+                if !context.json {
+                    output::line("")?;
+                }
+                write(context, &now)?;
+            }
+            last = now;
+        }
+    }
+}
+
+/// Writes a status, the way that was asked for.
+pub(super) fn write(context: &Context, status: &hearth_replica::Status) -> Result<(), Failure> {
+    let members = members(status);
+    if context.json {
+        return Ok(output::json(&Value::Object(members))?);
+    }
+    let sentence = sentence(status);
+    output::line(&output::bold(&sentence))?;
+    for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        output::line(&format!("{:<24}{text}", name.replace('_', " ")))?;
+    }
+    Ok(())
+}
+
+fn sentence(status: &hearth_replica::Status) -> String {
+    let mut sentence = match (status.phase.as_str(), &status.offline_since) {
+        ("live", _) => "In step with the server".to_owned(),
+        ("backfilling", None) => {
+            format!("Reading everything: {} of {}", status.position, status.head.unwrap_or_default())
+        }
+        ("backfilling", Some(since)) => format!("Not complete yet, and without contact since {since}"),
+        ("catching_up", _) => format!("Catching up, {} events behind", status.behind_events.unwrap_or_default()),
+        ("offline", Some(since)) => format!("Without contact since {since}"),
+        ("new", _) => "Nothing was read yet".to_owned(),
+        ("needs_key", _) => "The server does not accept the key".to_owned(),
+        (phase, _) => phase.replace('_', " "),
+    };
+    if status.waiting > 0 {
+        sentence.push_str(&format!("; {} edits on their way", status.waiting));
+    }
+    if status.needs_you > 0 {
+        sentence.push_str(&format!("; {} edits need you", status.needs_you));
+    }
+    sentence + "."
+}
+
+/// The columns of `sync_status`, by name.
+fn members(status: &hearth_replica::Status) -> Map<String, Value> {
+    let members: [(&str, Value); 20] = [
+        ("phase", status.phase.clone().into()),
+        ("reason", status.reason.clone().into()),
+        ("server", status.server.clone().into()),
+        ("home", status.home.clone().into()),
+        ("environment", status.environment.clone().into()),
+        ("position", status.position.into()),
+        ("head", status.head.into()),
+        ("behind_events", status.behind_events.into()),
+        ("behind_seconds", status.behind_seconds.into()),
+        ("retention_left_seconds", status.retention_left_seconds.into()),
+        ("waiting", status.waiting.into()),
+        ("needs_you", status.needs_you.into()),
+        ("oldest_waiting_at", status.oldest_waiting_at.clone().into()),
+        ("next_attempt_at", status.next_attempt_at.clone().into()),
+        ("last_contact_at", status.last_contact_at.clone().into()),
+        ("offline_since", status.offline_since.clone().into()),
+        ("transport", status.transport.clone().into()),
+        ("verified_at", status.verified_at.clone().into()),
+        ("schema_version", status.schema_version.clone().into()),
+        ("daemon_pid", status.daemon_pid.into()),
+    ];
+    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}

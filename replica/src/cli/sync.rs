@@ -1,0 +1,219 @@
+//! `run` and `sync`: the daemon in the foreground, and once until a goal. Must not know how syncing works.
+
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use hearth_replica::sync::{self, SyncConfig, SyncLock, Until};
+use hearth_replica::{Status, bell};
+use tokio::sync::watch;
+use tracing_subscriber::EnvFilter;
+
+use super::progress::Progress;
+use super::{Context, Exit, Failure, output, status};
+
+/// Arguments of `sync`.
+#[derive(Debug, Args)]
+pub(super) struct Sync {
+    /// Until the server's present is reached, whatever edits wait
+    #[arg(long)]
+    until_current: bool,
+    /// Until every edit is confirmed as well (this is what is done if neither is said)
+    #[arg(long)]
+    until_pushed: bool,
+    /// How long at most, as in 500ms, 30s, 5m
+    #[arg(long, default_value = "30s", value_parser = duration)]
+    timeout: Duration,
+}
+
+impl Sync {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        log("warn");
+        let until = if self.until_current && !self.until_pushed { Until::Current } else { Until::Pushed };
+        let config = config(context)?;
+        let replica = context.replica()?;
+        let progress = Progress::of(&context.profile.db);
+        let reached = match SyncLock::try_take(&context.profile.db)? {
+            Some(lock) => in_process(config, lock, until, self.timeout),
+            None => by_daemon(context, until, self.timeout),
+        };
+        drop(progress);
+        let reached = reached?;
+        let now = replica.status()?;
+        verdict(reached, until, &now)?;
+        if context.json {
+            return status::write(context, &now);
+        }
+        Ok(output::line(&format!("In step with the server at position {}.", now.position))?)
+    }
+}
+
+/// Syncs in this process. False: the time was over first.
+fn in_process(config: SyncConfig, lock: SyncLock, until: Until, limit: Duration) -> Result<bool, Failure> {
+    runtime()?.block_on(async {
+        let (stop, stopped) = watch::channel(false);
+        let mut syncing = Box::pin(sync::run(config, lock, until, stopped));
+        tokio::select! {
+            result = &mut syncing => result.map(|()| true).map_err(Failure::from),
+            () = async { tokio::select! { () = tokio::time::sleep(limit) => {}, () = asked_to_stop() => {} } } => {
+                let _ = stop.send(true);
+                syncing.await?;
+                Ok(false)
+            }
+        }
+    })
+}
+
+/// Waits for the daemon that holds the lock, by what the database says. A daemon is not told to hurry: it already
+/// does what it can.
+fn by_daemon(context: &Context, until: Until, limit: Duration) -> Result<bool, Failure> {
+    let replica = context.replica()?;
+    let (ring, rings) = channel();
+    let watch = bell::watch(&context.profile.db, move || {
+        let _ = ring.send(());
+    })?;
+    let deadline = Instant::now() + limit;
+    loop {
+        let now = replica.status()?;
+        let current = now.phase == "live" && now.behind_events == Some(0);
+        if current && (until == Until::Current || now.waiting == 0) {
+            drop(watch);
+            return Ok(true);
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() || rings.recv_timeout(left.min(Duration::from_secs(1))) == Err(RecvTimeoutError::Disconnected)
+        {
+            return Ok(false);
+        }
+    }
+}
+
+fn verdict(reached: bool, until: Until, now: &Status) -> Result<(), Failure> {
+    if !reached {
+        let waiting = now.waiting;
+        return Err(match now.phase.as_str() {
+            "needs_key" => Failure::new(Exit::Key, "the server does not accept the key"),
+            "live" if waiting > 0 => {
+                Failure::new(Exit::StillWaiting, format!("in step, but {waiting} edits are still waiting"))
+                    .hint("hearth-replica edits")
+            }
+            phase => {
+                let why = now.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+                Failure::new(Exit::Unreachable, format!("not in step in time, {phase}{why}"))
+                    .hint("hearth-replica status")
+            }
+        });
+    }
+    if now.needs_you > 0 {
+        return Err(
+            Failure::new(Exit::NeedsYou, format!("{} edits need you", now.needs_you)).hint("hearth-replica edits")
+        );
+    }
+    if until == Until::Current && now.waiting > 0 {
+        let text = format!("in step; {} edits are still waiting", now.waiting);
+        return Err(Failure::new(Exit::StillWaiting, text).hint("hearth-replica sync --until-pushed"));
+    }
+    Ok(())
+}
+
+/// The daemon: syncs until it is told to stop.
+pub(super) fn daemon(context: &Context) -> Result<(), Failure> {
+    log("info");
+    let config = config(context)?;
+    let db = &context.profile.db;
+    // Made before the lock is taken: a schema that cannot be renewed is said before anything runs.
+    drop(context.replica()?);
+    let Some(lock) = SyncLock::try_take(db)? else {
+        let holder = SyncLock::holder(db).map(|pid| format!(", process {pid}")).unwrap_or_default();
+        return Err(Failure::new(Exit::Failure, format!("another process syncs {}{holder}", db.display()))
+            .hint("hearth-replica status"));
+    };
+    output::note(&format!("syncing {} with {}; Ctrl-C ends", db.display(), config.server));
+    let progress = Progress::of(db);
+    let result = runtime()?.block_on(async {
+        let (stop, stopped) = watch::channel(false);
+        let mut syncing = Box::pin(sync::run(config, lock, Until::Stopped, stopped));
+        tokio::select! {
+            result = &mut syncing => result,
+            () = asked_to_stop() => {
+                let _ = stop.send(true);
+                syncing.await
+            }
+        }
+    });
+    drop(progress);
+    Ok(result?)
+}
+
+fn config(context: &Context) -> Result<SyncConfig, Failure> {
+    let set_up = "hearth-replica init --server URL";
+    let profile = &context.profile;
+    let server = profile.server.clone().ok_or_else(|| {
+        Failure::new(Exit::Failure, format!("the profile {} has no server", profile.name)).hint(set_up)
+    })?;
+    let key = profile
+        .key
+        .clone()
+        .ok_or_else(|| Failure::new(Exit::Key, format!("the profile {} has no key", profile.name)).hint(set_up))?;
+    Ok(SyncConfig { db: profile.db.clone(), server, key })
+}
+
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()
+}
+
+/// Ctrl-C, or what a service manager sends.
+async fn asked_to_stop() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+/// Log lines go to stderr; HEARTH_LOG says how many.
+fn log(level: &str) {
+    let filter =
+        EnvFilter::try_from_env("HEARTH_LOG").unwrap_or_else(|_| EnvFilter::new(format!("hearth_replica={level}")));
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(terminal && !plain)
+        .with_target(false)
+        .try_init();
+}
+
+/// Reads a length of time: a number and its unit.
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..digits].parse().map_err(|_| "write it as 30s, 500ms, 5m or 1h".to_owned())?;
+    match &text[digits..] {
+        "ms" => Ok(Duration::from_millis(number)),
+        "s" | "" => Ok(Duration::from_secs(number)),
+        "m" => Ok(Duration::from_secs(number.saturating_mul(60))),
+        "h" => Ok(Duration::from_secs(number.saturating_mul(3600))),
+        unit => Err(format!("{unit} is no unit; write it as 30s, 500ms, 5m or 1h")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_time_have_units() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
+        assert!(duration("soon").is_err());
+        assert!(duration("3 days").is_err());
+    }
+}
