@@ -76,6 +76,7 @@ impl Running {
         self.stop.send_replace(true);
         let _ = self.serving.await;
         let _ = self.upkeep.await;
+        self.app.db.close().await;
     }
 }
 

@@ -44,6 +44,7 @@ pub(crate) async fn run(app: Arc<App>, outside: watch::Sender<u64>) {
 async fn notice(app: &App, known: &mut Option<i64>, outside: &watch::Sender<u64>) -> Result<(), Fault> {
     let version = app.db.write(|tx| tx.version()).await?;
     if known.replace(version).is_some_and(|known| known != version) {
+        app.keyring.forget();
         outside.send_modify(|count| *count += 1);
         app.tail.ring_all();
     }

@@ -38,6 +38,8 @@ pub type Verdict = Result<Outcome, Problem>;
 pub struct Writing<'a, 'c> {
     tx: &'a Tx<'c>,
     home: Home,
+    before: i64,
+    run: i64,
     now: Timestamp,
     key: Option<String>,
 }
@@ -46,14 +48,10 @@ impl<'a, 'c> Writing<'a, 'c> {
     /// Takes hold of a home for a process `run` at a moment; `key` is the idempotency key that its events carry.
     pub fn begin(tx: &'a Tx<'c>, number: HomeNo, run: i64, now: Timestamp, key: Option<String>) -> Result<Self, Fault> {
         let mut home = homes::load(tx, number)?;
-        if home.run != run {
-            homes::begin_run(tx, number, home.head + 1, run)?;
-            home.run = run;
-        }
         // The machine's clock may step back; the home's does not (contract 2).
         let now = now.max(home.clock);
         home.clock = now;
-        Ok(Writing { tx, home, now, key })
+        Ok(Writing { tx, before: home.head, home, run, now, key })
     }
 
     /// The home's position with everything written so far.
@@ -61,10 +59,16 @@ impl<'a, 'c> Writing<'a, 'c> {
         self.home.head
     }
 
-    /// Keeps where the home stands. Without events nothing is kept, not even the clock.
-    pub fn finish(self) -> Result<(), Fault> {
-        let before = homes::load(self.tx, self.home.number)?;
-        if before.head == self.home.head { Ok(()) } else { homes::save(self.tx, &self.home) }
+    /// Keeps where the home stands, and from where on this process wrote it. Without events nothing is kept.
+    pub fn finish(mut self) -> Result<(), Fault> {
+        if self.home.head == self.before {
+            return Ok(());
+        }
+        if self.home.run != self.run {
+            homes::begin_run(self.tx, self.home.number, self.before + 1, self.run)?;
+            self.home.run = self.run;
+        }
+        homes::save(self.tx, &self.home)
     }
 
     /// Carries out one command. A refusal leaves everything as it was.

@@ -58,6 +58,11 @@ struct Known {
 }
 
 impl Keyring {
+    /// Believes nothing any more: keys may have changed.
+    pub fn forget(&self) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     fn recall(&self, hash: &[u8; 32], passed: Duration) -> Option<Arc<Principal>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let Known { since, principal } = known.get(hash)?;

@@ -125,6 +125,17 @@ impl Db {
         self.run
     }
 
+    /// Takes no more work, does what waits, and leaves a checkpointed file without a log beside it.
+    pub async fn close(&self) {
+        let (readers, writer) = (self.readers.clone(), self.writer.clone());
+        // Readers first: the last connection to close is the one that may remove the log.
+        let closing = tokio::task::spawn_blocking(move || {
+            readers.close();
+            writer.close();
+        });
+        let _ = closing.await;
+    }
+
     /// Runs a closure on a reader, off the async threads, in one read transaction.
     pub async fn read<T: Send + 'static>(
         &self,

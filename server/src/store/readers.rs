@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
@@ -31,21 +32,27 @@ struct Shared {
 /// The hand that gives jobs to the reader threads.
 pub(super) struct Readers {
     shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Readers {
     pub(super) fn start(connect: impl Fn() -> Result<Connection, OpenError>) -> Result<Readers, OpenError> {
         let shared = Arc::new(Shared { queue: Mutex::default(), grew: Condvar::new() });
         let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, THREADS_MAX));
-        for number in 0..threads {
+        let start = |number| {
             let (conn, shared) = (connect()?, shared.clone());
-            std::thread::Builder::new().name(format!("hearth-reader-{number}")).spawn(move || work(&conn, &shared))?;
-        }
-        Ok(Readers { shared })
+            let named = std::thread::Builder::new().name(format!("hearth-reader-{number}"));
+            Ok(named.spawn(move || work(&conn, &shared))?)
+        };
+        let threads = (0..threads).map(start).collect::<Result<_, OpenError>>()?;
+        Ok(Readers { shared, threads: Mutex::new(threads) })
     }
 
     pub(super) fn push(&self, job: Job) -> Result<(), Fault> {
         let mut queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if queue.closed {
+            return Err(Fault::Busy("stopping"));
+        }
         if queue.jobs.len() >= QUEUE_MAX {
             return Err(Fault::Busy("too many reads wait"));
         }
@@ -56,10 +63,21 @@ impl Readers {
     }
 }
 
-impl Drop for Readers {
-    fn drop(&mut self) {
+impl Readers {
+    /// Takes no more work, does what waits, and closes the connections. Blocks until done.
+    pub(super) fn close(&self) {
         self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
         self.shared.grew.notify_all();
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Readers {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 

@@ -2,7 +2,7 @@
 //! answered after it. Must not know what the jobs do.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -43,20 +43,26 @@ impl Writer {
     }
 
     pub(super) async fn push(&self, job: Box<dyn Job>) -> Result<(), Fault> {
-        let jobs = self.jobs.lock().ok().and_then(|jobs| jobs.clone()).ok_or(Fault::Busy("stopping"))?;
+        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let jobs = jobs.ok_or(Fault::Busy("stopping"))?;
         jobs.send(job).await.map_err(|_| Fault::Busy("stopping"))
+    }
+}
+
+impl Writer {
+    /// Takes no more work, does what waits, and leaves a checkpointed file. Blocks until done.
+    pub(super) fn close(&self) {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // Closing the queue ends the thread after it has done what waits; joining it leaves a checkpointed file.
-        if let Ok(mut jobs) = self.jobs.lock() {
-            jobs.take();
-        }
-        if let Some(thread) = self.thread.lock().ok().and_then(|mut thread| thread.take()) {
-            let _ = thread.join();
-        }
+        self.close();
     }
 }
 

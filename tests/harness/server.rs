@@ -1,0 +1,59 @@
+//! A service to try things on: in this process, on a free port, with a key for each home. Must not know what is tried.
+
+use std::path::Path;
+
+use hearth_contract::key::Environment;
+use hearth_server::Running;
+use hearth_server::clock::Clock;
+use hearth_server::config::Config;
+use hearth_server::operate::{self, NewKey};
+use tempfile::TempDir;
+
+/// A service in this process, with the team that a first start makes.
+pub struct Server {
+    /// The service.
+    pub running: Running,
+    /// Its address as a URL.
+    pub url: String,
+    /// A key to the sandbox home with every scope.
+    pub test_key: String,
+    /// A key to the empty live home with every scope.
+    pub live_key: String,
+    dir: TempDir,
+}
+
+impl Server {
+    /// Starts one without limits on a fresh directory.
+    pub async fn start() -> Server {
+        Server::start_with(|_| ()).await
+    }
+
+    /// Starts one without limits and with changed settings on a fresh directory.
+    pub async fn start_with(change: impl FnOnce(&mut Config)) -> Server {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut config = Config::new(dir.path().to_owned());
+        config.rate_limits = None;
+        change(&mut config);
+        let running = hearth_server::start(config, Clock::system()).await.expect("the service starts");
+        let (test_key, live_key) = (key(&running, Environment::Test).await, key(&running, Environment::Live).await);
+        Server { url: format!("http://{}", running.address), running, test_key, live_key, dir }
+    }
+
+    /// Its data directory.
+    pub fn data(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Stops it and keeps its directory.
+    pub async fn stop(self) -> TempDir {
+        self.running.stop().await;
+        self.dir
+    }
+}
+
+/// A new key with every scope.
+async fn key(running: &Running, environment: Environment) -> String {
+    let team = operate::teams(&running.app.db).await.expect("teams")[0].id.clone();
+    let wish = NewKey { team, environment, scopes: Vec::new(), name: None, allowlist: Vec::new(), expires_at: None };
+    operate::create_key(&running.app.db, &Clock::system(), wish).await.expect("a key").secret
+}

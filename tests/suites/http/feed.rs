@@ -1,0 +1,254 @@
+//! The change feed by poll and by stream (contract 9).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hearth_tests::client::Client;
+use hearth_tests::server::Server;
+use serde_json::{Value, json};
+
+/// The records that a sequence of events leaves.
+fn fold(events: &[Value]) -> BTreeMap<String, Value> {
+    let mut records = BTreeMap::new();
+    for event in events {
+        let id = event["resource_id"].as_str().unwrap().to_owned();
+        match &event["payload"] {
+            Value::Null => records.remove(&id),
+            payload => records.insert(id, payload.clone()),
+        };
+    }
+    records
+}
+
+async fn records(client: &Client) -> BTreeMap<String, Value> {
+    let mut all = BTreeMap::new();
+    for collection in ["inventory", "vehicles", "documents", "tasks", "rooms"] {
+        for record in client.walk(&format!("/v1/{collection}?limit=100")).await {
+            all.insert(record["id"].as_str().unwrap().to_owned(), record);
+        }
+    }
+    let property = client.get("/v1/property").await.data().clone();
+    if let Some(id) = property["id"].as_str() {
+        all.insert(id.to_owned(), property.clone());
+    }
+    all
+}
+
+#[tokio::test]
+async fn folding_the_feed_from_its_start_gives_the_records() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    let room = client.walk("/v1/rooms").await[3]["id"].as_str().unwrap().to_owned();
+    client.delete(&format!("/v1/rooms/{room}")).await;
+    let events = client.walk("/v1/events?limit=17").await;
+    assert!(events.is_sorted_by_key(|event| event["id"].as_i64().unwrap()));
+    assert_eq!(fold(&events), records(&client).await);
+    let last = events.last().unwrap();
+    assert_eq!(
+        (&last["type"], &last["payload"], &last["api_version"]),
+        (&json!("deleted"), &Value::Null, &json!("2026-06-01"))
+    );
+}
+
+#[tokio::test]
+async fn a_poll_always_gives_a_cursor_to_go_on_from() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let empty = client.get("/v1/events").await;
+    assert_eq!(empty.json["meta"]["feed"], json!({ "head": 0, "oldest": null, "retention_seconds": 2_592_000 }));
+    let cursor = empty.next_cursor().unwrap();
+    client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
+    client.post("/v1/tasks", &json!({ "title": "Paint" })).await;
+    let page = client.get(&format!("/v1/events?cursor={cursor}&types=task,document")).await;
+    assert_eq!(page.data().as_array().unwrap().len(), 1);
+    assert_eq!(page.json["meta"]["page"]["has_more"], false);
+    let cursor = page.next_cursor().unwrap();
+    assert_eq!(*client.get(&format!("/v1/events?cursor={cursor}")).await.data(), json!([]));
+    assert_eq!(client.get("/v1/events?types=tasks").await.json["error"]["details"]["nearest"], "task");
+    assert_eq!(client.get("/v1/events?limit=1001").await.status, 400);
+    let other_home = Client::new(&server.url, &server.test_key);
+    assert_eq!(other_home.get(&format!("/v1/events?cursor={cursor}")).await.error(), "invalid_cursor");
+}
+
+#[tokio::test]
+async fn a_stream_replays_says_ready_and_follows() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
+    let mut frames = client.stream("?cursor=start", None).await;
+    assert_eq!(frames.next().await.unwrap(), "retry: 1000");
+    let first = frames.next().await.unwrap();
+    let lines: Vec<&str> = first.lines().collect();
+    assert!(lines.len() == 2 && lines[0].starts_with("id: ") && lines[1].starts_with("data: {\"id\":1,"), "{first}");
+    let ready = frames.next().await.unwrap();
+    assert!(ready.starts_with("event: ready\nid: ") && ready.contains("\"head\":1"), "{ready}");
+    client.post("/v1/rooms", &json!({ "name": "Attic" })).await;
+    let (id, event) = frames.event().await.unwrap();
+    assert_eq!((&event["id"], &event["payload"]["name"]), (&json!(2), &json!("Attic")));
+
+    // The same cursor works for both ways of reading, and Last-Event-ID wins over `cursor`.
+    client.post("/v1/tasks", &json!({ "title": "Paint" })).await;
+    assert_eq!(client.get(&format!("/v1/events?cursor={id}")).await.data()[0]["id"], 3);
+    let mut resumed = client.stream("?cursor=start", Some(&id)).await;
+    assert_eq!(resumed.event().await.unwrap().1["id"], 3);
+    // Without either a stream starts at the present.
+    let mut present = client.stream("", None).await;
+    let (_, ready) = present.event().await.unwrap();
+    assert_eq!(ready["head"], 3);
+}
+
+#[tokio::test]
+async fn a_quiet_stream_shows_that_it_lives_and_moves_its_place() {
+    let server = Server::start_with(|config| {
+        config.heartbeat = Duration::from_millis(120);
+        config.keepalive = Duration::from_millis(50);
+    })
+    .await;
+    let client = Client::new(&server.url, &server.live_key);
+    let mut frames = client.stream("?types=vehicle", None).await;
+    let before = frames.event().await.unwrap().0;
+    client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
+    let (mut comments, mut beat) = (0, String::new());
+    while beat.is_empty() || beat == before {
+        let frame = frames.next().await.unwrap();
+        match frame.strip_prefix(": heartbeat\nid: ") {
+            Some(id) => beat = id.to_owned(),
+            None => comments += i32::from(frame == ":"),
+        }
+    }
+    assert!(comments > 0);
+    // The place passed what the types left out.
+    assert_eq!(*client.get(&format!("/v1/events?cursor={beat}")).await.data(), json!([]));
+}
+
+#[tokio::test]
+async fn streams_are_counted_and_end_with_the_service() {
+    let server = Server::start_with(|config| config.max_streams = 2).await;
+    let client = Client::new(&server.url, &server.live_key);
+    let mut first = client.stream("", None).await;
+    let second = client.stream("", None).await;
+    let third = client.get("/v1/events/stream").await;
+    assert_eq!((third.status, third.error()), (429, "too_many_streams"));
+    assert!(!third.header("retry-after").is_empty());
+    drop(second);
+    first.event().await.unwrap();
+    server.stop().await;
+    assert!(first.next().await.is_none());
+}
+
+#[tokio::test]
+async fn what_is_older_than_retention_is_thinned_to_the_present() {
+    let server = Server::start_with(|config| config.retention = Some(Duration::from_millis(300))).await;
+    let client = Client::new(&server.url, &server.live_key);
+    let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
+    let early = client.get("/v1/events").await.next_cursor().unwrap();
+    let backfill = client.get("/v1/events?limit=1").await;
+    let path = format!("/v1/rooms/{room}");
+    client.patch(&path, &json!({ "floor": "1" })).await;
+    client.patch(&path, &json!({ "floor": "2" })).await;
+    let gone = client.post("/v1/rooms", &json!({ "name": "Shed" })).await.id();
+    client.delete(&format!("/v1/rooms/{gone}")).await;
+
+    let expired = wait_for(|| async {
+        let answer = client.get(&format!("/v1/events?cursor={early}")).await;
+        (answer.status == 410).then_some(answer)
+    })
+    .await;
+    assert_eq!(expired.error(), "cursor_expired");
+    let details = &expired.json["error"]["details"];
+    assert_eq!(details["reason"], "retention");
+    let resume = details["resume_cursor"].as_str().unwrap();
+    assert_eq!(client.get(&format!("/v1/events?cursor={resume}")).await.status, 200);
+    // A first read shows the present alone.
+    let shown = wait_for(|| async {
+        let events = client.walk("/v1/events").await;
+        (events.len() == 1).then_some(events)
+    })
+    .await;
+    assert_eq!((&shown[0]["id"], &shown[0]["payload"]["floor"]), (&json!(3), &json!("2")));
+    assert_eq!(fold(&shown), records(&client).await);
+    // A later change takes the old image along.
+    client.patch(&path, &json!({ "floor": "3" })).await;
+    assert_eq!(fold(&client.walk("/v1/events").await), records(&client).await);
+    // Level with the head it had begun at, a first read is an ordinary reader.
+    let cursor = backfill.next_cursor().unwrap();
+    assert_eq!(client.get(&format!("/v1/events?cursor={cursor}")).await.status, 410);
+}
+
+#[tokio::test]
+async fn a_first_read_never_expires_and_learns_of_what_it_may_have_seen() {
+    let server = Server::start_with(|config| config.retention = Some(Duration::from_millis(300))).await;
+    let client = Client::new(&server.url, &server.live_key);
+    let mut ids = Vec::new();
+    for number in 0..4 {
+        ids.push(client.post("/v1/rooms", &json!({ "name": format!("Room {number}") })).await.id());
+    }
+    let first = client.get("/v1/events?limit=2").await;
+    client.delete(&format!("/v1/rooms/{}", ids[0])).await;
+    client.delete(&format!("/v1/rooms/{}", ids[3])).await;
+    wait_for(|| async { (client.walk("/v1/events").await.len() == 2).then_some(()) }).await;
+    let mut seen = first.data().as_array().unwrap().clone();
+    let mut cursor = first.next_cursor().unwrap();
+    loop {
+        let page = client.get(&format!("/v1/events?limit=1&cursor={cursor}")).await;
+        assert_eq!(page.status, 200, "{}", page.text);
+        seen.extend(page.data().as_array().unwrap().clone());
+        cursor = page.next_cursor().unwrap();
+        if page.json["meta"]["page"]["has_more"] == false {
+            break;
+        }
+    }
+    assert_eq!(fold(&seen), records(&client).await);
+}
+
+#[tokio::test]
+async fn a_database_put_back_is_another_history() {
+    let server = Server::start().await;
+    let key = server.live_key.clone();
+    let client = Client::new(&server.url, &key);
+    client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
+    let shared = client.get("/v1/events").await.next_cursor().unwrap();
+    let dir = server.stop().await;
+    let file = dir.path().join("hearth.db");
+    let copy = std::fs::read(&file).unwrap();
+
+    let start = || {
+        hearth_server::start(
+            hearth_server::config::Config::new(dir.path().to_owned()),
+            hearth_server::clock::Clock::system(),
+        )
+    };
+    let running = start().await.unwrap();
+    let client = Client::new(&format!("http://{}", running.address), &key);
+    client.post("/v1/rooms", &json!({ "name": "Lost" })).await;
+    let lost = client.get("/v1/events").await.next_cursor().unwrap();
+    running.stop().await;
+    std::fs::write(&file, copy).unwrap();
+
+    let running = start().await.unwrap();
+    let client = Client::new(&format!("http://{}", running.address), &key);
+    for moved_on in [false, true] {
+        let answer = client.get(&format!("/v1/events?cursor={lost}")).await;
+        assert_eq!(
+            (answer.status, &answer.json["error"]["details"]["reason"]),
+            (410, &json!("restored")),
+            "{moved_on}"
+        );
+        assert_eq!(client.get(&format!("/v1/events?cursor={shared}")).await.status, 200);
+        client.post("/v1/rooms", &json!({ "name": "New" })).await;
+    }
+    running.stop().await;
+}
+
+/// What a question gives once it gives something.
+async fn wait_for<T, F: Future<Output = Option<T>>>(question: impl Fn() -> F) -> T {
+    let asking = async {
+        loop {
+            if let Some(found) = question().await {
+                return found;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), asking).await.expect("it comes about in time")
+}

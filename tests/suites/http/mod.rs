@@ -1,0 +1,18 @@
+//! The API over HTTP, against the real router and store. Where each section of the contract is proven:
+//!
+//! | section | tests |
+//! | --- | --- |
+//! | 2, 3 formats and resources | `contract::check` (unit tests), [`writing`] |
+//! | 4 envelopes, headers, order of checks | [`envelope`] |
+//! | 5 reading | [`reading`] |
+//! | 6 writing | [`writing`], [`once`] |
+//! | 9 change feed | [`feed`] |
+//! | 10 property | [`writing`] |
+//! | 11 keys, limits | [`keys`] |
+
+mod envelope;
+mod feed;
+mod keys;
+mod once;
+mod reading;
+mod writing;

@@ -1,0 +1,111 @@
+//! Lists, single reads, cursors and parameters (contract 5).
+
+use std::collections::HashSet;
+
+use hearth_tests::client::Client;
+use hearth_tests::server::Server;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn a_walk_shows_every_record_once_in_either_order() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    let newest_first = client.walk("/v1/inventory?limit=7").await;
+    let ids: HashSet<&str> = newest_first.iter().filter_map(|record| record["id"].as_str()).collect();
+    assert_eq!(ids.len(), newest_first.len());
+    assert!(newest_first.len() >= 80);
+    assert!(newest_first.is_sorted_by_key(|record| -record["rev"].as_i64().unwrap()));
+    let mut oldest_first = client.walk("/v1/inventory?limit=100&order=asc").await;
+    oldest_first.reverse();
+    assert_eq!(newest_first, oldest_first);
+}
+
+#[tokio::test]
+async fn change_order_follows_changes_and_misses_none() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let mut ids = Vec::new();
+    for number in 0..5 {
+        ids.push(client.post("/v1/rooms", &json!({ "name": format!("Room {number}") })).await.id());
+    }
+    client.patch(&format!("/v1/rooms/{}", ids[1]), &json!({ "floor": "2" })).await;
+    let page = client.get("/v1/rooms?sort=updated_at&order=asc&limit=2").await;
+    // A record that changes while one pages appears again further on.
+    client.patch(&format!("/v1/rooms/{}", ids[0]), &json!({ "floor": "3" })).await;
+    let rest = client.walk(&format!("/v1/rooms?cursor={}", page.next_cursor().unwrap())).await;
+    let seen = |records: &[Value]| -> Vec<usize> {
+        records.iter().map(|record| ids.iter().position(|id| record["id"] == **id).unwrap()).collect()
+    };
+    assert_eq!(seen(page.data().as_array().unwrap()), [0, 2]);
+    assert_eq!(seen(&rest), [3, 4, 1, 0]);
+}
+
+#[tokio::test]
+async fn parameters_are_strict_and_say_what_was_meant() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    for (query, parameter, nearest) in [
+        ("limit=0", "limit", None),
+        ("limit=101", "limit", None),
+        ("limit=", "limit", None),
+        ("limit=1&limit=1", "limit", None),
+        ("sort=name", "sort", None),
+        ("order=dsc", "order", Some("desc")),
+        ("fields=nam", "fields", Some("name")),
+        ("flieds=name", "flieds", Some("fields")),
+    ] {
+        let answer = client.get(&format!("/v1/rooms?{query}")).await;
+        assert_eq!((answer.status, answer.error()), (400, "invalid_request"), "{query}");
+        let details = &answer.json["error"]["details"];
+        assert_eq!((&details["parameter"], details["nearest"].as_str()), (&json!(parameter), nearest), "{query}");
+    }
+}
+
+#[tokio::test]
+async fn cursors_are_bound_to_what_they_were_given_for() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    let cursor = client.get("/v1/rooms?limit=2&order=asc").await.next_cursor().unwrap();
+    assert_eq!(client.get(&format!("/v1/rooms?cursor={cursor}&limit=9&fields=name")).await.status, 200);
+    assert_eq!(client.get(&format!("/v1/rooms?cursor={cursor}&order=asc&sort=created_at")).await.status, 200);
+    let altered = format!("{}x", &cursor[..cursor.len() - 1]);
+    for query in [
+        format!("/v1/tasks?cursor={cursor}"),
+        format!("/v1/rooms?cursor={cursor}&order=desc"),
+        format!("/v1/rooms?cursor={cursor}&sort=updated_at"),
+        format!("/v1/rooms?cursor={altered}"),
+        format!("/v1/events?cursor={cursor}"),
+        "/v1/rooms?cursor=start".to_owned(),
+    ] {
+        let answer = client.get(&query).await;
+        assert_eq!((answer.status, answer.error()), (400, "invalid_cursor"), "{query}");
+    }
+    let other_home = Client::new(&server.url, &server.live_key);
+    assert_eq!(other_home.get(&format!("/v1/rooms?cursor={cursor}")).await.error(), "invalid_cursor");
+}
+
+#[tokio::test]
+async fn a_record_is_read_by_id_with_etag() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let made = client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
+    let path = format!("/v1/rooms/{}", made.id());
+    let read = client.get(&path).await;
+    assert_eq!((read.data(), read.header("etag")), (made.data(), "\"1\""));
+    assert_eq!(read.json["meta"]["as_of"], 1);
+    assert_eq!(client.get(&path.to_uppercase().replace("/V1/ROOMS", "/v1/rooms")).await.status, 200);
+    let again = |tag: &str| client.send(client.request(Method::GET, &path).header("if-none-match", tag.to_owned()));
+    let unchanged = again("W/\"7\", \"1\"").await;
+    assert_eq!((unchanged.status, unchanged.text.as_str(), unchanged.header("etag")), (304, "", "\"1\""));
+    assert_eq!(again("\"2\"").await.status, 200);
+    let trimmed = client.get(&format!("{path}?fields=name,rev")).await;
+    assert_eq!(*trimmed.data(), json!({ "id": made.id(), "rev": 1, "name": "Hall" }));
+    assert_eq!(trimmed.header("etag"), "");
+    for id in ["nope", "{0190a3b0-0000-7000-8000-00000000abcd}", "0190a3b0-0000-7000-8000-00000000abcd"] {
+        assert_eq!(client.get(&format!("/v1/rooms/{id}")).await.error(), "not_found", "{id}");
+    }
+    assert_eq!(client.get(&format!("/v1/tasks/{}", made.id())).await.error(), "not_found");
+    let other_home = Client::new(&server.url, &server.test_key);
+    assert_eq!(other_home.get(&path).await.error(), "not_found");
+}

@@ -1,0 +1,199 @@
+//! Creating, changing and deleting, and what the kinds do by themselves (contract 3, 6, 10).
+
+use hearth_tests::client::Client;
+use hearth_tests::server::Server;
+use reqwest::Method;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+#[tokio::test]
+async fn a_create_gives_the_whole_record_and_an_id_is_used_once() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let id = Uuid::from_u128(0xabc).to_string();
+    let made = client.post("/v1/tasks", &json!({ "id": id.to_uppercase(), "title": "Buy filter" })).await;
+    assert_eq!((made.status, made.header("etag")), (201, "\"1\""));
+    assert_eq!(made.header("location"), format!("/v1/tasks/{id}"));
+    let data = made.data();
+    assert_eq!(
+        (&data["id"], &data["priority"], &data["status"], &data["due_on"]),
+        (&json!(id), &json!("medium"), &json!("open"), &Value::Null)
+    );
+    assert_eq!(data["created_at"], data["updated_at"]);
+
+    let again = client.post("/v1/tasks", &json!({ "id": id, "title": "Other" })).await;
+    assert_eq!((again.status, again.error()), (409, "already_exists"));
+    assert_eq!(again.json["error"]["details"], json!({ "id": id, "deleted": false }));
+    // An id is the home's, not the collection's; and it is used for ever.
+    assert_eq!(client.post("/v1/rooms", &json!({ "id": id, "name": "Hall" })).await.status, 409);
+    client.delete(&format!("/v1/tasks/{id}")).await;
+    let deleted = client.post("/v1/tasks", &json!({ "id": id, "title": "Other" })).await;
+    assert_eq!((deleted.status, &deleted.json["error"]["details"]["deleted"]), (409, &json!(true)));
+}
+
+#[tokio::test]
+async fn a_patch_merges_and_a_no_op_makes_no_event() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Hall", "floor": "1" })).await.id());
+    let patched = client.patch(&path, &json!({ "floor": null, "flooring": "oak" })).await;
+    assert_eq!((patched.status, patched.header("etag")), (200, "\"2\""));
+    assert_eq!((&patched.data()["name"], &patched.data()["floor"]), (&json!("Hall"), &Value::Null));
+    for body in [json!({}), json!({ "flooring": "oak", "floor": null })] {
+        let same = client.patch(&path, &body).await;
+        assert_eq!((same.data(), same.header("etag")), (patched.data(), "\"2\""));
+    }
+    assert_eq!(client.get("/v1/events").await.json["meta"]["feed"]["head"], 2);
+    let merge = client.request(Method::PATCH, &path).header("content-type", "application/merge-patch+json");
+    assert_eq!(client.send(merge.body(r#"{"floor":"2"}"#)).await.status, 200);
+    assert_eq!(
+        client.patch(&path, &json!({ "name": null, "id": "x", "rev": 1, "flor": 1 })).await.faults(),
+        ["name not_nullable", "id read_only", "rev read_only", "flor unknown_field"]
+    );
+}
+
+#[tokio::test]
+async fn conditions_are_answered_after_existence_and_before_validation() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id());
+    let patch = |path: &str, tag: &str, body: Value| {
+        client.send(client.request(Method::PATCH, path).header("if-match", tag.to_owned()).json(&body))
+    };
+    assert_eq!(patch(&path, "\"9\"", json!({ "name": "" })).await.error(), "precondition_failed");
+    assert_eq!(patch(&path, "W/\"1\"", json!({ "floor": "1" })).await.error(), "precondition_failed");
+    assert_eq!(patch(&path, "\"1\"", json!({ "name": "" })).await.error(), "validation_failed");
+    assert_eq!(patch(&path, "\"7\", \"1\"", json!({ "floor": "1" })).await.status, 200);
+    assert_eq!(patch(&path, "*", json!({ "floor": "2" })).await.status, 200);
+    let unknown = format!("/v1/rooms/{}", Uuid::from_u128(5));
+    assert_eq!(patch(&unknown, "*", json!({ "name": "" })).await.error(), "not_found");
+    let delete =
+        |path: &str, tag: &str| client.send(client.request(Method::DELETE, path).header("if-match", tag.to_owned()));
+    assert_eq!(delete(&path, "\"1\"").await.error(), "precondition_failed");
+    assert_eq!(delete(&unknown, "*").await.status, 200);
+    assert_eq!(delete(&path, "\"3\"").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_delete_is_the_same_twice() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
+    let path = format!("/v1/rooms/{id}");
+    for _ in 0..2 {
+        let gone = client.delete(&path).await;
+        assert_eq!((gone.status, gone.data()), (200, &json!({ "id": id, "deleted": true })));
+    }
+    assert_eq!(client.get("/v1/events").await.json["meta"]["feed"]["head"], 2);
+    assert_eq!(client.patch(&path, &json!({})).await.error(), "not_found");
+    assert_eq!(client.delete(&format!("/v1/rooms/{}", Uuid::from_u128(1))).await.status, 200);
+    assert_eq!(client.delete("/v1/rooms/nope").await.error(), "not_found");
+}
+
+#[tokio::test]
+async fn references_must_exist_and_are_cleared_by_a_delete() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let nowhere = Uuid::from_u128(5).to_string();
+    assert_eq!(
+        client.post("/v1/inventory", &json!({ "name": "Lamp", "room_id": nowhere })).await.faults(),
+        ["room_id not_found"]
+    );
+    let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
+    // An id of another kind is no room.
+    let lamp = client.post("/v1/inventory", &json!({ "name": "Lamp", "room_id": room })).await.id();
+    assert_eq!(
+        client.post("/v1/inventory", &json!({ "name": "Bulb", "room_id": lamp })).await.faults(),
+        ["room_id not_found"]
+    );
+    let about = |kind: &str, id: &str| json!({ "title": "x", "subject_type": kind, "subject_id": id });
+    let task = client.post("/v1/tasks", &about("room", &room)).await.id();
+    let paper = client.post("/v1/documents", &about("inventory", &lamp)).await.id();
+    let other = client.post("/v1/tasks", &about("inventory", &lamp)).await.id();
+    client.patch(&format!("/v1/tasks/{other}"), &json!({ "subject_type": "room", "subject_id": room })).await;
+
+    let before = client.get("/v1/events?limit=1000").await.next_cursor().unwrap();
+    client.delete(&format!("/v1/rooms/{room}")).await;
+    client.delete(&format!("/v1/inventory/{lamp}")).await;
+    let events = client.get(&format!("/v1/events?cursor={before}")).await;
+    let mut tasks = [task.clone(), other.clone()];
+    tasks.sort();
+    let happened: Vec<(String, String)> = events
+        .data()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| {
+            let word = |name: &str| event[name].as_str().unwrap().to_owned();
+            (format!("{} {}", word("resource_type"), word("type")), word("resource_id"))
+        })
+        .collect();
+    let expected = [
+        ("inventory updated", &lamp),
+        ("task updated", &tasks[0]),
+        ("task updated", &tasks[1]),
+        ("room deleted", &room),
+        ("document updated", &paper),
+        ("inventory deleted", &lamp),
+    ];
+    assert_eq!(happened, expected.map(|(what, id)| (what.to_owned(), id.clone())));
+    for (path, fields) in [(format!("/v1/tasks/{task}"), true), (format!("/v1/documents/{paper}"), true)] {
+        let record = client.get(&path).await;
+        assert_eq!((record.data()["subject_type"].is_null(), record.data()["subject_id"].is_null()), (fields, fields));
+    }
+}
+
+#[tokio::test]
+async fn a_subject_has_an_id_where_its_kind_has_ids() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let id = Uuid::from_u128(1).to_string();
+    let client = &client;
+    let faults = |body: Value| async move { client.post("/v1/tasks", &body).await.faults() };
+    assert_eq!(faults(json!({ "title": "x", "subject_type": "room" })).await, ["subject_id required"]);
+    assert_eq!(
+        faults(json!({ "title": "x", "subject_type": "home", "subject_id": id })).await,
+        ["subject_id inconsistent"]
+    );
+    assert_eq!(faults(json!({ "title": "x", "subject_id": id })).await, ["subject_id inconsistent"]);
+    assert_eq!(faults(json!({ "title": "x", "subject_type": "home" })).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_recurring_task_comes_again() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let task = json!({ "title": "Filter", "recurrence": "monthly", "due_on": "2026-01-31", "assignee": "Ada" });
+    let path = format!("/v1/tasks/{}", client.post("/v1/tasks", &task).await.id());
+    let done = client.patch(&path, &json!({ "status": "done" })).await;
+    assert!(done.data()["completed_at"].is_string());
+    let tasks = client.walk("/v1/tasks").await;
+    assert_eq!(tasks.len(), 2);
+    assert_eq!(
+        (&tasks[0]["status"], &tasks[0]["due_on"], &tasks[0]["assignee"]),
+        (&json!("open"), &json!("2026-02-28"), &json!("Ada"))
+    );
+    assert_eq!(tasks[1]["recurrence"], "monthly");
+    client.patch(&path, &json!({ "title": "Filters" })).await;
+    let reopened = client.patch(&path, &json!({ "status": "open" })).await;
+    assert_eq!(reopened.data()["completed_at"], Value::Null);
+    assert_eq!(client.walk("/v1/tasks").await.len(), 2);
+}
+
+#[tokio::test]
+async fn the_profile_is_set_by_its_first_patch() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    assert_eq!(*client.get("/v1/property").await.data(), Value::Null);
+    assert_eq!(*client.patch("/v1/property", &json!({})).await.data(), Value::Null);
+    assert_eq!(client.patch("/v1/property", &json!({ "year_built": 12 })).await.faults(), ["year_built out_of_range"]);
+    let set = client.patch("/v1/property", &json!({ "city": "Utrecht" })).await;
+    assert_eq!((set.status, set.header("etag"), &set.data()["city"]), (200, "\"1\"", &json!("Utrecht")));
+    assert_eq!(client.get("/v1/property").await.data(), set.data());
+    let cleared = client.patch("/v1/property", &json!({ "city": null })).await;
+    assert_eq!((&cleared.data()["city"], &cleared.data()["rev"]), (&Value::Null, &json!(2)));
+    let events = client.get("/v1/events?types=property").await;
+    let types: Vec<&str> =
+        events.data().as_array().unwrap().iter().filter_map(|event| event["type"].as_str()).collect();
+    assert_eq!(types, ["created", "updated"]);
+}

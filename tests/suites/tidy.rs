@@ -1,0 +1,86 @@
+//! The rules of the house that a compiler does not check: who may know whom, and that every file says what it is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
+}
+
+/// The Rust files under a directory of the tree, with their texts.
+fn files(under: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut open = vec![root().join(under)];
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(fs::read_dir(&path).expect("a directory").map(|entry| entry.expect("an entry").path()));
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            let name = path.strip_prefix(root()).expect("inside").to_string_lossy().into_owned();
+            found.push((name, fs::read_to_string(&path).expect("text")));
+        }
+    }
+    assert!(!found.is_empty(), "{under} has no files");
+    found
+}
+
+/// The code of a file: its tests and comments may speak of anything.
+fn code(text: &str) -> String {
+    let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+/// Nothing under a directory, save what is excepted, may hold one of these words.
+fn forbid(under: &str, except: &[&str], words: &[&str]) {
+    for (name, text) in files(under) {
+        if except.iter().any(|except| name.starts_with(except)) {
+            continue;
+        }
+        let code = code(&text);
+        for word in words {
+            assert!(!code.contains(word), "{name} must not know {word}");
+        }
+    }
+}
+
+#[test]
+fn sql_stays_in_the_stores() {
+    forbid("server/src", &["server/src/store/"], &["rusqlite", "SELECT ", "INSERT INTO"]);
+    forbid("replica/src", &["replica/src/store/"], &["rusqlite"]);
+    forbid("tui/src", &[], &["rusqlite", "SELECT ", "INSERT INTO"]);
+}
+
+#[test]
+fn homes_and_stores_know_no_http() {
+    forbid("server/src/home", &[], &["axum", "hyper", "crate::http", "crate::api"]);
+    forbid("server/src/store", &[], &["axum", "hyper", "crate::http", "crate::api", "crate::home"]);
+}
+
+#[test]
+fn what_is_pure_asks_neither_clock_nor_chance() {
+    let impure = ["SystemTime::now", "Instant::now", "now_utc", "new_v4", "now_v7", "getrandom", "async fn", ".await"];
+    forbid("contract/src", &[], &impure);
+    forbid("server/src/home", &[], &impure);
+    forbid("replica/src/sync/core.rs", &[], &impure);
+    forbid("tui/src/app.rs", &[], &impure);
+}
+
+#[test]
+fn the_contract_knows_only_its_libraries() {
+    forbid("contract/src", &[], &["std::fs", "std::net", "std::io", "tokio", "reqwest"]);
+}
+
+#[test]
+fn only_the_demo_knows_both_sides() {
+    forbid("replica/src", &[], &["hearth_server"]);
+    forbid("server/src", &[], &["hearth_replica"]);
+    forbid("tui/src", &["tui/src/demo"], &["hearth_server"]);
+}
+
+#[test]
+fn every_file_says_what_it_is() {
+    for under in ["contract", "server/src", "replica/src", "tui/src", "tests"] {
+        for (name, text) in files(under) {
+            assert!(text.starts_with("//! "), "{name} does not open with what it is");
+        }
+    }
+}
