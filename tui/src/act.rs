@@ -11,6 +11,7 @@ use crate::detail::{self, Detail};
 use crate::form::{Form, Wish};
 use crate::keys::{self, Action, Context};
 use crate::layout::Layout;
+use crate::list::List;
 use crate::message::{Effect, Write};
 use crate::now::Now;
 use crate::search::Search;
@@ -54,7 +55,14 @@ impl App {
                 Some(question) => self.put(Layer::Confirm(question)),
                 None => Vec::new(),
             },
-            (Action::Done, _) => self.shown().and_then(turned).map(Effect::Write).into_iter().collect(),
+            (Action::Done, _) => {
+                let write = self.shown().and_then(turned);
+                // What is done moves away; the next one comes under the cursor, so that the key can be pressed again.
+                if context == Context::List {
+                    self.list_mut().into_iter().for_each(List::let_go);
+                }
+                write.map(Effect::Write).into_iter().collect()
+            }
             (action, Context::List | Context::Filter) => self.act_in_list(action),
             (action, Context::Home | Context::Detail) => self.act_in_detail(now, action),
             (action, Context::Form | Context::Choice | Context::Notes | Context::Options) => self.act_in_form(action),
@@ -170,7 +178,7 @@ impl App {
 
     fn act_in_help(&mut self, action: Action) -> Vec<Effect> {
         let page = usize::from(Layout::of(self.height).screen());
-        let most = help::lines().len().saturating_sub(page);
+        let most = help::lines(self.ascii).len().saturating_sub(page);
         match self.layers.last_mut() {
             Some(Layer::Help(scroll)) if action != Action::Back => *scroll = scrolled(*scroll, action, page, most),
             _ => return self.close(),

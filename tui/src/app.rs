@@ -300,9 +300,12 @@ impl App {
         match (result, form) {
             (Err(sentence), Some(form)) => form.refused(sentence),
             (Err(sentence), None) => self.notify(now, Tone::Alarm, sentence),
-            (Ok(_), form) => {
+            (Ok(id), form) => {
                 if form.is_some() {
                     self.layers.retain(|layer| !matches!(layer, Layer::Form(form) if form.saving));
+                }
+                if let Write::Create { kind, .. } = write {
+                    self.lists.iter_mut().filter(|list| list.kind == *kind).for_each(|list| list.seek(&id));
                 }
                 self.notify(now, Tone::Good, said(write));
             }

@@ -128,6 +128,18 @@ fn a_task_is_done_with_one_key_and_opened_again_with_it() {
 }
 
 #[test]
+fn what_is_done_moves_away_and_the_next_comes_under_the_cursor() {
+    let mut app = with_tasks(three());
+    let effects = press(&mut app, "space");
+    let Some(Effect::Write(write)) = effects.into_iter().next() else { panic!("nothing written") };
+    let effects = app.update(now(), Message::Answer(Answer::Written(write, Ok("a".into()))));
+    let mut rows = three();
+    rows.rotate_left(1);
+    answer(&mut app, &effects, rows);
+    assert_eq!(selected(&app), "Clean gutters");
+}
+
+#[test]
 fn deleting_asks_first_and_names_the_thing() {
     let mut app = with_tasks(three());
     press(&mut app, "d");
@@ -170,8 +182,10 @@ fn a_new_record_is_sent_with_what_was_filled_in_and_closes_when_it_is_kept() {
     let fields = json!({ "title": "Buy filter", "priority": "high", "status": "open" });
     assert_eq!(*write, Write::Create { kind: Kind::Task, fields: fields.as_object().cloned().unwrap() });
     assert_eq!(press(&mut app, "ctrl-s"), [], "saving twice makes one record");
-    app.update(now(), Message::Answer(Answer::Written(write.clone(), Ok("id".into()))));
+    let effects = app.update(now(), Message::Answer(Answer::Written(write.clone(), Ok("new".into()))));
     assert_eq!(app.context(), Context::List);
+    answer(&mut app, &effects, vec![task("a", "Bleed radiators", None), task("new", "Buy filter", None)]);
+    assert_eq!(selected(&app), "Buy filter");
     assert_eq!(app.notice.as_ref().unwrap().text, "New task: Buy filter");
 }
 

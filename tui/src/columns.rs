@@ -32,9 +32,9 @@ const fn number(field: &'static str, heading: &'static str, width: usize, rank: 
 pub const GAP: usize = 2;
 
 const TASKS: [Column; 7] = [
-    column("status", "Status", 13, 0, 1),
-    column("title", "Task", 16, 6, 0),
-    column("due_on", "Due", 13, 0, 2),
+    column("status", "Status", 7, 0, 1),
+    column("title", "Task", 22, 6, 0),
+    column("due_on", "Due", 12, 0, 2),
     column("priority", "Priority", 8, 0, 3),
     column("subject_id", "About", 12, 3, 4),
     column("assignee", "Who", 8, 1, 5),
@@ -42,7 +42,7 @@ const TASKS: [Column; 7] = [
 ];
 
 const INVENTORY: [Column; 7] = [
-    column("name", "Item", 16, 5, 0),
+    column("name", "Item", 20, 5, 0),
     column("room_id", "Room", 12, 2, 1),
     column("category", "Category", 11, 0, 3),
     column("make", "Make", 10, 2, 4),
@@ -60,7 +60,7 @@ const ROOMS: [Column; 5] = [
 ];
 
 const VEHICLES: [Column; 7] = [
-    column("name", "Vehicle", 16, 4, 0),
+    column("name", "Vehicle", 18, 4, 0),
     column("make", "Make", 10, 2, 2),
     column("model", "Model", 10, 2, 3),
     number("year", "Year", 4, 4),
@@ -70,7 +70,7 @@ const VEHICLES: [Column; 7] = [
 ];
 
 const DOCUMENTS: [Column; 5] = [
-    column("title", "Document", 16, 6, 0),
+    column("title", "Document", 22, 6, 0),
     column("category", "Category", 14, 0, 1),
     column("subject_id", "About", 12, 3, 3),
     column("expires_on", "Expires", 13, 0, 2),

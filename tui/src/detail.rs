@@ -2,13 +2,16 @@
 
 use hearth_contract::formats::parse_date;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Format, Kind};
+use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE};
 use hearth_replica::{Pending, Row};
 
 use crate::glyphs::{Sign, Tone};
 use crate::now::Now;
 use crate::sanitize::{width, wrap};
 use crate::words::{self, Due};
+
+/// For so long after its last day a paper still is news.
+const RECENT_DAYS: i64 = 60;
 
 /// A record that is shown in full.
 #[derive(Debug)]
@@ -61,8 +64,8 @@ pub struct DetailLine {
 
 /// The columns that labels take at a width.
 pub fn label_width(kind: Kind, columns: usize) -> usize {
-    let longest = resource(kind).fields.iter().map(|field| width(&field.label())).max().unwrap_or(0);
-    longest.min(columns / 3).max(8)
+    let longest = resource(kind).fields.iter().map(|field| width(&words::label(field))).max().unwrap_or(0);
+    longest.min(columns * 2 / 5).max(8)
 }
 
 /// The lines of a record in so many columns; fields that are not set only when all are wanted.
@@ -85,14 +88,18 @@ pub fn lines(now: Now, row: &Row, columns: usize, all: bool, ascii: bool) -> Vec
         }
     }
     for field in resource(row.kind).fields {
+        // Beside a list the name of a subject says enough.
+        if !all && field.name == SUBJECT_TYPE && row.names.contains_key(SUBJECT_ID) {
+            continue;
+        }
         let text = match field.format {
             Format::Date => words::text(&row.fields, field.name).map_or(String::new(), |text| long_day(now, text)),
             _ => words::value(now, field, row),
         };
         if !text.is_empty() {
-            push(field.label(), &text, tone(now, field.name, row));
+            push(words::label(field), &text, tone(now, field.name, row));
         } else if all {
-            push(field.label(), Sign::Unset.text(ascii), Tone::Quiet);
+            push(words::label(field), Sign::Unset.text(ascii), Tone::Quiet);
         }
     }
     if all {
@@ -127,6 +134,8 @@ pub fn tone(now: Now, field: &str, row: &Row) -> Tone {
         return match value.and_then(parse_date).map(|date| words::due(now.today(), date)) {
             // A warranty that has ended is no news; an insurance that has is.
             Some(Due::Overdue(_)) if field == "warranty_expires_on" => Tone::Quiet,
+            // Most papers simply end; only one that just did may have been forgotten.
+            Some(Due::Overdue(days)) if field == "expires_on" && days > RECENT_DAYS => Tone::Quiet,
             Some(Due::Overdue(_)) => Tone::Alarm,
             Some(Due::Today | Due::Soon) => Tone::Notice,
             Some(Due::Later) | None => Tone::Plain,

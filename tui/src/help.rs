@@ -1,6 +1,6 @@
 //! The help as lines, made from the table of actions: it cannot forget one. Must not know where it is drawn.
 
-use crate::keys::{Context, in_context};
+use crate::keys::{Context, in_context, shown};
 
 /// One line of the help.
 #[derive(Debug, PartialEq, Eq)]
@@ -14,14 +14,15 @@ pub enum HelpLine {
 }
 
 /// Every line of the help.
-pub fn lines() -> Vec<HelpLine> {
+pub fn lines(ascii: bool) -> Vec<HelpLine> {
+    let names = |keys: &[&'static str]| keys.iter().map(|key| shown(key, ascii)).collect::<Vec<_>>().join(", ");
     let mut out = Vec::new();
     for context in Context::ALL {
         if !out.is_empty() {
             out.push(HelpLine::Blank);
         }
         out.push(HelpLine::Heading(context.heading()));
-        out.extend(in_context(context).map(|binding| HelpLine::Keys(binding.keys.join(", "), binding.about)));
+        out.extend(in_context(context).map(|binding| HelpLine::Keys(names(binding.keys), binding.about)));
     }
     out
 }
@@ -33,7 +34,7 @@ mod tests {
 
     #[test]
     fn every_action_is_listed() {
-        let lines = lines();
+        let lines = lines(true);
         for binding in BINDINGS {
             assert!(lines.contains(&HelpLine::Keys(binding.keys.join(", "), binding.about)), "{}", binding.id);
         }

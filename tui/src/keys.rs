@@ -228,6 +228,17 @@ pub fn in_context(context: Context) -> impl Iterator<Item = &'static Binding> {
     BINDINGS.iter().filter(move |binding| binding.contexts.contains(&context))
 }
 
+/// A key's name as it is shown: arrows as arrows, unless everything is ASCII.
+pub fn shown(name: &str, ascii: bool) -> &str {
+    match name {
+        "up" if !ascii => "↑",
+        "down" if !ascii => "↓",
+        "left" if !ascii => "←",
+        "right" if !ascii => "→",
+        name => name,
+    }
+}
+
 /// A key by its name: `j`, `G`, `ctrl-c`, `shift-tab`, `pagedown`.
 pub fn name(key: KeyEvent) -> Option<String> {
     let base = match key.code {

@@ -64,7 +64,7 @@ pub fn list_and_preview(width: u16) -> (u16, u16) {
     if width < PREVIEW_FROM {
         return (width, 0);
     }
-    let preview = (width * 2 / 5).min(70);
+    let preview = (width * 9 / 25).min(64);
     (width - preview, preview)
 }
 

@@ -124,6 +124,16 @@ impl List {
         !self.covers_page()
     }
 
+    /// Lets go of the selected record: wherever it moves, the selection stays on its number.
+    pub fn let_go(&mut self) {
+        self.anchor = None;
+    }
+
+    /// Selects a record by its id once it is among the loaded ones.
+    pub fn seek(&mut self, id: &str) {
+        self.anchor = Some(id.to_owned());
+    }
+
     /// Takes the number of visible lines. True: the visible rows must be asked for.
     pub fn resize(&mut self, height: usize) -> bool {
         self.height = height.max(1);

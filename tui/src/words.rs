@@ -48,6 +48,17 @@ pub fn text<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
     fields.get(name).and_then(Value::as_str)
 }
 
+/// The name of a field as people write it: `hvac_make` is `HVAC make`.
+pub fn label(field: &Field) -> String {
+    let label = field.label();
+    let (first, rest) = label.split_once(' ').unwrap_or((&label, ""));
+    match first {
+        "Hvac" | "Vin" | "Url" if rest.is_empty() => first.to_uppercase(),
+        "Hvac" | "Vin" | "Url" => format!("{} {rest}", first.to_uppercase()),
+        _ => label,
+    }
+}
+
 /// A choice: `plug_in_hybrid` is `plug in hybrid`.
 pub fn choice(word: &str) -> String {
     word.replace('_', " ")
@@ -213,6 +224,14 @@ mod tests {
         }
         assert_eq!(due(today, date("2026-11-18")), Due::Overdue(3));
         assert_eq!(full_day(date("2026-11-27")), "Fri 27 Nov 2026");
+    }
+
+    #[test]
+    fn labels_write_abbreviations_in_capitals() {
+        let label = |kind, name| label(hearth_contract::resources::resource(kind).field(name).unwrap());
+        assert_eq!(label(Kind::Property, "hvac_make"), "HVAC make");
+        assert_eq!(label(Kind::Vehicle, "vin"), "VIN");
+        assert_eq!(label(Kind::Task, "due_on"), "Due on");
     }
 
     #[test]

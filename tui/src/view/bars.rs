@@ -112,7 +112,8 @@ pub(super) fn hints(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect)
     let mut spans = vec![Span::raw(" ")];
     let mut used = 0;
     for binding in all {
-        let need = width(binding.keys[0]) + 1 + width(binding.hint) + if used > 0 { 3 } else { 0 };
+        let key = keys::shown(binding.keys[0], app.ascii);
+        let need = width(key) + 1 + width(binding.hint) + if used > 0 { 3 } else { 0 };
         let kept = if binding.action == Action::Help { 0 } else { reserve };
         if used + need + kept > room {
             continue;
@@ -121,7 +122,7 @@ pub(super) fn hints(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect)
             spans.push(Span::raw("   "));
         }
         used += need;
-        spans.push(Span::styled(binding.keys[0], theme.strong()));
+        spans.push(Span::styled(key, theme.strong()));
         spans.push(Span::styled(format!(" {}", binding.hint), theme.quiet()));
     }
     frame.render_widget(Line::from(spans), area);

@@ -13,7 +13,7 @@ use crate::editor::{Editor, Reference};
 use crate::form::{Entry, Form};
 use crate::glyphs::{Sign, Tone};
 use crate::sanitize::{fit, width, wrap};
-use crate::words::{choice, singular};
+use crate::words::{choice, label as label_of, singular};
 
 /// Lines of notes that are being typed.
 const NOTES: usize = 5;
@@ -97,7 +97,7 @@ fn block<'a>(
 ) {
     let mark = if focused { Sign::Selected.text(app.ascii) } else { " " };
     let star = if entry.field.presence == Presence::Required { " *" } else { "" };
-    let name = padded(app, &format!("{mark}{}{star}", entry.field.label()), labels, false);
+    let name = padded(app, &format!("{mark}{}{star}", label_of(entry.field)), labels, false);
     let label = Span::styled(name, if focused { theme.accent() } else { theme.quiet() });
     let blank = || Span::raw("");
     let text = |line: Line<'a>| FormLine { label: blank(), content: Content::Text(line) };

@@ -15,7 +15,7 @@ const KEYS: usize = 22;
 
 pub(super) fn draw(app: &App, scroll: usize, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let inner = inset(area);
-    let all = lines();
+    let all = lines(app.ascii);
     let keys = KEYS.min(usize::from(inner.width) / 2);
     let room = usize::from(inner.width).saturating_sub(keys + 1);
     for (row, line) in rows(inner).zip(all.iter().skip(scroll)) {

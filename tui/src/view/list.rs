@@ -27,8 +27,8 @@ pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, ar
     let (own, preview) = list_and_preview(area.width);
     let part = |y: u16, height: u16| Rect { x: area.x, y: area.y + y, width: own, height };
     let body = part(layout.info + layout.heading, layout.body);
-    // The last column is the scroll bar's.
-    let fitted = fitting(list.kind, usize::from(own).saturating_sub(MARGIN + 2));
+    // The last columns are the scroll bar's.
+    let fitted = fitting(list.kind, usize::from(own).saturating_sub(MARGIN + 3));
     if layout.info > 0 || app.filtering {
         info(app, list, theme, frame, part(0, 1));
     }
@@ -47,11 +47,13 @@ pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, ar
             let text = row_line(app, now, theme, row, &fitted, selected);
             frame.render_widget(text, row_area);
             if selected {
-                frame.buffer_mut().set_style(Rect { width: own - 1, ..row_area }, theme.selected());
+                frame.buffer_mut().set_style(Rect { width: own.saturating_sub(2), ..row_area }, theme.selected());
             }
         }
     }
-    scroll_bar(app, theme, frame, body, list.top, list.total);
+    // A column between the bar and the edge of the preview keeps both readable.
+    let bar = Rect { width: own.saturating_sub(u16::from(preview > 0)), ..body };
+    scroll_bar(app, theme, frame, bar, list.top, list.total);
     if preview > 0 {
         let beside = Rect { x: area.x + own, width: preview, ..area };
         detail::beside(app, list.current(), now, theme, frame, beside);

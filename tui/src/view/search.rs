@@ -3,10 +3,10 @@
 use hearth_replica::Hit;
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::style::Modifier;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::{Theme, inset, padded, typing};
+use super::{Theme, inset, padded, rows, typing};
 use crate::app::App;
 use crate::glyphs::Sign;
 use crate::sanitize::{fit, line, width};
@@ -35,24 +35,12 @@ pub(super) fn draw(app: &App, search: &Search, theme: &Theme, frame: &mut Frame<
         frame.render_widget(Span::styled(text, theme.quiet()), below);
         return;
     }
-    // Two lines each where there is room, so that the words are seen in their place.
-    let tall = if below.height >= 6 { 2 } else { 1 };
-    let fits = usize::from(below.height) / tall;
+    let fits = usize::from(below.height);
     let top = search.selected.saturating_sub(fits.saturating_sub(1));
-    for (index, hit) in search.hits.iter().enumerate().skip(top).take(fits) {
-        let y = below.y + u16::try_from((index - top) * tall).unwrap_or(0);
-        let place = Rect { y, height: 1, ..below };
-        let columns = usize::from(place.width);
-        let title = padded(app, &hit.title, columns.saturating_sub(KIND), false);
-        let kind = padded(app, singular(hit.kind), KIND.min(columns), false);
-        frame.render_widget(Line::from(vec![Span::styled(kind, theme.quiet()), Span::raw(title)]), place);
+    for (row, (index, hit)) in rows(below).zip(search.hits.iter().enumerate().skip(top)) {
+        frame.render_widget(hit_line(app, hit, theme, row.width.into()), row);
         if index == search.selected {
-            frame.buffer_mut().set_style(place, theme.selected());
-        }
-        if tall == 2 {
-            let second =
-                Rect { x: place.x + 12.min(place.width), width: place.width.saturating_sub(12), y: y + 1, ..place };
-            frame.render_widget(snippet(app, hit, theme, second.width.into()), second);
+            frame.buffer_mut().set_style(row, theme.selected());
         }
     }
     if search.hits.len() >= HITS_MAX {
@@ -64,15 +52,32 @@ pub(super) fn draw(app: &App, search: &Search, theme: &Theme, frame: &mut Frame<
     }
 }
 
-/// The text around the words, which stand between `**`.
-fn snippet<'a>(app: &App, hit: &Hit, theme: &Theme, columns: usize) -> Line<'a> {
-    let mut spans = Vec::new();
-    let mut room = columns;
-    for (index, part) in hit.snippet.split("**").enumerate() {
-        let text = fit(&line(part), room, Sign::Cut.text(app.ascii));
-        room = room.saturating_sub(width(&text));
-        let look = if index % 2 == 1 { theme.accent().remove_modifier(Modifier::DIM) } else { theme.quiet() };
-        spans.push(Span::styled(text, look));
+/// Kind, title, and where the words stand if that is not the title itself.
+fn hit_line<'a>(app: &App, hit: &Hit, theme: &Theme, columns: usize) -> Line<'a> {
+    let kind = KIND.min(columns);
+    let mut spans = vec![Span::styled(padded(app, singular(hit.kind), kind, false), theme.quiet())];
+    let rest = columns - kind;
+    let is_title = hit.snippet.replace("**", "") == hit.title;
+    if is_title || rest < 48 {
+        let marked = if is_title { &hit.snippet } else { &hit.title };
+        spans.extend(marks(app, marked, Style::new(), theme, rest));
+    } else {
+        let title = rest * 2 / 5;
+        spans.push(Span::raw(padded(app, &hit.title, title, false)));
+        spans.push(Span::raw("  "));
+        spans.extend(marks(app, &hit.snippet, theme.quiet(), theme, rest - title - 2));
     }
     Line::from(spans)
+}
+
+/// A text in which the words that were searched stand between `**`.
+fn marks<'a>(app: &App, text: &str, look: Style, theme: &Theme, columns: usize) -> Vec<Span<'a>> {
+    let mut room = columns;
+    let mut spans = Vec::new();
+    for (index, part) in text.split("**").enumerate() {
+        let part = fit(&line(part), room, Sign::Cut.text(app.ascii));
+        room = room.saturating_sub(width(&part));
+        spans.push(Span::styled(part, if index % 2 == 1 { theme.accent() } else { look }));
+    }
+    spans
 }
