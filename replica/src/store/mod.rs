@@ -23,6 +23,9 @@ pub(crate) mod triggers;
 pub(crate) mod view;
 pub(crate) mod views;
 
+#[cfg(test)]
+mod tests;
+
 /// A connection to a replica database; other modules only hand it on.
 pub(crate) use rusqlite::Connection;
 

@@ -19,7 +19,7 @@ pub struct Table {
 pub fn read_query(db: &Path, sql: &str) -> Result<Table, StoreError> {
     let connection = open::read_only(db)?;
     let mut statement = connection.prepare(sql)?;
-    let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let count = columns.len();
     let rows = statement
         .query_map([], |row| (0..count).map(|n| Ok(rows::from_sql(row.get_ref(n)?))).collect())?

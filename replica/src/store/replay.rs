@@ -66,9 +66,9 @@ pub(crate) fn finish(tx: &Transaction<'_>, head: i64, now: Timestamp) -> Result<
     for kind in Kind::COLLECTIONS {
         let missing: Vec<(String, bool)> = tx
             .prepare(&format!(
-                "SELECT id, EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = id) FROM (
+                "SELECT id, EXISTS (SELECT 1 FROM edits e WHERE e.kind = ?1 AND e.record_id = known.id) FROM (
                      SELECT id FROM {} WHERE rev IS NOT NULL
-                     UNION SELECT record_id FROM _images WHERE kind = ?1 AND NOT gone)
+                     UNION SELECT record_id FROM _images WHERE kind = ?1 AND NOT gone) AS known
                  WHERE id NOT IN (SELECT record_id FROM _shown WHERE kind = ?1)",
                 kind.collection()
             ))?

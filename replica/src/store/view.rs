@@ -147,11 +147,14 @@ pub(crate) fn search(connection: &Connection, words: &str, limit: usize) -> Resu
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let found = statement.query_map((words, limit), |row| {
         let kind = Kind::from_word(&row.get::<_, String>("kind")?);
-        Ok(kind.map(|kind| (kind, row.get("record_id"), row.get::<_, String>("title"), row.get("snippet"))))
+        Ok(kind
+            .map(|kind| (kind, row.get("record_id"), row.get::<_, String>("title"), row.get::<_, String>("snippet"))))
     })?;
     let mut hits = Vec::new();
     for (kind, id, title, snippet) in found.collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
-        hits.push(Hit { kind, id: id?, title: or_kind(kind, title?), snippet: snippet? });
+        // The indexed text is one field to a line; a hit is shown on one.
+        let snippet = snippet?;
+        hits.push(Hit { kind, id: id?, title: or_kind(kind, title?), snippet: snippet.trim().replace('\n', " ") });
     }
     Ok(hits)
 }

@@ -231,10 +231,12 @@ impl Core {
             Link::Down { retry_at } => Some(retry_at),
             _ => None,
         };
-        let edits = self.edit_failures.values().map(|(_, at)| *at).min();
-        let push = (self.may_push() && self.in_flight.is_none())
-            .then(|| if self.ready.is_empty() { edits } else { Some(self.push_at) })
-            .flatten();
+        let push = self
+            .ready
+            .iter()
+            .map(|edit| self.edit_failures.get(edit).map_or(self.push_at, |(_, at)| self.push_at.max(*at)))
+            .min()
+            .filter(|_| self.may_push() && self.in_flight.is_none());
         link.into_iter().chain(push).min()
     }
 
@@ -420,7 +422,7 @@ impl Core {
         let settled_or_stuck = !matches!(ending, Ending::Later { .. });
         effects.push(Effect::Record { edit, ending });
         // What waited for this edit may go now, or must be held.
-        if settled_or_stuck && self.ready.is_empty() {
+        if settled_or_stuck && self.ready.iter().all(|edit| self.edit_failures.contains_key(edit)) {
             self.plan(effects);
         }
     }

@@ -89,7 +89,7 @@ impl Driver {
         let wake = self.core.wake_at().map(|at| self.epoch + Duration::from_millis(at.max(0).unsigned_abs()));
         let input = tokio::select! {
             biased;
-            _ = stop.wait_for(|stop| *stop) => Input::StopRequested,
+            () = told_to_stop(stop) => Input::StopRequested,
             Some((edit, outcome)) = self.sending.next() => Input::Answered { edit, outcome },
             () = changed.notified() => Input::EditsChanged,
             () = sleep_until(wake) => Input::Timer,
@@ -215,6 +215,11 @@ enum Next {
     Nothing,
     Input(Input),
     End(Verdict),
+}
+
+/// Lets go of what `wait_for` lends, so that the loop may move between threads.
+async fn told_to_stop(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
 }
 
 async fn sleep_until(at: Option<Instant>) {
