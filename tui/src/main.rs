@@ -49,14 +49,14 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> anyhow::Result<()> {
     let is_terminal = stdout().is_terminal() && stdin().is_terminal();
     if let Some(Command::Demo { plain }) = arguments.command {
-        return demo::run(plain || !is_terminal);
+        return demo::run(plain || !is_terminal, arguments.ascii);
     }
     let profile = Profile::load(&arguments.profile, arguments.db.as_deref())?;
     if profile.server.is_none() && arguments.db.is_none() {
         eprintln!(
             "No home is set up here yet, so this is the demo; connect your own with `hearth-replica init --server URL`."
         );
-        return demo::run(!is_terminal);
+        return demo::run(!is_terminal, arguments.ascii);
     }
     anyhow::ensure!(is_terminal, "this needs a terminal; for scripts there is hearth-replica");
     let sync = match (profile.server, profile.key) {
