@@ -24,6 +24,11 @@ pub(super) fn json(value: &Value) -> io::Result<()> {
     line(&if io::stdout().is_terminal() { format!("{value:#}") } else { value.to_string() })
 }
 
+/// A number of things, as it is said.
+pub(super) fn count(number: i64, thing: &str) -> String {
+    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+}
+
 /// Bold text, where a person reads it and wants it so.
 pub(super) fn bold(text: &str) -> String {
     let wanted = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());

@@ -66,17 +66,19 @@ fn sentence(status: &hearth_replica::Status) -> String {
             format!("Reading everything: {} of {}", status.position, status.head.unwrap_or_default())
         }
         ("backfilling", Some(since)) => format!("Not complete yet, and without contact since {since}"),
-        ("catching_up", _) => format!("Catching up, {} events behind", status.behind_events.unwrap_or_default()),
+        ("catching_up", _) => {
+            format!("Catching up, {} behind", output::count(status.behind_events.unwrap_or_default(), "event"))
+        }
         ("offline", Some(since)) => format!("Without contact since {since}"),
         ("new", _) => "Nothing was read yet".to_owned(),
         ("needs_key", _) => "The server does not accept the key".to_owned(),
         (phase, _) => phase.replace('_', " "),
     };
     if status.waiting > 0 {
-        sentence.push_str(&format!("; {} edits on their way", status.waiting));
+        sentence.push_str(&format!("; {} on the way", output::count(status.waiting, "edit")));
     }
     if status.needs_you > 0 {
-        sentence.push_str(&format!("; {} edits need you", status.needs_you));
+        sentence.push_str(&format!("; {} for you to decide on", output::count(status.needs_you, "edit")));
     }
     sentence + "."
 }

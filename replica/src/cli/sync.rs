@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use hearth_replica::sync::{self, SyncConfig, SyncLock, Until};
-use hearth_replica::{Status, bell};
+use hearth_replica::{Replica, Status, bell};
 use tokio::sync::watch;
 use tracing_subscriber::EnvFilter;
 
@@ -34,13 +34,15 @@ impl Sync {
         let replica = context.replica()?;
         let progress = Progress::of(&context.profile.db);
         let reached = match SyncLock::try_take(&context.profile.db)? {
-            Some(lock) => in_process(config, lock, until, self.timeout),
+            Some(lock) => in_process(config, lock, until, self.timeout, &replica),
             None => by_daemon(context, until, self.timeout),
         };
         drop(progress);
-        let reached = reached?;
+        if let Some(then) = reached? {
+            return Err(too_late(&then));
+        }
         let now = replica.status()?;
-        verdict(reached, until, &now)?;
+        settled(until, &now)?;
         if context.json {
             return status::write(context, &now);
         }
@@ -48,17 +50,25 @@ impl Sync {
     }
 }
 
-/// Syncs in this process. False: the time was over first.
-fn in_process(config: SyncConfig, lock: SyncLock, until: Until, limit: Duration) -> Result<bool, Failure> {
+/// Syncs in this process. None: the goal is reached; otherwise the status when the time was over.
+fn in_process(
+    config: SyncConfig,
+    lock: SyncLock,
+    until: Until,
+    limit: Duration,
+    replica: &Replica,
+) -> Result<Option<Status>, Failure> {
     runtime()?.block_on(async {
         let (stop, stopped) = watch::channel(false);
         let mut syncing = Box::pin(sync::run(config, lock, until, stopped));
         tokio::select! {
-            result = &mut syncing => result.map(|()| true).map_err(Failure::from),
+            result = &mut syncing => result.map(|()| None).map_err(Failure::from),
             () = async { tokio::select! { () = tokio::time::sleep(limit) => {}, () = asked_to_stop() => {} } } => {
+                // Read before it stops: afterwards nobody is in contact.
+                let then = replica.status()?;
                 let _ = stop.send(true);
                 syncing.await?;
-                Ok(false)
+                Ok(Some(then))
             }
         }
     })
@@ -66,7 +76,7 @@ fn in_process(config: SyncConfig, lock: SyncLock, until: Until, limit: Duration)
 
 /// Waits for the daemon that holds the lock, by what the database says. A daemon is not told to hurry: it already
 /// does what it can.
-fn by_daemon(context: &Context, until: Until, limit: Duration) -> Result<bool, Failure> {
+fn by_daemon(context: &Context, until: Until, limit: Duration) -> Result<Option<Status>, Failure> {
     let replica = context.replica()?;
     let (ring, rings) = channel();
     let watch = bell::watch(&context.profile.db, move || {
@@ -78,39 +88,41 @@ fn by_daemon(context: &Context, until: Until, limit: Duration) -> Result<bool, F
         let current = now.phase == "live" && now.behind_events == Some(0);
         if current && (until == Until::Current || now.waiting == 0) {
             drop(watch);
-            return Ok(true);
+            return Ok(None);
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() || rings.recv_timeout(left.min(Duration::from_secs(1))) == Err(RecvTimeoutError::Disconnected)
         {
-            return Ok(false);
+            return Ok(Some(now));
         }
     }
 }
 
-fn verdict(reached: bool, until: Until, now: &Status) -> Result<(), Failure> {
-    if !reached {
-        let waiting = now.waiting;
-        return Err(match now.phase.as_str() {
-            "needs_key" => Failure::new(Exit::Key, "the server does not accept the key"),
-            "live" if waiting > 0 => {
-                Failure::new(Exit::StillWaiting, format!("in step, but {waiting} edits are still waiting"))
-                    .hint("hearth-replica edits")
-            }
-            phase => {
-                let why = now.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
-                Failure::new(Exit::Unreachable, format!("not in step in time, {phase}{why}"))
-                    .hint("hearth-replica status")
-            }
-        });
+fn too_late(then: &Status) -> Failure {
+    let why = then.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+    match then.phase.as_str() {
+        "needs_key" => Failure::new(Exit::Key, format!("the server does not accept the key{why}")),
+        "live" => {
+            let text = format!("in step, but {} still on the way", output::count(then.waiting, "edit"));
+            Failure::new(Exit::StillWaiting, text).hint("hearth-replica edits")
+        }
+        phase => {
+            Failure::new(Exit::Unreachable, format!("not in step in time, {phase}{why}")).hint("hearth-replica status")
+        }
     }
+}
+
+/// What a goal that was reached leaves to a person.
+fn settled(until: Until, now: &Status) -> Result<(), Failure> {
     if now.needs_you > 0 {
-        return Err(
-            Failure::new(Exit::NeedsYou, format!("{} edits need you", now.needs_you)).hint("hearth-replica edits")
-        );
+        return Err(Failure::new(
+            Exit::NeedsYou,
+            format!("{} for you to decide on", output::count(now.needs_you, "edit")),
+        )
+        .hint("hearth-replica edits"));
     }
     if until == Until::Current && now.waiting > 0 {
-        let text = format!("in step; {} edits are still waiting", now.waiting);
+        let text = format!("in step; {} still on the way", output::count(now.waiting, "edit"));
         return Err(Failure::new(Exit::StillWaiting, text).hint("hearth-replica sync --until-pushed"));
     }
     Ok(())

@@ -158,7 +158,10 @@ impl Client {
         }
         let rev = response.headers().get(ETAG).and_then(|tag| parse_etag(tag.to_str().ok()?));
         match response.json::<One<Map<String, Value>>>().await {
-            Ok(answer) => Outcome::Accepted { rev: rev.or_else(|| answer.data.get("rev")?.as_i64()) },
+            // A delete's answer has no rev; the position at which it was given will do: the feed passes it later.
+            Ok(One { data, meta }) => {
+                Outcome::Accepted { rev: rev.or_else(|| data.get("rev")?.as_i64()).or(meta.as_of) }
+            }
             // The status came, so the write is in; but without its position we could not tell when the feed passes it.
             Err(_) if rev.is_some() => Outcome::Accepted { rev },
             Err(error) => Outcome::NoAnswer { reason: plain(&error) },

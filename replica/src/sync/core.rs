@@ -20,7 +20,9 @@ pub(crate) type Millis = i64;
 pub(crate) enum Input {
     /// The sync begins, from here.
     Started { cursor: Option<String>, filled: bool, home: Option<String> },
-    /// The server has accepted the cursor and answers as this home.
+    /// The server answers as this home.
+    Met { home: String },
+    /// The server has accepted the cursor, and answers as this home.
     StreamOpened { home: String },
     /// Bytes came, whatever they say.
     Contact,
@@ -251,6 +253,9 @@ impl Core {
                 (self.cursor, self.filled, self.home) = (cursor, filled, home);
                 self.open(&mut effects);
             }
+            Input::Met { home } => {
+                self.is_ours(&home, &mut effects);
+            }
             Input::StreamOpened { home } => self.opened(home, &mut effects),
             Input::Contact => self.touch(now, &mut effects),
             Input::Frames(stretch) => self.frames(now, stretch, &mut effects),
@@ -295,11 +300,15 @@ impl Core {
         effects.push(Effect::OpenStream { cursor: self.cursor.clone() });
     }
 
+    fn is_ours(&mut self, home: &str, effects: &mut Vec<Effect>) -> bool {
+        let Some(ours) = self.home.clone().filter(|ours| ours != home) else { return true };
+        self.block(format!("this replica is of home {ours}, but the server answers as home {home}"), effects);
+        false
+    }
+
     fn opened(&mut self, home: String, effects: &mut Vec<Effect>) {
-        if self.home.as_ref().is_some_and(|ours| *ours != home) {
-            let ours = self.home.clone().unwrap_or_default();
-            return self
-                .block(format!("this replica is of home {ours}, but the server answers as home {home}"), effects);
+        if !self.is_ours(&home, effects) {
+            return;
         }
         self.home = Some(home);
         self.link = Link::Open { current: false };

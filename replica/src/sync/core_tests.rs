@@ -155,7 +155,7 @@ fn an_expired_cursor_starts_over() {
 #[test]
 fn another_home_behind_the_address_is_refused() {
     let mut core = started(Until::Stopped);
-    let effects = core.handle(0, Input::StreamOpened { home: "other".into() });
+    let effects = core.handle(0, Input::Met { home: "other".into() });
     assert!(effects.iter().any(|e| matches!(e, Effect::Finish(Verdict::Blocked(_)))), "{effects:?}");
     assert_eq!(phases(&effects), [Phase::Blocked]);
     assert!(core.handle(1, ready(9)).is_empty(), "nothing of it is applied");

@@ -98,6 +98,7 @@ impl Driver {
                     let id = home.id.clone();
                     return self.tell_greeting(home, head, retention_seconds, id).await;
                 }
+                Told::Met(home) => Input::Met { home },
                 Told::Refused(Failure::Refused(refusal)) => Input::StreamRefused(refusal),
                 Told::Refused(Failure::NoAnswer(reason)) | Told::Ended(reason) => Input::StreamEnded { reason },
                 Told::Contact => Input::Contact,
@@ -291,6 +292,7 @@ async fn blocking<T: Send + 'static>(
 
 /// What the stream's task tells.
 enum Told {
+    Met(String),
     Opened { home: standing::Home, head: Option<i64>, retention_seconds: Option<i64> },
     Refused(Failure),
     Contact,
@@ -337,6 +339,7 @@ async fn listen(client: &Client, cursor: Option<String>, tell: &mpsc::Sender<Hea
     let (me, feed) = tokio::join!(client.me(), client.feed());
     let Identity { home_id, home_name, environment, .. } = me?;
     let feed = feed?;
+    let _ = tell.send(Heard::Told(Told::Met(home_id.clone()))).await;
     let response = client.stream(cursor.as_deref()).await?;
     let home = standing::Home { server: String::new(), id: home_id, name: home_name, environment };
     let head = feed.as_ref().map(|feed| feed.head);
