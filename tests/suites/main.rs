@@ -1,7 +1,9 @@
 //! The suites, in one binary:
 //!
 //! - [`http`]: the API over HTTP, sentence by sentence of the contract.
+//! - [`crash`]: the real programs, killed without warning.
 //! - [`tidy`]: the rules of the house that a compiler does not check.
 
+mod crash;
 mod http;
 mod tidy;

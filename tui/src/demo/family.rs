@@ -53,7 +53,8 @@ pub(super) fn act(replica: &Replica, turn: usize) -> anyhow::Result<()> {
     let round = turn / HABITS.len();
     match HABITS[turn % HABITS.len()] {
         Habit::Errand => {
-            let task = fields(json!({ "title": ERRANDS[round % ERRANDS.len()], "priority": "low", "assignee": "Sam" }));
+            let task =
+                fields(json!({ "title": ERRANDS[round % ERRANDS.len()], "priority": "low", "assignee": "Mateo" }));
             replica.create(Kind::Task, &task)?;
         }
         Habit::Begin => change(
@@ -78,7 +79,7 @@ pub(super) fn act(replica: &Replica, turn: usize) -> anyhow::Result<()> {
                 Kind::Task,
                 round,
                 |task| task.fields["assignee"].is_null(),
-                |_| json!({ "assignee": "Sam" }),
+                |_| json!({ "assignee": "Mateo" }),
             )?;
         }
         Habit::Drive => change(

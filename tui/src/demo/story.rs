@@ -28,7 +28,7 @@ pub(super) async fn tell(mut household: Household) -> anyhow::Result<()> {
     let began = Instant::now();
     phone.replica.update(Kind::Task, &task.id, &fields(json!({ "status": "in_progress" })))?;
     wait_for_field(&here, &task.id, "status", "in_progress").await?;
-    println!("Live: Sam's phone began “{}”; it was seen here after {} ms.", task.title, millis(began));
+    println!("Live: Mateo's phone began “{}”; it was seen here after {} ms.", task.title, millis(began));
 
     household.unplug().await;
     here.wait_for("the lost server is noticed", |replica| Ok(replica.status()?.phase == "offline")).await?;
@@ -44,14 +44,14 @@ pub(super) async fn tell(mut household: Household) -> anyhow::Result<()> {
     here.wait_for("the edit is pushed", |replica| Ok(replica.status()?.waiting == 0)).await?;
     let pushed = millis(began);
     phone.wait_for("the phone has the task", |replica| Ok(replica.row(Kind::Task, &id)?.is_some())).await?;
-    println!("Back: the server started again; the edit was confirmed after {pushed} ms and is on Sam's phone too.");
+    println!("Back: the server started again; the edit was confirmed after {pushed} ms and is on Mateo's phone too.");
 
     let task = open_task(&here.replica)?;
     let began = Instant::now();
     as_a_script_would(&household, &task.id)?;
     wait_for_field(&phone, &task.id, "priority", "urgent").await?;
     println!(
-        "Script: plain SQL set “{}” to urgent; by way of the server it was on Sam's phone after {} ms.",
+        "Script: plain SQL set “{}” to urgent; by way of the server it was on Mateo's phone after {} ms.",
         task.title,
         millis(began)
     );

@@ -1,0 +1,94 @@
+//! The operator's commands, run as a person runs them.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn command(data: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-server"));
+    command.arg("--data").arg(data).args(arguments).env_remove("HEARTH_DATA");
+    command
+}
+
+fn run(data: &Path, arguments: &[&str]) -> Output {
+    command(data, arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim().to_owned()
+}
+
+/// Serves on a free port; gives the process and its address.
+fn serve(data: &Path) -> (Child, String) {
+    let mut serve = command(data, &["serve", "--listen", "127.0.0.1:0"]);
+    let mut child = serve.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    (child, line.trim().strip_prefix("listening on http://").unwrap().to_owned())
+}
+
+#[test]
+fn a_first_serve_makes_a_team_and_a_second_server_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut child, address) = serve(dir.path());
+    assert!(std::net::TcpStream::connect(&address).is_ok());
+    let second = run(dir.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!(second.status.code(), Some(1));
+    assert!(text(&second.stderr).contains("served by another process"), "{}", text(&second.stderr));
+    // Commands work while it serves.
+    let teams: Value = serde_json::from_slice(&run(dir.path(), &["team", "list", "--json"]).stdout).unwrap();
+    assert_eq!((&teams[0]["name"], &teams[0]["plan"]), (&"My home".into(), &"paid".into()));
+    Command::new("kill").arg(child.id().to_string()).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(!dir.path().join("hearth.db-wal").exists(), "a clean stop leaves no log beside the database");
+}
+
+#[test]
+fn a_key_is_shown_once_and_never_again() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(run(dir.path(), &["team", "create", "Hill house", "--plan", "free"]).status.code(), Some(0));
+    let made =
+        run(dir.path(), &["key", "create", "--team", "Hill house", "--env", "test", "--name", "phone", "--quiet"]);
+    let secret = text(&made.stdout);
+    assert!(secret.starts_with("svc_test_") && secret.len() == 58 && made.stderr.is_empty());
+    let listed = text(&run(dir.path(), &["key", "list", "--json"]).stdout);
+    assert!(listed.contains("phone") && !listed.contains(&secret));
+    let live = run(dir.path(), &["key", "create", "--team", "Hill house", "--env", "live"]);
+    assert!(text(&live.stderr).contains("warning"), "a live key on a free team comes with a warning");
+    assert_eq!(run(dir.path(), &["key", "revoke", "phone"]).status.code(), Some(0));
+    let after: Value = serde_json::from_slice(&run(dir.path(), &["key", "list", "--json"]).stdout).unwrap();
+    assert!(after[0]["revoked_at"].is_string());
+}
+
+#[test]
+fn what_cannot_be_done_is_a_sentence_and_what_is_mistyped_is_usage() {
+    let dir = tempfile::tempdir().unwrap();
+    for (arguments, code, words) in [
+        (&["key", "create", "--team", "nobody", "--env", "test"][..], 1, "there is no team `nobody`"),
+        (&["key", "revoke", "nothing"], 1, "there is no key `nothing`"),
+        (&["team", "create", " "], 1, "not blank"),
+        (&["key", "create", "--team", "x", "--env", "prod"], 2, "prod"),
+        (&["serve", "--retention", "soon"], 2, "soon"),
+        (&["serve", "--rate-limits", "raeds=3"], 2, "raeds"),
+    ] {
+        let output = run(dir.path(), arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+        assert!(text(&output.stderr).contains(words), "{arguments:?}: {}", text(&output.stderr));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_it_writes_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("data");
+    assert_eq!(run(&dir, &["team", "create", "Hill house"]).status.code(), Some(0));
+    assert_eq!(std::fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o700);
+    for entry in std::fs::read_dir(&dir).unwrap() {
+        let entry = entry.unwrap();
+        assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{:?}", entry.file_name());
+    }
+}

@@ -1,0 +1,112 @@
+//! The programs themselves, in processes of their own, to be stopped and killed. Must not know what is tried.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longest wait for a program to say or do what it must.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Between two looks at something that another process does.
+pub const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// A program's file, beside the test's own.
+///
+/// # Panics
+/// When it was not built: `cargo test --workspace` builds it.
+pub fn program(name: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("the test's own file");
+    let file = test.parent().and_then(Path::parent).expect("a target directory").join(name);
+    assert!(file.exists(), "{} is not built; run `cargo build --workspace` first", file.display());
+    file
+}
+
+/// A command of one of the programs.
+pub fn command(name: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program(name));
+    command.args(arguments).stdin(Stdio::null()).env_remove("HEARTH_API_KEY").env_remove("HEARTH_DATA");
+    command
+}
+
+/// Runs a command to its end.
+pub fn run(name: &str, arguments: &[&str]) -> Output {
+    command(name, arguments).output().expect("the program runs")
+}
+
+/// Runs a command that must succeed; gives its stdout.
+pub fn stdout(name: &str, arguments: &[&str]) -> String {
+    let output = run(name, arguments);
+    assert!(output.status.success(), "{name} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text").trim().to_owned()
+}
+
+/// Looks until something is so.
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !is_so() {
+        assert!(since.elapsed() < PATIENCE, "waited {PATIENCE:?} until {what}");
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// A program that runs until told otherwise; killed when dropped.
+pub struct Process {
+    child: Child,
+}
+
+impl Process {
+    /// Starts a program.
+    pub fn start(name: &str, arguments: &[&str]) -> Process {
+        Process::spawn(command(name, arguments).stdout(Stdio::null()).stderr(Stdio::null()))
+    }
+
+    /// Starts a server and waits for the line that says where it listens.
+    pub fn serve(arguments: &[&str]) -> (Process, String) {
+        let mut process =
+            Process::spawn(command("hearth-server", arguments).stdout(Stdio::piped()).stderr(Stdio::piped()));
+        let stdout = process.child.stdout.take().expect("its stdout");
+        let mut line = String::new();
+        let _ = BufReader::new(stdout).read_line(&mut line);
+        let Some(url) = line.trim().strip_prefix("listening on ") else {
+            let mut errors = String::new();
+            let _ = process.child.stderr.take().map(|mut stderr| stderr.read_to_string(&mut errors));
+            panic!("the server did not start: {line}{errors}");
+        };
+        // Nobody reads its log: let it go, so that a full pipe never holds it up.
+        if let Some(mut stderr) = process.child.stderr.take() {
+            std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+        }
+        (process, url.to_owned())
+    }
+
+    fn spawn(command: &mut Command) -> Process {
+        Process { child: command.spawn().expect("the program starts") }
+    }
+
+    /// SIGKILL: no chance to tidy up.
+    pub fn kill(mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// SIGTERM, and how it ended.
+    pub fn terminate(mut self) -> ExitStatus {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &id]).status().expect("kill runs");
+        assert!(sent.success());
+        let mut status = None;
+        wait_until("the program has stopped", || {
+            status = self.child.try_wait().expect("its status");
+            status.is_some()
+        });
+        status.expect("it has stopped")
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
