@@ -1,7 +1,13 @@
 //! The whole state of the screen and how it changes: `update(now, message)` gives effects. Pure: it reads no clock, no
 //! database and no terminal, so a test can live through any evening in a millisecond.
 //!
-//! What keys do is in [`crate::act`]; what answers change is here.
+//! [`act`] has what keys do, [`layers`] what they do over the tabs, [`answers`] what answers change.
+
+mod act;
+mod answers;
+mod layers;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
@@ -15,10 +21,9 @@ use crate::glyphs::Tone;
 use crate::keys::Context;
 use crate::layout::{Layout, list_and_preview};
 use crate::list::List;
-use crate::message::{Answer, Effect, Message, Write};
+use crate::message::{Effect, Message, Write};
 use crate::now::Now;
 use crate::search::Search;
-use crate::words;
 
 /// The tabs, from left to right.
 pub const TABS: [Kind; 6] = [Kind::Task, Kind::Inventory, Kind::Room, Kind::Vehicle, Kind::Document, Kind::Property];
@@ -237,81 +242,6 @@ impl App {
     pub fn list_width(&self) -> u16 {
         list_and_preview(self.width).0
     }
-
-    fn answer(&mut self, now: Now, answer: Answer) -> Vec<Effect> {
-        let mut effects = Vec::new();
-        let outcome = match answer {
-            Answer::Page { ticket, kind, offset, page } => page.map(|page| {
-                let list = self.lists.iter_mut().find(|list| list.kind == kind && list.ticket == ticket);
-                if list.is_some_and(|list| list.take(offset, page)) {
-                    effects = self.ask_page();
-                }
-            }),
-            Answer::Record { ticket, kind, row } => row.map(|row| {
-                let tops = self.layers.iter_mut().filter_map(|layer| match layer {
-                    Layer::Detail(detail) => Some(detail),
-                    _ => None,
-                });
-                let mut all = tops.chain([&mut self.home]);
-                if let Some(detail) = all.find(|detail| detail.kind == kind && detail.ticket == ticket) {
-                    detail.take(row);
-                }
-            }),
-            Answer::Hits { ticket, hits } => hits.map(|hits| {
-                if let Some(Layer::Search(search)) = self.layers.last_mut() {
-                    if search.ticket == ticket {
-                        search.take(hits);
-                    }
-                }
-            }),
-            Answer::Titles { ticket, titles } => titles.map(|titles| {
-                if let Some(Layer::Form(form)) = self.layers.last_mut() {
-                    if form.ticket == ticket {
-                        form.found(titles);
-                    }
-                }
-            }),
-            Answer::Status(status) => status.map(|status| self.status = Some(status)),
-            Answer::Counts(counts) => {
-                self.counts = counts.into_iter().collect();
-                Ok(())
-            }
-            Answer::Edits(edits) => edits.map(|edits| {
-                if let Some(Layer::Edits(screen)) = self.layers.last_mut() {
-                    screen.take(edits);
-                }
-            }),
-            Answer::Written(write, result) => {
-                effects = self.written(now, &write, result);
-                Ok(())
-            }
-        };
-        if let Err(sentence) = outcome {
-            self.notify(now, Tone::Alarm, sentence);
-        }
-        effects
-    }
-
-    fn written(&mut self, now: Now, write: &Write, result: Result<String, String>) -> Vec<Effect> {
-        let form = self.layers.iter_mut().rev().find_map(|layer| match layer {
-            Layer::Form(form) if form.saving => Some(form),
-            _ => None,
-        });
-        match (result, form) {
-            (Err(sentence), Some(form)) => form.refused(sentence),
-            (Err(sentence), None) => self.notify(now, Tone::Alarm, sentence),
-            (Ok(id), form) => {
-                if form.is_some() {
-                    self.layers.retain(|layer| !matches!(layer, Layer::Form(form) if form.saving));
-                }
-                if let Write::Create { kind, .. } = write {
-                    self.lists.iter_mut().filter(|list| list.kind == *kind).for_each(|list| list.seek(&id));
-                }
-                self.notify(now, Tone::Good, said(write));
-            }
-        }
-        self.reload()
-    }
 }
 
 impl Edits {
@@ -322,21 +252,5 @@ impl Edits {
         self.selected = found.unwrap_or(self.selected).min(edits.len().saturating_sub(1));
         self.edits = edits;
         self.loaded = true;
-    }
-}
-
-/// What was done, as a sentence. It claims no more than that: the server has not heard of it yet.
-fn said(write: &Write) -> String {
-    match write {
-        Write::Create { kind, fields } => {
-            let name = ["title", "name"].iter().find_map(|field| words::text(fields, field)).unwrap_or_default();
-            format!("New {}: {name}", words::singular(*kind))
-        }
-        Write::Update { fields, title, .. } if fields.len() == 1 && fields.contains_key("status") => {
-            format!("{}: {title}", words::choice(words::text(fields, "status").unwrap_or_default()))
-        }
-        Write::Update { kind: Kind::Property, .. } => "Saved the home profile".into(),
-        Write::Update { title, .. } => format!("Saved: {title}"),
-        Write::Delete { title, .. } => format!("Deleted: {title}"),
     }
 }

@@ -33,8 +33,8 @@ pub const GAP: usize = 2;
 
 const TASKS: [Column; 7] = [
     column("status", "Status", 7, 0, 1),
-    column("title", "Task", 22, 6, 0),
-    column("due_on", "Due", 12, 0, 2),
+    column("title", "Task", 20, 6, 0),
+    column("due_on", "Due", 13, 0, 2),
     column("priority", "Priority", 8, 0, 3),
     column("subject_id", "About", 12, 3, 4),
     column("assignee", "Who", 8, 1, 5),

@@ -34,10 +34,10 @@ fn work(replica: &Replica, requests: &Receiver<Effect>, answers: &Sender<Message
             enqueue(&mut queue, effect);
         }
         let Some(effect) = queue.pop_front() else { continue };
-        if let Some(answer) = fulfil(replica, effect) {
-            if answers.send(Message::Answer(answer)).is_err() {
-                return;
-            }
+        if let Some(answer) = fulfil(replica, effect)
+            && answers.send(Message::Answer(answer)).is_err()
+        {
+            return;
         }
     }
 }

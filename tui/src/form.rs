@@ -1,14 +1,16 @@
 //! A form made from the resource table: one editor per field, the faults of `check` under them. It only moves the focus
-//! and decides what is sent; editors know their keys. Must not know the database or the screen.
+//! and hands keys on; editors know theirs. [`saving`] has what is sent. Must not know the database or the screen.
+
+mod saving;
 
 use crossterm::event::KeyEvent;
-use hearth_contract::check::{Fields, Intent, check, check_subject};
+use hearth_contract::check::{Fields, Intent, check};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind, SUBJECT_ID, SUBJECT_TYPE};
 use hearth_replica::Row;
 use serde_json::Value;
 
-use crate::editor::{Editor, Picker};
+use crate::editor::{Editor, Picker, Reference};
 use crate::keys::{Action, Context};
 use crate::message::Write;
 
@@ -204,19 +206,17 @@ impl Form {
     fn touched(&mut self) {
         self.refusal = None;
         self.entries[self.focus].fault = None;
-        if self.entries[self.focus].field.name == SUBJECT_TYPE {
-            if let Some(subject) = self.entries.iter_mut().find(|entry| entry.field.name == SUBJECT_ID) {
-                subject.editor.clear();
-                subject.fault = None;
-            }
+        if self.entries[self.focus].field.name == SUBJECT_TYPE
+            && let Some(subject) = self.entries.iter_mut().find(|entry| entry.field.name == SUBJECT_ID)
+        {
+            subject.editor.clear();
+            subject.fault = None;
         }
     }
 
     fn in_picker(&mut self, act: impl FnOnce(&mut Picker)) {
-        if let Editor::Reference(reference) = &mut self.entries[self.focus].editor {
-            if let Some(picker) = &mut reference.picker {
-                act(picker);
-            }
+        if let Editor::Reference(Reference { picker: Some(picker), .. }) = &mut self.entries[self.focus].editor {
+            act(picker);
         }
     }
 
@@ -241,71 +241,13 @@ impl Form {
     }
 
     fn take(&mut self) {
-        if let Editor::Reference(reference) = &mut self.entries[self.focus].editor {
-            if let Some(picker) = reference.picker.take() {
-                if let Some((id, title)) = picker.options.into_iter().nth(picker.selected) {
-                    (reference.id, reference.title) = (Some(id), title);
-                    self.touched();
-                }
-            }
+        if let Editor::Reference(reference) = &mut self.entries[self.focus].editor
+            && let Some(picker) = reference.picker.take()
+            && let Some((id, title)) = picker.options.into_iter().nth(picker.selected)
+        {
+            (reference.id, reference.title) = (Some(id), title);
+            self.touched();
         }
-    }
-
-    fn save(&mut self) -> Wish {
-        if self.saving {
-            return Wish::Nothing;
-        }
-        let (fields, faults) = self.faults();
-        if !faults.is_empty() {
-            self.show(faults);
-            return Wish::Nothing;
-        }
-        if self.id.is_some() && fields.is_empty() {
-            return Wish::Close;
-        }
-        self.saving = true;
-        let kind = self.kind;
-        Wish::Save(match &self.id {
-            Some(id) => Write::Update { kind, id: id.clone(), fields, title: self.title.clone() },
-            None => Write::Create { kind, fields },
-        })
-    }
-
-    fn show(&mut self, faults: Vec<(String, String)>) {
-        for entry in &mut self.entries {
-            entry.fault = None;
-        }
-        for (name, sentence) in faults {
-            match self.entries.iter_mut().find(|entry| entry.field.name == name) {
-                Some(entry) => entry.fault = Some(sentence),
-                None => self.refusal = Some(sentence),
-            }
-        }
-        if let Some(first) = self.entries.iter().position(|entry| entry.fault.is_some()) {
-            self.focus = first;
-        }
-    }
-
-    /// What would be sent, in the server's spelling, and everything that is wrong with it: field and sentence.
-    fn faults(&self) -> (Fields, Vec<(String, String)>) {
-        let intent = if self.id.is_some() { Intent::Patch } else { Intent::Create };
-        let mut body = Fields::new();
-        for entry in &self.entries {
-            let value = entry.editor.value(entry.field);
-            // A new record holds what was filled in; a changed one what is different.
-            if if intent == Intent::Create { !value.is_null() } else { entry.is_changed() } {
-                body.insert(entry.field.name.to_owned(), value);
-            }
-        }
-        let mut checked = check(self.kind, intent, &Value::Object(body.clone()));
-        if intent == Intent::Patch {
-            let mut whole = self.before.clone();
-            whole.extend(body.clone());
-            check_subject(self.kind, &whole, &mut checked.faults);
-        }
-        let faults = checked.faults.into_iter().map(|fault| (fault.field, fault.message)).collect();
-        let fields = checked.fields.into_iter().filter(|(name, _)| body.contains_key(name)).collect();
-        (fields, faults)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The terminal UI of Hearth. Read in this order:
 //!
 //! - [`message`]: what can happen and what can be asked for.
-//! - [`app`], [`act`]: the state and how it changes, pure: `update(now, message)` gives effects. Its parts are [`list`],
+//! - [`app`]: the state and how it changes, pure: `update(now, message)` gives effects. Its parts are [`list`],
 //!   [`detail`], [`form`] with [`editor`] and [`input`], [`search`].
 //! - [`keys`]: the one table of actions; [`help`] and the footer read it.
 //! - [`words`], [`standing`], [`cells`], [`columns`], [`glyphs`], [`layout`], [`now`]: how things are said and where.
@@ -11,10 +11,7 @@
 //!
 //! No SQL and no HTTP here: the replica is read and edited through `hearth_replica`.
 
-pub mod act;
 pub mod app;
-#[cfg(test)]
-mod app_tests;
 pub mod background;
 pub mod cells;
 pub mod columns;

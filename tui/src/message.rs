@@ -7,6 +7,7 @@ use hearth_replica::{Edit, Hit, Row, RowPage, RowQuery, Status};
 
 /// Something that happened.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "few are alive at once; a box would cost more than it saves")]
 pub enum Message {
     /// A key was pressed.
     Key(KeyEvent),

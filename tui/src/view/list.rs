@@ -43,12 +43,14 @@ pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, ar
             continue;
         }
         let selected = number == list.selected;
-        if let Some(row) = row {
-            let text = row_line(app, now, theme, row, &fitted, selected);
-            frame.render_widget(text, row_area);
-            if selected {
-                frame.buffer_mut().set_style(Rect { width: own.saturating_sub(2), ..row_area }, theme.selected());
-            }
+        let text = match row {
+            Some(row) => row_line(app, now, theme, row, &fitted, selected),
+            // Not read yet; it is on its way.
+            None => Line::styled(format!("   {}", Sign::Cut.text(app.ascii)), theme.quiet()),
+        };
+        frame.render_widget(text, row_area);
+        if selected {
+            frame.buffer_mut().set_style(Rect { width: own.saturating_sub(2), ..row_area }, theme.selected());
         }
     }
     // A column between the bar and the edge of the preview keeps both readable.

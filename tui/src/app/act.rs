@@ -6,19 +6,19 @@ use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use hearth_replica::Row;
 
-use crate::app::{App, Confirm, Edits, Layer, TABS};
+use super::{App, Confirm, Edits, Layer, TABS};
 use crate::detail::{self, Detail};
-use crate::form::{Form, Wish};
+use crate::form::Form;
 use crate::keys::{self, Action, Context};
 use crate::layout::Layout;
 use crate::list::List;
 use crate::message::{Effect, Write};
 use crate::now::Now;
 use crate::search::Search;
-use crate::{help, words};
+use crate::words;
 
 impl App {
-    pub(crate) fn key(&mut self, now: Now, key: KeyEvent) -> Vec<Effect> {
+    pub(super) fn key(&mut self, now: Now, key: KeyEvent) -> Vec<Effect> {
         if key.kind == KeyEventKind::Release {
             return Vec::new();
         }
@@ -74,7 +74,7 @@ impl App {
     }
 
     /// The record that an action is about: the one in full, or the selected one.
-    fn shown(&self) -> Option<&Row> {
+    pub(super) fn shown(&self) -> Option<&Row> {
         match self.layers.last() {
             Some(Layer::Detail(detail)) => detail.row.as_ref(),
             Some(_) => None,
@@ -88,12 +88,12 @@ impl App {
         self.shown().map(|row| row.kind)
     }
 
-    fn put(&mut self, layer: Layer) -> Vec<Effect> {
+    pub(super) fn put(&mut self, layer: Layer) -> Vec<Effect> {
         self.layers.push(layer);
         Vec::new()
     }
 
-    fn close(&mut self) -> Vec<Effect> {
+    pub(super) fn close(&mut self) -> Vec<Effect> {
         self.layers.pop();
         self.reload()
     }
@@ -104,7 +104,7 @@ impl App {
         self.reload()
     }
 
-    fn open(&mut self, detail: Detail) -> Vec<Effect> {
+    pub(super) fn open(&mut self, detail: Detail) -> Vec<Effect> {
         self.layers.push(Layer::Detail(detail));
         self.reload()
     }
@@ -175,148 +175,10 @@ impl App {
         detail.scroll = scrolled(detail.scroll, action, page, most);
         Vec::new()
     }
-
-    fn act_in_help(&mut self, action: Action) -> Vec<Effect> {
-        let page = usize::from(Layout::of(self.height).screen());
-        let most = help::lines(self.ascii).len().saturating_sub(page);
-        match self.layers.last_mut() {
-            Some(Layer::Help(scroll)) if action != Action::Back => *scroll = scrolled(*scroll, action, page, most),
-            _ => return self.close(),
-        }
-        Vec::new()
-    }
-
-    fn act_in_form(&mut self, action: Action) -> Vec<Effect> {
-        let wish = match self.layers.last_mut() {
-            Some(Layer::Form(form)) => form.act(action),
-            _ => Wish::Nothing,
-        };
-        self.grant(wish)
-    }
-
-    fn grant(&mut self, wish: Wish) -> Vec<Effect> {
-        let ticket = self.ticket();
-        let Some(Layer::Form(form)) = self.layers.last_mut() else { return Vec::new() };
-        match wish {
-            Wish::Nothing => Vec::new(),
-            Wish::Titles(kind, words) => {
-                form.ticket = ticket;
-                vec![Effect::Titles(ticket, kind, words)]
-            }
-            Wish::Save(write) => vec![Effect::Write(write)],
-            Wish::Close if form.is_changed() => self.put(Layer::Confirm(Confirm {
-                question: "Leave the form?".into(),
-                consequence: "What you typed is lost.".into(),
-                write: None,
-            })),
-            Wish::Close => self.close(),
-        }
-    }
-
-    fn act_at_question(&mut self, action: Action) -> Vec<Effect> {
-        let Some(Layer::Confirm(question)) = self.layers.pop() else { return Vec::new() };
-        match (action, question.write) {
-            (Action::Yes, Some(write)) => {
-                // What was shown in full is about to be gone.
-                if matches!(self.layers.last(), Some(Layer::Detail(_))) {
-                    self.layers.pop();
-                }
-                vec![Effect::Write(write)]
-            }
-            (Action::Yes, None) => self.close(),
-            _ => self.reload(),
-        }
-    }
-
-    fn act_in_search(&mut self, action: Action) -> Vec<Effect> {
-        let page = isize::try_from(Layout::of(self.height).screen() / 2).unwrap_or(1);
-        let Some(Layer::Search(search)) = self.layers.last_mut() else { return Vec::new() };
-        match action {
-            Action::Down => search.step(1),
-            Action::Up => search.step(-1),
-            Action::PageDown => search.step(page),
-            Action::PageUp => search.step(-page),
-            Action::Open => {
-                if let Some(hit) = search.hits.get(search.selected) {
-                    let detail = Detail::of(hit.kind, hit.id.clone());
-                    return self.open(detail);
-                }
-            }
-            Action::Back => return self.close(),
-            _ => {}
-        }
-        Vec::new()
-    }
-
-    fn act_in_edits(&mut self, action: Action) -> Vec<Effect> {
-        let page = usize::from(Layout::of(self.height).screen());
-        let Some(Layer::Edits(screen)) = self.layers.last_mut() else { return Vec::new() };
-        match action {
-            Action::Back => return self.close(),
-            Action::Open => {
-                if let Some(edit) = screen.edits.get(screen.selected) {
-                    let detail = Detail::of(edit.kind, edit.record_id.clone());
-                    return self.open(detail);
-                }
-            }
-            other => screen.selected = scrolled(screen.selected, other, page, screen.edits.len().saturating_sub(1)),
-        }
-        Vec::new()
-    }
-
-    fn typed(&mut self, key: KeyEvent) -> Vec<Effect> {
-        let wish = match self.layers.last_mut() {
-            Some(Layer::Form(form)) => form.key(key),
-            Some(Layer::Search(search)) => {
-                let changed = search.words.key(key);
-                return if changed { self.search_again() } else { Vec::new() };
-            }
-            None if self.filtering => {
-                let changed = self.list_mut().is_some_and(|list| list.filter.key(key));
-                return if changed { self.filter_again() } else { Vec::new() };
-            }
-            _ => return Vec::new(),
-        };
-        self.grant(wish)
-    }
-
-    pub(crate) fn paste(&mut self, text: &str) -> Vec<Effect> {
-        match self.layers.last_mut() {
-            Some(Layer::Form(form)) => {
-                let wish = form.paste(text);
-                self.grant(wish)
-            }
-            Some(Layer::Search(search)) => {
-                search.words.paste(text);
-                self.search_again()
-            }
-            None if self.filtering => {
-                if let Some(list) = self.list_mut() {
-                    list.filter.paste(text);
-                }
-                self.filter_again()
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    fn search_again(&mut self) -> Vec<Effect> {
-        let ticket = self.ticket();
-        let Some(Layer::Search(search)) = self.layers.last_mut() else { return Vec::new() };
-        (search.ticket, search.answered) = (ticket, false);
-        vec![Effect::Search(ticket, search.words.text().to_owned())]
-    }
-
-    fn filter_again(&mut self) -> Vec<Effect> {
-        if let Some(list) = self.list_mut() {
-            list.to_top();
-        }
-        self.ask_page()
-    }
 }
 
 /// A position after a movement, from nothing to the most.
-fn scrolled(at: usize, action: Action, page: usize, most: usize) -> usize {
+pub(super) fn scrolled(at: usize, action: Action, page: usize, most: usize) -> usize {
     let to = match action {
         Action::Down => at.saturating_add(1),
         Action::Up => at.saturating_sub(1),
