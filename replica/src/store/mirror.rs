@@ -8,10 +8,10 @@ use std::collections::HashSet;
 use hearth_contract::event::{Event, Happening};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
-use super::{StoreError, gate, open, push, replay, rows};
+use super::{StoreError, gate, image, log, open, replay, rows, settle};
 
 /// A stretch of the feed.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -63,7 +63,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
             let id = event.resource_id.to_string();
             let waits = pending.contains(&(kind, id.clone()));
             if waits {
-                touched_edits |= push::recognise(tx, event, &id)?;
+                touched_edits |= settle::recognise(tx, event, &id)?;
             }
             if replaying {
                 replay::note(tx, kind, &id, happening)?;
@@ -104,7 +104,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         proof.now.to_string(),
         last_at,
     ))?;
-    touched_edits |= push::settle(tx, position, proof.now)?;
+    touched_edits |= settle::settle(tx, position, proof.now)?;
     Ok(Applied { position, touched_edits })
 }
 
@@ -135,8 +135,8 @@ fn put(
     if !waits {
         return rows::put(tx, kind, id, &stored);
     }
-    put_image(tx, kind, id, &stored)?;
-    project(tx, kind, id)
+    image::keep(tx, kind, id, &stored)?;
+    image::project(tx, kind, id)
 }
 
 fn delete(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, waits: bool, now: Timestamp) -> Result<(), StoreError> {
@@ -156,7 +156,7 @@ fn delete(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, waits: bool, now
         id,
         rev,
     ))?;
-    push::record_is_gone(tx, kind, id, now)
+    settle::record_is_gone(tx, kind, id, now)
 }
 
 /// The newest rev of a record that was ever applied; -1 for one that was never seen.
@@ -169,95 +169,4 @@ fn seen(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<i64, StoreError> {
         )?
         .query_row((kind.word(), id), |row| row.get(0))?;
     Ok(row.max(other).unwrap_or(-1))
-}
-
-fn put_image(tx: &Transaction<'_>, kind: Kind, id: &str, stored: &rows::Stored) -> Result<(), StoreError> {
-    tx.prepare_cached(
-        "INSERT INTO _images (kind, record_id, rev, fields, created_at, updated_at, extra) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-         ON CONFLICT DO UPDATE SET rev = excluded.rev, fields = excluded.fields, created_at = excluded.created_at,
-             updated_at = excluded.updated_at, extra = excluded.extra, gone = 0",
-    )?
-    .execute((
-        kind.word(),
-        id,
-        stored.rev,
-        Value::Object(stored.fields.clone()).to_string(),
-        &stored.created_at,
-        &stored.updated_at,
-        &stored.extra,
-    ))?;
-    Ok(())
-}
-
-/// Makes a record's row what it must be: the server's form with the remaining edits laid over, in order. Without
-/// edits the image has done its service.
-pub(crate) fn project(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
-    let edits: Vec<(String, String)> = tx
-        .prepare_cached("SELECT method, patch FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id")?
-        .query_map((kind.word(), id), |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<_, _>>()?;
-    let image = image(tx, kind, id)?;
-    if edits.is_empty() {
-        match image {
-            Some((_, true)) => rows::remove(tx, kind, id)?,
-            Some((stored, false)) => rows::put(tx, kind, id, &stored)?,
-            None => {}
-        }
-        tx.execute("DELETE FROM _images WHERE kind = ?1 AND record_id = ?2", (kind.word(), id))?;
-        return Ok(());
-    }
-    // A record that the server does not hold yet keeps the provisional times of its row.
-    let provisional = rows::get(tx, kind, id)?;
-    let mut row = image.map(|(stored, _)| stored);
-    for (method, patch) in edits {
-        match method.as_str() {
-            "delete" => row = None,
-            method => {
-                if row.is_none() && (method == "create" || kind.is_singleton()) {
-                    let times = provisional.as_ref();
-                    row = Some(rows::Stored {
-                        created_at: times.and_then(|stored| stored.created_at.clone()),
-                        updated_at: times.and_then(|stored| stored.updated_at.clone()),
-                        ..rows::Stored::default()
-                    });
-                }
-                if let Some(row) = &mut row {
-                    row.merge(&rows::object(&patch)?);
-                }
-            }
-        }
-    }
-    match row {
-        Some(stored) => rows::put(tx, kind, id, &stored),
-        None => rows::remove(tx, kind, id),
-    }
-}
-
-/// The server's form of a record that has edits, and whether it is gone there.
-pub(crate) fn image(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows::Stored, bool)>, StoreError> {
-    let found = tx
-        .prepare_cached(
-            "SELECT rev, fields, created_at, updated_at, extra, gone FROM _images WHERE kind = ?1 AND record_id = ?2",
-        )?
-        .query_row((kind.word(), id), |row| {
-            let stored = rows::Stored {
-                rev: row.get(0)?,
-                fields: serde_json::Map::new(),
-                created_at: row.get(2)?,
-                updated_at: row.get(3)?,
-                extra: row.get(4)?,
-            };
-            Ok((stored, row.get::<_, String>(1)?, row.get::<_, bool>(5)?))
-        })
-        .optional()?;
-    let Some((mut stored, fields, gone)) = found else { return Ok(None) };
-    stored.fields = rows::object(&fields)?;
-    Ok(Some((stored, gone)))
-}
-
-/// Adds a line to `sync_log`.
-pub(crate) fn log(tx: &Connection, level: &str, text: &str) -> Result<(), StoreError> {
-    tx.prepare_cached("INSERT INTO sync_log (level, text) VALUES (?1, ?2)")?.execute((level, text))?;
-    tx.prepare_cached("DELETE FROM sync_log WHERE id <= (SELECT max(id) FROM sync_log) - 10000")?.execute([])?;
-    Ok(())
 }

@@ -1,27 +1,31 @@
 //! The replica database and the only SQL of this crate. Must not know HTTP or when anything happens.
 //!
 //! - [`open`]: files, connections, pragmas, migrations.
-//! - [`schema`]: the six typed tables and what is generated with them, from [`rules`], [`triggers`] and [`views`].
+//! - [`schema`]: the six typed tables and what is generated with them, from [`rules`],
+//!   [`triggers`], [`mod@search`] and [`views`].
 //! - [`gate`]: the transactions of whoever keeps the replica.
-//! - [`mirror`], [`rows`]: what the server says becomes rows; [`replay`]: reading it all again.
-//! - [`edits`], [`push`]: local changes and their way to the server.
+//! - [`mirror`], [`image`], [`rows`]: what the server says becomes rows; [`replay`]: reading it all again.
+//! - [`edits`], [`push`], [`settle`]: local changes, their way to the server and their end.
 //! - [`view`], [`query`]: what screens and scripts read; [`standing`], [`status`]: where the replica stands.
 
 pub(crate) mod edits;
-pub(crate) mod gate;
+mod gate;
+mod image;
 pub(crate) mod mirror;
 pub(crate) mod open;
 pub(crate) mod push;
 pub(crate) mod query;
 pub(crate) mod replay;
-pub(crate) mod rows;
-pub(crate) mod rules;
-pub(crate) mod schema;
+mod rows;
+mod rules;
+mod schema;
+mod search;
+mod settle;
 pub(crate) mod standing;
 pub(crate) mod status;
-pub(crate) mod triggers;
+mod triggers;
 pub(crate) mod view;
-pub(crate) mod views;
+mod views;
 
 #[cfg(test)]
 mod tests;
@@ -62,3 +66,10 @@ impl StoreError {
 
 /// This moment as the contract writes it, in SQL. Stable within one statement.
 pub(crate) const NOW: &str = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
+
+/// Adds a line to `sync_log`.
+pub(crate) fn log(tx: &Connection, level: &str, text: &str) -> Result<(), StoreError> {
+    tx.prepare_cached("INSERT INTO sync_log (level, text) VALUES (?1, ?2)")?.execute((level, text))?;
+    tx.prepare_cached("DELETE FROM sync_log WHERE id <= (SELECT max(id) FROM sync_log) - 10000")?.execute([])?;
+    Ok(())
+}

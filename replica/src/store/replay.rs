@@ -6,7 +6,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 
-use super::{StoreError, gate, mirror, push, rows};
+use super::{StoreError, gate, log, rows, settle};
 
 /// Why the feed is read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) fn begin(connection: &mut Connection, cause: Cause) -> Result<(), Sto
                 "The server was put back to an older copy; reading everything again."
             }
         };
-        mirror::log(tx, "warning", why)
+        log(tx, "warning", why)
     })
 }
 
@@ -79,12 +79,12 @@ pub(crate) fn finish(tx: &Transaction<'_>, head: i64, now: Timestamp) -> Result<
             tx.execute("INSERT INTO _tombs VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", (kind.word(), &id, head))?;
             if waits {
                 tx.execute("UPDATE _images SET gone = 1 WHERE kind = ?1 AND record_id = ?2", (kind.word(), &id))?;
-                push::record_is_gone(tx, kind, &id, now)?;
+                settle::record_is_gone(tx, kind, &id, now)?;
             } else {
                 rows::remove(tx, kind, &id)?;
             }
         }
     }
     tx.execute_batch("DELETE FROM _shown; UPDATE _sync SET replay = 0")?;
-    mirror::log(tx, "info", &format!("Everything is read again; {gone} records were deleted there meanwhile."))
+    log(tx, "info", &format!("Everything is read again; {gone} records were deleted there meanwhile."))
 }

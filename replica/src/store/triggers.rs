@@ -7,10 +7,11 @@
 use hearth_contract::schema::{Field, Format, Resource};
 
 use super::rules::{self, Rule};
+use super::search;
 
 const CLOSED: &str = "(SELECT open FROM _gate) = 0";
-const RAISE_GATE: &str = "UPDATE _gate SET open = open + 1;";
-const LOWER_GATE: &str = "UPDATE _gate SET open = open - 1;";
+pub(super) const RAISE_GATE: &str = "UPDATE _gate SET open = open + 1;";
+pub(super) const LOWER_GATE: &str = "UPDATE _gate SET open = open - 1;";
 
 /// All triggers of a kind's table, as statements.
 pub(crate) fn of(resource: &Resource) -> Vec<String> {
@@ -21,7 +22,7 @@ pub(crate) fn of(resource: &Resource) -> Vec<String> {
         all.push(after_delete(resource));
     }
     all.extend([after_insert(resource), after_update(resource)]);
-    all.extend(search(resource));
+    all.extend(search::triggers(resource));
     all
 }
 
@@ -39,7 +40,8 @@ pub(crate) fn guards(table: &str, hint: &str) -> Vec<String> {
         .collect()
 }
 
-fn trigger(resource: &Resource, name: &str, when: &str, condition: &str, body: &[String]) -> String {
+/// The text of a trigger.
+pub(super) fn trigger(resource: &Resource, name: &str, when: &str, condition: &str, body: &[String]) -> String {
     let table = resource.kind.collection();
     format!("CREATE TRIGGER _{table}_{name} {when} ON {table} WHEN {condition}\nBEGIN\n  {}\nEND", body.join("\n  "))
 }
@@ -199,71 +201,12 @@ fn rows(resource: &Resource, only: impl Fn(&Field) -> Option<String>, values: &[
         .join("\n    UNION ALL ")
 }
 
-/// Search follows every row, whoever writes it; no gate is asked.
-fn search(resource: &Resource) -> [String; 3] {
-    let kind = resource.kind.word();
-    let body = resource
-        .searchable()
-        .filter(|field| field.name != resource.title)
-        .map(|field| format!("coalesce(NEW.{} || char(10), '')", field.name))
-        .collect::<Vec<_>>()
-        .join(" || ");
-    let title = format!("coalesce(NEW.{}, '')", resource.title);
-    let changed = resource.searchable().map(changed).collect::<Vec<_>>().join(" OR ");
-    let row = |side: &str| format!("(SELECT id FROM _search_rows WHERE kind = '{kind}' AND record_id = {side}.id)");
-    // The profile's id is set by another AFTER INSERT trigger, before this one or after it; the table knows.
-    let id = if resource.kind.is_singleton() { "(SELECT id FROM property)" } else { "NEW.id" };
-    [
-        trigger(
-            resource,
-            "search_insert",
-            "AFTER INSERT",
-            "1",
-            &[
-                RAISE_GATE.to_owned(),
-                format!("INSERT INTO _search_rows (kind, record_id) VALUES ('{kind}', {id});"),
-                format!(
-                    "INSERT INTO search (rowid, kind, record_id, title, body) SELECT id, kind, record_id, {title}, {body} \
-                     FROM _search_rows WHERE kind = '{kind}' AND record_id = {id};"
-                ),
-                LOWER_GATE.to_owned(),
-            ],
-        ),
-        trigger(
-            resource,
-            "search_update",
-            "AFTER UPDATE",
-            &format!("NEW.id IS NOT OLD.id OR {changed}"),
-            &[
-                RAISE_GATE.to_owned(),
-                format!("UPDATE _search_rows SET record_id = NEW.id WHERE kind = '{kind}' AND record_id = OLD.id;"),
-                format!(
-                    "UPDATE search SET record_id = NEW.id, title = {title}, body = {body} WHERE rowid = {};",
-                    row("NEW")
-                ),
-                LOWER_GATE.to_owned(),
-            ],
-        ),
-        trigger(
-            resource,
-            "search_delete",
-            "AFTER DELETE",
-            "1",
-            &[
-                RAISE_GATE.to_owned(),
-                format!("DELETE FROM search WHERE rowid = {};", row("OLD")),
-                format!("DELETE FROM _search_rows WHERE kind = '{kind}' AND record_id = OLD.id;"),
-                LOWER_GATE.to_owned(),
-            ],
-        ),
-    ]
-}
-
 fn writable(resource: &Resource) -> impl Iterator<Item = &'static Field> {
     resource.fields.iter().filter(|field| field.is_writable())
 }
 
-fn changed(field: &Field) -> String {
+/// The condition that a field changes.
+pub(super) fn changed(field: &Field) -> String {
     format!("NEW.{0} IS NOT OLD.{0}", field.name)
 }
 

@@ -5,156 +5,15 @@
 //! The push starts only once the server has accepted our cursor since contact was lost, so that nothing is pushed
 //! onto a history that was put back.
 
+mod push;
+#[cfg(test)]
+mod tests;
+mod words;
+
 use std::collections::{HashMap, VecDeque};
 
-use hearth_contract::event::Event;
-use serde_json::Value;
-
 use super::Until;
-
-/// Milliseconds of a clock that never goes back; its zero means nothing.
-pub(crate) type Millis = i64;
-
-/// Something that happened.
-#[derive(Debug)]
-pub(crate) enum Input {
-    /// The sync begins, from here.
-    Started { cursor: Option<String>, filled: bool, home: Option<String> },
-    /// The server answers as this home.
-    Met { home: String },
-    /// The server has accepted the cursor, and answers as this home.
-    StreamOpened { home: String },
-    /// Bytes came, whatever they say.
-    Contact,
-    /// A stretch of the feed came.
-    Frames(Stretch),
-    /// The stream is over, or never came to be.
-    StreamEnded { reason: String },
-    /// The server refuses the stream.
-    StreamRefused(Refusal),
-    /// A stretch is applied.
-    Applied { touched_edits: bool },
-    /// Somebody changed the database.
-    EditsChanged,
-    /// The edits were looked through.
-    Planned { ready: Vec<i64>, open: usize },
-    /// An edit's request was answered, or not.
-    Answered { edit: i64, outcome: Outcome },
-    /// The moment of [`Core::wake_at`] has come.
-    Timer,
-    /// A person or the system wants it to end.
-    StopRequested,
-}
-
-/// Something for the driver to carry out, in order.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Effect {
-    /// Open the stream after this cursor, or at the beginning.
-    OpenStream { cursor: Option<String> },
-    /// Let go of the stream.
-    CloseStream,
-    /// Apply a stretch; the phase is true once it is applied.
-    Apply { stretch: Stretch, phase: Phase },
-    /// Note that the server was heard.
-    Touch,
-    /// Look through the edits.
-    Plan,
-    /// Send an edit, always with the same bytes.
-    Send { edit: i64 },
-    /// Write down what came of an edit.
-    Record { edit: i64, ending: Ending },
-    /// Write the phase down.
-    Show { phase: Phase, reason: Option<String>, retry_at: Option<Millis> },
-    /// Forget the cursor and read everything again.
-    StartOver { restored: bool },
-    /// Nothing is left to do.
-    Finish(Verdict),
-}
-
-/// A stretch of the feed.
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct Stretch {
-    /// Its events.
-    pub events: Vec<Event>,
-    /// The cursor after it.
-    pub cursor: Option<String>,
-    /// The head, when the replay has reached the present with it.
-    pub ready: Option<i64>,
-}
-
-/// How far the replica is in step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Phase {
-    Backfilling,
-    CatchingUp,
-    Live,
-    Offline,
-    NeedsKey,
-    Blocked,
-}
-
-impl Phase {
-    /// The word in `sync_status`.
-    pub(crate) const fn word(self) -> &'static str {
-        match self {
-            Phase::Backfilling => "backfilling",
-            Phase::CatchingUp => "catching_up",
-            Phase::Live => "live",
-            Phase::Offline => "offline",
-            Phase::NeedsKey => "needs_key",
-            Phase::Blocked => "blocked",
-        }
-    }
-}
-
-/// An error answer.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Refusal {
-    /// The status.
-    pub status: u16,
-    /// `error.type`.
-    pub kind: String,
-    /// `error.message`.
-    pub message: String,
-    /// `error.details.reason`, of a 410.
-    pub reason: Option<String>,
-    /// The whole error object.
-    pub problem: Value,
-    /// `Retry-After` in milliseconds.
-    pub retry_after: Option<Millis>,
-}
-
-/// What became of one attempt to send an edit.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Outcome {
-    /// 2xx, with the record's position if the answer has one.
-    Accepted { rev: Option<i64> },
-    /// A create met its own id. `same`: the record there holds our values, at this position.
-    AlreadyThere { same: Option<i64>, refusal: Refusal },
-    /// Any other error answer.
-    Refused(Refusal),
-    /// No answer.
-    NoAnswer { reason: String },
-    /// The edit was settled before it was sent.
-    Moot,
-}
-
-/// How an attempt ends for an edit.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Ending {
-    Sent { rev: Option<i64> },
-    Later { at: Option<Millis>, reason: String },
-    Rejected { reason: String, problem: Value },
-    Conflict { reason: String, problem: Value },
-}
-
-/// How the whole sync ends.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Done,
-    NeedsKey(String),
-    Blocked(String),
-}
+pub(crate) use words::{Effect, Ending, Input, Millis, Outcome, Phase, Refusal, Stretch, Verdict};
 
 const BACKOFF_FIRST: Millis = 500;
 const BACKOFF_MAX: Millis = 60_000;
@@ -233,13 +92,7 @@ impl Core {
             Link::Down { retry_at } => Some(retry_at),
             _ => None,
         };
-        let push = self
-            .ready
-            .iter()
-            .map(|edit| self.edit_failures.get(edit).map_or(self.push_at, |(_, at)| self.push_at.max(*at)))
-            .min()
-            .filter(|_| self.may_push() && self.in_flight.is_none());
-        link.into_iter().chain(push).min()
+        link.into_iter().chain(self.push_due_at()).min()
     }
 
     /// Takes in what happened and says what is to be done.
@@ -382,93 +235,6 @@ impl Core {
         self.link = Link::Ended;
     }
 
-    fn answered(&mut self, now: Millis, edit: i64, outcome: Outcome, effects: &mut Vec<Effect>) {
-        self.in_flight = None;
-        let ending = match outcome {
-            Outcome::Moot => return self.plan(effects),
-            Outcome::Accepted { rev } => Ending::Sent { rev },
-            Outcome::AlreadyThere { same: Some(rev), .. } => Ending::Sent { rev: Some(rev) },
-            Outcome::AlreadyThere { same: None, refusal } => {
-                Ending::Conflict { reason: refusal.message, problem: refusal.problem }
-            }
-            Outcome::NoAnswer { reason } => {
-                let at = self.hold_push(now, None);
-                Ending::Later { at: Some(at), reason }
-            }
-            Outcome::Refused(refusal) => match refusal.status {
-                401 | 403 => {
-                    // Nothing else would fare better with this key. The link finds out whether it is good again.
-                    self.key_refused = Some(refusal.message.clone());
-                    self.push_at = now + KEY_RETRY;
-                    self.ready.push_front(edit);
-                    Ending::Later { at: None, reason: refusal.message }
-                }
-                429 | 503 => {
-                    let at = self.hold_push(now, refusal.retry_after);
-                    Ending::Later { at: Some(at), reason: refusal.message }
-                }
-                // The server stumbles over this edit perhaps, so the others go on.
-                408 | 500.. => {
-                    let failures = self.edit_failures.get(&edit).map_or(0, |(failures, _)| *failures);
-                    let at = now + self.backoff(failures).max(refusal.retry_after.unwrap_or(0));
-                    self.edit_failures.insert(edit, (failures + 1, at));
-                    Ending::Later { at: Some(at), reason: refusal.message }
-                }
-                404 => Ending::Conflict { reason: "deleted there".to_owned(), problem: refusal.problem },
-                _ => Ending::Rejected { reason: refusal.message, problem: refusal.problem },
-            },
-        };
-        if matches!(ending, Ending::Later { .. }) {
-            // It keeps its place: with the same bytes, before everything that waits for it.
-            if self.ready.front() != Some(&edit) {
-                self.ready.push_front(edit);
-            }
-        } else {
-            self.push_failures = 0;
-            self.key_refused = None;
-            self.edit_failures.remove(&edit);
-        }
-        let settled_or_stuck = !matches!(ending, Ending::Later { .. });
-        effects.push(Effect::Record { edit, ending });
-        // What waited for this edit may go now, or must be held.
-        if settled_or_stuck && self.ready.iter().all(|edit| self.edit_failures.contains_key(edit)) {
-            self.plan(effects);
-        }
-    }
-
-    fn hold_push(&mut self, now: Millis, floor: Option<Millis>) -> Millis {
-        self.push_at = now + self.backoff(self.push_failures).max(floor.unwrap_or(0));
-        self.push_failures += 1;
-        self.push_at
-    }
-
-    fn may_push(&self) -> bool {
-        matches!(self.link, Link::Open { .. })
-    }
-
-    fn push(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        if !self.may_push() || self.in_flight.is_some() || self.push_at > now {
-            return;
-        }
-        let due = |edit: &i64| self.edit_failures.get(edit).is_none_or(|(_, at)| *at <= now);
-        if let Some(place) = self.ready.iter().position(due)
-            && let Some(edit) = self.ready.remove(place)
-        {
-            self.in_flight = Some(edit);
-            effects.push(Effect::Send { edit });
-        }
-    }
-
-    fn plan(&mut self, effects: &mut Vec<Effect>) {
-        self.open_edits = None;
-        if self.planning {
-            self.plan_again = true;
-        } else {
-            self.planning = true;
-            effects.push(Effect::Plan);
-        }
-    }
-
     fn phase(&self) -> Phase {
         match (&self.link, &self.key_refused) {
             (_, Some(_)) => Phase::NeedsKey,
@@ -521,7 +287,3 @@ impl Core {
         (self.chance % bound.unsigned_abs()) as Millis
     }
 }
-
-#[cfg(test)]
-#[path = "core_tests.rs"]
-mod tests;

@@ -2,35 +2,27 @@
 //! order, no phase is chosen here.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use hearth_contract::formats::Timestamp;
-use sse_stream::SseByteStream;
-use tokio::sync::{Notify, mpsc, watch};
-use tokio::task::JoinHandle;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::client::{Client, Failure, Identity};
+use super::client::{Client, Failure};
 use super::core::{Core, Effect, Ending, Input, Millis, Outcome, Stretch, Verdict};
-use super::sse::{self, Frame};
+use super::keeper::{Store, wall_clock};
+use super::stream::{Stream, Told, told};
 use super::{SyncConfig, SyncError, SyncLock, Until};
 use crate::bell;
-use crate::store::{Connection, StoreError, mirror, open, push, replay, standing};
+use crate::store::{StoreError, mirror, push, replay, standing};
 
-/// Events applied in one transaction at most.
-const STRETCH_EVENTS_MAX: usize = 500;
-/// Frames read ahead of the database.
-const FRAMES_AHEAD: usize = 1024;
 /// Edits looked up at a time.
 const PLAN_EDITS: usize = 64;
-/// How long a silent stream's bytes are not reported again.
-const CONTACT_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(
     config: SyncConfig,
@@ -227,174 +219,5 @@ async fn sleep_until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
-    }
-}
-
-fn wall_clock() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
-}
-
-/// The database, reached from async code: its work happens on threads that may block.
-struct Store {
-    connection: Arc<Mutex<Connection>>,
-    db: PathBuf,
-}
-
-impl Store {
-    async fn open(db: PathBuf) -> Result<Store, StoreError> {
-        let path = db.clone();
-        let connection = blocking(move || open::read_write(&path)).await?;
-        Ok(Store { connection: Arc::new(Mutex::new(connection)), db })
-    }
-
-    /// Reads, or writes what nobody else waits for.
-    async fn read<T: Send + 'static>(
-        &self,
-        mut work: impl FnMut(&mut Connection) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let connection = self.connection.clone();
-        blocking(move || {
-            let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
-            loop {
-                match work(&mut connection) {
-                    // Somebody's script holds a long transaction; it will end.
-                    Err(error) if error.is_busy() => tracing::warn!("the database is held by another program; waiting"),
-                    result => return result,
-                }
-            }
-        })
-        .await
-    }
-
-    /// Writes, and rings the bell once it is committed.
-    async fn keep<T: Send + 'static>(
-        &self,
-        mut work: impl FnMut(&mut Connection, Timestamp) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let value = self.read(move |connection| work(connection, wall_clock())).await?;
-        bell::ring(&self.db);
-        Ok(value)
-    }
-}
-
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-) -> Result<T, StoreError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err(StoreError::Odd("work that the runtime dropped as it ended".to_owned())),
-        },
-    }
-}
-
-/// What the stream's task tells.
-enum Told {
-    Met(String),
-    Opened { home: standing::Home, head: Option<i64>, retention_seconds: Option<i64> },
-    Refused(Failure),
-    Contact,
-    Frames(Stretch),
-    Ended(String),
-}
-
-enum Heard {
-    Told(Told),
-    Frame(Frame),
-}
-
-/// An open or opening stream; dropping it ends it.
-struct Stream {
-    heard: mpsc::Receiver<Heard>,
-    /// What was taken from the channel behind frames that had to go first.
-    next: Option<Told>,
-    task: JoinHandle<()>,
-}
-
-impl Drop for Stream {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-impl Stream {
-    fn open(client: Client, cursor: Option<String>) -> Stream {
-        let (tell, heard) = mpsc::channel(FRAMES_AHEAD);
-        let task = tokio::spawn(async move {
-            let last = match listen(&client, cursor, &tell).await {
-                Ok(reason) => Told::Ended(reason),
-                Err(failure) => Told::Refused(failure),
-            };
-            let _ = tell.send(Heard::Told(last)).await;
-        });
-        Stream { heard, next: None, task }
-    }
-}
-
-/// Opens the stream and passes on what it brings, until it ends; gives the reason.
-async fn listen(client: &Client, cursor: Option<String>, tell: &mpsc::Sender<Heard>) -> Result<String, Failure> {
-    // Asked side by side: a reconnect costs one round trip. The stream is last, so that its frames wait for nobody.
-    let (me, feed) = tokio::join!(client.me(), client.feed());
-    let Identity { home_id, home_name, environment, .. } = me?;
-    let feed = feed?;
-    let _ = tell.send(Heard::Told(Told::Met(home_id.clone()))).await;
-    let response = client.stream(cursor.as_deref()).await?;
-    let home = standing::Home { server: String::new(), id: home_id, name: home_name, environment };
-    let head = feed.as_ref().map(|feed| feed.head);
-    let retention_seconds =
-        feed.and_then(|feed| feed.retention_seconds).and_then(|seconds| i64::try_from(seconds).ok());
-    let _ = tell.send(Heard::Told(Told::Opened { home, head, retention_seconds })).await;
-
-    // The parser swallows comments, but they are signs of life too, so bytes are noticed before it.
-    let contact = tell.clone();
-    let mut noticed = Instant::now();
-    let bytes = response.bytes_stream().inspect(move |_| {
-        if noticed.elapsed() >= CONTACT_INTERVAL && contact.try_send(Heard::Told(Told::Contact)).is_ok() {
-            noticed = Instant::now();
-        }
-    });
-    let mut frames = SseByteStream::new(bytes);
-    while let Some(frame) = frames.next().await {
-        let frame = match frame.map_err(|error| error.to_string()).and_then(sse::read) {
-            Ok(frame) => frame,
-            Err(reason) => return Ok(reason),
-        };
-        if tell.send(Heard::Frame(frame)).await.is_err() {
-            return Ok("nobody listens".to_owned());
-        }
-    }
-    Ok("the server ended the stream".to_owned())
-}
-
-/// The next thing that the stream has to tell: all frames that are there already are one stretch.
-async fn told(stream: &mut Option<Stream>) -> Told {
-    let Some(stream) = stream else { return std::future::pending().await };
-    if let Some(told) = stream.next.take() {
-        return told;
-    }
-    let mut stretch = Stretch::default();
-    let mut more = stream.heard.recv().await;
-    loop {
-        match more {
-            Some(Heard::Frame(frame)) => sse::extend(&mut stretch, frame),
-            Some(Heard::Told(Told::Contact)) if stretch != Stretch::default() => {}
-            Some(Heard::Told(told)) if stretch == Stretch::default() => return told,
-            Some(Heard::Told(told)) => {
-                stream.next = Some(told);
-                return Told::Frames(stretch);
-            }
-            None => return Told::Ended("the stream broke".to_owned()),
-        }
-        // One stretch ends at the present, so that what is live is told as such at once.
-        if stretch.events.len() >= STRETCH_EVENTS_MAX || stretch.ready.is_some() {
-            return Told::Frames(stretch);
-        }
-        match stream.heard.try_recv() {
-            Ok(next) => more = Some(next),
-            Err(_) if stretch == Stretch::default() => more = stream.heard.recv().await,
-            Err(_) => return Told::Frames(stretch),
-        }
     }
 }

@@ -2,13 +2,16 @@
 //!
 //! - [`core`]: what to do next, decided without clock, chance or network.
 //! - [`driver`]: the loop that carries it out and decides nothing.
-//! - [`client`], [`sse`]: HTTP, and the stream's frames as the core's inputs.
+//! - [`client`], [`stream`], [`sse`]: HTTP, and the stream's frames as the core's inputs.
+//! - [`keeper`], [`lock`]: the database for async code, and the right to sync it.
 
 mod client;
 mod core;
 mod driver;
+mod keeper;
 mod lock;
 mod sse;
+mod stream;
 
 use std::path::PathBuf;
 

@@ -1,0 +1,177 @@
+//! How the server's word and local edits come together.
+
+use serde_json::{Value, json};
+
+use super::{HOME, ROOM, Scene, TASK, deleted, event, task, with_key};
+use crate::store::push::Verdict;
+use crate::store::{edits, replay, status};
+
+#[test]
+fn an_update_queues_only_what_changes_and_keeps_the_servers_form() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Paint', priority = 'high'");
+    scene.does("UPDATE tasks SET title = title");
+    assert_eq!(scene.one("SELECT count(*) FROM edits"), "1");
+    assert_eq!(scene.one("SELECT patch || base || origin FROM edits"), r#"{"priority":"high"}{"priority":"low"}sql"#);
+    assert_eq!(scene.one("SELECT rev || (fields ->> 'priority') FROM _images"), "5low");
+
+    // Another's change of another field shows under ours; the same field stays ours until the feed has passed it.
+    scene.hear(vec![task(6, "Paint the shed", "urgent")]);
+    assert_eq!(scene.one("SELECT title || ' ' || priority || ' ' || rev FROM tasks"), "Paint the shed high 6");
+    let request = scene.send(1);
+    assert_eq!((request.verb.as_str(), request.body.as_deref()), ("PATCH", Some(r#"{"priority":"high"}"#)));
+    scene.answer(1, Verdict::Sent { rev: Some(9) });
+    scene.hear(vec![task(7, "Paint all", "urgent")]);
+    assert_eq!(scene.one("SELECT title || ' ' || priority FROM tasks"), "Paint all high", "no flicker back");
+    scene.hear(vec![task(9, "Paint all", "high")]);
+    assert_eq!(scene.one("SELECT priority || rev FROM tasks"), "high9");
+    assert_eq!(scene.one("SELECT outcome || rev FROM edit_history"), "confirmed9");
+    assert_eq!(scene.one("SELECT (SELECT count(*) FROM edits) + (SELECT count(*) FROM _images)"), "0");
+    assert_eq!(scene.one("SELECT (SELECT count(*) FROM _sent) + (SELECT count(*) FROM _requests)"), "0");
+}
+
+#[test]
+fn events_twice_late_or_out_of_order_change_nothing() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low"), task(7, "Paint all", "high")]);
+    scene.hear(vec![task(5, "Paint", "low")]);
+    assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Paint all7");
+    scene.hear(vec![deleted(8)]);
+    scene.hear(vec![task(7, "Paint all", "high")]);
+    assert_eq!(scene.one("SELECT count(*) FROM tasks"), "0", "a deleted record does not come back");
+    assert_eq!(scene.one("SELECT position FROM _sync"), "8");
+    assert!(
+        scene
+            .sql(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'x')"))
+            .unwrap_err()
+            .contains("used before")
+    );
+}
+
+#[test]
+fn an_event_with_our_key_stands_for_a_lost_answer() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
+    assert_eq!(scene.plan(), [1]);
+    let first = scene.send(1);
+    assert_eq!(scene.send(1), first, "a retry sends the same bytes");
+    scene.does("UPDATE tasks SET priority = 'high'");
+    assert_eq!(scene.plan(), [1], "a later edit of the record waits");
+    scene.hear(vec![with_key(task(4, "Paint", "medium"), &first.key)]);
+    assert_eq!(scene.one("SELECT id || outcome FROM edit_history"), "1confirmed");
+    assert_eq!(scene.one("SELECT priority || rev FROM tasks"), "high4", "the second edit is still laid over");
+    assert_eq!(scene.plan(), [2]);
+    scene.answer(1, Verdict::Later { at: None, reason: "late".to_owned() });
+    assert_eq!(scene.one("SELECT count(*) FROM edits"), "1", "what is settled stays settled");
+}
+
+#[test]
+fn what_depends_on_a_refused_edit_waits_for_a_person() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
+    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
+    scene.does("INSERT INTO tasks (title) VALUES ('Other')");
+    assert_eq!(scene.plan(), [1, 3], "the item waits for its room");
+    scene.send(1);
+    let problem = json!({ "type": "validation_failed" });
+    scene.answer(1, Verdict::Rejected { reason: "name is taken".to_owned(), problem });
+    assert_eq!(scene.plan(), [3]);
+    let states = "SELECT group_concat(state, ' ') FROM (SELECT state FROM edits ORDER BY id)";
+    assert_eq!(scene.one(states), "rejected blocked waiting");
+    assert_eq!(scene.one("SELECT count(*) FROM rooms"), "1", "it stays visible");
+    let status = status::read(&scene.db).unwrap();
+    assert_eq!((status.waiting, status.needs_you), (1, 2));
+}
+
+#[test]
+fn a_rooms_delete_waits_for_what_refers_to_it() {
+    let mut scene = Scene::new();
+    scene.hear(vec![event(1, "created", "room", ROOM, json!({ "name": "Shed" }))]);
+    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
+    scene.does("DELETE FROM rooms");
+    assert_eq!(scene.plan(), [1]);
+    scene.send(1);
+    scene.answer(1, Verdict::Sent { rev: Some(2) });
+    assert_eq!(scene.plan(), [2]);
+    let request = scene.send(2);
+    assert_eq!((request.verb.as_str(), request.body), ("DELETE", None));
+    scene.answer(2, Verdict::Sent { rev: None });
+    scene.hear(vec![event(4, "deleted", "room", ROOM, Value::Null)]);
+    assert_eq!(scene.one("SELECT group_concat(outcome) FROM edit_history"), "confirmed,confirmed");
+}
+
+#[test]
+fn an_edit_of_what_was_deleted_there_is_kept_and_shown() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.hear(vec![deleted(6)]);
+    assert_eq!(scene.one("SELECT title FROM tasks"), "Mine");
+    assert_eq!(scene.one("SELECT state || ', ' || reason FROM edits"), "conflict, deleted there");
+
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.does("DELETE FROM tasks");
+    scene.hear(vec![deleted(6)]);
+    assert_eq!(
+        scene.one("SELECT group_concat(outcome) FROM (SELECT outcome FROM edit_history ORDER BY id)"),
+        "superseded,confirmed"
+    );
+    assert_eq!(scene.one("SELECT (SELECT count(*) FROM tasks) + (SELECT count(*) FROM _images)"), "0");
+}
+
+#[test]
+fn the_profile_comes_into_being_by_its_first_update() {
+    let mut scene = Scene::new();
+    let fields = json!({ "city": "Ghent", "bedrooms": 3 }).as_object().cloned().unwrap();
+    edits::update(&mut scene.db, "tui", hearth_contract::schema::Kind::Property, "", &fields).unwrap();
+    assert_eq!(scene.one("SELECT id FROM property"), HOME);
+    assert_eq!(scene.one("SELECT record_id || method || origin FROM edits"), format!("{HOME}updatetui"));
+    let request = scene.send(1);
+    assert_eq!(
+        (request.path.as_str(), request.body.as_deref()),
+        ("/v1/property", Some(r#"{"city":"Ghent","bedrooms":3}"#))
+    );
+    scene.answer(1, Verdict::Sent { rev: Some(3) });
+    scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Ghent", "bedrooms": 3 }))]);
+    assert_eq!(scene.one("SELECT city || bedrooms || rev FROM property"), "Ghent33");
+    assert!(
+        scene.sql("INSERT INTO property (city) VALUES ('Bruges')").unwrap_err().starts_with("there is one property")
+    );
+}
+
+#[test]
+fn what_a_newer_server_says_is_kept() {
+    let mut scene = Scene::new();
+    let newer = json!({ "title": "Paint", "priority": "asap", "status": 7, "mood": { "is": "good" } });
+    scene.hear(vec![
+        event(1, "created", "pet", ROOM, json!({})),
+        event(2, "moved", "task", TASK, json!({})),
+        event(3, "created", "task", TASK, newer),
+    ]);
+    assert_eq!(scene.one("SELECT priority || extra FROM tasks"), r#"asap{"status":7,"mood":{"is":"good"}}"#);
+    assert_eq!(scene.one("SELECT count(*) FROM sync_log WHERE level = 'warning'"), "2");
+    scene.does("UPDATE tasks SET title = 'Paint all'");
+    assert_eq!(scene.one("SELECT patch FROM edits"), r#"{"title":"Paint all"}"#);
+    scene.hear(vec![task(4, "x", "low")]);
+    assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Paint all4");
+}
+
+#[test]
+fn reading_again_removes_what_is_gone_and_keeps_what_is_ours() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low"), event(6, "created", "room", ROOM, json!({ "name": "Shed" }))]);
+    scene.does("INSERT INTO tasks (title) VALUES ('Mine')");
+    scene.does("UPDATE rooms SET name = 'My shed'");
+    replay::begin(&mut scene.db, replay::Cause::Restored).unwrap();
+    assert_eq!(status::read(&scene.db).unwrap().phase, "new");
+    scene.hear(vec![event(3, "created", "vehicle", HOME, json!({ "name": "Car" }))]);
+    assert_eq!(scene.one("SELECT count(*) FROM tasks"), "2");
+    scene.is_at_present(4);
+    assert_eq!(scene.one("SELECT group_concat(title) FROM tasks"), "Mine");
+    assert_eq!(scene.one("SELECT name FROM rooms"), "My shed");
+    assert_eq!(scene.one("SELECT group_concat(state) FROM (SELECT state FROM edits ORDER BY id)"), "waiting,conflict");
+    assert_eq!(scene.one("SELECT position || '/' || filled || '/' || replay FROM _sync"), "4/1/0");
+}

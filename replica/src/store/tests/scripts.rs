@@ -1,0 +1,151 @@
+//! What any program may do to the tables with plain SQL, and what it is told.
+
+use hearth_contract::formats::Timestamp;
+use serde_json::{Value, json};
+
+use super::{ROOM, Scene, TASK, at, event, task};
+use crate::store::{query, schema, standing, status, view};
+
+#[test]
+fn bad_values_are_refused_with_the_contracts_sentences() {
+    let scene = Scene::new();
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
+    for (text, sentence) in [
+        ("UPDATE tasks SET priority = 'hihg'", "priority must be one of low, medium, high, urgent"),
+        ("UPDATE tasks SET due_on = '2026-02-30'", "due_on must be a calendar date written YYYY-MM-DD"),
+        ("UPDATE tasks SET due_on = '26-02-03'", "due_on must be a calendar date written YYYY-MM-DD"),
+        ("UPDATE tasks SET completed_at = '2026-02-03'", "completed_at is set by the server and cannot be written"),
+        ("UPDATE tasks SET rev = 3", "rev is set by the server and cannot be written"),
+        ("UPDATE tasks SET title = NULL", "title is required"),
+        ("UPDATE tasks SET title = char(8195)", "title must not be blank"),
+        ("UPDATE tasks SET title = 'a' || char(10)", "title must be one line without control characters"),
+        ("UPDATE tasks SET title = 'a' || char(0) || 'b'", "title must be one line without control characters"),
+        ("UPDATE tasks SET notes = 'a' || char(133)", "notes must have no control characters but line breaks and tabs"),
+        ("UPDATE tasks SET subject_type = 'room'", "subject_id is required when subject_type is room"),
+        ("UPDATE tasks SET id = 'x'", "id never changes; insert a new row instead"),
+        ("UPDATE OR REPLACE tasks SET id = 'x'", "id never changes; insert a new row instead"),
+        (
+            "INSERT INTO tasks (title, created_at) VALUES ('a', '2026-01-01')",
+            "created_at is set by the server and cannot be written",
+        ),
+        ("INSERT OR IGNORE INTO tasks (title) VALUES (NULL)", "title is required"),
+        ("INSERT INTO rooms (id, name) VALUES ('ABC', 'a')", "id must be a UUID with hyphens, in lower case"),
+        ("INSERT INTO rooms (name) VALUES (hex(zeroblob(101)))", "name must have at most 200 characters"),
+        ("INSERT INTO rooms (name, area_sq_ft) VALUES ('a', 2147483648)", "area_sq_ft must be from 0 to 2147483647"),
+        ("INSERT INTO inventory (name, quantity) VALUES ('a', NULL)", "quantity cannot be null"),
+        (
+            "INSERT INTO inventory (name, purchase_price) VALUES ('a', '1.234')",
+            "purchase_price must be a decimal string such as \"1299.00\", at most 12 digits and 2 decimals",
+        ),
+        (
+            "INSERT INTO vehicles (name, vin) VALUES ('a', '1HGCM82633A00435O')",
+            "vin must be 11 to 17 of the letters A-Z and digits, without I, O and Q",
+        ),
+        ("INSERT INTO vehicles (name, year) VALUES ('a', 999)", "year must be from 1000 to 9999"),
+        ("INSERT INTO documents (title, url) VALUES ('a', 'ftp://x')", "url must be an absolute http or https address"),
+        ("DELETE FROM property", "property cannot be deleted; set its columns to null instead"),
+        (
+            "UPDATE edits SET state = 'sent'",
+            "edits is kept by the replica itself; write to rooms, inventory, vehicles, documents, tasks or property instead",
+        ),
+    ] {
+        if text.contains("property") {
+            let _ = scene.sql("INSERT INTO property (city) VALUES ('Ghent')");
+        }
+        assert_eq!(scene.sql(text), Err(sentence.to_owned()), "{text}");
+    }
+    for text in [
+        "INSERT INTO inventory (name, purchase_price, purchase_date) VALUES ('é', 7.5, '2024-02-29')",
+        "INSERT INTO vehicles (name, vin) VALUES ('a', '1hgcm82633a004352')",
+        "INSERT INTO documents (title, url) VALUES ('a', 'HTTPS://example.com/a?b#c')",
+        "UPDATE tasks SET notes = 'a' || char(10, 9) || 'b'",
+    ] {
+        scene.does(text);
+    }
+    assert_eq!(scene.one("SELECT open FROM _gate"), "0");
+}
+
+#[test]
+fn replace_is_refused_and_upsert_is_an_update() {
+    let scene = Scene::new();
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
+    let refused = "REPLACE is not supported on tasks; use UPDATE, or INSERT ... ON CONFLICT(id) DO UPDATE";
+    let values = format!("INTO tasks (id, title) VALUES ('{TASK}', 'Again')");
+    for verb in ["REPLACE", "INSERT OR REPLACE"] {
+        assert_eq!(scene.sql(&format!("{verb} {values}")), Err(refused.to_owned()));
+        let returning: Result<String, _> =
+            scene.db.query_row(&format!("{verb} {values} RETURNING id"), [], |r| r.get(0));
+        assert!(returning.unwrap_err().to_string().contains("REPLACE is not supported"));
+    }
+    scene.does("PRAGMA recursive_triggers = 1");
+    assert_eq!(scene.sql(&format!("REPLACE {values}")), Err(refused.to_owned()));
+    scene.does("PRAGMA recursive_triggers = 0");
+
+    scene.does(&format!("INSERT OR IGNORE {values}"));
+    scene.does(&format!("INSERT {values} ON CONFLICT DO NOTHING"));
+    scene.does("INSERT INTO tasks (title) VALUES ('The mark of the one before is gone')");
+    let upsert = format!("INSERT {values} ON CONFLICT (id) DO UPDATE SET title = excluded.title RETURNING title");
+    assert_eq!(scene.one(&upsert), "Again");
+    assert_eq!(
+        scene.one("SELECT group_concat(method || ' ' || patch, '; ') FROM edits WHERE patch LIKE '%Again%'"),
+        r#"update {"title":"Again"}"#
+    );
+}
+
+#[test]
+fn search_follows_every_writer() {
+    let mut scene = Scene::new();
+    scene.hear(vec![event(1, "created", "room", ROOM, json!({ "name": "Café", "notes": "south side" }))]);
+    scene.does("INSERT INTO tasks (title) VALUES ('Clean the cafe')");
+    let found = |scene: &Scene, words: &str| view::search(&scene.db, words, 9).unwrap().len();
+    assert_eq!(found(&scene, "CAFÉ"), 2);
+    assert_eq!(view::search(&scene.db, "sou", 9).unwrap()[0].snippet, "**south** side");
+    assert_eq!(found(&scene, "\"* OR a"), 0, "no query syntax");
+    scene.does("UPDATE tasks SET title = 'Nothing'");
+    scene.hear(vec![event(2, "deleted", "room", ROOM, Value::Null)]);
+    assert_eq!(found(&scene, "cafe"), 0);
+    scene.does("VACUUM");
+    scene.does("UPDATE tasks SET title = 'Something'");
+    assert_eq!(found(&scene, "something"), 1);
+    assert_eq!(found(&scene, "nothing"), 0);
+}
+
+#[test]
+fn status_claims_nothing_without_proof() {
+    let mut scene = Scene::new();
+    assert_eq!(status::read(&scene.db).unwrap().phase, "new");
+    let pid = Some(std::process::id());
+    standing::set_daemon(&mut scene.db, pid, at(0)).unwrap();
+    scene.is_at_present(3);
+    // The last contact is long ago by this machine's clock, so nothing is live.
+    let status = status::read(&scene.db).unwrap();
+    assert_eq!((status.phase.as_str(), status.behind_events), ("offline", None));
+    let now = Timestamp::parse(&scene.one("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')")).unwrap();
+    standing::touch(&mut scene.db, now).unwrap();
+    let status = status::read(&scene.db).unwrap();
+    assert_eq!((status.phase.as_str(), status.behind_events, status.behind_seconds), ("live", Some(0), Some(0)));
+    standing::set_daemon(&mut scene.db, None, now).unwrap();
+    assert_eq!(status::read(&scene.db).unwrap().phase, "offline");
+}
+
+#[test]
+fn a_query_cannot_write() {
+    let scene = Scene::new();
+    let path = scene.directory.join("replica.db");
+    assert!(query::read_query(&path, "DELETE FROM tasks").is_err());
+    let table = query::read_query(&path, "SELECT 1 AS one, NULL AS none").unwrap();
+    assert_eq!((table.columns, table.rows), (vec!["one".into(), "none".into()], vec![vec![json!(1), Value::Null]]));
+}
+
+#[test]
+fn renewing_the_schema_keeps_rows_and_edits() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    schema::renew(&mut scene.db).unwrap();
+    assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Mine5");
+    assert_eq!(scene.one("SELECT count(*) FROM edits"), "1");
+    assert!(schema::is_current(&scene.db).unwrap());
+    scene.does("UPDATE tasks SET title = 'Mine again'");
+    assert_eq!(scene.one("SELECT count(*) FROM edits"), "2");
+}

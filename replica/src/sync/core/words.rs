@@ -1,0 +1,148 @@
+//! What the core hears and what it says. Must not decide anything.
+
+use hearth_contract::event::Event;
+use serde_json::Value;
+
+/// Milliseconds of a clock that never goes back; its zero means nothing.
+pub(crate) type Millis = i64;
+
+/// Something that happened.
+#[derive(Debug)]
+pub(crate) enum Input {
+    /// The sync begins, from here.
+    Started { cursor: Option<String>, filled: bool, home: Option<String> },
+    /// The server answers as this home.
+    Met { home: String },
+    /// The server has accepted the cursor, and answers as this home.
+    StreamOpened { home: String },
+    /// Bytes came, whatever they say.
+    Contact,
+    /// A stretch of the feed came.
+    Frames(Stretch),
+    /// The stream is over, or never came to be.
+    StreamEnded { reason: String },
+    /// The server refuses the stream.
+    StreamRefused(Refusal),
+    /// A stretch is applied.
+    Applied { touched_edits: bool },
+    /// Somebody changed the database.
+    EditsChanged,
+    /// The edits were looked through.
+    Planned { ready: Vec<i64>, open: usize },
+    /// An edit's request was answered, or not.
+    Answered { edit: i64, outcome: Outcome },
+    /// The moment of [`Core::wake_at`] has come.
+    Timer,
+    /// A person or the system wants it to end.
+    StopRequested,
+}
+
+/// Something for the driver to carry out, in order.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Effect {
+    /// Open the stream after this cursor, or at the beginning.
+    OpenStream { cursor: Option<String> },
+    /// Let go of the stream.
+    CloseStream,
+    /// Apply a stretch; the phase is true once it is applied.
+    Apply { stretch: Stretch, phase: Phase },
+    /// Note that the server was heard.
+    Touch,
+    /// Look through the edits.
+    Plan,
+    /// Send an edit, always with the same bytes.
+    Send { edit: i64 },
+    /// Write down what came of an edit.
+    Record { edit: i64, ending: Ending },
+    /// Write the phase down.
+    Show { phase: Phase, reason: Option<String>, retry_at: Option<Millis> },
+    /// Forget the cursor and read everything again.
+    StartOver { restored: bool },
+    /// Nothing is left to do.
+    Finish(Verdict),
+}
+
+/// A stretch of the feed.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Stretch {
+    /// Its events.
+    pub events: Vec<Event>,
+    /// The cursor after it.
+    pub cursor: Option<String>,
+    /// The head, when the replay has reached the present with it.
+    pub ready: Option<i64>,
+}
+
+/// How far the replica is in step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Backfilling,
+    CatchingUp,
+    Live,
+    Offline,
+    NeedsKey,
+    Blocked,
+}
+
+impl Phase {
+    /// The word in `sync_status`.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Phase::Backfilling => "backfilling",
+            Phase::CatchingUp => "catching_up",
+            Phase::Live => "live",
+            Phase::Offline => "offline",
+            Phase::NeedsKey => "needs_key",
+            Phase::Blocked => "blocked",
+        }
+    }
+}
+
+/// An error answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Refusal {
+    /// The status.
+    pub status: u16,
+    /// `error.type`.
+    pub kind: String,
+    /// `error.message`.
+    pub message: String,
+    /// `error.details.reason`, of a 410.
+    pub reason: Option<String>,
+    /// The whole error object.
+    pub problem: Value,
+    /// `Retry-After` in milliseconds.
+    pub retry_after: Option<Millis>,
+}
+
+/// What became of one attempt to send an edit.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Outcome {
+    /// 2xx, with the record's position if the answer has one.
+    Accepted { rev: Option<i64> },
+    /// A create met its own id. `same`: the record there holds our values, at this position.
+    AlreadyThere { same: Option<i64>, refusal: Refusal },
+    /// Any other error answer.
+    Refused(Refusal),
+    /// No answer.
+    NoAnswer { reason: String },
+    /// The edit was settled before it was sent.
+    Moot,
+}
+
+/// How an attempt ends for an edit.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Ending {
+    Sent { rev: Option<i64> },
+    Later { at: Option<Millis>, reason: String },
+    Rejected { reason: String, problem: Value },
+    Conflict { reason: String, problem: Value },
+}
+
+/// How the whole sync ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Done,
+    NeedsKey(String),
+    Blocked(String),
+}
