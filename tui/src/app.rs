@@ -58,6 +58,8 @@ pub struct App {
     pub counts: BTreeMap<Kind, usize>,
     /// What was just done, or why not.
     pub notice: Option<Notice>,
+    /// What somebody else has just changed.
+    pub news: Option<Notice>,
     tickets: u64,
 }
 
@@ -126,6 +128,7 @@ impl App {
             status: None,
             counts: BTreeMap::new(),
             notice: None,
+            news: None,
             tickets: 0,
         };
         app.resize(size.0, size.1);
@@ -234,6 +237,9 @@ impl App {
     fn tick(&mut self, now: Now) -> Vec<Effect> {
         if self.notice.as_ref().is_some_and(|notice| notice.until <= now.moment) {
             self.notice = None;
+        }
+        if self.news.as_ref().is_some_and(|news| news.until <= now.moment) {
+            self.news = None;
         }
         Vec::new()
     }

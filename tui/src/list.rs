@@ -2,8 +2,11 @@
 //! loaded around the visible page. A hundred thousand records are as quick as a hundred, because only that stretch
 //! ever is in memory. Must not know how rows are stored or drawn.
 
+use std::collections::BTreeMap;
+
+use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
-use hearth_replica::{Row, RowPage, RowQuery, Sort};
+use hearth_replica::{Pending, Row, RowPage, RowQuery, Sort};
 
 use crate::columns::{Order, orders};
 use crate::input::Line;
@@ -37,6 +40,8 @@ pub struct List {
     pub ticket: u64,
     /// Whether any answer has come yet.
     pub loaded: bool,
+    /// Records that somebody else has just changed, and until when that is news.
+    news: BTreeMap<String, Timestamp>,
 }
 
 impl List {
@@ -56,6 +61,7 @@ impl List {
             anchor: None,
             ticket: 0,
             loaded: false,
+            news: BTreeMap::new(),
         }
     }
 
@@ -109,6 +115,22 @@ impl List {
         // Asking again helps only if another stretch would be asked for: a database whose count and rows disagree for
         // a moment must not be asked for ever.
         !self.covers_page() && self.query().offset != offset
+    }
+
+    /// Notes which records of a page changed after a position, until a moment, and gives the title of the latest. What
+    /// was waiting here is no news when it comes back.
+    pub fn note_news(&mut self, position: i64, now: Timestamp, until: Timestamp, page: &RowPage) -> Option<String> {
+        self.news.retain(|_, until| *until > now);
+        let is_own = |id: &str| self.rows.iter().any(|row| row.id == id && row.pending != Pending::No);
+        let is_new = |row: &&Row| row.rev.is_some_and(|rev| rev > position) && !is_own(&row.id);
+        let fresh: Vec<&Row> = page.rows.iter().filter(is_new).collect();
+        self.news.extend(fresh.iter().map(|row| (row.id.clone(), until)));
+        fresh.iter().max_by_key(|row| row.rev).map(|row| row.title.clone())
+    }
+
+    /// Whether somebody else has just changed a record.
+    pub fn is_news(&self, id: &str, now: Timestamp) -> bool {
+        self.news.get(id).is_some_and(|until| *until > now)
     }
 
     /// Selects the record so many below, or above. True: the visible rows must be asked for.

@@ -1,8 +1,9 @@
 //! What answers change: pages, records, hits, and what became of a write. An answer to an older request changes nothing.
 
 use hearth_contract::schema::Kind;
+use hearth_replica::RowPage;
 
-use super::{App, Layer};
+use super::{App, Layer, NOTICE_MILLIS, Notice};
 use crate::glyphs::Tone;
 use crate::message::{Answer, Effect, Write};
 use crate::now::Now;
@@ -13,6 +14,7 @@ impl App {
         let mut effects = Vec::new();
         let outcome = match answer {
             Answer::Page { ticket, kind, offset, page } => page.map(|page| {
+                self.hear_news(now, kind, &page);
                 let list = self.lists.iter_mut().find(|list| list.kind == kind && list.ticket == ticket);
                 if list.is_some_and(|list| list.take(offset, page)) {
                     effects = self.ask_page();
@@ -61,6 +63,20 @@ impl App {
             self.notify(now, Tone::Alarm, sentence);
         }
         effects
+    }
+
+    /// While in step, what lies after the position that was last read is news. The status is read after the page, so the
+    /// position still is the one before it.
+    fn hear_news(&mut self, now: Now, kind: Kind, page: &RowPage) {
+        let Some(status) = self.status.as_ref().filter(|status| matches!(status.phase.as_str(), "live" | "polling"))
+        else {
+            return;
+        };
+        let until = now.moment.plus_millis(NOTICE_MILLIS);
+        let list = self.lists.iter_mut().find(|list| list.kind == kind);
+        if let Some(title) = list.and_then(|list| list.note_news(status.position, now.moment, until, page)) {
+            self.news = Some(Notice { text: title, tone: Tone::Good, until });
+        }
     }
 
     fn written(&mut self, now: Now, write: &Write, result: Result<String, String>) -> Vec<Effect> {

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::schema::Kind;
-use hearth_replica::{Hit, Row, RowPage};
+use hearth_replica::{Hit, Pending, Row, RowPage};
 use serde_json::json;
 
 use crate::app::{App, Layer};
@@ -96,6 +96,27 @@ fn a_change_that_arrives_keeps_the_selection_on_its_record() {
     more.extend(three());
     answer(&mut app, &effects, more);
     assert_eq!(selected(&app), "Clean gutters");
+}
+
+#[test]
+fn what_others_change_is_news_for_a_while_and_ones_own_is_not() {
+    let mut app = with_tasks(three());
+    let effects = app.update(now(), Message::Stale);
+    let mut rows = three();
+    rows[1].rev = Some(813);
+    answer(&mut app, &effects, rows.clone());
+    assert_eq!(app.news.as_ref().unwrap().text, "Clean gutters");
+    let list = app.list(Kind::Task).unwrap();
+    assert!(list.is_news("b", now().moment) && !list.is_news("a", now().moment));
+    assert!(!list.is_news("b", now().moment.plus_millis(60_000)));
+    // An edit made here comes back confirmed.
+    let mut app = with_tasks(three());
+    for (pending, rev) in [(Pending::Waiting, 7), (Pending::No, 813)] {
+        (rows[1].pending, rows[1].rev) = (pending, Some(rev));
+        let effects = app.update(now(), Message::Stale);
+        answer(&mut app, &effects, rows.clone());
+    }
+    assert_eq!(app.news, None);
 }
 
 #[test]

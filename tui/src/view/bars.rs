@@ -77,6 +77,14 @@ pub(super) fn status(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, 
         used += gap + width(&text);
         spans.push(Span::styled(fit(&text, room, Sign::Cut.text(app.ascii)), theme.tone(standing.tone)));
     }
+    if let Some(news) = &app.news {
+        let text = format!("{} just changed: {}", Sign::News.text(app.ascii), line(&news.text));
+        if used + 3 + width(&text) <= room {
+            spans.push(Span::raw("   "));
+            used += 3 + width(&text);
+            spans.push(Span::styled(text, theme.tone(news.tone)));
+        }
+    }
     // Whose home this is, where there is room to say it.
     let home = home_name(app);
     if !home.is_empty() && used + 3 + width(&home) <= room {

@@ -44,7 +44,10 @@ pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, ar
         }
         let selected = number == list.selected;
         let text = match row {
-            Some(row) => row_line(app, now, theme, row, &fitted, selected),
+            Some(row) => {
+                let news = list.is_news(&row.id, now.moment);
+                row_line(app, now, theme, row, &fitted, (selected, news))
+            }
             // Not read yet; it is on its way.
             None => Line::styled(format!("   {}", Sign::Cut.text(app.ascii)), theme.quiet()),
         };
@@ -111,7 +114,7 @@ fn row_line<'a>(
     theme: &Theme,
     row: &Row,
     fitted: &[(&Column, usize)],
-    selected: bool,
+    (selected, news): (bool, bool),
 ) -> Line<'a> {
     let look = |tone: Tone| match tone {
         // On the selected line weight and colour of single cells would only make it harder to read.
@@ -120,6 +123,7 @@ fn row_line<'a>(
         tone => theme.tone(tone),
     };
     let (mark, tone) = match row.pending {
+        Pending::No if news => (Sign::News.text(app.ascii), Tone::Good),
         Pending::No => (" ", Tone::Plain),
         Pending::Waiting => (Sign::Waiting.text(app.ascii), Tone::Notice),
         Pending::NeedsYou => (Sign::NeedsYou.text(app.ascii), Tone::Alarm),
