@@ -1,7 +1,7 @@
 //! The whole state of the screen and how it changes: `update(now, message)` gives effects. Pure: it reads no clock, no
 //! database and no terminal, so a test can live through any evening in a millisecond.
 //!
-//! [`act`] has what keys do, [`layers`] what they do over the tabs, [`answers`] what answers change.
+//! `act` has what keys do, `layers` what they do over the tabs, `answers` what answers change.
 
 mod act;
 mod answers;

@@ -1,5 +1,5 @@
 //! A form made from the resource table: one editor per field, the faults of `check` under them. It only moves the focus
-//! and hands keys on; editors know theirs. [`saving`] has what is sent. Must not know the database or the screen.
+//! and hands keys on; editors know theirs. `saving` has what is sent. Must not know the database or the screen.
 
 mod saving;
 
