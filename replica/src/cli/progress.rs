@@ -57,7 +57,7 @@ fn draw(bar: &mut Option<ProgressBar>, status: &Status) {
     let bar = bar.get_or_insert_with(|| {
         let bar = ProgressBar::new(0);
         // The template is constant and right, so the other branch is never seen.
-        let style = ProgressStyle::with_template("{msg:12} {wide_bar} {pos}/{len}  {per_sec}  {eta} left");
+        let style = ProgressStyle::with_template("{msg:12} {wide_bar} {pos}/{len}  {eta} left");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar
     });

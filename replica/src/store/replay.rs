@@ -21,7 +21,7 @@ pub(crate) enum Cause {
 pub(crate) fn begin(connection: &mut Connection, cause: Cause) -> Result<(), StoreError> {
     gate::keep(connection, |tx| {
         tx.execute_batch(
-            "UPDATE _sync SET cursor = NULL, position = 0, filled = 0, replay = 1, phase = 'backfilling';
+            "UPDATE _sync SET cursor = NULL, position = 0, head = NULL, filled = 0, replay = 1, phase = 'backfilling';
              DELETE FROM _shown;",
         )?;
         let why = match cause {

@@ -21,7 +21,7 @@ WITH s AS (
 )
 SELECT
     CASE WHEN in_contact OR phase IN ('needs_key', 'paused', 'blocked', 'new') THEN phase
-         WHEN NOT filled THEN CASE WHEN cursor IS NULL THEN 'new' ELSE 'backfilling' END
+         WHEN NOT filled THEN CASE WHEN cursor IS NULL AND NOT replay THEN 'new' ELSE 'backfilling' END
          ELSE 'offline' END                                            AS phase,
     reason,
     server,

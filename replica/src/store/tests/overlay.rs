@@ -166,7 +166,7 @@ fn reading_again_removes_what_is_gone_and_keeps_what_is_ours() {
     scene.does("INSERT INTO tasks (title) VALUES ('Mine')");
     scene.does("UPDATE rooms SET name = 'My shed'");
     replay::begin(&mut scene.db, replay::Cause::Restored).unwrap();
-    assert_eq!(status::read(&scene.db).unwrap().phase, "new");
+    assert_eq!(status::read(&scene.db).unwrap().phase, "backfilling");
     scene.hear(vec![event(3, "created", "vehicle", HOME, json!({ "name": "Car" }))]);
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "2");
     scene.is_at_present(4);
