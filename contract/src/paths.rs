@@ -12,6 +12,8 @@ pub const META: &str = "/v1/_meta";
 pub const ME: &str = "/v1/me";
 /// The home's profile.
 pub const PROPERTY: &str = "/v1/property";
+/// Search over the collections.
+pub const SEARCH: &str = "/v1/search";
 /// The change feed by poll.
 pub const EVENTS: &str = "/v1/events";
 /// The change feed as a stream.

@@ -63,7 +63,7 @@ CREATE TABLE records (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX records_by_creation ON records (home, kind, created, rev) WHERE deleted = 0;
-CREATE INDEX records_by_change ON records (home, kind, rev) WHERE deleted = 0;
+CREATE INDEX records_by_change ON records (home, kind, rev, created) WHERE deleted = 0;
 
 -- Who refers to whom, so that a delete finds what to clear.
 CREATE TABLE links (

@@ -3,6 +3,7 @@
 //! - [`http`]: the API over HTTP, sentence by sentence of the contract.
 //! - [`crash`]: the real programs, killed without warning.
 //! - [`tidy`]: the rules of the house that a compiler does not check.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
 mod crash;
 mod http;

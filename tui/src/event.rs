@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossterm::event::{self, Event};
 use hearth_replica::StoreError;
@@ -16,6 +16,11 @@ use crate::message::Message;
 
 /// How long the reader takes at most to notice that it should stop.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// How long the end of the reader is waited for.
+const GOODBYE: Duration = Duration::from_millis(500);
+/// Between two looks whether it has ended.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// The reader of the terminal. Stopping it leaves the terminal to somebody else.
 #[derive(Debug)]
@@ -53,9 +58,16 @@ impl Keyboard {
 }
 
 impl Drop for Keyboard {
+    /// Waits for the reader to stop, but not for ever: of a terminal that is gone it never hears again, and the process
+    /// must end all the same.
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
+        let since = Instant::now();
+        let Some(thread) = self.thread.take() else { return };
+        while !thread.is_finished() && since.elapsed() < GOODBYE {
+            thread::sleep(LOOK);
+        }
+        if thread.is_finished() {
             let _ = thread.join();
         }
     }

@@ -1,8 +1,11 @@
 //! The handlers: thin turns of a call into a question to the home, and of its outcome into a reply. Must not speak
 //! SQL or decide rules.
 
+pub mod bulk;
 pub mod events;
 pub mod health;
 pub mod me;
 pub mod records;
+pub mod search;
+mod shape;
 pub mod stream;

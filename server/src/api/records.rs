@@ -4,14 +4,15 @@
 use hearth_contract::check::{Intent, check};
 use hearth_contract::command::Command;
 use hearth_contract::envelope::Page;
+use hearth_contract::formats::Timestamp;
 use hearth_contract::paths;
-use hearth_contract::problem::{Problem, ProblemType, nearest};
+use hearth_contract::problem::{Problem, ProblemType};
 use hearth_contract::record::etag;
-use hearth_contract::resources::resource;
-use hearth_contract::schema::{COMMON, Kind};
-use serde_json::{Map, Value, json};
+use hearth_contract::schema::Kind;
+use serde_json::json;
 use uuid::Uuid;
 
+use super::shape::Shape;
 use crate::app::fresh_id;
 use crate::home::apply::{Outcome, Verdict, Writing, not_found};
 use crate::home::cursor::ListCursor;
@@ -20,8 +21,8 @@ use crate::home::receipts::{self, Seen};
 use crate::http::call::Call;
 use crate::http::query::Query;
 use crate::http::reply::{Payload, Refusal, Reply, Wording};
-use crate::store::homes;
 use crate::store::records::{self, Bounds, Direction, Image, Sort};
+use crate::store::{Fault, homes};
 
 /// Records on a page when nothing is said, and at most.
 const PAGE: (usize, usize) = (50, 100);
@@ -30,55 +31,67 @@ const PAGE: (usize, usize) = (50, 100);
 pub async fn list(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
     let limit = call.query.limit(PAGE.0, PAGE.1)?;
-    let fields = selection(kind, &call.query)?;
-    let home = Uuid::try_parse(&call.principal.key.home_id).unwrap_or_default();
-    let (sort, direction, after) = place(kind, &call.query, home)?;
+    let shape = Shape::read(kind, &call.query)?;
+    let home = call.principal.home_id();
+    let place = place(kind, &call.query, home)?;
     let number = call.principal.key.home;
-    let bounds = Bounds { after, from: 0 };
     let (mut rows, as_of) = call
         .app
         .db
         .read(move |tx| {
-            let rows = records::page(tx, number, kind, (sort, direction), bounds, limit + 1)?;
+            let since = |sort, moment: Option<i64>| match moment {
+                Some(moment) => records::first_since(tx, number, kind, sort, Timestamp::from_millis(moment)),
+                None => Ok(0),
+            };
+            let bounds = Bounds {
+                after: place.after,
+                created_from: since(Sort::Created, place.cursor.created_since)?,
+                changed_from: since(Sort::Updated, place.cursor.updated_since)?,
+            };
+            let order = (place.cursor.sort, place.cursor.direction);
+            let mut rows = Vec::with_capacity(limit + 1);
+            for (position, json) in records::page(tx, number, kind, order, bounds, limit + 1)? {
+                rows.push((position, shape.apply(tx, number, kind, json)?));
+            }
             Ok((rows, homes::load(tx, number)?.head))
         })
         .await?;
     let has_more = rows.len() > limit;
     rows.truncate(limit);
-    let next_cursor = rows.last().filter(|_| has_more).map(|(after, _)| {
-        ListCursor { kind, sort, direction, created_since: None, updated_since: None, after: *after }.write(home)
-    });
-    let texts: Vec<String> = rows.into_iter().map(|(_, json)| select(json, fields.as_deref())).collect();
+    let next_cursor =
+        rows.last().filter(|_| has_more).map(|(after, _)| ListCursor { after: *after, ..place.cursor }.write(home));
+    let texts: Vec<String> = rows.into_iter().map(|(_, json)| json).collect();
     Ok(call.wording.many(&texts, &Page { has_more, next_cursor }, &as_of_meta(as_of)))
 }
 
 /// `GET /v1/{collection}/{id}` and `GET /v1/property`.
 pub async fn read(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
-    let fields = selection(kind, &call.query)?;
     let id = if kind.is_singleton() { None } else { Some(call.record_id()?) };
+    let shape = Shape::read(kind, &call.query)?;
+    let is_whole = shape.is_whole();
     let number = call.principal.key.home;
     let (image, as_of) = call
         .app
         .db
         .read(move |tx| {
             let home = homes::load(tx, number)?;
-            Ok((records::image(tx, number, kind, id.unwrap_or(home.id))?, home.head))
+            let image = match records::image(tx, number, kind, id.unwrap_or(home.id))? {
+                Some(Image { rev, json }) => Some(Image { rev, json: shape.apply(tx, number, kind, json)? }),
+                None => None,
+            };
+            Ok((image, home.head))
         })
         .await?;
-    let Some(Image { rev, json }) = image else {
-        return match id {
-            Some(id) => Err(not_found(kind, id).into()),
-            None => Ok(call.wording.one(200, "null", &as_of_meta(as_of))),
-        };
-    };
-    if fields.is_some() {
-        return Ok(call.wording.one(200, &select(json, fields.as_deref()), &as_of_meta(as_of)));
+    match (image, id) {
+        (None, Some(id)) => Err(not_found(kind, id).into()),
+        (None, None) => Ok(call.wording.one(200, "null", &as_of_meta(as_of))),
+        (Some(image), _) if !is_whole => Ok(call.wording.one(200, &image.json, &as_of_meta(as_of))),
+        (Some(image), _) if call.has_revision(image.rev) => {
+            Ok(Reply { status: 304, headers: vec![("etag", etag(image.rev))], payload: Payload::Empty })
+        }
+        (Some(image), _) => Ok(call.wording.one(200, &image.json, &as_of_meta(as_of)).with("etag", etag(image.rev))),
     }
-    if call.has_revision(rev) {
-        return Ok(Reply { status: 304, headers: vec![("etag", etag(rev))], payload: Payload::Empty });
-    }
-    Ok(call.wording.one(200, &json, &as_of_meta(as_of)).with("etag", etag(rev)))
 }
 
 /// `POST /v1/{collection}`.
@@ -103,13 +116,27 @@ pub async fn delete(call: Call) -> Result<Reply, Refusal> {
     commit(call, Command::Delete { kind, id, guard }).await
 }
 
-/// Carries a command out once, in one transaction with its receipt, and words what came of it there, so that a retry
-/// gets the same bytes.
+/// Carries a command out once.
 async fn commit(call: Call, command: Command) -> Result<Reply, Refusal> {
+    let (kind, now) = (call.kind, call.app.clock.now());
+    once(call, move |writing, wording| {
+        let verdict = writing.apply(command, &mut || fresh_id(now))?;
+        let refused = verdict.as_ref().err().map(|problem| problem.kind);
+        Ok((word(wording, kind, verdict, writing.as_of()), refused))
+    })
+    .await
+}
+
+/// Does a write once, in one transaction with its receipt, and words what came of it there, so that a retry gets the
+/// same bytes. The work gives its answer, and the refusal if the whole of it is one.
+pub(super) async fn once(
+    call: Call,
+    work: impl FnOnce(&mut Writing<'_, '_>, &Wording) -> Result<(Reply, Option<ProblemType>), Fault> + Send + 'static,
+) -> Result<Reply, Refusal> {
     let now = call.app.clock.now();
     let since = now.plus_millis(-(call.app.config.idempotency_ttl.as_millis() as i64));
     let (number, run) = (call.principal.key.home, call.app.db.run());
-    let Call { app, ticket, wording, kind, .. } = call;
+    let Call { app, ticket, wording, .. } = call;
     let reply = app
         .db
         .write(move |tx| {
@@ -122,9 +149,7 @@ async fn commit(call: Call, command: Command) -> Result<Reply, Refusal> {
             }
             let key = ticket.as_ref().map(|ticket| ticket.key.clone());
             let mut writing = Writing::begin(tx, number, run, now, key)?;
-            let verdict = writing.apply(command, &mut || fresh_id(now))?;
-            let refused = verdict.as_ref().err().map(|problem| problem.kind);
-            let reply = word(&wording, kind, verdict, writing.as_of());
+            let (reply, refused) = work(&mut writing, &wording)?;
             writing.finish()?;
             if let Some(ticket) = ticket.filter(|_| receipts::is_final(refused)) {
                 crate::store::receipts::keep(tx, number, &ticket.key, &reply.to_receipt(ticket.fingerprint, now))?;
@@ -149,48 +174,39 @@ fn word(wording: &Wording, kind: Option<Kind>, verdict: Verdict, as_of: i64) -> 
     }
 }
 
-/// Where a page begins: what the cursor says, which the other parameters may repeat but not contradict.
-fn place(kind: Kind, query: &Query, home: Uuid) -> Result<(Sort, Direction, Option<i64>), Problem> {
+/// Where a page begins, and all that decides what comes next.
+#[derive(Clone, Copy)]
+struct Place {
+    cursor: ListCursor,
+    after: Option<i64>,
+}
+
+/// What the cursor says, which the other parameters may repeat but not contradict.
+fn place(kind: Kind, query: &Query, home: Uuid) -> Result<Place, Problem> {
     let sort = query.choice("sort", &[("created_at", Sort::Created), ("updated_at", Sort::Updated)])?;
-    let order = query.choice("order", &[("asc", Direction::Ascending), ("desc", Direction::Descending)])?;
+    let direction = query.choice("order", &[("asc", Direction::Ascending), ("desc", Direction::Descending)])?;
+    let created_since = query.moment("created_since")?.map(Timestamp::millis);
+    let updated_since = query.moment("updated_since")?.map(Timestamp::millis);
     let Some(text) = query.get("cursor") else {
-        return Ok((sort.unwrap_or(Sort::Created), order.unwrap_or(Direction::Descending), None));
+        let (sort, direction) = (sort.unwrap_or(Sort::Created), direction.unwrap_or(Direction::Descending));
+        let cursor = ListCursor { kind, sort, direction, created_since, updated_since, after: 0 };
+        return Ok(Place { cursor, after: None });
     };
     let cursor = ListCursor::read(text, home).map_err(unreadable)?;
     let contradicted = [
         ("the collection", cursor.kind != kind),
         ("sort", sort.is_some_and(|sort| sort != cursor.sort)),
-        ("order", order.is_some_and(|order| order != cursor.direction)),
+        ("order", direction.is_some_and(|direction| direction != cursor.direction)),
+        ("created_since", created_since.is_some_and(|since| Some(since) != cursor.created_since)),
+        ("updated_since", updated_since.is_some_and(|since| Some(since) != cursor.updated_since)),
     ];
     if let Some((what, _)) = contradicted.iter().find(|(_, differs)| *differs) {
         let message = format!("The cursor was given out for another value of {what}.");
         return Err(Problem::new(ProblemType::InvalidCursor, message).with("parameter", "cursor"));
     }
-    Ok((cursor.sort, cursor.direction, Some(cursor.after)))
+    Ok(Place { cursor, after: Some(cursor.after) })
 }
 
-/// The members that `fields` names; None: all.
-fn selection(kind: Kind, query: &Query) -> Result<Option<Vec<String>>, Problem> {
-    let Some(list) = query.get("fields") else { return Ok(None) };
-    let known = || COMMON.into_iter().chain(resource(kind).fields.iter().map(|field| field.name));
-    let mut names = vec!["id".to_owned()];
-    for name in list.split(',') {
-        if !known().any(|known| known == name) {
-            let message = format!("{kind} has no field `{name}`.");
-            return Err(Problem::parameter("fields", name, nearest(name, known()), message));
-        }
-        names.push(name.to_owned());
-    }
-    Ok(Some(names))
-}
-
-fn select(json: String, names: Option<&[String]>) -> String {
-    let Some(names) = names else { return json };
-    let mut members: Map<String, Value> = serde_json::from_str(&json).unwrap_or_default();
-    members.retain(|name, _| names.contains(name));
-    Value::Object(members).to_string()
-}
-
-fn as_of_meta(position: i64) -> String {
+pub(super) fn as_of_meta(position: i64) -> String {
     format!(r#""as_of":{position}"#)
 }

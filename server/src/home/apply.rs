@@ -12,7 +12,7 @@ use hearth_contract::schema::Kind;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::rules;
+use super::{rules, search};
 use crate::store::homes::{self, Home};
 use crate::store::records::{self, Entry, Image};
 use crate::store::{Fault, HomeNo, Tx, events, links};
@@ -224,6 +224,7 @@ impl<'a, 'c> Writing<'a, 'c> {
         };
         self.append(happening, kind, id, rev, Some(json.clone()))?;
         records::put(self.tx, self.home.number, id, &Entry { kind, created, rev, deleted: false })?;
+        self.keep_words(created, before.as_ref(), &record)?;
         for target in old_targets.iter().filter(|target| !new_targets.contains(target)) {
             links::remove(self.tx, self.home.number, *target, (kind, id))?;
         }
@@ -233,11 +234,22 @@ impl<'a, 'c> Writing<'a, 'c> {
         Ok(Image { rev, json })
     }
 
+    /// Keeps what of a record can be found, unless it is found by the same words already.
+    fn keep_words(&self, created: i64, before: Option<&Record>, record: &Record) -> Result<(), Fault> {
+        let (kind, id) = (record.kind, record.id);
+        let texts = search::texts(kind, &record.fields);
+        if kind.is_singleton() || before.is_some_and(|before| search::texts(kind, &before.fields) == texts) {
+            return Ok(());
+        }
+        crate::store::search::put(self.tx, self.home.number, created, (kind, id), &texts.0, &texts.1)
+    }
+
     fn remove(&mut self, before: &Record) -> Result<(), Fault> {
         let (kind, id) = (before.kind, before.id);
         let rev = self.next_event();
         let created = self.supersede(before)?;
         self.append(Happening::Deleted, kind, id, rev, None)?;
+        crate::store::search::remove(self.tx, self.home.number, created)?;
         records::put(self.tx, self.home.number, id, &Entry { kind, created, rev, deleted: true })
     }
 

@@ -36,6 +36,15 @@ pub struct ListCursor {
     pub after: i64,
 }
 
+/// A place among the hits of a question.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SearchCursor {
+    /// The rank of the last hit that was shown.
+    pub rank: f64,
+    /// Its row.
+    pub row: i64,
+}
+
 /// Why a text is no cursor here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unreadable {
@@ -49,6 +58,7 @@ pub enum Unreadable {
 
 const FEED: u8 = 1;
 const LIST: u8 = 2;
+const SEARCH: u8 = 3;
 const SUM: usize = 4;
 const HOME: usize = 8;
 
@@ -93,6 +103,31 @@ impl ListCursor {
             after,
         })
     }
+}
+
+impl SearchCursor {
+    /// Its text for a home and a question.
+    pub fn write(&self, home: Uuid, words: &[String], kinds: &[Kind]) -> String {
+        seal(SEARCH, home, &[self.rank.to_bits() as i64, self.row, question(words, kinds)])
+    }
+
+    /// Reads a text given to a client of this home for this question.
+    pub fn read(text: &str, home: Uuid, words: &[String], kinds: &[Kind]) -> Result<SearchCursor, Unreadable> {
+        match unseal(SEARCH, text, home)?[..] {
+            [rank, row, asked] if asked == question(words, kinds) => {
+                Ok(SearchCursor { rank: f64::from_bits(rank as u64), row })
+            }
+            [_, _, _] => Err(Unreadable::OtherUse),
+            _ => Err(Unreadable::Altered),
+        }
+    }
+}
+
+/// A number that tells questions apart.
+fn question(words: &[String], kinds: &[Kind]) -> i64 {
+    let kinds: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
+    let digest = Sha256::digest(format!("{}/{}", words.join(" "), kinds.join(" ")));
+    i64::from_be_bytes(std::array::from_fn(|at| digest[at]))
 }
 
 /// Use, home, numbers, checksum; small numbers take few characters.

@@ -144,7 +144,7 @@ pub fn unreadable(reason: Unreadable) -> Problem {
     let message = match reason {
         Unreadable::Altered => "The cursor is not one that this service gave out.",
         Unreadable::OtherHome => "The cursor belongs to another home.",
-        Unreadable::OtherUse => "The cursor was given out by another path.",
+        Unreadable::OtherUse => "The cursor was given out by another path, or for another question.",
     };
     Problem::new(ProblemType::InvalidCursor, message).with("parameter", "cursor")
 }

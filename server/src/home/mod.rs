@@ -7,6 +7,7 @@
 //! - [`cursor`]: the opaque texts that name a place in a list or feed.
 //! - [`feed`]: reading on from a cursor, and whether a cursor is still good.
 //! - [`retention`]: thinning out what is older than the feed keeps.
+//! - [`search`]: what of a record can be found.
 //! - [`sandbox`]: the fixture home.
 
 pub mod apply;
@@ -16,3 +17,4 @@ pub mod receipts;
 pub mod retention;
 pub mod rules;
 pub mod sandbox;
+pub mod search;

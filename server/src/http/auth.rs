@@ -13,6 +13,7 @@ use hearth_contract::problem::{Problem, ProblemType};
 use ipnet::IpNet;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
+use uuid::Uuid;
 
 use super::reply::Refusal;
 use crate::app::App;
@@ -30,6 +31,11 @@ impl Principal {
     /// Whether it carries a scope.
     pub fn may(&self, scope: &str) -> bool {
         self.key.scopes.iter().any(|held| held == scope)
+    }
+
+    /// The id of the home it reaches.
+    pub fn home_id(&self) -> Uuid {
+        Uuid::try_parse(&self.key.home_id).unwrap_or_default()
     }
 
     /// Whether the key still holds at a moment.

@@ -111,6 +111,16 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
             )
         },
         Route {
+            parameters: &["q", "types", "limit", "cursor"],
+            ..get(
+                paths::SEARCH,
+                "search",
+                "Find records by the beginnings of their words",
+                scope("search:read"),
+                |call| Box::pin(api::search::find(call)),
+            )
+        },
+        Route {
             parameters: &["cursor", "limit", "types"],
             ..get(paths::EVENTS, "list_events", "Poll the change feed", scope("events:read"), |call| {
                 Box::pin(api::events::poll(call))
@@ -130,8 +140,8 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     routes
 });
 
-/// The five routes of a collection.
-fn collection(kind: Kind) -> [Route; 5] {
+/// The routes of a collection.
+fn collection(kind: Kind) -> [Route; 6] {
     let (path, word, plural) = (paths::collection(kind), kind.word(), kind.collection());
     let one = format!("{path}/{{id}}");
     let (reading, writing) = (scope(&format!("{plural}:read")), scope(&format!("{plural}:write")));
@@ -145,14 +155,14 @@ fn collection(kind: Kind) -> [Route; 5] {
     [
         Route {
             kind: Some(kind),
-            parameters: &["limit", "cursor", "sort", "order", "fields"],
+            parameters: &["limit", "cursor", "sort", "order", "created_since", "updated_since", "fields", "expand"],
             ..get(&path, &format!("list_{plural}"), &format!("list {plural}"), reading.clone(), |call| {
                 Box::pin(api::records::list(call))
             })
         },
         Route {
             kind: Some(kind),
-            parameters: &["fields"],
+            parameters: &["fields", "expand"],
             ..get(&one, &format!("get_{word}"), &format!("read one {word}"), reading, |call| {
                 Box::pin(api::records::read(call))
             })
@@ -160,6 +170,12 @@ fn collection(kind: Kind) -> [Route; 5] {
         write(Method::POST, &path, "create", Carries::Json, |call| Box::pin(api::records::create(call))),
         write(Method::PATCH, &one, "update", Carries::MergePatch, |call| Box::pin(api::records::update(call))),
         write(Method::DELETE, &one, "delete", Carries::Nothing, |call| Box::pin(api::records::delete(call))),
+        Route {
+            class: Class::Bulk,
+            operation: format!("bulk_{plural}"),
+            summary: format!("carry out up to 50 operations on {plural}"),
+            ..write(Method::POST, &format!("{path}/bulk"), "bulk", Carries::Json, |call| Box::pin(api::bulk::run(call)))
+        },
     ]
 }
 

@@ -4,7 +4,7 @@
 //! - [`Db`]: `read` on a reader thread, `write` on the writer thread; both take closures over a [`Tx`].
 //! - [`open`]: files, permissions, pragmas, migrations.
 //! - [`tail`]: the bell that rings for a home after each commit.
-//! - [`homes`], [`records`], [`events`], [`links`], [`receipts`], [`keys`]: one file for each stored thing.
+//! - [`homes`], [`records`], [`events`], [`links`], [`search`], [`receipts`], [`keys`]: one file for each stored thing.
 
 pub mod events;
 pub mod homes;
@@ -14,6 +14,7 @@ pub mod open;
 mod readers;
 pub mod receipts;
 pub mod records;
+pub mod search;
 pub mod tail;
 mod writer;
 

@@ -1,5 +1,6 @@
 //! Records: which ids exist, where each stands in creation and change order, and its image in the log.
 
+use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{OptionalExtension, ToSql};
 use uuid::Uuid;
@@ -93,8 +94,8 @@ pub fn put(tx: &Tx<'_>, home: HomeNo, id: Uuid, entry: &Entry) -> Result<(), Fau
     Ok(())
 }
 
-/// One page of a collection, at most `limit` images after position `after` in the given direction. The cost does not
-/// grow with depth: each order is an index that holds the image's place.
+/// One page of a collection, at most `limit` images in an order, with the position of each. The cost does not grow with
+/// depth: each order is an index that holds the image's place and the other order's position.
 pub fn page(
     tx: &Tx<'_>,
     home: HomeNo,
@@ -103,21 +104,60 @@ pub fn page(
     bounds: Bounds,
     limit: usize,
 ) -> Result<Vec<(i64, String)>, Fault> {
-    let (column, index) = match order.0 {
-        Sort::Created => ("created", "records_by_creation"),
-        Sort::Updated => ("rev", "records_by_change"),
-    };
+    let (column, index) = column(order.0);
     let (word, low, high) = match order.1 {
-        Direction::Ascending => ("ASC", bounds.after.map_or(bounds.from, |after| bounds.from.max(after + 1)), i64::MAX),
-        Direction::Descending => ("DESC", bounds.from, bounds.after.map_or(i64::MAX, |after| after - 1)),
+        Direction::Ascending => ("ASC", bounds.after.map_or(0, |after| after + 1), i64::MAX),
+        Direction::Descending => ("DESC", 0, bounds.after.map_or(i64::MAX, |after| after - 1)),
+    };
+    let (low, created_from, changed_from) = match order.0 {
+        Sort::Created => (low.max(bounds.created_from), 0, bounds.changed_from),
+        Sort::Updated => (low.max(bounds.changed_from), bounds.created_from, 0),
     };
     let mut statement = tx.conn.prepare_cached(&format!(
         "SELECT r.{column}, e.body FROM records r INDEXED BY {index} JOIN events e ON e.seat = ?1 + r.rev
          WHERE r.home = ?2 AND r.kind = ?3 AND r.deleted = 0 AND r.{column} BETWEEN ?4 AND ?5
-         ORDER BY r.{column} {word} LIMIT ?6"
+           AND +r.created >= ?6 AND +r.rev >= ?7
+         ORDER BY r.{column} {word} LIMIT ?8"
     ))?;
-    let values: [&dyn ToSql; 6] = [&home.seat(0), &home.0, &number(kind), &low, &high, &(limit as i64)];
+    let values: [&dyn ToSql; 8] =
+        [&home.seat(0), &home.0, &number(kind), &low, &high, &created_from, &changed_from, &(limit as i64)];
     Ok(statement.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
+}
+
+/// The position in an order from which on every record of a kind was created, or changed, at or after a moment. Both
+/// orders are orders in time as well, because a home's clock never goes back; so a bisection finds it.
+pub fn first_since(tx: &Tx<'_>, home: HomeNo, kind: Kind, sort: Sort, since: Timestamp) -> Result<i64, Fault> {
+    let (column, index) = column(sort);
+    let member = match sort {
+        Sort::Created => "created_at",
+        Sort::Updated => "updated_at",
+    };
+    let mut probe = tx.conn.prepare_cached(&format!(
+        "SELECT r.{column}, json_extract(e.body, '$.{member}') FROM records r INDEXED BY {index}
+         JOIN events e ON e.seat = ?1 + r.rev
+         WHERE r.home = ?2 AND r.kind = ?3 AND r.deleted = 0 AND r.{column} >= ?4 ORDER BY r.{column} LIMIT 1"
+    ))?;
+    let since = since.to_string();
+    let (mut low, mut high) = (0, super::homes::load(tx, home)?.head + 1);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let found: Option<(i64, String)> = probe
+            .query_row((home.seat(0), home.0, number(kind), middle), |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        match found {
+            Some((position, moment)) if moment < since => low = position + 1,
+            _ => high = middle,
+        }
+    }
+    Ok(low)
+}
+
+/// The column and the index of an order.
+fn column(sort: Sort) -> (&'static str, &'static str) {
+    match sort {
+        Sort::Created => ("created", "records_by_creation"),
+        Sort::Updated => ("rev", "records_by_change"),
+    }
 }
 
 /// The direction of a page.
@@ -129,13 +169,15 @@ pub enum Direction {
     Descending,
 }
 
-/// Where a page begins.
+/// What a page may show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bounds {
     /// The last position of the page before, which is not shown again.
     pub after: Option<i64>,
-    /// No position below this.
-    pub from: i64,
+    /// Nothing that was created before this position.
+    pub created_from: i64,
+    /// Nothing that last changed before this position.
+    pub changed_from: i64,
 }
 
 /// An id as it is stored.

@@ -6,13 +6,17 @@
 //! | 4 envelopes, headers, order of checks | [`envelope`] |
 //! | 5 reading | [`reading`] |
 //! | 6 writing | [`writing`], [`once`] |
+//! | 7 bulk | [`bulk`] |
+//! | 8 search | [`search`] |
 //! | 9 change feed | [`feed`] |
 //! | 10 property | [`writing`] |
 //! | 11 keys, limits | [`keys`] |
 
+mod bulk;
 mod envelope;
 mod feed;
 mod keys;
 mod once;
 mod reading;
+mod search;
 mod writing;

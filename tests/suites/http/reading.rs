@@ -109,3 +109,63 @@ async fn a_record_is_read_by_id_with_etag() {
     let other_home = Client::new(&server.url, &server.test_key);
     assert_eq!(other_home.get(&path).await.error(), "not_found");
 }
+
+#[tokio::test]
+async fn lists_begin_at_a_moment_in_either_order() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let mut made = Vec::new();
+    for number in 0..6 {
+        made.push(client.post("/v1/rooms", &json!({ "name": format!("Room {number}") })).await.data().clone());
+        // The clock has milliseconds; wait for the next, so that moments tell the records apart.
+        while hearth_server::clock::Clock::system().now().to_string().as_str()
+            <= made[number]["created_at"].as_str().unwrap()
+        {}
+    }
+    let changed =
+        client.patch(&format!("/v1/rooms/{}", made[1]["id"].as_str().unwrap()), &json!({ "floor": "2" })).await;
+    let names = |records: Vec<Value>| -> Vec<String> {
+        records.iter().map(|record| record["name"].as_str().unwrap().replace("Room ", "")).collect()
+    };
+    let moment = |record: &Value, member: &str| record[member].as_str().unwrap().to_owned();
+    let third = moment(&made[3], "created_at");
+    for (query, expected) in [
+        (format!("created_since={third}"), &["5", "4", "3"][..]),
+        (format!("created_since={third}&order=asc&limit=2"), &["3", "4", "5"]),
+        (format!("updated_since={third}&sort=updated_at&order=asc&limit=1"), &["3", "4", "5", "1"]),
+        (format!("updated_since={third}&order=asc"), &["1", "3", "4", "5"]),
+        (format!("created_since={third}&updated_since={}&order=asc", moment(&made[4], "updated_at")), &["4", "5"]),
+        (format!("updated_since={}", moment(changed.data(), "updated_at")), &["1"]),
+        ("created_since=2999-01-01".to_owned(), &[]),
+        ("created_since=2020-01-01T00:00:00%2B02:00&order=asc&limit=6".to_owned(), &["0", "1", "2", "3", "4", "5"]),
+    ] {
+        assert_eq!(names(client.walk(&format!("/v1/rooms?{query}")).await), expected, "{query}");
+    }
+    let cursor = client.get(&format!("/v1/rooms?created_since={third}&limit=1")).await.next_cursor().unwrap();
+    assert_eq!(names(client.walk(&format!("/v1/rooms?cursor={cursor}")).await), ["4", "3"]);
+    let other = client.get(&format!("/v1/rooms?cursor={cursor}&created_since=2020-01-01")).await;
+    assert_eq!(other.error(), "invalid_cursor");
+    for bad in ["created_since=yesterday", "updated_since=2026-02-30", "created_since=2026-01-01T00:00:00"] {
+        assert_eq!(client.get(&format!("/v1/rooms?{bad}")).await.error(), "invalid_request", "{bad}");
+    }
+}
+
+#[tokio::test]
+async fn relations_are_shown_beside_their_ids() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
+    let lamp = client.post("/v1/inventory", &json!({ "name": "Lamp", "room_id": room.id() })).await.id();
+    client.post("/v1/inventory", &json!({ "name": "Bulb" })).await;
+    let listed = client.get("/v1/inventory?expand=room&order=asc&fields=name").await;
+    let expected = json!({ "id": lamp, "name": "Lamp", "room": room.data() });
+    assert_eq!((&listed.data()[0], &listed.data()[1]["room"]), (&expected, &Value::Null));
+    let task = json!({ "title": "Dust", "subject_type": "inventory", "subject_id": lamp });
+    let task = client.post("/v1/tasks", &task).await.id();
+    let read = client.get(&format!("/v1/tasks/{task}?expand=subject")).await;
+    assert_eq!((&read.data()["subject"]["name"], &read.data()["subject_id"]), (&json!("Lamp"), &json!(lamp)));
+    assert_eq!(read.header("etag"), "");
+    let unknown = client.get("/v1/inventory?expand=rooms").await;
+    assert_eq!((unknown.status, &unknown.json["error"]["details"]["nearest"]), (400, &json!("room")));
+    assert_eq!(client.get("/v1/rooms?expand=room").await.status, 400);
+}

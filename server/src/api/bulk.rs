@@ -1,0 +1,188 @@
+//! `POST /v1/{collection}/bulk`: up to 50 commands in one transaction, each with its own result (contract 7).
+
+use hearth_contract::check::{Intent, check};
+use hearth_contract::command::{Command, Guard};
+use hearth_contract::formats::parse_id;
+use hearth_contract::problem::{FaultCode, FieldFault, Problem, nearest};
+use hearth_contract::record::parse_etag;
+use hearth_contract::schema::Kind;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::records::{as_of_meta, once};
+use crate::app::fresh_id;
+use crate::home::apply::{Outcome, Verdict, not_found};
+use crate::http::call::Call;
+use crate::http::reply::{Refusal, Reply};
+
+/// Operations in one call.
+pub const OPERATIONS_MAX: usize = 50;
+/// What an operation can do.
+const METHODS: [&str; 3] = ["create", "update", "delete"];
+
+/// One operation: what it is called, and what it asks for. Err: what it names cannot exist.
+struct Operation {
+    method: &'static str,
+    id: Option<String>,
+    command: Result<Command, Problem>,
+}
+
+/// Carries out the operations in order.
+pub async fn run(call: Call) -> Result<Reply, Refusal> {
+    let kind = call.kind()?;
+    let operations = read(kind, &call.body).map_err(|faults| Problem::validation(&faults))?;
+    let now = call.app.clock.now();
+    once(call, move |writing, wording| {
+        let mut results = Vec::with_capacity(operations.len());
+        for (index, operation) in operations.into_iter().enumerate() {
+            let Operation { method, id, command } = operation;
+            let verdict = match command {
+                Ok(command) => writing.apply(command, &mut || fresh_id(now))?,
+                Err(problem) => Err(problem),
+            };
+            results.push(result(index, method, id, verdict, &wording.base_url));
+        }
+        Ok((wording.one(207, &format!("[{}]", results.join(",")), &as_of_meta(writing.as_of())), None))
+    })
+    .await
+}
+
+/// One result as finished JSON: the record's text goes in as it is stored.
+fn result(index: usize, method: &str, asked: Option<String>, verdict: Verdict, base_url: &str) -> String {
+    let one = |status: u16, id: Value, member: &str, text: &str| {
+        format!(r#"{{"index":{index},"method":"{method}","status":{status},"id":{id},"{member}":{text}}}"#)
+    };
+    let asked = asked.map_or(Value::Null, Value::from);
+    match verdict {
+        Ok(Outcome::Created(id, image)) => one(201, id.to_string().into(), "data", &image.json),
+        Ok(Outcome::Stands(image)) => one(200, asked, "data", image.as_ref().map_or("null", |image| &image.json)),
+        Ok(Outcome::Gone(id)) => {
+            one(200, id.to_string().into(), "data", &json!({ "id": id, "deleted": true }).to_string())
+        }
+        Err(problem) => one(problem.kind.status(), asked, "error", &problem.to_value(base_url).to_string()),
+    }
+}
+
+/// The operations of a body, or everything that is wrong with its form. What is wrong with a record's fields is for
+/// the operation's own result.
+fn read(kind: Kind, body: &Value) -> Result<Vec<Operation>, Vec<FieldFault>> {
+    let whole = |field: &str, code, message: &str| Err(vec![FieldFault::new(field, code, message)]);
+    let Some(members) = body.as_object() else {
+        return whole("", FaultCode::WrongType, "The body must be a JSON object.");
+    };
+    if let Some(name) = members.keys().find(|name| *name != "operations") {
+        return whole(name, FaultCode::UnknownField, "A bulk call has the one member operations.");
+    }
+    let operations = match members.get("operations") {
+        None => return whole("operations", FaultCode::Required, "operations is required."),
+        Some(Value::Array(operations)) => operations,
+        Some(_) => return whole("operations", FaultCode::WrongType, "operations must be an array."),
+    };
+    if operations.is_empty() {
+        return whole("operations", FaultCode::TooShort, "operations must have at least one operation.");
+    }
+    if operations.len() > OPERATIONS_MAX {
+        return whole("operations", FaultCode::TooLong, "operations must have at most 50 operations.");
+    }
+    let mut faults = Vec::new();
+    let mut found = Vec::with_capacity(operations.len());
+    for (index, operation) in operations.iter().enumerate() {
+        let at = format!("operations[{index}]");
+        match operation.as_object() {
+            None => faults.push(FieldFault::new(&at, FaultCode::WrongType, format!("{at} must be an object."))),
+            Some(members) => found.extend(read_one(kind, &at, members, &mut faults)),
+        }
+    }
+    if faults.is_empty() { Ok(found) } else { Err(faults) }
+}
+
+fn read_one(kind: Kind, at: &str, members: &Map<String, Value>, faults: &mut Vec<FieldFault>) -> Option<Operation> {
+    let known = faults.len();
+    let mut fault = |member: &str, code, rule: &str| {
+        faults.push(FieldFault::new(format!("{at}.{member}"), code, format!("{at}.{member} {rule}")));
+    };
+    let method = match members.get("method") {
+        None => {
+            fault("method", FaultCode::Required, "is required.");
+            ""
+        }
+        Some(Value::String(word)) => match METHODS.into_iter().find(|method| method == word) {
+            Some(method) => method,
+            None => {
+                let near = nearest(word, METHODS).map(|near| format!("; did you mean {near}?")).unwrap_or(".".into());
+                fault("method", FaultCode::NotAChoice, &format!("must be one of {}{near}", METHODS.join(", ")));
+                ""
+            }
+        },
+        Some(_) => {
+            fault("method", FaultCode::WrongType, "must be a string.");
+            ""
+        }
+    };
+    let guard = match members.get("if_match") {
+        None | Some(Value::Null) => Guard::Absent,
+        Some(Value::Number(rev)) if rev.is_i64() => Guard::Revs(rev.as_i64().into_iter().collect()),
+        Some(Value::String(tag)) if tag == "*" => Guard::Exists,
+        Some(Value::String(tag)) if parse_etag(tag).is_some() => Guard::Revs(parse_etag(tag).into_iter().collect()),
+        Some(_) => {
+            fault("if_match", FaultCode::WrongType, "must be a revision or a quoted ETag.");
+            Guard::Absent
+        }
+    };
+    let id = match members.get("id") {
+        None | Some(Value::Null) if !matches!(method, "update" | "delete") => None,
+        None | Some(Value::Null) => {
+            fault("id", FaultCode::Required, "is required.");
+            None
+        }
+        Some(Value::String(id)) => Some(id.clone()),
+        Some(_) if !matches!(method, "update" | "delete") => None,
+        Some(_) => {
+            fault("id", FaultCode::WrongType, "must be a string.");
+            None
+        }
+    };
+    let is_field = |name: &str| !matches!(name, "method" | "id" | "if_match" | "data");
+    let mut fields: Map<String, Value> =
+        members.iter().filter(|(name, _)| is_field(name)).map(|(name, value)| (name.clone(), value.clone())).collect();
+    match members.get("data") {
+        None => (),
+        Some(Value::Object(_)) if !fields.is_empty() => {
+            fault("data", FaultCode::Inconsistent, "and fields beside it cannot both be sent.");
+        }
+        Some(Value::Object(data)) => fields = data.clone(),
+        Some(_) => fault("data", FaultCode::WrongType, "must be an object."),
+    }
+    if faults.len() > known {
+        return None;
+    }
+    Some(Operation { method, command: command(kind, method, members.get("id"), fields, guard), id })
+}
+
+fn command(
+    kind: Kind,
+    method: &str,
+    id: Option<&Value>,
+    mut fields: Map<String, Value>,
+    guard: Guard,
+) -> Result<Command, Problem> {
+    if method == "create" {
+        if let Some(id) = id {
+            fields.insert("id".to_owned(), id.clone());
+        }
+        return Ok(Command::Create { kind, body: check(kind, Intent::Create, &Value::Object(fields)) });
+    }
+    let text = id.and_then(Value::as_str).unwrap_or_default();
+    let id: Uuid = parse_id(text).ok_or_else(|| not_found(kind, format_args!("`{text}`")))?;
+    if method == "update" {
+        return Ok(Command::Update {
+            kind,
+            id: Some(id),
+            body: check(kind, Intent::Patch, &Value::Object(fields)),
+            guard,
+        });
+    }
+    let faults: Vec<FieldFault> =
+        fields.keys().map(|name| FieldFault::new(name, FaultCode::UnknownField, "A delete has no fields.")).collect();
+    if faults.is_empty() { Ok(Command::Delete { kind, id, guard }) } else { Err(Problem::validation(&faults)) }
+}

@@ -1,0 +1,68 @@
+//! `GET /v1/search` (contract 8).
+
+use hearth_contract::envelope::Page;
+use hearth_contract::problem::Problem;
+use hearth_contract::schema::Kind;
+use serde_json::{Value, json};
+
+use super::records::as_of_meta;
+use crate::home::cursor::SearchCursor;
+use crate::home::feed::unreadable;
+use crate::home::search::words;
+use crate::http::call::Call;
+use crate::http::reply::{Refusal, Reply};
+use crate::store::search::Hit;
+use crate::store::{homes, search};
+
+/// Hits on a page when nothing is said, and at most.
+const PAGE: (usize, usize) = (50, 100);
+
+/// Finds records by the beginnings of their words.
+pub async fn find(call: Call) -> Result<Reply, Refusal> {
+    let Some(question) = call.query.get("q") else {
+        return Err(Problem::parameter("q", "", None, "The parameter `q` says what to look for; it is missing.").into());
+    };
+    let words = words(question)?;
+    let mut kinds = call.query.choices("types", &Kind::COLLECTIONS.map(|kind| (kind.word(), kind)))?;
+    if kinds.is_empty() {
+        kinds = Kind::COLLECTIONS.to_vec();
+    }
+    let limit = call.query.limit(PAGE.0, PAGE.1)?;
+    let home = call.principal.home_id();
+    let after = match call.query.get("cursor") {
+        None => None,
+        Some(text) => Some(SearchCursor::read(text, home, &words, &kinds).map_err(unreadable)?),
+    };
+    let number = call.principal.key.home;
+    let (asked, among) = (words.clone(), kinds.clone());
+    let (mut hits, as_of) = call
+        .app
+        .db
+        .read(move |tx| {
+            let after = after.map(|cursor| (cursor.rank, cursor.row));
+            let hits = search::find(tx, number, &asked, &among, after, limit + 1)?;
+            Ok((hits, homes::load(tx, number)?.head))
+        })
+        .await?;
+    let has_more = hits.len() > limit;
+    hits.truncate(limit);
+    let next_cursor = hits
+        .last()
+        .filter(|_| has_more)
+        .map(|hit| SearchCursor { rank: hit.rank, row: hit.row }.write(home, &words, &kinds));
+    let texts: Vec<String> = hits.iter().map(describe).collect();
+    Ok(call.wording.many(&texts, &Page { has_more, next_cursor }, &as_of_meta(as_of)))
+}
+
+fn describe(hit: &Hit) -> String {
+    let record: Value = serde_json::from_str(&hit.json).unwrap_or_default();
+    json!({
+        "type": hit.kind.word(),
+        "id": hit.id,
+        "title": hit.title,
+        "snippet": hit.snippet,
+        "score": -hit.rank,
+        "updated_at": record["updated_at"],
+    })
+    .to_string()
+}

@@ -1,0 +1,93 @@
+//! What of a record is shown: the fields that were asked for, and the records it refers to (contract 5). Must not know
+//! how it is asked for.
+
+use hearth_contract::check::references;
+use hearth_contract::problem::{Problem, nearest};
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{COMMON, Kind};
+use serde_json::{Map, Value};
+
+use crate::http::query::Query;
+use crate::store::records::{self, Image};
+use crate::store::{Fault, HomeNo, Tx};
+
+/// Fields and relations of an answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Shape {
+    fields: Option<Vec<String>>,
+    relations: Vec<&'static str>,
+}
+
+impl Shape {
+    /// Reads `fields` and `expand`.
+    pub(super) fn read(kind: Kind, query: &Query) -> Result<Shape, Problem> {
+        let known = || COMMON.into_iter().chain(resource(kind).fields.iter().map(|field| field.name));
+        let fields = match query.get("fields") {
+            None => None,
+            Some(list) => Some(words(list, || format!("{kind} has no field"), "fields", known().collect::<Vec<_>>())?),
+        };
+        let relations = match query.get("expand") {
+            None => Vec::new(),
+            Some(list) => {
+                let known: Vec<&'static str> = resource(kind).relations().map(|(relation, _)| relation).collect();
+                let named = words(list, || format!("{kind} has no relation"), "expand", known.clone())?;
+                known.into_iter().filter(|relation| named.iter().any(|name| name == relation)).collect()
+            }
+        };
+        let fields = fields.map(|mut fields: Vec<String>| {
+            fields.push("id".to_owned());
+            fields
+        });
+        Ok(Shape { fields, relations })
+    }
+
+    /// Whether a record is shown as it is stored, so that its revision is its tag.
+    pub(super) fn is_whole(&self) -> bool {
+        self.fields.is_none() && self.relations.is_empty()
+    }
+
+    /// The text that is shown for a stored one. Relations are read in the transaction of the record.
+    pub(super) fn apply(&self, tx: &Tx<'_>, home: HomeNo, kind: Kind, json: String) -> Result<String, Fault> {
+        if self.is_whole() {
+            return Ok(json);
+        }
+        let stored: Map<String, Value> =
+            serde_json::from_str(&json).map_err(|error| Fault::Corrupt(format!("image of a {kind}: {error}")))?;
+        let mut expanded = Vec::new();
+        for (field, target_kind, target) in references(kind, &stored) {
+            let relation = field.relation().filter(|relation| self.relations.contains(relation));
+            if let Some(relation) = relation {
+                expanded.push((relation, records::image(tx, home, target_kind, target)?));
+            }
+        }
+        let shown = stored.iter().filter(|(name, _)| self.fields.as_ref().is_none_or(|fields| fields.contains(name)));
+        let mut out = String::with_capacity(json.len() * 2);
+        for (name, value) in shown {
+            push_member(&mut out, name, &value.to_string());
+        }
+        for relation in &self.relations {
+            let image = expanded.iter().find(|(name, _)| name == relation).and_then(|(_, image)| image.as_ref());
+            push_member(&mut out, relation, image.map_or("null", |Image { json, .. }| json));
+        }
+        Ok(format!("{{{out}}}"))
+    }
+}
+
+fn push_member(out: &mut String, name: &str, json: &str) {
+    if !out.is_empty() {
+        out.push(',');
+    }
+    out.push_str(&format!("\"{name}\":{json}"));
+}
+
+fn words(list: &str, unknown: impl Fn() -> String, parameter: &str, known: Vec<&str>) -> Result<Vec<String>, Problem> {
+    list.split(',')
+        .map(|name| {
+            if known.contains(&name) {
+                return Ok(name.to_owned());
+            }
+            let message = format!("{} `{name}`.", unknown());
+            Err(Problem::parameter(parameter, name, nearest(name, known.iter().copied()), message))
+        })
+        .collect()
+}

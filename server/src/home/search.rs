@@ -1,0 +1,60 @@
+//! What of a record can be found, and how a question becomes words (contract 8). Pure.
+
+use hearth_contract::check::Fields;
+use hearth_contract::problem::Problem;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::Kind;
+use serde_json::Value;
+
+/// Characters of a question after trimming, at least and at most.
+const QUESTION: (usize, usize) = (2, 200);
+
+/// The title of a record, and the rest of its words.
+pub fn texts(kind: Kind, fields: &Fields) -> (String, String) {
+    let resource = resource(kind);
+    let text = |name: &str| fields.get(name).and_then(Value::as_str);
+    let rest: Vec<&str> = resource
+        .searchable()
+        .filter(|field| field.name != resource.title)
+        .filter_map(|field| text(field.name))
+        .collect();
+    (text(resource.title).unwrap_or_default().to_owned(), rest.join("\n"))
+}
+
+/// The words of a question: what stands between punctuation. They are words and nothing else, whatever was asked.
+pub fn words(question: &str) -> Result<Vec<String>, Problem> {
+    let refuse = |message: String| Err(Problem::parameter("q", question, None, message));
+    let length = question.trim().chars().count();
+    if !(QUESTION.0..=QUESTION.1).contains(&length) {
+        return refuse(format!("q must have {} to {} characters.", QUESTION.0, QUESTION.1));
+    }
+    let words: Vec<String> =
+        question.split(|c| !is_word_char(c)).filter(|w| !w.is_empty()).map(str::to_owned).collect();
+    if words.is_empty() { refuse("q must have a word to look for.".to_owned()) } else { Ok(words) }
+}
+
+/// Letters, digits, and the accents that may follow a letter as characters of their own.
+fn is_word_char(c: char) -> bool {
+    c.is_alphanumeric() || ('\u{300}'..='\u{36f}').contains(&c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_words_whatever_it_looks_like() {
+        for (question, expected) in [
+            ("fil hvac", &["fil", "hvac"][..]),
+            ("a AND \"b\" NEAR(c) col:x -y ^z*", &["a", "AND", "b", "NEAR", "c", "col", "x", "y", "z"]),
+            ("serial_number", &["serial", "number"]),
+            ("Crème brûlée", &["Crème", "brûlée"]),
+            ("OPS-306", &["OPS", "306"]),
+        ] {
+            assert_eq!(words(question).unwrap(), expected, "{question}");
+        }
+        for bad in ["", " a ", "--", &"x".repeat(201)] {
+            assert!(words(bad).is_err(), "{bad}");
+        }
+    }
+}

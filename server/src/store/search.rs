@@ -1,0 +1,113 @@
+//! The words of records, and finding records by them (FTS5).
+
+use hearth_contract::schema::Kind;
+use rusqlite::named_params;
+use uuid::Uuid;
+
+use super::records::{id, kind, number, text};
+use super::{Fault, HomeNo, Tx};
+
+/// A record that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its id.
+    pub id: Uuid,
+    /// Its title.
+    pub title: String,
+    /// Where the words stand, each between `**`.
+    pub snippet: String,
+    /// How well it fits; lower is better, as FTS5 has it.
+    pub rank: f64,
+    /// Orders hits that fit alike.
+    pub row: i64,
+    /// Its wire JSON.
+    pub json: String,
+}
+
+/// Words around a hit in a snippet.
+const SNIPPET_WORDS: i64 = 16;
+/// How much more a word in the title counts than one in the text.
+const TITLE_WEIGHT: f64 = 8.0;
+
+/// Keeps a record's words. `created` is the event that created it.
+pub fn put(
+    tx: &Tx<'_>,
+    home: HomeNo,
+    created: i64,
+    record: (Kind, Uuid),
+    title: &str,
+    body: &str,
+) -> Result<(), Fault> {
+    let mut statement = tx.conn.prepare_cached(
+        "INSERT OR REPLACE INTO search (rowid, home, title, body, kind, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
+    statement.execute((home.seat(created), word(home), title, body, number(record.0), text(&record.1)))?;
+    Ok(())
+}
+
+/// Forgets a record's words.
+pub fn remove(tx: &Tx<'_>, home: HomeNo, created: i64) -> Result<(), Fault> {
+    tx.conn.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([home.seat(created)])?;
+    Ok(())
+}
+
+/// Records in which each of the words begins a word, best first, at most `limit`, after the rank and row of a hit. The
+/// words hold only letters and digits; they are quoted, so that none is taken for FTS5's own language.
+pub fn find(
+    tx: &Tx<'_>,
+    home: HomeNo,
+    words: &[String],
+    kinds: &[Kind],
+    after: Option<(f64, i64)>,
+    limit: usize,
+) -> Result<Vec<Hit>, Fault> {
+    let wanted: Vec<String> = words.iter().map(|word| format!("\"{}\"*", word.replace('"', ""))).collect();
+    let question = format!("home : \"{}\" AND {{title body}} : ({})", word(home), wanted.join(" AND "));
+    let kinds: Vec<String> = kinds.iter().map(|kind| number(*kind).to_string()).collect();
+    let mut statement = tx.conn.prepare_cached(&format!(
+        "WITH hits AS (
+             SELECT rowid AS row, bm25(search, 0.0, {TITLE_WEIGHT:.1}, 1.0) AS rank FROM search
+             WHERE search MATCH :question AND kind IN ({})
+         ), page AS (
+             SELECT row, rank FROM hits WHERE :after IS NULL OR rank > :after OR (rank = :after AND row > :row)
+             ORDER BY rank, row LIMIT :limit
+         )
+         SELECT p.row, p.rank, s.kind, s.record, s.title,
+                snippet(search, 2, '**', '**', '…', {SNIPPET_WORDS}), highlight(search, 1, '**', '**'), e.body
+         FROM page p JOIN search s ON s.rowid = p.row
+         JOIN records r ON r.home = :home AND r.id = s.record
+         JOIN events e ON e.seat = :first + r.rev
+         WHERE search MATCH :question
+         ORDER BY p.rank, p.row",
+        kinds.join(",")
+    ))?;
+    let mut rows = statement.query(named_params! {
+        ":question": question,
+        ":after": after.map(|(rank, _)| rank),
+        ":row": after.map(|(_, row)| row),
+        ":limit": limit as i64,
+        ":home": home.0,
+        ":first": home.seat(0),
+    })?;
+    let mut hits = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (in_body, in_title): (String, String) = (row.get(5)?, row.get(6)?);
+        hits.push(Hit {
+            row: row.get(0)?,
+            rank: row.get(1)?,
+            kind: kind(row.get(2)?)?,
+            id: id(row.get_ref(3)?.as_str().unwrap_or_default())?,
+            title: row.get(4)?,
+            snippet: if in_body.contains("**") { in_body } else { in_title },
+            json: row.get(7)?,
+        });
+    }
+    Ok(hits)
+}
+
+/// The word that every row of a home carries.
+fn word(home: HomeNo) -> String {
+    format!("h{}", home.0)
+}

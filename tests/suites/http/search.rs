@@ -1,0 +1,96 @@
+//! Search (contract 8).
+
+use hearth_tests::client::Client;
+use hearth_tests::server::Server;
+use serde_json::json;
+
+async fn titles(client: &Client, query: &str) -> Vec<String> {
+    let answer = client.get(&format!("/v1/search?q={query}")).await;
+    assert_eq!(answer.status, 200, "{query}: {}", answer.text);
+    answer.data().as_array().unwrap().iter().map(|hit| hit["title"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn words_are_found_by_their_beginnings_whatever_their_case_and_accents() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    client.post("/v1/inventory", &json!({ "name": "Crème brûlée torch", "serial_number": "OPS-306" })).await;
+    let task = client
+        .post("/v1/tasks", &json!({ "title": "Buy butane", "notes": "For the torch_lighter in the kitchen" }))
+        .await;
+    client.post("/v1/vehicles", &json!({ "name": "Van", "vin": "1HGCM82633A004352", "fuel_type": "diesel" })).await;
+    for (query, expected) in [
+        ("creme", &["Crème brûlée torch"][..]),
+        ("CR%C3%88ME%20bru", &["Crème brûlée torch"]),
+        ("ops-306", &["Crème brûlée torch"]),
+        ("torch", &["Crème brûlée torch", "Buy butane"]),
+        ("torch%20kit", &["Buy butane"]),
+        ("lighter", &["Buy butane"]),
+        ("1hgcm", &["Van"]),
+        ("diesel", &[]),
+        ("orch", &[]),
+        ("torch&types=task,room", &["Buy butane"]),
+        ("torch%20OR%20van", &[]),
+        ("%22torch%20%2A%20NEAR%28", &[]),
+        ("title:torch", &[]),
+    ] {
+        assert_eq!(titles(&client, query).await, expected, "{query}");
+    }
+    let hit = &client.get("/v1/search?q=lighter").await.data()[0].clone();
+    assert_eq!((&hit["type"], &hit["id"]), (&json!("task"), &json!(task.id())));
+    assert_eq!(hit["snippet"], "For the torch_**lighter** in the kitchen");
+    assert_eq!(hit["updated_at"], task.data()["updated_at"]);
+    assert!(hit["score"].as_f64().unwrap() > 0.0);
+    assert_eq!(client.get("/v1/search?q=creme").await.data()[0]["snippet"], "**Crème** brûlée torch");
+}
+
+#[tokio::test]
+async fn a_write_is_found_at_once_and_a_delete_is_not() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Pantry" })).await.id());
+    assert_eq!(titles(&client, "pantry").await.len(), 1);
+    client.patch(&path, &json!({ "name": "Larder" })).await;
+    assert_eq!((titles(&client, "pantry").await.len(), titles(&client, "larder").await.len()), (0, 1));
+    assert_eq!(titles(&Client::new(&server.url, &server.test_key), "larder").await.len(), 0);
+    client.delete(&path).await;
+    assert_eq!(titles(&client, "larder").await.len(), 0);
+}
+
+#[tokio::test]
+async fn pages_hold_every_hit_once() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    for number in 0..25 {
+        client
+            .post("/v1/rooms", &json!({ "name": format!("Room {number}"), "notes": "word ".repeat(number + 1) }))
+            .await;
+    }
+    let hits = client.walk("/v1/search?q=word&limit=4").await;
+    let mut ids: Vec<&str> = hits.iter().map(|hit| hit["id"].as_str().unwrap()).collect();
+    assert!(hits.is_sorted_by(|a, b| a["score"].as_f64() >= b["score"].as_f64()));
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!((hits.len(), ids.len()), (25, 25));
+    let cursor = client.get("/v1/search?q=word&limit=4").await.next_cursor().unwrap();
+    assert_eq!(client.get(&format!("/v1/search?q=other&cursor={cursor}")).await.error(), "invalid_cursor");
+}
+
+#[tokio::test]
+async fn questions_without_a_word_are_refused() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    for query in [
+        "",
+        "?q=",
+        "?q=a",
+        "?q=%20a%20",
+        "?q=--",
+        "?q=ab&types=property",
+        "?q=ab&limit=101",
+        &format!("?q={}", "x".repeat(201)),
+    ] {
+        let answer = client.get(&format!("/v1/search{query}")).await;
+        assert_eq!((answer.status, answer.error()), (400, "invalid_request"), "{query}");
+    }
+}
