@@ -200,7 +200,9 @@ fn order(kind: Kind, sort: Sort) -> String {
         Some(Format::Text { .. } | Format::Vin | Format::Url) => format!("t.{name} COLLATE NOCASE"),
         _ => format!("t.{name}"),
     };
-    format!("t.{name} IS NULL, {value} {direction}, t.{} COLLATE NOCASE", resource.title)
+    // Of two tasks that are alike the one that is due sooner comes first.
+    let due = if kind == Kind::Task && name != "due_on" { "t.due_on IS NULL, t.due_on, " } else { "" };
+    format!("t.{name} IS NULL, {value} {direction}, {due}t.{} COLLATE NOCASE", resource.title)
 }
 
 fn read(kind: Kind, row: &SqlRow<'_>) -> Result<Row, rusqlite::Error> {

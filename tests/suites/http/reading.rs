@@ -69,7 +69,8 @@ async fn cursors_are_bound_to_what_they_were_given_for() {
     let cursor = client.get("/v1/rooms?limit=2&order=asc").await.next_cursor().unwrap();
     assert_eq!(client.get(&format!("/v1/rooms?cursor={cursor}&limit=9&fields=name")).await.status, 200);
     assert_eq!(client.get(&format!("/v1/rooms?cursor={cursor}&order=asc&sort=created_at")).await.status, 200);
-    let altered = format!("{}x", &cursor[..cursor.len() - 1]);
+    let (head, last) = cursor.split_at(cursor.len() - 1);
+    let altered = format!("{head}{}", if last == "w" { "g" } else { "w" });
     for query in [
         format!("/v1/tasks?cursor={cursor}"),
         format!("/v1/rooms?cursor={cursor}&order=desc"),

@@ -1,0 +1,89 @@
+//! The command line and the stock `sqlite3` shell on one database, with no server in sight.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn replica(db: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
+    command.arg("--db").arg(db).args(arguments).env("HOME", db.parent().unwrap()).env_remove("HEARTH_API_KEY");
+    command.output().unwrap()
+}
+
+/// Stock SQLite, as a script has it.
+fn sqlite3(db: &Path, sql: &str) -> Output {
+    Command::new("sqlite3").arg(db).arg(sql).output().expect("the sqlite3 shell is installed")
+}
+
+/// A replica that has never met a server.
+fn new_replica(db: &Path) {
+    hearth_replica::Replica::open(db, hearth_replica::Origin::Cli).unwrap();
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim().to_owned()
+}
+
+#[test]
+fn a_script_writes_and_the_command_line_shows_what_waits() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    assert_eq!(text(&replica(&db, &["path"]).stdout), db.to_str().unwrap());
+    let none = replica(&db, &["status"]);
+    assert_eq!(none.status.code(), Some(3), "asking does not make a database");
+    assert!(text(&none.stderr).contains("hearth-replica init"), "{}", text(&none.stderr));
+    new_replica(&db);
+    let made =
+        sqlite3(&db, "INSERT INTO tasks (title, due_on) VALUES ('Sweep the chimney', '2026-12-01') RETURNING id");
+    let id = text(&made.stdout);
+    assert_eq!(id.len(), 36, "{}", text(&made.stderr));
+    assert!(sqlite3(&db, "UPDATE tasks SET priority = 'high'").status.success());
+
+    let edits: Value = serde_json::from_slice(&replica(&db, &["edits", "--json"]).stdout).unwrap();
+    let methods: Vec<&str> = edits.as_array().unwrap().iter().map(|edit| edit["method"].as_str().unwrap()).collect();
+    assert_eq!(methods, ["create", "update"]);
+    assert_eq!((&edits[1]["origin"], &edits[1]["patch"]["priority"]), (&"sql".into(), &"high".into()));
+
+    let query = replica(&db, &["query", "SELECT title, priority FROM tasks", "--json"]);
+    let rows: Value = serde_json::from_slice(&query.stdout).unwrap();
+    assert_eq!((&rows[0]["title"], &rows[0]["priority"]), (&"Sweep the chimney".into(), &"high".into()));
+    let written = replica(&db, &["query", "DELETE FROM tasks"]);
+    assert_ne!(written.status.code(), Some(0), "a query does not write");
+}
+
+#[test]
+fn what_a_script_may_not_write_aborts_with_a_sentence() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    new_replica(&db);
+    assert!(sqlite3(&db, "INSERT INTO tasks (title) VALUES ('Sweep')").status.success());
+    for (sql, sentence) in [
+        ("UPDATE tasks SET priority = 'hihg'", "priority must be one of low, medium, high, urgent"),
+        ("UPDATE tasks SET due_on = '2026-02-30'", "due_on must be a calendar date"),
+        ("INSERT INTO tasks (title) VALUES ('  ')", "title must not be blank"),
+        ("INSERT INTO tasks (priority) VALUES ('low')", "title is required"),
+        ("UPDATE tasks SET rev = 7", "rev is set by the server"),
+        ("REPLACE INTO tasks (id, title) SELECT id, 'x' FROM tasks", "REPLACE is not supported"),
+        ("DELETE FROM edits", "edits is kept by the replica itself"),
+        ("INSERT INTO vehicles (name, vin) VALUES ('Van', 'SHORT')", "vin must be"),
+    ] {
+        let output = sqlite3(&db, sql);
+        assert!(!output.status.success(), "{sql}");
+        assert!(text(&output.stderr).contains(sentence), "{sql}: {}", text(&output.stderr));
+    }
+    assert_eq!(text(&sqlite3(&db, "SELECT count(*) FROM edits").stdout), "1");
+}
+
+#[test]
+fn without_a_server_the_status_is_calm_and_syncing_says_what_to_type() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    new_replica(&db);
+    let status: Value = serde_json::from_slice(&replica(&db, &["status", "--json"]).stdout).unwrap();
+    assert_eq!(status["phase"], "new");
+    let sync = replica(&db, &["sync"]);
+    assert_ne!(sync.status.code(), Some(0));
+    assert!(text(&sync.stderr).contains("hearth-replica init"), "{}", text(&sync.stderr));
+}

@@ -1,0 +1,34 @@
+//! The demo as a fresh machine runs it: no terminal, nothing set up.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+
+use std::process::{Command, Output};
+
+fn hearth(arguments: &[&str]) -> Output {
+    let home = tempfile::tempdir().unwrap();
+    Command::new(env!("CARGO_BIN_EXE_hearth"))
+        .args(arguments)
+        .env("HOME", home.path())
+        .env_remove("XDG_CONFIG_HOME")
+        .env_remove("XDG_DATA_HOME")
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn the_tour_tells_every_step_and_ends_equal() {
+    let output = hearth(&["demo", "--plain"]);
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{told}{}", String::from_utf8_lossy(&output.stderr));
+    let steps = ["A home is served at", "First sync:", "Live:", "Offline:", "Back:", "Script:", "Equal:"];
+    let found: Vec<&str> =
+        told.lines().filter_map(|line| steps.into_iter().find(|step| line.starts_with(step))).collect();
+    assert_eq!(found, steps, "{told}");
+}
+
+#[test]
+fn without_a_home_the_demo_is_shown_and_how_to_connect_is_said() {
+    let output = hearth(&[]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("hearth-replica init --server"));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("Equal:"));
+}
