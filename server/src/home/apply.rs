@@ -224,7 +224,7 @@ impl<'a, 'c> Writing<'a, 'c> {
         };
         self.append(happening, kind, id, rev, Some(json.clone()))?;
         records::put(self.tx, self.home.number, id, &Entry { kind, created, rev, deleted: false })?;
-        self.keep_words(created, before.as_ref(), &record)?;
+        self.keep_words(created, before.as_ref(), &record);
         for target in old_targets.iter().filter(|target| !new_targets.contains(target)) {
             links::remove(self.tx, self.home.number, *target, (kind, id))?;
         }
@@ -235,13 +235,13 @@ impl<'a, 'c> Writing<'a, 'c> {
     }
 
     /// Keeps what of a record can be found, unless it is found by the same words already.
-    fn keep_words(&self, created: i64, before: Option<&Record>, record: &Record) -> Result<(), Fault> {
-        let (kind, id) = (record.kind, record.id);
-        let texts = search::texts(kind, &record.fields);
-        if kind.is_singleton() || before.is_some_and(|before| search::texts(kind, &before.fields) == texts) {
-            return Ok(());
+    fn keep_words(&self, created: i64, before: Option<&Record>, record: &Record) {
+        let (title, body) = search::texts(record.kind, &record.fields);
+        let is_known = |before: &Record| search::texts(before.kind, &before.fields) == (title.clone(), body.clone());
+        if !record.kind.is_singleton() && !before.is_some_and(is_known) {
+            let (number, record) = (self.home.number, (record.kind, record.id));
+            crate::store::search::put(self.tx, number, created, record, title, body);
         }
-        crate::store::search::put(self.tx, self.home.number, created, (kind, id), &texts.0, &texts.1)
     }
 
     fn remove(&mut self, before: &Record) -> Result<(), Fault> {
@@ -249,7 +249,7 @@ impl<'a, 'c> Writing<'a, 'c> {
         let rev = self.next_event();
         let created = self.supersede(before)?;
         self.append(Happening::Deleted, kind, id, rev, None)?;
-        crate::store::search::remove(self.tx, self.home.number, created)?;
+        crate::store::search::remove(self.tx, self.home.number, created);
         records::put(self.tx, self.home.number, id, &Entry { kind, created, rev, deleted: true })
     }
 

@@ -90,11 +90,13 @@ pub struct Tx<'c> {
     conn: &'c Connection,
     /// Homes that got events, with their new heads: their bells ring after the commit.
     rung: RefCell<Vec<(HomeNo, i64)>>,
+    /// Changes of what can be found, carried out before the commit.
+    words: RefCell<Vec<search::Words>>,
 }
 
 impl<'c> Tx<'c> {
     fn new(conn: &'c Connection) -> Tx<'c> {
-        Tx { conn, rung: RefCell::new(Vec::new()) }
+        Tx { conn, rung: RefCell::default(), words: RefCell::default() }
     }
 
     /// A number that changes whenever another connection wrote. On the writer: whenever another process did.
@@ -176,11 +178,11 @@ where
         matches!(self.outcome, Some(Ok(_)))
     }
 
-    fn answer(self: Box<Self>, committed: Result<(), Fault>) {
+    fn answer(self: Box<Self>, committed: Result<(), writer::Uncommitted>) {
         let outcome = match (self.outcome, committed) {
             (Some(Ok(value)), Ok(())) => Ok(value),
             (Some(Err(fault)), _) => Err(fault),
-            (_, Err(fault)) => Err(fault),
+            (_, Err(why)) => Err(why.into()),
             (None, Ok(())) => Err(Fault::Panicked),
         };
         // A caller that hung up changes nothing: what was committed stays.

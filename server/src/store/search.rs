@@ -1,7 +1,7 @@
 //! The words of records, and finding records by them (FTS5).
 
 use hearth_contract::schema::Kind;
-use rusqlite::named_params;
+use rusqlite::{Connection, named_params};
 use uuid::Uuid;
 
 use super::records::{id, kind, number, text};
@@ -31,25 +31,39 @@ const SNIPPET_WORDS: i64 = 16;
 /// How much more a word in the title counts than one in the text.
 const TITLE_WEIGHT: f64 = 8.0;
 
-/// Keeps a record's words. `created` is the event that created it.
-pub fn put(
-    tx: &Tx<'_>,
-    home: HomeNo,
-    created: i64,
-    record: (Kind, Uuid),
-    title: &str,
-    body: &str,
-) -> Result<(), Fault> {
-    let mut statement = tx.conn.prepare_cached(
-        "INSERT OR REPLACE INTO search (rowid, home, title, body, kind, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-    )?;
-    statement.execute((home.seat(created), word(home), title, body, number(record.0), text(&record.1)))?;
-    Ok(())
+/// A change of what can be found. It waits for the end of the writer's batch, because FTS5 writes out all it holds in
+/// memory whenever a savepoint opens, and every write has one.
+pub(super) enum Words {
+    Put { row: i64, home: HomeNo, record: (Kind, Uuid), title: String, body: String },
+    Remove { row: i64 },
 }
 
-/// Forgets a record's words.
-pub fn remove(tx: &Tx<'_>, home: HomeNo, created: i64) -> Result<(), Fault> {
-    tx.conn.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([home.seat(created)])?;
+/// Keeps a record's words, in this transaction. `created` is the event that created it.
+pub fn put(tx: &Tx<'_>, home: HomeNo, created: i64, record: (Kind, Uuid), title: String, body: String) {
+    tx.words.borrow_mut().push(Words::Put { row: home.seat(created), home, record, title, body });
+}
+
+/// Forgets a record's words, in this transaction.
+pub fn remove(tx: &Tx<'_>, home: HomeNo, created: i64) {
+    tx.words.borrow_mut().push(Words::Remove { row: home.seat(created) });
+}
+
+/// Carries out what waited, in order.
+pub(super) fn flush(conn: &Connection, words: Vec<Words>) -> rusqlite::Result<()> {
+    for change in words {
+        match change {
+            Words::Put { row, home, record, title, body } => {
+                let mut statement = conn.prepare_cached(
+                    "INSERT OR REPLACE INTO search (rowid, home, title, body, kind, record)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                )?;
+                statement.execute((row, word(home), title, body, number(record.0), text(&record.1)))?;
+            }
+            Words::Remove { row } => {
+                conn.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([row])?;
+            }
+        }
+    }
     Ok(())
 }
 

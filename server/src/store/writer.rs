@@ -7,18 +7,37 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use super::open::OpenError;
 use super::tail::Tail;
-use super::{Fault, HomeNo, Tx};
+use super::{Fault, HomeNo, Tx, search};
+
+/// Why a whole batch was not committed.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Uncommitted {
+    DiskFull,
+    Locked,
+    Failed,
+}
+
+impl From<Uncommitted> for Fault {
+    fn from(why: Uncommitted) -> Fault {
+        match why {
+            Uncommitted::DiskFull => Fault::DiskFull,
+            Uncommitted::Locked => Fault::Busy("the database is locked by another process"),
+            Uncommitted::Failed => Fault::Busy("the write could not be made durable"),
+        }
+    }
+}
 
 /// A write that somebody waits for.
 pub(super) trait Job: Send {
     /// Writes inside the transaction and remembers what came of it. False: undo what it wrote, and nothing else.
     fn run(&mut self, tx: &Tx<'_>) -> bool;
     /// Tells the caller, once it is certain whether the commit is on disk.
-    fn answer(self: Box<Self>, committed: Result<(), Fault>);
+    fn answer(self: Box<Self>, committed: Result<(), Uncommitted>);
 }
 
 /// Jobs that may wait; more wait in their callers, which is back-pressure.
@@ -37,8 +56,9 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn start(conn: Connection, tail: Tail) -> Result<Writer, OpenError> {
         let (jobs, queue) = mpsc::channel(QUEUE_MAX);
-        let thread =
-            std::thread::Builder::new().name("hearth-writer".into()).spawn(move || work(&conn, queue, &tail))?;
+        let callers = Handle::try_current().ok();
+        let writer = move || work(&conn, queue, &tail, callers.as_ref());
+        let thread = std::thread::Builder::new().name("hearth-writer".into()).spawn(writer)?;
         Ok(Writer { jobs: Mutex::new(Some(jobs)), thread: Mutex::new(Some(thread)) })
     }
 
@@ -66,49 +86,67 @@ impl Drop for Writer {
     }
 }
 
-fn work(conn: &Connection, mut queue: mpsc::Receiver<Box<dyn Job>>, tail: &Tail) {
+fn work(conn: &Connection, mut queue: mpsc::Receiver<Box<dyn Job>>, tail: &Tail, callers: Option<&Handle>) {
     while let Some(first) = queue.blocking_recv() {
-        batch(conn, first, &mut queue, tail);
+        batch(conn, first, &mut queue, tail, callers);
     }
     let _ = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
 }
 
-fn batch(conn: &Connection, first: Box<dyn Job>, queue: &mut mpsc::Receiver<Box<dyn Job>>, tail: &Tail) {
+/// What jobs leave to be done at the end of their batch.
+#[derive(Default)]
+struct Left {
+    rung: Vec<(HomeNo, i64)>,
+    words: Vec<search::Words>,
+}
+
+fn batch(
+    conn: &Connection,
+    first: Box<dyn Job>,
+    queue: &mut mpsc::Receiver<Box<dyn Job>>,
+    tail: &Tail,
+    callers: Option<&Handle>,
+) {
     let started = Instant::now();
     let mut jobs = Vec::new();
-    let mut rung = Vec::new();
+    let mut left = Left::default();
     let mut outcome = statement(conn, "BEGIN IMMEDIATE");
     let mut next = Some(first);
     while let Some(mut job) = next {
         if outcome.is_ok() {
-            outcome = run(conn, job.as_mut(), &mut rung);
+            outcome = run(conn, job.as_mut(), &mut left);
         }
         jobs.push(job);
         let open = jobs.len() < BATCH_MAX && started.elapsed() < BATCH_TIME_MAX;
         next = if open { queue.try_recv().ok() } else { None };
     }
-    outcome = outcome.and_then(|()| statement(conn, "COMMIT"));
+    outcome = outcome.and_then(|()| search::flush(conn, left.words)).and_then(|()| statement(conn, "COMMIT"));
     if let Err(error) = &outcome {
         if !conn.is_autocommit() {
             let _ = statement(conn, "ROLLBACK");
         }
         tracing::error!(%error, jobs = jobs.len(), "a batch of writes was not committed");
     }
-    for job in jobs {
-        job.answer(outcome.as_ref().map(|_| ()).map_err(reason));
+    let committed = outcome.as_ref().map(|_| ()).map_err(reason);
+    let answer = move || jobs.into_iter().for_each(|job| job.answer(committed));
+    match callers {
+        // One wake of the runtime for the whole batch, instead of one for each caller.
+        Some(runtime) => drop(runtime.spawn(async move { answer() })),
+        None => answer(),
     }
     if outcome.is_ok() {
-        rung.into_iter().for_each(|(home, head)| tail.ring(home, head));
+        left.rung.into_iter().for_each(|(home, head)| tail.ring(home, head));
     }
 }
 
 /// One job in its savepoint. An error is the whole batch's: the connection itself refused.
-fn run(conn: &Connection, job: &mut dyn Job, rung: &mut Vec<(HomeNo, i64)>) -> rusqlite::Result<()> {
+fn run(conn: &Connection, job: &mut dyn Job, left: &mut Left) -> rusqlite::Result<()> {
     statement(conn, "SAVEPOINT job")?;
     let tx = Tx::new(conn);
     let keep = catch_unwind(AssertUnwindSafe(|| job.run(&tx))).unwrap_or(false);
     if keep {
-        rung.extend(tx.rung.into_inner());
+        left.rung.extend(tx.rung.into_inner());
+        left.words.extend(tx.words.into_inner());
     } else if !conn.is_autocommit() {
         statement(conn, "ROLLBACK TO job")?;
     }
@@ -119,10 +157,10 @@ fn statement(conn: &Connection, sql: &str) -> rusqlite::Result<()> {
     conn.prepare_cached(sql)?.raw_execute().map(drop)
 }
 
-fn reason(error: &rusqlite::Error) -> Fault {
+fn reason(error: &rusqlite::Error) -> Uncommitted {
     match error.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::DiskFull) => Fault::DiskFull,
-        Some(rusqlite::ErrorCode::DatabaseBusy) => Fault::Busy("the database is locked by another process"),
-        _ => Fault::Busy("the write could not be made durable"),
+        Some(rusqlite::ErrorCode::DiskFull) => Uncommitted::DiskFull,
+        Some(rusqlite::ErrorCode::DatabaseBusy) => Uncommitted::Locked,
+        _ => Uncommitted::Failed,
     }
 }
