@@ -21,6 +21,8 @@ use hearth_contract::headers::{
 use hearth_contract::problem::{Problem, ProblemType, nearest};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::Value;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
 use super::auth::{self, Principal};
 use super::call::Call;
@@ -37,6 +39,8 @@ use crate::store::Fault;
 const BODY_MAX: usize = 1024 * 1024;
 /// Time for a body to arrive.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
+/// Least body in bytes that is compressed.
+const COMPRESSED_MIN: u64 = 1024;
 /// Greatest request target in bytes.
 const TARGET_MAX: usize = 8 * 1024;
 /// Greatest sum of header names and values in bytes, and their greatest number.
@@ -56,7 +60,14 @@ pub fn router(app: Arc<App>) -> Router {
         let app = app.clone();
         router = router.route(path, any(move |request| handle(app.clone(), Some(path), request)));
     }
-    router.fallback(move |request| handle(app.clone(), None, request))
+    router.fallback(move |request| handle(app.clone(), None, request)).layer(compression())
+}
+
+/// Answers from 1 KiB up are compressed when the client asks for it; streams never are, because each frame must leave
+/// at once (contract 4).
+fn compression() -> CompressionLayer<impl Predicate> {
+    let worth_it = SizeAbove::new(COMPRESSED_MIN).and(NotForContentType::SSE);
+    CompressionLayer::new().compress_when(worth_it)
 }
 
 /// What is learnt of a request on its way, needed for its answer however it ends.

@@ -89,3 +89,21 @@ async fn bodies_that_cannot_be_read_are_refused() {
     let answer = client.send(client.request(Method::GET, "/v1/tasks").header("x-long", "x".repeat(40_000))).await;
     assert_eq!((answer.status, answer.error()), (431, "headers_too_large"));
 }
+
+#[tokio::test]
+async fn long_answers_are_compressed_when_asked_and_streams_never() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    let ask = |path: &str, coding: &str| {
+        client.request(Method::GET, path).header("accept-encoding", coding.to_owned()).send()
+    };
+    for coding in ["gzip", "br", "zstd"] {
+        let answer = ask("/v1/rooms", coding).await.unwrap();
+        assert_eq!(answer.headers()["content-encoding"], coding);
+        let short = ask("/v1/rooms?limit=1&fields=name", coding).await.unwrap();
+        assert!(short.headers().get("content-encoding").is_none());
+        let stream = ask("/v1/events/stream", coding).await.unwrap();
+        assert!(stream.headers().get("content-encoding").is_none());
+    }
+    assert!(client.get("/v1/rooms").await.headers.get("content-encoding").is_none());
+}
