@@ -11,10 +11,12 @@
 //! | 9 change feed | [`feed`] |
 //! | 10 property | [`writing`] |
 //! | 11 keys, limits | [`keys`] |
+//! | 12 errors | [`envelope`], [`hard`] |
 
 mod bulk;
 mod envelope;
 mod feed;
+mod hard;
 mod keys;
 mod once;
 mod reading;
