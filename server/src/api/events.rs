@@ -13,7 +13,7 @@ use crate::http::reply::{Refusal, Reply};
 use crate::store::events;
 
 /// Events on a page when nothing is said, and at most.
-const PAGE: (usize, usize) = (50, 1000);
+pub const PAGE: (usize, usize) = (50, 1000);
 
 /// `GET /v1/events`.
 pub async fn poll(call: Call) -> Result<Reply, Refusal> {

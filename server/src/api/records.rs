@@ -25,7 +25,7 @@ use crate::store::records::{self, Bounds, Direction, Image, Sort};
 use crate::store::{Fault, homes};
 
 /// Records on a page when nothing is said, and at most.
-const PAGE: (usize, usize) = (50, 100);
+pub const PAGE: (usize, usize) = (50, 100);
 
 /// `GET /v1/{collection}`.
 pub async fn list(call: Call) -> Result<Reply, Refusal> {

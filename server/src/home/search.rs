@@ -7,7 +7,7 @@ use hearth_contract::schema::Kind;
 use serde_json::Value;
 
 /// Characters of a question after trimming, at least and at most.
-const QUESTION: (usize, usize) = (2, 200);
+pub const QUESTION: (usize, usize) = (2, 200);
 
 /// The title of a record, and the rest of its words.
 pub fn texts(kind: Kind, fields: &Fields) -> (String, String) {

@@ -43,6 +43,18 @@ pub struct Call {
     pub wording: Wording,
 }
 
+/// A request that needs no key.
+pub struct Visit {
+    /// The service.
+    pub app: Arc<App>,
+    /// What its path names, or "".
+    pub name: String,
+    /// The media type to answer in, one of those of its route.
+    pub media: &'static str,
+    /// The words around its answer.
+    pub wording: Wording,
+}
+
 impl Call {
     /// The kind of a route that names one.
     pub fn kind(&self) -> Result<Kind, Refusal> {

@@ -18,19 +18,21 @@ use hearth_contract::headers::{
     CURRENT_VERSION, IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION, X_RATELIMIT_LIMIT, X_RATELIMIT_REMAINING,
     X_RATELIMIT_RESET, X_REQUEST_ID, idempotency_key,
 };
+use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType, nearest};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::Value;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
+use super::accept;
 use super::auth::{self, Principal};
-use super::call::Call;
+use super::call::{Call, Visit};
 use super::json;
 use super::limits::Standing;
 use super::query::Query;
 use super::reply::{Payload, Refusal, Reply, Wording};
-use super::routes::{Access, Carries, Gives, Handler, ROUTES, Route};
+use super::routes::{Access, Carries, Handler, ROUTES, Route};
 use crate::app::{App, random};
 use crate::home::receipts::Ticket;
 use crate::store::Fault;
@@ -117,7 +119,14 @@ async fn answer(
     learnt.operation = &route.operation;
     let handler = match route.handler {
         Handler::Keyed(handler) => handler,
-        Handler::Open(handler) => return Ok(wording.one(200, &handler(app.clone()).await?, "")),
+        Handler::Open(handler) => {
+            let media = check_accept(route, &parts.headers)?;
+            if route.path.starts_with(paths::ROOT) {
+                Query::read(parts.uri.query().unwrap_or_default(), route.parameters)?;
+            }
+            let name = path_name(&mut parts).await.unwrap_or_default();
+            return handler(Visit { app: app.clone(), name, media, wording: wording.clone() }).await;
+        }
     };
     let peer = parts.extensions.get::<Peer>().map_or(SocketAddr::from(([0, 0, 0, 0], 0)), |peer| peer.0);
     let principal = auth::authenticate(app, &parts.headers, peer).await?;
@@ -130,15 +139,15 @@ async fn answer(
     check_content_type(route, &parts.headers)?;
     let bytes = match route.carries {
         Carries::Nothing => bytes::Bytes::new(),
-        Carries::Json | Carries::MergePatch => read_body(body, &parts.headers).await?,
+        _ => read_body(body, &parts.headers).await?,
     };
     let ticket = ticket(route, &parts, &bytes)?;
     let body = match route.carries {
         Carries::Nothing => Value::Null,
-        Carries::Json | Carries::MergePatch => json::read(&bytes)?,
+        _ => json::read(&bytes)?,
     };
     let query = Query::read(parts.uri.query().unwrap_or_default(), route.parameters)?;
-    let id = path_id(&mut parts).await;
+    let id = path_name(&mut parts).await;
     let text = |name: &str| joined(&parts.headers, name);
     handler(Call {
         app: app.clone(),
@@ -223,31 +232,20 @@ fn check_version(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-fn check_accept(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
-    let given = match route.gives {
-        Gives::Json => "application/json",
-        Gives::Events => "text/event-stream",
-    };
-    let Some(accept) = joined(headers, "accept") else { return Ok(()) };
-    let (family, _) = given.split_once('/').unwrap_or_default();
-    let admits = |range: &str| {
-        let mut parts = range.split(';').map(str::trim);
-        let media = parts.next().unwrap_or_default().to_ascii_lowercase();
-        let refused = parts.any(|part| part.strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0)));
-        !refused && (media == "*/*" || media == given || media.strip_suffix("/*") == Some(family))
-    };
-    if accept.split(',').any(admits) {
-        return Ok(());
+fn check_accept(route: &Route, headers: &HeaderMap) -> Result<&'static str, Problem> {
+    let given = route.gives.media();
+    if let Some(media) = accept::choose(joined(headers, "accept").as_deref(), given) {
+        return Ok(media);
     }
+    let given = given.join(" or ");
     Err(Problem::new(ProblemType::NotAcceptable, format!("This path answers {given}, which Accept excludes.")))
 }
 
 fn check_content_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
-    let accepted: &[&str] = match route.carries {
-        Carries::Nothing => return Ok(()),
-        Carries::Json => &["application/json"],
-        Carries::MergePatch => &["application/json", "application/merge-patch+json"],
-    };
+    let accepted = route.carries.media();
+    if accepted.is_empty() {
+        return Ok(());
+    }
     let refuse = |message: String| Err(Problem::new(ProblemType::UnsupportedMediaType, message));
     if let Some(encoding) = joined(headers, "content-encoding") {
         return refuse(format!("A body with Content-Encoding {encoding} is not read."));
@@ -294,9 +292,10 @@ fn ticket(route: &Route, parts: &Parts, body: &[u8]) -> Result<Option<Ticket>, P
     Ok(Some(Ticket::new(key, parts.method.as_str(), target, body, if_match.as_bytes())))
 }
 
-async fn path_id(parts: &mut Parts) -> Option<String> {
+/// What a path names in its one open segment.
+async fn path_name(parts: &mut Parts) -> Option<String> {
     let params = RawPathParams::from_request_parts(parts, &()).await.ok()?;
-    params.iter().find(|(name, _)| *name == "id").map(|(_, value)| value.to_owned())
+    params.iter().next().map(|(_, value)| value.to_owned())
 }
 
 /// A header's value; several lines are one list (RFC 9110 5.3).

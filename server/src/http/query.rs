@@ -4,6 +4,8 @@
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{Problem, nearest};
 
+use super::parameters::Parameter;
+
 /// The parameters of a request, each allowed and there at most once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
@@ -12,12 +14,13 @@ pub struct Query {
 
 impl Query {
     /// Splits a query string; refuses what is not among the known names, repeated, or empty.
-    pub fn read(text: &str, known: &[&str]) -> Result<Query, Problem> {
+    pub fn read(text: &str, known: &[Parameter]) -> Result<Query, Problem> {
         let mut pairs: Vec<(String, String)> = Vec::new();
+        let names = || known.iter().map(|parameter| parameter.name);
         for (name, value) in form_urlencoded::parse(text.as_bytes()) {
-            if !known.contains(&&*name) {
+            if !names().any(|known| known == name) {
                 let message = format!("There is no parameter `{name}` here.");
-                return Err(Problem::parameter(&name, &value, nearest(&name, known.iter().copied()), message));
+                return Err(Problem::parameter(&name, &value, nearest(&name, names()), message));
             }
             if value.is_empty() {
                 return Err(Problem::parameter(&name, "", None, format!("The parameter `{name}` is empty.")));
@@ -91,6 +94,7 @@ fn unknown_word<T>(name: &str, value: &str, words: &[(&str, T)]) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::parameters::{LIMIT, SORT};
 
     #[test]
     fn nothing_is_silently_ignored() {
@@ -103,7 +107,7 @@ mod tests {
             ("limit=101", "limit", None),
             ("limit=+5", "limit", None),
         ] {
-            let refusal = Query::read(text, &["limit", "sort"]).and_then(|query| {
+            let refusal = Query::read(text, &[LIMIT, SORT]).and_then(|query| {
                 query.limit(50, 100)?;
                 query.choice("sort", &[("created_at", ()), ("updated_at", ())])
             });

@@ -2,23 +2,23 @@
 //! summary cannot be written. Must not know how a handler does its work.
 
 use std::pin::Pin;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use axum::http::Method;
 use hearth_contract::paths;
 use hearth_contract::schema::Kind;
 
-use super::call::Call;
+use super::call::{Call, Visit};
 use super::limits::Class;
+use super::parameters::{
+    CREATED_SINCE, CURSOR, EVENT_TYPES, EXPAND, FEED_CURSOR, FEED_LIMIT, FIELDS, LIMIT, ORDER, Parameter, SEARCH_QUERY,
+    SEARCH_TYPES, SORT, STREAM_CURSOR, UPDATED_SINCE,
+};
 use super::reply::{Refusal, Reply};
 use crate::api;
-use crate::app::App;
 
 /// What a handler promises.
 pub type Answering = Pin<Box<dyn Future<Output = Result<Reply, Refusal>> + Send>>;
-
-/// What a handler promises that needs no key: the finished text of `data`.
-pub type Telling = Pin<Box<dyn Future<Output = Result<String, Refusal>> + Send>>;
 
 /// Who may ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,24 +31,114 @@ pub enum Access {
     Scope(String),
 }
 
-/// What the request carries.
+/// What the request carries; where it depends on a kind, on the route's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carries {
     /// No body; one that is sent is not read.
     Nothing,
-    /// A JSON object.
-    Json,
-    /// A JSON object that is merged (RFC 7396).
-    MergePatch,
+    /// A new record of the kind.
+    Create,
+    /// Fields of the kind that are merged (RFC 7396).
+    Patch,
+    /// Up to 50 operations on the kind.
+    Bulk,
+    /// What to export.
+    Export,
+    /// A JSON-RPC message.
+    Rpc,
 }
 
-/// What the answer is, and so what Accept must admit.
+impl Carries {
+    /// The media types in which it may come.
+    pub const fn media(self) -> &'static [&'static str] {
+        match self {
+            Carries::Nothing => &[],
+            Carries::Patch => &["application/json", "application/merge-patch+json"],
+            Carries::Create | Carries::Bulk | Carries::Export | Carries::Rpc => &["application/json"],
+        }
+    }
+}
+
+/// What a good answer gives; where it depends on a kind, on the route's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gives {
-    /// `application/json`.
-    Json,
-    /// `text/event-stream`.
+    /// One record.
+    Record,
+    /// One record that was made.
+    Created,
+    /// The home's profile, or null.
+    Profile,
+    /// A page of records.
+    Records,
+    /// The id of a record that is gone.
+    Deleted,
+    /// An outcome for each operation.
+    Bulk,
+    /// A page of search results.
+    Found,
+    /// A page of events.
     Events,
+    /// Events as they come.
+    Stream,
+    /// What the key is and may do.
+    Me,
+    /// An export job.
+    Export,
+    /// An export job that was taken on.
+    Exporting,
+    /// A page of export jobs.
+    Exports,
+    /// The file of an export.
+    File,
+    /// The root index.
+    Index,
+    /// Versions, scopes, errors and limits.
+    Meta,
+    /// One word on how the service is.
+    Health,
+    /// The API's description, as JSON or YAML.
+    Document,
+    /// The API's description as JSON.
+    DocumentJson,
+    /// The API's description as YAML.
+    DocumentYaml,
+    /// A page for people.
+    Page,
+    /// An entry of the error catalogue, as a page or as JSON.
+    ErrorPage,
+    /// A style sheet.
+    Style,
+    /// A script.
+    Script,
+    /// A JSON-RPC message.
+    Rpc,
+}
+
+impl Gives {
+    /// The status of a good answer.
+    pub const fn status(self) -> u16 {
+        match self {
+            Gives::Created => 201,
+            Gives::Exporting => 202,
+            Gives::Bulk => 207,
+            _ => 200,
+        }
+    }
+
+    /// The media types it has, the usual one first; Accept must admit one of them.
+    pub const fn media(self) -> &'static [&'static str] {
+        match self {
+            Gives::Stream => &["text/event-stream"],
+            Gives::File => &["application/json", "application/zip", "application/vnd.sqlite3"],
+            Gives::Document => &["application/json", "application/yaml"],
+            Gives::DocumentYaml => &["application/yaml"],
+            Gives::Page => &["text/html"],
+            Gives::ErrorPage => &["text/html", "application/json"],
+            Gives::Style => &["text/css"],
+            Gives::Script => &["text/javascript"],
+            _ => &["application/json"],
+        }
+    }
 }
 
 /// One thing that can be asked.
@@ -72,7 +162,7 @@ pub struct Route {
     /// What the answer is.
     pub gives: Gives,
     /// Parameters it knows; any other is refused.
-    pub parameters: &'static [&'static str],
+    pub parameters: &'static [Parameter],
     /// Who answers.
     pub handler: Handler,
 }
@@ -82,8 +172,8 @@ pub struct Route {
 pub enum Handler {
     /// To a key, as a call.
     Keyed(fn(Call) -> Answering),
-    /// To anybody, with the finished text of `data`.
-    Open(fn(Arc<App>) -> Telling),
+    /// To anybody.
+    Open(fn(Visit) -> Answering),
 }
 
 /// Everything that can be asked.
@@ -92,7 +182,8 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     routes.extend([
         Route {
             kind: Some(Kind::Property),
-            parameters: &["fields"],
+            parameters: &[FIELDS],
+            gives: Gives::Profile,
             ..get(paths::PROPERTY, "get_property", "Read the home's profile", scope("property:read"), |call| {
                 Box::pin(api::records::read(call))
             })
@@ -101,7 +192,8 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
             method: Method::PATCH,
             class: Class::Write,
             kind: Some(Kind::Property),
-            carries: Carries::MergePatch,
+            carries: Carries::Patch,
+            gives: Gives::Profile,
             ..get(
                 paths::PROPERTY,
                 "update_property",
@@ -111,7 +203,8 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
             )
         },
         Route {
-            parameters: &["q", "types", "limit", "cursor"],
+            parameters: &[SEARCH_QUERY, SEARCH_TYPES, LIMIT, CURSOR],
+            gives: Gives::Found,
             ..get(
                 paths::SEARCH,
                 "search",
@@ -121,21 +214,27 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
             )
         },
         Route {
-            parameters: &["cursor", "limit", "types"],
+            parameters: &[FEED_CURSOR, FEED_LIMIT, EVENT_TYPES],
+            gives: Gives::Events,
             ..get(paths::EVENTS, "list_events", "Poll the change feed", scope("events:read"), |call| {
                 Box::pin(api::events::poll(call))
             })
         },
         Route {
-            parameters: &["cursor", "types"],
-            gives: Gives::Events,
+            parameters: &[STREAM_CURSOR, EVENT_TYPES],
+            gives: Gives::Stream,
             ..get(paths::STREAM, "stream_events", "Stream the change feed", scope("events:read"), |call| {
                 Box::pin(api::stream::open(call))
             })
         },
-        get(paths::ME, "get_me", "Show what the key is and may do", Access::Key, |call| Box::pin(api::me::show(call))),
-        open(paths::HEALTH, "healthz", "Whether the process answers", |app| Box::pin(api::health::live(app))),
-        open(paths::READY, "readyz", "Whether the database answers", |app| Box::pin(api::health::ready(app))),
+        Route {
+            gives: Gives::Me,
+            ..get(paths::ME, "get_me", "Show what the key is and may do", Access::Key, |call| {
+                Box::pin(api::me::show(call))
+            })
+        },
+        health(paths::HEALTH, "healthz", "Whether the process answers", |visit| Box::pin(api::health::live(visit))),
+        health(paths::READY, "readyz", "Whether the database answers", |visit| Box::pin(api::health::ready(visit))),
     ]);
     routes
 });
@@ -145,36 +244,46 @@ fn collection(kind: Kind) -> [Route; 6] {
     let (path, word, plural) = (paths::collection(kind), kind.word(), kind.collection());
     let one = format!("{path}/{{id}}");
     let (reading, writing) = (scope(&format!("{plural}:read")), scope(&format!("{plural}:write")));
-    let write = |method, path: &str, verb: &str, carries, handler| Route {
+    let write = |method, path: &str, verb: &str, carries, gives, handler| Route {
         method,
         class: Class::Write,
         kind: Some(kind),
         carries,
+        gives,
         ..get(path, &format!("{verb}_{word}"), &format!("{verb} one {word}"), writing.clone(), handler)
     };
     [
         Route {
             kind: Some(kind),
-            parameters: &["limit", "cursor", "sort", "order", "created_since", "updated_since", "fields", "expand"],
+            parameters: &[LIMIT, CURSOR, SORT, ORDER, CREATED_SINCE, UPDATED_SINCE, FIELDS, EXPAND],
+            gives: Gives::Records,
             ..get(&path, &format!("list_{plural}"), &format!("list {plural}"), reading.clone(), |call| {
                 Box::pin(api::records::list(call))
             })
         },
         Route {
             kind: Some(kind),
-            parameters: &["fields", "expand"],
+            parameters: &[FIELDS, EXPAND],
             ..get(&one, &format!("get_{word}"), &format!("read one {word}"), reading, |call| {
                 Box::pin(api::records::read(call))
             })
         },
-        write(Method::POST, &path, "create", Carries::Json, |call| Box::pin(api::records::create(call))),
-        write(Method::PATCH, &one, "update", Carries::MergePatch, |call| Box::pin(api::records::update(call))),
-        write(Method::DELETE, &one, "delete", Carries::Nothing, |call| Box::pin(api::records::delete(call))),
+        write(Method::POST, &path, "create", Carries::Create, Gives::Created, |call| {
+            Box::pin(api::records::create(call))
+        }),
+        write(Method::PATCH, &one, "update", Carries::Patch, Gives::Record, |call| {
+            Box::pin(api::records::update(call))
+        }),
+        write(Method::DELETE, &one, "delete", Carries::Nothing, Gives::Deleted, |call| {
+            Box::pin(api::records::delete(call))
+        }),
         Route {
             class: Class::Bulk,
             operation: format!("bulk_{plural}"),
             summary: format!("carry out up to 50 operations on {plural}"),
-            ..write(Method::POST, &format!("{path}/bulk"), "bulk", Carries::Json, |call| Box::pin(api::bulk::run(call)))
+            ..write(Method::POST, &format!("{path}/bulk"), "bulk", Carries::Bulk, Gives::Bulk, |call| {
+                Box::pin(api::bulk::run(call))
+            })
         },
     ]
 }
@@ -198,15 +307,19 @@ fn route(path: &str, operation: &str, summary: &str, access: Access, handler: Ha
         class: Class::Read,
         kind: None,
         carries: Carries::Nothing,
-        gives: Gives::Json,
+        gives: Gives::Record,
         parameters: &[],
         handler,
     }
 }
 
 /// A reading route that needs no key.
-fn open(path: &str, operation: &str, summary: &str, handler: fn(Arc<App>) -> Telling) -> Route {
+fn open(path: &str, operation: &str, summary: &str, handler: fn(Visit) -> Answering) -> Route {
     Route { class: Class::Free, ..route(path, operation, summary, Access::Open, Handler::Open(handler)) }
+}
+
+fn health(path: &str, operation: &str, summary: &str, handler: fn(Visit) -> Answering) -> Route {
+    Route { gives: Gives::Health, ..open(path, operation, summary, handler) }
 }
 
 /// Every scope that a key can carry (the seed's table).

@@ -1,0 +1,59 @@
+//! What a client admits as an answer (RFC 9110 12.5.1). Pure.
+
+/// The media type a client likes best among those on offer; the first of equals. None: it excludes all of them.
+pub fn choose(accept: Option<&str>, offered: &'static [&'static str]) -> Option<&'static str> {
+    let Some(accept) = accept else { return offered.first().copied() };
+    let mut best: Option<(f32, &'static str)> = None;
+    for media in offered {
+        let liking = liking(accept, media);
+        if liking > 0.0 && best.is_none_or(|(most, _)| liking > most) {
+            best = Some((liking, media));
+        }
+    }
+    best.map(|(_, media)| media)
+}
+
+/// From 0, excluded, to 1: the weight of the most particular range that the media type falls in.
+fn liking(accept: &str, media: &str) -> f32 {
+    let (family, _) = media.split_once('/').unwrap_or_default();
+    let mut found = (0, 0.0);
+    for range in accept.split(',') {
+        let mut parts = range.split(';').map(str::trim);
+        let name = parts.next().unwrap_or_default().to_ascii_lowercase();
+        let particular = match name.as_str() {
+            "*/*" => 1,
+            name if name.strip_suffix("/*") == Some(family) => 2,
+            name if name == media => 3,
+            _ => continue,
+        };
+        let weight = parts.find_map(|part| part.strip_prefix("q=").or(part.strip_prefix("Q=")));
+        let weight = weight.map_or(1.0, |weight| weight.parse().unwrap_or(1.0));
+        if particular >= found.0 {
+            found = (particular, weight);
+        }
+    }
+    found.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_particular_range_decides() {
+        const OFFERED: &[&str] = &["application/json", "application/yaml"];
+        for (accept, chosen) in [
+            (None, Some("application/json")),
+            (Some("*/*"), Some("application/json")),
+            (Some("application/*"), Some("application/json")),
+            (Some("Application/YAML"), Some("application/yaml")),
+            (Some("application/json;q=0.5, application/yaml"), Some("application/yaml")),
+            (Some("*/*, application/json;q=0"), Some("application/yaml")),
+            (Some("text/html, */*;q=0.1"), Some("application/json")),
+            (Some("text/html"), None),
+            (Some("application/*;q=0"), None),
+        ] {
+            assert_eq!(choose(accept, OFFERED), chosen, "{accept:?}");
+        }
+    }
+}
