@@ -18,6 +18,26 @@ pub const SEARCH: &str = "/v1/search";
 pub const EVENTS: &str = "/v1/events";
 /// The change feed as a stream.
 pub const STREAM: &str = "/v1/events/stream";
+/// The API's description, JSON or YAML as asked.
+pub const OPENAPI: &str = "/openapi/v1";
+/// The API's description as JSON.
+pub const OPENAPI_JSON: &str = "/openapi/v1.json";
+/// The API's description as YAML.
+pub const OPENAPI_YAML: &str = "/openapi/v1.yaml";
+/// The tools for language models.
+pub const MCP: &str = "/mcp";
+/// The developer portal.
+pub const DOCS: &str = "/docs";
+/// What changed from version to version.
+pub const CHANGELOG: &str = "/docs/changelog";
+/// The reference for people.
+pub const REFERENCE: &str = "/docs/reference";
+/// The style of the pages.
+pub const STYLE: &str = "/docs/style.css";
+/// The script of the reference.
+pub const VIEWER: &str = "/docs/viewer.js";
+/// The page of an error type; `{type}` stands for its word.
+pub const ERROR_PAGE: &str = "/docs/errors/{type}";
 /// Liveness.
 pub const HEALTH: &str = "/healthz";
 /// Readiness.

@@ -11,6 +11,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::auth::Keyring;
 use crate::http::limits::{Limits, Streams};
+use crate::openapi::Document;
 use crate::stopping::Stopping;
 use crate::store::Db;
 use crate::store::tail::Tail;
@@ -21,6 +22,8 @@ pub struct App {
     pub config: Config,
     /// How clients reach it; what links begin with.
     pub base_url: Arc<str>,
+    /// The description of its API.
+    pub document: Document,
     /// Its database.
     pub db: Db,
     /// The bells of its homes.

@@ -14,6 +14,7 @@ use hearth_contract::key::Environment;
 use hearth_server::app::random;
 use hearth_server::clock::Clock;
 use hearth_server::config::{Config, RateLimits, parse_duration, parse_rate_limits, parse_retention};
+use hearth_server::openapi::Document;
 use hearth_server::operate::{self, NewKey};
 use hearth_server::store::Db;
 use hearth_server::store::homes::{Plan, Team};
@@ -46,6 +47,15 @@ enum Command {
     /// Make, list and revoke API keys
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Print the API's description
+    Openapi {
+        /// As YAML
+        #[arg(long)]
+        yaml: bool,
+        /// How clients reach the service
+        #[arg(long, default_value = "http://127.0.0.1:8750", value_name = "URL")]
+        base_url: String,
+    },
 }
 
 #[derive(Args)]
@@ -147,6 +157,9 @@ enum KeyCommand {
         /// Network it may be used from; may be given several times
         #[arg(long, value_name = "CIDR")]
         allow: Vec<IpNet>,
+        /// Version of the API that holds for it without a header, such as 2026-06-01
+        #[arg(long, value_parser = parse_version, value_name = "VERSION")]
+        pin: Option<String>,
         /// Day or moment from which it is refused
         #[arg(long, value_parser = parse_moment, value_name = "DATE")]
         expires: Option<Timestamp>,
@@ -171,6 +184,11 @@ fn parse_moment(text: &str) -> Result<Timestamp, String> {
     Timestamp::parse(text).ok_or_else(|| format!("`{text}` is not a date such as 2027-01-01"))
 }
 
+fn parse_version(text: &str) -> Result<String, String> {
+    let date = hearth_contract::formats::parse_date(text);
+    date.map(|_| text.to_owned()).ok_or_else(|| format!("`{text}` is not a date such as 2026-06-01"))
+}
+
 /// Runs the program: 0 done, 1 refused or failed, 2 used wrongly.
 pub(crate) fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -184,6 +202,9 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> anyhow::Result<()> {
+    if let Command::Openapi { yaml, base_url } = cli.command {
+        return openapi(yaml, &base_url);
+    }
     let data = match cli.data {
         Some(data) => data,
         None => ProjectDirs::from("", "", "hearth")
@@ -195,7 +216,15 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Serve(serve) => runtime.block_on(self::serve(*serve, data)),
         Command::Team(command) => runtime.block_on(team(command, &open(data)?, cli.json)),
         Command::Key(command) => runtime.block_on(key(command, &open(data)?, cli.json)),
+        Command::Openapi { .. } => Ok(()),
     }
+}
+
+fn openapi(yaml: bool, base_url: &str) -> anyhow::Result<()> {
+    let document = Document::new(base_url.trim_end_matches('/'));
+    let text = if yaml { document.yaml } else { document.json };
+    println!("{}", std::str::from_utf8(&text)?.trim_end());
+    Ok(())
 }
 
 fn open(data: PathBuf) -> anyhow::Result<Db> {
@@ -274,12 +303,12 @@ async fn team(command: TeamCommand, db: &Db, as_json: bool) -> anyhow::Result<()
 
 async fn key(command: KeyCommand, db: &Db, as_json: bool) -> anyhow::Result<()> {
     match command {
-        KeyCommand::Create { team, env, scopes, name, allow, expires, quiet } => {
+        KeyCommand::Create { team, env, scopes, name, allow, pin, expires, quiet } => {
             let environment = match env {
                 EnvironmentWord::Live => Environment::Live,
                 EnvironmentWord::Test => Environment::Test,
             };
-            let wish = NewKey { team, environment, scopes, name, allowlist: allow, expires_at: expires };
+            let wish = NewKey { team, environment, scopes, name, allowlist: allow, pinned: pin, expires_at: expires };
             let made = operate::create_key(db, &Clock::system(), wish).await?;
             if as_json {
                 let mut value = key_json(&made.key);

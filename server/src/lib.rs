@@ -5,6 +5,8 @@
 //! - [`api`]: the handlers.
 //! - [`home`]: what a home does; the one way a write happens.
 //! - [`store`]: the only SQL.
+//! - [`versions`]: older requests upward, answers downward.
+//! - [`openapi`]: the API's description, out of the routes and the resource table.
 //! - [`operate`]: what an operator does beside serving: teams and keys.
 //! - [`config`], [`clock`], [`app`]: what all of these are given.
 //!
@@ -16,10 +18,12 @@ pub mod clock;
 pub mod config;
 pub mod home;
 pub mod http;
+pub mod openapi;
 pub mod operate;
 pub mod stopping;
 pub mod store;
 mod upkeep;
+pub mod versions;
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -35,6 +39,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::auth::Keyring;
 use crate::http::limits::{Limits, Streams};
+use crate::openapi::Document;
 use crate::stopping::Stopping;
 use crate::store::Db;
 use crate::store::open::OpenError;
@@ -96,8 +101,10 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
     let (stop, stopping) = Stopping::new();
     let (outside_tx, outside) = watch::channel(0);
     let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
+    let base_url: Arc<str> = base_url.trim_end_matches('/').into();
     let app = Arc::new(App {
-        base_url: base_url.trim_end_matches('/').into(),
+        document: Document::new(&base_url),
+        base_url,
         limits: Limits::new(config.rate_limits),
         keyring: Keyring::default(),
         streams: Streams::default(),

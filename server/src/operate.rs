@@ -16,6 +16,7 @@ use crate::http::routes::SCOPES;
 use crate::store::homes::{self, Plan, Team};
 use crate::store::keys::{self, Key};
 use crate::store::{Db, Fault, Tx};
+use crate::versions::{self, Version};
 
 /// Why an operator's wish was not carried out. Texts are sentences for people.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +42,8 @@ pub struct NewKey {
     pub name: Option<String>,
     /// Networks it may be used from; empty is everywhere.
     pub allowlist: Vec<IpNet>,
+    /// The version that holds without a header; None: the current one.
+    pub pinned: Option<String>,
     /// From when it is refused.
     pub expires_at: Option<Timestamp>,
 }
@@ -110,6 +113,11 @@ pub async fn teams(db: &Db) -> Result<Vec<Team>, Error> {
 pub async fn create_key(db: &Db, clock: &Clock, wish: NewKey) -> Result<MadeKey, Error> {
     let scopes = scopes(&wish.scopes)?;
     let now = clock.now();
+    let pinned = match wish.pinned {
+        None => CURRENT_VERSION.to_owned(),
+        Some(name) if Version::find(&name, now).is_some() => name,
+        Some(name) => return Err(Error::Refused(unsupported_pin(&name, now))),
+    };
     let secret = key_text(wish.environment, random());
     let hint = format!("{}…{}", &secret[..HINT_START], &secret[secret.len() - HINT_END..]);
     let hash: [u8; 32] = Sha256::digest(secret.as_bytes()).into();
@@ -130,7 +138,7 @@ pub async fn create_key(db: &Db, clock: &Clock, wish: NewKey) -> Result<MadeKey,
                 hint,
                 scopes,
                 allowlist: wish.allowlist.iter().map(IpNet::to_string).collect(),
-                pinned: CURRENT_VERSION.to_owned(),
+                pinned,
                 created_at: now,
                 last_used_at: None,
                 expires_at: wish.expires_at,
@@ -178,6 +186,11 @@ pub async fn revoke_key(db: &Db, clock: &Clock, word: String) -> Result<Key, Err
             _ => format!("{count} keys are named `{word}`; use the id, see `hearth-server key list`"),
         })
     })
+}
+
+fn unsupported_pin(name: &str, now: Timestamp) -> String {
+    let names: Vec<&str> = versions::supported(now).map(|version| version.name).collect();
+    format!("version `{name}` is not in service; the versions are {}", names.join(", "))
 }
 
 fn scopes(wished: &[String]) -> Result<Vec<String>, Error> {

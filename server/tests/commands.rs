@@ -80,6 +80,31 @@ fn what_cannot_be_done_is_a_sentence_and_what_is_mistyped_is_usage() {
     }
 }
 
+#[test]
+fn a_key_can_be_pinned_to_a_version_in_service() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(run(dir.path(), &["team", "create", "Hill house"]).status.code(), Some(0));
+    let pin = |version: &str| {
+        run(dir.path(), &["key", "create", "--team", "Hill house", "--env", "test", "--pin", version, "--json"])
+    };
+    let made: Value = serde_json::from_slice(&pin("2026-06-01").stdout).unwrap();
+    assert_eq!(made["api_version"], "2026-06-01");
+    let refused = pin("2020-01-01");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("the versions are"), "{}", text(&refused.stderr));
+    assert_eq!(pin("soon").status.code(), Some(2));
+}
+
+#[test]
+fn the_description_is_printed_without_a_database() {
+    let dir = tempfile::tempdir().unwrap();
+    let nowhere = dir.path().join("nowhere");
+    let json: Value = serde_json::from_slice(&run(&nowhere, &["openapi"]).stdout).unwrap();
+    assert_eq!((&json["openapi"], &json["info"]["x-stability"]), (&"3.1.0".into(), &"public_preview".into()));
+    assert!(text(&run(&nowhere, &["openapi", "--yaml"]).stdout).starts_with("openapi: "));
+    assert!(!nowhere.exists());
+}
+
 #[cfg(unix)]
 #[test]
 fn what_it_writes_is_for_its_owner_alone() {

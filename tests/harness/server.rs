@@ -30,11 +30,16 @@ impl Server {
 
     /// Starts one without limits and with changed settings on a fresh directory.
     pub async fn start_with(change: impl FnOnce(&mut Config)) -> Server {
+        Server::start_at(Clock::system(), change).await
+    }
+
+    /// Starts one whose time is told by this clock.
+    pub async fn start_at(clock: Clock, change: impl FnOnce(&mut Config)) -> Server {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let mut config = Config::new(dir.path().to_owned());
         config.rate_limits = None;
         change(&mut config);
-        let running = hearth_server::start(config, Clock::system()).await.expect("the service starts");
+        let running = hearth_server::start(config, clock).await.expect("the service starts");
         let (test_key, live_key) = (key(&running, Environment::Test).await, key(&running, Environment::Live).await);
         Server { url: format!("http://{}", running.address), running, test_key, live_key, dir }
     }
@@ -54,6 +59,14 @@ impl Server {
 /// A new key with every scope.
 async fn key(running: &Running, environment: Environment) -> String {
     let team = operate::teams(&running.app.db).await.expect("teams")[0].id.clone();
-    let wish = NewKey { team, environment, scopes: Vec::new(), name: None, allowlist: Vec::new(), expires_at: None };
+    let wish = NewKey {
+        team,
+        environment,
+        scopes: Vec::new(),
+        name: None,
+        allowlist: Vec::new(),
+        pinned: None,
+        expires_at: None,
+    };
     operate::create_key(&running.app.db, &Clock::system(), wish).await.expect("a key").secret
 }

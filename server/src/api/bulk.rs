@@ -121,7 +121,10 @@ fn read_one(kind: Kind, at: &str, members: &Map<String, Value>, faults: &mut Vec
     };
     let guard = match members.get("if_match") {
         None | Some(Value::Null) => Guard::Absent,
-        Some(Value::Number(rev)) if rev.is_i64() => Guard::Revs(rev.as_i64().into_iter().collect()),
+        // `3.0` is an integer, as in JSON Schema.
+        Some(Value::Number(rev)) if rev.as_f64().is_some_and(|rev| rev.fract() == 0.0) => {
+            Guard::Revs(rev.as_i64().or(rev.as_f64().map(|rev| rev as i64)).into_iter().collect())
+        }
         Some(Value::String(tag)) if tag == "*" => Guard::Exists,
         Some(Value::String(tag)) if parse_etag(tag).is_some() => Guard::Revs(parse_etag(tag).into_iter().collect()),
         Some(_) => {

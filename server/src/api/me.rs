@@ -1,6 +1,5 @@
 //! `GET /v1/me`: what the key is and may do (contract 14).
 
-use hearth_contract::headers::CURRENT_VERSION;
 use serde_json::{Value, json};
 
 use crate::http::call::Call;
@@ -30,7 +29,7 @@ pub async fn show(call: Call) -> Result<Reply, Refusal> {
         },
         "scopes": key.scopes,
         "plan": key.plan.word(),
-        "api_version": { "pinned": key.pinned, "resolved": CURRENT_VERSION },
+        "api_version": { "pinned": key.pinned, "resolved": call.wording.version.name },
         "rate_limits": rate_limits.unwrap_or(Value::Null),
     });
     Ok(call.wording.one(200, &data.to_string(), ""))

@@ -2,6 +2,8 @@
 //! SQL or decide rules.
 
 pub mod bulk;
+pub mod discovery;
+pub mod docs;
 pub mod events;
 pub mod health;
 pub mod me;

@@ -22,6 +22,7 @@ use crate::http::call::Call;
 use crate::http::limits::Permit;
 use crate::http::reply::{Payload, Refusal, Reply};
 use crate::stopping::Stopping;
+use crate::versions::Version;
 
 /// Events read from the log at once.
 const PIECE: usize = 256;
@@ -56,6 +57,7 @@ pub async fn open(call: Call) -> Result<Reply, Refusal> {
         stopping: call.app.stopping.clone(),
         app: call.app,
         principal: call.principal,
+        version: call.wording.version,
         kinds,
         cursor,
         cursor_text: String::new(),
@@ -85,6 +87,7 @@ enum Stage {
 struct Reader {
     app: Arc<App>,
     principal: Arc<Principal>,
+    version: &'static Version,
     kinds: Vec<Kind>,
     cursor: FeedCursor,
     cursor_text: String,
@@ -140,7 +143,13 @@ impl Reader {
             frames.push_str("id: ");
             frames.push_str(cursor);
             frames.push_str("\ndata: ");
-            event.write_json(&mut frames);
+            if self.version.is_current() {
+                event.write_json(&mut frames);
+            } else {
+                let mut text = String::new();
+                event.write_json(&mut text);
+                frames.push_str(&self.version.lower(text));
+            }
             frames.push_str("\n\n");
         }
         self.cursor = piece.next;

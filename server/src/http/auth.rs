@@ -84,13 +84,14 @@ impl Keyring {
     }
 }
 
-/// Finds out who asks: key, then plan, then address.
-pub async fn authenticate(app: &Arc<App>, headers: &HeaderMap, peer: SocketAddr) -> Result<Arc<Principal>, Refusal> {
+/// Finds out who asks: a key that holds.
+pub async fn identify(app: &Arc<App>, headers: &HeaderMap) -> Result<Arc<Principal>, Refusal> {
     let principal = find(app, bearer(headers)?).await?;
-    let now = app.clock.now();
-    if !principal.holds(now) {
-        return Err(invalid_key().into());
-    }
+    if principal.holds(app.clock.now()) { Ok(principal) } else { Err(invalid_key().into()) }
+}
+
+/// Whether who asks may ask from there: plan, then address.
+pub fn admit(app: &Arc<App>, principal: &Principal, headers: &HeaderMap, peer: SocketAddr) -> Result<(), Refusal> {
     if principal.key.environment == Environment::Live && principal.key.plan == Plan::Free {
         return Err(
             Problem::new(ProblemType::PlanRequired, "Live keys need the paid plan; this team's is free.").into()
@@ -101,8 +102,8 @@ pub async fn authenticate(app: &Arc<App>, headers: &HeaderMap, peer: SocketAddr)
         let message = format!("This key may not be used from {address}.");
         return Err(Problem::new(ProblemType::IpNotAllowed, message).with("address", address.to_string()).into());
     }
-    touch(app, &principal, now);
-    Ok(principal)
+    touch(app, principal, app.clock.now());
+    Ok(())
 }
 
 /// Whether a key that was good when its stream opened is good still.

@@ -15,8 +15,8 @@ use axum::routing::any;
 use data_encoding::{Encoding, Specification};
 use futures_util::FutureExt;
 use hearth_contract::headers::{
-    CURRENT_VERSION, IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION, X_RATELIMIT_LIMIT, X_RATELIMIT_REMAINING,
-    X_RATELIMIT_RESET, X_REQUEST_ID, idempotency_key,
+    IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION, X_RATELIMIT_LIMIT, X_RATELIMIT_REMAINING, X_RATELIMIT_RESET,
+    X_REQUEST_ID, idempotency_key,
 };
 use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType, nearest};
@@ -27,15 +27,17 @@ use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove
 
 use super::accept;
 use super::auth::{self, Principal};
+use super::bodies::Carries;
 use super::call::{Call, Visit};
 use super::json;
 use super::limits::Standing;
 use super::query::Query;
 use super::reply::{Payload, Refusal, Reply, Wording};
-use super::routes::{Access, Carries, Handler, ROUTES, Route};
+use super::routes::{Access, Handler, ROUTES, Route};
 use crate::app::{App, random};
 use crate::home::receipts::Ticket;
 use crate::store::Fault;
+use crate::versions::{self, Version};
 
 /// Greatest body in bytes.
 const BODY_MAX: usize = 1024 * 1024;
@@ -82,10 +84,15 @@ struct Learnt {
 
 async fn handle(app: Arc<App>, path: Option<&'static str>, request: Request<Body>) -> Response<Body> {
     let began = app.clock.passed();
-    let wording = Wording { request_id: request_id(random()).into(), base_url: app.base_url.clone() };
+    let mut wording = Wording {
+        request_id: request_id(random()).into(),
+        base_url: app.base_url.clone(),
+        // A version in service that is named holds from the start, also for the form of refusals (contract 13).
+        version: named_version(&app, request.headers()).flatten().unwrap_or_else(Version::current),
+    };
     let (method, target) = (request.method().clone(), request.uri().path().to_owned());
     let mut learnt = Learnt::default();
-    let work = AssertUnwindSafe(answer(&app, path, request, &wording, &mut learnt)).catch_unwind();
+    let work = AssertUnwindSafe(answer(&app, path, request, &mut wording, &mut learnt)).catch_unwind();
     let reply = match work.await {
         Ok(Ok(reply)) => reply,
         Ok(Err(Refusal::Problem(problem))) => wording.problem(&problem),
@@ -110,7 +117,7 @@ async fn answer(
     app: &Arc<App>,
     path: Option<&'static str>,
     request: Request<Body>,
-    wording: &Wording,
+    wording: &mut Wording,
     learnt: &mut Learnt,
 ) -> Result<Reply, Refusal> {
     let (mut parts, body) = request.into_parts();
@@ -120,6 +127,7 @@ async fn answer(
     let handler = match route.handler {
         Handler::Keyed(handler) => handler,
         Handler::Open(handler) => {
+            wording.version = Version::current();
             let media = check_accept(route, &parts.headers)?;
             if route.path.starts_with(paths::ROOT) {
                 Query::read(parts.uri.query().unwrap_or_default(), route.parameters)?;
@@ -129,12 +137,22 @@ async fn answer(
         }
     };
     let peer = parts.extensions.get::<Peer>().map_or(SocketAddr::from(([0, 0, 0, 0], 0)), |peer| peer.0);
-    let principal = auth::authenticate(app, &parts.headers, peer).await?;
+    let principal = auth::identify(app, &parts.headers).await?;
+    let named = named_version(app, &parts.headers);
+    wording.version = match named {
+        _ if !route.is_versioned() => Version::current(),
+        Some(Some(version)) => version,
+        _ => Version::of_pin(&principal.key.pinned, app.clock.now()),
+    };
+    auth::admit(app, &principal, &parts.headers, peer)?;
     learnt.key = Some(principal.key.id.clone());
     learnt.standing = app.limits.take(&principal.key.id, route.class, app.clock.passed());
     check_limit(learnt.standing)?;
     check_scope(route, &principal)?;
-    check_version(&parts.headers)?;
+    if let (Some(None), true) = (named, route.is_versioned()) {
+        let name = joined(&parts.headers, SERVICE_API_VERSION).unwrap_or_default();
+        return Err(versions::unsupported(&name, app.clock.now()).into());
+    }
     check_accept(route, &parts.headers)?;
     check_content_type(route, &parts.headers)?;
     let bytes = match route.carries {
@@ -142,11 +160,15 @@ async fn answer(
         _ => read_body(body, &parts.headers).await?,
     };
     let ticket = ticket(route, &parts, &bytes)?;
-    let body = match route.carries {
+    let mut body = match route.carries {
         Carries::Nothing => Value::Null,
         _ => json::read(&bytes)?,
     };
-    let query = Query::read(parts.uri.query().unwrap_or_default(), route.parameters)?;
+    let mut query = Query::read(parts.uri.query().unwrap_or_default(), route.parameters)?;
+    if !wording.version.is_current() {
+        wording.version.raise_body(&mut body);
+        query.change(|name, value| wording.version.raise_parameter(name, value));
+    }
     let id = path_name(&mut parts).await;
     let text = |name: &str| joined(&parts.headers, name);
     handler(Call {
@@ -222,14 +244,9 @@ fn check_scope(route: &Route, principal: &Principal) -> Result<(), Problem> {
     }
 }
 
-fn check_version(headers: &HeaderMap) -> Result<(), Problem> {
-    match joined(headers, SERVICE_API_VERSION) {
-        Some(version) if version != CURRENT_VERSION => {
-            let message = format!("There is no version `{version}`.");
-            Err(Problem::new(ProblemType::UnsupportedVersion, message).with("supported", vec![CURRENT_VERSION]))
-        }
-        _ => Ok(()),
-    }
+/// The version that a request names. None: it names none; `Some(None)`: one that is not in service.
+fn named_version(app: &App, headers: &HeaderMap) -> Option<Option<&'static Version>> {
+    joined(headers, SERVICE_API_VERSION).map(|name| Version::find(&name, app.clock.now()))
 }
 
 fn check_accept(route: &Route, headers: &HeaderMap) -> Result<&'static str, Problem> {
@@ -277,7 +294,7 @@ async fn read_body(body: Body, headers: &HeaderMap) -> Result<bytes::Bytes, Prob
 }
 
 fn ticket(route: &Route, parts: &Parts, body: &[u8]) -> Result<Option<Ticket>, Problem> {
-    if route.method == Method::GET {
+    if !route.takes_ticket() {
         return Ok(None);
     }
     let mut values = parts.headers.get_all(IDEMPOTENCY_KEY).iter();
@@ -315,8 +332,10 @@ fn broken(fault: &Fault, wording: &Wording) -> Problem {
 }
 
 fn finish(app: &App, reply: Reply, wording: &Wording, standing: Option<Standing>) -> Response<Body> {
+    let version = reply.version().unwrap_or(wording.version);
     let (media, body) = match reply.payload {
         Payload::Json(text) => (Some("application/json"), Body::from(text)),
+        Payload::Text(media, text) => (Some(media), Body::from(text)),
         Payload::Events(frames) => {
             use futures_util::StreamExt;
             (Some("text/event-stream"), Body::from_stream(frames.map(Ok::<_, std::convert::Infallible>)))
@@ -331,7 +350,10 @@ fn finish(app: &App, reply: Reply, wording: &Wording, standing: Option<Standing>
             headers.insert(HeaderName::from_static(name), value);
         }
     };
-    set(SERVICE_API_VERSION, CURRENT_VERSION);
+    set(SERVICE_API_VERSION, version.name);
+    for (name, value) in version.warnings(app.clock.now(), &wording.base_url) {
+        set(name, &value);
+    }
     set(X_REQUEST_ID, &wording.request_id);
     set("cache-control", "no-store");
     if let Some(media) = media {

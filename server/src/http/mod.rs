@@ -2,7 +2,7 @@
 //! record means.
 //!
 //! - [`listener`]: our accept loop: timers, caps, drain.
-//! - [`routes`]: the one table of what can be asked, with its [`parameters`].
+//! - [`routes`]: the one table of what can be asked, with its [`parameters`] and [`bodies`].
 //! - [`edge`]: the wrapper that owns every exit.
 //! - [`auth`], [`limits`]: who asks, and how often they may.
 //! - [`call`]: a request as a handler sees it; [`query`], [`json`] and [`accept`] read its parts strictly.
@@ -10,6 +10,7 @@
 
 pub mod accept;
 pub mod auth;
+pub mod bodies;
 pub mod call;
 pub mod edge;
 pub mod json;

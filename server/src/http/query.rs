@@ -38,6 +38,13 @@ impl Query {
         self.pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    /// Rewrites the values, by name.
+    pub fn change(&mut self, rewrite: impl Fn(&str, &mut String)) {
+        for (name, value) in &mut self.pairs {
+            rewrite(name, value);
+        }
+    }
+
     /// A number from 1 to `max`.
     pub fn limit(&self, default: usize, max: usize) -> Result<usize, Problem> {
         let Some(value) = self.get("limit") else { return Ok(default) };

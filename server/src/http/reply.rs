@@ -6,17 +6,20 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::Stream;
 use hearth_contract::envelope::{self, Page};
-use hearth_contract::headers::{CURRENT_VERSION, IDEMPOTENCY_REPLAYED, SERVICE_API_VERSION};
+use hearth_contract::headers::{IDEMPOTENCY_REPLAYED, SERVICE_API_VERSION};
 use hearth_contract::problem::{Problem, ProblemType};
 use serde_json::{Map, Value};
 
 use crate::store::Fault;
 use crate::store::receipts::Receipt;
+use crate::versions::{VERSIONS, Version};
 
 /// What an answer carries.
 pub enum Payload {
     /// A finished JSON text.
     Json(String),
+    /// A finished text of another media type, with that type.
+    Text(&'static str, Bytes),
     /// Frames of an event stream as they come.
     Events(Pin<Box<dyn Stream<Item = Bytes> + Send>>),
     /// Nothing.
@@ -40,13 +43,19 @@ impl Reply {
         self
     }
 
+    /// The version it is written in, when it says so: a stored answer keeps its first.
+    pub fn version(&self) -> Option<&'static Version> {
+        let (_, named) = self.headers.iter().find(|(name, _)| *name == SERVICE_API_VERSION)?;
+        VERSIONS.iter().find(|version| version.name == named)
+    }
+
     /// What a retry would get again: status, own headers and body.
     pub fn to_receipt(&self, fingerprint: [u8; 32], at: hearth_contract::formats::Timestamp) -> Receipt {
         let headers: Map<String, Value> =
             self.headers.iter().map(|(name, value)| ((*name).to_owned(), value.as_str().into())).collect();
         let body = match &self.payload {
             Payload::Json(text) => text.clone(),
-            Payload::Events(_) | Payload::Empty => String::new(),
+            Payload::Text(..) | Payload::Events(_) | Payload::Empty => String::new(),
         };
         Receipt { fingerprint, at, status: self.status, headers: Value::Object(headers).to_string(), body }
     }
@@ -73,6 +82,8 @@ pub struct Wording {
     pub request_id: Arc<str>,
     /// What links begin with.
     pub base_url: Arc<str>,
+    /// The version that the client speaks.
+    pub version: &'static Version,
 }
 
 impl Wording {
@@ -115,8 +126,8 @@ impl Wording {
     }
 
     fn json(&self, status: u16, text: String) -> Reply {
-        let headers = vec![(SERVICE_API_VERSION, CURRENT_VERSION.to_owned())];
-        Reply { status, headers, payload: Payload::Json(text) }
+        let headers = vec![(SERVICE_API_VERSION, self.version.name.to_owned())];
+        Reply { status, headers, payload: Payload::Json(self.version.lower(text)) }
     }
 }
 

@@ -8,6 +8,7 @@ use axum::http::Method;
 use hearth_contract::paths;
 use hearth_contract::schema::Kind;
 
+use super::bodies::{Carries, Gives};
 use super::call::{Call, Visit};
 use super::limits::Class;
 use super::parameters::{
@@ -29,116 +30,6 @@ pub enum Access {
     Key,
     /// A key with this scope.
     Scope(String),
-}
-
-/// What the request carries; where it depends on a kind, on the route's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Carries {
-    /// No body; one that is sent is not read.
-    Nothing,
-    /// A new record of the kind.
-    Create,
-    /// Fields of the kind that are merged (RFC 7396).
-    Patch,
-    /// Up to 50 operations on the kind.
-    Bulk,
-    /// What to export.
-    Export,
-    /// A JSON-RPC message.
-    Rpc,
-}
-
-impl Carries {
-    /// The media types in which it may come.
-    pub const fn media(self) -> &'static [&'static str] {
-        match self {
-            Carries::Nothing => &[],
-            Carries::Patch => &["application/json", "application/merge-patch+json"],
-            Carries::Create | Carries::Bulk | Carries::Export | Carries::Rpc => &["application/json"],
-        }
-    }
-}
-
-/// What a good answer gives; where it depends on a kind, on the route's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gives {
-    /// One record.
-    Record,
-    /// One record that was made.
-    Created,
-    /// The home's profile, or null.
-    Profile,
-    /// A page of records.
-    Records,
-    /// The id of a record that is gone.
-    Deleted,
-    /// An outcome for each operation.
-    Bulk,
-    /// A page of search results.
-    Found,
-    /// A page of events.
-    Events,
-    /// Events as they come.
-    Stream,
-    /// What the key is and may do.
-    Me,
-    /// An export job.
-    Export,
-    /// An export job that was taken on.
-    Exporting,
-    /// A page of export jobs.
-    Exports,
-    /// The file of an export.
-    File,
-    /// The root index.
-    Index,
-    /// Versions, scopes, errors and limits.
-    Meta,
-    /// One word on how the service is.
-    Health,
-    /// The API's description, as JSON or YAML.
-    Document,
-    /// The API's description as JSON.
-    DocumentJson,
-    /// The API's description as YAML.
-    DocumentYaml,
-    /// A page for people.
-    Page,
-    /// An entry of the error catalogue, as a page or as JSON.
-    ErrorPage,
-    /// A style sheet.
-    Style,
-    /// A script.
-    Script,
-    /// A JSON-RPC message.
-    Rpc,
-}
-
-impl Gives {
-    /// The status of a good answer.
-    pub const fn status(self) -> u16 {
-        match self {
-            Gives::Created => 201,
-            Gives::Exporting => 202,
-            Gives::Bulk => 207,
-            _ => 200,
-        }
-    }
-
-    /// The media types it has, the usual one first; Accept must admit one of them.
-    pub const fn media(self) -> &'static [&'static str] {
-        match self {
-            Gives::Stream => &["text/event-stream"],
-            Gives::File => &["application/json", "application/zip", "application/vnd.sqlite3"],
-            Gives::Document => &["application/json", "application/yaml"],
-            Gives::DocumentYaml => &["application/yaml"],
-            Gives::Page => &["text/html"],
-            Gives::ErrorPage => &["text/html", "application/json"],
-            Gives::Style => &["text/css"],
-            Gives::Script => &["text/javascript"],
-            _ => &["application/json"],
-        }
-    }
 }
 
 /// One thing that can be asked.
@@ -165,6 +56,19 @@ pub struct Route {
     pub parameters: &'static [Parameter],
     /// Who answers.
     pub handler: Handler,
+}
+
+impl Route {
+    /// Whether it speaks the version that the request asks for; discovery and tools always speak the current one
+    /// (contract 13).
+    pub fn is_versioned(&self) -> bool {
+        self.access != Access::Open && self.path.starts_with(paths::ROOT)
+    }
+
+    /// Whether an idempotency key makes it happen once (contract 6.4).
+    pub fn takes_ticket(&self) -> bool {
+        self.method != Method::GET && self.is_versioned()
+    }
 }
 
 /// Who answers.
@@ -233,6 +137,37 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
                 Box::pin(api::me::show(call))
             })
         },
+        Route {
+            gives: Gives::Index,
+            ..open(paths::ROOT, "get_index", "What there is: resources, conventions, formats, links", |visit| {
+                Box::pin(api::discovery::index(visit))
+            })
+        },
+        Route {
+            gives: Gives::Meta,
+            ..open(paths::META, "get_meta", "Versions, scopes, errors and limits", |visit| {
+                Box::pin(api::discovery::meta(visit))
+            })
+        },
+        described(paths::OPENAPI, "get_openapi", "The API's description as Accept asks for it", Gives::Document),
+        described(paths::OPENAPI_JSON, "get_openapi_json", "The API's description as JSON", Gives::DocumentJson),
+        described(paths::OPENAPI_YAML, "get_openapi_yaml", "The API's description as YAML", Gives::DocumentYaml),
+        page(paths::DOCS, "get_docs", "The developer portal", Gives::Page, |visit| Box::pin(api::docs::portal(visit))),
+        page(paths::CHANGELOG, "get_changelog", "What changed from version to version", Gives::Page, |visit| {
+            Box::pin(api::docs::changelog(visit))
+        }),
+        page(paths::REFERENCE, "get_reference", "The reference for people", Gives::Page, |visit| {
+            Box::pin(api::docs::reference(visit))
+        }),
+        page(paths::ERROR_PAGE, "get_error_page", "What an error type means", Gives::ErrorPage, |visit| {
+            Box::pin(api::docs::error(visit))
+        }),
+        page(paths::STYLE, "get_style", "The style of the pages", Gives::Style, |visit| {
+            Box::pin(api::docs::style(visit))
+        }),
+        page(paths::VIEWER, "get_viewer", "The script of the reference", Gives::Script, |visit| {
+            Box::pin(api::docs::viewer(visit))
+        }),
         health(paths::HEALTH, "healthz", "Whether the process answers", |visit| Box::pin(api::health::live(visit))),
         health(paths::READY, "readyz", "Whether the database answers", |visit| Box::pin(api::health::ready(visit))),
     ]);
@@ -318,6 +253,14 @@ fn open(path: &str, operation: &str, summary: &str, handler: fn(Visit) -> Answer
     Route { class: Class::Free, ..route(path, operation, summary, Access::Open, Handler::Open(handler)) }
 }
 
+fn page(path: &str, operation: &str, summary: &str, gives: Gives, handler: fn(Visit) -> Answering) -> Route {
+    Route { gives, ..open(path, operation, summary, handler) }
+}
+
+fn described(path: &str, operation: &str, summary: &str, gives: Gives) -> Route {
+    page(path, operation, summary, gives, |visit| Box::pin(api::discovery::document(visit)))
+}
+
 fn health(path: &str, operation: &str, summary: &str, handler: fn(Visit) -> Answering) -> Route {
     Route { gives: Gives::Health, ..open(path, operation, summary, handler) }
 }
@@ -340,6 +283,22 @@ pub const SCOPES: [&str; 15] = [
     "events:read",
     "exports:write",
 ];
+
+/// What a scope allows, for people.
+pub fn scope_about(scope: &str) -> String {
+    let what = |name: &str| match Kind::from_collection(name) {
+        Some(kind) if kind.is_singleton() => "the home's profile".to_owned(),
+        Some(kind) => kind.collection().to_owned(),
+        None => name.to_owned(),
+    };
+    match scope.split_once(':').unwrap_or((scope, "")) {
+        ("search", _) => "Search all records".to_owned(),
+        ("events", _) => "Read the change feed and its stream".to_owned(),
+        ("exports", _) => "Make, read and delete export jobs".to_owned(),
+        (name, "read") => format!("Read {}", what(name)),
+        (name, _) => format!("Create, change and delete {}", what(name)),
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -16,6 +16,7 @@ fn wish(team: &str, environment: Environment) -> NewKey {
         scopes: Vec::new(),
         name: None,
         allowlist: Vec::new(),
+        pinned: None,
         expires_at: None,
     }
 }

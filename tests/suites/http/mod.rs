@@ -11,9 +11,12 @@
 //! | 9 change feed | [`feed`] |
 //! | 10 property | [`writing`] |
 //! | 11 keys, limits | [`keys`] |
-//! | 12 errors | [`envelope`], [`hard`] |
+//! | 12 errors | [`envelope`], [`hard`], [`discovery`] |
+//! | 13 versions | [`versions`] |
+//! | 14 discovery | [`discovery`], `clients/openapi.sh`, `clients/generated.sh` |
 
 mod bulk;
+mod discovery;
 mod envelope;
 mod feed;
 mod hard;
@@ -21,4 +24,5 @@ mod keys;
 mod once;
 mod reading;
 mod search;
+mod versions;
 mod writing;

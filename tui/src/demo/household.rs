@@ -53,6 +53,7 @@ impl Household {
             scopes: Vec::new(),
             name: Some("demo".to_owned()),
             allowlist: Vec::new(),
+            pinned: None,
             expires_at: None,
         };
         let key = operate::create_key(&server.app.db, &Clock::system(), wish).await?.secret;

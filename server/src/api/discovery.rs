@@ -1,0 +1,164 @@
+//! What there is, for machines (contract 14): the root index, the catalogues and the API's description. All of it comes
+//! from the tables that the service itself works by.
+
+use hearth_contract::paths;
+use hearth_contract::problem::ProblemType;
+use hearth_contract::resources::RESOURCES;
+use hearth_contract::schema::{COUNT_MAX, Field, Format, Lines, Presence, Preset, Resource, URL_MAX};
+use serde_json::{Map, Value, json};
+
+use super::{bulk, records};
+use crate::home::search::QUESTION;
+use crate::http::call::Visit;
+use crate::http::parameters::{
+    CREATED_SINCE, CURSOR, EXPAND, FIELDS, LIMIT, ORDER, Parameter, SORT, Takes, UPDATED_SINCE,
+};
+use crate::http::reply::{Payload, Refusal, Reply};
+use crate::http::routes::{SCOPES, scope_about};
+use crate::openapi::STABILITY;
+use crate::versions;
+
+/// `GET /v1`.
+pub async fn index(visit: Visit) -> Result<Reply, Refusal> {
+    let link = |path: &str| format!("{}{path}", visit.app.base_url);
+    let data = json!({
+        "name": "Hearth",
+        "stability": STABILITY,
+        "resources": RESOURCES.iter().map(resource).collect::<Vec<_>>(),
+        "list_conventions": LIST.iter().map(parameter).collect::<Vec<_>>(),
+        "field_formats": FORMATS.map(|(format, rule)| json!({ "format": format, "rule": rule })),
+        "links": {
+            "self": link(paths::ROOT),
+            "meta": link(paths::META),
+            "openapi_json": link(paths::OPENAPI_JSON),
+            "openapi_yaml": link(paths::OPENAPI_YAML),
+            "mcp": link(paths::MCP),
+            "docs": link(paths::DOCS),
+            "changelog": link(paths::CHANGELOG),
+        },
+    });
+    Ok(visit.wording.one(200, &data.to_string(), ""))
+}
+
+/// `GET /v1/_meta`.
+pub async fn meta(visit: Visit) -> Result<Reply, Refusal> {
+    let (config, now) = (&visit.app.config, visit.app.clock.now());
+    let errors = ProblemType::ALL.map(
+        |kind| json!({ "type": kind.word(), "status": kind.status(), "description": kind.about(), "fix": kind.fix() }),
+    );
+    let data = json!({
+        "stability": STABILITY,
+        "versions": versions::supported(now).map(versions::Version::to_value).collect::<Vec<_>>(),
+        "scopes": SCOPES.map(|scope| json!({ "scope": scope, "description": scope_about(scope) })),
+        "errors": errors.to_vec(),
+        "limits": {
+            "reads_per_minute": config.rate_limits.map(|limits| limits.reads),
+            "writes_per_minute": config.rate_limits.map(|limits| limits.writes),
+            "bulk_per_minute": config.rate_limits.map(|limits| limits.bulk),
+            "bulk_operations_max": bulk::OPERATIONS_MAX,
+            "page_default": records::PAGE.0,
+            "page_max": records::PAGE.1,
+            "query_min_characters": QUESTION.0,
+            "idempotency_hours": number(config.idempotency_ttl.as_secs_f64() / 3600.0),
+            "heartbeat_seconds": number(config.heartbeat.as_secs_f64()),
+        },
+    });
+    Ok(visit.wording.one(200, &data.to_string(), ""))
+}
+
+/// `GET /openapi/v1`, in the form that was chosen.
+pub async fn document(visit: Visit) -> Result<Reply, Refusal> {
+    let text = if visit.media == "application/yaml" { &visit.app.document.yaml } else { &visit.app.document.json };
+    Ok(Reply { status: 200, headers: Vec::new(), payload: Payload::Text(visit.media, text.clone()) })
+}
+
+/// What every list takes.
+const LIST: [Parameter; 8] = [LIMIT, CURSOR, SORT, ORDER, CREATED_SINCE, UPDATED_SINCE, FIELDS, EXPAND];
+
+/// The rules of the formats, in words (contract 2).
+const FORMATS: [(&str, &str); 10] = [
+    ("id", "a UUID, lower case with hyphens; the one you send on create may be of any version"),
+    ("text", "UTF-8 without control characters; several lines where the field says multiline"),
+    ("choice", "one of the field's words"),
+    ("date", "a calendar date, YYYY-MM-DD"),
+    ("timestamp", "YYYY-MM-DDTHH:MM:SS.mmmZ; sent as YYYY-MM-DD or as an RFC 3339 date-time"),
+    ("money", "a non-negative decimal string with at most 12 digits and 2 decimals, such as 1299.00"),
+    ("year", "an integer from 1000 to 9999"),
+    ("count", "an integer from 0 to 2147483647"),
+    ("vin", "11 to 17 of the letters A-Z and digits, without I, O and Q"),
+    ("url", "an absolute http or https address"),
+];
+
+fn resource(resource: &Resource) -> Value {
+    json!({
+        "kind": resource.kind.word(),
+        "collection": resource.kind.collection(),
+        "path": paths::collection(resource.kind),
+        "description": resource.about,
+        "singleton": resource.kind.is_singleton(),
+        "fields": resource.fields.iter().map(field).collect::<Vec<_>>(),
+        "relations": resource.relations().map(|(relation, _)| relation).collect::<Vec<_>>(),
+        "searchable": resource.searchable().map(|field| field.name).collect::<Vec<_>>(),
+    })
+}
+
+fn field(field: &Field) -> Value {
+    let mut members = Map::new();
+    let mut set = |name: &str, value: Value| drop(members.insert(name.to_owned(), value));
+    set("name", field.name.into());
+    set("description", field.about.into());
+    set("format", field.format.word().into());
+    set("required", (field.presence == Presence::Required).into());
+    set("nullable", field.is_nullable().into());
+    set("read_only", (!field.is_writable()).into());
+    if let Presence::Default(preset) = field.presence {
+        set(
+            "default",
+            match preset {
+                Preset::Word(word) => word.into(),
+                Preset::Number(number) => number.into(),
+            },
+        );
+    }
+    match field.format {
+        Format::Text { max, lines } => {
+            set("max_length", max.into());
+            set("multiline", (lines == Lines::Many).into());
+        }
+        Format::Url => set("max_length", URL_MAX.into()),
+        Format::Choice(words) => set("choices", words.into()),
+        Format::Count => {
+            set("minimum", 0.into());
+            set("maximum", COUNT_MAX.into());
+        }
+        Format::Year => {
+            set("minimum", 1000.into());
+            set("maximum", 9999.into());
+        }
+        Format::Reference(kind) => set("references", kind.word().into()),
+        Format::Subject => set("references", "subject_type".into()),
+        Format::Vin | Format::Money | Format::Date | Format::Timestamp => (),
+    }
+    Value::Object(members)
+}
+
+fn parameter(parameter: &Parameter) -> Value {
+    let mut value = json!({ "name": parameter.name, "description": parameter.about });
+    match parameter.takes {
+        Takes::Limit { default, max } => {
+            value["default"] = default.into();
+            value["maximum"] = max.into();
+        }
+        Takes::Choice { words, .. } => {
+            value["default"] = words[0].into();
+            value["choices"] = words.into();
+        }
+        _ => (),
+    }
+    value
+}
+
+/// A number without a fraction where there is none.
+fn number(value: f64) -> Value {
+    if value.fract() == 0.0 { (value as u64).into() } else { value.into() }
+}

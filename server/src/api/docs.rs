@@ -1,0 +1,139 @@
+//! The pages for people: portal, reference, changelog and error catalogue. They work offline: style and viewer come
+//! from here, nothing from elsewhere.
+
+use bytes::Bytes;
+use hearth_contract::headers::CURRENT_VERSION;
+use hearth_contract::paths;
+use hearth_contract::problem::{Problem, ProblemType};
+use serde_json::json;
+
+use crate::http::call::Visit;
+use crate::http::reply::{Payload, Refusal, Reply};
+use crate::versions::{Version, supported};
+
+const FRAME: &str = include_str!("../../assets/frame.html");
+const PORTAL: &str = include_str!("../../assets/portal.html");
+const REFERENCE: &str = include_str!("../../assets/reference.html");
+const STYLE: &str = include_str!("../../assets/style.css");
+/// RapiDoc 9.3.8 (MIT), as its package has it.
+const VIEWER: &[u8] = include_bytes!("../../assets/rapidoc/rapidoc-min.js");
+
+/// What a page may load: its own style, and nothing else.
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; \
+                           frame-ancestors 'none'";
+/// The viewer also runs its script, reads the description, tries calls out, and styles its own parts.
+const VIEWER_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+                             img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+                             frame-ancestors 'none'";
+
+/// `GET /docs`.
+pub async fn portal(visit: Visit) -> Result<Reply, Refusal> {
+    let errors: String = ProblemType::ALL
+        .iter()
+        .map(|kind| {
+            format!(
+                "<tr><td>{}</td><td><a href=\"/docs/errors/{word}\"><code>{word}</code></a></td><td>{}</td></tr>\n",
+                kind.status(),
+                marked_up(kind.about()),
+                word = kind.word()
+            )
+        })
+        .collect();
+    let body = PORTAL
+        .replace("{base_url}", &visit.app.base_url)
+        .replace("{version}", CURRENT_VERSION)
+        .replace("{errors}", &errors);
+    Ok(page("Hearth API", &body))
+}
+
+/// `GET /docs/reference`.
+pub async fn reference(_visit: Visit) -> Result<Reply, Refusal> {
+    Ok(guarded("text/html", Bytes::from_static(REFERENCE.as_bytes()), VIEWER_POLICY))
+}
+
+/// `GET /docs/changelog`.
+pub async fn changelog(visit: Visit) -> Result<Reply, Refusal> {
+    let versions: Vec<&Version> = supported(visit.app.clock.now()).collect();
+    let body: String = versions.into_iter().rev().map(entry).collect();
+    Ok(page("Changelog", &format!("<h1>Changelog</h1>\n{body}")))
+}
+
+fn entry(version: &Version) -> String {
+    let standing = match &version.past {
+        None => "The current version.".to_owned(),
+        Some(past) => format!("Deprecated on {}; refused from {}.", past.deprecated_on, past.sunset_on),
+    };
+    let news: String = version.news.iter().map(|news| format!("<li>{}</li>\n", marked_up(news))).collect();
+    format!(
+        "<h2 id=\"{name}\">{name}</h2>\n<p class=\"quiet\">{standing}</p>\n<ul>\n{news}</ul>\n",
+        name = version.name
+    )
+}
+
+/// `GET /docs/errors/{type}`.
+pub async fn error(visit: Visit) -> Result<Reply, Refusal> {
+    let Some(kind) = ProblemType::from_word(&visit.name) else {
+        let message = format!("There is no error type `{}`.", visit.name);
+        let fix = format!("See {} for every error type.", paths::META);
+        return Err(Problem::new(ProblemType::NotFound, message).fixed_by(fix).into());
+    };
+    if visit.media == "application/json" {
+        let data = json!({
+            "type": kind.word(),
+            "status": kind.status(),
+            "description": kind.about(),
+            "fix": kind.fix(),
+            "retryable": kind.retryable(),
+        });
+        return Ok(visit.wording.one(200, &data.to_string(), ""));
+    }
+    let retry = if kind.retryable() {
+        "The same request may succeed later."
+    } else {
+        "The same request fails again until something is changed."
+    };
+    let body = format!(
+        "<h1><code>{word}</code></h1>\n<p class=\"quiet\">Status {status}</p>\n<p>{about}</p>\n<h2>What to do</h2>\n\
+         <p>{fix}</p>\n<p class=\"quiet\">{retry}</p>\n",
+        word = kind.word(),
+        status = kind.status(),
+        about = marked_up(kind.about()),
+        fix = marked_up(kind.fix()),
+    );
+    Ok(page(kind.word(), &body))
+}
+
+/// `GET /docs/style.css`.
+pub async fn style(_visit: Visit) -> Result<Reply, Refusal> {
+    Ok(guarded("text/css", Bytes::from_static(STYLE.as_bytes()), PAGE_POLICY))
+}
+
+/// `GET /docs/viewer.js`.
+pub async fn viewer(_visit: Visit) -> Result<Reply, Refusal> {
+    Ok(guarded("text/javascript", Bytes::from_static(VIEWER), PAGE_POLICY))
+}
+
+fn page(title: &str, body: &str) -> Reply {
+    let text = FRAME.replace("{title}", title).replace("{body}", body);
+    guarded("text/html", text.into(), PAGE_POLICY)
+}
+
+/// A text for browsers, with the headers that keep it from being misused.
+fn guarded(media: &'static str, text: Bytes, policy: &str) -> Reply {
+    let payload = Payload::Text(media, text);
+    Reply { status: 200, headers: Vec::new(), payload }
+        .with("content-type", format!("{media}; charset=utf-8"))
+        .with("content-security-policy", policy)
+        .with("x-content-type-options", "nosniff")
+        .with("referrer-policy", "no-referrer")
+}
+
+/// A sentence as HTML: what HTML would read otherwise is escaped, and what stands in backticks is code.
+fn marked_up(text: &str) -> String {
+    let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    escaped
+        .split('`')
+        .enumerate()
+        .map(|(index, part)| if index % 2 == 1 { format!("<code>{part}</code>") } else { part.to_owned() })
+        .collect()
+}

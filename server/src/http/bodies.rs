@@ -1,0 +1,112 @@
+//! The forms of what requests carry and answers give: statuses and media types, named so that the API's description can
+//! tell each. Must not know how a body is read or written.
+
+/// What the request carries; where it depends on a kind, on the route's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carries {
+    /// No body; one that is sent is not read.
+    Nothing,
+    /// A new record of the kind.
+    Create,
+    /// Fields of the kind that are merged (RFC 7396).
+    Patch,
+    /// Up to 50 operations on the kind.
+    Bulk,
+    /// What to export.
+    Export,
+    /// A JSON-RPC message.
+    Rpc,
+}
+
+impl Carries {
+    /// The media types in which it may come.
+    pub const fn media(self) -> &'static [&'static str] {
+        match self {
+            Carries::Nothing => &[],
+            Carries::Patch => &["application/json", "application/merge-patch+json"],
+            Carries::Create | Carries::Bulk | Carries::Export | Carries::Rpc => &["application/json"],
+        }
+    }
+}
+
+/// What a good answer gives; where it depends on a kind, on the route's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gives {
+    /// One record.
+    Record,
+    /// One record that was made.
+    Created,
+    /// The home's profile, or null.
+    Profile,
+    /// A page of records.
+    Records,
+    /// The id of a record that is gone.
+    Deleted,
+    /// An outcome for each operation.
+    Bulk,
+    /// A page of search results.
+    Found,
+    /// A page of events.
+    Events,
+    /// Events as they come.
+    Stream,
+    /// What the key is and may do.
+    Me,
+    /// An export job.
+    Export,
+    /// An export job that was taken on.
+    Exporting,
+    /// A page of export jobs.
+    Exports,
+    /// The file of an export.
+    File,
+    /// The root index.
+    Index,
+    /// Versions, scopes, errors and limits.
+    Meta,
+    /// One word on how the service is.
+    Health,
+    /// The API's description, as JSON or YAML.
+    Document,
+    /// The API's description as JSON.
+    DocumentJson,
+    /// The API's description as YAML.
+    DocumentYaml,
+    /// A page for people.
+    Page,
+    /// An entry of the error catalogue, as a page or as JSON.
+    ErrorPage,
+    /// A style sheet.
+    Style,
+    /// A script.
+    Script,
+    /// A JSON-RPC message.
+    Rpc,
+}
+
+impl Gives {
+    /// The status of a good answer.
+    pub const fn status(self) -> u16 {
+        match self {
+            Gives::Created => 201,
+            Gives::Exporting => 202,
+            Gives::Bulk => 207,
+            _ => 200,
+        }
+    }
+
+    /// The media types it has, the usual one first; Accept must admit one of them.
+    pub const fn media(self) -> &'static [&'static str] {
+        match self {
+            Gives::Stream => &["text/event-stream"],
+            Gives::File => &["application/json", "application/zip", "application/vnd.sqlite3"],
+            Gives::Document => &["application/json", "application/yaml"],
+            Gives::DocumentYaml => &["application/yaml"],
+            Gives::Page => &["text/html"],
+            Gives::ErrorPage => &["text/html", "application/json"],
+            Gives::Style => &["text/css"],
+            Gives::Script => &["text/javascript"],
+            _ => &["application/json"],
+        }
+    }
+}

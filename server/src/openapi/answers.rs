@@ -1,0 +1,173 @@
+//! What an operation answers: its good answer with an example, and the refusals that it can meet.
+
+use std::collections::BTreeSet;
+
+use hearth_contract::paths;
+use hearth_contract::schema::Kind;
+use serde_json::{Map, Value, json};
+
+use super::examples;
+use super::operations::{is_conditional, is_guarded};
+use super::parts::{ALWAYS, KEYED, header_references};
+use super::schemas::{name, reference};
+use crate::http::bodies::{Carries, Gives};
+use crate::http::routes::{Access, Route};
+
+/// All answers of an operation, by status.
+pub(super) fn of(route: &Route) -> Value {
+    let mut responses = Map::new();
+    let mut headers = header_references(&ALWAYS);
+    if route.access != Access::Open {
+        headers.extend(header_references(&KEYED));
+    }
+    if matches!(route.gives, Gives::Record | Gives::Created | Gives::Profile) {
+        headers.extend(header_references(&[("ETag", "ETag")]));
+    }
+    if matches!(route.gives, Gives::Created | Gives::Exporting) {
+        headers.extend(header_references(&[("Location", "Location")]));
+    }
+    if route.takes_ticket() {
+        headers.extend(header_references(&[("Idempotency-Replayed", "IdempotencyReplayed")]));
+    }
+    let content: Map<String, Value> = route
+        .gives
+        .media()
+        .iter()
+        .map(|media| {
+            let mut content = json!({ "schema": good_schema(route, media) });
+            if let Some(example) = good_example(route).filter(|_| media.ends_with("json")) {
+                content["example"] = example;
+            }
+            ((*media).to_owned(), content)
+        })
+        .collect();
+    responses.insert(
+        route.gives.status().to_string(),
+        json!({ "description": good_about(route.gives), "headers": headers, "content": content }),
+    );
+    if is_conditional(route) {
+        let headers = header_references(&[ALWAYS[0], ALWAYS[1], ("ETag", "ETag")]);
+        responses.insert("304".to_owned(), json!({ "description": "The reader has this already", "headers": headers }));
+    }
+    if route.carries == Carries::Rpc {
+        responses.insert("202".to_owned(), json!({ "description": "A notification was taken" }));
+    }
+    for status in refusals(route) {
+        responses.insert(status.to_string(), json!({ "$ref": format!("#/components/responses/Error{status}") }));
+    }
+    Value::Object(responses)
+}
+
+/// The statuses of the refusals that a route can meet, in the order of its checks (contract 4).
+fn refusals(route: &Route) -> BTreeSet<u16> {
+    let mut statuses = BTreeSet::from([405, 406, 414, 431, 500, 503]);
+    if route.path.starts_with(paths::ROOT) {
+        statuses.insert(400);
+    }
+    if route.access != Access::Open {
+        statuses.extend([400, 401, 403, 429]);
+    }
+    if route.path.contains('{') {
+        statuses.insert(404);
+    }
+    if route.carries != Carries::Nothing {
+        statuses.extend([408, 413, 415, 422]);
+    }
+    if route.takes_ticket() {
+        statuses.insert(422);
+    }
+    if is_guarded(route) {
+        statuses.insert(412);
+    }
+    match route.gives {
+        Gives::Created => drop(statuses.insert(409)),
+        Gives::Events | Gives::Stream => drop(statuses.insert(410)),
+        _ => (),
+    }
+    statuses
+}
+
+fn good_about(gives: Gives) -> &'static str {
+    match gives {
+        Gives::Record => "The record",
+        Gives::Created => "The record as it was made",
+        Gives::Profile => "The home's profile; null until something is set",
+        Gives::Records => "A page of records",
+        Gives::Deleted => "It is gone, now or before",
+        Gives::Bulk => "What came of each operation",
+        Gives::Found => "A page of results, the best first",
+        Gives::Events => "A page of events; `next_cursor` is always given",
+        Gives::Stream => "Events as they come",
+        Gives::Me => "What the key is and may do",
+        Gives::Export => "The job",
+        Gives::Exporting => "The job was taken on",
+        Gives::Exports => "A page of jobs",
+        Gives::File => "The file",
+        Gives::Index => "The root index",
+        Gives::Meta => "The catalogues",
+        Gives::Health => "All is well",
+        Gives::Document | Gives::DocumentJson | Gives::DocumentYaml => "The description",
+        Gives::Page | Gives::ErrorPage => "The page",
+        Gives::Style => "The style sheet",
+        Gives::Script => "The script",
+        Gives::Rpc => "The answer to the message",
+    }
+}
+
+fn good_schema(route: &Route, media: &str) -> Value {
+    let kind = route.kind.map_or("", name);
+    let schema = match route.gives {
+        Gives::Record | Gives::Created | Gives::Profile => format!("{kind}Response"),
+        Gives::Records => format!("{kind}List"),
+        Gives::Bulk => format!("{kind}BulkResponse"),
+        Gives::Deleted => "DeletedResponse".to_owned(),
+        Gives::Found => "SearchResultList".to_owned(),
+        Gives::Events => "EventList".to_owned(),
+        Gives::Stream => "EventStream".to_owned(),
+        Gives::Me => "MeResponse".to_owned(),
+        Gives::Export | Gives::Exporting => "ExportResponse".to_owned(),
+        Gives::Exports => "ExportList".to_owned(),
+        Gives::Index => "IndexResponse".to_owned(),
+        Gives::Meta => "MetaResponse".to_owned(),
+        Gives::Health => "HealthResponse".to_owned(),
+        Gives::Document | Gives::DocumentJson | Gives::DocumentYaml => "Description".to_owned(),
+        Gives::ErrorPage if media == "application/json" => "ErrorDescriptionResponse".to_owned(),
+        Gives::File if media == "application/json" => return json!({ "type": "object", "additionalProperties": true }),
+        Gives::File => return json!({ "type": "string", "format": "binary" }),
+        Gives::Page | Gives::ErrorPage | Gives::Style | Gives::Script => return json!({ "type": "string" }),
+        Gives::Rpc => "RpcMessage".to_owned(),
+    };
+    reference(&schema)
+}
+
+fn good_example(route: &Route) -> Option<Value> {
+    let meta = json!({ "request_id": examples::REQUEST_ID });
+    let read = json!({ "request_id": examples::REQUEST_ID, "as_of": 812 });
+    let page = json!({ "has_more": false, "next_cursor": null });
+    let envelope = |data: Value, meta: Value| Some(json!({ "data": data, "meta": meta }));
+    match (route.gives, route.kind) {
+        (Gives::Record | Gives::Created | Gives::Profile, Some(kind)) => envelope(examples::record(kind), read),
+        (Gives::Records, Some(kind)) => {
+            let meta = json!({ "request_id": examples::REQUEST_ID, "page": page, "as_of": 812 });
+            envelope(json!([examples::record(kind)]), meta)
+        }
+        (Gives::Deleted, kind) => {
+            let id = examples::id(kind.unwrap_or(Kind::Task));
+            envelope(json!({ "id": id, "deleted": true }), read)
+        }
+        (Gives::Bulk, Some(kind)) => {
+            let result = json!({
+                "index": 0, "method": "create", "status": 201, "id": examples::id(kind), "data": examples::record(kind),
+            });
+            envelope(json!([result]), read)
+        }
+        (Gives::Events, _) => {
+            let feed = json!({ "head": 812, "oldest": 1, "retention_seconds": 2_592_000 });
+            let page = json!({ "has_more": false, "next_cursor": examples::CURSOR });
+            let meta = json!({ "request_id": examples::REQUEST_ID, "page": page, "feed": feed });
+            envelope(json!([examples::event(Kind::Task)]), meta)
+        }
+        (Gives::Health, _) => envelope(json!({ "status": "ok" }), meta),
+        _ => None,
+    }
+}

@@ -1,0 +1,188 @@
+//! The schemas of what is around records: words, envelopes, errors, events and search results.
+
+use hearth_contract::headers::CURRENT_VERSION;
+use hearth_contract::problem::ProblemType;
+use hearth_contract::schema::Kind;
+use serde_json::{Value, json};
+
+use super::examples;
+use super::schemas::{array, envelope, object, reference};
+use crate::http::routes::SCOPES;
+use crate::versions::VERSIONS;
+
+/// Schemas with their names.
+pub(super) type Named = Vec<(&'static str, Value)>;
+
+/// All of them by name.
+pub(super) fn all() -> impl Iterator<Item = (&'static str, Value)> {
+    [words(), metas(), outcomes(), feed_and_search()].into_iter().flatten()
+}
+
+fn words() -> Named {
+    vec![
+        ("Id", json!({ "type": "string", "format": "uuid", "description": "A UUID, lower case with hyphens" })),
+        (
+            "RequestId",
+            json!({ "type": "string", "pattern": "^req_[0-9A-HJKMNP-TV-Z]{26}$", "examples": [examples::REQUEST_ID] }),
+        ),
+        (
+            "ApiVersion",
+            json!({
+                "type": "string", "format": "date", "enum": VERSIONS.each_ref().map(|version| version.name),
+                "description": "A dated version of the API",
+            }),
+        ),
+        (
+            "CurrentVersion",
+            json!({ "type": "string", "enum": [CURRENT_VERSION], "description": "The version that this document describes" }),
+        ),
+        ("ResourceType", json!({ "type": "string", "enum": Kind::ALL.map(Kind::word) })),
+        ("CollectionType", json!({ "type": "string", "enum": Kind::COLLECTIONS.map(Kind::word) })),
+        ("Scope", json!({ "type": "string", "enum": SCOPES })),
+        ("Environment", json!({ "type": "string", "enum": ["live", "test"] })),
+        ("Plan", json!({ "type": "string", "enum": ["free", "paid"] })),
+    ]
+}
+
+fn metas() -> Named {
+    vec![
+        ("Meta", object(json!({ "request_id": reference("RequestId") }), &["request_id"])),
+        (
+            "ReadMeta",
+            object(json!({ "request_id": reference("RequestId"), "as_of": reference("Position") }), &["request_id"]),
+        ),
+        (
+            "ListMeta",
+            object(
+                json!({ "request_id": reference("RequestId"), "page": reference("Page"), "as_of": reference("Position") }),
+                &["request_id", "page"],
+            ),
+        ),
+        (
+            "FeedMeta",
+            object(
+                json!({ "request_id": reference("RequestId"), "page": reference("Page"), "feed": reference("Feed") }),
+                &["request_id", "page", "feed"],
+            ),
+        ),
+        (
+            "Position",
+            json!({ "type": "integer", "minimum": 0, "description": "The home's position when this was read: an event id" }),
+        ),
+        (
+            "Page",
+            object(
+                json!({
+                    "has_more": { "type": "boolean", "description": "Whether there is more now" },
+                    "next_cursor": { "type": ["string", "null"], "description": "What to send as `cursor` next" },
+                }),
+                &["has_more", "next_cursor"],
+            ),
+        ),
+        (
+            "Feed",
+            object(
+                json!({
+                    "head": { "type": "integer", "minimum": 0, "description": "Id of the newest event" },
+                    "oldest": { "type": ["integer", "null"], "description": "Lowest id that a first read would show" },
+                    "retention_seconds": { "type": ["integer", "null"], "description": "How long events are kept whole; null: for ever" },
+                }),
+                &["head", "oldest", "retention_seconds"],
+            ),
+        ),
+    ]
+}
+
+fn outcomes() -> Named {
+    vec![
+        ("Error", object(json!({ "error": reference("ErrorBody"), "meta": reference("Meta") }), &["error", "meta"])),
+        (
+            "ErrorBody",
+            object(
+                json!({
+                    "type": reference("ErrorType"),
+                    "message": { "type": "string", "description": "One sentence about this very case" },
+                    "fix": { "type": "string", "description": "What to do next; version 2026-03-01 has none" },
+                    "doc_url": { "type": "string", "format": "uri", "description": "A page about the type" },
+                    "details": { "type": "object", "description": "Particulars of the type; for validation `fields`", "additionalProperties": true },
+                }),
+                &["type", "message", "doc_url", "details"],
+            ),
+        ),
+        (
+            "ErrorType",
+            json!({
+                "type": "string", "examples": ProblemType::ALL.map(ProblemType::word).to_vec(),
+                "description": "What went wrong. Types may be added; the status of one never changes",
+            }),
+        ),
+        (
+            "Deleted",
+            object(
+                json!({ "id": reference("Id"), "deleted": { "type": "boolean", "const": true } }),
+                &["id", "deleted"],
+            ),
+        ),
+        ("DeletedResponse", envelope(reference("Deleted"), "ReadMeta")),
+        ("BulkMethod", json!({ "type": "string", "enum": ["create", "update", "delete"] })),
+    ]
+}
+
+fn feed_and_search() -> Named {
+    vec![
+        ("EventType", json!({ "type": "string", "enum": ["created", "updated", "deleted"] })),
+        (
+            "Event",
+            json!({
+                "type": "object",
+                "description": "One entry of the home's change feed",
+                "properties": {
+                    "id": { "type": "integer", "minimum": 1, "description": "Strictly increasing within the home" },
+                    "type": reference("EventType"),
+                    "resource_type": reference("ResourceType"),
+                    "resource_id": reference("Id"),
+                    "api_version": reference("ApiVersion"),
+                    "payload": {
+                        "type": ["object", "null"], "additionalProperties": true,
+                        "description": "The record after the event, of the kind that `resource_type` names; null when deleted",
+                    },
+                    "created_at": moment(),
+                    "idempotency_key": { "type": ["string", "null"], "description": "The key of the write that made it" },
+                },
+                "required": ["id", "type", "resource_type", "resource_id", "api_version", "payload", "created_at", "idempotency_key"],
+                "examples": [examples::event(Kind::Task)],
+            }),
+        ),
+        ("EventList", envelope(array(reference("Event")), "FeedMeta")),
+        (
+            "EventStream",
+            json!({
+                "type": "string",
+                "description": "Frames of `text/event-stream`: first `retry`; each change as `id: <cursor>` and `data: <Event>`; once level, `event: ready`; heartbeats as an `id` without data",
+            }),
+        ),
+        (
+            "SearchResult",
+            object(
+                json!({
+                    "type": reference("CollectionType"),
+                    "id": reference("Id"),
+                    "title": { "type": "string" },
+                    "snippet": { "type": ["string", "null"], "description": "Where it matched, hits between `**`" },
+                    "score": { "type": "number", "description": "Higher is better" },
+                    "updated_at": moment(),
+                }),
+                &["type", "id", "title", "snippet", "score", "updated_at"],
+            ),
+        ),
+        ("SearchResultList", envelope(array(reference("SearchResult")), "ListMeta")),
+    ]
+}
+
+pub(super) fn moment() -> Value {
+    json!({ "type": "string", "format": "date-time" })
+}
+
+pub(super) fn perhaps_moment() -> Value {
+    json!({ "type": ["string", "null"], "format": "date-time" })
+}

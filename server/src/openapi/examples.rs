@@ -1,0 +1,81 @@
+//! One believable record of each kind, checked and written by the same code as a real one.
+
+use hearth_contract::check::{Fields, Intent, check};
+use hearth_contract::event::{Happening, StoredEvent};
+use hearth_contract::formats::Timestamp;
+use hearth_contract::record::Record;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::Kind;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+/// The request id in examples.
+pub(super) const REQUEST_ID: &str = "req_0XJ5M9Y1T7Q3W8R2N6K4B0ZHCD";
+/// A cursor in examples.
+pub(super) const CURSOR: &str = "AUq2c3Jv0m8hBQABAA";
+const MOMENT: &str = "2026-06-01T08:30:00.000Z";
+const REV: i64 = 812;
+
+/// What a create sends.
+pub(super) fn create(kind: Kind) -> Value {
+    match kind {
+        Kind::Inventory => json!({ "name": "Dishwasher", "category": "appliance", "make": "Bosch",
+            "purchase_date": "2024-05-03", "purchase_price": "649.00" }),
+        Kind::Vehicle => json!({ "name": "Family car", "make": "Honda", "model": "Accord", "year": 2021,
+            "fuel_type": "hybrid" }),
+        Kind::Document => json!({ "title": "Dishwasher manual", "category": "manual",
+            "url": "https://example.com/manual.pdf" }),
+        Kind::Task => json!({ "title": "Replace the furnace filter", "priority": "medium", "due_on": "2026-07-01",
+            "recurrence": "quarterly" }),
+        Kind::Room => json!({ "name": "Kitchen", "room_type": "kitchen", "area_sq_ft": 160 }),
+        Kind::Property => json!({ "address": "12 Mill Lane", "city": "Springfield", "hvac_make": "Carrier",
+            "hvac_install_year": 2019 }),
+    }
+}
+
+/// What a patch sends.
+pub(super) fn patch(kind: Kind) -> Value {
+    match kind {
+        Kind::Task => json!({ "status": "done" }),
+        Kind::Property => create(kind),
+        _ => json!({ "notes": "Checked in spring." }),
+    }
+}
+
+/// The record that such a create makes.
+pub(super) fn record(kind: Kind) -> Value {
+    let mut fields = Fields::new();
+    for field in resource(kind).fields {
+        fields.insert(field.name.to_owned(), Value::Null);
+    }
+    let intent = if kind.is_singleton() { Intent::Patch } else { Intent::Create };
+    fields.extend(check(kind, intent, &create(kind)).fields);
+    let moment = moment();
+    let record = Record { kind, id: id(kind), rev: REV, fields, created_at: moment, updated_at: moment };
+    serde_json::from_str(&record.to_json()).unwrap_or_default()
+}
+
+/// The event of its making.
+pub(super) fn event(kind: Kind) -> Value {
+    let event = StoredEvent {
+        id: REV,
+        happening: Happening::Created,
+        kind,
+        record: id(kind),
+        payload: Some(record(kind).to_string()),
+        created_at: moment(),
+        idempotency_key: None,
+    };
+    let mut text = String::new();
+    event.write_json(&mut text);
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// An id for each kind.
+pub(super) fn id(kind: Kind) -> Uuid {
+    Uuid::from_u128(0x0197_2b1c_3f80_7c4e_9a51_0000_0000_0001 + kind as u128)
+}
+
+fn moment() -> Timestamp {
+    Timestamp::parse(MOMENT).unwrap_or(Timestamp::from_millis(0))
+}

@@ -1,0 +1,196 @@
+//! Every path of the document, out of the routes: who may ask, with which parameters and which body.
+
+use axum::http::Method;
+use hearth_contract::paths;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::Kind;
+use serde_json::{Map, Value, json};
+
+use super::schemas::{name, reference};
+use super::{answers, examples};
+use crate::http::bodies::{Carries, Gives};
+use crate::http::limits::Class;
+use crate::http::parameters::{Parameter, Takes};
+use crate::http::routes::{Access, ROUTES, Route};
+
+/// What operations are grouped by.
+pub(super) const TAGS: [(&str, &str); 13] = [
+    ("Inventory", "Things the household owns"),
+    ("Vehicles", "Cars, bikes, trailers"),
+    ("Documents", "Papers and what is known of them"),
+    ("Tasks", "Things to do"),
+    ("Rooms", "Rooms of the home"),
+    ("Property", "The home's profile"),
+    ("Search", "All records by their words"),
+    ("Events", "The change feed, by poll and by stream"),
+    ("Exports", "Everything as a file"),
+    ("Account", "The key that asks"),
+    ("Discovery", "What there is, for machines"),
+    ("Documentation", "Pages for people"),
+    ("Operations", "For supervisors, and tools for language models"),
+];
+
+/// All paths.
+pub(super) fn paths() -> Value {
+    let mut paths = Map::new();
+    for route in ROUTES.iter() {
+        let item = paths.entry(route.path.as_str()).or_insert_with(|| json!({}));
+        item[route.method.as_str().to_lowercase()] = operation(route);
+    }
+    Value::Object(paths)
+}
+
+fn operation(route: &Route) -> Value {
+    let mut operation = json!({
+        "operationId": route.operation,
+        "summary": sentence(&route.summary),
+        "description": description(route),
+        "tags": [tag(route)],
+        "security": match &route.access {
+            Access::Open => json!([]),
+            Access::Key => json!([{ "apiKey": [] }]),
+            Access::Scope(scope) => json!([{ "apiKey": [scope] }]),
+        },
+        "responses": answers::of(route),
+    });
+    let parameters = parameters(route);
+    if !parameters.is_empty() {
+        operation["parameters"] = parameters.into();
+    }
+    if let Some(body) = body(route) {
+        operation["requestBody"] = body;
+    }
+    operation
+}
+
+fn description(route: &Route) -> String {
+    let access = match &route.access {
+        Access::Open => "Needs no key.".to_owned(),
+        Access::Key => "Needs a key, of any scope.".to_owned(),
+        Access::Scope(scope) => format!("Needs the scope `{scope}`."),
+    };
+    let window = match route.class {
+        Class::Free => "",
+        Class::Read => " Counts as a read.",
+        Class::Write => " Counts as a write.",
+        Class::Bulk => " Counts as a bulk call.",
+    };
+    format!("{}. {access}{window}", sentence(&route.summary))
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn tag(route: &Route) -> &'static str {
+    let path = route.path.as_str();
+    let known = || TAGS.iter().map(|(name, _)| *name);
+    match route.kind {
+        Some(kind) => known().find(|tag| tag.to_lowercase() == kind.collection()).unwrap_or("Property"),
+        None if path.starts_with(paths::DOCS) => "Documentation",
+        None if matches!(path, paths::ME) => "Account",
+        None if matches!(path, paths::HEALTH | paths::READY | paths::MCP) => "Operations",
+        None => {
+            let second = path.split('/').nth(2).unwrap_or_default();
+            known().find(|tag| tag.to_lowercase() == second).unwrap_or("Discovery")
+        }
+    }
+}
+
+fn parameters(route: &Route) -> Vec<Value> {
+    let mut parameters = Vec::new();
+    for segment in route.path.split('/').filter_map(|s| s.strip_prefix('{')?.strip_suffix('}')) {
+        let (about, schema) = match segment {
+            "id" => ("The id", json!({ "type": "string", "format": "uuid" })),
+            _ => ("The error type", reference("ErrorType")),
+        };
+        parameters
+            .push(json!({ "name": segment, "in": "path", "required": true, "description": about, "schema": schema }));
+    }
+    parameters.extend(route.parameters.iter().filter_map(|parameter| query_parameter(route.kind, parameter)));
+    let mut header = |name: &str| parameters.push(json!({ "$ref": format!("#/components/parameters/{name}") }));
+    if route.is_versioned() {
+        header("ServiceApiVersion");
+    }
+    if route.takes_ticket() {
+        header("IdempotencyKey");
+    }
+    if is_guarded(route) {
+        header("IfMatch");
+    }
+    if is_conditional(route) {
+        header("IfNoneMatch");
+    }
+    if route.gives == Gives::Stream {
+        header("LastEventId");
+    }
+    parameters
+}
+
+/// A write of one record that exists.
+pub(super) fn is_guarded(route: &Route) -> bool {
+    route.carries == Carries::Patch || route.gives == Gives::Deleted && route.kind.is_some()
+}
+
+/// A read of one record, whose ETag may be known already.
+pub(super) fn is_conditional(route: &Route) -> bool {
+    route.method == Method::GET && matches!(route.gives, Gives::Record | Gives::Profile)
+}
+
+fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {
+    let has_relations = kind.is_some_and(|kind| resource(kind).relations().next().is_some());
+    let kind = kind.map_or("", name);
+    let list = |items: Value| json!({ "type": "array", "minItems": 1, "items": items });
+    let schema = match parameter.takes {
+        Takes::Limit { default, max } => json!({ "type": "integer", "minimum": 1, "maximum": max, "default": default }),
+        Takes::Cursor => json!({ "type": "string", "minLength": 1 }),
+        Takes::Choice { schema, .. } => reference(schema),
+        Takes::Kinds(kinds) if kinds.len() == Kind::ALL.len() => list(reference("ResourceType")),
+        Takes::Kinds(_) => list(reference("CollectionType")),
+        Takes::Fields => list(reference(&format!("{kind}Field"))),
+        Takes::Relations if !has_relations => return None,
+        Takes::Relations => list(reference(&format!("{kind}Relation"))),
+        Takes::Moment => json!({ "type": "string", "format": "date-time" }),
+        Takes::Text { min, max } => json!({ "type": "string", "minLength": min, "maxLength": max }),
+    };
+    let required = matches!(parameter.takes, Takes::Text { .. });
+    let mut value = json!({
+        "name": parameter.name,
+        "in": "query",
+        "required": required,
+        "description": parameter.about,
+        "schema": schema,
+    });
+    if matches!(parameter.takes, Takes::Kinds(_) | Takes::Fields | Takes::Relations) {
+        value["style"] = "form".into();
+        value["explode"] = false.into();
+    }
+    Some(value)
+}
+
+fn body(route: &Route) -> Option<Value> {
+    let kind = route.kind.map_or("", name);
+    let create = || route.kind.map(examples::create).unwrap_or_default();
+    let (schema, example) = match route.carries {
+        Carries::Nothing => return None,
+        Carries::Create => (format!("{kind}Create"), create()),
+        Carries::Patch => (format!("{kind}Patch"), route.kind.map(examples::patch).unwrap_or_default()),
+        Carries::Bulk => {
+            let mut operation = create();
+            operation["method"] = "create".into();
+            (format!("{kind}BulkRequest"), json!({ "operations": [operation] }))
+        }
+        Carries::Export => ("ExportCreate".to_owned(), json!({ "format": "csv", "types": ["inventory", "room"] })),
+        Carries::Rpc => {
+            ("RpcMessage".to_owned(), json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} }))
+        }
+    };
+    let content: Map<String, Value> = route
+        .carries
+        .media()
+        .iter()
+        .map(|media| ((*media).to_owned(), json!({ "schema": reference(&schema), "example": example })))
+        .collect();
+    Some(json!({ "required": true, "content": content }))
+}

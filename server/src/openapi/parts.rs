@@ -1,0 +1,126 @@
+//! What operations share: header parameters, answer headers, and one error answer for each status.
+
+use hearth_contract::headers::IDEMPOTENCY_KEY_MAX;
+use hearth_contract::problem::{Problem, ProblemType};
+use serde_json::{Map, Value, json};
+
+use super::examples;
+use super::schemas::reference;
+
+/// Parameters that stand in headers.
+pub(super) fn parameters() -> Value {
+    let header = |name: &str, about: &str, schema: Value| json!({ "name": name, "in": "header", "required": false, "description": about, "schema": schema });
+    let text = json!({ "type": "string", "minLength": 1, "maxLength": 1000, "pattern": "^[!-~]+$" });
+    json!({
+        "ServiceApiVersion": header(
+            "Service-API-Version",
+            "The version to speak; without it the key's pinned version holds. This document describes the current one; \
+             how an older one differs is in the changelog",
+            reference("CurrentVersion"),
+        ),
+        "IdempotencyKey": header(
+            "Idempotency-Key",
+            "Names this write, so that a retry within 24 hours gets the same answer and happens once",
+            json!({ "type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_MAX, "pattern": "^[!-~]+$" }),
+        ),
+        "IfMatch": header(
+            "If-Match",
+            "Write only if the record still has this ETag; `*`: if it exists",
+            json!({ "type": "string", "examples": ["*"] }),
+        ),
+        "IfNoneMatch": header(
+            "If-None-Match",
+            "Answer 304 without a body if the record still has this ETag",
+            json!({ "type": "string", "examples": ["*"] }),
+        ),
+        "LastEventId": header(
+            "Last-Event-ID",
+            "The last id of the stream, sent by standard clients when they come again; wins over `cursor`",
+            text,
+        ),
+    })
+}
+
+/// Headers of answers.
+pub(super) fn headers() -> Value {
+    let header = |about: &str, schema: Value| json!({ "description": about, "schema": schema });
+    let text = || json!({ "type": "string" });
+    json!({
+        "XRequestId": header("The request's id, as in `meta.request_id`", reference("RequestId")),
+        "ServiceApiVersion": header("The version of this answer", reference("ApiVersion")),
+        "RateLimitLimit": header("Calls in the key's window of a minute", json!({ "type": "integer" })),
+        "RateLimitRemaining": header("Calls left in the window", json!({ "type": "integer" })),
+        "RateLimitReset": header("Unix time in seconds when the window ends", json!({ "type": "integer" })),
+        "ETag": header("The record's `rev`, quoted", text()),
+        "Location": header("The path of what was made", text()),
+        "IdempotencyReplayed": header("`true` when this answer was given before", text()),
+        "RetryAfter": header("Seconds to wait", json!({ "type": "integer" })),
+        "WwwAuthenticate": header("What is wrong with the credentials (RFC 6750)", text()),
+        "Allow": header("Methods of this path", text()),
+        "Deprecation": header("When the version was deprecated (RFC 9745); in its last six months", text()),
+        "Sunset": header("When the version ends (RFC 8594); in its last six months", text()),
+        "Link": header("The changelog; in the version's last six months", text()),
+    })
+}
+
+/// References to headers, by their names on the wire.
+pub(super) fn header_references(names: &[(&str, &str)]) -> Map<String, Value> {
+    names
+        .iter()
+        .map(|(wire, name)| ((*wire).to_owned(), json!({ "$ref": format!("#/components/headers/{name}") })))
+        .collect()
+}
+
+/// Headers of every answer.
+pub(super) const ALWAYS: [(&str, &str); 2] =
+    [("X-Request-Id", "XRequestId"), ("Service-API-Version", "ServiceApiVersion")];
+/// Headers of every answer to a key.
+pub(super) const KEYED: [(&str, &str); 6] = [
+    ("X-RateLimit-Limit", "RateLimitLimit"),
+    ("X-RateLimit-Remaining", "RateLimitRemaining"),
+    ("X-RateLimit-Reset", "RateLimitReset"),
+    ("Deprecation", "Deprecation"),
+    ("Sunset", "Sunset"),
+    ("Link", "Link"),
+];
+
+/// One answer for each status of an error.
+pub(super) fn responses() -> Value {
+    let mut responses = Map::new();
+    for status in statuses() {
+        responses.insert(format!("Error{status}"), response(status));
+    }
+    Value::Object(responses)
+}
+
+/// Statuses of errors, each once.
+fn statuses() -> Vec<u16> {
+    let mut statuses: Vec<u16> = ProblemType::ALL.into_iter().map(ProblemType::status).collect();
+    statuses.dedup();
+    statuses
+}
+
+fn response(status: u16) -> Value {
+    let kinds: Vec<ProblemType> = ProblemType::ALL.into_iter().filter(|kind| kind.status() == status).collect();
+    let about: Vec<String> = kinds.iter().map(|kind| format!("`{}`: {}", kind.word(), kind.about())).collect();
+    let examples: Map<String, Value> = kinds
+        .iter()
+        .map(|kind| {
+            let error = Problem::new(*kind, kind.about()).to_value("https://hearth.example");
+            let value = json!({ "error": error, "meta": { "request_id": examples::REQUEST_ID } });
+            (kind.word().to_owned(), json!({ "value": value }))
+        })
+        .collect();
+    let mut headers = header_references(&ALWAYS);
+    match status {
+        401 | 403 => headers.extend(header_references(&[("WWW-Authenticate", "WwwAuthenticate")])),
+        405 => headers.extend(header_references(&[("Allow", "Allow")])),
+        429 | 503 => headers.extend(header_references(&[("Retry-After", "RetryAfter")])),
+        _ => (),
+    }
+    json!({
+        "description": about.join("\n\n"),
+        "headers": headers,
+        "content": { "application/json": { "schema": reference("Error"), "examples": examples } },
+    })
+}

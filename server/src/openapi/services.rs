@@ -1,0 +1,197 @@
+//! The schemas of what is beside records: export jobs, the key that asks, discovery and health.
+
+use serde_json::{Value, json};
+
+use super::STABILITY;
+use super::envelopes::{Named, moment, perhaps_moment};
+use super::schemas::{array, envelope, nullable, object, reference, strict};
+
+/// All of them by name.
+pub(super) fn all() -> impl Iterator<Item = (&'static str, Value)> {
+    [exports(), account(), discovery()].into_iter().flatten()
+}
+
+fn exports() -> Named {
+    vec![
+        ("ExportFormat", json!({ "type": "string", "enum": ["json", "csv", "sqlite"] })),
+        ("ExportStatus", json!({ "type": "string", "enum": ["queued", "running", "succeeded", "failed", "expired"] })),
+        (
+            "ExportCreate",
+            strict(
+                json!({
+                    "format": reference("ExportFormat"),
+                    "types": { "type": "array", "minItems": 1, "uniqueItems": true, "items": reference("ResourceType"), "description": "Which kinds; all when left out" },
+                }),
+                &["format"],
+            ),
+        ),
+        (
+            "ExportProgress",
+            object(json!({ "done": { "type": "integer" }, "total": { "type": "integer" } }), &["done", "total"]),
+        ),
+        (
+            "Export",
+            object(
+                json!({
+                    "id": reference("Id"),
+                    "status": reference("ExportStatus"),
+                    "format": reference("ExportFormat"),
+                    "types": array(reference("ResourceType")),
+                    "progress": reference("ExportProgress"),
+                    "created_at": moment(),
+                    "finished_at": perhaps_moment(),
+                    "expires_at": perhaps_moment(),
+                    "size_bytes": { "type": ["integer", "null"] },
+                    "sha256": { "type": ["string", "null"] },
+                    "error": nullable(reference("ErrorBody")),
+                }),
+                &[
+                    "id",
+                    "status",
+                    "format",
+                    "types",
+                    "progress",
+                    "created_at",
+                    "finished_at",
+                    "expires_at",
+                    "size_bytes",
+                    "sha256",
+                    "error",
+                ],
+            ),
+        ),
+        ("ExportResponse", envelope(reference("Export"), "Meta")),
+        ("ExportList", envelope(array(reference("Export")), "ListMeta")),
+    ]
+}
+
+fn account() -> Named {
+    vec![
+        (
+            "Me",
+            object(
+                json!({
+                    "team": object(json!({ "id": reference("Id"), "name": { "type": "string" }, "plan": reference("Plan") }), &["id", "name", "plan"]),
+                    "home": object(json!({ "id": reference("Id"), "environment": reference("Environment") }), &["id", "environment"]),
+                    "environment": reference("Environment"),
+                    "key": object(
+                        json!({
+                            "id": reference("Id"), "name": { "type": "string" }, "hint": { "type": "string", "description": "How the key begins and ends" },
+                            "created_at": moment(), "last_used_at": perhaps_moment(), "flagged_at": perhaps_moment(),
+                        }),
+                        &["id", "name", "hint", "created_at", "last_used_at", "flagged_at"],
+                    ),
+                    "scopes": array(reference("Scope")),
+                    "plan": reference("Plan"),
+                    "api_version": object(
+                        json!({ "pinned": { "type": "string", "format": "date" }, "resolved": reference("ApiVersion") }),
+                        &["pinned", "resolved"],
+                    ),
+                    "rate_limits": nullable(reference("RateLimits")),
+                }),
+                &["team", "home", "environment", "key", "scopes", "plan", "api_version", "rate_limits"],
+            ),
+        ),
+        (
+            "RateLimits",
+            object(
+                json!({ "reads_per_minute": { "type": "integer" }, "writes_per_minute": { "type": "integer" }, "bulk_per_minute": { "type": "integer" } }),
+                &["reads_per_minute", "writes_per_minute", "bulk_per_minute"],
+            ),
+        ),
+        ("MeResponse", envelope(reference("Me"), "Meta")),
+    ]
+}
+
+fn discovery() -> Named {
+    vec![
+        (
+            "Index",
+            object(
+                json!({
+                    "name": { "type": "string" },
+                    "stability": { "type": "string", "const": STABILITY },
+                    "resources": array(reference("ResourceDescription")),
+                    "list_conventions": array(json!({ "type": "object", "additionalProperties": true })),
+                    "field_formats": array(json!({ "type": "object", "additionalProperties": true })),
+                    "links": { "type": "object", "additionalProperties": { "type": "string", "format": "uri" } },
+                }),
+                &["name", "stability", "resources", "list_conventions", "field_formats", "links"],
+            ),
+        ),
+        (
+            "ResourceDescription",
+            object(
+                json!({
+                    "kind": reference("ResourceType"),
+                    "collection": { "type": "string" },
+                    "path": { "type": "string" },
+                    "description": { "type": "string" },
+                    "singleton": { "type": "boolean" },
+                    "fields": array(json!({ "type": "object", "additionalProperties": true })),
+                    "relations": array(json!({ "type": "string" })),
+                    "searchable": array(json!({ "type": "string" })),
+                }),
+                &["kind", "collection", "path", "description", "singleton", "fields", "relations", "searchable"],
+            ),
+        ),
+        ("IndexResponse", envelope(reference("Index"), "Meta")),
+        (
+            "Catalogue",
+            object(
+                json!({
+                    "stability": { "type": "string", "const": STABILITY },
+                    "versions": array(reference("VersionDescription")),
+                    "scopes": array(object(json!({ "scope": reference("Scope"), "description": { "type": "string" } }), &["scope", "description"])),
+                    "errors": array(reference("ErrorDescription")),
+                    "limits": { "type": "object", "additionalProperties": { "type": ["number", "null"] } },
+                }),
+                &["stability", "versions", "scopes", "errors", "limits"],
+            ),
+        ),
+        (
+            "VersionDescription",
+            object(
+                json!({
+                    "version": reference("ApiVersion"),
+                    "status": { "type": "string" },
+                    "released_on": { "type": "string", "format": "date" },
+                    "deprecated_on": { "type": ["string", "null"], "format": "date" },
+                    "sunset_on": { "type": ["string", "null"], "format": "date" },
+                }),
+                &["version", "status", "released_on", "deprecated_on", "sunset_on"],
+            ),
+        ),
+        (
+            "ErrorDescription",
+            object(
+                json!({
+                    "type": reference("ErrorType"),
+                    "status": { "type": "integer" },
+                    "description": { "type": "string" },
+                    "fix": { "type": "string" },
+                    "retryable": { "type": "boolean", "description": "Whether the same request may succeed later" },
+                }),
+                &["type", "status", "description", "fix"],
+            ),
+        ),
+        ("MetaResponse", envelope(reference("Catalogue"), "Meta")),
+        ("ErrorDescriptionResponse", envelope(reference("ErrorDescription"), "Meta")),
+        ("Health", object(json!({ "status": { "type": "string" } }), &["status"])),
+        ("HealthResponse", envelope(reference("Health"), "Meta")),
+        (
+            "Description",
+            json!({ "type": "object", "description": "An OpenAPI 3.1 document", "additionalProperties": true }),
+        ),
+        (
+            "RpcMessage",
+            json!({
+                "type": "object",
+                "description": "A JSON-RPC 2.0 message of the Model Context Protocol",
+                "properties": { "jsonrpc": { "type": "string", "const": "2.0" } },
+                "required": ["jsonrpc"],
+                "additionalProperties": true,
+            }),
+        ),
+    ]
+}

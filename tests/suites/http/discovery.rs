@@ -1,0 +1,261 @@
+//! Discovery, the API's description and the pages (contract 14): they say what the service does, and it does it.
+
+use hearth_contract::problem::ProblemType;
+use hearth_contract::resources::RESOURCES;
+use hearth_contract::schema::Kind;
+use hearth_server::config::RateLimits;
+use hearth_server::http::routes::{ROUTES, SCOPES};
+use hearth_tests::client::{Answer, Client};
+use hearth_tests::server::Server;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+/// Asks without a key.
+async fn visit(server: &Server, path: &str, accept: &str) -> Answer {
+    let client = Client::new(&server.url, "none");
+    client.send(client.request(Method::GET, path).header("accept", accept)).await
+}
+
+#[tokio::test]
+async fn the_index_shows_every_resource_and_where_to_go_on() {
+    let server = Server::start().await;
+    let index = visit(&server, "/v1", "*/*").await;
+    let data = index.data();
+    assert_eq!((&data["name"], &data["stability"]), (&json!("Hearth"), &json!("public_preview")));
+    let resources = data["resources"].as_array().unwrap();
+    assert_eq!(resources.len(), RESOURCES.len());
+    let task = resources.iter().find(|resource| resource["kind"] == "task").unwrap();
+    assert_eq!((&task["collection"], &task["path"]), (&json!("tasks"), &json!("/v1/tasks")));
+    assert_eq!(task["relations"], json!(["subject"]));
+    assert!(task["searchable"].as_array().unwrap().contains(&json!("title")));
+    let priority = task["fields"].as_array().unwrap().iter().find(|field| field["name"] == "priority").unwrap();
+    assert_eq!((&priority["format"], &priority["default"]), (&json!("choice"), &json!("medium")));
+    assert_eq!(priority["choices"], json!(["low", "medium", "high", "urgent"]));
+    for name in ["self", "meta", "openapi_json", "openapi_yaml", "docs", "changelog"] {
+        let link = data["links"][name].as_str().unwrap().strip_prefix(&server.url).unwrap().to_owned();
+        assert_eq!(visit(&server, &link, "*/*").await.status, 200, "{name}");
+    }
+    assert_eq!(visit(&server, "/v1?x=1", "*/*").await.error(), "invalid_request");
+    assert_eq!(visit(&server, "/v1", "text/html").await.error(), "not_acceptable");
+}
+
+#[tokio::test]
+async fn the_catalogues_are_the_tables_the_service_works_by() {
+    let server = Server::start_with(|config| config.rate_limits = Some(RateLimits::default())).await;
+    let meta = visit(&server, "/v1/_meta", "application/json").await;
+    let data = meta.data();
+    assert_eq!(
+        data["versions"],
+        json!([
+            { "version": "2026-03-01", "status": "deprecated", "released_on": "2026-03-01",
+              "deprecated_on": "2026-06-01", "sunset_on": "2027-06-01" },
+            { "version": "2026-06-01", "status": "current", "released_on": "2026-06-01",
+              "deprecated_on": null, "sunset_on": null },
+        ])
+    );
+    let scopes: Vec<&str> = data["scopes"].as_array().unwrap().iter().map(|s| s["scope"].as_str().unwrap()).collect();
+    assert_eq!(scopes, SCOPES);
+    let errors = data["errors"].as_array().unwrap();
+    assert_eq!(errors.len(), ProblemType::ALL.len());
+    for error in errors {
+        let kind = ProblemType::from_word(error["type"].as_str().unwrap()).unwrap();
+        assert_eq!((&error["status"], &error["fix"]), (&json!(kind.status()), &json!(kind.fix())));
+        assert!(error["description"].is_string());
+    }
+    assert_eq!(
+        data["limits"],
+        json!({
+            "reads_per_minute": 300, "writes_per_minute": 60, "bulk_per_minute": 20, "bulk_operations_max": 50,
+            "page_default": 50, "page_max": 100, "query_min_characters": 2, "idempotency_hours": 24,
+            "heartbeat_seconds": 60,
+        })
+    );
+}
+
+#[tokio::test]
+async fn the_description_comes_as_json_or_yaml_and_lists_every_route() {
+    let server = Server::start().await;
+    let document = visit(&server, "/openapi/v1", "*/*").await;
+    assert_eq!((document.header("content-type"), &document.json["openapi"]), ("application/json", &json!("3.1.0")));
+    assert_eq!(document.json["info"]["x-stability"], "public_preview");
+    for (path, accept, media) in [
+        ("/openapi/v1", "application/yaml", "application/yaml"),
+        ("/openapi/v1.yaml", "*/*", "application/yaml"),
+        ("/openapi/v1.json", "*/*", "application/json"),
+    ] {
+        let answer = visit(&server, path, accept).await;
+        assert_eq!((answer.status, answer.header("content-type")), (200, media), "{path}");
+    }
+    assert_eq!(visit(&server, "/openapi/v1", "text/html").await.status, 406);
+    for route in ROUTES.iter() {
+        let operation = &document.json["paths"][&route.path][route.method.as_str().to_lowercase()];
+        assert_eq!(operation["operationId"], route.operation, "{}", route.path);
+        for parameter in route.parameters {
+            let named = operation["parameters"].as_array().unwrap();
+            let has_none = parameter.name == "expand"
+                && route
+                    .kind
+                    .is_some_and(|kind| hearth_contract::resources::resource(kind).relations().next().is_none());
+            assert!(has_none || named.iter().any(|known| known["name"] == parameter.name), "{}", parameter.name);
+        }
+    }
+}
+
+/// Judges answers by the description.
+struct Judge {
+    document: Value,
+}
+
+impl Judge {
+    /// The answer's status is documented for the operation, and its body has the documented form.
+    fn check(&self, method: &str, path: &str, answer: &Answer) {
+        let operation = &self.document["paths"][path][method];
+        let mut response = &operation["responses"][answer.status.to_string()];
+        assert!(response.is_object(), "{method} {path}: {} is not documented", answer.status);
+        if let Some(target) = response["$ref"].as_str() {
+            response = self.document.pointer(&target[1..]).unwrap();
+        }
+        for name in ["X-Request-Id", "Service-API-Version"] {
+            assert!(response["headers"][name].is_object() && !answer.header(name).is_empty(), "{name}");
+        }
+        let Some(content) = response.get("content") else { return assert_eq!(answer.text, "") };
+        let media = answer.header("content-type").split(';').next().unwrap();
+        let Some(schema) = content.get(media).and_then(|content| content.get("schema")) else {
+            panic!("{method} {path}: {media} is not documented");
+        };
+        if media != "application/json" {
+            return;
+        }
+        let mut root = schema.clone();
+        root["components"] = self.document["components"].clone();
+        let validator = jsonschema::draft202012::options().should_validate_formats(true).build(&root).unwrap();
+        let faults: Vec<String> = validator
+            .iter_errors(&answer.json)
+            .map(|fault| format!("{} at {}", fault, fault.instance_path()))
+            .collect();
+        assert!(faults.is_empty(), "{method} {path}: {faults:?}\n{}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn answers_have_the_form_that_the_description_gives_them() {
+    let server =
+        Server::start_with(|config| config.rate_limits = Some(RateLimits { reads: 900, writes: 900, bulk: 900 })).await;
+    let client = Client::new(&server.url, &server.test_key);
+    let judge = Judge { document: visit(&server, "/openapi/v1", "*/*").await.json };
+    let missing = uuid::Uuid::from_u128(7);
+    for route in ROUTES.iter().filter(|route| route.path != "/v1/events/stream" && route.path != "/mcp") {
+        let method = route.method.as_str().to_lowercase();
+        let path = route.path.replace("{id}", &missing.to_string()).replace("{type}", "not_found");
+        for path in [path.clone(), format!("{path}?unknown=1")] {
+            let answer = client.send(client.request(route.method.clone(), &path)).await;
+            judge.check(&method, &route.path, &answer);
+        }
+        if route.method == Method::GET {
+            let refused = client.send(client.request(Method::GET, &path).header("accept", "image/png")).await;
+            assert_eq!(refused.status, 406);
+            judge.check(&method, &route.path, &refused);
+        } else {
+            let answer = client.send(client.request(route.method.clone(), &path).json(&json!({ "nonsense": 1 }))).await;
+            judge.check(&method, &route.path, &answer);
+        }
+        if route.path.starts_with("/v1/") && route.path != "/v1/_meta" {
+            let nobody = Client::new(&server.url, "none");
+            let refused = nobody.send(nobody.request(route.method.clone(), &path)).await;
+            assert_eq!(refused.status, 401, "{path}");
+            judge.check(&method, &route.path, &refused);
+        }
+    }
+    for kind in Kind::COLLECTIONS {
+        let (list, one) = (format!("/v1/{}", kind.collection()), format!("/v1/{}/{{id}}", kind.collection()));
+        let title = hearth_contract::resources::resource(kind).title;
+        let page = client.get(&format!("{list}?limit=100")).await;
+        judge.check("get", &list, &page);
+        let made = client.post(&list, &json!({ title: "New" })).await;
+        assert_eq!(made.status, 201);
+        judge.check("post", &list, &made);
+        let path = format!("{list}/{}", made.id());
+        judge.check("get", &one, &client.get(&path).await);
+        judge.check("get", &one, &client.get(&format!("{path}?fields={title}")).await);
+        judge.check("get", &one, &client.send(client.request(Method::GET, &path).header("if-none-match", "*")).await);
+        judge.check("patch", &one, &client.patch(&path, &json!({ title: "Newer" })).await);
+        let stale = client.request(Method::PATCH, &path).header("if-match", "\"1\"").json(&json!({}));
+        let stale = client.send(stale).await;
+        assert_eq!(stale.status, 412);
+        judge.check("patch", &one, &stale);
+        let again = client.post(&list, &json!({ title: "New", "id": made.id() })).await;
+        assert_eq!(again.status, 409);
+        judge.check("post", &list, &again);
+        judge.check("delete", &one, &client.delete(&path).await);
+        let operations = json!({ "operations": [
+            { "method": "create", title: "In bulk" },
+            { "method": "update", "id": made.id(), "data": { title: "Gone" } },
+            { "method": "delete", "id": made.id() },
+            { "method": "create", "nonsense": 1 },
+        ] });
+        let outcome = client.post(&format!("{list}/bulk"), &operations).await;
+        assert_eq!(outcome.status, 207);
+        judge.check("post", &format!("{list}/bulk"), &outcome);
+    }
+    for query in ["q=filter", "q=fil&types=task,inventory&limit=1", "q=f", "q=--", "types=task"] {
+        judge.check("get", "/v1/search", &client.get(&format!("/v1/search?{query}")).await);
+    }
+    for (path, list) in
+        [("/v1/inventory?expand=room&limit=100", "/v1/inventory"), ("/v1/tasks?expand=subject", "/v1/tasks")]
+    {
+        judge.check("get", list, &client.get(path).await);
+    }
+    let events = client.get("/v1/events?limit=1000").await;
+    judge.check("get", "/v1/events", &events);
+    let set = client.patch("/v1/property", &json!({ "city": "Springfield" })).await;
+    judge.check("patch", "/v1/property", &set);
+    // Every sort of record is in the feed, and each payload has its kind's form.
+    for event in events.data().as_array().unwrap() {
+        let kind = Kind::from_word(event["resource_type"].as_str().unwrap()).unwrap();
+        let path =
+            if kind.is_singleton() { "/v1/property".to_owned() } else { format!("/v1/{}/{{id}}", kind.collection()) };
+        let mut answer = client.get("/v1/property").await;
+        if !event["payload"].is_null() {
+            answer.json["data"] = event["payload"].clone();
+            judge.check("get", &path, &answer);
+        }
+        if event["id"].as_i64() > Some(60) {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_error_has_its_page_and_pages_are_safe() {
+    let server = Server::start().await;
+    for kind in ProblemType::ALL {
+        let path = format!("/docs/errors/{}", kind.word());
+        let page = visit(&server, &path, "text/html,application/xhtml+xml,*/*;q=0.8").await;
+        assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
+        assert!(page.text.contains(kind.word()));
+        let told = visit(&server, &path, "application/json").await;
+        assert_eq!((told.header("content-type"), &told.data()["fix"]), ("application/json", &json!(kind.fix())));
+    }
+    assert_eq!(visit(&server, "/docs/errors/nonsense", "text/html").await.status, 404);
+    let refused = Client::new(&server.url, &server.live_key).get("/v1/rooms/nope").await;
+    let doc = refused.json["error"]["doc_url"].as_str().unwrap().strip_prefix(&server.url).unwrap().to_owned();
+    assert_eq!(visit(&server, &doc, "*/*").await.status, 200);
+
+    for path in
+        ["/docs", "/docs/changelog", "/docs/reference", "/docs/errors/not_found", "/docs/style.css", "/docs/viewer.js"]
+    {
+        let page = visit(&server, path, "*/*").await;
+        assert_eq!(page.status, 200, "{path}");
+        let policy = page.header("content-security-policy");
+        assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{path}: {policy}");
+        assert_eq!((page.header("x-content-type-options"), page.header("referrer-policy")), ("nosniff", "no-referrer"));
+    }
+    // Nothing on a page is loaded from elsewhere.
+    for path in ["/docs", "/docs/changelog", "/docs/reference"] {
+        let text = visit(&server, path, "*/*").await.text;
+        for source in text.split("src=\"").skip(1).chain(text.split("<link rel=\"stylesheet\" href=\"").skip(1)) {
+            assert!(source.starts_with("/docs/"), "{path}: {source}");
+        }
+    }
+    assert!(visit(&server, "/docs/changelog", "*/*").await.text.contains("2026-03-01"));
+}
