@@ -10,7 +10,7 @@ use uuid::{NoContext, Uuid};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::auth::Keyring;
-use crate::http::limits::{Limits, Streams};
+use crate::http::limits::{Limits, Refusals, Streams};
 use crate::openapi::Document;
 use crate::stopping::Stopping;
 use crate::store::Db;
@@ -34,6 +34,8 @@ pub struct App {
     pub keyring: Keyring,
     /// The windows of calls.
     pub limits: Limits,
+    /// The latest refusals for too many calls.
+    pub refusals: Refusals,
     /// The open streams.
     pub streams: Streams,
     /// True once it is stopping.

@@ -2,6 +2,8 @@
 //! how anything is done.
 #![expect(clippy::print_stdout, reason = "a command line's answer is what it prints")]
 
+mod data;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,7 +17,7 @@ use hearth_server::app::random;
 use hearth_server::clock::Clock;
 use hearth_server::config::{Config, RateLimits, parse_duration, parse_rate_limits, parse_retention};
 use hearth_server::openapi::Document;
-use hearth_server::operate::{self, NewKey};
+use hearth_server::operate::{self, MadeKey, NewKey};
 use hearth_server::store::Db;
 use hearth_server::store::homes::{Plan, Team};
 use hearth_server::store::keys::Key;
@@ -44,7 +46,7 @@ enum Command {
     /// Make and list teams
     #[command(subcommand)]
     Team(TeamCommand),
-    /// Make, list and revoke API keys
+    /// Make, list and end API keys
     #[command(subcommand)]
     Key(KeyCommand),
     /// Print the API's description
@@ -56,6 +58,9 @@ enum Command {
         #[arg(long, default_value = "http://127.0.0.1:8750", value_name = "URL")]
         base_url: String,
     },
+    /// Set a sandbox back
+    #[command(subcommand)]
+    Sandbox(data::SandboxCommand),
 }
 
 #[derive(Args)]
@@ -118,6 +123,15 @@ enum PlanWord {
     Paid,
 }
 
+impl PlanWord {
+    fn plan(self) -> Plan {
+        match self {
+            PlanWord::Free => Plan::Free,
+            PlanWord::Paid => Plan::Paid,
+        }
+    }
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum EnvironmentWord {
     Live,
@@ -129,6 +143,7 @@ enum TeamCommand {
     /// Make a team with its live home and its filled sandbox
     Create {
         /// Its name, unique on this server
+        #[arg(value_parser = parse_team_name)]
         name: String,
         /// What it pays for; live keys need paid
         #[arg(long, value_enum, default_value_t = PlanWord::Paid)]
@@ -136,6 +151,14 @@ enum TeamCommand {
     },
     /// List the teams
     List,
+    /// Change what a team pays for
+    Plan {
+        /// Its id or name
+        team: String,
+        /// What it pays for
+        #[arg(value_enum)]
+        plan: PlanWord,
+    },
 }
 
 #[derive(Subcommand)]
@@ -149,7 +172,7 @@ enum KeyCommand {
         #[arg(long, value_enum)]
         env: EnvironmentWord,
         /// Scopes, separated by commas, or all
-        #[arg(long, value_delimiter = ',', default_value = "all")]
+        #[arg(long, value_delimiter = ',', default_value = "all", value_parser = parse_scope)]
         scopes: Vec<String>,
         /// What to call the key
         #[arg(long)]
@@ -178,6 +201,27 @@ enum KeyCommand {
         /// Its id or unique name
         key: String,
     },
+    /// End a key and print another like it, this once
+    Rotate {
+        /// Its id or unique name
+        key: String,
+        /// Print the key alone
+        #[arg(long)]
+        quiet: bool,
+    },
+    /// Take the mark of repeated refusals from a key
+    Unflag {
+        /// Its id or unique name
+        key: String,
+    },
+}
+
+fn parse_team_name(text: &str) -> Result<String, String> {
+    if operate::is_team_name(text) { Ok(text.to_owned()) } else { Err(operate::TEAM_NAME_RULE.to_owned()) }
+}
+
+fn parse_scope(text: &str) -> Result<String, String> {
+    operate::scopes(&[text.to_owned()]).map(|_| text.to_owned())
 }
 
 fn parse_moment(text: &str) -> Result<Timestamp, String> {
@@ -217,6 +261,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Team(command) => runtime.block_on(team(command, &open(data)?, cli.json)),
         Command::Key(command) => runtime.block_on(key(command, &open(data)?, cli.json)),
         Command::Openapi { .. } => Ok(()),
+        Command::Sandbox(command) => runtime.block_on(data::sandbox(command, &open(data)?, cli.json)),
     }
 }
 
@@ -275,11 +320,7 @@ fn log(form: LogForm) {
 async fn team(command: TeamCommand, db: &Db, as_json: bool) -> anyhow::Result<()> {
     match command {
         TeamCommand::Create { name, plan } => {
-            let plan = match plan {
-                PlanWord::Free => Plan::Free,
-                PlanWord::Paid => Plan::Paid,
-            };
-            let team = operate::create_team(db, &Clock::system(), name, plan).await?;
+            let team = operate::create_team(db, &Clock::system(), name, plan.plan()).await?;
             if as_json {
                 println!("{}", team_json(&team));
             } else {
@@ -297,6 +338,14 @@ async fn team(command: TeamCommand, db: &Db, as_json: bool) -> anyhow::Result<()
                 }
             }
         }
+        TeamCommand::Plan { team, plan } => {
+            let team = operate::set_plan(db, team, plan.plan()).await?;
+            if as_json {
+                println!("{}", team_json(&team));
+            } else {
+                eprintln!("team {} is on the {} plan", team.name, team.plan.word());
+            }
+        }
     }
     Ok(())
 }
@@ -310,22 +359,7 @@ async fn key(command: KeyCommand, db: &Db, as_json: bool) -> anyhow::Result<()> 
             };
             let wish = NewKey { team, environment, scopes, name, allowlist: allow, pinned: pin, expires_at: expires };
             let made = operate::create_key(db, &Clock::system(), wish).await?;
-            if as_json {
-                let mut value = key_json(&made.key);
-                value["secret"] = made.secret.into();
-                println!("{value}");
-                return Ok(());
-            }
-            println!("{}", made.secret);
-            if !quiet {
-                eprintln!(
-                    "key {} ({}) of team {}; it is shown this once",
-                    made.key.id, made.key.name, made.key.team_name
-                );
-            }
-            if environment == Environment::Live && made.key.plan == Plan::Free {
-                eprintln!("warning: live keys need the paid plan; this one is refused while the team's plan is free");
-            }
+            show_made(made, quiet, as_json);
         }
         KeyCommand::List { team } => {
             let keys = operate::list_keys(db, team).await?;
@@ -333,7 +367,11 @@ async fn key(command: KeyCommand, db: &Db, as_json: bool) -> anyhow::Result<()> 
                 println!("{}", Value::Array(keys.iter().map(key_json).collect()));
             } else {
                 for key in keys {
-                    let state = if key.revoked_at.is_some() { "revoked" } else { "good" };
+                    let state = match (key.revoked_at, key.flagged_at) {
+                        (Some(_), _) => "revoked",
+                        (None, Some(_)) => "flagged",
+                        (None, None) => "good",
+                    };
                     println!("{}  {}  {state:7}  {}  {}", key.id, key.hint, key.team_name, key.name);
                 }
             }
@@ -346,8 +384,37 @@ async fn key(command: KeyCommand, db: &Db, as_json: bool) -> anyhow::Result<()> 
                 eprintln!("revoked key {} ({})", key.id, key.name);
             }
         }
+        KeyCommand::Rotate { key, quiet } => {
+            show_made(operate::rotate_key(db, &Clock::system(), key).await?, quiet, as_json);
+        }
+        KeyCommand::Unflag { key } => {
+            let key = operate::unflag_key(db, key).await?;
+            if as_json {
+                println!("{}", key_json(&key));
+            } else {
+                eprintln!("key {} ({}) is not flagged", key.id, key.name);
+            }
+        }
     }
     Ok(())
+}
+
+/// Shows a key that was just made: its text alone on stdout, the rest beside it.
+fn show_made(made: MadeKey, quiet: bool, as_json: bool) {
+    let key = &made.key;
+    if as_json {
+        let mut value = key_json(key);
+        value["secret"] = made.secret.into();
+        println!("{value}");
+        return;
+    }
+    println!("{}", made.secret);
+    if !quiet {
+        eprintln!("key {} ({}) of team {}; it is shown this once", key.id, key.name, key.team_name);
+    }
+    if key.environment == Environment::Live && key.plan == Plan::Free {
+        eprintln!("warning: live keys need the paid plan; this one is refused while the team's plan is free");
+    }
 }
 
 fn team_json(team: &Team) -> Value {

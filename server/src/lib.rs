@@ -38,7 +38,7 @@ use crate::app::{App, random};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::auth::Keyring;
-use crate::http::limits::{Limits, Streams};
+use crate::http::limits::{Limits, Refusals, Streams};
 use crate::openapi::Document;
 use crate::stopping::Stopping;
 use crate::store::Db;
@@ -107,6 +107,7 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
         base_url,
         limits: Limits::new(config.rate_limits),
         keyring: Keyring::default(),
+        refusals: Refusals::default(),
         streams: Streams::default(),
         config,
         db,

@@ -78,10 +78,18 @@ pub async fn ensure_first_team(db: &Db, clock: &Clock) -> Result<Option<Team>, E
     Ok(made)
 }
 
+/// What a team may be called.
+pub const TEAM_NAME_RULE: &str = "a team's name must be one line that is not blank";
+
+/// Whether a team may be called so.
+pub fn is_team_name(name: &str) -> bool {
+    !name.trim().is_empty() && !name.chars().any(char::is_control)
+}
+
 /// Makes a team, its live home and its sandbox, filled.
 pub async fn create_team(db: &Db, clock: &Clock, name: String, plan: Plan) -> Result<Team, Error> {
-    if name.trim().is_empty() || name.chars().any(char::is_control) {
-        return Err(Error::Refused("a team's name must be one line that is not blank".to_owned()));
+    if !is_team_name(&name) {
+        return Err(Error::Refused(TEAM_NAME_RULE.to_owned()));
     }
     let (now, run) = (clock.now(), db.run());
     let made = db
@@ -109,18 +117,45 @@ pub async fn teams(db: &Db) -> Result<Vec<Team>, Error> {
     Ok(db.read(homes::teams).await?)
 }
 
+/// Changes what a team (id or name) pays for. A running server knows within a second.
+pub async fn set_plan(db: &Db, team: String, plan: Plan) -> Result<Team, Error> {
+    let found = db
+        .write(move |tx| {
+            let Some(found) = homes::find_team(tx, &team)? else { return Ok(Err(team)) };
+            homes::set_plan(tx, &found.id, plan)?;
+            Ok(Ok(Team { plan, ..found }))
+        })
+        .await?;
+    found.map_err(no_team)
+}
+
+/// Deletes every record of a team's sandbox and makes the fixtures again, in one transaction; gives the team and the
+/// number of records made (contract 11).
+pub async fn reset_sandbox(db: &Db, clock: &Clock, team: String) -> Result<(Team, usize), Error> {
+    let (now, run) = (clock.now(), db.run());
+    let found = db
+        .write(move |tx| {
+            let Some(team) = homes::find_team(tx, &team)? else { return Ok(Err(team)) };
+            let number = homes::of_team(tx, &team.id, Environment::Test)?.number;
+            let mut writing = Writing::begin(tx, number, run, now, None)?;
+            let made = sandbox::reset(tx, number, &mut writing, now, &mut || fresh_id(now))?;
+            writing.finish()?;
+            Ok(Ok((team, made)))
+        })
+        .await?;
+    found.map_err(no_team)
+}
+
 /// Makes a key.
 pub async fn create_key(db: &Db, clock: &Clock, wish: NewKey) -> Result<MadeKey, Error> {
-    let scopes = scopes(&wish.scopes)?;
+    let scopes = scopes(&wish.scopes).map_err(Error::Refused)?;
     let now = clock.now();
     let pinned = match wish.pinned {
         None => CURRENT_VERSION.to_owned(),
         Some(name) if Version::find(&name, now).is_some() => name,
         Some(name) => return Err(Error::Refused(unsupported_pin(&name, now))),
     };
-    let secret = key_text(wish.environment, random());
-    let hint = format!("{}…{}", &secret[..HINT_START], &secret[secret.len() - HINT_END..]);
-    let hash: [u8; 32] = Sha256::digest(secret.as_bytes()).into();
+    let Minted { secret, hint, hash } = mint(wish.environment);
     let key = db
         .write(move |tx| {
             let Some(team) = homes::find_team(tx, &wish.team)? else { return Ok(Err(wish.team)) };
@@ -151,8 +186,49 @@ pub async fn create_key(db: &Db, clock: &Clock, wish: NewKey) -> Result<MadeKey,
         .await?;
     match key {
         Ok(key) => Ok(MadeKey { key, secret }),
-        Err(team) => Err(Error::Refused(format!("there is no team `{team}`; see `hearth-server team list`"))),
+        Err(team) => Err(no_team(team)),
     }
+}
+
+/// Ends a key at once and makes another with the same name, scopes, allowlist, version, end and team.
+pub async fn rotate_key(db: &Db, clock: &Clock, word: String) -> Result<MadeKey, Error> {
+    let now = clock.now();
+    let rotated = db
+        .write(move |tx| {
+            let old = match named(tx, &word)? {
+                Ok(old) => old,
+                Err(refusal) => return Ok(Err(refusal)),
+            };
+            if old.revoked_at.is_some() || old.expires_at.is_some_and(|end| end <= now) {
+                let ended = if old.revoked_at.is_some() { "revoked" } else { "expired" };
+                return Ok(Err(format!("key `{word}` is {ended}; make a new one with `hearth-server key create`")));
+            }
+            let Minted { secret, hint, hash } = mint(old.environment);
+            keys::revoke(tx, &old.id, now)?;
+            let id = Uuid::new_v4().to_string();
+            let key = Key { id, hash, hint, created_at: now, last_used_at: None, flagged_at: None, ..old };
+            keys::insert(tx, &key)?;
+            Ok(Ok(MadeKey { key, secret }))
+        })
+        .await?;
+    rotated.map_err(Error::Refused)
+}
+
+/// Takes the mark of repeated refusals from a key. Doing so twice is the same as once.
+pub async fn unflag_key(db: &Db, word: String) -> Result<Key, Error> {
+    let found = db
+        .write(move |tx| {
+            let found = named(tx, &word)?;
+            Ok(match found {
+                Ok(key) => {
+                    keys::unflag(tx, &key.id)?;
+                    Ok(Key { flagged_at: None, ..key })
+                }
+                refusal => refusal,
+            })
+        })
+        .await?;
+    found.map_err(Error::Refused)
 }
 
 /// Keys of one team (id or name) or of all, oldest first.
@@ -166,7 +242,7 @@ pub async fn list_keys(db: &Db, team: Option<String>) -> Result<Vec<Key>, Error>
             },
         })
         .await?;
-    found.map_err(|team| Error::Refused(format!("there is no team `{team}`; see `hearth-server team list`")))
+    found.map_err(no_team)
 }
 
 /// Ends a key, by id or unique name. Ending it twice is the same as once.
@@ -174,17 +250,32 @@ pub async fn revoke_key(db: &Db, clock: &Clock, word: String) -> Result<Key, Err
     let now = clock.now();
     let found = db
         .write(move |tx| {
-            let found = keys::by_id_or_name(tx, &word)?;
-            let [key] = &found[..] else { return Ok(Err((word, found.len()))) };
-            keys::revoke(tx, &key.id, now)?;
-            Ok(Ok(Key { revoked_at: key.revoked_at.or(Some(now)), ..key.clone() }))
+            let found = named(tx, &word)?;
+            Ok(match found {
+                Ok(key) => {
+                    keys::revoke(tx, &key.id, now)?;
+                    Ok(Key { revoked_at: key.revoked_at.or(Some(now)), ..key })
+                }
+                refusal => refusal,
+            })
         })
         .await?;
-    found.map_err(|(word, count)| {
-        Error::Refused(match count {
-            0 => format!("there is no key `{word}`; see `hearth-server key list`"),
-            _ => format!("{count} keys are named `{word}`; use the id, see `hearth-server key list`"),
-        })
+    found.map_err(Error::Refused)
+}
+
+/// The one key that a word names, or why there is none: the one with this id, else one with this name that was not
+/// revoked, else one that was. So a name stays unique when its key is rotated.
+fn named(tx: &Tx<'_>, word: &str) -> Result<Result<Key, String>, Fault> {
+    let mut found = keys::by_id_or_name(tx, word)?;
+    if found.iter().any(|key| key.id == word) {
+        found.retain(|key| key.id == word);
+    } else if found.iter().any(|key| key.revoked_at.is_none()) {
+        found.retain(|key| key.revoked_at.is_none());
+    }
+    Ok(match (found.pop(), found.len()) {
+        (Some(key), 0) => Ok(key),
+        (None, _) => Err(format!("there is no key `{word}`; see `hearth-server key list`")),
+        (_, more) => Err(format!("{} keys are named `{word}`; use the id, see `hearth-server key list`", more + 1)),
     })
 }
 
@@ -193,8 +284,28 @@ fn unsupported_pin(name: &str, now: Timestamp) -> String {
     format!("version `{name}` is not in service; the versions are {}", names.join(", "))
 }
 
-fn scopes(wished: &[String]) -> Result<Vec<String>, Error> {
-    if wished.is_empty() || wished == ["all"] {
+fn no_team(team: String) -> Error {
+    Error::Refused(format!("there is no team `{team}`; see `hearth-server team list`"))
+}
+
+/// A new key's text with what is kept of it.
+struct Minted {
+    secret: String,
+    hint: String,
+    hash: [u8; 32],
+}
+
+fn mint(environment: Environment) -> Minted {
+    let secret = key_text(environment, random());
+    let hint = format!("{}…{}", &secret[..HINT_START], &secret[secret.len() - HINT_END..]);
+    let hash = Sha256::digest(secret.as_bytes()).into();
+    Minted { secret, hint, hash }
+}
+
+/// The scopes that these words name, in the table's order; `all` or none at all: every one. Err: a sentence about the
+/// first that does not exist.
+pub fn scopes(wished: &[String]) -> Result<Vec<String>, String> {
+    if wished.is_empty() || wished.iter().any(|scope| scope == "all") {
         return Ok(SCOPES.map(str::to_owned).to_vec());
     }
     let unknown = wished.iter().find(|scope| !SCOPES.contains(&scope.as_str()));
@@ -204,7 +315,7 @@ fn scopes(wished: &[String]) -> Result<Vec<String>, Error> {
             let nearest =
                 hearth_contract::problem::nearest(scope, SCOPES).map(|near| format!("; did you mean {near}?"));
             let hint = nearest.unwrap_or_else(|| format!("; the scopes are {}", SCOPES.join(", ")));
-            Err(Error::Refused(format!("there is no scope `{scope}`{hint}")))
+            Err(format!("there is no scope `{scope}`{hint}"))
         }
     }
 }

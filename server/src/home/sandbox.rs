@@ -13,7 +13,7 @@ use time::Duration;
 use uuid::Uuid;
 
 use super::apply::{Ids, Writing};
-use crate::store::Fault;
+use crate::store::{Fault, HomeNo, Tx, records};
 
 /// Rooms first, so that what refers to a record comes after it.
 const FILES: [(Kind, &str); 6] = [
@@ -37,6 +37,28 @@ pub fn fill(writing: &mut Writing<'_, '_>, now: Timestamp, ids: Ids<'_>) -> Resu
     Ok(made)
 }
 
+/// What refers to others goes before what it refers to, so that a delete has nothing to clear.
+const EMPTYING: [Kind; 5] = [Kind::Task, Kind::Document, Kind::Inventory, Kind::Vehicle, Kind::Room];
+
+/// Deletes every record and makes the fixtures again with new ids, all as ordinary events; gives the number of records
+/// made. The profile, which has one id for ever, is set back by an update.
+pub fn reset(
+    tx: &Tx<'_>,
+    number: HomeNo,
+    writing: &mut Writing<'_, '_>,
+    now: Timestamp,
+    ids: Ids<'_>,
+) -> Result<usize, Fault> {
+    for kind in EMPTYING {
+        for id in records::ids(tx, number, kind)? {
+            if let Err(problem) = writing.apply(Command::Delete { kind, id, guard: Guard::Absent }, ids)? {
+                return Err(broken(&problem));
+            }
+        }
+    }
+    fill(writing, now, ids)
+}
+
 /// The fixture home as commands, in an order in which they can be applied.
 pub fn commands(now: Timestamp, ids: Ids<'_>) -> Result<Vec<Command>, Fault> {
     let mut known = HashMap::new();
@@ -56,7 +78,11 @@ pub fn commands(now: Timestamp, ids: Ids<'_>) -> Result<Vec<Command>, Fault> {
                 resolve(kind, field, value, now, &known);
             }
             commands.push(if kind.is_singleton() {
-                let body = check(kind, Intent::Patch, &body);
+                let mut body = check(kind, Intent::Patch, &body);
+                // Whole, so that setting it again clears what was set beside it.
+                for field in resource(kind).fields {
+                    body.fields.entry(field.name).or_insert(Value::Null);
+                }
                 Command::Update { kind, id: None, body, guard: Guard::Absent }
             } else {
                 let id = ids();

@@ -106,6 +106,22 @@ pub fn admit(app: &Arc<App>, principal: &Principal, headers: &HeaderMap, peer: S
     Ok(())
 }
 
+/// Notes that a key was refused with 429; flags it on disk when that happened too often (contract 11). A flagged key
+/// still works.
+pub async fn refused(app: &Arc<App>, key: &str) {
+    if !app.refusals.note(key, app.clock.passed()) {
+        return;
+    }
+    let (id, now) = (key.to_owned(), app.clock.now());
+    match app.db.write(move |tx| keys::flag(tx, &id, now)).await {
+        Ok(()) => {
+            app.keyring.forget();
+            tracing::warn!(key, "a key was flagged for repeated refusals");
+        }
+        Err(error) => tracing::warn!(%error, key, "a key could not be flagged"),
+    }
+}
+
 /// Whether a key that was good when its stream opened is good still.
 pub async fn still_holds(app: &Arc<App>, principal: &Principal) -> bool {
     let hash = principal.key.hash;

@@ -99,6 +99,9 @@ async fn handle(app: Arc<App>, path: Option<&'static str>, request: Request<Body
         Ok(Err(Refusal::Fault(fault))) => wording.problem(&broken(&fault, &wording)),
         Err(_) => wording.problem(&broken(&Fault::Panicked, &wording)),
     };
+    if let (429, Some(key)) = (reply.status, &learnt.key) {
+        auth::refused(&app, key).await;
+    }
     tracing::info!(
         request_id = &*wording.request_id,
         method = %method,

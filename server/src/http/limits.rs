@@ -1,7 +1,7 @@
 //! How often a key may ask: three windows of a minute each (contract 11), and how many streams it may hold open.
 //! Lives in memory. Must not know the clock: the time passed is an argument.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -77,6 +77,34 @@ impl Limits {
     }
 }
 
+/// Refusals within [`REFUSALS_TIME`] that flag a key (contract 11).
+const REFUSALS_MAX: usize = 100;
+/// The time within which they count.
+const REFUSALS_TIME: Duration = Duration::from_secs(10 * 60);
+
+/// The latest 429s of all keys: at most [`REFUSALS_MAX`] moments for each.
+#[derive(Default)]
+pub struct Refusals {
+    moments: Mutex<HashMap<String, VecDeque<Duration>>>,
+}
+
+impl Refusals {
+    /// Notes a 429 of a key. True: it is the one that flags the key; counting begins anew.
+    pub fn note(&self, key: &str, passed: Duration) -> bool {
+        let mut moments = self.moments.lock().unwrap_or_else(PoisonError::into_inner);
+        let moments = moments.entry(key.to_owned()).or_default();
+        while moments.front().is_some_and(|first| passed.saturating_sub(*first) >= REFUSALS_TIME) {
+            moments.pop_front();
+        }
+        moments.push_back(passed);
+        let flags = moments.len() >= REFUSALS_MAX;
+        if flags {
+            moments.clear();
+        }
+        flags
+    }
+}
+
 /// The open streams of all keys.
 #[derive(Clone, Default)]
 pub struct Streams {
@@ -129,6 +157,19 @@ mod tests {
         assert!(!take(Class::Write, 150).refused);
         assert!(!take(Class::Read, 160).refused);
         assert!(!limits.take("other", Class::Write, Duration::from_secs(150)).unwrap().refused);
+    }
+
+    #[test]
+    fn a_hundred_refusals_within_ten_minutes_flag_a_key() {
+        let refusals = Refusals::default();
+        let flags = |count: u64, at: u64| (0..count).any(|_| refusals.note("k", Duration::from_secs(at)));
+        assert!(!flags(50, 0) && !flags(49, 599));
+        // The first fifty are ten minutes old by now.
+        assert!(!flags(50, 600));
+        assert!(!refusals.note("other", Duration::from_secs(600)));
+        assert!(refusals.note("k", Duration::from_secs(601)));
+        assert!(!flags(99, 602));
+        assert!(flags(1, 602));
     }
 
     #[test]

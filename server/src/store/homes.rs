@@ -93,6 +93,12 @@ pub fn find_team(tx: &Tx<'_>, id_or_name: &str) -> Result<Option<Team>, Fault> {
     statement.query_and_then(named_params! { ":t": id_or_name }, team)?.next().transpose()
 }
 
+/// Changes what a team pays for.
+pub fn set_plan(tx: &Tx<'_>, team: &str, plan: Plan) -> Result<(), Fault> {
+    tx.conn.execute("UPDATE teams SET plan = ?2 WHERE id = ?1", (team, plan.word()))?;
+    Ok(())
+}
+
 fn team(row: &Row<'_>) -> Result<Team, Fault> {
     let plan: String = row.get(2)?;
     let plan = Plan::from_word(&plan).ok_or_else(|| Fault::Corrupt(format!("plan {plan}")))?;

@@ -99,6 +99,18 @@ pub fn revoke(tx: &Tx<'_>, id: &str, at: Timestamp) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Marks a key for repeated refusals. One that is marked keeps its moment.
+pub fn flag(tx: &Tx<'_>, id: &str, at: Timestamp) -> Result<(), Fault> {
+    tx.conn.execute("UPDATE keys SET flagged_at = coalesce(flagged_at, ?2) WHERE id = ?1", (id, at.millis()))?;
+    Ok(())
+}
+
+/// Takes the mark from a key.
+pub fn unflag(tx: &Tx<'_>, id: &str) -> Result<(), Fault> {
+    tx.conn.execute("UPDATE keys SET flagged_at = NULL WHERE id = ?1", [id])?;
+    Ok(())
+}
+
 /// Notes that a key was used.
 pub fn touch(tx: &Tx<'_>, id: &str, at: Timestamp) -> Result<(), Fault> {
     tx.conn.prepare_cached("UPDATE keys SET last_used_at = ?2 WHERE id = ?1")?.execute((id, at.millis()))?;

@@ -84,6 +84,15 @@ pub fn image(tx: &Tx<'_>, home: HomeNo, kind: Kind, id: Uuid) -> Result<Option<I
     Ok(found.optional()?)
 }
 
+/// The ids of the existing records of a kind, in creation order.
+pub fn ids(tx: &Tx<'_>, home: HomeNo, kind: Kind) -> Result<Vec<Uuid>, Fault> {
+    let mut statement = tx
+        .conn
+        .prepare_cached("SELECT id FROM records WHERE home = ?1 AND kind = ?2 AND deleted = 0 ORDER BY created")?;
+    let rows = statement.query_and_then((home.0, number(kind)), |row| id(row.get_ref(0)?.as_str().unwrap_or_default()));
+    rows?.collect()
+}
+
 /// Notes a new id, or where an existing record stands now.
 pub fn put(tx: &Tx<'_>, home: HomeNo, id: Uuid, entry: &Entry) -> Result<(), Fault> {
     let mut statement = tx.conn.prepare_cached(

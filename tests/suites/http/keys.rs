@@ -81,6 +81,96 @@ async fn windows_refuse_exactly_what_is_too_much() {
 }
 
 #[tokio::test]
+async fn a_hundred_refusals_flag_a_key_and_it_still_works() {
+    let server = Server::start_with(|config| {
+        config.rate_limits = Some(RateLimits { writes: 1, ..RateLimits::default() });
+    })
+    .await;
+    let client = Client::new(&server.url, &server.live_key);
+    let key = client.get("/v1/me").await.data()["key"].clone();
+    assert!(key["flagged_at"].is_null());
+    let id = key["id"].as_str().unwrap().to_owned();
+    let body = json!({ "city": "Hill" });
+    let write = || client.patch("/v1/property", &body);
+    assert_eq!(write().await.status, 200);
+    for _ in 0..99 {
+        assert_eq!(write().await.status, 429);
+    }
+    assert!(client.get("/v1/me").await.data()["key"]["flagged_at"].is_null());
+    assert_eq!(write().await.error(), "rate_limited");
+    assert!(
+        client.get("/v1/me").await.data()["key"]["flagged_at"].is_string(),
+        "it works, and says that it is flagged"
+    );
+    let db = &server.running.app.db;
+    assert!(operate::list_keys(db, None).await.unwrap().iter().any(|key| key.id == id && key.flagged_at.is_some()));
+    operate::unflag_key(db, id).await.unwrap();
+    server.running.app.keyring.forget();
+    assert!(client.get("/v1/me").await.data()["key"]["flagged_at"].is_null());
+}
+
+#[tokio::test]
+async fn a_rotated_key_ends_at_once_and_another_takes_its_place() {
+    let server = Server::start().await;
+    let (db, clock) = (&server.running.app.db, Clock::system());
+    let old = NewKey {
+        name: Some("phone".to_owned()),
+        scopes: vec!["rooms:read".to_owned()],
+        allowlist: vec!["127.0.0.0/8".parse().unwrap()],
+        ..wish("My home", Environment::Live)
+    };
+    let old = operate::create_key(db, &clock, old).await.unwrap();
+    let new = operate::rotate_key(db, &clock, "phone".to_owned()).await.unwrap();
+    server.running.app.keyring.forget();
+    assert_eq!(Client::new(&server.url, &old.secret).get("/v1/me").await.error(), "invalid_api_key");
+    let me = Client::new(&server.url, &new.secret).get("/v1/me").await;
+    assert_eq!((&me.data()["scopes"], &me.data()["key"]["name"]), (&json!(["rooms:read"]), &json!("phone")));
+    assert_eq!(
+        (&new.key.allowlist, &new.key.pinned, &new.key.team),
+        (&old.key.allowlist, &old.key.pinned, &old.key.team)
+    );
+    // The name still names one key; the old one is found by its id, and cannot be rotated again.
+    assert_eq!(operate::revoke_key(db, &clock, "phone".to_owned()).await.unwrap().id, new.key.id);
+    assert!(operate::rotate_key(db, &clock, old.key.id).await.is_err());
+}
+
+#[tokio::test]
+async fn a_sandbox_is_set_back_by_ordinary_events() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    let before = client.walk("/v1/rooms").await;
+    let head = client.get("/v1/events?limit=1").await.json["meta"]["feed"]["head"].as_i64().unwrap();
+    client.patch("/v1/property", &json!({ "city": "Elsewhere", "notes": "mine" })).await;
+    client.post("/v1/rooms", &json!({ "name": "Mine" })).await;
+    let clock = Clock::system();
+    operate::reset_sandbox(&server.running.app.db, &clock, "My home".to_owned()).await.unwrap();
+    let after = client.walk("/v1/rooms").await;
+    let names = |rooms: &[serde_json::Value]| -> Vec<_> { rooms.iter().map(|room| room["name"].clone()).collect() };
+    assert_eq!(names(&before), names(&after));
+    assert!(after.iter().all(|room| before.iter().all(|old| old["id"] != room["id"])), "every id is new");
+    let property = client.get("/v1/property").await;
+    assert!(property.data()["city"] != "Elsewhere" && property.data()["notes"] != "mine");
+    // Folding the whole feed gives what is there now.
+    let mut folded = std::collections::BTreeMap::new();
+    let events = client.walk("/v1/events?limit=1000").await;
+    assert!(events.iter().any(|event| event["id"].as_i64() > Some(head) && event["type"] == "deleted"));
+    for event in events {
+        match event["type"].as_str() {
+            Some("deleted") => folded.remove(&event["resource_id"].to_string()),
+            _ => folded.insert(event["resource_id"].to_string(), event["payload"].clone()),
+        };
+    }
+    let mut listed = 1;
+    for collection in ["inventory", "vehicles", "documents", "tasks", "rooms"] {
+        for record in client.walk(&format!("/v1/{collection}?limit=100")).await {
+            assert_eq!(folded[&record["id"].to_string()], record);
+            listed += 1;
+        }
+    }
+    assert_eq!(folded.len(), listed);
+}
+
+#[tokio::test]
 async fn a_revoked_key_stops_working_and_its_streams_end() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
