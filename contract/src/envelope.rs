@@ -46,6 +46,11 @@ pub fn error(problem: &Problem, request_id: &str, base_url: &str) -> String {
     format!(r#"{{"error":{},"meta":{{"request_id":"{request_id}"}}}}"#, problem.to_value(base_url))
 }
 
+/// The error type of an answer's text; None: the text is no error answer.
+pub fn error_type(text: &str) -> Option<&str> {
+    text.strip_prefix(r#"{"error":{"type":""#)?.split('"').next()
+}
+
 /// A single answer as a client reads it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct One<T> {
@@ -131,6 +136,8 @@ mod tests {
         assert_eq!((single.data, single.meta.request_id.as_deref()), (Value::Null, Some("req_1")));
 
         let problem = Problem::new(ProblemType::NotFound, "No such task.").with("id", "x");
+        assert_eq!(error_type(&error(&problem, "req_1", "http://h")), Some("not_found"));
+        assert_eq!(error_type(&one("null", "req_1", "")), None);
         let answer: ErrorAnswer = serde_json::from_str(&error(&problem, "req_1", "http://h")).unwrap();
         assert_eq!((answer.error.kind.as_str(), answer.error.details["id"].as_str()), ("not_found", Some("x")));
     }

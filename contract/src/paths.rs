@@ -38,6 +38,8 @@ pub const STYLE: &str = "/docs/style.css";
 pub const VIEWER: &str = "/docs/viewer.js";
 /// The page of an error type; `{type}` stands for its word.
 pub const ERROR_PAGE: &str = "/docs/errors/{type}";
+/// Counts and times, for whoever watches the service.
+pub const METRICS: &str = "/metrics";
 /// Liveness.
 pub const HEALTH: &str = "/healthz";
 /// Readiness.

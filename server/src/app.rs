@@ -11,6 +11,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::auth::Keyring;
 use crate::http::limits::{Limits, Refusals, Streams};
+use crate::metrics::Metrics;
 use crate::openapi::Document;
 use crate::stopping::Stopping;
 use crate::store::Db;
@@ -36,6 +37,8 @@ pub struct App {
     pub limits: Limits,
     /// The latest refusals for too many calls.
     pub refusals: Refusals,
+    /// What was counted of requests.
+    pub metrics: Metrics,
     /// The open streams.
     pub streams: Streams,
     /// True once it is stopping.

@@ -61,10 +61,25 @@ enum Command {
     /// Set a sandbox back
     #[command(subcommand)]
     Sandbox(data::SandboxCommand),
+    /// Save everything into one new file, while a server runs or not
+    Backup {
+        /// The file to make
+        file: PathBuf,
+    },
+    /// Put everything back to what a backup holds; no server may run
+    Restore {
+        /// The backup
+        file: PathBuf,
+    },
+    /// Look whether the database is sound and agrees with itself
+    Check,
 }
 
 #[derive(Args)]
 struct Serve {
+    /// Address for GET /metrics, /healthz and /readyz, apart from the API
+    #[arg(long, value_name = "ADDR")]
+    metrics_listen: Option<SocketAddr>,
     /// Address to listen on; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:8750", value_name = "ADDR")]
     listen: SocketAddr,
@@ -262,6 +277,9 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Key(command) => runtime.block_on(key(command, &open(data)?, cli.json)),
         Command::Openapi { .. } => Ok(()),
         Command::Sandbox(command) => runtime.block_on(data::sandbox(command, &open(data)?, cli.json)),
+        Command::Backup { file } => runtime.block_on(data::backup(&open(data)?, &file, cli.json)),
+        Command::Restore { file } => data::restore(&data, &file, cli.json),
+        Command::Check => runtime.block_on(data::check(&open(data)?, cli.json)),
     }
 }
 
@@ -282,6 +300,7 @@ async fn serve(args: Serve, data: PathBuf) -> anyhow::Result<()> {
     let config = Config {
         data,
         listen: args.listen,
+        metrics_listen: args.metrics_listen,
         retention: args.retention.0,
         heartbeat: args.heartbeat,
         keepalive: args.keepalive,
@@ -291,6 +310,11 @@ async fn serve(args: Serve, data: PathBuf) -> anyhow::Result<()> {
         trusted_proxies: args.trusted_proxy,
         base_url: args.base_url,
     };
+    // What a panic says may quote what it was working on: only its place goes to the log.
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!(place, "panicked");
+    }));
     let running = hearth_server::start(config, Clock::system()).await?;
     println!("listening on http://{}", running.address);
     stop_signal().await?;

@@ -13,6 +13,8 @@ pub struct Config {
     pub data: PathBuf,
     /// Where to accept connections; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// Where metrics are told, apart from the API; None: nowhere.
+    pub metrics_listen: Option<SocketAddr>,
     /// How long events are kept whole; None: for ever.
     pub retention: Option<Duration>,
     /// Between two heartbeats of a stream.
@@ -37,6 +39,7 @@ impl Config {
         Config {
             data,
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            metrics_listen: None,
             retention: Some(Duration::from_secs(30 * 24 * 3600)),
             heartbeat: Duration::from_secs(60),
             keepalive: Duration::from_secs(15),

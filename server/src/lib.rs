@@ -7,6 +7,7 @@
 //! - [`store`]: the only SQL.
 //! - [`versions`]: older requests upward, answers downward.
 //! - [`openapi`]: the API's description, out of the routes and the resource table.
+//! - [`metrics`]: what is counted.
 //! - [`operate`]: what an operator does beside serving: teams and keys.
 //! - [`config`], [`clock`], [`app`]: what all of these are given.
 //!
@@ -18,6 +19,7 @@ pub mod clock;
 pub mod config;
 pub mod home;
 pub mod http;
+pub mod metrics;
 pub mod openapi;
 pub mod operate;
 pub mod stopping;
@@ -39,6 +41,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::auth::Keyring;
 use crate::http::limits::{Limits, Refusals, Streams};
+use crate::metrics::Metrics;
 use crate::openapi::Document;
 use crate::stopping::Stopping;
 use crate::store::Db;
@@ -66,10 +69,13 @@ pub enum StartError {
 pub struct Running {
     /// Where it listens.
     pub address: SocketAddr,
+    /// Where it tells its metrics.
+    pub metrics_address: Option<SocketAddr>,
     /// Its inside, for tests and embedding programs.
     pub app: Arc<App>,
     stop: watch::Sender<bool>,
     serving: JoinHandle<()>,
+    telling: JoinHandle<()>,
     upkeep: JoinHandle<()>,
     _lock: File,
 }
@@ -80,6 +86,7 @@ impl Running {
     pub async fn stop(self) {
         self.stop.send_replace(true);
         let _ = self.serving.await;
+        let _ = self.telling.await;
         let _ = self.upkeep.await;
         self.app.db.close().await;
     }
@@ -94,9 +101,15 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
     let tail = Tail::default();
     let db = Db::open(&config.data, tail.clone(), i64::from_be_bytes(random())).map_err(data_error)?;
     operate::ensure_first_team(&db, &clock).await?;
-    let listen_error = |error| StartError::Listen(config.listen, error);
-    let listener = TcpListener::bind(config.listen).await.map_err(listen_error)?;
-    let address = listener.local_addr().map_err(listen_error)?;
+    let (listener, address) = listen(config.listen).await?;
+    let metrics = match config.metrics_listen {
+        Some(address) => Some(listen(address).await?),
+        None => None,
+    };
+    let metrics_address = metrics.as_ref().map(|(_, address)| *address);
+    if let Some(address) = metrics_address {
+        tracing::info!(%address, "metrics are told");
+    }
 
     let (stop, stopping) = Stopping::new();
     let (outside_tx, outside) = watch::channel(0);
@@ -108,6 +121,7 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
         limits: Limits::new(config.rate_limits),
         keyring: Keyring::default(),
         refusals: Refusals::default(),
+        metrics: Metrics::default(),
         streams: Streams::default(),
         config,
         db,
@@ -116,7 +130,22 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
         stopping: stopping.clone(),
         outside,
     });
-    let serving = tokio::spawn(http::listener::serve(listener, http::edge::router(app.clone()), stopping));
+    let serving = tokio::spawn(http::listener::serve(listener, http::edge::router(app.clone()), stopping.clone()));
+    let telling = tokio::spawn(tell(metrics, http::edge::operating_router(app.clone()), stopping));
     let upkeep = tokio::spawn(upkeep::run(app.clone(), outside_tx));
-    Ok(Running { address, app, stop, serving, upkeep, _lock: lock })
+    Ok(Running { address, metrics_address, app, stop, serving, telling, upkeep, _lock: lock })
+}
+
+async fn listen(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
+    let failed = |error| StartError::Listen(wanted, error);
+    let listener = TcpListener::bind(wanted).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
+}
+
+/// Serves what watches ask on an address of its own, if there is one.
+async fn tell(metrics: Option<(TcpListener, SocketAddr)>, router: axum::Router, stopping: Stopping) {
+    if let Some((listener, _)) = metrics {
+        http::listener::serve(listener, router, stopping).await;
+    }
 }

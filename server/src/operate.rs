@@ -1,5 +1,9 @@
-//! What an operator does beside serving: teams with their homes, and keys. Works on the database, whether a server
+//! What an operator does beside serving: teams with their homes, and keys; [`copies`] saves and restores, [`check`]
+//! looks whether all is sound. Works on the database, whether a server
 //! runs or not. Must not know the command line.
+
+pub mod check;
+pub mod copies;
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::headers::CURRENT_VERSION;

@@ -77,6 +77,7 @@ fn what_cannot_be_done_is_a_sentence_and_what_is_mistyped_is_usage() {
         (&["team", "plan", "nobody", "free"], 1, "there is no team `nobody`"),
         (&["team", "plan", "nobody", "gold"], 2, "gold"),
         (&["sandbox", "reset", "--team", "nobody"], 1, "there is no team `nobody`"),
+        (&["restore", "/nowhere/at/all"], 1, "/nowhere/at/all"),
         (&["key", "create", "--team", "x", "--env", "prod"], 2, "prod"),
         (&["serve", "--retention", "soon"], 2, "soon"),
         (&["serve", "--rate-limits", "raeds=3"], 2, "raeds"),

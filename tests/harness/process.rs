@@ -61,10 +61,19 @@ impl Process {
         Process::spawn(command(name, arguments).stdout(Stdio::null()).stderr(Stdio::null()))
     }
 
+    /// Starts a server whose log goes to a file, and waits for the line that says where it listens.
+    pub fn serve_logging(arguments: &[&str], log: &Path) -> (Process, String) {
+        let log = std::fs::File::create(log).expect("a file for its log");
+        Process::listening(command("hearth-server", arguments).stdout(Stdio::piped()).stderr(log))
+    }
+
     /// Starts a server and waits for the line that says where it listens.
     pub fn serve(arguments: &[&str]) -> (Process, String) {
-        let mut process =
-            Process::spawn(command("hearth-server", arguments).stdout(Stdio::piped()).stderr(Stdio::piped()));
+        Process::listening(command("hearth-server", arguments).stdout(Stdio::piped()).stderr(Stdio::piped()))
+    }
+
+    fn listening(command: &mut Command) -> (Process, String) {
+        let mut process = Process::spawn(command);
         let stdout = process.child.stdout.take().expect("its stdout");
         let mut line = String::new();
         let _ = BufReader::new(stdout).read_line(&mut line);

@@ -1,10 +1,12 @@
 //! The suites, in one binary:
 //!
 //! - [`http`]: the API over HTTP, sentence by sentence of the contract.
+//! - [`operating`]: the operator's commands on the real program.
 //! - [`crash`]: the real programs, killed without warning.
 //! - [`tidy`]: the rules of the house that a compiler does not check.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
 mod crash;
 mod http;
+mod operating;
 mod tidy;

@@ -1,8 +1,11 @@
-//! The commands about all of the data: setting a sandbox back. Must not know how anything is done.
+//! The commands about all of the data: sandbox, backup, restore, check. Must not know how anything is done.
+
+use std::path::Path;
 
 use clap::Subcommand;
+use hearth_server::app::random;
 use hearth_server::clock::Clock;
-use hearth_server::operate;
+use hearth_server::operate::{self, check::Report};
 use hearth_server::store::Db;
 use serde_json::json;
 
@@ -23,6 +26,42 @@ pub(super) async fn sandbox(command: SandboxCommand, db: &Db, as_json: bool) -> 
         println!("{}", json!({ "team": { "id": team.id, "name": team.name }, "records": records }));
     } else {
         eprintln!("the sandbox of team {} holds its {records} fixtures again", team.name);
+    }
+    Ok(())
+}
+
+pub(super) async fn backup(db: &Db, file: &Path, as_json: bool) -> anyhow::Result<()> {
+    let bytes = operate::copies::backup(db, file).await?;
+    if as_json {
+        println!("{}", json!({ "file": file, "size_bytes": bytes }));
+    } else {
+        eprintln!("saved {bytes} bytes in {}", file.display());
+    }
+    Ok(())
+}
+
+pub(super) fn restore(data: &Path, file: &Path, as_json: bool) -> anyhow::Result<()> {
+    let homes = operate::copies::restore(data, file, i64::from_be_bytes(random()))?;
+    if as_json {
+        println!("{}", json!({ "file": file, "data": data, "homes": homes }));
+    } else {
+        eprintln!("{} is back at {}, with {homes} homes", data.display(), file.display());
+    }
+    Ok(())
+}
+
+/// Prints what is wrong, line by line; anything wrong is a failure.
+pub(super) async fn check(db: &Db, as_json: bool) -> anyhow::Result<()> {
+    let Report { homes, records, events, faults } = operate::check::check(db).await?;
+    if as_json {
+        let ok = faults.is_empty();
+        println!("{}", json!({ "ok": ok, "homes": homes, "records": records, "events": events, "faults": faults }));
+    } else {
+        faults.iter().for_each(|fault| println!("{fault}"));
+    }
+    anyhow::ensure!(faults.is_empty(), "{} faults were found", faults.len());
+    if !as_json {
+        println!("sound: {homes} homes, {records} records, {events} events");
     }
     Ok(())
 }

@@ -38,7 +38,8 @@ pub type Verdict = Result<Outcome, Problem>;
 pub struct Writing<'a, 'c> {
     tx: &'a Tx<'c>,
     home: Home,
-    before: i64,
+    /// The first event of this transaction.
+    first: Option<i64>,
     run: i64,
     now: Timestamp,
     key: Option<String>,
@@ -51,7 +52,7 @@ impl<'a, 'c> Writing<'a, 'c> {
         // The machine's clock may step back; the home's does not (contract 2).
         let now = now.max(home.clock);
         home.clock = now;
-        Ok(Writing { tx, before: home.head, home, run, now, key })
+        Ok(Writing { tx, first: None, home, run, now, key })
     }
 
     /// The home's position with everything written so far.
@@ -61,11 +62,11 @@ impl<'a, 'c> Writing<'a, 'c> {
 
     /// Keeps where the home stands, and from where on this process wrote it. Without events nothing is kept.
     pub fn finish(mut self) -> Result<(), Fault> {
-        if self.home.head == self.before {
+        let Some(first) = self.first else {
             return Ok(());
-        }
+        };
         if self.home.run != self.run {
-            homes::begin_run(self.tx, self.home.number, self.before + 1, self.run)?;
+            homes::begin_run(self.tx, self.home.number, first, self.run)?;
             self.home.run = self.run;
         }
         homes::save(self.tx, &self.home)
@@ -278,7 +279,8 @@ impl<'a, 'c> Writing<'a, 'c> {
     }
 
     fn next_event(&mut self) -> i64 {
-        self.home.head += 1;
+        self.home.head = (self.home.head + 1).max(self.home.floor);
+        self.first.get_or_insert(self.home.head);
         self.home.head
     }
 

@@ -109,6 +109,10 @@ fn judge(
             // The run still writes here, yet the position is beyond the head: all up to the head is shared.
             (cursor.run == home.run).then_some(home.head)
         });
+        let fork = match fork {
+            None => homes::restored_before(tx, home.number, cursor.position)?,
+            known => known,
+        };
         let fork = fork.map(|fork| fork.min(cursor.position));
         return expired(tx, home, "restored", fork, retention_seconds).map(Err);
     }

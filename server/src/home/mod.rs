@@ -9,8 +9,10 @@
 //! - [`retention`]: thinning out what is older than the feed keeps.
 //! - [`search`]: what of a record can be found.
 //! - [`sandbox`]: the fixture home.
+//! - [`audit`]: whether images and tables agree.
 
 pub mod apply;
+pub mod audit;
 pub mod cursor;
 pub mod feed;
 pub mod receipts;

@@ -66,6 +66,8 @@ pub enum Gives {
     Meta,
     /// One word on how the service is.
     Health,
+    /// Counts and times in Prometheus's text form.
+    Metrics,
     /// The API's description, as JSON or YAML.
     Document,
     /// The API's description as JSON.
@@ -104,6 +106,7 @@ impl Gives {
             Gives::DocumentYaml => &["application/yaml"],
             Gives::Page => &["text/html"],
             Gives::ErrorPage => &["text/html", "application/json"],
+            Gives::Metrics => &["text/plain"],
             Gives::Style => &["text/css"],
             Gives::Script => &["text/javascript"],
             _ => &["application/json"],

@@ -18,6 +18,7 @@ use hearth_contract::headers::{
     IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION, X_RATELIMIT_LIMIT, X_RATELIMIT_REMAINING, X_RATELIMIT_RESET,
     X_REQUEST_ID, idempotency_key,
 };
+use hearth_contract::key::Environment;
 use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType, nearest};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -33,7 +34,7 @@ use super::json;
 use super::limits::Standing;
 use super::query::Query;
 use super::reply::{Payload, Refusal, Reply, Wording};
-use super::routes::{Access, Handler, ROUTES, Route};
+use super::routes::{Access, Handler, OPERATING, ROUTES, Route};
 use crate::app::{App, random};
 use crate::home::receipts::Ticket;
 use crate::store::Fault;
@@ -56,8 +57,17 @@ pub struct Peer(pub SocketAddr);
 
 /// The service as a router: every path of the table, and one answer for all others.
 pub fn router(app: Arc<App>) -> Router {
+    router_of(app, &ROUTES)
+}
+
+/// What is told on an address of its own to whoever watches the service.
+pub fn operating_router(app: Arc<App>) -> Router {
+    router_of(app, &OPERATING)
+}
+
+fn router_of(app: Arc<App>, routes: &'static [Route]) -> Router {
     let mut router = Router::new();
-    let mut paths: Vec<&str> = ROUTES.iter().map(|route| route.path.as_str()).collect();
+    let mut paths: Vec<&str> = routes.iter().map(|route| route.path.as_str()).collect();
     paths.sort_unstable();
     paths.dedup();
     for path in paths {
@@ -102,14 +112,16 @@ async fn handle(app: Arc<App>, path: Option<&'static str>, request: Request<Body
     if let (429, Some(key)) = (reply.status, &learnt.key) {
         auth::refused(&app, key).await;
     }
+    let took = app.clock.passed() - began;
+    app.metrics.answered(learnt.operation, &reply, took);
     tracing::info!(
         request_id = &*wording.request_id,
         method = %method,
-        path = target,
+        path = without_secrets(&target),
         operation = learnt.operation,
         key = learnt.key.as_deref().unwrap_or("-"),
         status = reply.status,
-        micros = (app.clock.passed() - began).as_micros() as u64,
+        micros = took.as_micros() as u64,
         "request"
     );
     finish(&app, reply, &wording, learnt.standing)
@@ -213,7 +225,7 @@ fn find_route(path: Option<&str>, method: &Method, target: &str) -> Result<&'sta
         });
     };
     let wanted = if method == Method::HEAD { &Method::GET } else { method };
-    let here = || ROUTES.iter().filter(|route| route.path == path);
+    let here = || ROUTES.iter().chain(OPERATING.iter()).filter(|route| route.path == path);
     here().find(|route| route.method == wanted).ok_or_else(|| {
         let mut allowed: Vec<&str> = here().map(|route| route.method.as_str()).collect();
         if allowed.contains(&"GET") {
@@ -372,6 +384,12 @@ fn finish(app: &App, reply: Reply, wording: &Wording, standing: Option<Standing>
         set(name, value);
     }
     response
+}
+
+/// A path as it may be logged: a key that strayed into it is left out.
+fn without_secrets(path: &str) -> &str {
+    let strays = [Environment::Live, Environment::Test].iter().any(|kind| path.contains(kind.prefix()));
+    if strays { "(holds a key)" } else { path }
 }
 
 /// `req_` and 26 characters of Crockford base32 out of 128 random bits.

@@ -122,6 +122,11 @@ impl Streams {
         *count += 1;
         Some(Permit { key: key.to_owned(), open: self.open.clone() })
     }
+
+    /// How many are open.
+    pub fn count(&self) -> usize {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).values().sum()
+    }
 }
 
 /// A stream's place among those of its key; given back when dropped.

@@ -55,7 +55,7 @@ impl Reply {
             self.headers.iter().map(|(name, value)| ((*name).to_owned(), value.as_str().into())).collect();
         let body = match &self.payload {
             Payload::Json(text) => text.clone(),
-            Payload::Text(..) | Payload::Events(_) | Payload::Empty => String::new(),
+            _ => String::new(),
         };
         Receipt { fingerprint, at, status: self.status, headers: Value::Object(headers).to_string(), body }
     }

@@ -174,6 +174,18 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     routes
 });
 
+/// What is told on the address of `--metrics-listen`, to whoever watches the service.
+pub static OPERATING: LazyLock<Vec<Route>> = LazyLock::new(|| {
+    vec![
+        Route {
+            gives: Gives::Metrics,
+            ..open(paths::METRICS, "metrics", "Counts and times", |visit| Box::pin(api::health::metrics(visit)))
+        },
+        health(paths::HEALTH, "healthz", "Whether the process answers", |visit| Box::pin(api::health::live(visit))),
+        health(paths::READY, "readyz", "Whether the database answers", |visit| Box::pin(api::health::ready(visit))),
+    ]
+});
+
 /// The routes of a collection.
 fn collection(kind: Kind) -> [Route; 6] {
     let (path, word, plural) = (paths::collection(kind), kind.word(), kind.collection());

@@ -106,6 +106,7 @@ fn good_about(gives: Gives) -> &'static str {
         Gives::Index => "The root index",
         Gives::Meta => "The catalogues",
         Gives::Health => "All is well",
+        Gives::Metrics => "Counts and times",
         Gives::Document | Gives::DocumentJson | Gives::DocumentYaml => "The description",
         Gives::Page | Gives::ErrorPage => "The page",
         Gives::Style => "The style sheet",
@@ -134,7 +135,9 @@ fn good_schema(route: &Route, media: &str) -> Value {
         Gives::ErrorPage if media == "application/json" => "ErrorDescriptionResponse".to_owned(),
         Gives::File if media == "application/json" => return json!({ "type": "object", "additionalProperties": true }),
         Gives::File => return json!({ "type": "string", "format": "binary" }),
-        Gives::Page | Gives::ErrorPage | Gives::Style | Gives::Script => return json!({ "type": "string" }),
+        Gives::Page | Gives::ErrorPage | Gives::Style | Gives::Script | Gives::Metrics => {
+            return json!({ "type": "string" });
+        }
         Gives::Rpc => "RpcMessage".to_owned(),
     };
     reference(&schema)

@@ -22,6 +22,7 @@ pub fn append(tx: &Tx<'_>, home: HomeNo, event: &StoredEvent) -> Result<(), Faul
         &event.idempotency_key,
         &event.payload,
     ))?;
+    tx.appended.update(|count| count + 1);
     Ok(())
 }
 

@@ -53,6 +53,8 @@ pub struct Home {
     pub id: Uuid,
     /// The last event id given out.
     pub head: i64,
+    /// No event id below this is given out any more: a restored home leaves a gap.
+    pub floor: i64,
     /// The latest moment given out.
     pub clock: Timestamp,
     /// The process that wrote last.
@@ -114,7 +116,7 @@ pub fn numbers(tx: &Tx<'_>) -> Result<Vec<HomeNo>, Fault> {
 /// A team's home in an environment.
 pub fn of_team(tx: &Tx<'_>, team: &str, environment: Environment) -> Result<Home, Fault> {
     let mut statement = tx.conn.prepare_cached(
-        "SELECT number, id, head, clock, run, aged, thinned FROM homes WHERE team = :team AND environment = :environment",
+        "SELECT number, id, head, floor, clock, run, aged, thinned FROM homes WHERE team = :team AND environment = :environment",
     )?;
     let found =
         statement.query_row(named_params! { ":team": team, ":environment": environment.word() }, home).optional()?;
@@ -123,8 +125,9 @@ pub fn of_team(tx: &Tx<'_>, team: &str, environment: Environment) -> Result<Home
 
 /// Where a home stands now.
 pub fn load(tx: &Tx<'_>, number: HomeNo) -> Result<Home, Fault> {
-    let mut statement =
-        tx.conn.prepare_cached("SELECT number, id, head, clock, run, aged, thinned FROM homes WHERE number = ?1")?;
+    let mut statement = tx
+        .conn
+        .prepare_cached("SELECT number, id, head, floor, clock, run, aged, thinned FROM homes WHERE number = ?1")?;
     statement.query_row([number.0], home).optional()?.ok_or_else(|| Fault::Corrupt(format!("no home {}", number.0)))
 }
 
@@ -133,10 +136,11 @@ fn home(row: &Row<'_>) -> rusqlite::Result<Home> {
         number: HomeNo(row.get(0)?),
         id: Uuid::parse_str(row.get_ref(1)?.as_str()?).unwrap_or_default(),
         head: row.get(2)?,
-        clock: Timestamp::from_millis(row.get(3)?),
-        run: row.get(4)?,
-        aged: row.get(5)?,
-        thinned: row.get(6)?,
+        floor: row.get(3)?,
+        clock: Timestamp::from_millis(row.get(4)?),
+        run: row.get(5)?,
+        aged: row.get(6)?,
+        thinned: row.get(7)?,
     })
 }
 
@@ -154,6 +158,30 @@ pub fn begin_run(tx: &Tx<'_>, number: HomeNo, first: i64, run: i64) -> Result<()
     let mut statement = tx.conn.prepare_cached("INSERT INTO runs (home, first, run) VALUES (?1, ?2, ?3)")?;
     statement.execute((number.0, first, run))?;
     Ok(())
+}
+
+/// Marks that a home was put back to where it stands: another history after its head is thrown away, and its next
+/// event comes `gap` positions later (contract 9.3).
+pub fn mark_restored(tx: &Tx<'_>, number: HomeNo, run: i64, gap: i64) -> Result<(), Fault> {
+    let home = load(tx, number)?;
+    // A copy of a home that was restored itself and not written since has a mark at this place already.
+    let mut mark = tx.conn.prepare_cached(
+        "INSERT INTO runs (home, first, run, restored) VALUES (?1, ?2, ?3, 1)
+         ON CONFLICT (home, first) DO UPDATE SET run = excluded.run",
+    )?;
+    mark.execute((number.0, home.head + 1, run))?;
+    let mut keep = tx.conn.prepare_cached("UPDATE homes SET run = ?2, floor = ?3 WHERE number = ?1")?;
+    keep.execute((number.0, run, home.floor.max(home.head + 1) + gap))?;
+    Ok(())
+}
+
+/// The position at which a home was put back, if the history that others have of `position` was thrown away then.
+pub fn restored_before(tx: &Tx<'_>, number: HomeNo, position: i64) -> Result<Option<i64>, Fault> {
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT CASE restored WHEN 1 THEN first - 1 END FROM runs
+         WHERE home = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1",
+    )?;
+    Ok(statement.query_row((number.0, position), |row| row.get(0)).optional()?.flatten())
 }
 
 /// The runs that wrote positions `from` to `to`: each with its first position, in order. The first one began at or

@@ -5,7 +5,10 @@
 //! - [`open`]: files, permissions, pragmas, migrations.
 //! - [`tail`]: the bell that rings for a home after each commit.
 //! - [`homes`], [`records`], [`events`], [`links`], [`search`], [`receipts`], [`keys`]: one file for each stored thing.
+//! - [`copies`], [`check`]: the database as a whole, saved, put back and looked through.
 
+pub mod check;
+pub mod copies;
 pub mod events;
 pub mod homes;
 pub mod keys;
@@ -16,10 +19,11 @@ pub mod receipts;
 pub mod records;
 pub mod search;
 pub mod tail;
+pub mod tally;
 mod writer;
 
-use std::cell::RefCell;
-use std::path::Path;
+use std::cell::{Cell, RefCell};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rusqlite::Connection;
@@ -27,6 +31,7 @@ use tokio::sync::oneshot;
 
 use self::readers::Readers;
 use self::tail::Tail;
+use self::tally::Tally;
 use self::writer::Writer;
 
 /// What broke, in words for the log. A client is told `internal_error` or `unavailable`, never this text.
@@ -67,6 +72,15 @@ impl Fault {
     }
 }
 
+impl From<open::OpenError> for Fault {
+    fn from(error: open::OpenError) -> Fault {
+        match error {
+            open::OpenError::Sqlite(error) => Fault::Sqlite(error),
+            other => Fault::Corrupt(other.to_string()),
+        }
+    }
+}
+
 /// The number under which a home's rows are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HomeNo(pub i64);
@@ -92,11 +106,13 @@ pub struct Tx<'c> {
     rung: RefCell<Vec<(HomeNo, i64)>>,
     /// Changes of what can be found, carried out before the commit.
     words: RefCell<Vec<search::Words>>,
+    /// Events that were appended.
+    appended: Cell<u64>,
 }
 
 impl<'c> Tx<'c> {
     fn new(conn: &'c Connection) -> Tx<'c> {
-        Tx { conn, rung: RefCell::default(), words: RefCell::default() }
+        Tx { conn, rung: RefCell::default(), words: RefCell::default(), appended: Cell::new(0) }
     }
 
     /// A number that changes whenever another connection wrote. On the writer: whenever another process did.
@@ -110,6 +126,8 @@ impl<'c> Tx<'c> {
 pub struct Db {
     readers: Arc<Readers>,
     writer: Arc<Writer>,
+    tally: Arc<Tally>,
+    file: Arc<PathBuf>,
     run: i64,
 }
 
@@ -118,14 +136,20 @@ impl Db {
     /// what this process writes (contract 9.3).
     pub fn open(dir: &Path, tail: Tail, run: i64) -> Result<Db, open::OpenError> {
         let file = open::prepare(dir)?;
-        let writer = Writer::start(open::writer(&file)?, tail)?;
+        let tally = Arc::new(Tally::default());
+        let writer = Writer::start(open::writer(&file)?, tail, tally.clone())?;
         let readers = Readers::start(|| open::reader(&file))?;
-        Ok(Db { readers: Arc::new(readers), writer: Arc::new(writer), run })
+        Ok(Db { readers: Arc::new(readers), writer: Arc::new(writer), tally, file: Arc::new(file), run })
     }
 
     /// The number that marks what this process writes.
     pub fn run(&self) -> i64 {
         self.run
+    }
+
+    /// What was counted of the work so far.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
     }
 
     /// Takes no more work, does what waits, and leaves a checkpointed file without a log beside it.
@@ -147,6 +171,21 @@ impl Db {
         let (answer, answered) = oneshot::channel();
         self.readers.push(Box::new(move |tx| drop(answer.send(tx.and_then(job)))))?;
         answered.await.unwrap_or(Err(Fault::Panicked))
+    }
+
+    /// Runs a long reading closure in one read transaction on a connection and thread of its own, so that short reads
+    /// do not wait for it.
+    pub async fn read_apart<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Tx<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let file = self.file.clone();
+        let reading = tokio::task::spawn_blocking(move || {
+            let mut conn = open::reader(&file)?;
+            let transaction = conn.transaction()?;
+            job(&Tx::new(&transaction))
+        });
+        reading.await.unwrap_or(Err(Fault::Panicked))
     }
 
     /// Runs a closure on the writer. The answer comes after the commit that holds it is on disk; an `Err` from the

@@ -32,7 +32,7 @@ mod migrations {
 }
 
 /// Name of the database in the data directory.
-const FILE: &str = "hearth.db";
+pub(super) const FILE: &str = "hearth.db";
 /// Name of the file that a serving process holds locked.
 const LOCK: &str = "lock";
 /// The first SQLite without the WAL-reset fault.
@@ -58,8 +58,14 @@ pub(super) fn prepare(dir: &Path) -> Result<PathBuf, OpenError> {
     OpenOptions::new().create(true).append(true).mode(0o600).open(&file)?;
     let mut conn = connect(&file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     conn.pragma_update(None, "journal_mode", "WAL")?;
-    migrations::migrations::runner().run(&mut conn).map_err(Box::new)?;
+    migrate(&mut conn)?;
     Ok(file)
+}
+
+/// Brings a database to this version.
+pub(super) fn migrate(conn: &mut Connection) -> Result<(), OpenError> {
+    migrations::migrations::runner().run(conn).map_err(Box::new)?;
+    Ok(())
 }
 
 /// Takes the directory for serving. None: another process serves it. The lock lasts as long as the file is open.
@@ -87,7 +93,8 @@ pub(super) fn reader(file: &Path) -> Result<Connection, OpenError> {
     connect(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
 }
 
-fn connect(file: &Path, mode: OpenFlags) -> Result<Connection, OpenError> {
+/// Opens a file with the limits that hold for every connection.
+pub(super) fn connect(file: &Path, mode: OpenFlags) -> Result<Connection, OpenError> {
     let conn = Connection::open_with_flags(file, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);

@@ -2,7 +2,8 @@
 //! answered after it. Must not know what the jobs do.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ use tokio::sync::mpsc;
 
 use super::open::OpenError;
 use super::tail::Tail;
+use super::tally::Tally;
 use super::{Fault, HomeNo, Tx, search};
 
 /// Why a whole batch was not committed.
@@ -51,21 +53,26 @@ const BATCH_TIME_MAX: Duration = Duration::from_millis(20);
 pub(super) struct Writer {
     jobs: Mutex<Option<mpsc::Sender<Box<dyn Job>>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    tally: Arc<Tally>,
 }
 
 impl Writer {
-    pub(super) fn start(conn: Connection, tail: Tail) -> Result<Writer, OpenError> {
+    pub(super) fn start(conn: Connection, tail: Tail, tally: Arc<Tally>) -> Result<Writer, OpenError> {
         let (jobs, queue) = mpsc::channel(QUEUE_MAX);
         let callers = Handle::try_current().ok();
-        let writer = move || work(&conn, queue, &tail, callers.as_ref());
+        let counting = tally.clone();
+        let writer = move || work(&conn, queue, &tail, callers.as_ref(), &counting);
         let thread = std::thread::Builder::new().name("hearth-writer".into()).spawn(writer)?;
-        Ok(Writer { jobs: Mutex::new(Some(jobs)), thread: Mutex::new(Some(thread)) })
+        Ok(Writer { jobs: Mutex::new(Some(jobs)), thread: Mutex::new(Some(thread)), tally })
     }
 
     pub(super) async fn push(&self, job: Box<dyn Job>) -> Result<(), Fault> {
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let jobs = jobs.ok_or(Fault::Busy("stopping"))?;
-        jobs.send(job).await.map_err(|_| Fault::Busy("stopping"))
+        let place = jobs.reserve().await.map_err(|_| Fault::Busy("stopping"))?;
+        self.tally.waiting.fetch_add(1, Ordering::Relaxed);
+        place.send(job);
+        Ok(())
     }
 }
 
@@ -86,9 +93,15 @@ impl Drop for Writer {
     }
 }
 
-fn work(conn: &Connection, mut queue: mpsc::Receiver<Box<dyn Job>>, tail: &Tail, callers: Option<&Handle>) {
+fn work(
+    conn: &Connection,
+    mut queue: mpsc::Receiver<Box<dyn Job>>,
+    tail: &Tail,
+    callers: Option<&Handle>,
+    tally: &Tally,
+) {
     while let Some(first) = queue.blocking_recv() {
-        batch(conn, first, &mut queue, tail, callers);
+        batch(conn, first, &mut queue, tail, callers, tally);
     }
     let _ = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
 }
@@ -98,6 +111,7 @@ fn work(conn: &Connection, mut queue: mpsc::Receiver<Box<dyn Job>>, tail: &Tail,
 struct Left {
     rung: Vec<(HomeNo, i64)>,
     words: Vec<search::Words>,
+    appended: u64,
 }
 
 fn batch(
@@ -106,8 +120,9 @@ fn batch(
     queue: &mut mpsc::Receiver<Box<dyn Job>>,
     tail: &Tail,
     callers: Option<&Handle>,
+    tally: &Tally,
 ) {
-    let started = Instant::now();
+    let (started, changes) = (Instant::now(), conn.total_changes());
     let mut jobs = Vec::new();
     let mut left = Left::default();
     let mut outcome = statement(conn, "BEGIN IMMEDIATE");
@@ -126,7 +141,11 @@ fn batch(
             let _ = statement(conn, "ROLLBACK");
         }
         tracing::error!(%error, jobs = jobs.len(), "a batch of writes was not committed");
+        tally.failures.fetch_add(1, Ordering::Relaxed);
+    } else if conn.total_changes() > changes {
+        tally.committed(jobs.len() as u64, left.appended);
     }
+    tally.waiting.fetch_sub(jobs.len() as u64, Ordering::Relaxed);
     let committed = outcome.as_ref().map(|_| ()).map_err(reason);
     let answer = move || jobs.into_iter().for_each(|job| job.answer(committed));
     match callers {
@@ -145,6 +164,7 @@ fn run(conn: &Connection, job: &mut dyn Job, left: &mut Left) -> rusqlite::Resul
     let tx = Tx::new(conn);
     let keep = catch_unwind(AssertUnwindSafe(|| job.run(&tx))).unwrap_or(false);
     if keep {
+        left.appended += tx.appended.get();
         left.rung.extend(tx.rung.into_inner());
         left.words.extend(tx.words.into_inner());
     } else if !conn.is_autocommit() {

@@ -14,6 +14,7 @@
 //! | 12 errors | [`envelope`], [`hard`], [`discovery`] |
 //! | 13 versions | [`versions`] |
 //! | 14 discovery | [`discovery`], `clients/openapi.sh`, `clients/generated.sh` |
+//! | 17 operating | [`crate::operating`], `server/tests/commands.rs` |
 
 mod bulk;
 mod discovery;

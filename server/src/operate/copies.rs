@@ -1,0 +1,33 @@
+//! Saving all of the data into one file, and putting it back. Must not know the command line.
+
+use std::path::Path;
+
+use super::Error;
+use crate::store::Db;
+use crate::store::copies::{self, RestoreError};
+use crate::store::open::{self, OpenError};
+
+/// Saves everything as it is at this moment into a new file, while others read and write; gives its size in bytes.
+pub async fn backup(db: &Db, file: &Path) -> Result<u64, Error> {
+    if file.symlink_metadata().is_ok() {
+        return Err(Error::Refused(format!("{} exists; a backup never overwrites", file.display())));
+    }
+    let target = file.to_owned();
+    let saved = db.read_apart(move |tx| Ok(copies::save(tx, &target))).await?;
+    saved.map_err(|error| Error::Refused(format!("{} could not be written: {error}", file.display())))
+}
+
+/// Puts a data directory back to a backup; gives the number of homes. `run` is a random number that marks the break in
+/// every home's history (contract 9.3).
+pub fn restore(data: &Path, file: &Path, run: i64) -> Result<usize, Error> {
+    let unusable = |error: OpenError| Error::Refused(format!("{} cannot be used: {error}", data.display()));
+    let lock = open::lock(data).map_err(|error| unusable(error.into()))?;
+    let Some(_lock) = lock else {
+        let message = format!("{} is served by another process; stop it before restoring", data.display());
+        return Err(Error::Refused(message));
+    };
+    copies::restore(data, file, run).map_err(|error| match error {
+        RestoreError::Open(error) => Error::Refused(format!("{} could not be restored: {error}", file.display())),
+        RestoreError::Unsound(why) => Error::Refused(format!("{} was not restored: {why}", file.display())),
+    })
+}

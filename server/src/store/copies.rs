@@ -1,0 +1,138 @@
+//! Copies of the whole database: saving it into one file while it is in use, and putting it back. Must not know who
+//! asks, or what the homes hold.
+
+use std::fs::{DirBuilder, File, OpenOptions, remove_file, rename};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, OpenFlags};
+
+use super::open::{FILE, OpenError, connect, migrate};
+use super::{Tx, homes};
+
+/// Positions that a restored home leaves out, so that no id of the lost history comes again (contract 9.3).
+pub const GAP: i64 = 1_000_000;
+
+/// What makes a database one of ours, beside being sound.
+const TABLES: [&str; 4] = ["refinery_schema_history", "homes", "events", "records"];
+
+/// Why a file was not put back.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// It could not be read, or the data directory not be written.
+    #[error("{0}")]
+    Open(#[from] OpenError),
+    /// It is something else, or damaged.
+    #[error("{0}")]
+    Unsound(String),
+}
+
+impl From<rusqlite::Error> for RestoreError {
+    fn from(error: rusqlite::Error) -> RestoreError {
+        RestoreError::Open(error.into())
+    }
+}
+
+impl From<io::Error> for RestoreError {
+    fn from(error: io::Error) -> RestoreError {
+        RestoreError::Open(error.into())
+    }
+}
+
+/// Copies the moment that a transaction sees into a new file (0600); gives its size in bytes. An existing file is left
+/// alone and refused.
+pub fn save(tx: &Tx<'_>, target: &Path) -> Result<u64, OpenError> {
+    OpenOptions::new().create_new(true).write(true).mode(0o600).open(target)?;
+    let saved = copy(tx.conn, target).and_then(|()| {
+        sync_directory_of(target)?;
+        Ok(target.metadata()?.len())
+    });
+    if saved.is_err() {
+        let _ = remove_file(target);
+    }
+    saved
+}
+
+/// Puts a data directory back to what a file holds; gives the number of homes. Nobody else may use the directory
+/// meanwhile. Until the file is known to be sound, the directory stays as it is.
+pub fn restore(dir: &Path, source: &Path, run: i64) -> Result<usize, RestoreError> {
+    let from = Connection::open_with_flags(source, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    let staged = beside(&dir.join(FILE), ".restoring");
+    remove_if_there(&staged)?;
+    OpenOptions::new().create_new(true).write(true).mode(0o600).open(&staged)?;
+    let prepared = stage(&from, &staged, run);
+    if prepared.is_err() {
+        remove_if_there(&staged)?;
+    }
+    let homes = prepared?;
+    replace(&dir.join(FILE), &staged)?;
+    Ok(homes)
+}
+
+fn stage(from: &Connection, staged: &Path, run: i64) -> Result<usize, RestoreError> {
+    copy(from, staged)?;
+    let mut conn = connect(staged, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    for table in TABLES {
+        if !conn.table_exists(None, table)? {
+            return Err(RestoreError::Unsound("it is no database of Hearth".to_owned()));
+        }
+    }
+    if let Some(fault) = super::check::database(&Tx::new(&conn)).map_err(unsound)?.first() {
+        return Err(RestoreError::Unsound(format!("it is damaged: {fault}")));
+    }
+    migrate(&mut conn)?;
+    let transaction = conn.transaction()?;
+    let tx = Tx::new(&transaction);
+    let numbers = homes::numbers(&tx).map_err(unsound)?;
+    for number in &numbers {
+        homes::mark_restored(&tx, *number, run, GAP).map_err(unsound)?;
+    }
+    drop(tx);
+    transaction.commit()?;
+    Ok(numbers.len())
+}
+
+/// The old log must be gone before the new file takes its place, or it would be replayed into it.
+fn replace(file: &Path, staged: &Path) -> Result<(), RestoreError> {
+    for end in ["-wal", "-shm"] {
+        remove_if_there(&beside(file, end))?;
+    }
+    rename(staged, file)?;
+    Ok(sync_directory_of(file)?)
+}
+
+fn copy(from: &Connection, target: &Path) -> Result<(), OpenError> {
+    let mut to = connect(target, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let step = Backup::new(from, &mut to)?.step(-1)?;
+    if step != StepResult::Done {
+        return Err(OpenError::Io(io::Error::other("the database is in use; try again")));
+    }
+    // One file that needs no other beside it.
+    to.pragma_update(None, "journal_mode", "DELETE")?;
+    Ok(())
+}
+
+fn unsound(fault: super::Fault) -> RestoreError {
+    RestoreError::Unsound(format!("it is damaged: {fault}"))
+}
+
+fn beside(file: &Path, end: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(end);
+    PathBuf::from(name)
+}
+
+fn remove_if_there(file: &Path) -> io::Result<()> {
+    match remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn sync_directory_of(file: &Path) -> io::Result<()> {
+    let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(dir)?.sync_all()
+}

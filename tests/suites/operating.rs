@@ -1,0 +1,304 @@
+//! The operator's commands on the real program (contract 17): copies, the check, metrics, and a log without secrets.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Output;
+
+use hearth_tests::client::Client;
+use hearth_tests::process::{Process, run, stdout};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+/// A data directory with a team, and a key to its live home.
+struct Place {
+    dir: tempfile::TempDir,
+    key: String,
+}
+
+impl Place {
+    fn new() -> Place {
+        let mut place = Place { dir: tempfile::tempdir().unwrap(), key: String::new() };
+        place.said(&["team", "create", "Hill house"]);
+        place.key = place.said(&["key", "create", "--team", "Hill house", "--env", "live", "--quiet"]);
+        place
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.dir.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        run("hearth-server", &[&["--data", &self.path("data")], arguments].concat())
+    }
+
+    /// Stdout of a command that must succeed.
+    fn said(&self, arguments: &[&str]) -> String {
+        stdout("hearth-server", &[&["--data", &self.path("data")], arguments].concat())
+    }
+
+    fn serve(&self) -> (Process, Client) {
+        let data = self.path("data");
+        let (process, url) =
+            Process::serve(&["--data", &data, "serve", "--listen", "127.0.0.1:0", "--rate-limits", "off"]);
+        (process, Client::new(&url, &self.key))
+    }
+}
+
+async fn head(client: &Client) -> i64 {
+    client.get("/v1/events?limit=1").await.json["meta"]["feed"]["head"].as_i64().unwrap()
+}
+
+/// The cursor after everything.
+async fn end(client: &Client) -> String {
+    client.get("/v1/events?limit=1000").await.next_cursor().unwrap()
+}
+
+async fn add_rooms(client: &Client, names: &[&str]) {
+    for name in names {
+        assert_eq!(client.post("/v1/rooms", &json!({ "name": name })).await.status, 201);
+    }
+}
+
+#[tokio::test]
+async fn a_backup_is_taken_online_and_put_back_with_a_break_in_history() {
+    let place = Place::new();
+    let backup = place.path("backup.db");
+    let (server, client) = place.serve();
+    add_rooms(&client, &["a", "b", "c"]).await;
+    let shared = end(&client).await;
+    place.said(&["backup", &backup]);
+    assert_eq!(std::fs::metadata(&backup).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(!Path::new(&format!("{backup}-wal")).exists(), "it is one file");
+    let again = place.run(&["backup", &backup]);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("exists"));
+
+    add_rooms(&client, &["lost 1", "lost 2"]).await;
+    let lost = end(&client).await;
+    let refused = place.run(&["restore", &backup]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("served by another process"));
+    assert_eq!(server.terminate().code(), Some(0));
+    // A run that the backup does not know wrote, too.
+    let (server, client) = place.serve();
+    add_rooms(&client, &["lost 3"]).await;
+    let lost_later = end(&client).await;
+    assert_eq!(server.terminate().code(), Some(0));
+
+    let said: Value = serde_json::from_str(&place.said(&["restore", &backup, "--json"])).unwrap();
+    assert_eq!(said["homes"], 2);
+    assert_eq!(place.said(&["check"]).split(':').next(), Some("sound"));
+    let (server, client) = place.serve();
+    assert_eq!((head(&client).await, client.walk("/v1/rooms").await.len()), (3, 3));
+    for moved_on in [false, true] {
+        for cursor in [&lost, &lost_later] {
+            let expired = client.get(&format!("/v1/events?cursor={cursor}")).await;
+            assert_eq!((expired.status, expired.error()), (410, "cursor_expired"));
+            let details = &expired.json["error"]["details"];
+            assert_eq!((&details["reason"], &details["fork"]), (&json!("restored"), &json!(3)), "{details}");
+            let resume = details["resume_cursor"].as_str().unwrap();
+            assert_eq!(client.get(&format!("/v1/events?cursor={resume}")).await.status, 200);
+        }
+        let on = client.get(&format!("/v1/events?cursor={shared}")).await;
+        let ids: Vec<i64> = on.data().as_array().unwrap().iter().map(|event| event["id"].as_i64().unwrap()).collect();
+        assert_eq!((on.status, ids), (200, if moved_on { vec![1_000_004] } else { vec![] }));
+        if !moved_on {
+            add_rooms(&client, &["new"]).await;
+            assert_eq!(head(&client).await, 1_000_004);
+        }
+    }
+    let rev = client.walk("/v1/rooms").await[0]["rev"].clone();
+    assert_eq!(rev, 1_000_004);
+    add_rooms(&client, &["newer"]).await;
+    assert_eq!(head(&client).await, 1_000_005);
+    // What follows the gap is an ordinary history.
+    let level = end(&client).await;
+    assert_eq!(client.get(&format!("/v1/events?cursor={level}")).await.status, 200);
+    assert_eq!(server.terminate().code(), Some(0));
+    assert!(place.said(&["check"]).starts_with("sound"));
+
+    // Twice from the same copy, without a write between.
+    place.said(&["restore", &backup]);
+    place.said(&["backup", &place.path("again.db")]);
+    place.said(&["restore", &place.path("again.db")]);
+    let (_server, client) = place.serve();
+    let expired = client.get(&format!("/v1/events?cursor={level}")).await;
+    assert_eq!((expired.status, &expired.json["error"]["details"]["fork"]), (410, &json!(3)));
+    add_rooms(&client, &["third"]).await;
+    assert!(head(&client).await > 1_000_005);
+    assert_eq!(client.get(&format!("/v1/events?cursor={level}")).await.status, 410);
+    assert_eq!(client.get(&format!("/v1/events?cursor={shared}")).await.status, 200);
+}
+
+#[tokio::test]
+async fn what_is_no_sound_backup_is_not_put_back() {
+    let place = Place::new();
+    let (server, client) = place.serve();
+    add_rooms(&client, &["a"]).await;
+    assert_eq!(server.terminate().code(), Some(0));
+    let write = |name: &str, bytes: &[u8]| {
+        let path = place.path(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    };
+    let good = place.path("good.db");
+    place.said(&["backup", &good]);
+    let mut bytes = std::fs::read(&good).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..].fill(0x5a);
+    let foreign = place.path("foreign.db");
+    Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE notes (text TEXT)").unwrap();
+    for file in
+        [place.path("nothing"), write("text", b"no database"), write("damaged", &bytes), foreign, write("empty", b"")]
+    {
+        let refused = place.run(&["restore", &file]);
+        assert_eq!(refused.status.code(), Some(1), "{file}");
+        assert!(String::from_utf8_lossy(&refused.stderr).contains(&file), "{file}");
+    }
+    let names: Vec<String> = std::fs::read_dir(place.path("data"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.contains("restoring"))
+        .collect();
+    assert_eq!(names, Vec::<String>::new());
+    let (_server, client) = place.serve();
+    assert_eq!(client.walk("/v1/rooms").await.len(), 1, "nothing has changed");
+}
+
+#[tokio::test]
+async fn check_finds_what_does_not_agree() {
+    let place = Place::new();
+    let (server, client) = place.serve();
+    let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
+    client.post("/v1/inventory", &json!({ "name": "Lamp", "room_id": room })).await;
+    let gone = client.post("/v1/rooms", &json!({ "name": "Attic" })).await.id();
+    client.delete(&format!("/v1/rooms/{gone}")).await;
+    // While it serves, too.
+    assert!(place.said(&["check"]).starts_with("sound"));
+    assert_eq!(server.terminate().code(), Some(0));
+    let report: Value = serde_json::from_str(&place.said(&["check", "--json"])).unwrap();
+    assert_eq!((&report["ok"], &report["homes"], &report["faults"]), (&json!(true), &json!(2), &json!([])));
+
+    let database = place.path("data/hearth.db");
+    let good = std::fs::read(&database).unwrap();
+    for (sql, words) in [
+        ("DELETE FROM links WHERE home = 1", "link of inventory"),
+        (
+            "INSERT INTO links (home, target, kind, record) SELECT 1, id, 4, id FROM records WHERE home = 1",
+            "for nothing",
+        ),
+        ("DELETE FROM events WHERE seat = (1 << 40) + 1", "record without its image"),
+        ("UPDATE homes SET head = head - 1 WHERE number = 1", "event after the head"),
+        ("DELETE FROM events WHERE seat = (1 << 40) + 4", "deleted record"),
+        ("UPDATE records SET rev = 1 WHERE home = 1 AND kind = 1", "record without its image"),
+        (
+            "UPDATE events SET body = replace(body, '\"rev\":1', '\"rev\":9') WHERE seat = (1 << 40) + 1",
+            "no room of that",
+        ),
+        ("UPDATE records SET deleted = 0 WHERE home = 1", "record without its image"),
+    ] {
+        std::fs::write(&database, &good).unwrap();
+        let db = Connection::open(&database).unwrap();
+        assert!(db.execute(sql, []).unwrap() > 0, "{sql}");
+        drop(db);
+        let found = place.run(&["check"]);
+        assert_eq!(found.status.code(), Some(1), "{sql}");
+        let said = String::from_utf8(found.stdout).unwrap();
+        assert!(said.contains(words), "{sql}: {said}");
+        let report: Value = serde_json::from_slice(&place.run(&["check", "--json"]).stdout).unwrap();
+        assert_eq!(report["ok"], false);
+    }
+}
+
+#[tokio::test]
+async fn metrics_are_told_on_their_own_address() {
+    let place = Place::new();
+    let (data, log) = (place.path("data"), place.path("log"));
+    let arguments = ["--data", &data, "serve", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"];
+    let (server, url) = Process::serve_logging(&[&arguments[..], &["--log", "json"]].concat(), Path::new(&log));
+    let logged = std::fs::read_to_string(&log).unwrap();
+    let lines: Vec<Value> = logged.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told = lines.iter().find(|line| line["message"] == "metrics are told").unwrap();
+    let metrics = Client::new(&format!("http://{}", told["address"].as_str().unwrap()), "");
+    let client = Client::new(&url, &place.key);
+    add_rooms(&client, &["a", "b"]).await;
+    assert_eq!(client.get("/v1/rooms/nope").await.status, 404);
+    let mut frames = client.stream("?cursor=start", None).await;
+    frames.event().await.unwrap();
+
+    let answer = metrics.get("/metrics").await;
+    assert!(answer.header("content-type").starts_with("text/plain; version=0.0.4"));
+    for line in [
+        "# TYPE hearth_requests_total counter",
+        "hearth_requests_total{operation=\"create_room\",status=\"201\"} 2",
+        "hearth_requests_total{operation=\"get_room\",status=\"404\"} 1",
+        "hearth_request_duration_seconds_count{operation=\"create_room\"} 2",
+        "hearth_request_duration_seconds_bucket{operation=\"create_room\",le=\"+Inf\"} 2",
+        "hearth_refusals_total{type=\"not_found\"} 1",
+        "hearth_open_streams 1",
+        "hearth_events_appended_total 2",
+        "# TYPE hearth_writer_batch_size histogram",
+    ] {
+        assert!(answer.text.lines().any(|told| told == line), "{line}\n{}", answer.text);
+    }
+    for name in ["hearth_commits_total", "hearth_writer_queue_depth", "hearth_writer_batch_size_count"] {
+        assert!(answer.text.contains(&format!("\n{name} ")), "{name}");
+    }
+    for path in ["/healthz", "/readyz"] {
+        assert_eq!((metrics.get(path).await.status, client.get(path).await.status), (200, 200));
+    }
+    assert_eq!(metrics.get("/v1/rooms").await.error(), "route_not_found");
+    assert_eq!(client.get("/metrics").await.error(), "route_not_found");
+    assert_eq!(server.terminate().code(), Some(0));
+}
+
+#[tokio::test]
+async fn no_secret_reaches_the_log() {
+    for form in ["text", "json"] {
+        let place = Place::new();
+        let (data, log) = (place.path("data"), place.path("log"));
+        let arguments = ["--data", &data, "serve", "--listen", "127.0.0.1:0", "--log", form];
+        let (server, url) = Process::serve_logging(&arguments, Path::new(&log));
+        let client = Client::new(&url, &place.key);
+        let secret = "hunter2-opens-the-safe";
+        let body = json!({ "name": secret, "notes": secret });
+        let id = client.post("/v1/rooms", &body).await.id();
+        client.patch(&format!("/v1/rooms/{id}"), &json!({ "nmae": secret })).await;
+        client.get(&format!("/v1/rooms?{secret}={secret}")).await;
+        client.get(&format!("/v1/rooms/{}", place.key)).await;
+        client.get(&format!("/v1/events?cursor={}", place.key)).await;
+        Client::new(&url, &format!("{}x", place.key)).get("/v1/me").await;
+        let idempotent = client.request(reqwest::Method::POST, "/v1/rooms").header("idempotency-key", secret);
+        client.send(idempotent.json(&body)).await;
+        assert_eq!(server.terminate().code(), Some(0));
+        let logged = std::fs::read_to_string(&log).unwrap();
+        assert!(logged.lines().filter(|line| line.contains("request_id")).count() >= 7, "{logged}");
+        let key = &place.key["svc_live_".len() + 4..];
+        for word in [secret, "hunter2", key, "Bearer"] {
+            assert!(!logged.contains(word), "{word} is in the log:\n{logged}");
+        }
+    }
+}
+
+#[test]
+fn every_command_speaks_json() {
+    let place = Place::new();
+    let json = |arguments: &[&str]| -> Value {
+        serde_json::from_str(&place.said(&[arguments, &["--json"]].concat()))
+            .unwrap_or_else(|_| panic!("{arguments:?}"))
+    };
+    let team = json(&["team", "create", "Lake"]);
+    assert_eq!(json(&["team", "plan", "Lake", "free"])["plan"], "free");
+    assert_eq!(json(&["team", "list"])[1], json(&["team", "plan", team["id"].as_str().unwrap(), "free"]));
+    let made = json(&["key", "create", "--team", "Lake", "--env", "test", "--name", "phone"]);
+    let rotated = json(&["key", "rotate", "phone"]);
+    assert!(rotated["secret"].as_str().unwrap().starts_with("svc_test_") && rotated["id"] != made["id"]);
+    assert_eq!(json(&["key", "unflag", "phone"])["flagged_at"], Value::Null);
+    assert!(json(&["key", "revoke", "phone"])["revoked_at"].is_string());
+    assert_eq!(json(&["key", "list", "--team", "Lake"]).as_array().unwrap().len(), 2);
+    assert!(json(&["sandbox", "reset", "--team", "Lake"])["records"].as_u64() > Some(100));
+    let file = place.path("copy.db");
+    assert!(json(&["backup", &file])["size_bytes"].as_u64() > Some(0));
+    assert_eq!(json(&["restore", &file])["homes"], 4);
+    assert_eq!(json(&["check"])["ok"], true);
+}
