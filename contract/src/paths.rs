@@ -38,6 +38,8 @@ pub const STYLE: &str = "/docs/style.css";
 pub const VIEWER: &str = "/docs/viewer.js";
 /// The page of an error type; `{type}` stands for its word.
 pub const ERROR_PAGE: &str = "/docs/errors/{type}";
+/// Export jobs.
+pub const EXPORTS: &str = "/v1/exports";
 /// Counts and times, for whoever watches the service.
 pub const METRICS: &str = "/metrics";
 /// Liveness.
@@ -48,6 +50,11 @@ pub const READY: &str = "/readyz";
 /// The path of a kind: a collection, or the profile.
 pub fn collection(kind: Kind) -> String {
     format!("/v1/{}", kind.collection())
+}
+
+/// The path of one export job.
+pub fn export(id: Uuid) -> String {
+    format!("{EXPORTS}/{id}")
 }
 
 /// The path of one record; the profile has no id in it.

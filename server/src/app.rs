@@ -9,6 +9,7 @@ use uuid::{NoContext, Uuid};
 
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::exports::Exports;
 use crate::http::auth::Keyring;
 use crate::http::limits::{Limits, Refusals, Streams};
 use crate::metrics::Metrics;
@@ -37,6 +38,8 @@ pub struct App {
     pub limits: Limits,
     /// The latest refusals for too many calls.
     pub refusals: Refusals,
+    /// The export jobs that run.
+    pub exports: Exports,
     /// What was counted of requests.
     pub metrics: Metrics,
     /// The open streams.

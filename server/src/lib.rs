@@ -7,6 +7,7 @@
 //! - [`store`]: the only SQL.
 //! - [`versions`]: older requests upward, answers downward.
 //! - [`openapi`]: the API's description, out of the routes and the resource table.
+//! - [`exports`]: files of a home's records, made in the background.
 //! - [`metrics`]: what is counted.
 //! - [`operate`]: what an operator does beside serving: teams and keys.
 //! - [`config`], [`clock`], [`app`]: what all of these are given.
@@ -17,6 +18,7 @@ pub mod api;
 pub mod app;
 pub mod clock;
 pub mod config;
+pub mod exports;
 pub mod home;
 pub mod http;
 pub mod metrics;
@@ -39,6 +41,7 @@ use tokio::task::JoinHandle;
 use crate::app::{App, random};
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::exports::Exports;
 use crate::http::auth::Keyring;
 use crate::http::limits::{Limits, Refusals, Streams};
 use crate::metrics::Metrics;
@@ -76,6 +79,7 @@ pub struct Running {
     stop: watch::Sender<bool>,
     serving: JoinHandle<()>,
     telling: JoinHandle<()>,
+    exporting: JoinHandle<()>,
     upkeep: JoinHandle<()>,
     _lock: File,
 }
@@ -87,6 +91,7 @@ impl Running {
         self.stop.send_replace(true);
         let _ = self.serving.await;
         let _ = self.telling.await;
+        let _ = self.exporting.await;
         let _ = self.upkeep.await;
         self.app.db.close().await;
     }
@@ -121,6 +126,7 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
         limits: Limits::new(config.rate_limits),
         keyring: Keyring::default(),
         refusals: Refusals::default(),
+        exports: Exports::new(&config.data),
         metrics: Metrics::default(),
         streams: Streams::default(),
         config,
@@ -132,8 +138,9 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
     });
     let serving = tokio::spawn(http::listener::serve(listener, http::edge::router(app.clone()), stopping.clone()));
     let telling = tokio::spawn(tell(metrics, http::edge::operating_router(app.clone()), stopping));
+    let exporting = tokio::spawn(exports::run(app.clone()));
     let upkeep = tokio::spawn(upkeep::run(app.clone(), outside_tx));
-    Ok(Running { address, metrics_address, app, stop, serving, telling, upkeep, _lock: lock })
+    Ok(Running { address, metrics_address, app, stop, serving, telling, exporting, upkeep, _lock: lock })
 }
 
 async fn listen(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {

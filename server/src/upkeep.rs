@@ -1,5 +1,5 @@
 //! What a serving process does by itself: noticing what other processes wrote, thinning out old events, forgetting old
-//! receipts. Must not know requests.
+//! receipts and exports. Must not know requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,5 +61,5 @@ async fn tidy(app: &App) -> Result<(), Fault> {
     }
     let before = now.plus_millis(-(app.config.idempotency_ttl.as_millis() as i64));
     while app.db.write(move |tx| receipts::forget(tx, before, FORGET_STEP)).await? == FORGET_STEP {}
-    Ok(())
+    app.exports.tidy(&app.db, now).await
 }

@@ -17,7 +17,6 @@ use crate::app::fresh_id;
 use crate::home::apply::{Outcome, Verdict, Writing, not_found};
 use crate::home::cursor::ListCursor;
 use crate::home::feed::unreadable;
-use crate::home::receipts::{self, Seen};
 use crate::http::call::Call;
 use crate::http::query::Query;
 use crate::http::reply::{Payload, Refusal, Reply, Wording};
@@ -127,37 +126,21 @@ async fn commit(call: Call, command: Command) -> Result<Reply, Refusal> {
     .await
 }
 
-/// Does a write once, in one transaction with its receipt, and words what came of it there, so that a retry gets the
-/// same bytes. The work gives its answer, and the refusal if the whole of it is one.
+/// Does a write to records once, and words what came of it in its transaction, so that a retry gets the same bytes. The
+/// work gives its answer, and the refusal if the whole of it is one.
 pub(super) async fn once(
     call: Call,
     work: impl FnOnce(&mut Writing<'_, '_>, &Wording) -> Result<(Reply, Option<ProblemType>), Fault> + Send + 'static,
 ) -> Result<Reply, Refusal> {
     let now = call.app.clock.now();
-    let since = now.plus_millis(-(call.app.config.idempotency_ttl.as_millis() as i64));
-    let (number, run) = (call.principal.key.home, call.app.db.run());
-    let Call { app, ticket, wording, .. } = call;
-    let reply = app
-        .db
-        .write(move |tx| {
-            if let Some(ticket) = &ticket {
-                match receipts::look_up(tx, number, ticket, since)? {
-                    Seen::Never => (),
-                    Seen::Answered(receipt) => return Ok(Reply::replay(receipt)),
-                    Seen::Differently(problem) => return Ok(wording.problem(&problem)),
-                }
-            }
-            let key = ticket.as_ref().map(|ticket| ticket.key.clone());
-            let mut writing = Writing::begin(tx, number, run, now, key)?;
-            let (reply, refused) = work(&mut writing, &wording)?;
-            writing.finish()?;
-            if let Some(ticket) = ticket.filter(|_| receipts::is_final(refused)) {
-                crate::store::receipts::keep(tx, number, &ticket.key, &reply.to_receipt(ticket.fingerprint, now))?;
-            }
-            Ok(reply)
-        })
-        .await?;
-    Ok(reply)
+    super::once::once(call, now, move |tx, call, number| {
+        let key = call.ticket.as_ref().map(|ticket| ticket.key.clone());
+        let mut writing = Writing::begin(tx, number, call.app.db.run(), now, key)?;
+        let answered = work(&mut writing, &call.wording)?;
+        writing.finish()?;
+        Ok(answered)
+    })
+    .await
 }
 
 fn word(wording: &Wording, kind: Option<Kind>, verdict: Verdict, as_of: i64) -> Reply {

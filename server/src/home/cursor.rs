@@ -45,6 +45,13 @@ pub struct SearchCursor {
     pub row: i64,
 }
 
+/// A place in a home's list of export jobs, latest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExportCursor {
+    /// The last job that was shown.
+    pub before: i64,
+}
+
 /// Why a text is no cursor here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unreadable {
@@ -59,6 +66,7 @@ pub enum Unreadable {
 const FEED: u8 = 1;
 const LIST: u8 = 2;
 const SEARCH: u8 = 3;
+const EXPORTS: u8 = 5;
 const SUM: usize = 4;
 const HOME: usize = 8;
 
@@ -118,6 +126,21 @@ impl SearchCursor {
                 Ok(SearchCursor { rank: f64::from_bits(rank as u64), row })
             }
             [_, _, _] => Err(Unreadable::OtherUse),
+            _ => Err(Unreadable::Altered),
+        }
+    }
+}
+
+impl ExportCursor {
+    /// Its text for a home.
+    pub fn write(&self, home: Uuid) -> String {
+        seal(EXPORTS, home, &[self.before])
+    }
+
+    /// Reads a text given to a client of this home.
+    pub fn read(text: &str, home: Uuid) -> Result<ExportCursor, Unreadable> {
+        match unseal(EXPORTS, text, home)?[..] {
+            [before] => Ok(ExportCursor { before }),
             _ => Err(Unreadable::Altered),
         }
     }

@@ -23,6 +23,7 @@ use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType, nearest};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::Value;
+use tokio_util::io::ReaderStream;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
@@ -46,6 +47,10 @@ const BODY_MAX: usize = 1024 * 1024;
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 /// Least body in bytes that is compressed.
 const COMPRESSED_MIN: u64 = 1024;
+/// A media type that is compressed by itself.
+const ZIP: &str = "application/zip";
+/// Bytes of a file that are read and sent at once.
+const FILE_PIECE: usize = 64 * 1024;
 /// Greatest request target in bytes.
 const TARGET_MAX: usize = 8 * 1024;
 /// Greatest sum of header names and values in bytes, and their greatest number.
@@ -80,7 +85,7 @@ fn router_of(app: Arc<App>, routes: &'static [Route]) -> Router {
 /// Answers from 1 KiB up are compressed when the client asks for it; streams never are, because each frame must leave
 /// at once (contract 4).
 fn compression() -> CompressionLayer<impl Predicate> {
-    let worth_it = SizeAbove::new(COMPRESSED_MIN).and(NotForContentType::SSE);
+    let worth_it = SizeAbove::new(COMPRESSED_MIN).and(NotForContentType::SSE).and(NotForContentType::const_new(ZIP));
     CompressionLayer::new().compress_when(worth_it)
 }
 
@@ -346,7 +351,7 @@ fn broken(fault: &Fault, wording: &Wording) -> Problem {
     }
 }
 
-fn finish(app: &App, reply: Reply, wording: &Wording, standing: Option<Standing>) -> Response<Body> {
+fn finish(app: &App, mut reply: Reply, wording: &Wording, standing: Option<Standing>) -> Response<Body> {
     let version = reply.version().unwrap_or(wording.version);
     let (media, body) = match reply.payload {
         Payload::Json(text) => (Some("application/json"), Body::from(text)),
@@ -354,6 +359,10 @@ fn finish(app: &App, reply: Reply, wording: &Wording, standing: Option<Standing>
         Payload::Events(frames) => {
             use futures_util::StreamExt;
             (Some("text/event-stream"), Body::from_stream(frames.map(Ok::<_, std::convert::Infallible>)))
+        }
+        Payload::File { media, file, length } => {
+            reply.headers.push(("content-length", length.to_string()));
+            (Some(media), Body::from_stream(ReaderStream::with_capacity(file, FILE_PIECE)))
         }
         Payload::Empty => (None, Body::empty()),
     };

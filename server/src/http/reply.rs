@@ -22,6 +22,15 @@ pub enum Payload {
     Text(&'static str, Bytes),
     /// Frames of an event stream as they come.
     Events(Pin<Box<dyn Stream<Item = Bytes> + Send>>),
+    /// A file, sent piece by piece.
+    File {
+        /// The media type.
+        media: &'static str,
+        /// The open file, at its start.
+        file: tokio::fs::File,
+        /// Its size in bytes.
+        length: u64,
+    },
     /// Nothing.
     Empty,
 }

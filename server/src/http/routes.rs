@@ -168,6 +168,49 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         page(paths::VIEWER, "get_viewer", "The script of the reference", Gives::Script, |visit| {
             Box::pin(api::docs::viewer(visit))
         }),
+        export(
+            Method::POST,
+            paths::EXPORTS,
+            ("create_export", "Ask for an export"),
+            Class::Write,
+            Gives::Exporting,
+            |call| Box::pin(api::exports::create(call)),
+        ),
+        Route {
+            parameters: &[LIMIT, CURSOR],
+            ..export(
+                Method::GET,
+                paths::EXPORTS,
+                ("list_exports", "List exports, latest first"),
+                Class::Read,
+                Gives::Exports,
+                |call| Box::pin(api::exports::list(call)),
+            )
+        },
+        export(
+            Method::GET,
+            "/v1/exports/{id}",
+            ("get_export", "Read how far an export is"),
+            Class::Read,
+            Gives::Export,
+            |call| Box::pin(api::exports::read(call)),
+        ),
+        export(
+            Method::DELETE,
+            "/v1/exports/{id}",
+            ("delete_export", "Delete an export and its file"),
+            Class::Write,
+            Gives::Deleted,
+            |call| Box::pin(api::exports::delete(call)),
+        ),
+        export(
+            Method::GET,
+            "/v1/exports/{id}/download",
+            ("download_export", "Fetch the file of an export"),
+            Class::Read,
+            Gives::File,
+            |call| Box::pin(api::exports::download(call)),
+        ),
         health(paths::HEALTH, "healthz", "Whether the process answers", |visit| Box::pin(api::health::live(visit))),
         health(paths::READY, "readyz", "Whether the database answers", |visit| Box::pin(api::health::ready(visit))),
     ]);
@@ -258,6 +301,20 @@ fn route(path: &str, operation: &str, summary: &str, access: Access, handler: Ha
         parameters: &[],
         handler,
     }
+}
+
+/// A route of export jobs; its name and summary in one.
+fn export(
+    method: Method,
+    path: &str,
+    (operation, summary): (&str, &str),
+    class: Class,
+    gives: Gives,
+    handler: fn(Call) -> Answering,
+) -> Route {
+    let carries = if method == Method::POST { Carries::Export } else { Carries::Nothing };
+    let reading = get(path, operation, summary, scope("exports:write"), handler);
+    Route { method, class, carries, gives, ..reading }
 }
 
 /// A reading route that needs no key.

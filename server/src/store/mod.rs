@@ -4,12 +4,15 @@
 //! - [`Db`]: `read` on a reader thread, `write` on the writer thread; both take closures over a [`Tx`].
 //! - [`open`]: files, permissions, pragmas, migrations.
 //! - [`tail`]: the bell that rings for a home after each commit.
-//! - [`homes`], [`records`], [`events`], [`links`], [`search`], [`receipts`], [`keys`]: one file for each stored thing.
-//! - [`copies`], [`check`]: the database as a whole, saved, put back and looked through.
+//! - [`homes`], [`records`], [`events`], [`links`], [`search`], [`receipts`], [`keys`], [`exports`]: one file for each
+//!   stored thing.
+//! - [`copies`], [`check`]: the database as a whole, saved, put back and looked through. [`tables`]: a database made for
+//!   others to read.
 
 pub mod check;
 pub mod copies;
 pub mod events;
+pub mod exports;
 pub mod homes;
 pub mod keys;
 pub mod links;
@@ -18,6 +21,7 @@ mod readers;
 pub mod receipts;
 pub mod records;
 pub mod search;
+pub mod tables;
 pub mod tail;
 pub mod tally;
 mod writer;

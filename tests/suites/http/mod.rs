@@ -14,11 +14,13 @@
 //! | 12 errors | [`envelope`], [`hard`], [`discovery`] |
 //! | 13 versions | [`versions`] |
 //! | 14 discovery | [`discovery`], `clients/openapi.sh`, `clients/generated.sh` |
+//! | 16 exports | [`exports`] |
 //! | 17 operating | [`crate::operating`], `server/tests/commands.rs` |
 
 mod bulk;
 mod discovery;
 mod envelope;
+mod exports;
 mod feed;
 mod hard;
 mod keys;

@@ -1,0 +1,256 @@
+//! Export jobs: asking for one, looking how far it is, fetching its file, forgetting it (contract 16). Must not know
+//! how a file is made.
+
+use std::io::ErrorKind;
+
+use hearth_contract::envelope::Page;
+use hearth_contract::formats::{Timestamp, parse_id};
+use hearth_contract::paths;
+use hearth_contract::problem::{FaultCode, FieldFault, Problem, ProblemType, nearest};
+use hearth_contract::schema::Kind;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::once::once;
+use super::records::PAGE;
+use crate::app::{App, fresh_id};
+use crate::home::cursor::ExportCursor;
+use crate::home::feed::unreadable;
+use crate::http::call::Call;
+use crate::http::reply::{Payload, Refusal, Reply};
+use crate::store::exports::{self, Format, Job, Product, Status};
+
+/// Jobs of a home that may wait, run or have a file at once, so that files do not fill the disk.
+const KEPT_MAX: i64 = 100;
+/// When to come again once there are too many, in seconds.
+const RETRY_SECONDS: u64 = 60;
+
+/// `POST /v1/exports`.
+pub async fn create(call: Call) -> Result<Reply, Refusal> {
+    let now = call.app.clock.now();
+    let app = call.app.clone();
+    let reply = once(call, now, move |tx, call, home| {
+        let (format, kinds) = match read_wish(&call.body) {
+            Ok(wish) => wish,
+            Err(faults) => {
+                let problem = Problem::validation(&faults);
+                return Ok((call.wording.problem(&problem), Some(problem.kind)));
+            }
+        };
+        if exports::count_kept(tx, home)? >= KEPT_MAX {
+            let message = format!("This home has {KEPT_MAX} exports; delete one, or wait until one expires.");
+            let problem = Problem::new(ProblemType::RateLimited, message).with("retry_after_seconds", RETRY_SECONDS);
+            return Ok((call.wording.problem(&problem), Some(problem.kind)));
+        }
+        let job = Job {
+            number: 0,
+            id: fresh_id(now),
+            home,
+            format,
+            kinds,
+            status: Status::Queued,
+            done: 0,
+            total: 0,
+            created_at: now,
+            finished_at: None,
+            expires_at: None,
+            product: None,
+            error: None,
+        };
+        exports::insert(tx, &job)?;
+        let text = to_json(&job, &call.app, now).to_string();
+        Ok((call.wording.one(202, &text, "").with("location", paths::export(job.id)), None))
+    });
+    let reply = reply.await?;
+    app.exports.ring();
+    Ok(reply)
+}
+
+/// `GET /v1/exports`.
+pub async fn list(call: Call) -> Result<Reply, Refusal> {
+    let limit = call.query.limit(PAGE.0, PAGE.1)?;
+    let home = Uuid::try_parse(&call.principal.key.home_id).unwrap_or_default();
+    let before = match call.query.get("cursor") {
+        Some(text) => Some(ExportCursor::read(text, home).map_err(unreadable)?.before),
+        None => None,
+    };
+    let number = call.principal.key.home;
+    let mut jobs = call.app.db.read(move |tx| exports::page(tx, number, before, limit + 1)).await?;
+    let has_more = jobs.len() > limit;
+    jobs.truncate(limit);
+    let next_cursor = jobs.last().filter(|_| has_more).map(|job| ExportCursor { before: job.number }.write(home));
+    let now = call.app.clock.now();
+    let texts: Vec<String> = jobs.iter().map(|job| to_json(job, &call.app, now).to_string()).collect();
+    Ok(call.wording.many(&texts, &Page { has_more, next_cursor }, ""))
+}
+
+/// `GET /v1/exports/{id}`.
+pub async fn read(call: Call) -> Result<Reply, Refusal> {
+    let job = find(&call).await?;
+    let text = to_json(&job, &call.app, call.app.clock.now()).to_string();
+    Ok(call.wording.one(200, &text, ""))
+}
+
+/// `GET /v1/exports/{id}/download`.
+pub async fn download(call: Call) -> Result<Reply, Refusal> {
+    let job = find(&call).await?;
+    let status = status_at(&job, call.app.clock.now());
+    let (Some(Product { file, size_bytes, .. }), Status::Succeeded) = (&job.product, status) else {
+        let message = format!("The export {} has no file: it is {}.", job.id, status.word());
+        return Err(Problem::new(ProblemType::NotFound, message).fixed_by(next_step(status)).into());
+    };
+    let (media, name) = match job.format {
+        Format::Json => ("application/json", "hearth-export.json"),
+        Format::Csv => ("application/zip", "hearth-export.zip"),
+        Format::Sqlite => ("application/vnd.sqlite3", "hearth-export.sqlite"),
+    };
+    let file = match tokio::fs::File::open(call.app.exports.path(file)).await {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err(unknown(job.id).into()),
+        Err(error) => return Err(crate::store::Fault::Corrupt(format!("file of an export: {error}")).into()),
+    };
+    let headers = vec![("content-disposition", format!("attachment; filename=\"{name}\""))];
+    Ok(Reply { status: 200, headers, payload: Payload::File { media, file, length: *size_bytes } })
+}
+
+/// `DELETE /v1/exports/{id}`: like a record's, the same for a job that is not there.
+pub async fn delete(call: Call) -> Result<Reply, Refusal> {
+    let id = id(&call)?;
+    let (app, now) = (call.app.clone(), call.app.clock.now());
+    let (tell, forgotten) = std::sync::mpsc::channel();
+    let reply = once(call, now, move |tx, call, home| {
+        if let Some(job) = exports::remove(tx, home, id)? {
+            let _ = tell.send(job);
+        }
+        Ok((call.wording.one(200, &json!({ "id": id, "deleted": true }).to_string(), ""), None))
+    });
+    let reply = reply.await?;
+    // Only now is it certain that the job is forgotten. A file left over by a crash just here goes at the next start.
+    for job in forgotten.try_iter() {
+        app.exports.cancel(job.id);
+        job.product.iter().for_each(|product| app.exports.remove(&product.file));
+    }
+    Ok(reply)
+}
+
+async fn find(call: &Call) -> Result<Job, Refusal> {
+    let (id, home) = (id(call)?, call.principal.key.home);
+    let found = call.app.db.read(move |tx| exports::find(tx, home, id)).await?;
+    found.ok_or_else(|| unknown(id).into())
+}
+
+/// The id in the path. A malformed one is of no job.
+fn id(call: &Call) -> Result<Uuid, Refusal> {
+    let text = call.id.as_deref().unwrap_or_default();
+    parse_id(text).ok_or_else(|| unknown(format_args!("`{text}`")).into())
+}
+
+fn unknown(id: impl std::fmt::Display) -> Problem {
+    Problem::new(ProblemType::NotFound, format!("No export {id} in this home."))
+        .fixed_by("List the exports to find the ids that exist.")
+}
+
+const fn next_step(status: Status) -> &'static str {
+    match status {
+        Status::Queued | Status::Running => "Look at the export until its status is succeeded, then download it.",
+        Status::Succeeded | Status::Failed | Status::Expired => "Ask for a new export.",
+    }
+}
+
+/// A file that has had its time is gone, also before it is cleared away.
+fn status_at(job: &Job, now: Timestamp) -> Status {
+    match job.status {
+        Status::Succeeded if job.expires_at.is_some_and(|end| end <= now) => Status::Expired,
+        status => status,
+    }
+}
+
+fn to_json(job: &Job, app: &App, now: Timestamp) -> Value {
+    let (done, total) = app.exports.progress(job.id).unwrap_or((job.done, job.total));
+    let kinds: Vec<&str> = job.kinds.iter().map(|kind| kind.word()).collect();
+    json!({
+        "id": job.id,
+        "status": status_at(job, now).word(),
+        "format": job.format.word(),
+        "types": kinds,
+        "progress": { "done": done, "total": total },
+        "created_at": job.created_at,
+        "finished_at": job.finished_at,
+        "expires_at": job.expires_at,
+        "size_bytes": job.product.as_ref().map(|product| product.size_bytes),
+        "sha256": job.product.as_ref().map(|product| &product.sha256),
+        "error": job.error,
+    })
+}
+
+/// What a body asks for, or all that is wrong with it.
+fn read_wish(body: &Value) -> Result<(Format, Vec<Kind>), Vec<FieldFault>> {
+    let Value::Object(members) = body else {
+        return Err(vec![FieldFault::new("", FaultCode::WrongType, "The body must be a JSON object.")]);
+    };
+    let mut faults = Vec::new();
+    let (mut format, mut kinds) = (None, Kind::ALL.to_vec());
+    for (name, value) in members {
+        match name.as_str() {
+            "format" if value.is_null() => (),
+            "format" => {
+                let words = Format::ALL.map(Format::word);
+                match word("format", value, &words) {
+                    Ok(word) => format = Format::from_word(word),
+                    Err(fault) => faults.push(fault),
+                }
+            }
+            "types" => match read_kinds(value) {
+                Ok(named) => kinds = named,
+                Err(wrong) => faults.extend(wrong),
+            },
+            _ => {
+                let near = nearest(name, ["format", "types"]).map(|near| format!("; did you mean {near}?"));
+                let message = format!("An export has no field {name}{}", near.as_deref().unwrap_or("."));
+                faults.push(FieldFault::new(name, FaultCode::UnknownField, message));
+            }
+        }
+    }
+    if members.get("format").is_none_or(Value::is_null) {
+        faults.push(FieldFault::new("format", FaultCode::Required, "format is required."));
+    }
+    match format {
+        Some(format) if faults.is_empty() => Ok((format, kinds)),
+        _ => Err(faults),
+    }
+}
+
+/// The kinds that `types` names, in the contract's order; null is as absent.
+fn read_kinds(value: &Value) -> Result<Vec<Kind>, Vec<FieldFault>> {
+    let items = match value {
+        Value::Null => return Ok(Kind::ALL.to_vec()),
+        Value::Array(items) if items.is_empty() => {
+            return Err(vec![FieldFault::new("types", FaultCode::TooShort, "types must name at least one kind.")]);
+        }
+        Value::Array(items) => items,
+        _ => return Err(vec![FieldFault::new("types", FaultCode::WrongType, "types must be an array.")]),
+    };
+    let words = Kind::ALL.map(Kind::word);
+    let named = items.iter().enumerate().map(|(index, item)| word(&format!("types[{index}]"), item, &words));
+    let (mut kinds, mut faults) = (Vec::new(), Vec::new());
+    for named in named {
+        match named {
+            Ok(word) => kinds.extend(Kind::from_word(word)),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    let kinds = Kind::ALL.into_iter().filter(|kind| kinds.contains(kind)).collect();
+    if faults.is_empty() { Ok(kinds) } else { Err(faults) }
+}
+
+fn word<'a>(name: &str, value: &'a Value, words: &[&str]) -> Result<&'a str, FieldFault> {
+    let Some(text) = value.as_str() else {
+        return Err(FieldFault::new(name, FaultCode::WrongType, format!("{name} must be a string.")));
+    };
+    if words.contains(&text) {
+        return Ok(text);
+    }
+    let near = nearest(text, words.iter().copied()).map(|near| format!("; did you mean {near}?"));
+    let message = format!("{name} must be one of {}{}", words.join(", "), near.as_deref().unwrap_or("."));
+    Err(FieldFault::new(name, FaultCode::NotAChoice, message))
+}

@@ -1,0 +1,314 @@
+//! Export jobs (contract 16).
+
+use std::io::{Cursor, Read};
+use std::time::{Duration, Instant};
+
+use hearth_contract::schema::Kind;
+use hearth_server::clock::Clock;
+use hearth_server::store::exports as stored;
+use hearth_tests::client::{Answer, Client};
+use hearth_tests::server::Server;
+use reqwest::Method;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+/// Longest wait for a job.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Asks for an export and waits for its end.
+async fn export(client: &Client, body: &Value) -> Value {
+    let asked = client.post("/v1/exports", body).await;
+    assert_eq!(
+        (asked.status, asked.header("location")),
+        (202, &*format!("/v1/exports/{}", asked.id())),
+        "{}",
+        asked.text
+    );
+    wait(client, &asked.id()).await
+}
+
+async fn wait(client: &Client, id: &str) -> Value {
+    let since = Instant::now();
+    loop {
+        let job = client.get(&format!("/v1/exports/{id}")).await.data().clone();
+        if job["status"] != "queued" && job["status"] != "running" {
+            return job;
+        }
+        assert!(since.elapsed() < PATIENCE, "waited {PATIENCE:?} for {job}");
+    }
+}
+
+/// The file of a finished job, checked against what the job says of it.
+async fn download(client: &Client, job: &Value, media: &str, name: &str) -> Vec<u8> {
+    assert_eq!((&job["status"], &job["error"]), (&json!("succeeded"), &Value::Null), "{job}");
+    let path = format!("/v1/exports/{}/download", job["id"].as_str().unwrap());
+    let answer = client.request(Method::GET, &path).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    let header = |name: &str| answer.headers()[name].to_str().unwrap().to_owned();
+    assert_eq!(header("content-type"), media);
+    assert_eq!(header("content-disposition"), format!("attachment; filename=\"{name}\""));
+    assert_eq!(header("content-length"), job["size_bytes"].to_string());
+    let bytes = answer.bytes().await.unwrap().to_vec();
+    let sum = hex(&Sha256::digest(&bytes));
+    assert_eq!((bytes.len() as u64, &json!(sum)), (job["size_bytes"].as_u64().unwrap(), &job["sha256"]));
+    bytes
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+async fn records(client: &Client, kind: Kind) -> Vec<Value> {
+    client.walk(&format!("/v1/{}?limit=100&order=asc", kind.collection())).await
+}
+
+#[tokio::test]
+async fn a_json_export_is_the_home_as_it_is() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    let job = export(&client, &json!({ "format": "json" })).await;
+    assert_eq!(job["types"], json!(["inventory", "vehicle", "document", "task", "room", "property"]));
+    assert_eq!((&job["progress"]["done"], &job["format"]), (&job["progress"]["total"], &json!("json")));
+    let file = download(&client, &job, "application/json", "hearth-export.json").await;
+    let whole: Value = serde_json::from_slice(&file).unwrap();
+    let head = client.get("/v1/events?limit=1").await.json["meta"]["feed"]["head"].clone();
+    assert_eq!(whole["as_of"], head);
+    assert!(whole["exported_at"].as_str().unwrap() <= job["finished_at"].as_str().unwrap());
+    let names: Vec<&str> = whole.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(names, ["exported_at", "as_of", "inventory", "vehicles", "documents", "tasks", "rooms", "property"]);
+    let mut total = 1;
+    for kind in Kind::COLLECTIONS {
+        let listed = records(&client, kind).await;
+        total += listed.len();
+        assert_eq!(whole[kind.collection()], Value::from(listed), "{kind}");
+    }
+    assert_eq!(&whole["property"], client.get("/v1/property").await.data());
+    assert_eq!(job["progress"]["total"], total);
+
+    let empty = Client::new(&server.url, &server.live_key);
+    let job = export(&empty, &json!({ "format": "json", "types": ["property", "room"] })).await;
+    let whole: Value =
+        serde_json::from_slice(&download(&empty, &job, "application/json", "hearth-export.json").await).unwrap();
+    assert_eq!((&job["types"], &whole["rooms"]), (&json!(["room", "property"]), &json!([])));
+    assert_eq!((whole.get("property"), whole.get("tasks")), (Some(&Value::Null), None));
+}
+
+#[tokio::test]
+async fn a_csv_export_is_safe_in_a_spreadsheet() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let room =
+        json!({ "name": "=cmd|' /C calc'!A0", "notes": "two\nlines, \"quoted\"", "floor": "+1", "area_sq_ft": 7 });
+    client.post("/v1/rooms", &room).await;
+    let job = export(&client, &json!({ "format": "csv", "types": ["room", "task"] })).await;
+    let file = download(&client, &job, "application/zip", "hearth-export.zip").await;
+    let mut zip = zip::ZipArchive::new(Cursor::new(file)).unwrap();
+    let names: Vec<String> = zip.file_names().map(|name| name.unwrap().into_owned()).collect();
+    assert_eq!(names, ["tasks.csv", "rooms.csv"]);
+    let mut rooms = String::new();
+    zip.by_name("rooms.csv").unwrap().read_to_string(&mut rooms).unwrap();
+    let (head, row) = rooms.split_once("\r\n").unwrap();
+    assert_eq!(head, "id,rev,name,room_type,floor,area_sq_ft,paint_color,flooring,notes,created_at,updated_at");
+    assert!(row.contains(r#",1,'=cmd|' /C calc'!A0,,'+1,7,,,"two"#), "{row}");
+    assert!(row.contains("\"two\nlines, \"\"quoted\"\"\""), "{row}");
+}
+
+#[tokio::test]
+async fn a_sqlite_export_has_typed_tables() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    let job = export(&client, &json!({ "format": "sqlite" })).await;
+    let file = download(&client, &job, "application/vnd.sqlite3", "hearth-export.sqlite").await;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("export.sqlite");
+    std::fs::write(&path, file).unwrap();
+    let db = Connection::open(path).unwrap();
+    let sound: String = db.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(sound, "ok");
+    for kind in Kind::COLLECTIONS {
+        let sql = format!("SELECT count(*) FROM {}", kind.collection());
+        let count: usize = db.query_row(&sql, [], |row| row.get::<_, i64>(0)).unwrap() as usize;
+        assert_eq!(count, records(&client, kind).await.len(), "{kind}");
+    }
+    let types: (String, String, String, i64) = db
+        .query_row(
+            "SELECT typeof(quantity), typeof(purchase_price), typeof(rev), (SELECT count(*) FROM property)
+             FROM inventory WHERE purchase_price IS NOT NULL LIMIT 1",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+        )
+        .unwrap();
+    assert_eq!(types, ("integer".to_owned(), "text".to_owned(), "integer".to_owned(), 1));
+}
+
+#[tokio::test]
+async fn jobs_are_listed_and_deleted_and_belong_to_one_home() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    let other = Client::new(&server.url, &server.live_key);
+    let mut ids = Vec::new();
+    for format in ["json", "csv", "sqlite"] {
+        ids.push(export(&client, &json!({ "format": format, "types": ["room"] })).await["id"].clone());
+    }
+    ids.reverse();
+    let page = client.get("/v1/exports?limit=2").await;
+    assert_eq!(page.json["meta"]["page"]["has_more"], true);
+    let listed: Vec<Value> = client.walk("/v1/exports?limit=2").await.iter().map(|job| job["id"].clone()).collect();
+    assert_eq!(listed, ids);
+    let cursor = page.next_cursor().unwrap();
+    assert_eq!(other.get(&format!("/v1/exports?cursor={cursor}")).await.error(), "invalid_cursor");
+    assert_eq!(client.get(&format!("/v1/rooms?cursor={cursor}")).await.error(), "invalid_cursor");
+    assert_eq!(other.walk("/v1/exports").await.len(), 0);
+
+    let path = format!("/v1/exports/{}", ids[0].as_str().unwrap());
+    for unknown in [&path, "/v1/exports/nope", &format!("{path}/download")] {
+        assert_eq!(
+            (other.get(unknown).await.status, other.get(unknown).await.error()),
+            (404, "not_found"),
+            "{unknown}"
+        );
+    }
+    other.delete(&path).await;
+    assert_eq!(client.get(&path).await.status, 200);
+    let file = std::fs::read_dir(server.data().join("exports")).unwrap().count();
+    assert_eq!(file, 3);
+    for _ in 0..2 {
+        let gone = client.delete(&path).await;
+        assert_eq!((gone.status, gone.data()), (200, &json!({ "id": ids[0], "deleted": true })));
+    }
+    for path in [&path, &format!("{path}/download")] {
+        assert_eq!(client.get(path).await.error(), "not_found");
+    }
+    assert_eq!(std::fs::read_dir(server.data().join("exports")).unwrap().count(), 2);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn files_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    let job = export(&client, &json!({ "format": "csv" })).await;
+    let dir = server.data().join("exports");
+    assert_eq!(dir.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    let file = std::fs::read_dir(dir).unwrap().next().unwrap().unwrap();
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(!file.file_name().to_string_lossy().contains(job["id"].as_str().unwrap()));
+}
+
+#[tokio::test]
+async fn what_cannot_be_exported_is_said_at_once() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    for (body, faults) in [
+        (json!({}), &["format required"][..]),
+        (json!({ "format": null }), &["format required"]),
+        (json!({ "format": "xml", "typs": [] }), &["format not_a_choice", "typs unknown_field"]),
+        (json!({ "format": 3, "types": "room" }), &["format wrong_type", "types wrong_type"]),
+        (json!({ "format": "csv", "types": ["room", "rooms", 4] }), &["types[1] not_a_choice", "types[2] wrong_type"]),
+        (json!({ "format": "csv", "types": [] }), &["types too_short"]),
+        (json!([]), &[" wrong_type"]),
+    ] {
+        let answer = client.post("/v1/exports", &body).await;
+        assert_eq!((answer.status, answer.faults()), (422, faults.iter().map(|f| (*f).to_owned()).collect()), "{body}");
+    }
+    assert_eq!(client.walk("/v1/exports").await.len(), 0);
+    assert_eq!(client.get("/v1/exports?sort=created_at").await.error(), "invalid_request");
+}
+
+#[tokio::test]
+async fn a_retry_asks_for_one_export() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let ask = || async {
+        let request = client.request(Method::POST, "/v1/exports").header("idempotency-key", "k");
+        client.send(request.json(&json!({ "format": "json" }))).await
+    };
+    let (first, again): (Answer, Answer) = (ask().await, ask().await);
+    assert_eq!((again.status, &again.text, again.header("idempotency-replayed")), (202, &first.text, "true"));
+    assert_eq!(again.header("location"), first.header("location"));
+    assert_eq!(client.walk("/v1/exports").await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_job_sees_one_moment() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    for _ in 0..30 {
+        client.post("/v1/rooms", &json!({ "name": "0" })).await;
+    }
+    let ids: Vec<String> =
+        client.walk("/v1/rooms").await.iter().map(|room| room["id"].as_str().unwrap().to_owned()).collect();
+    let writer = tokio::spawn({
+        let client = client.clone();
+        async move {
+            for round in 1..6 {
+                for id in &ids {
+                    client.patch(&format!("/v1/rooms/{id}"), &json!({ "name": round.to_string() })).await;
+                }
+            }
+        }
+    });
+    let job = export(&client, &json!({ "format": "json" })).await;
+    writer.await.unwrap();
+    let file = download(&client, &job, "application/json", "hearth-export.json").await;
+    let whole: Value = serde_json::from_slice(&file).unwrap();
+    let as_of = whole["as_of"].as_i64().unwrap();
+    // Every image is the latest at that position: the feed up to it says the same.
+    let mut folded = std::collections::BTreeMap::new();
+    for event in client.walk("/v1/events?limit=1000").await {
+        if event["id"].as_i64().unwrap() <= as_of {
+            folded.insert(event["resource_id"].to_string(), event["payload"].clone());
+        }
+    }
+    let rooms = whole["rooms"].as_array().unwrap();
+    assert_eq!(rooms.len(), 30);
+    assert!(rooms.iter().all(|room| folded[&room["id"].to_string()] == *room));
+}
+
+#[tokio::test]
+async fn files_live_a_day_and_cut_off_jobs_are_done_again() {
+    let server = Server::start().await;
+    let key = server.live_key.clone();
+    let client = Client::new(&server.url, &key);
+    let done = export(&client, &json!({ "format": "json" })).await;
+    let id = done["id"].as_str().unwrap().to_owned();
+    // As a crash leaves it: a job that runs, and half of its file.
+    let waiting = client.post("/v1/exports", &json!({ "format": "csv" })).await.id();
+    wait(&client, &waiting).await;
+    let dir = server.stop().await;
+    let db = Connection::open(dir.path().join("hearth.db")).unwrap();
+    let sql = "UPDATE exports SET status = 'running', finished_at = NULL, expires_at = NULL WHERE id = ?1";
+    assert_eq!(db.execute(sql, [&waiting]).unwrap(), 1);
+    drop(db);
+    std::fs::write(dir.path().join("exports/half"), "half").unwrap();
+
+    for (hours, status) in [(23, "succeeded"), (25, "expired")] {
+        let system = Clock::system();
+        let passing = system.clone();
+        let clock = Clock::new(move || system.now().plus_millis(hours * 3_600_000), move || passing.passed());
+        let mut config = hearth_server::config::Config::new(dir.path().to_owned());
+        config.rate_limits = None;
+        let running = hearth_server::start(config, clock).await.unwrap();
+        let client = Client::new(&format!("http://{}", running.address), &key);
+        let again = wait(&client, &waiting).await;
+        assert_eq!(again["status"], "succeeded", "{again}");
+        let job = client.get(&format!("/v1/exports/{id}")).await.data().clone();
+        assert_eq!(job["status"], status, "after {hours} h");
+        let file = client.get(&format!("/v1/exports/{id}/download")).await;
+        assert_eq!(file.status, if status == "succeeded" { 200 } else { 404 });
+        assert!(!dir.path().join("exports/half").exists());
+        // Upkeep clears away by itself; its first round comes soon after the start.
+        let left = if status == "succeeded" { 2 } else { 1 };
+        let since = Instant::now();
+        while std::fs::read_dir(dir.path().join("exports")).unwrap().count() != left {
+            assert!(since.elapsed() < PATIENCE, "{left} files should be left");
+            client.get("/v1/me").await;
+        }
+        running.stop().await;
+    }
+    let db = hearth_server::store::Db::open(dir.path(), Default::default(), 1).unwrap();
+    assert_eq!(db.read(stored::files).await.unwrap().len(), 1, "the file of the expired job is cleared away");
+    assert_eq!(std::fs::read_dir(dir.path().join("exports")).unwrap().count(), 1);
+}
