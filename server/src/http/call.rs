@@ -1,8 +1,9 @@
 //! A request as a handler sees it: who asks for what, every part already read strictly. Must not know HTTP types
-//! beyond names and values.
+//! beyond names and values; headers as they came are for a protocol that is spoken inside a request.
 
 use std::sync::Arc;
 
+use axum::http::HeaderMap;
 use hearth_contract::command::Guard;
 use hearth_contract::formats::parse_id;
 use hearth_contract::problem::{Problem, ProblemType};
@@ -39,6 +40,8 @@ pub struct Call {
     pub if_none_match: Option<String>,
     /// `Last-Event-ID` as it was sent.
     pub last_event_id: Option<String>,
+    /// All its headers, for a protocol that is spoken inside the request.
+    pub headers: HeaderMap,
     /// The words around its answer.
     pub wording: Wording,
 }

@@ -14,10 +14,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, 
 use axum::routing::any;
 use data_encoding::{Encoding, Specification};
 use futures_util::FutureExt;
-use hearth_contract::headers::{
-    IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION, X_RATELIMIT_LIMIT, X_RATELIMIT_REMAINING, X_RATELIMIT_RESET,
-    X_REQUEST_ID, idempotency_key,
-};
+use hearth_contract::headers::{IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION, X_REQUEST_ID, idempotency_key};
 use hearth_contract::key::Environment;
 use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType, nearest};
@@ -28,14 +25,14 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
 use super::accept;
-use super::auth::{self, Principal};
+use super::auth;
 use super::bodies::Carries;
 use super::call::{Call, Visit};
 use super::json;
 use super::limits::Standing;
 use super::query::Query;
 use super::reply::{Payload, Refusal, Reply, Wording};
-use super::routes::{Access, Handler, OPERATING, ROUTES, Route};
+use super::routes::{Handler, OPERATING, ROUTES, Route};
 use crate::app::{App, random};
 use crate::home::receipts::Ticket;
 use crate::store::Fault;
@@ -167,8 +164,8 @@ async fn answer(
     auth::admit(app, &principal, &parts.headers, peer)?;
     learnt.key = Some(principal.key.id.clone());
     learnt.standing = app.limits.take(&principal.key.id, route.class, app.clock.passed());
-    check_limit(learnt.standing)?;
-    check_scope(route, &principal)?;
+    learnt.standing.map_or(Ok(()), Standing::check)?;
+    route.check_scope(&principal)?;
     if let (Some(None), true) = (named, route.is_versioned()) {
         let name = joined(&parts.headers, SERVICE_API_VERSION).unwrap_or_default();
         return Err(versions::unsupported(&name, app.clock.now()).into());
@@ -202,6 +199,7 @@ async fn answer(
         if_match: text("if-match"),
         if_none_match: text("if-none-match"),
         last_event_id: text(LAST_EVENT_ID),
+        headers: parts.headers,
         wording: wording.clone(),
     })
     .await
@@ -239,29 +237,6 @@ fn find_route(path: Option<&str>, method: &Method, target: &str) -> Result<&'sta
         Problem::new(ProblemType::MethodNotAllowed, format!("{method} is not a method of this path."))
             .with("allowed", allowed)
     })
-}
-
-fn check_limit(standing: Option<Standing>) -> Result<(), Problem> {
-    match standing {
-        Some(standing) if standing.refused => {
-            let seconds = standing.resets_in.as_secs().max(1);
-            let message = format!("The key has used its {} calls of this minute.", standing.limit);
-            Err(Problem::new(ProblemType::RateLimited, message)
-                .with("limit", standing.limit)
-                .with("retry_after_seconds", seconds))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn check_scope(route: &Route, principal: &Principal) -> Result<(), Problem> {
-    match &route.access {
-        Access::Scope(scope) if !principal.may(scope) => {
-            let message = format!("This operation needs the scope {scope}.");
-            Err(Problem::new(ProblemType::InsufficientScope, message).with("required_scope", scope.as_str()))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The version that a request names. None: it names none; `Some(None)`: one that is not in service.
@@ -342,7 +317,7 @@ fn joined(headers: &HeaderMap, name: &str) -> Option<String> {
 }
 
 /// What a client is told of a fault; the cause goes to the log under the request's id.
-fn broken(fault: &Fault, wording: &Wording) -> Problem {
+pub(crate) fn broken(fault: &Fault, wording: &Wording) -> Problem {
     tracing::error!(request_id = &*wording.request_id, %fault, "a request broke");
     if fault.is_passing() {
         Problem::new(ProblemType::Unavailable, "The service cannot take this now.").with("retry_after_seconds", 1)
@@ -383,11 +358,8 @@ fn finish(app: &App, mut reply: Reply, wording: &Wording, standing: Option<Stand
     if let Some(media) = media {
         set("content-type", media);
     }
-    if let Some(standing) = standing {
-        let reset = app.clock.now().plus_millis(standing.resets_in.as_millis() as i64 + 999).seconds();
-        set(X_RATELIMIT_LIMIT, &standing.limit.to_string());
-        set(X_RATELIMIT_REMAINING, &standing.remaining.to_string());
-        set(X_RATELIMIT_RESET, &reset.to_string());
+    for (name, value) in standing.map(|standing| standing.headers(app.clock.now())).into_iter().flatten() {
+        set(name, &value);
     }
     for (name, value) in &reply.headers {
         set(name, value);

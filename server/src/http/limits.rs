@@ -5,6 +5,10 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use hearth_contract::formats::Timestamp;
+use hearth_contract::headers::{X_RATELIMIT_LIMIT, X_RATELIMIT_REMAINING, X_RATELIMIT_RESET};
+use hearth_contract::problem::{Problem, ProblemType};
+
 use crate::config::RateLimits;
 
 /// Which window a call counts in.
@@ -34,6 +38,34 @@ pub struct Standing {
     pub resets_in: Duration,
     /// Whether this call was one too many; it was not counted.
     pub refused: bool,
+}
+
+impl Standing {
+    /// Refuses the call that was one too many.
+    pub fn check(self) -> Result<(), Problem> {
+        if !self.refused {
+            return Ok(());
+        }
+        let message = format!("The key has used its {} calls of this minute.", self.limit);
+        Err(Problem::new(ProblemType::RateLimited, message)
+            .with("limit", self.limit)
+            .with("retry_after_seconds", self.retry_after_seconds()))
+    }
+
+    /// Whole seconds until a call may succeed again, at least one.
+    pub fn retry_after_seconds(self) -> u64 {
+        self.resets_in.as_secs().max(1)
+    }
+
+    /// What every answer says of its window (contract 4), at a moment.
+    pub fn headers(self, now: Timestamp) -> [(&'static str, String); 3] {
+        let reset = now.plus_millis(self.resets_in.as_millis() as i64 + 999).seconds();
+        [
+            (X_RATELIMIT_LIMIT, self.limit.to_string()),
+            (X_RATELIMIT_REMAINING, self.remaining.to_string()),
+            (X_RATELIMIT_RESET, reset.to_string()),
+        ]
+    }
 }
 
 #[derive(Clone, Copy)]

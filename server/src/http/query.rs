@@ -15,9 +15,15 @@ pub struct Query {
 impl Query {
     /// Splits a query string; refuses what is not among the known names, repeated, or empty.
     pub fn read(text: &str, known: &[Parameter]) -> Result<Query, Problem> {
+        Query::of(form_urlencoded::parse(text.as_bytes()), known)
+    }
+
+    /// The same out of names and values that came some other way.
+    pub fn of<T: Into<String>>(sent: impl IntoIterator<Item = (T, T)>, known: &[Parameter]) -> Result<Query, Problem> {
         let mut pairs: Vec<(String, String)> = Vec::new();
         let names = || known.iter().map(|parameter| parameter.name);
-        for (name, value) in form_urlencoded::parse(text.as_bytes()) {
+        for (name, value) in sent {
+            let (name, value): (String, String) = (name.into(), value.into());
             if !names().any(|known| known == name) {
                 let message = format!("There is no parameter `{name}` here.");
                 return Err(Problem::parameter(&name, &value, nearest(&name, names()), message));
@@ -25,10 +31,10 @@ impl Query {
             if value.is_empty() {
                 return Err(Problem::parameter(&name, "", None, format!("The parameter `{name}` is empty.")));
             }
-            if pairs.iter().any(|(seen, _)| *seen == *name) {
+            if pairs.iter().any(|(seen, _)| *seen == name) {
                 return Err(Problem::parameter(&name, &value, None, format!("The parameter `{name}` is there twice.")));
             }
-            pairs.push((name.into_owned(), value.into_owned()));
+            pairs.push((name, value));
         }
         Ok(Query { pairs })
     }

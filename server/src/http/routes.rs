@@ -6,8 +6,10 @@ use std::sync::LazyLock;
 
 use axum::http::Method;
 use hearth_contract::paths;
+use hearth_contract::problem::{Problem, ProblemType};
 use hearth_contract::schema::Kind;
 
+use super::auth::Principal;
 use super::bodies::{Carries, Gives};
 use super::call::{Call, Visit};
 use super::limits::Class;
@@ -59,6 +61,17 @@ pub struct Route {
 }
 
 impl Route {
+    /// Refuses a key that lacks the scope.
+    pub fn check_scope(&self, principal: &Principal) -> Result<(), Problem> {
+        match &self.access {
+            Access::Scope(scope) if !principal.may(scope) => {
+                let message = format!("This operation needs the scope {scope}.");
+                Err(Problem::new(ProblemType::InsufficientScope, message).with("required_scope", scope.as_str()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether it speaks the version that the request asks for; discovery and tools always speak the current one
     /// (contract 13).
     pub fn is_versioned(&self) -> bool {
