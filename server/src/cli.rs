@@ -15,7 +15,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::key::Environment;
 use hearth_server::app::random;
 use hearth_server::clock::Clock;
-use hearth_server::config::{Config, RateLimits, parse_duration, parse_rate_limits, parse_retention};
+use hearth_server::config::{Config, RateLimits, parse_duration, parse_origin, parse_rate_limits, parse_retention};
 use hearth_server::openapi::Document;
 use hearth_server::operate::{self, MadeKey, NewKey};
 use hearth_server::store::Db;
@@ -104,6 +104,9 @@ struct Serve {
     /// Network whose X-Forwarded-For is believed; may be given several times
     #[arg(long, value_name = "CIDR")]
     trusted_proxy: Vec<IpNet>,
+    /// Origin of a web page that may speak to /mcp; may be given several times
+    #[arg(long, value_parser = parse_origin, value_name = "ORIGIN")]
+    allow_origin: Vec<String>,
     /// How clients reach the service, when not by the address it listens on
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
@@ -308,6 +311,7 @@ async fn serve(args: Serve, data: PathBuf) -> anyhow::Result<()> {
         rate_limits: args.rate_limits.0,
         max_streams: args.max_streams,
         trusted_proxies: args.trusted_proxy,
+        allow_origins: args.allow_origin,
         base_url: args.base_url,
     };
     // What a panic says may quote what it was working on: only its place goes to the log.
@@ -333,7 +337,7 @@ async fn stop_signal() -> std::io::Result<()> {
 
 fn log(form: LogForm) {
     use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_env("HEARTH_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = EnvFilter::try_from_env("HEARTH_LOG").unwrap_or_else(|_| EnvFilter::new("info,rmcp=warn"));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
     match form {
         LogForm::Text => builder.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init(),

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use axum::http::Uri;
 use ipnet::IpNet;
 
 /// Settings of a serving process.
@@ -29,6 +30,8 @@ pub struct Config {
     pub max_streams: usize,
     /// Networks whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
+    /// Origins of web pages that may speak to `/mcp`, each as [`origin`] writes it.
+    pub allow_origins: Vec<String>,
     /// How clients reach the service; None: by the address it listens on.
     pub base_url: Option<String>,
 }
@@ -47,6 +50,7 @@ impl Config {
             rate_limits: Some(RateLimits::default()),
             max_streams: 10,
             trusted_proxies: Vec::new(),
+            allow_origins: Vec::new(),
             base_url: None,
         }
     }
@@ -110,6 +114,25 @@ pub fn parse_retention(text: &str) -> Result<Option<Duration>, String> {
     if text == "forever" { Ok(None) } else { parse_duration(text).map(Some) }
 }
 
+/// The origin of an http or https address, its port said (RFC 6454): `https://example.org:443`.
+pub fn origin(url: &str) -> Option<String> {
+    let uri: Uri = url.parse().ok()?;
+    let scheme = uri.scheme_str()?;
+    let usual = match scheme {
+        "http" => 80,
+        "https" => 443,
+        _ => return None,
+    };
+    Some(format!("{scheme}://{}:{}", uri.host()?.to_ascii_lowercase(), uri.port_u16().unwrap_or(usual)))
+}
+
+/// Reads an origin: scheme, host and perhaps port, and nothing else.
+pub fn parse_origin(text: &str) -> Result<String, String> {
+    let bare = text.parse::<Uri>().is_ok_and(|uri| uri.path() == "/" && uri.query().is_none() && !text.ends_with('/'));
+    let origin = origin(text).filter(|_| bare && !text.contains('@'));
+    origin.ok_or_else(|| format!("`{text}` is not an origin such as https://example.org or http://localhost:3000"))
+}
+
 const MAX_SECONDS: u64 = 100 * 366 * 86_400;
 
 #[cfg(test)]
@@ -127,5 +150,14 @@ mod tests {
         assert_eq!(parse_rate_limits("off"), Ok(None));
         assert_eq!(parse_rate_limits("writes=5"), Ok(Some(RateLimits { writes: 5, ..RateLimits::default() })));
         assert!(parse_rate_limits("wirtes=5").is_err());
+    }
+
+    #[test]
+    fn origins_have_a_scheme_a_host_and_a_port() {
+        assert_eq!(parse_origin("https://Example.org"), Ok("https://example.org:443".to_owned()));
+        assert_eq!(parse_origin("http://[::1]:3000"), Ok("http://[::1]:3000".to_owned()));
+        for bad in ["example.org", "https://example.org/", "https://example.org/app", "ftp://example.org", "*", ""] {
+            assert!(parse_origin(bad).is_err(), "{bad}");
+        }
     }
 }

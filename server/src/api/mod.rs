@@ -7,6 +7,7 @@ pub mod docs;
 pub mod events;
 pub mod exports;
 pub mod health;
+pub mod mcp;
 pub mod me;
 pub mod once;
 pub mod records;

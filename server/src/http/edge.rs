@@ -39,7 +39,7 @@ use crate::store::Fault;
 use crate::versions::{self, Version};
 
 /// Greatest body in bytes.
-const BODY_MAX: usize = 1024 * 1024;
+pub(crate) const BODY_MAX: usize = 1024 * 1024;
 /// Time for a body to arrive.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 /// Least body in bytes that is compressed.

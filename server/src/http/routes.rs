@@ -224,6 +224,15 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
             Gives::File,
             |call| Box::pin(api::exports::download(call)),
         ),
+        Route {
+            method: Method::POST,
+            class: Class::Free,
+            carries: Carries::Rpc,
+            gives: Gives::Rpc,
+            ..get(paths::MCP, "mcp", "Speak the Model Context Protocol", Access::Key, |call| {
+                Box::pin(api::mcp::serve(call))
+            })
+        },
         health(paths::HEALTH, "healthz", "Whether the process answers", |visit| Box::pin(api::health::live(visit))),
         health(paths::READY, "readyz", "Whether the database answers", |visit| Box::pin(api::health::ready(visit))),
     ]);

@@ -12,7 +12,7 @@ mod examples;
 mod operations;
 mod parts;
 mod records;
-mod schemas;
+pub(crate) mod schemas;
 mod services;
 
 use bytes::Bytes;

@@ -2,6 +2,7 @@
 //! the contract's envelopes.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use hearth_contract::resources::RESOURCES;
 use hearth_contract::schema::Kind;
@@ -17,7 +18,7 @@ pub(super) fn reference(name: &str) -> Value {
 }
 
 /// A kind's name among schemas: `Task`.
-pub(super) fn name(kind: Kind) -> &'static str {
+pub(crate) fn name(kind: Kind) -> &'static str {
     match kind {
         Kind::Inventory => "Inventory",
         Kind::Vehicle => "Vehicle",
@@ -42,6 +43,26 @@ pub(super) fn all() -> Map<String, Value> {
     schemas
 }
 
+/// A named schema by itself, for readers that know no others: what it refers to is written out in its place.
+pub(crate) fn alone(name: &str) -> Value {
+    static ALL: LazyLock<Map<String, Value>> = LazyLock::new(all);
+    write_out(&ALL, &reference(name))
+}
+
+fn write_out(all: &Map<String, Value>, schema: &Value) -> Value {
+    let within = |value: &Value| write_out(all, value);
+    match schema {
+        Value::Object(members) => {
+            match members.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next()) {
+                Some(name) => all.get(name).map_or(json!({}), within),
+                None => members.iter().map(|(name, value)| (name.clone(), within(value))).collect(),
+            }
+        }
+        Value::Array(items) => items.iter().map(within).collect(),
+        other => other.clone(),
+    }
+}
+
 /// The named word lists of query parameters.
 fn choices() -> impl Iterator<Item = (String, &'static [&'static str])> {
     ROUTES.iter().flat_map(|route| route.parameters).filter_map(|parameter: &Parameter| match parameter.takes {
@@ -56,12 +77,12 @@ pub(super) fn envelope(data: Value, meta: &str) -> Value {
 }
 
 /// A list.
-pub(super) fn array(items: Value) -> Value {
+pub(crate) fn array(items: Value) -> Value {
     json!({ "type": "array", "items": items })
 }
 
 /// An object that may grow.
-pub(super) fn object(properties: Value, required: &[&str]) -> Value {
+pub(crate) fn object(properties: Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required })
 }
 
@@ -75,7 +96,7 @@ pub(super) fn strict(properties: Value, required: &[&str]) -> Value {
 }
 
 /// One of these, or null.
-pub(super) fn nullable(schema: Value) -> Value {
+pub(crate) fn nullable(schema: Value) -> Value {
     json!({ "anyOf": [schema, { "type": "null" }] })
 }
 

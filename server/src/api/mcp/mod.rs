@@ -1,0 +1,244 @@
+//! `POST /mcp`: the Model Context Protocol (contract 15). The SDK speaks the protocol, stateless and with `initialize`
+//! alike; each tool call becomes a call of the route behind it. Must not know what a tool does.
+//!
+//! - [`tools`]: the table of tools, and how arguments become a call.
+//! - [`schemas`]: what tools take and give, in JSON Schema.
+
+mod schemas;
+mod tools;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::{HeaderValue, Method, Request, Uri};
+use futures_util::FutureExt;
+use hearth_contract::paths;
+use hearth_contract::problem::{Problem, ProblemType, nearest};
+use http_body_util::{BodyExt, Full};
+use rmcp::ErrorData;
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult, ErrorCode,
+    Implementation, JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::{Value, json};
+
+use self::tools::{TOOLS, Tool};
+use crate::app::App;
+use crate::config::origin;
+use crate::http::auth::Principal;
+use crate::http::call::Call;
+use crate::http::edge::{BODY_MAX, broken};
+use crate::http::limits::Standing;
+use crate::http::reply::{Payload, Refusal, Reply, Wording};
+use crate::http::routes::Handler;
+use crate::store::Fault;
+
+/// Answers one message of the protocol.
+pub async fn serve(call: Call) -> Result<Reply, Refusal> {
+    let agent = Agent {
+        app: call.app.clone(),
+        principal: call.principal.clone(),
+        wording: call.wording.clone(),
+        standing: Arc::default(),
+    };
+    let standing = agent.standing.clone();
+    let service = StreamableHttpService::new(
+        move || Ok(agent.clone()),
+        Arc::new(NeverSessionManager::default()),
+        rules(&call.app),
+    );
+    let response = service.handle(message(&call)).await;
+    let (head, body) = response.into_parts();
+    let text = match body.collect().await {
+        Ok(body) => String::from_utf8_lossy(&body.to_bytes()).into_owned(),
+        Err(never) => match never {},
+    };
+    let is_json = head.headers.get(CONTENT_TYPE).is_some_and(|media| media == "application/json");
+    let status = head.status.as_u16();
+    let payload = match (is_json, head.status.is_success()) {
+        (true, _) => Payload::Json(text),
+        (false, true) => Payload::Empty,
+        (false, false) => return Err(refusal(status, text).into()),
+    };
+    let standing = *standing.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut headers: Vec<(&str, String)> =
+        standing.iter().flat_map(|standing| standing.headers(call.app.clock.now())).collect();
+    if let Some(standing) = standing.filter(|standing| standing.refused) {
+        headers.push(("retry-after", standing.retry_after_seconds().to_string()));
+    }
+    Ok(Reply { status, headers, payload })
+}
+
+/// No sessions and no streams: every answer is one JSON message. Pages in a browser may call from the service's own
+/// origin and from those the operator allows. A service on the loopback address answers to loopback names and its own,
+/// so that a page whose name was pointed there reaches nothing; elsewhere its names are not known to it, and the key
+/// is the guard.
+fn rules(app: &App) -> StreamableHttpServerConfig {
+    let own = app.base_url.parse::<Uri>().ok();
+    let host = own.as_ref().and_then(Uri::host).unwrap_or_default();
+    let (loopback, port) = (app.config.listen.ip().is_loopback(), own.as_ref().and_then(Uri::port_u16));
+    let names = || LOOPBACK.into_iter().filter(move |_| loopback);
+    let own_origins = names().filter_map(|name| Some(format!("http://{name}:{}", port?)));
+    let origins = own_origins.chain(origin(&app.base_url)).chain(app.config.allow_origins.iter().cloned());
+    let hosts = names().map(str::to_owned).chain(loopback.then(|| host.to_owned()));
+    StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_sse_keep_alive(None)
+        .with_max_request_body_bytes(BODY_MAX)
+        .with_allowed_hosts(hosts)
+        .with_allowed_origins(origins)
+        .enforce_origin_validation()
+}
+
+/// What a machine calls itself.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// The message as the SDK reads it. Accept was judged by the edge: a client need not admit streams, for none come.
+fn message(call: &Call) -> Request<Full<bytes::Bytes>> {
+    let mut request = Request::new(Full::from(call.body.to_string()));
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = Uri::from_static(paths::MCP);
+    *request.headers_mut() = call.headers.clone();
+    request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+    request
+}
+
+/// What the SDK refuses without speaking JSON-RPC.
+fn refusal(status: u16, text: String) -> Problem {
+    match status {
+        403 if text.contains("Host") => Problem::new(ProblemType::OriginNotAllowed, text)
+            .fixed_by("Use a loopback name, or start the service with --base-url and the name it is reached by."),
+        403 => Problem::new(ProblemType::OriginNotAllowed, text),
+        500.. => Problem::new(ProblemType::InternalError, "The service failed on this message."),
+        415 => Problem::new(ProblemType::InvalidRequest, "The body is not one JSON-RPC 2.0 message of MCP.")
+            .fixed_by("Send one message, a JSON object with jsonrpc and method; batches are not read."),
+        _ => {
+            Problem::new(ProblemType::InvalidRequest, text).fixed_by("Send the headers as the protocol's version asks.")
+        }
+    }
+}
+
+/// Who speaks to us in one message, and what was learnt on the way.
+#[derive(Clone)]
+struct Agent {
+    app: Arc<App>,
+    principal: Arc<Principal>,
+    wording: Wording,
+    standing: Arc<Mutex<Option<Standing>>>,
+}
+
+impl ServerHandler for Agent {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("hearth", env!("CARGO_PKG_VERSION")).with_title("Hearth"))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let allowed = TOOLS.iter().filter(|tool| tool.route().check_scope(&self.principal).is_ok());
+        let mut list = ListToolsResult::with_all_items(allowed.map(Tool::describe).collect());
+        // Another key may see other tools.
+        list.cache_scope = Some(CacheScope::Private);
+        Ok(list)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = TOOLS.iter().find(|tool| tool.name == request.name) else {
+            let near = nearest(&request.name, TOOLS.iter().map(|tool| tool.name));
+            let hint = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            return Err(ErrorData::invalid_params(format!("There is no tool {}{hint}", request.name), None));
+        };
+        // The SDK runs a call as a task of its own, out of the edge's reach: a panic would leave it without an answer.
+        let work = AssertUnwindSafe(self.run(tool, request.arguments.unwrap_or_default())).catch_unwind();
+        let said = match work.await.unwrap_or(Err(Fault::Panicked.into())) {
+            Ok(reply) => said(reply),
+            Err(Refusal::Problem(problem)) => Err(problem.to_value(&self.wording.base_url)),
+            Err(Refusal::Fault(fault)) => Err(broken(&fault, &self.wording).to_value(&self.wording.base_url)),
+        };
+        Ok(match said {
+            Ok(result) => CallToolResult::structured(result),
+            Err(error) => CallToolResult::structured_error(json!({ "error": error })),
+        }
+        .into())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        Err(if METHODS.contains(&method.as_str()) {
+            ErrorData::invalid_params(format!("The parameters of {method} are not of their form."), None)
+        } else {
+            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("There is no method {method}."), None)
+        })
+    }
+}
+
+/// The requests that are understood. One that reaches us as unknown has parameters that could not be read.
+const METHODS: [&str; 5] = ["initialize", "ping", "server/discover", "tools/list", "tools/call"];
+
+impl Agent {
+    /// A tool call, checked in the order of any other: window, scope, then what was sent (contract 4).
+    async fn run(&self, tool: &'static Tool, arguments: JsonObject) -> Result<Reply, Refusal> {
+        let route = tool.route();
+        let standing = self.app.limits.take(&self.principal.key.id, route.class, self.app.clock.passed());
+        *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = standing;
+        standing.map_or(Ok(()), Standing::check)?;
+        route.check_scope(&self.principal)?;
+        let sent = tool.read(arguments)?;
+        let Handler::Keyed(handler) = route.handler else {
+            return Err(Problem::new(ProblemType::InternalError, "The tool has no handler.").into());
+        };
+        handler(Call {
+            app: self.app.clone(),
+            principal: self.principal.clone(),
+            kind: route.kind,
+            id: sent.id,
+            query: sent.query,
+            body: sent.body,
+            ticket: sent.ticket,
+            if_match: None,
+            if_none_match: None,
+            last_event_id: None,
+            headers: Default::default(),
+            wording: self.wording.clone(),
+        })
+        .await
+    }
+}
+
+/// The envelope of a reply as a tool's result: its data with the page, or its error.
+fn said(reply: Reply) -> Result<Value, Value> {
+    let Payload::Json(text) = reply.payload else { return Ok(json!({ "data": null })) };
+    let mut envelope: Value = serde_json::from_str(&text).unwrap_or_default();
+    if reply.status >= 400 {
+        return Err(envelope["error"].take());
+    }
+    let mut result = json!({ "data": envelope["data"].take() });
+    if let Some(page) = envelope["meta"].get_mut("page") {
+        result["page"] = page.take();
+    }
+    Ok(result)
+}
+
+/// What a model is told of the service as a whole.
+const INSTRUCTIONS: &str = "Hearth keeps what a household knows about its home: inventory, vehicles, documents, tasks, \
+    rooms and the home's profile. Ids are UUIDs; find them by search or by listing. Lists give pages: send \
+    page.next_cursor as cursor while page.has_more is true. Money is a decimal string, dates are YYYY-MM-DD. A failed \
+    call tells in error.fix what to do next.";

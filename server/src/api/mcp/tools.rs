@@ -1,0 +1,178 @@
+//! The table of tools (the seed's sixteen): each is a route under another name. Scope, window, kind and parameters are
+//! the route's and are not said again. Must not know the protocol's messages beyond a tool's description.
+
+use std::sync::Arc;
+
+use axum::http::Method;
+use hearth_contract::headers::{IDEMPOTENCY_KEY_MAX, idempotency_key};
+use hearth_contract::paths;
+use hearth_contract::problem::{Problem, ProblemType};
+use rmcp::model::{JsonObject, ToolAnnotations};
+use serde_json::Value;
+
+use super::schemas;
+use crate::home::receipts::Ticket;
+use crate::http::bodies::Carries;
+use crate::http::limits::Class;
+use crate::http::query::Query;
+use crate::http::routes::{ROUTES, Route};
+
+/// One tool.
+pub(super) struct Tool {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// The route it calls.
+    operation: &'static str,
+    /// Its name for people.
+    title: &'static str,
+    /// What it does, for a model that chooses among tools.
+    about: &'static str,
+}
+
+const fn tool(name: &'static str, operation: &'static str, title: &'static str, about: &'static str) -> Tool {
+    Tool { name, operation, title, about }
+}
+
+/// All tools, in the seed's order.
+#[rustfmt::skip]
+pub(super) const TOOLS: [Tool; 16] = [
+    tool("svc_search", "search", "Search", "Find records of all kinds by the beginnings of their words. Best match first; use it to find ids."),
+    tool("svc_list_inventory", "list_inventory", "List inventory", "List the things the household owns, newest first."),
+    tool("svc_get_inventory_item", "get_inventory", "Get an inventory item", "Read one thing the household owns."),
+    tool("svc_create_inventory", "create_inventory", "Create an inventory item", "Add a thing the household owns."),
+    tool("svc_list_vehicles", "list_vehicles", "List vehicles", "List the household's vehicles, newest first."),
+    tool("svc_get_vehicle", "get_vehicle", "Get a vehicle", "Read one vehicle."),
+    tool("svc_create_vehicle", "create_vehicle", "Create a vehicle", "Add a vehicle."),
+    tool("svc_list_tasks", "list_tasks", "List tasks", "List what is to be done, newest first."),
+    tool("svc_create_task", "create_task", "Create a task", "Add something to do."),
+    tool("svc_update_task", "update_task", "Update a task", "Change fields of a task; what is not sent stays. Finishing a task that recurs makes the next one."),
+    tool("svc_list_documents", "list_documents", "List documents", "List the household's documents, newest first."),
+    tool("svc_get_document", "get_document", "Get a document", "Read what is known of one document."),
+    tool("svc_create_document", "create_document", "Create a document", "Add a document, about the home, an item or a vehicle."),
+    tool("svc_list_rooms", "list_rooms", "List rooms", "List the rooms of the home, newest first."),
+    tool("svc_get_property", "get_property", "Get the home's profile", "Read the home's profile; data is null until something is set."),
+    tool("svc_update_property", "update_property", "Update the home's profile", "Set fields of the home's profile; what is not sent stays."),
+];
+
+/// What a tool was called with, as its route's handler takes it.
+pub(super) struct Sent {
+    /// The record's id.
+    pub(super) id: Option<String>,
+    /// Parameters.
+    pub(super) query: Query,
+    /// The body; null when the route takes none.
+    pub(super) body: Value,
+    /// The idempotency key with the call's digest.
+    pub(super) ticket: Option<Ticket>,
+}
+
+impl Tool {
+    /// The route it calls.
+    ///
+    /// # Panics
+    /// When the table names a route that does not exist; a test holds that it does not.
+    pub(super) fn route(&self) -> &'static Route {
+        let found = ROUTES.iter().find(|route| route.operation == self.operation);
+        found.expect("every tool names an operation")
+    }
+
+    /// The tool as the protocol shows it. Reads change nothing, patches come to the same when repeated but overwrite,
+    /// creates add.
+    pub(super) fn describe(&self) -> rmcp::model::Tool {
+        let route = self.route();
+        let reads = route.class == Class::Read;
+        let patches = route.method == Method::PATCH;
+        let annotations = ToolAnnotations::with_title(self.title)
+            .read_only(reads)
+            .idempotent(reads || patches)
+            .destructive(patches)
+            .open_world(false);
+        rmcp::model::Tool::new(self.name, self.about, Arc::new(schemas::input(route)))
+            .with_title(self.title)
+            .with_raw_output_schema(Arc::new(schemas::output(route)))
+            .with_annotations(annotations)
+    }
+
+    /// Reads arguments as strictly as a request: every one known, each of its type.
+    pub(super) fn read(&self, mut arguments: JsonObject) -> Result<Sent, Problem> {
+        let route = self.route();
+        let id = if route.path.ends_with("{id}") { Some(record_id(&mut arguments)?) } else { None };
+        if route.carries == Carries::Nothing {
+            return Ok(Sent { id, query: query(arguments, route)?, body: Value::Null, ticket: None });
+        }
+        let key = if takes_key(route) { arguments.shift_remove(KEY) } else { None };
+        let body = Value::Object(arguments);
+        let ticket = match key {
+            None | Some(Value::Null) => None,
+            Some(key) => Some(self.ticket(&key, &body)?),
+        };
+        Ok(Sent { id, query: Query::default(), body, ticket })
+    }
+
+    /// REST and MCP share one space of keys (contract 6.4). The order of arguments means nothing.
+    fn ticket(&self, key: &Value, body: &Value) -> Result<Ticket, Problem> {
+        let Some(key) = key.as_str().and_then(idempotency_key) else {
+            let message = format!("{KEY} must be a string of 1 to {IDEMPOTENCY_KEY_MAX} visible ASCII characters.");
+            return Err(Problem::parameter(KEY, &text(key), None, message));
+        };
+        let mut body = body.clone();
+        body.sort_all_objects();
+        let target = format!("{}/{}", paths::MCP, self.name);
+        Ok(Ticket::new(key, Method::POST.as_str(), &target, body.to_string().as_bytes(), b""))
+    }
+}
+
+/// The argument that makes a create repeatable.
+pub(super) const KEY: &str = "idempotency_key";
+
+/// Whether a tool takes an idempotency key: those that create.
+pub(super) fn takes_key(route: &Route) -> bool {
+    route.carries == Carries::Create
+}
+
+fn record_id(arguments: &mut JsonObject) -> Result<String, Problem> {
+    match arguments.shift_remove("id") {
+        Some(Value::String(id)) => Ok(id),
+        None | Some(Value::Null) => Err(Problem::parameter("id", "", None, "The argument id is missing.")),
+        Some(other) => Err(Problem::parameter("id", &text(&other), None, "id must be a string.")),
+    }
+}
+
+/// Arguments as parameters of the route: numbers as they are written, lists joined by commas. Null is as absent.
+fn query(arguments: JsonObject, route: &Route) -> Result<Query, Problem> {
+    let sent = arguments.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| {
+        let value = match &value {
+            Value::Array(items) => items.iter().map(text).collect::<Vec<String>>().join(","),
+            Value::Object(_) | Value::Bool(_) => {
+                let message = format!("{name} must be a string or a number.");
+                return Err(Problem::new(ProblemType::InvalidRequest, message).with("parameter", name.as_str()));
+            }
+            one => text(one),
+        };
+        Ok((name, value))
+    });
+    Query::of(sent.collect::<Result<Vec<_>, Problem>>()?, route.parameters)
+}
+
+/// A value as it would be written in a query.
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::routes::Access;
+
+    #[test]
+    fn every_tool_is_a_route_with_a_scope_and_object_schemas() {
+        for tool in &TOOLS {
+            let route = ROUTES.iter().find(|route| route.operation == tool.operation);
+            let route = route.unwrap_or_else(|| panic!("{} names no operation", tool.name));
+            assert!(matches!(route.access, Access::Scope(_)), "{}", tool.name);
+            let described = tool.describe();
+            assert_eq!(described.input_schema["type"], "object", "{}", tool.name);
+            assert_eq!(described.output_schema.expect("a schema")["type"], "object", "{}", tool.name);
+        }
+    }
+}
