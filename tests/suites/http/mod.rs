@@ -14,6 +14,7 @@
 //! | 12 errors | [`envelope`], [`hard`], [`discovery`] |
 //! | 13 versions | [`versions`] |
 //! | 14 discovery | [`discovery`], `clients/openapi.sh`, `clients/generated.sh` |
+//! | 15 MCP | [`mcp`], and `clients/mcp.sh` with the official client |
 //! | 16 exports | [`exports`] |
 //! | 17 operating | [`crate::operating`], `server/tests/commands.rs` |
 
@@ -24,6 +25,7 @@ mod exports;
 mod feed;
 mod hard;
 mod keys;
+mod mcp;
 mod once;
 mod reading;
 mod search;

@@ -31,6 +31,7 @@ use self::tools::{TOOLS, Tool};
 use crate::app::App;
 use crate::config::origin;
 use crate::http::auth::Principal;
+use crate::http::auth::refused;
 use crate::http::call::Call;
 use crate::http::edge::{BODY_MAX, broken};
 use crate::http::limits::Standing;
@@ -69,6 +70,8 @@ pub async fn serve(call: Call) -> Result<Reply, Refusal> {
     let mut headers: Vec<(&str, String)> =
         standing.iter().flat_map(|standing| standing.headers(call.app.clock.now())).collect();
     if let Some(standing) = standing.filter(|standing| standing.refused) {
+        // This refusal leaves as HTTP 200, so the edge cannot see it.
+        refused(&call.app, &call.principal.key.id).await;
         headers.push(("retry-after", standing.retry_after_seconds().to_string()));
     }
     Ok(Reply { status, headers, payload })

@@ -1,0 +1,322 @@
+//! The Model Context Protocol (contract 15): both eras, the sixteen tools, and that a tool call is held to what a
+//! request is.
+
+use hearth_contract::key::Environment;
+use hearth_server::clock::Clock;
+use hearth_server::config::RateLimits;
+use hearth_server::operate::{self, NewKey};
+use hearth_tests::client::{Answer, Client};
+use hearth_tests::server::Server;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+const TOOLS: [&str; 16] = [
+    "svc_search",
+    "svc_list_inventory",
+    "svc_get_inventory_item",
+    "svc_create_inventory",
+    "svc_list_vehicles",
+    "svc_get_vehicle",
+    "svc_create_vehicle",
+    "svc_list_tasks",
+    "svc_create_task",
+    "svc_update_task",
+    "svc_list_documents",
+    "svc_get_document",
+    "svc_create_document",
+    "svc_list_rooms",
+    "svc_get_property",
+    "svc_update_property",
+];
+
+async fn say(client: &Client, method: &str, params: Value) -> Answer {
+    client.post("/mcp", &json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })).await
+}
+
+/// Calls a tool as the revisions with `initialize` do; the result is checked for its form.
+async fn call(client: &Client, tool: &str, arguments: Value) -> Value {
+    let answer = say(client, "tools/call", json!({ "name": tool, "arguments": arguments })).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    let result = answer.json["result"].clone();
+    let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{}", answer.text));
+    assert_eq!(serde_json::from_str::<Value>(text).unwrap(), result["structuredContent"]);
+    assert_eq!(result["isError"] == true, result["structuredContent"]["error"].is_object(), "{}", answer.text);
+    result["structuredContent"].clone()
+}
+
+/// Says something as the stateless revision does.
+async fn say_stateless(client: &Client, method: &str, mut params: Value) -> Answer {
+    let version = "2026-07-28";
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": version,
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+    });
+    let name = params["name"].as_str().unwrap_or_default().to_owned();
+    let mut request = client
+        .request(Method::POST, "/mcp")
+        .header("mcp-protocol-version", version)
+        .header("mcp-method", method)
+        .json(&json!({ "jsonrpc": "2.0", "id": "a", "method": method, "params": params }));
+    if !name.is_empty() {
+        request = request.header("mcp-name", name);
+    }
+    client.send(request).await
+}
+
+async fn key(server: &Server, scopes: &[&str]) -> Client {
+    let wish = NewKey {
+        team: "My home".to_owned(),
+        environment: Environment::Test,
+        scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
+        name: None,
+        allowlist: Vec::new(),
+        pinned: None,
+        expires_at: None,
+    };
+    let made = operate::create_key(&server.running.app.db, &Clock::system(), wish).await.unwrap();
+    Client::new(&server.url, &made.secret)
+}
+
+fn names(list: &Answer) -> Vec<&str> {
+    let tools = list.json["result"]["tools"].as_array().unwrap_or_else(|| panic!("{}", list.text));
+    tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn both_eras_are_spoken_and_no_session_is_kept() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        let hello = json!({
+            "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
+        });
+        let answer = say(&client, "initialize", hello).await;
+        assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"));
+        assert_eq!(answer.json["result"]["protocolVersion"], version);
+        assert_eq!(answer.header("mcp-session-id"), "");
+        let noted = client.post("/mcp", &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+        assert_eq!((noted.status, noted.text.as_str()), (202, ""));
+        let request = client.request(Method::POST, "/mcp").header("mcp-protocol-version", version);
+        let list = client.send(request.json(&json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }))).await;
+        assert_eq!(names(&list), TOOLS);
+    }
+    assert_eq!(say(&client, "ping", json!({})).await.json["result"], json!({}));
+
+    let found = say_stateless(&client, "server/discover", json!({})).await;
+    assert!(found.json["result"]["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")));
+    let list = say_stateless(&client, "tools/list", json!({})).await;
+    assert_eq!((names(&list), &list.json["result"]["cacheScope"]), (TOOLS.to_vec(), &json!("private")));
+    let rooms = say_stateless(&client, "tools/call", json!({ "name": "svc_list_rooms", "arguments": {} })).await;
+    assert_eq!(rooms.json["result"]["resultType"], "complete");
+    assert!(rooms.json["result"]["structuredContent"]["data"][0]["name"].is_string());
+}
+
+#[tokio::test]
+async fn only_post_is_a_method_and_only_a_message_is_a_body() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    for method in [Method::GET, Method::DELETE, Method::PUT] {
+        let answer = client.send(client.request(method, "/mcp")).await;
+        assert_eq!((answer.status, answer.error(), answer.header("allow")), (405, "method_not_allowed", "POST"));
+    }
+    for (body, kind) in [("{", "invalid_json"), ("[]", "invalid_request"), (r#"{"a":1}"#, "invalid_request")] {
+        let request = client.request(Method::POST, "/mcp").header("content-type", "application/json").body(body);
+        let answer = client.send(request).await;
+        assert_eq!((answer.status, answer.error()), (400, kind), "{body}");
+    }
+    let text = client.request(Method::POST, "/mcp").header("content-type", "text/plain").body("{}");
+    assert_eq!(client.send(text).await.error(), "unsupported_media_type");
+    let old = client.request(Method::POST, "/mcp").header("mcp-protocol-version", "1999-01-01");
+    let answer = client.send(old.json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }))).await;
+    assert_eq!((answer.status, answer.error()), (400, "invalid_request"));
+    // What is well formed is answered in JSON-RPC.
+    assert_eq!(say(&client, "tools/guess", json!({})).await.json["error"]["code"], -32601);
+    assert_eq!(say(&client, "tools/call", json!({ "name": 5 })).await.json["error"]["code"], -32602);
+    let unknown = say(&client, "tools/call", json!({ "name": "svc_list_romms" })).await;
+    assert_eq!(unknown.json["error"]["code"], -32602);
+    assert!(unknown.json["error"]["message"].as_str().unwrap().contains("svc_list_rooms"));
+}
+
+#[tokio::test]
+async fn keys_are_asked_for_as_by_rest() {
+    let server = Server::start().await;
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    let nobody = reqwest::Client::builder().no_proxy().build().unwrap();
+    let answer = nobody.post(format!("{}/mcp", server.url)).json(&message).send().await.unwrap();
+    assert_eq!((answer.status().as_u16(), answer.headers()["www-authenticate"].to_str().unwrap()), (401, "Bearer"));
+    let answer = Client::new(&server.url, "svc_live_nonsense").post("/mcp", &message).await;
+    assert_eq!((answer.status, answer.error()), (401, "invalid_api_key"));
+}
+
+#[tokio::test]
+async fn pages_need_an_allowed_origin_and_a_name_that_is_ours() {
+    let server =
+        Server::start_with(|config| config.allow_origins = vec!["https://app.example.org:443".to_owned()]).await;
+    let client = Client::new(&server.url, &server.test_key);
+    let ping = |name: &'static str, value: String| {
+        let request = client.request(Method::POST, "/mcp").header(name, value);
+        client.send(request.json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })))
+    };
+    let port = server.url.rsplit(':').next().unwrap();
+    for allowed in [server.url.clone(), format!("http://localhost:{port}"), "https://app.example.org".to_owned()] {
+        assert_eq!(ping("origin", allowed.clone()).await.status, 200, "{allowed}");
+    }
+    for refused in ["https://evil.example", "http://app.example.org", "http://localhost:1", "null", "nonsense"] {
+        let answer = ping("origin", refused.to_owned()).await;
+        assert_eq!((answer.status, answer.error()), (403, "origin_not_allowed"), "{refused}");
+    }
+    assert_eq!(ping("host", format!("localhost:{port}")).await.status, 200);
+    let rebound = ping("host", format!("evil.example:{port}")).await;
+    assert_eq!((rebound.status, rebound.error()), (403, "origin_not_allowed"));
+}
+
+#[tokio::test]
+async fn a_key_sees_and_calls_what_its_scopes_allow() {
+    let server = Server::start().await;
+    let reader = key(&server, &["rooms:read", "search:read"]).await;
+    assert_eq!(names(&say(&reader, "tools/list", json!({})).await), ["svc_search", "svc_list_rooms"]);
+    assert!(call(&reader, "svc_list_rooms", json!({})).await["data"].is_array());
+    let refused = call(&reader, "svc_create_task", json!({ "title": "Buy filter" })).await;
+    assert_eq!(refused["error"]["type"], "insufficient_scope");
+    assert_eq!(refused["error"]["details"]["required_scope"], "tasks:write");
+}
+
+#[tokio::test]
+async fn tools_describe_themselves_by_the_resource_table() {
+    let server = Server::start().await;
+    let list = say(&Client::new(&server.url, &server.test_key), "tools/list", json!({})).await;
+    let tools = list.json["result"]["tools"].as_array().unwrap();
+    for tool in tools {
+        for schema in ["inputSchema", "outputSchema"] {
+            assert_eq!(tool[schema]["type"], "object", "{} {schema}", tool["name"]);
+        }
+        assert_eq!(tool["inputSchema"]["additionalProperties"], false);
+        // There are clients that hold failed calls to the schema too.
+        assert_eq!(tool["outputSchema"]["anyOf"][1]["required"], json!(["error"]), "{}", tool["name"]);
+        let name = tool["name"].as_str().unwrap();
+        let (creates, updates) = (name.contains("_create_"), name.contains("_update_"));
+        let hints = &tool["annotations"];
+        assert_eq!(hints["readOnlyHint"], !creates && !updates, "{name}");
+        assert_eq!(hints["idempotentHint"], !creates, "{name}");
+        assert_eq!(hints["destructiveHint"], updates, "{name}");
+        assert_eq!(tool["inputSchema"]["properties"]["idempotency_key"].is_object(), creates, "{name}");
+    }
+    let of = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
+    let create = &of("svc_create_task")["inputSchema"];
+    assert_eq!(create["required"], json!(["title"]));
+    assert_eq!(create["properties"]["priority"]["enum"], json!(["low", "medium", "high", "urgent"]));
+    assert!(create["properties"]["completed_at"].is_null());
+    assert_eq!(of("svc_list_tasks")["inputSchema"]["properties"]["limit"]["maximum"], 100);
+    assert_eq!(of("svc_get_vehicle")["inputSchema"]["required"], json!(["id"]));
+}
+
+#[tokio::test]
+async fn a_tool_does_what_its_route_does() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    assert_eq!(call(&client, "svc_get_property", json!({})).await, json!({ "data": null }));
+    let home = call(&client, "svc_update_property", json!({ "city": "Ulm", "hvac_install_year": 2019 })).await;
+    assert_eq!((&home["data"]["city"], &home["data"]["hvac_install_year"]), (&json!("Ulm"), &json!(2019)));
+
+    let room = client.post("/v1/rooms", &json!({ "name": "Kitchen" })).await.id();
+    let item = call(&client, "svc_create_inventory", json!({ "name": "Oven", "room_id": room })).await;
+    let id = item["data"]["id"].as_str().unwrap();
+    assert_eq!(client.get(&format!("/v1/inventory/{id}")).await.data(), &item["data"]);
+    for expand in [json!("room"), json!(["room"])] {
+        let seen =
+            call(&client, "svc_get_inventory_item", json!({ "id": id, "expand": expand, "fields": "name" })).await;
+        assert_eq!(seen["data"]["room"]["name"], "Kitchen");
+        assert!(seen["data"]["quantity"].is_null());
+    }
+    let car = call(&client, "svc_create_vehicle", json!({ "name": "Van", "odometer": 12 })).await;
+    let paper = json!({ "title": "Insurance", "subject_type": "vehicle", "subject_id": car["data"]["id"] });
+    let paper = call(&client, "svc_create_document", paper).await;
+    for (tool, made) in [("svc_get_vehicle", &car), ("svc_get_document", &paper)] {
+        assert_eq!(&call(&client, tool, json!({ "id": made["data"]["id"] })).await, made);
+    }
+    let hits = call(&client, "svc_search", json!({ "q": "ins", "types": ["document"] })).await;
+    assert_eq!((&hits["data"][0]["id"], &hits["page"]["has_more"]), (&paper["data"]["id"], &json!(false)));
+
+    for title in ["one", "two", "three"] {
+        call(&client, "svc_create_task", json!({ "title": title })).await;
+    }
+    let page = call(&client, "svc_list_tasks", json!({ "limit": 2, "order": "asc", "fields": ["title"] })).await;
+    assert_eq!((page["data"].as_array().unwrap().len(), &page["page"]["has_more"]), (2, &json!(true)));
+    let rest = call(&client, "svc_list_tasks", json!({ "cursor": page["page"]["next_cursor"] })).await;
+    assert_eq!(rest["data"][0]["title"], "three");
+    let done = call(&client, "svc_update_task", json!({ "id": rest["data"][0]["id"], "status": "done" })).await;
+    assert!(done["data"]["completed_at"].is_string());
+    for tool in ["svc_list_inventory", "svc_list_vehicles", "svc_list_documents", "svc_list_rooms"] {
+        assert_eq!(call(&client, tool, json!({})).await["data"].as_array().unwrap().len(), 1, "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn a_failed_call_carries_the_error_of_rest() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let body = json!({ "titel": "x" });
+    let rest = client.post("/v1/tasks", &body).await;
+    assert_eq!(call(&client, "svc_create_task", body).await["error"], rest.json["error"]);
+    for (tool, arguments, kind) in [
+        ("svc_get_vehicle", json!({ "id": "0190a3b0-0000-7000-8000-00000000abcd" }), "not_found"),
+        ("svc_get_vehicle", json!({ "id": "nope" }), "not_found"),
+        ("svc_get_vehicle", json!({}), "invalid_request"),
+        ("svc_get_vehicle", json!({ "id": 7 }), "invalid_request"),
+        ("svc_list_tasks", json!({ "limt": 3 }), "invalid_request"),
+        ("svc_list_tasks", json!({ "limit": 101 }), "invalid_request"),
+        ("svc_list_tasks", json!({ "fields": { "a": 1 } }), "invalid_request"),
+        ("svc_list_tasks", json!({ "cursor": "nope" }), "invalid_cursor"),
+        ("svc_search", json!({ "q": "a" }), "invalid_request"),
+        ("svc_update_task", json!({ "status": "done" }), "invalid_request"),
+        ("svc_create_task", json!({ "title": "a", "idempotency_key": "" }), "invalid_request"),
+        ("svc_update_property", json!({ "city": 5 }), "validation_failed"),
+    ] {
+        assert_eq!(call(&client, tool, arguments.clone()).await["error"]["type"], kind, "{tool} {arguments}");
+    }
+    let foreign = Client::new(&server.url, &server.test_key).walk("/v1/vehicles").await[0]["id"].clone();
+    assert_eq!(call(&client, "svc_get_vehicle", json!({ "id": foreign })).await["error"]["type"], "not_found");
+}
+
+#[tokio::test]
+async fn a_create_with_a_key_happens_once() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let wish = json!({ "title": "Buy filter", "priority": "high", "idempotency_key": "k" });
+    let first = call(&client, "svc_create_task", wish.clone()).await;
+    let turned = json!({ "idempotency_key": "k", "priority": "high", "title": "Buy filter" });
+    assert_eq!(call(&client, "svc_create_task", turned).await, first);
+    assert_eq!(client.walk("/v1/tasks").await.len(), 1);
+    assert_eq!(client.get("/v1/events").await.data()[0]["idempotency_key"], "k");
+    let other = json!({ "title": "Buy two", "idempotency_key": "k" });
+    assert_eq!(call(&client, "svc_create_task", other).await["error"]["type"], "idempotency_key_reused");
+    // One space with REST.
+    let rest = client.request(Method::POST, "/v1/tasks").header("idempotency-key", "k");
+    assert_eq!(client.send(rest.json(&json!({ "title": "Buy filter" }))).await.error(), "idempotency_key_reused");
+}
+
+#[tokio::test]
+async fn calls_count_in_the_windows_of_their_key() {
+    let limits = RateLimits { reads: 3, writes: 1, bulk: 1 };
+    let server = Server::start_with(|config| config.rate_limits = Some(limits)).await;
+    let client = Client::new(&server.url, &server.live_key);
+    for _ in 0..5 {
+        for method in ["ping", "tools/list"] {
+            let answer = say(&client, method, json!({})).await;
+            assert_eq!((answer.status, answer.header("x-ratelimit-limit")), (200, ""));
+        }
+        assert_eq!(say_stateless(&client, "server/discover", json!({})).await.status, 200);
+    }
+    let list = json!({ "name": "svc_list_rooms" });
+    assert_eq!(say(&client, "tools/call", list.clone()).await.header("x-ratelimit-remaining"), "2");
+    assert_eq!(client.get("/v1/rooms").await.header("x-ratelimit-remaining"), "1");
+    assert_eq!(say(&client, "tools/call", list.clone()).await.header("x-ratelimit-remaining"), "0");
+    let refused = say(&client, "tools/call", list).await;
+    assert_eq!((refused.status, &refused.json["result"]["isError"]), (200, &json!(true)));
+    assert_eq!(refused.json["result"]["structuredContent"]["error"]["type"], "rate_limited");
+    assert!((1..=60).contains(&refused.header("retry-after").parse::<u64>().unwrap()));
+    assert!(call(&client, "svc_create_task", json!({ "title": "a" })).await["data"].is_object());
+    let refused = call(&client, "svc_create_task", json!({ "title": "b" })).await;
+    assert_eq!(refused["error"]["type"], "rate_limited");
+}
