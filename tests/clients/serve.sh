@@ -1,7 +1,8 @@
 # Sourced by the scripts beside it: starts a server on a free port with a filled sandbox, and says how to reach it.
 #
-# Gives URL, KEY and WORK, a directory that goes away with the server at the end. HEARTH_SERVER names the program; without
-# it the release build is taken, else the debug build.
+# Gives URL, KEY and WORK, a directory that goes away with the server at the end; end_server and start_server for those
+# who try what happens without it. HEARTH_SERVER names the program; without it the release build is taken, else the
+# debug build.
 set -euo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -12,19 +13,33 @@ SERVER=${HEARTH_SERVER:-$TARGET/release/hearth-server}
 
 WORK=$(mktemp -d)
 SERVING=
-stop() {
-  [ -z "$SERVING" ] || kill "$SERVING" 2>/dev/null || true
+
+# Starts the server on an address and waits until it listens at URL.
+start_server() {
+  : >"$WORK/listening"
+  "$SERVER" --data "$WORK/data" serve --listen "$1" --rate-limits off >"$WORK/listening" 2>>"$WORK/log" &
+  SERVING=$!
+  for _ in $(seq 300); do
+    grep -q '^listening on ' "$WORK/listening" && break
+    kill -0 "$SERVING" 2>/dev/null || { cat "$WORK/log" >&2; exit 1; }
+    sleep 0.1
+  done
+  URL=$(sed -n 's/^listening on //p' "$WORK/listening")
+}
+
+# Ends the server by a signal.
+end_server() {
+  [ -z "$SERVING" ] || kill "-$1" "$SERVING" 2>/dev/null || true
   [ -z "$SERVING" ] || wait "$SERVING" 2>/dev/null || true
+  SERVING=
+}
+
+leave() {
+  end_server TERM
+  kill $(jobs -p) 2>/dev/null || true
   rm -rf "$WORK"
 }
-trap stop EXIT
+trap leave EXIT
 
-"$SERVER" --data "$WORK/data" serve --listen 127.0.0.1:0 --rate-limits off >"$WORK/listening" 2>"$WORK/log" &
-SERVING=$!
-for _ in $(seq 100); do
-  grep -q '^listening on ' "$WORK/listening" && break
-  kill -0 "$SERVING" 2>/dev/null || { cat "$WORK/log" >&2; exit 1; }
-  sleep 0.1
-done
-URL=$(sed -n 's/^listening on //p' "$WORK/listening")
+start_server 127.0.0.1:0
 KEY=$("$SERVER" --data "$WORK/data" key create --team "My home" --env test --quiet)
