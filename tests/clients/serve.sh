@@ -1,14 +1,12 @@
 # Sourced by the scripts beside it: starts a server on a free port with a filled sandbox, and says how to reach it.
 #
 # Gives URL, KEY and WORK, a directory that goes away with the server at the end; end_server and start_server for those
-# who try what happens without it. HEARTH_SERVER names the program; without it the release build is taken, else the
-# debug build.
+# who try what happens without it. HEARTH_SERVER names the program; without it the latest build is taken.
 set -euo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 TARGET=${CARGO_TARGET_DIR:-$ROOT/target}
-SERVER=${HEARTH_SERVER:-$TARGET/release/hearth-server}
-[ -x "$SERVER" ] || SERVER=$TARGET/debug/hearth-server
+SERVER=${HEARTH_SERVER:-$(ls -t "$TARGET"/{release,debug}/hearth-server 2>/dev/null | head -n 1 || true)}
 [ -x "$SERVER" ] || { echo "build the server first: cargo build -p hearth-server" >&2; exit 2; }
 
 WORK=$(mktemp -d)

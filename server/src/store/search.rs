@@ -1,7 +1,7 @@
 //! The words of records, and finding records by them (FTS5).
 
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, named_params};
+use rusqlite::{Connection, OptionalExtension, named_params};
 use uuid::Uuid;
 
 use super::records::{id, kind, number, text};
@@ -46,6 +46,18 @@ pub fn put(tx: &Tx<'_>, home: HomeNo, created: i64, record: (Kind, Uuid), title:
 /// Forgets a record's words, in this transaction.
 pub fn remove(tx: &Tx<'_>, home: HomeNo, created: i64) {
     tx.words.borrow_mut().push(Words::Remove { row: home.seat(created) });
+}
+
+/// The title and words kept of the record that an event created.
+pub fn kept(tx: &Tx<'_>, home: HomeNo, created: i64) -> Result<Option<(String, String)>, Fault> {
+    let mut statement = tx.conn.prepare_cached("SELECT title, body FROM search WHERE rowid = ?1")?;
+    Ok(statement.query_row([home.seat(created)], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+}
+
+/// How many records of a home can be found.
+pub fn count(tx: &Tx<'_>, home: HomeNo) -> Result<i64, Fault> {
+    let mut statement = tx.conn.prepare_cached("SELECT count(*) FROM search WHERE search MATCH ?1")?;
+    Ok(statement.query_row([format!("home : \"{}\"", word(home))], |row| row.get(0))?)
 }
 
 /// Carries out what waited, in order.
