@@ -157,7 +157,9 @@ impl Frames {
                 return Some(frame);
             }
             let piece = tokio::time::timeout(PATIENCE, self.bytes.next()).await.expect("a frame in time")?;
-            self.text.push_str(std::str::from_utf8(&piece.ok()?).expect("text"));
+            // A stream that breaks off instead of ending is a fault of the service.
+            let piece = piece.expect("the stream goes on or ends cleanly");
+            self.text.push_str(std::str::from_utf8(&piece).expect("text"));
         }
     }
 
