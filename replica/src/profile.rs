@@ -51,7 +51,6 @@ pub enum ProfileError {
 #[serde(default)]
 struct Config {
     server: Option<String>,
-    conflict_policy: Option<String>,
 }
 
 impl Profile {
@@ -98,7 +97,7 @@ impl Profile {
         if let Some(directory) = self.config.parent().filter(|d| !d.as_os_str().is_empty() && !d.exists()) {
             make_private_directory(directory).map_err(named)?;
         }
-        let config = Config { server: self.server.clone(), conflict_policy: Some("ask".to_owned()) };
+        let config = Config { server: self.server.clone() };
         let text = toml::to_string(&config).map_err(|e| ProfileError::Malformed(self.config.clone(), e.to_string()))?;
         replace(&self.config, &text).map_err(named)?;
         if let Some(key) = &self.key {
