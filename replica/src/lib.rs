@@ -107,12 +107,7 @@ impl Replica {
     /// Makes this the replica of the home that a server has named. False: it is the replica of another home, and
     /// stays so, because two homes must not mix.
     pub fn adopt(&self, server: &str, home: &sync::Identity) -> Result<bool, StoreError> {
-        let home = store::standing::Home {
-            server: server.to_owned(),
-            id: home.home_id.clone(),
-            name: home.home_name.clone(),
-            environment: home.environment.clone(),
-        };
+        let home = sync::home(server, home);
         store::standing::adopt(&mut self.connection.borrow_mut(), &home)
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use hearth_contract::check::{Fields, Intent, check_field};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::paths;
 use hearth_contract::resources::resource;
@@ -35,8 +36,6 @@ pub(crate) struct Request {
     pub key: String,
     /// The record's kind and id, for reading it back.
     pub record: (Kind, String),
-    /// Whether it makes the record.
-    pub creates: bool,
 }
 
 /// What came of an edit's request.
@@ -140,7 +139,7 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Plan, BTreeMap<i64,
     Ok((plan, changes))
 }
 
-fn references(kind: Kind, sides: &[&hearth_contract::check::Fields]) -> Vec<String> {
+fn references(kind: Kind, sides: &[&Fields]) -> Vec<String> {
     let mut ids: Vec<String> = resource(kind)
         .fields
         .iter()
@@ -168,7 +167,6 @@ pub(crate) fn freeze(connection: &mut Connection, edit: i64, new_key: &str) -> R
             .optional()?;
         let Some(((word, record, method, patch), key)) = found else { return Ok(None) };
         let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Odd(format!("an edit of unknown kind {word}")))?;
-        let creates = method == "create";
         let key = match key {
             Some(key) => key,
             None => {
@@ -183,13 +181,39 @@ pub(crate) fn freeze(connection: &mut Connection, edit: i64, new_key: &str) -> R
              WHERE id = ?1",
         )?
         .execute((edit, &key))?;
-        let request = tx
-            .prepare_cached("SELECT verb, path, body FROM _requests WHERE idempotency_key = ?1")?
-            .query_row([&key], |row| {
-                let (verb, path, body) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                Ok(Request { verb, path, body, key: key.clone(), record: (kind, record.clone()), creates })
-            })?;
-        Ok(Some(request))
+        frozen(tx, edit)
+    })
+}
+
+/// The request of an edit as it was committed; None before its first send and after its end.
+pub(crate) fn frozen(connection: &Connection, edit: i64) -> Result<Option<Request>, StoreError> {
+    let found = connection
+        .prepare_cached(
+            "SELECT r.verb, r.path, r.body, r.idempotency_key, e.kind, e.record_id
+             FROM edits e JOIN _requests r USING (idempotency_key) WHERE e.id = ?1",
+        )?
+        .query_row([edit], |row| {
+            let request = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+            Ok((request, row.get::<_, String>(4)?, row.get(5)?))
+        })
+        .optional()?;
+    let Some(((verb, path, body, key), word, record)) = found else { return Ok(None) };
+    let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Odd(format!("an edit of unknown kind {word}")))?;
+    Ok(Some(Request { verb, path, body, key, record: (kind, record) }))
+}
+
+/// Whether a record of the server holds every value that an edit's request sent, in the server's spelling; then its
+/// position.
+pub(crate) fn compare(connection: &Connection, edit: i64, record: &Fields) -> Result<Option<i64>, StoreError> {
+    let Some(Request { body, record: (kind, _), .. }) = frozen(connection, edit)? else { return Ok(None) };
+    let ours = body.as_deref().map(rows::object).transpose()?.unwrap_or_default();
+    Ok(record.get("rev").and_then(Value::as_i64).filter(|_| holds(kind, record, &ours)))
+}
+
+fn holds(kind: Kind, record: &Fields, ours: &Fields) -> bool {
+    resource(kind).fields.iter().filter(|field| field.is_writable()).all(|field| match ours.get(field.name) {
+        Some(value) => check_field(field, Intent::Patch, value).ok().as_ref() == record.get(field.name),
+        None => true,
     })
 }
 
@@ -242,4 +266,19 @@ pub(crate) fn record(
         }
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_record_holds_what_was_sent_in_its_own_spelling() {
+        let object = |value: Value| value.as_object().cloned().unwrap();
+        let record = object(json!({ "id": "x", "rev": 3, "name": "Car", "purchase_price": "7.50", "vin": null }));
+        assert!(holds(Kind::Vehicle, &record, &object(json!({ "id": "x", "name": "Car", "purchase_price": "07.5" }))));
+        assert!(!holds(Kind::Vehicle, &record, &object(json!({ "name": "Bus" }))));
+    }
 }

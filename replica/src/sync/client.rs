@@ -1,23 +1,14 @@
-//! The server over HTTP: who we are, the stream, and one request for one edit. Must not decide whether to try again.
+//! Questions and streams over HTTP. Must not know what they mean or whether to try again.
 
 use std::time::Duration;
 
-use hearth_contract::check::{Intent, check_field};
-use hearth_contract::envelope::{ErrorAnswer, Feed, Many, One};
-use hearth_contract::headers::{CURRENT_VERSION, IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION};
-use hearth_contract::paths;
-use hearth_contract::record::parse_etag;
-use hearth_contract::resources::resource;
-use hearth_contract::schema::Kind;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, RETRY_AFTER};
+use reqwest::header::{AUTHORIZATION, ETAG, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::redirect::Policy;
-use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use reqwest::{Method, RequestBuilder, Response};
 use secrecy::{ExposeSecret, SecretString};
-use serde::Deserialize;
-use serde_json::{Map, Value};
 
-use super::core::{Outcome, Refusal};
-use crate::store::push::Request;
+use super::core::{Failure, Identity};
+use super::wire::{self, Answer, Ask};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A stream says something every 15 s (contract 9.4); three times that is silence.
@@ -45,22 +36,14 @@ pub enum ClientError {
     NotHearth(String, String),
 }
 
-/// What the server says of a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
-    /// The home's id.
-    pub home_id: String,
-    /// The team's name, which is what people call the home.
-    pub home_name: String,
-    /// `live` or `test`.
-    pub environment: String,
-    /// What the key may do.
-    pub scopes: Vec<String>,
-}
-
 /// Asks a server who a key belongs to.
 pub async fn identify(server: &str, key: &SecretString) -> Result<Identity, ClientError> {
-    Client::new(server, key)?.me().await
+    let client = Client::new(server, key)?;
+    let answer = client.ask(&Ask::me()).await.map_err(|why| ClientError::Unreachable(client.base.clone(), why))?;
+    wire::identity(&answer).map_err(|failure| match failure {
+        Failure::Refused(refusal) => ClientError::Refused(refusal.status, refusal.message),
+        Failure::NoAnswer(why) => ClientError::NotHearth(client.base, why),
+    })
 }
 
 /// One server and one key.
@@ -80,8 +63,9 @@ impl Client {
             HeaderValue::from_str(&format!("Bearer {}", key.expose_secret())).map_err(|_| ClientError::Key)?;
         bearer.set_sensitive(true);
         let mut headers = HeaderMap::new();
-        headers.insert(reqwest::header::AUTHORIZATION, bearer);
-        headers.insert(SERVICE_API_VERSION, HeaderValue::from_static(CURRENT_VERSION));
+        headers.insert(AUTHORIZATION, bearer);
+        let (name, version) = wire::VERSION;
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(version));
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("hearth-replica/", env!("CARGO_PKG_VERSION")))
             .default_headers(headers)
@@ -97,155 +81,38 @@ impl Client {
         Ok(Client { http, base })
     }
 
-    /// Who the key belongs to.
-    pub(super) async fn me(&self) -> Result<Identity, ClientError> {
-        #[derive(Deserialize)]
-        struct Me {
-            team: Team,
-            home: Home,
-            scopes: Vec<String>,
-        }
-        #[derive(Deserialize)]
-        struct Team {
-            name: String,
-        }
-        #[derive(Deserialize)]
-        struct Home {
-            id: String,
-            environment: String,
-        }
-        let One { data: Me { team, home, scopes }, .. } = self.get(paths::ME).await?;
-        Ok(Identity { home_id: home.id, home_name: team.name, environment: home.environment, scopes })
+    /// Asks once. Err: why there is no answer, in plain words.
+    pub(super) async fn ask(&self, ask: &Ask) -> Result<Answer, String> {
+        let response = self.request(ask).timeout(ANSWER_TIMEOUT).send().await.map_err(|error| plain(&error))?;
+        answer(response).await
     }
 
-    /// Where the feed stands.
-    pub(super) async fn feed(&self) -> Result<Option<Feed>, ClientError> {
-        let page: Many<Value> = self.get(&format!("{}?limit=1", paths::EVENTS)).await?;
-        Ok(page.meta.feed)
+    /// Opens a stream: the response of a 200, or the answer that refuses it.
+    pub(super) async fn open(&self, ask: &Ask) -> Result<Result<Response, Answer>, String> {
+        let response = self.request(ask).send().await.map_err(|error| plain(&error))?;
+        if response.status() == reqwest::StatusCode::OK { Ok(Ok(response)) } else { answer(response).await.map(Err) }
     }
 
-    /// Opens the stream after a cursor, or at the feed's beginning.
-    pub(super) async fn stream(&self, cursor: Option<&str>) -> Result<Response, Failure> {
-        let request = self.http.get(format!("{}{}", self.base, paths::STREAM)).header(ACCEPT, "text/event-stream");
-        let request = match cursor {
-            Some(cursor) => request.header(LAST_EVENT_ID, cursor),
-            None => request.query(&[("cursor", "start")]),
-        };
-        let response = request.send().await.map_err(|error| Failure::NoAnswer(plain(&error)))?;
-        if response.status() == StatusCode::OK {
-            return Ok(response);
+    fn request(&self, ask: &Ask) -> RequestBuilder {
+        let verb = Method::from_bytes(ask.verb.as_bytes()).unwrap_or(Method::POST);
+        let mut request = self.http.request(verb, format!("{}{}", self.base, ask.path));
+        for (name, value) in &ask.headers {
+            request = request.header(*name, value);
         }
-        Err(Failure::Refused(refusal(response).await))
-    }
-
-    /// Sends an edit's request once.
-    pub(super) async fn send(&self, request: &Request) -> Outcome {
-        let method = Method::from_bytes(request.verb.as_bytes()).unwrap_or(Method::POST);
-        let mut builder = self.request(method, &request.path).header(IDEMPOTENCY_KEY, &request.key);
-        if let Some(body) = &request.body {
-            builder = builder.header(CONTENT_TYPE, "application/json").body(body.clone());
-        }
-        let response = match builder.send().await {
-            Ok(response) => response,
-            Err(error) => return Outcome::NoAnswer { reason: plain(&error) },
-        };
-        if !response.status().is_success() {
-            let refusal = refusal(response).await;
-            if request.creates && refusal.kind == "already_exists" {
-                return self.compare(request, refusal).await;
-            }
-            return Outcome::Refused(refusal);
-        }
-        let rev = response.headers().get(ETAG).and_then(|tag| parse_etag(tag.to_str().ok()?));
-        match response.json::<One<Map<String, Value>>>().await {
-            // A delete's answer has no rev; the position at which it was given will do: the feed passes it later.
-            Ok(One { data, meta }) => {
-                Outcome::Accepted { rev: rev.or_else(|| data.get("rev")?.as_i64()).or(meta.as_of) }
-            }
-            // The status came, so the write is in; but without its position we could not tell when the feed passes it.
-            Err(_) if rev.is_some() => Outcome::Accepted { rev },
-            Err(error) => Outcome::NoAnswer { reason: plain(&error) },
-        }
-    }
-
-    /// A create met its own id: perhaps our own create whose answer was lost.
-    async fn compare(&self, request: &Request, refusal: Refusal) -> Outcome {
-        let path = format!("{}/{}", paths::collection(request.record.0), request.record.1);
-        match self.get::<One<Map<String, Value>>>(&path).await {
-            Ok(One { data, .. }) => {
-                let ours = request.body.as_deref().and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default();
-                let same = data.get("rev").and_then(Value::as_i64).filter(|_| holds(request.record.0, &data, &ours));
-                Outcome::AlreadyThere { same, refusal }
-            }
-            Err(ClientError::Refused(404, _)) => Outcome::AlreadyThere { same: None, refusal },
-            Err(error) => Outcome::NoAnswer { reason: error.to_string() },
-        }
-    }
-
-    fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        self.http.request(method, format!("{}{path}", self.base)).timeout(ANSWER_TIMEOUT)
-    }
-
-    async fn get<T: serde::de::DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
-        let response = self
-            .request(Method::GET, path)
-            .send()
-            .await
-            .map_err(|error| ClientError::Unreachable(self.base.clone(), plain(&error)))?;
-        if !response.status().is_success() {
-            let refusal = refusal(response).await;
-            return Err(ClientError::Refused(refusal.status, refusal.message));
-        }
-        response.json().await.map_err(|error| ClientError::NotHearth(self.base.clone(), plain(&error)))
-    }
-}
-
-/// Why there is no stream.
-#[derive(Debug)]
-pub(super) enum Failure {
-    NoAnswer(String),
-    Refused(Refusal),
-}
-
-impl From<ClientError> for Failure {
-    fn from(error: ClientError) -> Failure {
-        match error {
-            ClientError::Refused(status, message) => Failure::Refused(Refusal {
-                status,
-                kind: String::new(),
-                message,
-                reason: None,
-                problem: Value::Null,
-                retry_after: None,
-            }),
-            other => Failure::NoAnswer(other.to_string()),
+        match &ask.body {
+            Some(body) => request.body(body.clone()),
+            None => request,
         }
     }
 }
 
-/// Whether a record holds every value that we sent, in the server's spelling.
-fn holds(kind: Kind, record: &Map<String, Value>, ours: &Map<String, Value>) -> bool {
-    resource(kind).fields.iter().filter(|field| field.is_writable()).all(|field| match ours.get(field.name) {
-        Some(value) => check_field(field, Intent::Patch, value).ok().as_ref() == record.get(field.name),
-        None => true,
-    })
-}
-
-async fn refusal(response: Response) -> Refusal {
-    let status = response.status();
-    let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse::<i64>().ok());
-    let text = response.text().await.unwrap_or_default();
-    let problem =
-        serde_json::from_str::<Value>(&text).ok().and_then(|mut answer| Some(answer.get_mut("error")?.take()));
-    let body = serde_json::from_str::<ErrorAnswer>(&text).ok().map(|answer| answer.error);
-    Refusal {
-        status: status.as_u16(),
-        kind: body.as_ref().map(|body| body.kind.clone()).unwrap_or_default(),
-        message: body.as_ref().map_or_else(|| format!("the server answered {status}"), |body| body.message.clone()),
-        reason: body.and_then(|body| body.details.get("reason")?.as_str().map(str::to_owned)),
-        problem: problem.unwrap_or(Value::Null),
-        retry_after: retry_after.map(|seconds| seconds.saturating_mul(1000)),
-    }
+async fn answer(response: Response) -> Result<Answer, String> {
+    let header =
+        |name| response.headers().get(name).and_then(|value: &HeaderValue| Some(value.to_str().ok()?.to_owned()));
+    let (status, etag, retry_after) = (response.status().as_u16(), header(ETAG), header(RETRY_AFTER));
+    // A body that is cut is none: whoever reads the answer decides what its status is worth alone.
+    let body = response.bytes().await.map(Vec::from).unwrap_or_default();
+    Ok(Answer { status, etag, retry_after, body })
 }
 
 /// An error with its causes as one line, without the address it repeats.
@@ -265,17 +132,7 @@ fn plain(error: &reqwest::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn a_record_holds_what_was_sent_in_its_own_spelling() {
-        let object = |value: Value| value.as_object().cloned().unwrap();
-        let record = object(json!({ "id": "x", "rev": 3, "name": "Car", "purchase_price": "7.50", "vin": null }));
-        assert!(holds(Kind::Vehicle, &record, &object(json!({ "id": "x", "name": "Car", "purchase_price": "07.5" }))));
-        assert!(!holds(Kind::Vehicle, &record, &object(json!({ "name": "Bus" }))));
-    }
 
     #[test]
     fn an_address_has_a_scheme() {

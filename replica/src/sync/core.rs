@@ -13,7 +13,8 @@ mod words;
 use std::collections::{HashMap, VecDeque};
 
 use super::Until;
-pub(crate) use words::{Effect, Ending, Input, Millis, Outcome, Phase, Refusal, Stretch, Verdict};
+pub(crate) use words::{Effect, Ending, Errand, Failure, Input, Outcome, Phase, Refusal, Standing, There};
+pub use words::{Identity, Millis, Stretch, Verdict};
 
 const BACKOFF_FIRST: Millis = 500;
 const BACKOFF_MAX: Millis = 60_000;
@@ -24,9 +25,21 @@ const TOUCH_INTERVAL: Millis = 10_000;
 
 #[derive(Debug, PartialEq)]
 enum Link {
-    Down { retry_at: Millis },
-    Opening,
-    Open { current: bool },
+    Down {
+        retry_at: Millis,
+    },
+    /// Who and what the server is, as far as it has said so.
+    Greeting {
+        identity: Option<Identity>,
+        standing: Option<Standing>,
+    },
+    Opening {
+        identity: Identity,
+        standing: Standing,
+    },
+    Open {
+        current: bool,
+    },
     Ended,
 }
 
@@ -49,6 +62,8 @@ pub(crate) struct Core {
 
     ready: VecDeque<i64>,
     in_flight: Option<i64>,
+    /// Why the create in flight was refused, while the record of its id is looked at.
+    met_its_id: Option<Refusal>,
     open_edits: Option<usize>,
     planning: bool,
     plan_again: bool,
@@ -76,6 +91,7 @@ impl Core {
             touched_at: Millis::MIN / 2,
             ready: VecDeque::new(),
             in_flight: None,
+            met_its_id: None,
             open_edits: None,
             planning: false,
             plan_again: false,
@@ -106,10 +122,27 @@ impl Core {
                 (self.cursor, self.filled, self.home) = (cursor, filled, home);
                 self.open(&mut effects);
             }
-            Input::Met { home } => {
-                self.is_ours(&home, &mut effects);
+            Input::Met(Ok(met)) => {
+                if let Link::Greeting { identity, .. } = &mut self.link {
+                    *identity = Some(met);
+                }
+                self.greeted(&mut effects);
             }
-            Input::StreamOpened { home } => self.opened(home, &mut effects),
+            Input::FeedStands(Ok(stands)) => {
+                if let Link::Greeting { standing, .. } = &mut self.link {
+                    *standing = Some(stands);
+                }
+                self.greeted(&mut effects);
+            }
+            Input::Met(Err(failure)) | Input::FeedStands(Err(failure)) => {
+                if matches!(self.link, Link::Greeting { .. }) {
+                    match failure {
+                        Failure::NoAnswer(reason) => self.lost(now, reason, None, &mut effects),
+                        Failure::Refused(refusal) => self.refused(now, refusal, &mut effects),
+                    }
+                }
+            }
+            Input::StreamOpened => self.opened(&mut effects),
             Input::Contact => self.touch(now, &mut effects),
             Input::Frames(stretch) => self.frames(now, stretch, &mut effects),
             Input::StreamEnded { reason } => self.lost(now, reason, None, &mut effects),
@@ -131,6 +164,7 @@ impl Core {
                 }
             }
             Input::Answered { edit, outcome } => self.answered(now, edit, outcome, &mut effects),
+            Input::Looked { edit, there } => self.looked(now, edit, there, &mut effects),
             Input::Timer => {
                 if matches!(self.link, Link::Down { retry_at } if retry_at <= now) {
                     self.open(&mut effects);
@@ -148,22 +182,29 @@ impl Core {
         effects
     }
 
+    /// Asked side by side, and the stream last, so that its frames wait for nobody.
     fn open(&mut self, effects: &mut Vec<Effect>) {
-        self.link = Link::Opening;
+        self.link = Link::Greeting { identity: None, standing: None };
+        effects.extend([Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)]);
+    }
+
+    /// Opens the stream once it is known whose it is.
+    fn greeted(&mut self, effects: &mut Vec<Effect>) {
+        let Link::Greeting { identity: Some(identity), standing: Some(standing) } = &self.link else { return };
+        let (identity, standing) = (identity.clone(), *standing);
+        if let Some(ours) = self.home.as_ref().filter(|ours| **ours != identity.home_id) {
+            let why = format!("this replica is of home {ours}, but the server answers as home {}", identity.home_id);
+            return self.block(why, effects);
+        }
+        self.link = Link::Opening { identity, standing };
         effects.push(Effect::OpenStream { cursor: self.cursor.clone() });
     }
 
-    fn is_ours(&mut self, home: &str, effects: &mut Vec<Effect>) -> bool {
-        let Some(ours) = self.home.clone().filter(|ours| ours != home) else { return true };
-        self.block(format!("this replica is of home {ours}, but the server answers as home {home}"), effects);
-        false
-    }
-
-    fn opened(&mut self, home: String, effects: &mut Vec<Effect>) {
-        if !self.is_ours(&home, effects) {
-            return;
-        }
-        self.home = Some(home);
+    fn opened(&mut self, effects: &mut Vec<Effect>) {
+        let Link::Opening { identity, standing } = &self.link else { return };
+        let (identity, standing) = (identity.clone(), *standing);
+        self.home = Some(identity.home_id.clone());
+        effects.push(Effect::Greet { identity, standing });
         self.link = Link::Open { current: false };
         self.reason = None;
         self.key_refused = None;
@@ -246,7 +287,7 @@ impl Core {
     }
 
     fn show(&mut self, effects: &mut Vec<Effect>) {
-        if matches!(self.link, Link::Opening | Link::Ended) {
+        if matches!(self.link, Link::Greeting { .. } | Link::Opening { .. } | Link::Ended) {
             return; // nothing is proven yet; the last word stands
         }
         let (phase, reason) = (self.phase(), self.key_refused.clone().or_else(|| self.reason.clone()));

@@ -1,24 +1,30 @@
 //! How a replica is kept in step with its server. Read in this order:
 //!
 //! - [`core`]: what to do next, decided without clock, chance or network.
-//! - [`driver`]: the loop that carries it out and decides nothing.
+//! - [`engine`]: what was decided, on the database and as questions to the server ([`wire`]); still without network.
+//! - [`driver`]: the loop between the engine and the world; it decides nothing.
 //! - [`client`], [`stream`], [`sse`]: HTTP, and the stream's frames as the core's inputs.
-//! - [`keeper`], [`lock`]: the database for async code, and the right to sync it.
+//! - [`lock`]: the right to sync a database.
 
 mod client;
 mod core;
 mod driver;
-mod keeper;
+mod engine;
 mod lock;
 mod sse;
 mod stream;
+mod wire;
 
 use std::path::PathBuf;
 
 use secrecy::SecretString;
 
-pub use client::{ClientError, Identity, identify};
+pub use self::core::{Identity, Millis, Stretch, Verdict};
+pub use client::{ClientError, identify};
+pub(crate) use engine::home;
+pub use engine::{Chance, Deed, Done, Engine, Heard, Moment};
 pub use lock::SyncLock;
+pub use wire::{Answer, Ask};
 
 use crate::store::StoreError;
 

@@ -9,10 +9,11 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::client::{Client, Failure, Identity};
+use super::client::Client;
 use super::core::Stretch;
+use super::engine::Heard;
 use super::sse::{self, Frame};
-use crate::store::standing;
+use super::wire::Ask;
 
 /// Events applied in one transaction at most.
 const STRETCH_EVENTS_MAX: usize = 500;
@@ -21,26 +22,16 @@ const FRAMES_AHEAD: usize = 1024;
 /// How long a silent stream's bytes are not reported again.
 const CONTACT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What the stream's task tells.
-pub(super) enum Told {
-    Met(String),
-    Opened { home: standing::Home, head: Option<i64>, retention_seconds: Option<i64> },
-    Refused(Failure),
-    Contact,
-    Frames(Stretch),
-    Ended(String),
-}
-
-enum Heard {
-    Told(Told),
+enum Told {
+    Heard(Heard),
     Frame(Frame),
 }
 
 /// An open or opening stream; dropping it ends it.
 pub(super) struct Stream {
-    heard: mpsc::Receiver<Heard>,
+    told: mpsc::Receiver<Told>,
     /// What was taken from the channel behind frames that had to go first.
-    next: Option<Told>,
+    next: Option<Heard>,
     task: JoinHandle<()>,
 }
 
@@ -52,38 +43,30 @@ impl Drop for Stream {
 
 impl Stream {
     /// Begins to open it.
-    pub(super) fn open(client: Client, cursor: Option<String>) -> Stream {
-        let (tell, heard) = mpsc::channel(FRAMES_AHEAD);
+    pub(super) fn open(client: Client, ask: Ask) -> Stream {
+        let (tell, told) = mpsc::channel(FRAMES_AHEAD);
         let task = tokio::spawn(async move {
-            let last = match listen(&client, cursor, &tell).await {
-                Ok(reason) => Told::Ended(reason),
-                Err(failure) => Told::Refused(failure),
-            };
-            let _ = tell.send(Heard::Told(last)).await;
+            let last = listen(&client, &ask, &tell).await;
+            let _ = tell.send(Told::Heard(last)).await;
         });
-        Stream { heard, next: None, task }
+        Stream { told, next: None, task }
     }
 }
 
-/// Opens the stream and passes on what it brings, until it ends; gives the reason.
-async fn listen(client: &Client, cursor: Option<String>, tell: &mpsc::Sender<Heard>) -> Result<String, Failure> {
-    // Asked side by side: a reconnect costs one round trip. The stream is last, so that its frames wait for nobody.
-    let (me, feed) = tokio::join!(client.me(), client.feed());
-    let Identity { home_id, home_name, environment, .. } = me?;
-    let feed = feed?;
-    let _ = tell.send(Heard::Told(Told::Met(home_id.clone()))).await;
-    let response = client.stream(cursor.as_deref()).await?;
-    let home = standing::Home { server: String::new(), id: home_id, name: home_name, environment };
-    let head = feed.as_ref().map(|feed| feed.head);
-    let retention_seconds =
-        feed.and_then(|feed| feed.retention_seconds).and_then(|seconds| i64::try_from(seconds).ok());
-    let _ = tell.send(Heard::Told(Told::Opened { home, head, retention_seconds })).await;
+/// Opens the stream and passes on what it brings; gives the last that is to be told of it.
+async fn listen(client: &Client, ask: &Ask, tell: &mpsc::Sender<Told>) -> Heard {
+    let response = match client.open(ask).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(answer)) => return Heard::StreamRefused(answer),
+        Err(reason) => return Heard::StreamEnded { reason },
+    };
+    let _ = tell.send(Told::Heard(Heard::StreamOpened)).await;
 
     // The parser swallows comments, but they are signs of life too, so bytes are noticed before it.
     let contact = tell.clone();
     let mut noticed = Instant::now();
     let bytes = response.bytes_stream().inspect(move |_| {
-        if noticed.elapsed() >= CONTACT_INTERVAL && contact.try_send(Heard::Told(Told::Contact)).is_ok() {
+        if noticed.elapsed() >= CONTACT_INTERVAL && contact.try_send(Told::Heard(Heard::Contact)).is_ok() {
             noticed = Instant::now();
         }
     });
@@ -91,42 +74,42 @@ async fn listen(client: &Client, cursor: Option<String>, tell: &mpsc::Sender<Hea
     while let Some(frame) = frames.next().await {
         let frame = match frame.map_err(|error| error.to_string()).and_then(sse::read) {
             Ok(frame) => frame,
-            Err(reason) => return Ok(reason),
+            Err(reason) => return Heard::StreamEnded { reason },
         };
-        if tell.send(Heard::Frame(frame)).await.is_err() {
-            return Ok("nobody listens".to_owned());
+        if tell.send(Told::Frame(frame)).await.is_err() {
+            break; // nobody listens
         }
     }
-    Ok("the server ended the stream".to_owned())
+    Heard::StreamEnded { reason: "the server ended the stream".to_owned() }
 }
 
 /// The next thing that the stream has to tell: all frames that are there already are one stretch.
-pub(super) async fn told(stream: &mut Option<Stream>) -> Told {
+pub(super) async fn heard(stream: &mut Option<Stream>) -> Heard {
     let Some(stream) = stream else { return std::future::pending().await };
-    if let Some(told) = stream.next.take() {
-        return told;
+    if let Some(heard) = stream.next.take() {
+        return heard;
     }
     let mut stretch = Stretch::default();
-    let mut more = stream.heard.recv().await;
+    let mut more = stream.told.recv().await;
     loop {
         match more {
-            Some(Heard::Frame(frame)) => sse::extend(&mut stretch, frame),
-            Some(Heard::Told(Told::Contact)) if stretch != Stretch::default() => {}
-            Some(Heard::Told(told)) if stretch == Stretch::default() => return told,
-            Some(Heard::Told(told)) => {
-                stream.next = Some(told);
-                return Told::Frames(stretch);
+            Some(Told::Frame(frame)) => sse::extend(&mut stretch, frame),
+            Some(Told::Heard(Heard::Contact)) if stretch != Stretch::default() => {}
+            Some(Told::Heard(heard)) if stretch == Stretch::default() => return heard,
+            Some(Told::Heard(heard)) => {
+                stream.next = Some(heard);
+                return Heard::Frames(stretch);
             }
-            None => return Told::Ended("the stream broke".to_owned()),
+            None => return Heard::StreamEnded { reason: "the stream broke".to_owned() },
         }
         // One stretch ends at the present, so that what is live is told as such at once.
         if stretch.events.len() >= STRETCH_EVENTS_MAX || stretch.ready.is_some() {
-            return Told::Frames(stretch);
+            return Heard::Frames(stretch);
         }
-        match stream.heard.try_recv() {
+        match stream.told.try_recv() {
             Ok(next) => more = Some(next),
-            Err(_) if stretch == Stretch::default() => more = stream.heard.recv().await,
-            Err(_) => return Told::Frames(stretch),
+            Err(_) if stretch == Stretch::default() => more = stream.told.recv().await,
+            Err(_) => return Heard::Frames(stretch),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The push half of the core: which edit goes, and what an answer means for it and for those behind it.
 
-use super::{Core, Effect, Ending, KEY_RETRY, Link, Millis, Outcome};
+use super::{Core, Effect, Ending, Errand, Failure, KEY_RETRY, Link, Millis, Outcome, Refusal, There};
 
 impl Core {
     /// When an edit is due, if nothing else happens.
@@ -15,9 +15,11 @@ impl Core {
         let ending = match outcome {
             Outcome::Moot => return self.plan(effects),
             Outcome::Accepted { rev } => Ending::Sent { rev },
-            Outcome::AlreadyThere { same: Some(rev), .. } => Ending::Sent { rev: Some(rev) },
-            Outcome::AlreadyThere { same: None, refusal } => {
-                Ending::Conflict { reason: refusal.message, problem: refusal.problem }
+            Outcome::Refused(refusal) if refusal.kind == "already_exists" => {
+                // Perhaps our own create, whose answer was lost longer ago than the server remembers keys.
+                self.in_flight = Some(edit);
+                self.met_its_id = Some(refusal);
+                return effects.push(Effect::Ask(Errand::Look { edit }));
             }
             Outcome::NoAnswer { reason } => {
                 let at = self.hold_push(now, None);
@@ -46,6 +48,10 @@ impl Core {
                 _ => Ending::Rejected { reason: refusal.message, problem: refusal.problem },
             },
         };
+        self.ended(edit, ending, effects);
+    }
+
+    fn ended(&mut self, edit: i64, ending: Ending, effects: &mut Vec<Effect>) {
         if matches!(ending, Ending::Later { .. }) {
             // It keeps its place: with the same bytes, before everything that waits for it.
             if self.ready.front() != Some(&edit) {
@@ -62,6 +68,22 @@ impl Core {
         if settled_or_stuck && self.ready.iter().all(|edit| self.edit_failures.contains_key(edit)) {
             self.plan(effects);
         }
+    }
+
+    /// What is there under the id of a create is known, or is not.
+    pub(super) fn looked(&mut self, now: Millis, edit: i64, there: There, effects: &mut Vec<Effect>) {
+        let refusal = self.met_its_id.take();
+        let outcome = match (there, refusal) {
+            (There::Same { rev }, _) => Outcome::Accepted { rev: Some(rev) },
+            (There::Unknown(Failure::Refused(refusal)), _) => Outcome::Refused(refusal),
+            (There::Unknown(Failure::NoAnswer(reason)), _) => Outcome::NoAnswer { reason },
+            (There::Other, Some(Refusal { message: reason, problem, .. })) => {
+                self.in_flight = None;
+                return self.ended(edit, Ending::Conflict { reason, problem }, effects);
+            }
+            (There::Other, None) => Outcome::Moot,
+        };
+        self.answered(now, edit, outcome, effects);
     }
 
     fn hold_push(&mut self, now: Millis, floor: Option<Millis>) -> Millis {
@@ -84,7 +106,7 @@ impl Core {
             && let Some(edit) = self.ready.remove(place)
         {
             self.in_flight = Some(edit);
-            effects.push(Effect::Send { edit });
+            effects.push(Effect::Ask(Errand::Send { edit }));
         }
     }
 

@@ -7,13 +7,29 @@ use super::*;
 fn started(until: Until) -> Core {
     let mut core = Core::new(until, 7);
     let effects = core.handle(0, Input::Started { cursor: Some("c1".into()), filled: true, home: Some("home".into()) });
-    assert_eq!(effects, [Effect::OpenStream { cursor: Some("c1".into()) }]);
+    assert_eq!(effects, [Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)]);
+    assert_eq!(greet(&mut core, 0), [Effect::OpenStream { cursor: Some("c1".into()) }]);
     core
+}
+
+fn met(home: &str) -> Input {
+    Input::Met(Ok(Identity {
+        home_id: home.into(),
+        home_name: "Home".into(),
+        environment: "live".into(),
+        scopes: vec![],
+    }))
+}
+
+fn greet(core: &mut Core, now: Millis) -> Vec<Effect> {
+    let mut effects = core.handle(now, met("home"));
+    effects.extend(core.handle(now, Input::FeedStands(Ok(Standing { head: Some(9), retention_seconds: None }))));
+    effects
 }
 
 fn opened(until: Until) -> Core {
     let mut core = started(until);
-    core.handle(0, Input::StreamOpened { home: "home".into() });
+    core.handle(0, Input::StreamOpened);
     core.handle(0, Input::Planned { ready: vec![], open: 0 });
     core
 }
@@ -31,13 +47,13 @@ fn phases(effects: &[Effect]) -> Vec<Phase> {
 }
 
 fn sent(effects: &[Effect]) -> Vec<i64> {
-    effects.iter().filter_map(|e| if let Effect::Send { edit } = e { Some(*edit) } else { None }).collect()
+    effects.iter().filter_map(|e| if let Effect::Ask(Errand::Send { edit }) = e { Some(*edit) } else { None }).collect()
 }
 
 #[test]
 fn live_is_claimed_with_what_proves_it() {
     let mut core = started(Until::Stopped);
-    let effects = core.handle(0, Input::StreamOpened { home: "home".into() });
+    let effects = core.handle(0, Input::StreamOpened);
     assert_eq!(phases(&effects), [Phase::CatchingUp]);
     let effects = core.handle(1, ready(9));
     assert!(matches!(&effects[..], [Effect::Apply { phase: Phase::Live, .. }]), "{effects:?}");
@@ -48,7 +64,7 @@ fn nothing_is_pushed_before_the_cursor_is_accepted() {
     let mut core = started(Until::Stopped);
     let effects = core.handle(0, Input::Planned { ready: vec![1, 2], open: 2 });
     assert!(sent(&effects).is_empty());
-    let effects = core.handle(1, Input::StreamOpened { home: "home".into() });
+    let effects = core.handle(1, Input::StreamOpened);
     assert_eq!(sent(&effects), [1]);
     assert!(sent(&core.handle(1, Input::Planned { ready: vec![1, 2], open: 2 })).is_empty(), "one at a time");
 }
@@ -57,7 +73,8 @@ fn nothing_is_pushed_before_the_cursor_is_accepted() {
 fn a_first_sync_pushes_beside_the_backfill() {
     let mut core = Core::new(Until::Stopped, 7);
     core.handle(0, Input::Started { cursor: None, filled: false, home: None });
-    let effects = core.handle(0, Input::StreamOpened { home: "home".into() });
+    greet(&mut core, 0);
+    let effects = core.handle(0, Input::StreamOpened);
     assert_eq!(phases(&effects), [Phase::Backfilling]);
     let effects = core.handle(0, Input::Planned { ready: vec![1], open: 1 });
     assert_eq!(sent(&effects), [1]);
@@ -73,7 +90,8 @@ fn a_lost_answer_is_asked_again_when_contact_is_back() {
     core.handle(6, Input::StreamEnded { reason: "cut".into() });
     let at = core.wake_at().unwrap();
     assert!(sent(&core.handle(at, Input::Timer)).is_empty());
-    let effects = core.handle(at, Input::StreamOpened { home: "home".into() });
+    greet(&mut core, at);
+    let effects = core.handle(at, Input::StreamOpened);
     assert_eq!(sent(&effects), [1], "at once, whatever the pause was");
 }
 
@@ -146,16 +164,21 @@ fn an_expired_cursor_starts_over() {
     let effects = core.handle(0, Input::StreamRefused(expired));
     assert_eq!(
         effects,
-        [Effect::CloseStream, Effect::StartOver { restored: true }, Effect::OpenStream { cursor: None }]
+        [Effect::CloseStream, Effect::StartOver { restored: true }, Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)]
     );
-    let effects = core.handle(1, Input::StreamOpened { home: "home".into() });
+    assert_eq!(greet(&mut core, 1), [Effect::OpenStream { cursor: None }]);
+    let effects = core.handle(1, Input::StreamOpened);
     assert_eq!(phases(&effects), [Phase::Backfilling]);
 }
 
 #[test]
 fn another_home_behind_the_address_is_refused() {
     let mut core = started(Until::Stopped);
-    let effects = core.handle(0, Input::Met { home: "other".into() });
+    core.handle(0, Input::StreamEnded { reason: "cut".into() });
+    let at = core.wake_at().unwrap();
+    core.handle(at, Input::Timer);
+    core.handle(at, Input::FeedStands(Ok(Standing::default())));
+    let effects = core.handle(at, met("other"));
     assert!(effects.iter().any(|e| matches!(e, Effect::Finish(Verdict::Blocked(_)))), "{effects:?}");
     assert_eq!(phases(&effects), [Phase::Blocked]);
     assert!(core.handle(1, ready(9)).is_empty(), "nothing of it is applied");
@@ -189,4 +212,20 @@ fn contact_is_written_down_now_and_then() {
     assert_eq!(core.handle(5_000, Input::Contact), []);
     assert_eq!(core.handle(10_000, Input::Contact), [Effect::Touch]);
     assert_eq!(core.handle(15_000, Input::Contact), []);
+}
+
+#[test]
+fn a_create_that_meets_its_own_id_is_looked_at() {
+    let mut core = opened(Until::Stopped);
+    core.handle(0, Input::EditsChanged);
+    core.handle(0, Input::Planned { ready: vec![1, 2], open: 2 });
+    let taken = || Outcome::Refused(refusal(409, "already_exists"));
+    let effects = core.handle(1, Input::Answered { edit: 1, outcome: taken() });
+    assert_eq!(effects, [Effect::Ask(Errand::Look { edit: 1 })]);
+    let effects = core.handle(1, Input::Looked { edit: 1, there: There::Same { rev: 4 } });
+    assert_eq!(effects[0], Effect::Record { edit: 1, ending: Ending::Sent { rev: Some(4) } });
+    core.handle(1, Input::Planned { ready: vec![2], open: 2 });
+    core.handle(1, Input::Answered { edit: 2, outcome: taken() });
+    let effects = core.handle(1, Input::Looked { edit: 2, there: There::Other });
+    assert!(matches!(&effects[0], Effect::Record { edit: 2, ending: Ending::Conflict { .. } }), "{effects:?}");
 }

@@ -4,17 +4,19 @@ use hearth_contract::event::Event;
 use serde_json::Value;
 
 /// Milliseconds of a clock that never goes back; its zero means nothing.
-pub(crate) type Millis = i64;
+pub type Millis = i64;
 
 /// Something that happened.
 #[derive(Debug)]
 pub(crate) enum Input {
     /// The sync begins, from here.
     Started { cursor: Option<String>, filled: bool, home: Option<String> },
-    /// The server answers as this home.
-    Met { home: String },
-    /// The server has accepted the cursor, and answers as this home.
-    StreamOpened { home: String },
+    /// Who the key belongs to.
+    Met(Result<Identity, Failure>),
+    /// Where the feed stands.
+    FeedStands(Result<Standing, Failure>),
+    /// The server has accepted the cursor.
+    StreamOpened,
     /// Bytes came, whatever they say.
     Contact,
     /// A stretch of the feed came.
@@ -31,7 +33,9 @@ pub(crate) enum Input {
     Planned { ready: Vec<i64>, open: usize },
     /// An edit's request was answered, or not.
     Answered { edit: i64, outcome: Outcome },
-    /// The moment of [`Core::wake_at`] has come.
+    /// The server was asked for the record of an edit that met its own id.
+    Looked { edit: i64, there: There },
+    /// The moment of [`super::Core::wake_at`] has come.
     Timer,
     /// A person or the system wants it to end.
     StopRequested,
@@ -40,6 +44,10 @@ pub(crate) enum Input {
 /// Something for the driver to carry out, in order.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Effect {
+    /// Ask the server.
+    Ask(Errand),
+    /// Write down who and what was met.
+    Greet { identity: Identity, standing: Standing },
     /// Open the stream after this cursor, or at the beginning.
     OpenStream { cursor: Option<String> },
     /// Let go of the stream.
@@ -50,8 +58,6 @@ pub(crate) enum Effect {
     Touch,
     /// Look through the edits.
     Plan,
-    /// Send an edit, always with the same bytes.
-    Send { edit: i64 },
     /// Write down what came of an edit.
     Record { edit: i64, ending: Ending },
     /// Write the phase down.
@@ -62,9 +68,55 @@ pub(crate) enum Effect {
     Finish(Verdict),
 }
 
+/// What the server is asked, besides the stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Errand {
+    /// Who the key belongs to.
+    Me,
+    /// Where the feed stands.
+    Feed,
+    /// To take an edit, always with the same bytes.
+    Send { edit: i64 },
+    /// For the record of an edit, as it is there.
+    Look { edit: i64 },
+}
+
+/// What the server says of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The home's id.
+    pub home_id: String,
+    /// The team's name, which is what people call the home.
+    pub home_name: String,
+    /// `live` or `test`.
+    pub environment: String,
+    /// What the key may do.
+    pub scopes: Vec<String>,
+}
+
+/// What the server says of its feed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// The newest position.
+    pub head: Option<i64>,
+    /// How long it remembers; None is for ever.
+    pub retention_seconds: Option<i64>,
+}
+
+/// Why a question has no good answer.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub(crate) enum Failure {
+    /// None came, or none that makes sense.
+    #[error("{0}")]
+    NoAnswer(String),
+    /// An error answer.
+    #[error("{}", .0.message)]
+    Refused(Refusal),
+}
+
 /// A stretch of the feed.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Stretch {
+pub struct Stretch {
     /// Its events.
     pub events: Vec<Event>,
     /// The cursor after it.
@@ -120,14 +172,23 @@ pub(crate) struct Refusal {
 pub(crate) enum Outcome {
     /// 2xx, with the record's position if the answer has one.
     Accepted { rev: Option<i64> },
-    /// A create met its own id. `same`: the record there holds our values, at this position.
-    AlreadyThere { same: Option<i64>, refusal: Refusal },
-    /// Any other error answer.
+    /// An error answer.
     Refused(Refusal),
     /// No answer.
     NoAnswer { reason: String },
     /// The edit was settled before it was sent.
     Moot,
+}
+
+/// What is there under the id that a create brought.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum There {
+    /// A record that holds our values: our own create, whose answer was lost.
+    Same { rev: i64 },
+    /// Something else, or nothing any more.
+    Other,
+    /// That could not be learnt.
+    Unknown(Failure),
 }
 
 /// How an attempt ends for an edit.
@@ -141,8 +202,11 @@ pub(crate) enum Ending {
 
 /// How the whole sync ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub enum Verdict {
+    /// The goal is reached, or it was told to stop.
     Done,
+    /// The server does not accept the key, in these words.
     NeedsKey(String),
+    /// A person must decide, for this reason.
     Blocked(String),
 }

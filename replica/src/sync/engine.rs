@@ -1,0 +1,303 @@
+//! A whole sync without network and clock: the core's decisions, carried out on the database and turned into
+//! questions to the server. Whoever drives it passes on what is heard and does what it says; it blocks while SQLite
+//! works. Must not decide anything.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
+
+use hearth_contract::formats::Timestamp;
+use uuid::Uuid;
+
+use super::Until;
+use super::core::{Core, Effect, Ending, Errand, Failure, Identity, Input, Millis, Outcome, Stretch, There, Verdict};
+use super::wire::{self, Answer, Ask};
+use crate::store::{Connection, StoreError, mirror, open, push, replay, standing};
+
+/// Edits looked up at a time.
+const PLAN_EDITS: usize = 64;
+
+/// A point in time, as told to the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// Milliseconds of a clock that never goes back; its zero means nothing.
+    pub steady: Millis,
+    /// This machine's idea of the time, for display and for how old contact is; nothing is decided by it.
+    pub wall: Timestamp,
+}
+
+/// Random bits: for spreading retries and for keys that nobody else has.
+pub type Chance = Box<dyn FnMut() -> u128 + Send>;
+
+/// What the driver passes on.
+#[derive(Debug)]
+pub enum Heard {
+    /// A question was answered, or was not, for this reason.
+    Answer {
+        /// Which question.
+        ticket: u64,
+        /// The answer, or why there is none, in plain words.
+        answer: Result<Answer, String>,
+    },
+    /// The server has accepted the stream's cursor.
+    StreamOpened,
+    /// The server refuses the stream.
+    StreamRefused(Answer),
+    /// A stretch of the stream.
+    Frames(Stretch),
+    /// Bytes came on the stream, whatever they say.
+    Contact,
+    /// The stream is over, or never came to be.
+    StreamEnded {
+        /// Why, in plain words.
+        reason: String,
+    },
+    /// Somebody wrote to the database.
+    DatabaseChanged,
+    /// The moment of [`Engine::wake_at`] has come.
+    Timer,
+    /// A person or the system wants it to end.
+    StopRequested,
+}
+
+/// What the driver has to do, in order.
+#[derive(Debug, PartialEq)]
+pub enum Deed {
+    /// Ask the server; the answer comes back with the ticket.
+    Ask {
+        /// What the answer comes back with.
+        ticket: u64,
+        /// The question.
+        ask: Ask,
+    },
+    /// Open the stream.
+    OpenStream(Ask),
+    /// Let go of the stream.
+    CloseStream,
+    /// Nothing is left to do.
+    End(Verdict),
+}
+
+/// What came of something heard.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// To be done now.
+    pub deeds: Vec<Deed>,
+    /// Whether the database was written, so that others should hear of it.
+    pub wrote: bool,
+}
+
+/// One sync of one database.
+pub struct Engine {
+    core: Core,
+    connection: Connection,
+    server: String,
+    chance: Chance,
+    asked: HashMap<u64, Errand>,
+    tickets: u64,
+    done: Done,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("core", &self.core).field("asked", &self.asked).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Opens the database, made and brought up to date if that is due. `server` is what the replica calls it.
+    pub fn open(db: &Path, server: &str, until: Until, mut chance: Chance) -> Result<Engine, StoreError> {
+        let core = Core::new(until, (chance)() as u64);
+        Ok(Engine {
+            core,
+            connection: open::read_write(db)?,
+            server: server.to_owned(),
+            chance,
+            asked: HashMap::new(),
+            tickets: 0,
+            done: Done::default(),
+        })
+    }
+
+    /// Begins where the database stands; this process is named as the one that syncs.
+    pub fn start(&mut self, process: u32, now: Moment) -> Result<Done, StoreError> {
+        let standing::Standing { cursor, filled, home_id } = self.patiently(|c| standing::read(c))?;
+        self.keep(|c| standing::set_daemon(c, Some(process), now.wall))?;
+        self.tell(now, Input::Started { cursor, filled, home: home_id })
+    }
+
+    /// Takes in what happened, carries out what it means here, and says what is to be done outside.
+    pub fn hear(&mut self, now: Moment, heard: Heard) -> Result<Done, StoreError> {
+        let input = match heard {
+            Heard::Answer { ticket, answer } => match self.asked.remove(&ticket) {
+                Some(errand) => self.answered(errand, answer)?,
+                None => return Ok(Done::default()),
+            },
+            Heard::StreamOpened => Input::StreamOpened,
+            Heard::StreamRefused(answer) => Input::StreamRefused(wire::refusal(&answer)),
+            Heard::Frames(stretch) => Input::Frames(stretch),
+            Heard::Contact => Input::Contact,
+            Heard::StreamEnded { reason } => Input::StreamEnded { reason },
+            Heard::DatabaseChanged => Input::EditsChanged,
+            Heard::Timer => Input::Timer,
+            Heard::StopRequested => Input::StopRequested,
+        };
+        self.tell(now, input)
+    }
+
+    /// When to be woken, if nothing else happens.
+    pub fn wake_at(&self) -> Option<Millis> {
+        self.core.wake_at()
+    }
+
+    /// Nobody shall read any longer that a process syncs.
+    pub fn leave(&mut self, now: Moment) -> Result<(), StoreError> {
+        self.keep(|c| standing::set_daemon(c, None, now.wall))
+    }
+
+    /// Hands an input to the core and carries out what comes of it.
+    fn tell(&mut self, now: Moment, input: Input) -> Result<Done, StoreError> {
+        let mut inputs = VecDeque::from([input]);
+        while let Some(input) = inputs.pop_front() {
+            for effect in self.core.handle(now.steady, input) {
+                inputs.extend(self.carry_out(now, effect)?);
+            }
+        }
+        Ok(std::mem::take(&mut self.done))
+    }
+
+    fn carry_out(&mut self, now: Moment, effect: Effect) -> Result<Option<Input>, StoreError> {
+        match effect {
+            Effect::Ask(errand) => return self.ask(errand),
+            Effect::OpenStream { cursor } => self.done.deeds.push(Deed::OpenStream(Ask::stream(cursor.as_deref()))),
+            Effect::CloseStream => self.done.deeds.push(Deed::CloseStream),
+            Effect::Finish(verdict) => self.done.deeds.push(Deed::End(verdict)),
+            Effect::Greet { identity, standing } => {
+                let home = home(&self.server, &identity);
+                self.keep(|c| standing::greet(c, &home, standing.head, standing.retention_seconds, now.wall))?;
+            }
+            Effect::Apply { stretch, phase } => {
+                let Stretch { events, cursor, ready } = stretch;
+                if let Some(head) = ready {
+                    tracing::info!(head, "in step");
+                }
+                let batch = mirror::Batch { events, cursor, ready };
+                let proof = mirror::Proof { phase: phase.word(), now: now.wall };
+                let applied = self.keep(|c| mirror::apply(c, &batch, &proof))?;
+                return Ok(Some(Input::Applied { touched_edits: applied.touched_edits }));
+            }
+            Effect::Touch => self.keep(|c| standing::touch(c, now.wall))?,
+            Effect::Plan => {
+                let push::Plan { ready, open } = self.patiently(|c| push::plan(c, PLAN_EDITS))?;
+                return Ok(Some(Input::Planned { ready, open }));
+            }
+            Effect::Record { edit, ending } => {
+                let verdict = verdict(now, ending);
+                self.keep(|c| push::record(c, edit, &verdict, now.wall))?;
+            }
+            Effect::Show { phase, reason, retry_at } => {
+                let retry_at = retry_at.map(|at| moment(now, at));
+                tracing::info!(phase = phase.word(), reason, "phase");
+                self.keep(|c| standing::set_phase(c, phase.word(), reason.as_deref(), retry_at, now.wall))?;
+            }
+            Effect::StartOver { restored } => {
+                let cause = if restored { replay::Cause::Restored } else { replay::Cause::Gap };
+                self.keep(|c| replay::begin(c, cause))?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Turns an errand into a question; what the question says is on disk first if it must be repeatable.
+    fn ask(&mut self, errand: Errand) -> Result<Option<Input>, StoreError> {
+        let ask = match errand {
+            Errand::Me => Ask::me(),
+            Errand::Feed => Ask::feed(),
+            Errand::Send { edit } => {
+                let key = Uuid::from_u128((self.chance)()).to_string();
+                match self.keep(|c| push::freeze(c, edit, &key))? {
+                    Some(request) => Ask::send(&request),
+                    None => return Ok(Some(Input::Answered { edit, outcome: Outcome::Moot })),
+                }
+            }
+            Errand::Look { edit } => match self.patiently(|c| push::frozen(c, edit))? {
+                Some(request) => Ask::look(&request),
+                None => return Ok(Some(Input::Answered { edit, outcome: Outcome::Moot })),
+            },
+        };
+        self.tickets += 1;
+        self.asked.insert(self.tickets, errand);
+        self.done.deeds.push(Deed::Ask { ticket: self.tickets, ask });
+        Ok(None)
+    }
+
+    /// What an answer means.
+    fn answered(&mut self, errand: Errand, answer: Result<Answer, String>) -> Result<Input, StoreError> {
+        let answer = answer.map_err(Failure::NoAnswer);
+        Ok(match errand {
+            Errand::Me => Input::Met(answer.and_then(|answer| wire::identity(&answer))),
+            Errand::Feed => Input::FeedStands(answer.and_then(|answer| wire::standing(&answer))),
+            Errand::Send { edit } => {
+                let outcome = match answer {
+                    Ok(answer) => wire::outcome(&answer),
+                    Err(failure) => Outcome::NoAnswer { reason: failure.to_string() },
+                };
+                Input::Answered { edit, outcome }
+            }
+            Errand::Look { edit } => {
+                let there = match answer.and_then(|answer| wire::record(&answer)) {
+                    Ok(Some(record)) => match self.patiently(|c| push::compare(c, edit, &record))? {
+                        Some(rev) => There::Same { rev },
+                        None => There::Other,
+                    },
+                    Ok(None) => There::Other,
+                    Err(failure) => There::Unknown(failure),
+                };
+                Input::Looked { edit, there }
+            }
+        })
+    }
+
+    /// Writes.
+    fn keep<T>(&mut self, work: impl FnMut(&mut Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let value = self.patiently(work)?;
+        self.done.wrote = true;
+        Ok(value)
+    }
+
+    /// Reads or writes, again while somebody's script holds a long transaction: it will end.
+    fn patiently<T>(
+        &mut self,
+        mut work: impl FnMut(&mut Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        loop {
+            match work(&mut self.connection) {
+                Err(error) if error.is_busy() => tracing::warn!("the database is held by another program; waiting"),
+                result => return result,
+            }
+        }
+    }
+}
+
+/// The home that a key reaches, as the database names it.
+pub(crate) fn home(server: &str, identity: &Identity) -> standing::Home {
+    standing::Home {
+        server: server.to_owned(),
+        id: identity.home_id.clone(),
+        name: identity.home_name.clone(),
+        environment: identity.environment.clone(),
+    }
+}
+
+fn verdict(now: Moment, ending: Ending) -> push::Verdict {
+    match ending {
+        Ending::Sent { rev } => push::Verdict::Sent { rev },
+        Ending::Later { at, reason } => push::Verdict::Later { at: at.map(|at| moment(now, at)), reason },
+        Ending::Rejected { reason, problem } => push::Verdict::Rejected { reason, problem },
+        Ending::Conflict { reason, problem } => push::Verdict::Conflict { reason, problem },
+    }
+}
+
+/// A moment of the steady clock as people write it.
+fn moment(now: Moment, at: Millis) -> Timestamp {
+    now.wall.plus_millis(at - now.steady)
+}
