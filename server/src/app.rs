@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 
-use hearth_contract::formats::Timestamp;
 use tokio::sync::watch;
-
-use uuid::{NoContext, Uuid};
 
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::exports::Exports;
-use crate::http::auth::Keyring;
+use crate::http::keyring::Keyring;
 use crate::http::limits::{Limits, Refusals, Streams};
 use crate::metrics::Metrics;
 use crate::openapi::Document;
@@ -48,18 +45,4 @@ pub struct App {
     pub stopping: Stopping,
     /// Changes whenever another process wrote to the database: what was read before may be stale.
     pub outside: watch::Receiver<u64>,
-}
-
-/// A new id whose order is the order of making, to the millisecond (UUIDv7).
-pub fn fresh_id(now: Timestamp) -> Uuid {
-    let millis = u64::try_from(now.millis()).unwrap_or(0);
-    let stamp = uuid::Timestamp::from_unix(NoContext, millis / 1000, (millis % 1000) as u32 * 1_000_000);
-    Uuid::new_v7(stamp)
-}
-
-/// So many random bytes of the operating system.
-pub fn random<const N: usize>() -> [u8; N] {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
-    bytes
 }

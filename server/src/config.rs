@@ -34,6 +34,12 @@ pub struct Config {
     pub allow_origins: Vec<String>,
     /// How clients reach the service; None: by the address it listens on.
     pub base_url: Option<String>,
+    /// Connections at once; further ones wait in the system's queue until one closes.
+    pub connections_max: usize,
+    /// Time for a request's headers to arrive (contract 12), also between two requests on one connection.
+    pub headers_time_max: Duration,
+    /// Time for a body to arrive (contract 12).
+    pub body_time_max: Duration,
 }
 
 impl Config {
@@ -52,6 +58,9 @@ impl Config {
             trusted_proxies: Vec::new(),
             allow_origins: Vec::new(),
             base_url: None,
+            connections_max: 16_384,
+            headers_time_max: Duration::from_secs(10),
+            body_time_max: Duration::from_secs(30),
         }
     }
 }

@@ -10,12 +10,13 @@
 //! - [`exports`]: files of a home's records, made in the background.
 //! - [`metrics`]: what is counted.
 //! - [`operate`]: what an operator does beside serving: teams and keys.
-//! - [`config`], [`clock`], [`app`]: what all of these are given.
+//! - [`config`], [`clock`], [`chance`], [`app`]: what all of these are given.
 //!
 //! Data flows one way: `http → api → home → store`; what was written rings `store::tail`, and streams read on.
 
 pub mod api;
 pub mod app;
+pub mod chance;
 pub mod clock;
 pub mod config;
 pub mod exports;
@@ -38,12 +39,14 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::app::{App, random};
+use crate::app::App;
+use crate::chance::random;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::exports::Exports;
-use crate::http::auth::Keyring;
+use crate::http::keyring::Keyring;
 use crate::http::limits::{Limits, Refusals, Streams};
+use crate::http::listener;
 use crate::metrics::Metrics;
 use crate::openapi::Document;
 use crate::stopping::Stopping;
@@ -136,8 +139,15 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
         stopping: stopping.clone(),
         outside,
     });
-    let serving = tokio::spawn(http::listener::serve(listener, http::edge::router(app.clone()), stopping.clone()));
-    let telling = tokio::spawn(tell(metrics, http::edge::operating_router(app.clone()), stopping));
+    let apology = app.clone();
+    let rules = listener::Rules {
+        connections_max: app.config.connections_max,
+        headers_time_max: app.config.headers_time_max,
+        too_late: Arc::new(move || http::edge::too_late(&apology)),
+    };
+    let router = http::edge::router(app.clone());
+    let serving = tokio::spawn(listener::serve(listener, router, rules.clone(), stopping.clone()));
+    let telling = tokio::spawn(tell(metrics, http::edge::operating_router(app.clone()), rules, stopping));
     let exporting = tokio::spawn(exports::run(app.clone()));
     let upkeep = tokio::spawn(upkeep::run(app.clone(), outside_tx));
     Ok(Running { address, metrics_address, app, stop, serving, telling, exporting, upkeep, _lock: lock })
@@ -151,8 +161,13 @@ async fn listen(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr), StartEr
 }
 
 /// Serves what watches ask on an address of its own, if there is one.
-async fn tell(metrics: Option<(TcpListener, SocketAddr)>, router: axum::Router, stopping: Stopping) {
+async fn tell(
+    metrics: Option<(TcpListener, SocketAddr)>,
+    router: axum::Router,
+    rules: listener::Rules,
+    stopping: Stopping,
+) {
     if let Some((listener, _)) = metrics {
-        http::listener::serve(listener, router, stopping).await;
+        listener::serve(listener, router, rules, stopping).await;
     }
 }

@@ -12,11 +12,11 @@ use ipnet::IpNet;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use crate::app::{fresh_id, random};
+use crate::chance::{fresh_id, random};
 use crate::clock::Clock;
 use crate::home::apply::Writing;
 use crate::home::sandbox;
-use crate::http::routes::SCOPES;
+use crate::http::scopes::SCOPES;
 use crate::store::homes::{self, Plan, Team};
 use crate::store::keys::{self, Key};
 use crate::store::{Db, Fault, Tx};

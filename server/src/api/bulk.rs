@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::records::{as_of_meta, once};
-use crate::app::fresh_id;
+use crate::chance::fresh_id;
 use crate::home::apply::{Outcome, Verdict, not_found};
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};

@@ -14,7 +14,7 @@ use crate::http::parameters::{
     CREATED_SINCE, CURSOR, EXPAND, FIELDS, LIMIT, ORDER, Parameter, SORT, Takes, UPDATED_SINCE,
 };
 use crate::http::reply::{Payload, Refusal, Reply};
-use crate::http::routes::{SCOPES, scope_about};
+use crate::http::scopes::{SCOPES, scope_about};
 use crate::openapi::STABILITY;
 use crate::versions;
 

@@ -13,7 +13,8 @@ use uuid::Uuid;
 
 use super::once::once;
 use super::records::PAGE;
-use crate::app::{App, fresh_id};
+use crate::app::App;
+use crate::chance::fresh_id;
 use crate::home::cursor::ExportCursor;
 use crate::home::feed::unreadable;
 use crate::http::call::Call;

@@ -13,7 +13,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::shape::Shape;
-use crate::app::fresh_id;
+use crate::chance::fresh_id;
 use crate::home::apply::{Outcome, Verdict, Writing, not_found};
 use crate::home::cursor::ListCursor;
 use crate::home::feed::unreadable;

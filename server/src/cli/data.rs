@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Subcommand;
-use hearth_server::app::random;
+use hearth_server::chance::random;
 use hearth_server::clock::Clock;
 use hearth_server::operate::{self, check::Report};
 use hearth_server::store::Db;

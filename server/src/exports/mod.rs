@@ -23,7 +23,8 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use self::write::Stop;
-use crate::app::{App, random};
+use crate::app::App;
+use crate::chance::random;
 use crate::store::exports::{self, Job, Status};
 use crate::store::{Db, Fault};
 

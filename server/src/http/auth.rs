@@ -1,88 +1,24 @@
 //! Who asks: from the Authorization header to a principal (contract 11). Must not know what is asked for.
 
-use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use hearth_contract::formats::Timestamp;
-use hearth_contract::key::{Environment, parse_key};
+use hearth_contract::key::parse_key;
 use hearth_contract::problem::{Problem, ProblemType};
 use ipnet::IpNet;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
-use uuid::Uuid;
 
+use super::keyring::Principal;
 use super::reply::Refusal;
 use crate::app::App;
-use crate::store::homes::Plan;
-use crate::store::keys::{self, Key};
+use crate::store::keys;
 
-/// A key that was presented and holds.
-pub struct Principal {
-    /// The key, its team and home.
-    pub key: Key,
-    allowlist: Vec<IpNet>,
-}
-
-impl Principal {
-    /// Whether it carries a scope.
-    pub fn may(&self, scope: &str) -> bool {
-        self.key.scopes.iter().any(|held| held == scope)
-    }
-
-    /// The id of the home it reaches.
-    pub fn home_id(&self) -> Uuid {
-        Uuid::try_parse(&self.key.home_id).unwrap_or_default()
-    }
-
-    /// Whether the key still holds at a moment.
-    fn holds(&self, now: Timestamp) -> bool {
-        self.key.revoked_at.is_none() && self.key.expires_at.is_none_or(|end| now < end)
-    }
-}
-
-/// How long a key that was looked up is believed without looking again: well under the second in which a revoked key
-/// must stop working.
-const BELIEVED: Duration = Duration::from_millis(500);
-/// Keys remembered at once.
-const REMEMBERED_MAX: usize = 10_000;
 /// How exactly the last use of a key is kept.
 const TOUCH_EVERY_MS: i64 = 60_000;
-
-/// The keys that were looked up lately.
-#[derive(Default)]
-pub struct Keyring {
-    known: Mutex<HashMap<[u8; 32], Known>>,
-}
-
-struct Known {
-    since: Duration,
-    principal: Arc<Principal>,
-}
-
-impl Keyring {
-    /// Believes nothing any more: keys may have changed.
-    pub fn forget(&self) {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
-
-    fn recall(&self, hash: &[u8; 32], passed: Duration) -> Option<Arc<Principal>> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let Known { since, principal } = known.get(hash)?;
-        (passed.saturating_sub(*since) < BELIEVED).then(|| principal.clone())
-    }
-
-    fn remember(&self, principal: &Arc<Principal>, passed: Duration) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= REMEMBERED_MAX {
-            known.clear();
-        }
-        known.insert(principal.key.hash, Known { since: passed, principal: principal.clone() });
-    }
-}
 
 /// Finds out who asks: a key that holds.
 pub async fn identify(app: &Arc<App>, headers: &HeaderMap) -> Result<Arc<Principal>, Refusal> {
@@ -92,13 +28,13 @@ pub async fn identify(app: &Arc<App>, headers: &HeaderMap) -> Result<Arc<Princip
 
 /// Whether who asks may ask from there: plan, then address.
 pub fn admit(app: &Arc<App>, principal: &Principal, headers: &HeaderMap, peer: SocketAddr) -> Result<(), Refusal> {
-    if principal.key.environment == Environment::Live && principal.key.plan == Plan::Free {
+    if !principal.is_paid_for() {
         return Err(
             Problem::new(ProblemType::PlanRequired, "Live keys need the paid plan; this team's is free.").into()
         );
     }
     let address = client_address(headers, peer, &app.config.trusted_proxies);
-    if !principal.allowlist.is_empty() && !principal.allowlist.iter().any(|network| network.contains(&address)) {
+    if !principal.may_come_from(address) {
         let message = format!("This key may not be used from {address}.");
         return Err(Problem::new(ProblemType::IpNotAllowed, message).with("address", address.to_string()).into());
     }
@@ -126,7 +62,10 @@ pub async fn refused(app: &Arc<App>, key: &str) {
 pub async fn still_holds(app: &Arc<App>, principal: &Principal) -> bool {
     let hash = principal.key.hash;
     match app.db.read(move |tx| keys::by_hash(tx, &hash)).await {
-        Ok(Some(key)) => principal_of(key).holds(app.clock.now()),
+        Ok(Some(key)) => {
+            let principal = Principal::of(key);
+            principal.holds(app.clock.now()) && principal.is_paid_for()
+        }
         Ok(None) => false,
         // A database that is busy says nothing about the key.
         Err(_) => true,
@@ -144,22 +83,12 @@ async fn find(app: &Arc<App>, text: &str) -> Result<Arc<Principal>, Refusal> {
     let found = app.db.read(move |tx| keys::by_hash(tx, &hash)).await?;
     match found {
         Some(key) if bool::from(key.hash.ct_eq(&hash)) => {
-            let principal = Arc::new(principal_of(key));
+            let principal = Arc::new(Principal::of(key));
             app.keyring.remember(&principal, app.clock.passed());
             Ok(principal)
         }
         _ => Err(invalid_key().into()),
     }
-}
-
-fn principal_of(key: Key) -> Principal {
-    // An entry that cannot be read allows nothing: better a key that is refused than one that is open to all.
-    let allowlist = key
-        .allowlist
-        .iter()
-        .map(|network| network.parse().unwrap_or(IpNet::from(IpAddr::from([0, 0, 0, 0]))))
-        .collect();
-    Principal { key, allowlist }
 }
 
 fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {

@@ -12,7 +12,7 @@ use hearth_contract::schema::Kind;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::auth::Principal;
+use super::keyring::Principal;
 use super::query::Query;
 use super::reply::{Refusal, Wording};
 use crate::app::App;

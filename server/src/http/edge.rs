@@ -4,54 +4,43 @@
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{FromRequestParts, RawPathParams};
-use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use axum::routing::any;
 use data_encoding::{Encoding, Specification};
 use futures_util::FutureExt;
-use hearth_contract::headers::{IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION, X_REQUEST_ID, idempotency_key};
+use hearth_contract::headers::{LAST_EVENT_ID, SERVICE_API_VERSION, X_REQUEST_ID};
 use hearth_contract::key::Environment;
 use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType, nearest};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::Value;
 use tokio_util::io::ReaderStream;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
-use super::accept;
 use super::auth;
 use super::bodies::Carries;
 use super::call::{Call, Visit};
 use super::json;
 use super::limits::Standing;
+use super::parts::{check_accept, check_content_type, check_size, joined, path_name, read_body, ticket};
 use super::query::Query;
 use super::reply::{Payload, Refusal, Reply, Wording};
-use super::routes::{Handler, OPERATING, ROUTES, Route};
-use crate::app::{App, random};
-use crate::home::receipts::Ticket;
+use super::route::{Handler, Route};
+use super::routes::{OPERATING, ROUTES};
+use crate::app::App;
+use crate::chance::random;
 use crate::store::Fault;
 use crate::versions::{self, Version};
 
-/// Greatest body in bytes.
-pub(crate) const BODY_MAX: usize = 1024 * 1024;
-/// Time for a body to arrive.
-const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 /// Least body in bytes that is compressed.
 const COMPRESSED_MIN: u64 = 1024;
 /// A media type that is compressed by itself.
 const ZIP: &str = "application/zip";
 /// Bytes of a file that are read and sent at once.
 const FILE_PIECE: usize = 64 * 1024;
-/// Greatest request target in bytes.
-const TARGET_MAX: usize = 8 * 1024;
-/// Greatest sum of header names and values in bytes, and their greatest number.
-const HEADERS_MAX: (usize, usize) = (32 * 1024, 100);
 
 /// The address of the peer's socket, put into a request by whoever accepted it.
 #[derive(Clone, Copy, Debug)]
@@ -174,7 +163,7 @@ async fn answer(
     check_content_type(route, &parts.headers)?;
     let bytes = match route.carries {
         Carries::Nothing => bytes::Bytes::new(),
-        _ => read_body(body, &parts.headers).await?,
+        _ => read_body(body, &parts.headers, app.config.body_time_max).await?,
     };
     let ticket = ticket(route, &parts, &bytes)?;
     let mut body = match route.carries {
@@ -205,19 +194,6 @@ async fn answer(
     .await
 }
 
-fn check_size(parts: &Parts) -> Result<(), Problem> {
-    let target = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
-    if target > TARGET_MAX {
-        return Err(Problem::new(ProblemType::UriTooLong, format!("The request target has {target} bytes.")));
-    }
-    let size: usize = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
-    if size > HEADERS_MAX.0 || parts.headers.len() > HEADERS_MAX.1 {
-        let message = format!("The request has {} header lines with {size} bytes.", parts.headers.len());
-        return Err(Problem::new(ProblemType::HeadersTooLarge, message));
-    }
-    Ok(())
-}
-
 fn find_route(path: Option<&str>, method: &Method, target: &str) -> Result<&'static Route, Problem> {
     let Some(path) = path else {
         let known = nearest(target, ROUTES.iter().map(|route| route.path.as_str()));
@@ -244,76 +220,29 @@ fn named_version(app: &App, headers: &HeaderMap) -> Option<Option<&'static Versi
     joined(headers, SERVICE_API_VERSION).map(|name| Version::find(&name, app.clock.now()))
 }
 
-fn check_accept(route: &Route, headers: &HeaderMap) -> Result<&'static str, Problem> {
-    let given = route.gives.media();
-    if let Some(media) = accept::choose(joined(headers, "accept").as_deref(), given) {
-        return Ok(media);
-    }
-    let given = given.join(" or ");
-    Err(Problem::new(ProblemType::NotAcceptable, format!("This path answers {given}, which Accept excludes.")))
-}
-
-fn check_content_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
-    let accepted = route.carries.media();
-    if accepted.is_empty() {
-        return Ok(());
-    }
-    let refuse = |message: String| Err(Problem::new(ProblemType::UnsupportedMediaType, message));
-    if let Some(encoding) = joined(headers, "content-encoding") {
-        return refuse(format!("A body with Content-Encoding {encoding} is not read."));
-    }
-    let sent = joined(headers, "content-type").unwrap_or_default();
-    let media = sent.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if accepted.contains(&media.as_str()) {
-        return Ok(());
-    }
-    refuse(if media.is_empty() {
-        "The body has no Content-Type.".to_owned()
-    } else {
-        format!("A body of type {media} is not read.")
-    })
-}
-
-async fn read_body(body: Body, headers: &HeaderMap) -> Result<bytes::Bytes, Problem> {
-    let too_large = || Problem::new(ProblemType::PayloadTooLarge, "The body is over 1 MiB.");
-    let announced = joined(headers, "content-length").and_then(|length| length.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > BODY_MAX) {
-        return Err(too_large());
-    }
-    match tokio::time::timeout(BODY_TIME_MAX, Limited::new(body, BODY_MAX).collect()).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(Problem::new(ProblemType::InvalidJson, "The body broke off.")),
-        Err(_) => Err(Problem::new(ProblemType::RequestTimeout, "The body did not arrive within 30 s.")),
-    }
-}
-
-fn ticket(route: &Route, parts: &Parts, body: &[u8]) -> Result<Option<Ticket>, Problem> {
-    if !route.takes_ticket() {
-        return Ok(None);
-    }
-    let mut values = parts.headers.get_all(IDEMPOTENCY_KEY).iter();
-    let Some(value) = values.next() else { return Ok(None) };
-    let key = value.to_str().ok().and_then(idempotency_key).filter(|_| values.next().is_none());
-    let Some(key) = key else {
-        let message = "Idempotency-Key must be one value of 1 to 255 visible ASCII characters.";
-        return Err(Problem::parameter("Idempotency-Key", &String::from_utf8_lossy(value.as_bytes()), None, message));
+/// The whole answer to a head that did not arrive in time: there was no request, so nothing is known but that.
+pub fn too_late(app: &App) -> Vec<u8> {
+    let version = Version::current();
+    let wording = Wording { request_id: request_id(random()).into(), base_url: app.base_url.clone(), version };
+    let seconds = app.config.headers_time_max.as_secs_f32();
+    let message = format!("The headers did not arrive within {seconds} s.");
+    let reply = wording.problem(&Problem::new(ProblemType::RequestTimeout, message));
+    let body = match &reply.payload {
+        Payload::Json(text) => text.clone(),
+        _ => String::new(),
     };
-    let target = parts.uri.path_and_query().map_or("", |target| target.as_str());
-    let if_match = joined(&parts.headers, "if-match").unwrap_or_default();
-    Ok(Some(Ticket::new(key, parts.method.as_str(), target, body, if_match.as_bytes())))
-}
-
-/// What a path names in its one open segment.
-async fn path_name(parts: &mut Parts) -> Option<String> {
-    let params = RawPathParams::from_request_parts(parts, &()).await.ok()?;
-    params.iter().next().map(|(_, value)| value.to_owned())
-}
-
-/// A header's value; several lines are one list (RFC 9110 5.3).
-fn joined(headers: &HeaderMap, name: &str) -> Option<String> {
-    let values: Vec<&str> = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("\u{fffd}")).collect();
-    (!values.is_empty()).then(|| values.join(", "))
+    let head = finish(app, reply, &wording, None);
+    let mut bytes =
+        format!("HTTP/1.1 {}\r\nconnection: close\r\ncontent-length: {}\r\n", head.status(), body.len()).into_bytes();
+    for (name, value) in head.headers() {
+        bytes.extend_from_slice(name.as_str().as_bytes());
+        bytes.extend_from_slice(b": ");
+        bytes.extend_from_slice(value.as_bytes());
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes.extend_from_slice(b"\r\n");
+    bytes.extend_from_slice(body.as_bytes());
+    bytes
 }
 
 /// What a client is told of a fault; the cause goes to the log under the request's id.

@@ -8,6 +8,7 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -17,22 +18,31 @@ use tower::{Layer, Service};
 use super::edge::Peer;
 use crate::stopping::Stopping;
 
-/// Connections at once; further ones wait in the system's queue until one closes.
-const CONNECTIONS_MAX: usize = 16_384;
-/// Time for a request's headers to arrive, also between two requests on one connection.
-const HEADER_TIME_MAX: Duration = Duration::from_secs(10);
 /// Bytes of head that are read at all; the edge refuses smaller excess with an answer.
 const HEAD_BYTES_MAX: usize = 128 * 1024;
 /// Header lines that are read at all.
 const HEAD_LINES_MAX: usize = 256;
+/// Time for a client that came too late to take its answer.
+const TELL_TIME_MAX: Duration = Duration::from_secs(1);
 /// Time for requests in flight to end once stopping.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
 /// Pause after the system refused a connection, out of file handles for instance.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// What connections may take, and what they are told.
+#[derive(Clone)]
+pub struct Rules {
+    /// Connections at once; further ones wait in the system's queue until one closes.
+    pub connections_max: usize,
+    /// Time for a request's headers to arrive, also between two requests on one connection.
+    pub headers_time_max: Duration,
+    /// The whole answer to a head that was begun and did not arrive in time.
+    pub too_late: Arc<dyn Fn() -> Vec<u8> + Send + Sync>,
+}
+
 /// Serves until told to stop, then lets what is in flight end.
-pub async fn serve(listener: TcpListener, router: Router, mut stopping: Stopping) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+pub async fn serve(listener: TcpListener, router: Router, rules: Rules, mut stopping: Stopping) {
+    let places = Arc::new(Semaphore::new(rules.connections_max));
     let mut connections = JoinSet::new();
     loop {
         let place = tokio::select! {
@@ -45,7 +55,7 @@ pub async fn serve(listener: TcpListener, router: Router, mut stopping: Stopping
         };
         match accepted {
             Ok((socket, peer)) => {
-                let connection = connection(socket, Peer(peer), router.clone(), stopping.clone());
+                let connection = connection(socket, Peer(peer), router.clone(), rules.clone(), stopping.clone());
                 connections.spawn(async move {
                     connection.await;
                     drop(place);
@@ -65,7 +75,7 @@ pub async fn serve(listener: TcpListener, router: Router, mut stopping: Stopping
     }
 }
 
-async fn connection(socket: TcpStream, peer: Peer, router: Router, mut stopping: Stopping) {
+async fn connection(socket: TcpStream, peer: Peer, router: Router, rules: Rules, mut stopping: Stopping) {
     // Answers and frames are small and whole: sending each at once beats waiting for more.
     let _ = socket.set_nodelay(true);
     let with_peer = MapRequestLayer::new(move |mut request: hyper::Request<hyper::body::Incoming>| {
@@ -73,22 +83,30 @@ async fn connection(socket: TcpStream, peer: Peer, router: Router, mut stopping:
         request
     });
     let service = TowerToHyperService::new(with_peer.layer(tower_service(router)));
-    let connection = http1::Builder::new()
+    let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIME_MAX)
+        .header_read_timeout(rules.headers_time_max)
         .max_buf_size(HEAD_BYTES_MAX)
         .max_headers(HEAD_LINES_MAX)
         .serve_connection(TokioIo::new(socket), service);
-    let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
+        ended = &mut connection => ended,
         () = stopping.heard() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+            Pin::new(&mut connection).graceful_shutdown();
+            (&mut connection).await
         }
     };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "a connection ended early");
+    let Err(error) = ended else { return };
+    tracing::debug!(%error, "a connection ended early");
+    let http1::Parts { io, read_buf, .. } = connection.into_parts();
+    // A connection that is only idle is closed without a word.
+    if error.is_timeout() && !read_buf.is_empty() {
+        let mut socket = io.into_inner();
+        let told = async {
+            socket.write_all(&(rules.too_late)()).await?;
+            socket.shutdown().await
+        };
+        let _ = tokio::time::timeout(TELL_TIME_MAX, told).await;
     }
 }
 

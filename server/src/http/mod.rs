@@ -2,9 +2,9 @@
 //! record means.
 //!
 //! - [`listener`]: our accept loop: timers, caps, drain.
-//! - [`routes`]: the one table of what can be asked, with its [`parameters`] and [`bodies`].
-//! - [`edge`]: the wrapper that owns every exit.
-//! - [`auth`], [`limits`]: who asks, and how often they may.
+//! - [`routes`]: the one table of what can be asked; each [`route`] with its [`parameters`], [`bodies`] and [`scopes`].
+//! - [`edge`]: the wrapper that owns every exit; `parts` looks at what a request carries.
+//! - [`auth`], [`keyring`], [`limits`]: who asks, and how often they may.
 //! - [`call`]: a request as a handler sees it; [`query`], [`json`] and [`accept`] read its parts strictly.
 //! - [`reply`]: an answer as a handler gives it.
 
@@ -14,9 +14,13 @@ pub mod bodies;
 pub mod call;
 pub mod edge;
 pub mod json;
+pub mod keyring;
 pub mod limits;
 pub mod listener;
 pub mod parameters;
+pub(crate) mod parts;
 pub mod query;
 pub mod reply;
+pub mod route;
 pub mod routes;
+pub mod scopes;

@@ -1,97 +1,21 @@
 //! The one table of what can be asked. Router, authorization, limits and 405 read it; a route without a scope or a
 //! summary cannot be written. Must not know how a handler does its work.
 
-use std::pin::Pin;
 use std::sync::LazyLock;
 
 use axum::http::Method;
 use hearth_contract::paths;
-use hearth_contract::problem::{Problem, ProblemType};
 use hearth_contract::schema::Kind;
 
-use super::auth::Principal;
 use super::bodies::{Carries, Gives};
 use super::call::{Call, Visit};
 use super::limits::Class;
 use super::parameters::{
-    CREATED_SINCE, CURSOR, EVENT_TYPES, EXPAND, FEED_CURSOR, FEED_LIMIT, FIELDS, LIMIT, ORDER, Parameter, SEARCH_QUERY,
+    CREATED_SINCE, CURSOR, EVENT_TYPES, EXPAND, FEED_CURSOR, FEED_LIMIT, FIELDS, LIMIT, ORDER, SEARCH_QUERY,
     SEARCH_TYPES, SORT, STREAM_CURSOR, UPDATED_SINCE,
 };
-use super::reply::{Refusal, Reply};
+use super::route::{Access, Answering, Handler, Route};
 use crate::api;
-
-/// What a handler promises.
-pub type Answering = Pin<Box<dyn Future<Output = Result<Reply, Refusal>> + Send>>;
-
-/// Who may ask.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Access {
-    /// Anybody.
-    Open,
-    /// Any key that holds.
-    Key,
-    /// A key with this scope.
-    Scope(String),
-}
-
-/// One thing that can be asked.
-pub struct Route {
-    /// Its method. HEAD works wherever GET does.
-    pub method: Method,
-    /// Its path; `{id}` stands for one segment.
-    pub path: String,
-    /// Its name in documents and metrics.
-    pub operation: String,
-    /// What it does, in a phrase.
-    pub summary: String,
-    /// Who may ask.
-    pub access: Access,
-    /// Which window it counts in.
-    pub class: Class,
-    /// The kind it is about.
-    pub kind: Option<Kind>,
-    /// What the request carries.
-    pub carries: Carries,
-    /// What the answer is.
-    pub gives: Gives,
-    /// Parameters it knows; any other is refused.
-    pub parameters: &'static [Parameter],
-    /// Who answers.
-    pub handler: Handler,
-}
-
-impl Route {
-    /// Refuses a key that lacks the scope.
-    pub fn check_scope(&self, principal: &Principal) -> Result<(), Problem> {
-        match &self.access {
-            Access::Scope(scope) if !principal.may(scope) => {
-                let message = format!("This operation needs the scope {scope}.");
-                Err(Problem::new(ProblemType::InsufficientScope, message).with("required_scope", scope.as_str()))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether it speaks the version that the request asks for; discovery and tools always speak the current one
-    /// (contract 13).
-    pub fn is_versioned(&self) -> bool {
-        self.access != Access::Open && self.path.starts_with(paths::ROOT)
-    }
-
-    /// Whether an idempotency key makes it happen once (contract 6.4).
-    pub fn takes_ticket(&self) -> bool {
-        self.method != Method::GET && self.is_versioned()
-    }
-}
-
-/// Who answers.
-#[derive(Clone, Copy)]
-pub enum Handler {
-    /// To a key, as a call.
-    Keyed(fn(Call) -> Answering),
-    /// To anybody.
-    Open(fn(Visit) -> Answering),
-}
 
 /// Everything that can be asked.
 pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
@@ -356,46 +280,12 @@ fn health(path: &str, operation: &str, summary: &str, handler: fn(Visit) -> Answ
     Route { gives: Gives::Health, ..open(path, operation, summary, handler) }
 }
 
-/// Every scope that a key can carry (the seed's table).
-pub const SCOPES: [&str; 15] = [
-    "inventory:read",
-    "inventory:write",
-    "vehicles:read",
-    "vehicles:write",
-    "documents:read",
-    "documents:write",
-    "tasks:read",
-    "tasks:write",
-    "rooms:read",
-    "rooms:write",
-    "property:read",
-    "property:write",
-    "search:read",
-    "events:read",
-    "exports:write",
-];
-
-/// What a scope allows, for people.
-pub fn scope_about(scope: &str) -> String {
-    let what = |name: &str| match Kind::from_collection(name) {
-        Some(kind) if kind.is_singleton() => "the home's profile".to_owned(),
-        Some(kind) => kind.collection().to_owned(),
-        None => name.to_owned(),
-    };
-    match scope.split_once(':').unwrap_or((scope, "")) {
-        ("search", _) => "Search all records".to_owned(),
-        ("events", _) => "Read the change feed and its stream".to_owned(),
-        ("exports", _) => "Make, read and delete export jobs".to_owned(),
-        (name, "read") => format!("Read {}", what(name)),
-        (name, _) => format!("Create, change and delete {}", what(name)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::http::scopes::SCOPES;
 
     #[test]
     fn every_route_has_a_name_of_its_own_and_a_scope_that_exists() {

@@ -11,7 +11,7 @@ use super::operations::{is_conditional, is_guarded};
 use super::parts::{ALWAYS, KEYED, header_references};
 use super::schemas::{name, reference};
 use crate::http::bodies::{Carries, Gives};
-use crate::http::routes::{Access, Route};
+use crate::http::route::{Access, Route};
 
 /// All answers of an operation, by status.
 pub(super) fn of(route: &Route) -> Value {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::examples;
 use super::schemas::{array, envelope, object, reference};
-use crate::http::routes::SCOPES;
+use crate::http::scopes::SCOPES;
 use crate::versions::VERSIONS;
 
 /// Schemas with their names.

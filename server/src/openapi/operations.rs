@@ -11,7 +11,8 @@ use super::{answers, examples};
 use crate::http::bodies::{Carries, Gives};
 use crate::http::limits::Class;
 use crate::http::parameters::{Parameter, Takes};
-use crate::http::routes::{Access, ROUTES, Route};
+use crate::http::route::{Access, Route};
+use crate::http::routes::ROUTES;
 
 /// What operations are grouped by.
 pub(super) const TAGS: [(&str, &str); 13] = [

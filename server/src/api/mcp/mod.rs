@@ -30,13 +30,14 @@ use serde_json::{Value, json};
 use self::tools::{TOOLS, Tool};
 use crate::app::App;
 use crate::config::origin;
-use crate::http::auth::Principal;
 use crate::http::auth::refused;
 use crate::http::call::Call;
-use crate::http::edge::{BODY_MAX, broken};
+use crate::http::edge::broken;
+use crate::http::keyring::Principal;
 use crate::http::limits::Standing;
+use crate::http::parts::BODY_MAX;
 use crate::http::reply::{Payload, Refusal, Reply, Wording};
-use crate::http::routes::Handler;
+use crate::http::route::Handler;
 use crate::store::Fault;
 
 /// Answers one message of the protocol.

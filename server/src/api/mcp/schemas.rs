@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::tools::{KEY, takes_key};
 use crate::http::bodies::{Carries, Gives};
 use crate::http::parameters::{Parameter, Takes};
-use crate::http::routes::Route;
+use crate::http::route::Route;
 use crate::openapi::schemas::{alone, array, name, nullable};
 
 /// What a tool of this route takes.

@@ -15,7 +15,8 @@ use crate::home::receipts::Ticket;
 use crate::http::bodies::Carries;
 use crate::http::limits::Class;
 use crate::http::query::Query;
-use crate::http::routes::{ROUTES, Route};
+use crate::http::route::Route;
+use crate::http::routes::ROUTES;
 
 /// One tool.
 pub(super) struct Tool {
@@ -162,7 +163,7 @@ fn text(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::routes::Access;
+    use crate::http::route::Access;
 
     #[test]
     fn every_tool_is_a_route_with_a_scope_and_object_schemas() {

@@ -1,0 +1,118 @@
+//! `serve`: its settings, its log, and its end by a signal. Must not know how anything is served.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use hearth_server::clock::Clock;
+use hearth_server::config::{Config, RateLimits, parse_duration, parse_origin, parse_rate_limits, parse_retention};
+use ipnet::IpNet;
+
+#[derive(Args)]
+pub(super) struct Serve {
+    /// Address for GET /metrics, /healthz and /readyz, apart from the API
+    #[arg(long, value_name = "ADDR")]
+    metrics_listen: Option<SocketAddr>,
+    /// Address to listen on; port 0 takes a free one
+    #[arg(long, default_value = "127.0.0.1:8750", value_name = "ADDR")]
+    listen: SocketAddr,
+    /// How long events are kept one by one: 30s, 12h, 30d or forever
+    #[arg(long, default_value = "30d", value_parser = parse_retention_arg, value_name = "TIME")]
+    retention: Retention,
+    /// Time between two heartbeats of a stream
+    #[arg(long, default_value = "60s", value_parser = parse_duration, value_name = "TIME")]
+    heartbeat: Duration,
+    /// Silence after which a stream carries a comment
+    #[arg(long, default_value = "15s", value_parser = parse_duration, value_name = "TIME")]
+    keepalive: Duration,
+    /// How long an Idempotency-Key is remembered
+    #[arg(long, default_value = "24h", value_parser = parse_duration, value_name = "TIME")]
+    idempotency_ttl: Duration,
+    /// Calls for each key and minute, or off
+    #[arg(long, default_value = "reads=300,writes=60,bulk=20", value_parser = parse_limits_arg, value_name = "LIMITS")]
+    rate_limits: Rules,
+    /// Open streams for each key
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    max_streams: usize,
+    /// Network whose X-Forwarded-For is believed; may be given several times
+    #[arg(long, value_name = "CIDR")]
+    trusted_proxy: Vec<IpNet>,
+    /// Origin of a web page that may speak to /mcp; may be given several times
+    #[arg(long, value_parser = parse_origin, value_name = "ORIGIN")]
+    allow_origin: Vec<String>,
+    /// How clients reach the service, when not by the address it listens on
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// Form of the log on stderr
+    #[arg(long, value_enum, default_value_t = LogForm::Text)]
+    log: LogForm,
+}
+
+#[derive(Clone, Copy)]
+struct Retention(Option<Duration>);
+
+#[derive(Clone, Copy)]
+struct Rules(Option<RateLimits>);
+
+fn parse_retention_arg(text: &str) -> Result<Retention, String> {
+    parse_retention(text).map(Retention)
+}
+
+fn parse_limits_arg(text: &str) -> Result<Rules, String> {
+    parse_rate_limits(text).map(Rules)
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LogForm {
+    Text,
+    Json,
+}
+
+/// Serves until told to stop.
+pub(super) async fn serve(args: Serve, data: PathBuf) -> anyhow::Result<()> {
+    log(args.log);
+    let config = Config {
+        listen: args.listen,
+        metrics_listen: args.metrics_listen,
+        retention: args.retention.0,
+        heartbeat: args.heartbeat,
+        keepalive: args.keepalive,
+        idempotency_ttl: args.idempotency_ttl,
+        rate_limits: args.rate_limits.0,
+        max_streams: args.max_streams,
+        trusted_proxies: args.trusted_proxy,
+        allow_origins: args.allow_origin,
+        base_url: args.base_url,
+        ..Config::new(data)
+    };
+    // What a panic says may quote what it was working on: only its place goes to the log.
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!(place, "panicked");
+    }));
+    let running = hearth_server::start(config, Clock::system()).await?;
+    println!("listening on http://{}", running.address);
+    stop_signal().await?;
+    tracing::info!("stopping");
+    running.stop().await;
+    Ok(())
+}
+
+async fn stop_signal() -> std::io::Result<()> {
+    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    tokio::select! {
+        interrupt = tokio::signal::ctrl_c() => interrupt,
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+fn log(form: LogForm) {
+    use tracing_subscriber::EnvFilter;
+    let filter = EnvFilter::try_from_env("HEARTH_LOG").unwrap_or_else(|_| EnvFilter::new("info,rmcp=warn"));
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    match form {
+        LogForm::Text => builder.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init(),
+        LogForm::Json => builder.json().flatten_event(true).init(),
+    }
+}

@@ -1,0 +1,87 @@
+//! The commands about teams. Must not know how anything is done.
+
+use clap::{Subcommand, ValueEnum};
+use hearth_server::clock::Clock;
+use hearth_server::operate;
+use hearth_server::store::Db;
+use hearth_server::store::homes::{Plan, Team};
+use serde_json::{Value, json};
+
+#[derive(Subcommand)]
+pub(super) enum TeamCommand {
+    /// Make a team with its live home and its filled sandbox
+    Create {
+        /// Its name, unique on this server
+        #[arg(value_parser = parse_team_name)]
+        name: String,
+        /// What it pays for; live keys need paid
+        #[arg(long, value_enum, default_value_t = PlanWord::Paid)]
+        plan: PlanWord,
+    },
+    /// List the teams
+    List,
+    /// Change what a team pays for
+    Plan {
+        /// Its id or name
+        team: String,
+        /// What it pays for
+        #[arg(value_enum)]
+        plan: PlanWord,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum PlanWord {
+    Free,
+    Paid,
+}
+
+impl PlanWord {
+    fn plan(self) -> Plan {
+        match self {
+            PlanWord::Free => Plan::Free,
+            PlanWord::Paid => Plan::Paid,
+        }
+    }
+}
+
+fn parse_team_name(text: &str) -> Result<String, String> {
+    if operate::is_team_name(text) { Ok(text.to_owned()) } else { Err(operate::TEAM_NAME_RULE.to_owned()) }
+}
+
+pub(super) async fn team(command: TeamCommand, db: &Db, as_json: bool) -> anyhow::Result<()> {
+    match command {
+        TeamCommand::Create { name, plan } => {
+            let team = operate::create_team(db, &Clock::system(), name, plan.plan()).await?;
+            if as_json {
+                println!("{}", team_json(&team));
+            } else {
+                println!("{}", team.id);
+                eprintln!("made team {} ({}) with a live home and a filled sandbox", team.name, team.plan.word());
+            }
+        }
+        TeamCommand::List => {
+            let teams = operate::teams(db).await?;
+            if as_json {
+                println!("{}", Value::Array(teams.iter().map(team_json).collect()));
+            } else {
+                for team in teams {
+                    println!("{}  {:4}  {}  {}", team.id, team.plan.word(), team.created_at, team.name);
+                }
+            }
+        }
+        TeamCommand::Plan { team, plan } => {
+            let team = operate::set_plan(db, team, plan.plan()).await?;
+            if as_json {
+                println!("{}", team_json(&team));
+            } else {
+                eprintln!("team {} is on the {} plan", team.name, team.plan.word());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn team_json(team: &Team) -> Value {
+    json!({ "id": team.id, "name": team.name, "plan": team.plan.word(), "created_at": team.created_at })
+}

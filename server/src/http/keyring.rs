@@ -1,0 +1,97 @@
+//! What is known of a key that was presented, and the keys that were looked up lately. Must not know requests, nor how a
+//! key is looked up.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hearth_contract::formats::Timestamp;
+use hearth_contract::key::Environment;
+use ipnet::IpNet;
+use uuid::Uuid;
+
+use crate::store::homes::Plan;
+use crate::store::keys::Key;
+
+/// A key that was presented and holds.
+pub struct Principal {
+    /// The key, its team and home.
+    pub key: Key,
+    allowlist: Vec<IpNet>,
+}
+
+impl Principal {
+    /// The principal of a stored key.
+    pub fn of(key: Key) -> Principal {
+        // An entry that cannot be read allows nothing: better a key that is refused than one that is open to all.
+        let nowhere = IpNet::from(IpAddr::from([0, 0, 0, 0]));
+        let allowlist = key.allowlist.iter().map(|network| network.parse().unwrap_or(nowhere)).collect();
+        Principal { key, allowlist }
+    }
+
+    /// Whether it carries a scope.
+    pub fn may(&self, scope: &str) -> bool {
+        self.key.scopes.iter().any(|held| held == scope)
+    }
+
+    /// The id of the home it reaches.
+    pub fn home_id(&self) -> Uuid {
+        Uuid::try_parse(&self.key.home_id).unwrap_or_default()
+    }
+
+    /// Whether it may be used from an address.
+    pub fn may_come_from(&self, address: IpAddr) -> bool {
+        self.allowlist.is_empty() || self.allowlist.iter().any(|network| network.contains(&address))
+    }
+
+    /// Whether its team's plan allows it: live keys need the paid one.
+    pub fn is_paid_for(&self) -> bool {
+        self.key.environment == Environment::Test || self.key.plan == Plan::Paid
+    }
+
+    /// Whether the key still holds at a moment.
+    pub fn holds(&self, now: Timestamp) -> bool {
+        self.key.revoked_at.is_none() && self.key.expires_at.is_none_or(|end| now < end)
+    }
+}
+
+/// How long a key that was looked up is believed without looking again: well under the second in which a revoked key
+/// must stop working.
+const BELIEVED: Duration = Duration::from_millis(500);
+/// Keys remembered at once.
+const REMEMBERED_MAX: usize = 10_000;
+
+/// The keys that were looked up lately.
+#[derive(Default)]
+pub struct Keyring {
+    known: Mutex<HashMap<[u8; 32], Known>>,
+}
+
+struct Known {
+    since: Duration,
+    principal: Arc<Principal>,
+}
+
+impl Keyring {
+    /// Believes nothing any more: keys may have changed.
+    pub fn forget(&self) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// A key that was looked up a moment ago.
+    pub fn recall(&self, hash: &[u8; 32], passed: Duration) -> Option<Arc<Principal>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let Known { since, principal } = known.get(hash)?;
+        (passed.saturating_sub(*since) < BELIEVED).then(|| principal.clone())
+    }
+
+    /// Believes a key for a moment.
+    pub fn remember(&self, principal: &Arc<Principal>, passed: Duration) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= REMEMBERED_MAX {
+            known.clear();
+        }
+        known.insert(principal.key.hash, Known { since: passed, principal: principal.clone() });
+    }
+}

@@ -1,0 +1,116 @@
+//! The parts of a request, each looked at before it is believed: sizes, Accept, Content-Type, body, Idempotency-Key.
+//! Must not know in which order they are judged, nor what a path does.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{FromRequestParts, RawPathParams};
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use hearth_contract::headers::{IDEMPOTENCY_KEY, idempotency_key};
+use hearth_contract::problem::{Problem, ProblemType};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+
+use super::accept;
+use super::route::Route;
+use crate::home::receipts::Ticket;
+
+/// Greatest body in bytes.
+pub(crate) const BODY_MAX: usize = 1024 * 1024;
+/// Greatest request target in bytes.
+const TARGET_MAX: usize = 8 * 1024;
+/// Greatest sum of header names and values in bytes, and their greatest number.
+const HEADERS_MAX: (usize, usize) = (32 * 1024, 100);
+
+/// Refuses a target or headers that are too long.
+pub(super) fn check_size(parts: &Parts) -> Result<(), Problem> {
+    let target = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
+    if target > TARGET_MAX {
+        return Err(Problem::new(ProblemType::UriTooLong, format!("The request target has {target} bytes.")));
+    }
+    let size: usize = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    if size > HEADERS_MAX.0 || parts.headers.len() > HEADERS_MAX.1 {
+        let message = format!("The request has {} header lines with {size} bytes.", parts.headers.len());
+        return Err(Problem::new(ProblemType::HeadersTooLarge, message));
+    }
+    Ok(())
+}
+
+/// The media type to answer in, or the refusal of an Accept that excludes all there are.
+pub(super) fn check_accept(route: &Route, headers: &HeaderMap) -> Result<&'static str, Problem> {
+    let given = route.gives.media();
+    if let Some(media) = accept::choose(joined(headers, "accept").as_deref(), given) {
+        return Ok(media);
+    }
+    let given = given.join(" or ");
+    Err(Problem::new(ProblemType::NotAcceptable, format!("This path answers {given}, which Accept excludes.")))
+}
+
+/// Refuses a body of a type or encoding that the route does not read.
+pub(super) fn check_content_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
+    let accepted = route.carries.media();
+    if accepted.is_empty() {
+        return Ok(());
+    }
+    let refuse = |message: String| Err(Problem::new(ProblemType::UnsupportedMediaType, message));
+    if let Some(encoding) = joined(headers, "content-encoding") {
+        return refuse(format!("A body with Content-Encoding {encoding} is not read."));
+    }
+    let sent = joined(headers, "content-type").unwrap_or_default();
+    let media = sent.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if accepted.contains(&media.as_str()) {
+        return Ok(());
+    }
+    refuse(if media.is_empty() {
+        "The body has no Content-Type.".to_owned()
+    } else {
+        format!("A body of type {media} is not read.")
+    })
+}
+
+/// The whole body, if it comes in time and is not too large.
+pub(super) async fn read_body(body: Body, headers: &HeaderMap, time_max: Duration) -> Result<bytes::Bytes, Problem> {
+    let too_large = || Problem::new(ProblemType::PayloadTooLarge, "The body is over 1 MiB.");
+    let announced = joined(headers, "content-length").and_then(|length| length.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > BODY_MAX) {
+        return Err(too_large());
+    }
+    match tokio::time::timeout(time_max, Limited::new(body, BODY_MAX).collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(_)) => Err(Problem::new(ProblemType::InvalidJson, "The body broke off.")),
+        Err(_) => {
+            let message = format!("The body did not arrive within {} s.", time_max.as_secs_f32());
+            Err(Problem::new(ProblemType::RequestTimeout, message))
+        }
+    }
+}
+
+/// The idempotency key of a request that takes one.
+pub(super) fn ticket(route: &Route, parts: &Parts, body: &[u8]) -> Result<Option<Ticket>, Problem> {
+    if !route.takes_ticket() {
+        return Ok(None);
+    }
+    let mut values = parts.headers.get_all(IDEMPOTENCY_KEY).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let key = value.to_str().ok().and_then(idempotency_key).filter(|_| values.next().is_none());
+    let Some(key) = key else {
+        let message = "Idempotency-Key must be one value of 1 to 255 visible ASCII characters.";
+        return Err(Problem::parameter("Idempotency-Key", &String::from_utf8_lossy(value.as_bytes()), None, message));
+    };
+    let target = parts.uri.path_and_query().map_or("", |target| target.as_str());
+    let if_match = joined(&parts.headers, "if-match").unwrap_or_default();
+    Ok(Some(Ticket::new(key, parts.method.as_str(), target, body, if_match.as_bytes())))
+}
+
+/// What a path names in its one open segment.
+pub(super) async fn path_name(parts: &mut Parts) -> Option<String> {
+    let params = RawPathParams::from_request_parts(parts, &()).await.ok()?;
+    params.iter().next().map(|(_, value)| value.to_owned())
+}
+
+/// A header's value; several lines are one list (RFC 9110 5.3).
+pub(super) fn joined(headers: &HeaderMap, name: &str) -> Option<String> {
+    let values: Vec<&str> = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("\u{fffd}")).collect();
+    (!values.is_empty()).then(|| values.join(", "))
+}

@@ -1,0 +1,38 @@
+//! What a key can be allowed: every scope, with its words for people. Must not know which route needs which.
+
+use hearth_contract::schema::Kind;
+
+/// Every scope that a key can carry (the seed's table).
+pub const SCOPES: [&str; 15] = [
+    "inventory:read",
+    "inventory:write",
+    "vehicles:read",
+    "vehicles:write",
+    "documents:read",
+    "documents:write",
+    "tasks:read",
+    "tasks:write",
+    "rooms:read",
+    "rooms:write",
+    "property:read",
+    "property:write",
+    "search:read",
+    "events:read",
+    "exports:write",
+];
+
+/// What a scope allows, for people.
+pub fn scope_about(scope: &str) -> String {
+    let what = |name: &str| match Kind::from_collection(name) {
+        Some(kind) if kind.is_singleton() => "the home's profile".to_owned(),
+        Some(kind) => kind.collection().to_owned(),
+        None => name.to_owned(),
+    };
+    match scope.split_once(':').unwrap_or((scope, "")) {
+        ("search", _) => "Search all records".to_owned(),
+        ("events", _) => "Read the change feed and its stream".to_owned(),
+        ("exports", _) => "Make, read and delete export jobs".to_owned(),
+        (name, "read") => format!("Read {}", what(name)),
+        (name, _) => format!("Create, change and delete {}", what(name)),
+    }
+}
