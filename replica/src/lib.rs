@@ -10,6 +10,7 @@
 
 pub mod bell;
 pub mod profile;
+mod scripting;
 mod store;
 pub mod sync;
 
@@ -21,10 +22,13 @@ use hearth_contract::schema::Kind;
 use store::Connection;
 
 pub use store::StoreError;
+pub use store::copy::Copied;
 pub use store::edits::{Edit, EditError};
+pub use store::find::{Found, ID_PREFIX_MIN};
 pub use store::query::{Table, read_query};
 pub use store::status::Status;
 pub use store::view::{Hit, Pending, Row, RowPage, RowQuery, Sort};
+pub use store::why::{Origin as ValueOrigin, Settled, Source, Why};
 
 /// One connection to a replica. Every call is one short transaction.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! `edits`: the local changes that are on their way or wait for a person.
 
-use hearth_replica::Table;
+use hearth_replica::{Edit, Table};
 use serde_json::{Value, json};
 
 use super::{Context, Failure, output};
@@ -9,18 +9,7 @@ use super::{Context, Failure, output};
 pub(super) fn list(context: &Context) -> Result<(), Failure> {
     let edits = context.existing()?.edits()?;
     if context.json {
-        let all: Vec<Value> = edits
-            .iter()
-            .map(|edit| {
-                json!({
-                    "id": edit.id, "kind": edit.kind.word(), "record_id": edit.record_id, "title": edit.title,
-                    "method": edit.method, "patch": edit.patch, "base": edit.base, "state": edit.state,
-                    "reason": edit.reason, "attempts": edit.attempts, "next_attempt_at": edit.next_attempt_at,
-                    "problem": edit.problem, "origin": edit.origin, "created_at": edit.created_at,
-                })
-            })
-            .collect();
-        return Ok(output::json(&Value::Array(all))?);
+        return Ok(output::json(&edits.iter().map(members).collect())?);
     }
     if edits.is_empty() {
         output::note("every local change is confirmed");
@@ -45,4 +34,14 @@ pub(super) fn list(context: &Context) -> Result<(), Failure> {
         })
         .collect();
     Ok(output::table(&Table { columns, rows })?)
+}
+
+/// The columns of `edits`, by name, and the record's title.
+pub(super) fn members(edit: &Edit) -> Value {
+    json!({
+        "id": edit.id, "kind": edit.kind.word(), "record_id": edit.record_id, "title": edit.title,
+        "method": edit.method, "patch": edit.patch, "base": edit.base, "state": edit.state,
+        "reason": edit.reason, "attempts": edit.attempts, "next_attempt_at": edit.next_attempt_at,
+        "problem": edit.problem, "origin": edit.origin, "created_at": edit.created_at,
+    })
 }

@@ -1,13 +1,18 @@
 //! The command line: arguments, exit codes, and how a failure is told. One file per group of commands. Must not know
 //! SQL or HTTP.
 
+mod copy;
 mod edits;
+mod help;
 mod init;
 mod output;
 mod progress;
 mod query;
+mod records;
 mod status;
 mod sync;
+mod values;
+mod why;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,7 +20,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use hearth_replica::profile::{self, Profile, ProfileError};
 use hearth_replica::sync::{ClientError, SyncError};
-use hearth_replica::{Origin, Replica, StoreError};
+use hearth_replica::{EditError, Origin, Replica, StoreError};
 
 /// A full, writable copy of a Hearth home in a local SQLite database.
 #[derive(Debug, Parser)]
@@ -44,12 +49,32 @@ enum Command {
     Sync(sync::Sync),
     /// Say how far the database is in step
     Status(status::Status),
+    /// List the records of a kind, all or those that have these values
+    List(records::List),
+    /// Show one record
+    Show(records::Show),
+    /// Make a record
+    Add(records::Add),
+    /// Change fields of a record
+    Set(records::Set),
+    /// Delete a record
+    Remove(records::Remove),
+    /// Find records by words in their texts
+    Search(records::Search),
+    /// Say where each value of a record comes from: the server or an edit
+    Why(why::Why),
     /// Run SQL on the database, for reading alone
     Query(query::Query),
     /// List the local changes that the server has not confirmed
     Edits,
     /// Say where the database is
     Path,
+    /// Write a consistent copy of the database, pending edits included
+    Export(copy::Export),
+    /// Write completions for a shell
+    Completions(help::Completions),
+    /// Write the manual page, or one page for each command
+    Man(help::Man),
 }
 
 /// What every command gets.
@@ -80,6 +105,7 @@ impl Context {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Exit {
     Failure = 1,
+    Usage = 2,
     NotFound = 3,
     Key = 4,
     NeedsYou = 5,
@@ -111,6 +137,16 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
         let exit = if error.is_damaged() { Exit::DatabaseDamaged } else { Exit::Failure };
         Failure::new(exit, error.to_string())
+    }
+}
+
+impl From<EditError> for Failure {
+    fn from(error: EditError) -> Failure {
+        match error {
+            EditError::Refused(sentence) => Failure::new(Exit::Usage, sentence),
+            EditError::NotFound => Failure::new(Exit::NotFound, error.to_string()),
+            EditError::Store(error) => error.into(),
+        }
     }
 }
 
@@ -175,8 +211,18 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Run => sync::daemon(&context),
         Command::Sync(sync) => sync.run(&context),
         Command::Status(status) => status.run(&context),
+        Command::List(list) => list.run(&context),
+        Command::Show(show) => show.run(&context),
+        Command::Add(add) => add.run(&context),
+        Command::Set(set) => set.run(&context),
+        Command::Remove(remove) => remove.run(&context),
+        Command::Search(search) => search.run(&context),
+        Command::Why(why) => why.run(&context),
         Command::Query(query) => query.run(&context),
         Command::Edits => edits::list(&context),
         Command::Path => query::path(&context),
+        Command::Export(export) => export.run(&context),
+        Command::Completions(completions) => completions.run(),
+        Command::Man(man) => man.run(),
     }
 }

@@ -13,6 +13,14 @@ pub(super) fn line(text: &str) -> io::Result<()> {
     }
 }
 
+/// Writes data that is text of its own form.
+pub(super) fn raw(text: &[u8]) -> io::Result<()> {
+    match io::stdout().write_all(text) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+        result => result,
+    }
+}
+
 /// Says something to the person beside the data.
 pub(super) fn note(text: &str) {
     // Nobody is left to tell if this fails.
@@ -31,8 +39,16 @@ pub(super) fn count(number: i64, thing: &str) -> String {
 
 /// Bold text, where a person reads it and wants it so.
 pub(super) fn bold(text: &str) -> String {
-    let wanted = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    if wanted { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
+    if styled() { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
+}
+
+/// A part that matters less, where a person reads it and wants it so.
+pub(super) fn dim(text: &str) -> String {
+    if styled() { format!("\x1b[2m{text}\x1b[0m") } else { text.to_owned() }
+}
+
+fn styled() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// Writes rows as an array of objects.
@@ -57,17 +73,24 @@ pub(super) fn table_csv(table: &Table) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes rows in columns of equal width.
+/// Writes rows in columns of equal width. On a terminal the widest columns give way, so that a row is a line.
 pub(super) fn table(table: &Table) -> io::Result<()> {
     let cells: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(shown).collect()).collect();
-    let widths: Vec<usize> = table
+    let mut widths: Vec<usize> = table
         .columns
         .iter()
         .enumerate()
         .map(|(n, name)| cells.iter().map(|row| width(&row[n])).chain([width(name)]).max().unwrap_or(0))
         .collect();
+    if io::stdout().is_terminal() {
+        let (_, columns) = console::Term::stdout().size();
+        narrow(&mut widths, columns.into());
+    }
     let join = |row: &[String]| {
-        let padded = row.iter().zip(&widths).map(|(cell, wide)| format!("{cell}{}", " ".repeat(wide - width(cell))));
+        let padded = row.iter().zip(&widths).map(|(cell, wide)| {
+            let cell = console::truncate_str(cell, *wide, "…");
+            format!("{cell}{}", " ".repeat(wide.saturating_sub(width(&cell))))
+        });
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     line(&bold(&join(&table.columns)))?;
@@ -76,6 +99,20 @@ pub(super) fn table(table: &Table) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// Takes from the widest columns until a row fits.
+fn narrow(widths: &mut [usize], line: usize) {
+    let gaps = 2 * widths.len().saturating_sub(1);
+    while widths.iter().sum::<usize>() + gaps > line {
+        match widths.iter_mut().max() {
+            Some(widest) if *widest > COLUMN_MIN => *widest -= 1,
+            _ => return,
+        }
+    }
+}
+
+/// Columns are not made narrower than this.
+const COLUMN_MIN: usize = 8;
 
 fn width(text: &str) -> usize {
     console::measure_text_width(text)
@@ -90,6 +127,14 @@ fn plain(value: &Value) -> String {
 }
 
 /// A value on one line, without anything that could steer the terminal.
-fn shown(value: &Value) -> String {
-    plain(value).chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+pub(super) fn shown(value: &Value) -> String {
+    one_line(&plain(value))
+}
+
+/// A text on one line, without anything that could steer the terminal or turn its direction.
+pub(super) fn one_line(text: &str) -> String {
+    let steers = |c: char| {
+        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
 }

@@ -71,7 +71,7 @@ pub(super) fn project(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), 
 }
 
 /// The server's form of a record that has edits, and whether it is gone there.
-fn get(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows::Stored, bool)>, StoreError> {
+pub(super) fn get(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows::Stored, bool)>, StoreError> {
     let found = tx
         .prepare_cached(
             "SELECT rev, fields, created_at, updated_at, extra, gone FROM _images WHERE kind = ?1 AND record_id = ?2",

@@ -6,9 +6,12 @@
 //! - [`gate`]: the transactions of whoever keeps the replica.
 //! - [`mirror`], [`image`], [`rows`]: what the server says becomes rows; [`replay`]: reading it all again.
 //! - [`edits`], [`push`], [`settle`]: local changes, their way to the server and their end.
-//! - [`view`], [`query`]: what screens and scripts read; [`standing`], [`status`]: where the replica stands.
+//! - [`view`], [`find`], [`why`], [`query`]: what screens and scripts read; [`standing`], [`status`]: where the replica stands.
+//! - [`copy`]: a consistent copy of it all.
 
+pub(crate) mod copy;
 pub(crate) mod edits;
+pub(crate) mod find;
 mod gate;
 mod image;
 pub(crate) mod mirror;
@@ -26,6 +29,7 @@ pub(crate) mod status;
 mod triggers;
 pub(crate) mod view;
 mod views;
+pub(crate) mod why;
 
 #[cfg(test)]
 mod tests;

@@ -90,7 +90,7 @@ pub struct Hit {
     pub snippet: String,
 }
 
-const PENDING: &str = "(SELECT max(CASE WHEN state IN ('blocked', 'rejected', 'conflict') THEN 2 ELSE 1 END)
+pub(super) const PENDING: &str = "(SELECT max(CASE WHEN state IN ('blocked', 'rejected', 'conflict') THEN 2 ELSE 1 END)
      FROM edits e WHERE e.record_id = t.id AND e.kind = :kind)";
 
 /// One page.
@@ -183,7 +183,7 @@ fn match_words(words: &str) -> Option<String> {
 }
 
 /// ORDER BY terms. Names come from the resource table, never from a caller. Nulls last in both directions.
-fn order(kind: Kind, sort: Sort) -> String {
+pub(super) fn order(kind: Kind, sort: Sort) -> String {
     let direction = if sort.descending { "DESC" } else { "ASC" };
     let resource = resource(kind);
     if let Some(column) = ["created_at", "updated_at"].into_iter().find(|column| *column == sort.column) {
@@ -205,7 +205,7 @@ fn order(kind: Kind, sort: Sort) -> String {
     format!("t.{name} IS NULL, {value} {direction}, {due}t.{} COLLATE NOCASE", resource.title)
 }
 
-fn read(kind: Kind, row: &SqlRow<'_>) -> Result<Row, rusqlite::Error> {
+pub(super) fn read(kind: Kind, row: &SqlRow<'_>) -> Result<Row, rusqlite::Error> {
     let stored = rows::read(kind, row)?;
     let title = stored.fields.get(resource(kind).title).and_then(Value::as_str).unwrap_or_default().to_owned();
     Ok(Row {
@@ -233,7 +233,7 @@ fn or_kind(kind: Kind, title: String) -> String {
     }
 }
 
-fn name_references(connection: &Connection, row: &mut Row) -> Result<(), StoreError> {
+pub(super) fn name_references(connection: &Connection, row: &mut Row) -> Result<(), StoreError> {
     for field in resource(row.kind).fields {
         let target = match field.format {
             Format::Reference(kind) => Some(kind),

@@ -1,6 +1,8 @@
 //! The command line and the stock `sqlite3` shell on one database, with no server in sight.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
+mod records;
+
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -20,6 +22,20 @@ fn sqlite3(db: &Path, sql: &str) -> Output {
 /// A replica that has never met a server.
 fn new_replica(db: &Path) {
     hearth_replica::Replica::open(db, hearth_replica::Origin::Cli).unwrap();
+}
+
+/// What a command that must succeed writes as JSON.
+fn json(db: &Path, arguments: &[&str]) -> Value {
+    let output = replica(db, &[arguments, &["--json"]].concat());
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{arguments:?}: {error}"))
+}
+
+/// What a command that must fail says, and its exit code.
+fn refusal(db: &Path, arguments: &[&str]) -> (i32, String) {
+    let output = replica(db, arguments);
+    assert_eq!(text(&output.stdout), "", "{arguments:?} writes no data when it fails");
+    (output.status.code().unwrap(), text(&output.stderr))
 }
 
 fn text(bytes: &[u8]) -> String {

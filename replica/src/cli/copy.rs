@@ -1,0 +1,39 @@
+//! `export`: a consistent copy of the database in one file. Must not change the original.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use super::{Context, Exit, Failure, output};
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+pub(super) struct Export {
+    /// Where to; must not exist yet
+    file: PathBuf,
+}
+
+impl Export {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        let replica = context.existing()?;
+        if self.file.exists() {
+            return Err(Failure::new(Exit::Failure, format!("{} exists already", self.file.display()))
+                .hint("hearth-replica export with another name"));
+        }
+        let copied = replica.export(&self.file)?;
+        output::note(&format!(
+            "{} and {} that the server has not confirmed; no API key is in it",
+            output::count(copied.records, "record"),
+            output::count(copied.pending_edits, "edit"),
+        ));
+        if context.json {
+            let members = json!({
+                "file": self.file, "bytes": copied.bytes, "records": copied.records,
+                "pending_edits": copied.pending_edits, "position": copied.position,
+            });
+            return Ok(output::json(&members)?);
+        }
+        Ok(output::line(&self.file.display().to_string())?)
+    }
+}

@@ -1,0 +1,44 @@
+//! `completions` and `man`, both made from the arguments themselves. Must not describe anything a second time.
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use super::{Arguments, Failure, output};
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+pub(super) struct Completions {
+    /// Which shell
+    shell: Shell,
+}
+
+impl Completions {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let mut text = Vec::new();
+        clap_complete::generate(self.shell, &mut Arguments::command(), "hearth-replica", &mut text);
+        Ok(output::raw(&text)?)
+    }
+}
+
+/// Arguments of `man`.
+#[derive(Debug, Args)]
+pub(super) struct Man {
+    /// Write a page for each command into this directory
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+impl Man {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let command = Arguments::command().name("hearth-replica");
+        if let Some(dir) = self.dir {
+            std::fs::create_dir_all(&dir)?;
+            return Ok(clap_mangen::generate_to(command, dir)?);
+        }
+        let mut text = Vec::new();
+        clap_mangen::Man::new(command).render(&mut text)?;
+        Ok(output::raw(&text)?)
+    }
+}

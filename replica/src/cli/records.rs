@@ -1,0 +1,326 @@
+//! `list`, `show`, `add`, `set`, `remove`, `search`: records by hand and by script. What changes goes through the same
+//! door as any edit. Must not know SQL.
+
+use clap::Args;
+use hearth_contract::check::Fields;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{Kind, Presence};
+use hearth_replica::{Pending, Replica, Row, Sort, Table};
+use serde_json::{Map, Value, json};
+
+use super::values::{self, Assignment};
+use super::{Context, Exit, Failure, output};
+
+/// Rows that are listed when no number is given.
+const LIST_LIMIT: usize = 1000;
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+pub(super) struct List {
+    /// Which kind
+    #[arg(value_parser = values::kind_parser())]
+    kind: Kind,
+    /// Only records with this value; field= asks for those without one
+    #[arg(value_name = "FIELD=VALUE")]
+    values: Vec<Assignment>,
+    /// Order by this field
+    #[arg(long, value_name = "FIELD")]
+    sort: Option<String>,
+    /// Greatest first
+    #[arg(long)]
+    desc: bool,
+    /// Records at most
+    #[arg(long, default_value_t = LIST_LIMIT)]
+    limit: usize,
+}
+
+impl List {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        let replica = context.existing()?;
+        let kind = self.kind;
+        let only = values::to_match(&replica, kind, &self.values)?;
+        let column = match &self.sort {
+            Some(name) => values::field(kind, name)?,
+            None => resource(kind).title,
+        };
+        let sort = Sort { column, descending: self.desc };
+        let page = replica.matching(kind, &only, sort, self.limit)?;
+        if context.json {
+            return Ok(output::json(&page.rows.iter().map(record).collect())?);
+        }
+        if page.rows.is_empty() {
+            output::note(&format!("no {} like that", kind.collection()));
+            return Ok(());
+        }
+        let fields = shown_fields(kind);
+        let columns = ["id"].into_iter().chain(fields.iter().copied()).chain(["pending"]).map(str::to_owned).collect();
+        let ids: Vec<&str> = page.rows.iter().map(|row| row.id.as_str()).collect();
+        let short = replica.short_ids(&ids)?;
+        let rows = page.rows.iter().zip(short).map(|(row, id)| {
+            let values = fields.iter().map(|field| value(row, field));
+            [id.into()].into_iter().chain(values).chain([pending(row.pending).into()]).collect()
+        });
+        output::table(&Table { columns, rows: rows.collect() })?;
+        if page.rows.len() < page.total {
+            output::note(&format!("{} of {}; --limit shows more", page.rows.len(), page.total));
+        }
+        Ok(())
+    }
+}
+
+/// Arguments of `show`.
+#[derive(Debug, Args)]
+pub(super) struct Show {
+    /// Its id or the beginning of it; `property` is the home's profile
+    id: String,
+}
+
+impl Show {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        let replica = context.existing()?;
+        let (kind, id) = values::record(&replica, &self.id, false)?;
+        let row = replica.row(kind, &id)?.ok_or_else(|| no_profile(kind))?;
+        tell(context, &row)
+    }
+}
+
+/// Arguments of `add`.
+#[derive(Debug, Args)]
+pub(super) struct Add {
+    /// Which kind
+    #[arg(value_parser = values::kind_parser())]
+    kind: Kind,
+    /// Its fields; ids may be cut to a beginning that is enough
+    #[arg(value_name = "FIELD=VALUE", required = true)]
+    values: Vec<Assignment>,
+}
+
+impl Add {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        let replica = context.existing()?;
+        if self.kind.is_singleton() {
+            return Err(Failure::new(Exit::Usage, "a home has one profile, which is there already")
+                .hint("hearth-replica set property FIELD=VALUE"));
+        }
+        let fields = values::to_create(&replica, self.kind, &self.values)?;
+        warn_of_strangers(&replica, self.kind, &fields)?;
+        let id = replica.create(self.kind, &fields)?;
+        changed(context, &replica, self.kind, &id)
+    }
+}
+
+/// Arguments of `set`.
+#[derive(Debug, Args)]
+pub(super) struct Set {
+    /// Its id or the beginning of it; `property` is the home's profile
+    id: String,
+    /// The fields that change; field= is null
+    #[arg(value_name = "FIELD=VALUE", required = true)]
+    values: Vec<Assignment>,
+}
+
+impl Set {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        let replica = context.existing()?;
+        let (kind, id) = values::record(&replica, &self.id, false)?;
+        let present = replica.row(kind, &id)?.map(|row| row.fields).unwrap_or_default();
+        let fields = values::to_update(&replica, kind, &self.values, &present)?;
+        if fields.iter().all(|(name, value)| present.get(name).unwrap_or(&Value::Null) == value) {
+            output::note("it is so already; nothing was changed");
+            return told(context, &replica, kind, &id);
+        }
+        warn_of_strangers(&replica, kind, &fields)?;
+        replica.update(kind, &id, &fields)?;
+        let id = if id.is_empty() { replica.row(kind, "")?.map(|row| row.id).unwrap_or_default() } else { id };
+        changed(context, &replica, kind, &id)
+    }
+}
+
+/// Arguments of `remove`.
+#[derive(Debug, Args)]
+pub(super) struct Remove {
+    /// Its id or the beginning of it
+    id: String,
+}
+
+impl Remove {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        let replica = context.existing()?;
+        let (kind, id) = values::record(&replica, &self.id, false)?;
+        if kind.is_singleton() {
+            return Err(Failure::new(Exit::Usage, "the home's profile cannot be deleted")
+                .hint("hearth-replica set property FIELD= for each field that shall be empty"));
+        }
+        let title = replica.row(kind, &id)?.map(|row| row.title).unwrap_or_default();
+        replica.delete(kind, &id)?;
+        if context.json {
+            return Ok(output::json(&json!({ "removed": id, "kind": kind.word(), "title": title }))?);
+        }
+        output::note(&format!("removed the {kind} {}", output::one_line(&title)));
+        Ok(output::line(&id)?)
+    }
+}
+
+/// Arguments of `search`.
+#[derive(Debug, Args)]
+pub(super) struct Search {
+    /// Words; each must begin a word of the record's texts
+    #[arg(required = true)]
+    words: Vec<String>,
+    /// Records at most
+    #[arg(long, default_value_t = 20)]
+    limit: usize,
+}
+
+impl Search {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        let replica = context.existing()?;
+        let hits = replica.search(&self.words.join(" "), self.limit)?;
+        if context.json {
+            let all = hits.iter().map(
+                |hit| json!({ "kind": hit.kind.word(), "id": hit.id, "title": hit.title, "snippet": hit.snippet }),
+            );
+            return Ok(output::json(&all.collect())?);
+        }
+        if hits.is_empty() {
+            output::note("nothing has these words");
+            return Ok(());
+        }
+        let ids: Vec<&str> = hits.iter().map(|hit| hit.id.as_str()).collect();
+        let short = replica.short_ids(&ids)?;
+        let rows = hits.into_iter().zip(short).map(|(hit, id)| {
+            vec![id.into(), hit.kind.word().into(), hit.title.into(), hit.snippet.replace("**", "").into()]
+        });
+        let columns = ["id", "kind", "title", "text"].map(str::to_owned).to_vec();
+        Ok(output::table(&Table { columns, rows: rows.collect() })?)
+    }
+}
+
+/// The fields of a kind that a list shows: what it is called, how it stands, when, where and about what.
+const fn shown_fields(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Inventory => &["name", "room_id", "category", "quantity", "current_value"],
+        Kind::Vehicle => &["name", "make", "model", "year", "license_plate"],
+        Kind::Document => &["title", "category", "subject_id", "expires_on"],
+        Kind::Task => &["title", "status", "priority", "due_on", "subject_id", "assignee"],
+        Kind::Room => &["name", "room_type", "floor", "flooring"],
+        Kind::Property => &["address", "city", "state", "property_type", "year_built"],
+    }
+}
+
+/// A record as JSON: the API's members, and what the replica adds to them.
+pub(super) fn record(row: &Row) -> Value {
+    let mut members = Map::new();
+    members.insert("id".to_owned(), row.id.clone().into());
+    members.extend(row.fields.clone());
+    members.insert("created_at".to_owned(), row.created_at.clone().into());
+    members.insert("updated_at".to_owned(), row.updated_at.clone().into());
+    members.insert("rev".to_owned(), row.rev.into());
+    members.insert("kind".to_owned(), row.kind.word().into());
+    members.insert("pending".to_owned(), json!(row.pending != Pending::No));
+    members.insert("needs_you".to_owned(), json!(row.pending == Pending::NeedsYou));
+    Value::Object(members)
+}
+
+/// A field's value for people: the name of what it refers to, where that is known.
+fn value(row: &Row, field: &str) -> Value {
+    row.names
+        .get(field)
+        .map_or_else(|| row.fields.get(field).cloned().unwrap_or(Value::Null), |name| name.clone().into())
+}
+
+const fn pending(pending: Pending) -> &'static str {
+    match pending {
+        Pending::No => "",
+        Pending::Waiting => "waiting",
+        Pending::NeedsYou => "needs you",
+    }
+}
+
+/// Writes a record, one field on a line; fields that are not set are left out.
+fn tell(context: &Context, row: &Row) -> Result<(), Failure> {
+    if context.json {
+        return Ok(output::json(&record(row))?);
+    }
+    output::line(&format!("{}  {}", output::bold(&output::one_line(&row.title)), output::dim(row.kind.word())))?;
+    let wide = resource(row.kind).fields.iter().map(|field| field.name.len()).max().unwrap_or(0).max(10) + 2;
+    let line = |name: &str, text: &str| output::line(&format!("{name:wide$}{text}"));
+    line("id", &row.id)?;
+    for (name, value) in row.fields.iter().filter(|(_, value)| !value.is_null()) {
+        // Texts of several lines keep their lines, each under the first.
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let lines: Vec<String> = text.lines().map(output::one_line).collect();
+        let text = lines.join(&format!("\n{:wide$}", ""));
+        match row.names.get(name.as_str()) {
+            Some(title) => line(name, &format!("{}  {}", output::one_line(title), output::dim(&text)))?,
+            None => line(name, &text)?,
+        }
+    }
+    for (name, text) in [("created_at", &row.created_at), ("updated_at", &row.updated_at)] {
+        if let Some(text) = text {
+            line(name, text)?;
+        }
+    }
+    match row.rev {
+        Some(rev) => line("rev", &rev.to_string())?,
+        None => output::note("the server has not confirmed it yet"),
+    }
+    if row.pending != Pending::No {
+        output::note(&format!("changed here; next: hearth-replica why {}", row.id));
+    }
+    Ok(())
+}
+
+/// What is said after a change: the record's id, for whoever goes on with it.
+fn changed(context: &Context, replica: &Replica, kind: Kind, id: &str) -> Result<(), Failure> {
+    if replica.status()?.daemon_pid.is_none() {
+        output::note("kept here; next: hearth-replica sync, to send it");
+    }
+    told(context, replica, kind, id)
+}
+
+/// The record as data: its id, or all of it as JSON.
+fn told(context: &Context, replica: &Replica, kind: Kind, id: &str) -> Result<(), Failure> {
+    if context.json {
+        let row = replica.row(kind, id)?.ok_or_else(|| no_profile(kind))?;
+        return Ok(output::json(&record(&row))?);
+    }
+    Ok(output::line(id)?)
+}
+
+/// A reference to a record that is not here is sent all the same, because it may be on its way; but a slip is likelier.
+fn warn_of_strangers(replica: &Replica, kind: Kind, fields: &Fields) -> Result<(), Failure> {
+    for (field, target, id) in hearth_contract::check::references(kind, fields) {
+        if field.presence != Presence::ReadOnly && replica.row(target, &id.to_string())?.is_none() {
+            let name = field.name;
+            output::note(&format!("{name}: no {target} with the id {id} is here; the server will judge"));
+        }
+    }
+    Ok(())
+}
+
+fn no_profile(kind: Kind) -> Failure {
+    match kind {
+        Kind::Property => Failure::new(Exit::NotFound, "the home has no profile yet")
+            .hint("hearth-replica set property FIELD=VALUE makes it"),
+        kind => Failure::new(Exit::NotFound, format!("the {kind} is gone")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hearth_contract::schema::Format;
+
+    use super::*;
+
+    #[test]
+    fn every_column_of_a_list_is_a_field() {
+        for kind in Kind::ALL {
+            for name in shown_fields(kind) {
+                assert!(resource(kind).field(name).is_some(), "{kind} has no {name}");
+            }
+            assert_eq!(shown_fields(kind)[0], resource(kind).title);
+        }
+        assert!(resource(Kind::Task).field("subject_id").is_some_and(|field| field.format == Format::Subject));
+    }
+}

@@ -1,0 +1,139 @@
+//! `why`: where each visible value of a record comes from. Must not change anything.
+
+use clap::Args;
+use hearth_replica::{Source, Table, ValueOrigin, Why as Origins};
+use serde_json::{Value, json};
+
+use super::{Context, Exit, Failure, output, values};
+
+/// Arguments of `why`.
+#[derive(Debug, Args)]
+pub(super) struct Why {
+    /// Its id or the beginning of it; `property` is the home's profile
+    id: String,
+    /// Fields that are not set too
+    #[arg(long)]
+    all: bool,
+}
+
+impl Why {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        let replica = context.existing()?;
+        let (kind, id) = values::record(&replica, &self.id, true)?;
+        let why = replica
+            .why(kind, &id)?
+            .ok_or_else(|| Failure::new(Exit::NotFound, format!("nothing is known of a {kind} {id}")))?;
+        if context.json {
+            return Ok(output::json(&members(&why))?);
+        }
+        output::line(&format!("{}  {}", output::bold(&output::one_line(&why.title)), output::dim(kind.word())))?;
+        output::line(&standing(&why))?;
+        if !why.shown && why.edits.is_empty() {
+            return settled(&why);
+        }
+        let told = why.fields.iter().filter(|origin| {
+            let set = |value: &Value| !value.is_null();
+            self.all
+                || set(&origin.value)
+                || origin.server.as_ref().is_some_and(set)
+                || matches!(origin.source, Source::Edit(_))
+        });
+        let rows: Vec<Vec<Value>> = told
+            .map(|origin| {
+                let server = origin.server.clone().filter(|server| *server != origin.value);
+                let server = server.map(|server| format!("there: {}", plain(&server))).unwrap_or_default();
+                let value = cut(&output::shown(&origin.value));
+                vec![origin.field.into(), value.into(), source(&why, origin).into(), server.into()]
+            })
+            .collect();
+        if !rows.is_empty() {
+            let columns = ["field", "value", "from", ""].map(str::to_owned).to_vec();
+            output::table(&Table { columns, rows })?;
+        }
+        for edit in &why.edits {
+            let reason = edit.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            let text = format!(
+                "edit {}  {} {}, {} by {}{reason}",
+                edit.id, edit.method, edit.state, edit.created_at, edit.origin
+            );
+            output::line(&output::one_line(&text))?;
+        }
+        settled(&why)
+    }
+}
+
+fn standing(why: &Origins) -> String {
+    let here = match (why.shown, why.edits.last()) {
+        (true, _) => "shown here".to_owned(),
+        (false, Some(edit)) if edit.method == "delete" => format!("hidden here by edit {}, which deletes it", edit.id),
+        (false, _) => "not here".to_owned(),
+    };
+    let there = match (why.rev, why.deleted_at) {
+        (Some(rev), _) => format!("the server's form is of position {rev}"),
+        (None, Some(at)) => format!("deleted on the server at position {at}"),
+        (None, None) => "the server has not confirmed it yet".to_owned(),
+    };
+    format!("{here}; {there}")
+}
+
+fn source(why: &Origins, origin: &ValueOrigin) -> String {
+    match origin.source {
+        Source::Server => "server".to_owned(),
+        Source::Nobody => "nobody set it".to_owned(),
+        Source::Edit(id) => {
+            let edit = why.edits.iter().find(|edit| edit.id == id);
+            format!("edit {id} ({})", edit.map_or("", |edit| edit.state.as_str()))
+        }
+    }
+}
+
+/// The last edits that are settled, which explain what the server holds.
+fn settled(why: &Origins) -> Result<(), Failure> {
+    for edit in &why.settled {
+        let at = edit.rev.map(|rev| format!(" at position {rev}")).unwrap_or_default();
+        output::line(&output::dim(&format!(
+            "edit {}  {} {}{at}, {}",
+            edit.id, edit.method, edit.outcome, edit.settled_at
+        )))?;
+    }
+    Ok(())
+}
+
+fn plain(value: &Value) -> String {
+    if value.is_null() { "null".to_owned() } else { cut(&output::shown(value)) }
+}
+
+/// Enough of a text to know it by; `show` has all of it.
+fn cut(text: &str) -> String {
+    console::truncate_str(text, 48, "…").into_owned()
+}
+
+fn members(why: &Origins) -> Value {
+    let fields: Vec<Value> = why
+        .fields
+        .iter()
+        .map(|origin| {
+            let (from, edit) = match origin.source {
+                Source::Server => ("server", None),
+                Source::Edit(id) => ("edit", Some(id)),
+                Source::Nobody => ("nobody", None),
+            };
+            json!({ "field": origin.field, "value": origin.value, "from": from, "edit": edit, "server": origin.server })
+        })
+        .collect();
+    let settled: Vec<Value> = why
+        .settled
+        .iter()
+        .map(|edit| {
+            json!({
+                "id": edit.id, "method": edit.method, "patch": edit.patch, "outcome": edit.outcome, "rev": edit.rev,
+                "settled_at": edit.settled_at,
+            })
+        })
+        .collect();
+    json!({
+        "id": why.id, "kind": why.kind.word(), "title": why.title, "shown": why.shown, "rev": why.rev,
+        "deleted_at": why.deleted_at, "fields": fields,
+        "edits": why.edits.iter().map(super::edits::members).collect::<Vec<_>>(), "settled": settled,
+    })
+}

@@ -1,0 +1,138 @@
+//! Records by the command line: what is typed is checked by the contract's table, and ids may be cut short.
+
+use super::{json, new_replica, refusal, replica, sqlite3, text};
+
+/// A fresh replica with one room and its id.
+fn with_a_room() -> (tempfile::TempDir, std::path::PathBuf, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    new_replica(&db);
+    let id = text(&replica(&db, &["add", "room", "name=Kitchen"]).stdout);
+    (dir, db, id)
+}
+
+#[test]
+fn a_record_is_added_shown_changed_and_removed() {
+    let (_dir, db, room) = with_a_room();
+    let item =
+        json(&db, &["add", "inventory", "name=Kettle", &format!("room_id={}", &room[..8]), "purchase_price=9.5"]);
+    assert_eq!((&item["room_id"], &item["purchase_price"]), (&room.clone().into(), &"9.50".into()));
+    let id = item["id"].as_str().unwrap();
+
+    let set = json(&db, &["set", &id[..8], "quantity=2", "notes=two\nlines", "purchase_price="]);
+    assert_eq!((&set["quantity"], &set["purchase_price"]), (&2.into(), &serde_json::Value::Null));
+    let shown = text(&replica(&db, &["show", &id[..8]]).stdout);
+    assert!(shown.contains("Kettle  inventory") && shown.contains("Kitchen"), "{shown}");
+
+    let listed = json(&db, &["list", "inventory", "room_id=", "--sort", "name"]);
+    assert_eq!(listed, serde_json::json!([]));
+    let listed = json(&db, &["list", "inventory", &format!("room_id={}", &room[..8]), "quantity=2"]);
+    assert_eq!(listed[0]["id"], id);
+    assert_eq!(json(&db, &["search", "ket"])[0]["id"], id);
+
+    let removed = replica(&db, &["remove", id]);
+    assert_eq!((removed.status.code(), text(&removed.stdout)), (Some(0), id.to_owned()));
+    assert_eq!(refusal(&db, &["show", id]).0, 3);
+    assert_eq!(refusal(&db, &["remove", id]).0, 3);
+}
+
+#[test]
+fn every_fault_of_what_was_typed_is_named_at_once_and_nothing_is_queued() {
+    let (_dir, db, room) = with_a_room();
+    for (arguments, code, sentences) in [
+        (
+            &["add", "task", "title=Sweep", "priorty=high", "due_on=2026-02-30"][..],
+            2,
+            &["did you mean priority?", "due_on must be a calendar date"][..],
+        ),
+        (&["add", "task", "priority=high"], 2, &["title is required"]),
+        (&["add", "taks", "title=x"], 2, &["'tasks'"]),
+        (&["add", "task", "title"], 2, &["field=value"]),
+        (&["add", "task", "title=a", "title=b"], 2, &["title is given twice"]),
+        (&["add", "room", "name=a", "area_sq_ft=many"], 2, &["area_sq_ft must be an integer"]),
+        (&["add", "inventory", "name=a", "room_id=beef0000"], 3, &["no room whose id begins with beef0000"]),
+        (&["add", "task", "title=a", "subject_type=room"], 2, &["subject_id is required"]),
+        (&["add", "property", "city=x"], 2, &["set property"]),
+        (&["set", &room, "name="], 2, &["name cannot be null"]),
+        (&["set", &room, "rev=3"], 2, &["rev is set by the service"]),
+        (&["set", "0000", "name=x"], 3, &["there is no record"]),
+        (&["show", "x"], 2, &["at least 4"]),
+        (&["remove", "property"], 2, &["cannot be deleted"]),
+        (&["list", "rooms", "flor=2"], 2, &["did you mean floor?"]),
+        (&["list", "rooms", "--sort", "nam"], 2, &["did you mean name?"]),
+    ] {
+        let (exit, said) = refusal(&db, arguments);
+        assert_eq!(exit, code, "{arguments:?}: {said}");
+        for sentence in sentences {
+            assert!(said.contains(sentence), "{arguments:?}: {said}");
+        }
+    }
+    assert_eq!(text(&sqlite3(&db, "SELECT count(*) FROM edits").stdout), "1");
+}
+
+#[test]
+fn an_ambiguous_id_names_its_candidates() {
+    let (_dir, db, _) = with_a_room();
+    for last in ["1", "2"] {
+        let id = format!("00000000-0000-4000-8000-00000000000{last}");
+        assert!(replica(&db, &["add", "task", &format!("id={id}"), "title=Twin"]).status.success());
+    }
+    let (exit, said) = refusal(&db, &["show", "0000"]);
+    assert_eq!(exit, 2);
+    assert!(said.contains("000000000001  task  Twin") && said.contains("000000000002"), "{said}");
+    let listed = text(&replica(&db, &["list", "tasks"]).stdout);
+    assert!(listed.contains("00000000-0000-4000-8000-000000000001"), "a shown id is enough to name it: {listed}");
+}
+
+#[test]
+fn why_tells_the_server_from_each_edit() {
+    let (_dir, db, room) = with_a_room();
+    assert!(replica(&db, &["set", &room, "floor=2"]).status.success());
+    let why = json(&db, &["why", &room]);
+    let origin = |name: &str| {
+        let fields = why["fields"].as_array().unwrap();
+        let field = fields.iter().find(|field| field["field"] == name).unwrap();
+        (field["from"].as_str().unwrap().to_owned(), field["edit"].as_i64())
+    };
+    assert_eq!(origin("name"), ("edit".to_owned(), Some(1)));
+    assert_eq!(origin("floor"), ("edit".to_owned(), Some(2)));
+    assert_eq!(origin("notes"), ("nobody".to_owned(), None));
+    assert_eq!((&why["rev"], why["edits"].as_array().unwrap().len()), (&serde_json::Value::Null, 2));
+
+    assert!(replica(&db, &["remove", &room]).status.success());
+    let told = text(&replica(&db, &["why", &room]).stdout);
+    assert!(told.contains("hidden here by edit 3, which deletes it"), "{told}");
+    assert_eq!(refusal(&db, &["why", "dead"]).0, 3);
+}
+
+#[test]
+fn an_export_is_a_whole_database_with_its_pending_edits_and_without_a_key() {
+    let (dir, db, room) = with_a_room();
+    std::fs::write(dir.path().join("replica.db.key"), "svc_test_secret").unwrap();
+    let copy = dir.path().join("copy.db");
+    let told = json(&db, &["export", copy.to_str().unwrap()]);
+    assert_eq!((&told["records"], &told["pending_edits"]), (&1.into(), &1.into()));
+    assert_eq!(json(&copy, &["show", &room])["name"], "Kitchen");
+    assert!(!String::from_utf8_lossy(&std::fs::read(&copy).unwrap()).contains("svc_test"));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(std::fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    let (exit, said) = refusal(&db, &["export", copy.to_str().unwrap()]);
+    assert_eq!(exit, 1);
+    assert!(said.contains("exists already"), "{said}");
+}
+
+#[test]
+fn completions_and_manual_pages_come_from_the_arguments() {
+    let (dir, db, _) = with_a_room();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = text(&replica(&db, &["completions", shell]).stdout);
+        assert!(script.contains("until-pushed"), "{shell}");
+    }
+    assert!(text(&replica(&db, &["man"]).stdout).starts_with(".ie"));
+    let pages = dir.path().join("man");
+    assert!(replica(&db, &["man", "--dir", pages.to_str().unwrap()]).status.success());
+    assert!(std::fs::read_to_string(pages.join("hearth-replica-sync.1")).unwrap().contains("timeout"));
+}
