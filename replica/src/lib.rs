@@ -24,10 +24,14 @@ use store::Connection;
 pub use store::StoreError;
 pub use store::copy::Copied;
 pub use store::edits::{Edit, EditError};
+pub use store::filter::{Condition, Test, WAITING};
 pub use store::find::{Found, ID_PREFIX_MIN};
+pub use store::overview::{Days, Expiring, Figures, Overview};
+pub use store::page::{Group, Totals};
 pub use store::query::{Table, read_query};
+pub use store::related::{Change, Related};
 pub use store::status::Status;
-pub use store::view::{Hit, Pending, Row, RowPage, RowQuery, Sort};
+pub use store::view::{Hit, Near, Pending, Row, RowPage, RowQuery, Sort};
 pub use store::why::{Origin as ValueOrigin, Settled, Source, Why};
 
 /// One connection to a replica. Every call is one short transaction.
@@ -65,7 +69,32 @@ impl Replica {
 
     /// One page of a kind's rows.
     pub fn rows(&self, query: &RowQuery) -> Result<RowPage, StoreError> {
-        store::view::page(&self.connection.borrow(), query)
+        store::page::page(&self.connection.borrow(), query)
+    }
+
+    /// What the rows of a list come to, and the groups of its order. Days are dates; `week` is the last of this week.
+    pub fn totals(&self, query: &RowQuery, today: &str, week: &str) -> Result<Totals, StoreError> {
+        store::page::totals(&self.connection.borrow(), query, today, week)
+    }
+
+    /// What needs attention.
+    pub fn overview(&self, days: &Days) -> Result<Overview, StoreError> {
+        store::overview::read(&self.connection.borrow(), days)
+    }
+
+    /// What the home is worth, and how many records changed on each day since one.
+    pub fn figures(&self, since: &str) -> Result<Figures, StoreError> {
+        store::overview::figures(&self.connection.borrow(), since)
+    }
+
+    /// The records that refer to one, so many of each kind.
+    pub fn related(&self, kind: Kind, id: &str, most: usize) -> Result<Vec<Related>, StoreError> {
+        store::related::related(&self.connection.borrow(), kind, id, most)
+    }
+
+    /// The changes of a record that were made on this machine, newest first.
+    pub fn changes(&self, kind: Kind, id: &str, most: usize) -> Result<Vec<Change>, StoreError> {
+        store::related::changes(&self.connection.borrow(), kind, id, most)
     }
 
     /// One row. The home's profile is found whatever the id.

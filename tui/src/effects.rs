@@ -83,7 +83,7 @@ fn fulfil(replica: &Replica, effect: Effect) -> Option<Answer> {
 fn counts(replica: &Replica) -> Vec<(Kind, usize)> {
     let count = |kind: Kind| {
         let sort = Sort { column: "updated_at", descending: false };
-        let page = replica.rows(&RowQuery { kind, sort, words: String::new(), offset: 0, limit: 0 });
+        let page = replica.rows(&RowQuery::of(kind, sort, 0));
         page.ok().map(|page| (kind, page.total))
     };
     Kind::COLLECTIONS.into_iter().filter_map(count).collect()

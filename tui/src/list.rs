@@ -97,6 +97,8 @@ impl List {
             kind: self.kind,
             sort: Sort { column: order.column, descending: order.descending },
             words: self.filter.text().trim().to_owned(),
+            conditions: Vec::new(),
+            near: None,
             offset: self.top.saturating_sub(self.height),
             limit: self.height * 3,
         }

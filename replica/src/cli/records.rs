@@ -5,7 +5,7 @@ use clap::Args;
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, Presence};
-use hearth_replica::{Pending, Replica, Row, Sort, Table};
+use hearth_replica::{Pending, Replica, Row, RowQuery, Sort, Table};
 use serde_json::{Map, Value, json};
 
 use super::values::{self, Assignment};
@@ -44,7 +44,15 @@ impl List {
             None => resource(kind).title,
         };
         let sort = Sort { column, descending: self.desc };
-        let page = replica.matching(kind, &only, sort, self.limit)?;
+        let page = replica.rows(&RowQuery {
+            kind,
+            sort,
+            words: String::new(),
+            conditions: only,
+            offset: 0,
+            limit: self.limit,
+            near: None,
+        })?;
         if context.json {
             return Ok(output::json(&page.rows.iter().map(record).collect())?);
         }

@@ -6,7 +6,7 @@ use hearth_contract::check::{Fields, Intent, check, check_field, check_subject};
 use hearth_contract::problem::nearest;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{COMMON, Field, Format, Kind, Presence, SUBJECT_TYPE};
-use hearth_replica::{Found, ID_PREFIX_MIN, Replica};
+use hearth_replica::{Condition, Found, ID_PREFIX_MIN, Replica, Test};
 use serde_json::Value;
 
 use super::{Exit, Failure};
@@ -69,16 +69,24 @@ pub(super) fn to_update(
     Err(faulty(kind, checked.faults.into_iter().map(|fault| fault.message)))
 }
 
-/// The values that rows are chosen by, in the form in which they are stored.
-pub(super) fn to_match(replica: &Replica, kind: Kind, typed: &[Assignment]) -> Result<Fields, Failure> {
+/// The values that rows are chosen by.
+pub(super) fn to_match(replica: &Replica, kind: Kind, typed: &[Assignment]) -> Result<Vec<Condition>, Failure> {
     let body = body(replica, kind, typed, None)?;
-    let mut fields = Fields::new();
+    let mut conditions = Vec::new();
+    let mut is = |field: &'static str, value: Value| {
+        let test = match value {
+            Value::Null => Test::Unset,
+            Value::String(text) => Test::Is(text),
+            other => Test::Is(other.to_string()),
+        };
+        conditions.push(Condition { field, test });
+    };
     let mut faults = Vec::new();
     for (name, value) in body {
         let Some(field) = resource(kind).field(&name) else {
-            match COMMON.contains(&name.as_str()) {
-                true => drop(fields.insert(name, value)),
-                false => faults.push(unknown(kind, &name)),
+            match COMMON.into_iter().find(|common| *common == name) {
+                Some(common) => is(common, value),
+                None => faults.push(unknown(kind, &name)),
             }
             continue;
         };
@@ -89,11 +97,11 @@ pub(super) fn to_match(replica: &Replica, kind: Kind, typed: &[Assignment]) -> R
             check_field(field, Intent::Patch, &value)
         };
         match checked {
-            Ok(value) => drop(fields.insert(name, value)),
+            Ok(value) => is(field.name, value),
             Err(fault) => faults.push(fault.message),
         }
     }
-    if faults.is_empty() { Ok(fields) } else { Err(faulty(kind, faults)) }
+    if faults.is_empty() { Ok(conditions) } else { Err(faulty(kind, faults)) }
 }
 
 /// The field of that name, or the nearest one named.

@@ -1,12 +1,9 @@
-//! Finding records the way a command line names them: by the beginning of an id, or by values. Must not write.
+//! Finding records the way a command line names them: by the beginning of an id. Must not write.
 
-use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
-use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, named_params};
 
-use super::view::{self, PENDING, RowPage, Sort};
-use super::{StoreError, rows};
+use super::StoreError;
 
 /// Characters of an id that a person must type at least: fewer are rarely meant.
 pub const ID_PREFIX_MIN: usize = 4;
@@ -64,43 +61,6 @@ pub(crate) fn by_id(
             Found::Many(found)
         }
     })
-}
-
-/// The rows of a kind that have these values, null for a field that is not set.
-pub(crate) fn matching(
-    connection: &Connection,
-    kind: Kind,
-    values: &Fields,
-    sort: Sort,
-    limit: usize,
-) -> Result<RowPage, StoreError> {
-    let names = rows::columns(hearth_contract::resources::resource(kind));
-    let known: Vec<&str> = names.filter(|name| values.contains_key(*name)).collect();
-    if known.len() < values.len() {
-        return Ok(RowPage { rows: Vec::new(), total: 0 });
-    }
-    let only: String = known.iter().map(|name| format!(" AND t.{name} IS :{name}")).collect();
-    let bound: Vec<(String, Sql)> =
-        known.iter().map(|name| (format!(":{name}"), rows::to_sql(values.get(*name)))).collect();
-    let mut parameters: Vec<(&str, &dyn rusqlite::ToSql)> =
-        bound.iter().map(|(name, value)| (name.as_str(), value as &dyn rusqlite::ToSql)).collect();
-    let word = kind.word();
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    parameters.push((":kind", &word));
-    let table = kind.collection();
-    let total: i64 = connection
-        .prepare_cached(&format!("SELECT count(*) FROM {table} t WHERE :kind IS NOT NULL{only}"))?
-        .query_row(parameters.as_slice(), |row| row.get(0))?;
-    let order = view::order(kind, sort);
-    let mut statement = connection.prepare_cached(&format!(
-        "SELECT t.*, {PENDING} AS pending FROM {table} t WHERE :kind IS NOT NULL{only} ORDER BY {order}, t.id LIMIT {limit}"
-    ))?;
-    let mut rows =
-        statement.query_map(parameters.as_slice(), |row| view::read(kind, row))?.collect::<Result<Vec<_>, _>>()?;
-    for row in &mut rows {
-        view::name_references(connection, row)?;
-    }
-    Ok(RowPage { rows, total: usize::try_from(total).unwrap_or_default() })
 }
 
 /// How much of each id is enough to name it, in the same order.

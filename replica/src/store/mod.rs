@@ -6,18 +6,24 @@
 //! - [`gate`]: the transactions of whoever keeps the replica.
 //! - [`mirror`], [`image`], [`rows`]: what the server says becomes rows; [`replay`]: reading it all again.
 //! - [`edits`], [`push`], [`settle`]: local changes, their way to the server and their end.
-//! - [`view`], [`find`], [`why`], [`query`]: what screens and scripts read; [`standing`], [`status`]: where the replica stands.
-//! - [`copy`]: a consistent copy of it all.
+//! - [`view`], [`page`] with [`filter`] and [`mod@order`], [`related`], [`overview`]: what screens read; [`find`], [`why`],
+//!   [`query`]: what scripts do; [`copy`]: a consistent copy of it all.
+//! - [`standing`], [`status`]: where the replica stands.
 
 pub(crate) mod copy;
 pub(crate) mod edits;
+pub(crate) mod filter;
 pub(crate) mod find;
 mod gate;
 mod image;
 pub(crate) mod mirror;
 pub(crate) mod open;
+mod order;
+pub(crate) mod overview;
+pub(crate) mod page;
 pub(crate) mod push;
 pub(crate) mod query;
+pub(crate) mod related;
 pub(crate) mod replay;
 mod rows;
 mod rules;

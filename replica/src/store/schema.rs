@@ -8,7 +8,7 @@ use hearth_contract::schema::{Field, Format, Presence, Preset, Resource};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::triggers::{self, column_type};
-use super::{NOW, StoreError, rules, views};
+use super::{NOW, StoreError, order, rules, views};
 
 /// The version of the public tables and views. The first number changes when a script could break.
 pub(crate) const SCHEMA_VERSION: &str = "1.0";
@@ -66,11 +66,12 @@ pub(crate) fn renew(connection: &mut Connection) -> Result<(), StoreError> {
     Ok(tx.commit()?)
 }
 
-/// Every trigger and view, in the order in which they are made.
+/// Every trigger, view and index of an order, in the order in which they are made.
 fn generated() -> Vec<String> {
     let mut all: Vec<String> = RESOURCES.iter().flat_map(triggers::of).collect();
     all.extend(KEPT.iter().flat_map(|(table, hint)| triggers::guards(table, hint)));
     all.extend(views::VIEWS.iter().map(|(name, query)| format!("CREATE VIEW {name} AS{query}")));
+    all.extend(order::indexes());
     all
 }
 
@@ -87,7 +88,8 @@ fn stamp_of(generated: &[String]) -> String {
 fn drop_generated(tx: &Transaction<'_>) -> Result<(), StoreError> {
     let mut statement = tx.prepare(
         "SELECT type, name FROM sqlite_schema
-         WHERE (type = 'trigger' AND name GLOB '[_]*') OR (type = 'view' AND name IN (SELECT value FROM json_each(?1)))",
+         WHERE (type = 'trigger' AND name GLOB '[_]*') OR (type = 'index' AND name GLOB '[_]*[_]by[_]*')
+            OR (type = 'view' AND name IN (SELECT value FROM json_each(?1)))",
     )?;
     let names: Vec<&str> = views::VIEWS.iter().map(|(name, _)| *name).collect();
     let found = statement

@@ -1,5 +1,6 @@
 //! The store as a whole: a scene with a database, and words to tell stories of it.
 
+mod lists;
 mod overlay;
 mod scripts;
 

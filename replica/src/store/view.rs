@@ -1,14 +1,15 @@
-//! What screens read: pages of rows, search hits, titles. Must not write.
+//! What screens read of single records: rows, search hits, titles. Pages are in [`super::page`]. Must not write.
 
 use std::collections::BTreeMap;
 
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind, SUBJECT_TYPE};
-use rusqlite::{Connection, OptionalExtension, Row as SqlRow, named_params};
+use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 use serde_json::Value;
 
-use super::{StoreError, rows};
+use super::filter::Condition;
+use super::{StoreError, order, page, rows};
 
 /// Which page of which rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,10 +20,30 @@ pub struct RowQuery {
     pub sort: Sort,
     /// Only rows in whose text every one of these words begins a word; "" is all.
     pub words: String,
+    /// Only rows of which all of these hold.
+    pub conditions: Vec<Condition>,
     /// Rows to skip.
     pub offset: usize,
     /// Rows at most.
     pub limit: usize,
+    /// A row whose number in this list is known, from which the page is found quickest.
+    pub near: Option<Near>,
+}
+
+/// A row whose number in a list is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Near {
+    /// Its id.
+    pub id: String,
+    /// How many rows stand before it.
+    pub number: usize,
+}
+
+impl RowQuery {
+    /// All rows of a kind, in order; so many at most.
+    pub fn of(kind: Kind, sort: Sort, limit: usize) -> RowQuery {
+        RowQuery { kind, sort, words: String::new(), conditions: Vec::new(), offset: 0, limit, near: None }
+    }
 }
 
 /// An order of rows.
@@ -90,60 +111,52 @@ pub struct Hit {
     pub snippet: String,
 }
 
-pub(super) const PENDING: &str = "(SELECT max(CASE WHEN state IN ('blocked', 'rejected', 'conflict') THEN 2 ELSE 1 END)
-     FROM edits e WHERE e.record_id = t.id AND e.kind = :kind)";
-
-/// One page.
-pub(crate) fn page(connection: &Connection, query: &RowQuery) -> Result<RowPage, StoreError> {
-    let kind = query.kind;
-    let words = match_words(&query.words);
-    if words.is_none() && !query.words.trim().is_empty() {
-        return Ok(RowPage { rows: Vec::new(), total: 0 });
-    }
-    let only = match words {
-        Some(_) => "t.id IN (SELECT record_id FROM search WHERE search MATCH :words AND kind = :kind)",
-        None => ":words IS NULL",
-    };
-    let table = kind.collection();
-    let total: i64 = connection
-        .prepare_cached(&format!("SELECT count(*) FROM {table} t WHERE {only} AND :kind IS NOT NULL"))?
-        .query_row(named_params! { ":words": words, ":kind": kind.word() }, |row| row.get(0))?;
-    let order = order(kind, query.sort);
-    let mut statement = connection.prepare_cached(&format!(
-        "SELECT t.*, {PENDING} AS pending FROM {table} t WHERE {only} ORDER BY {order}, t.id LIMIT :limit OFFSET :offset"
-    ))?;
-    let parameters = named_params! {
-        ":words": words, ":kind": kind.word(),
-        ":limit": i64::try_from(query.limit).unwrap_or(i64::MAX), ":offset": i64::try_from(query.offset).unwrap_or(i64::MAX),
-    };
-    let mut rows = statement.query_map(parameters, |row| read(kind, row))?.collect::<Result<Vec<_>, _>>()?;
-    for row in &mut rows {
-        name_references(connection, row)?;
-    }
-    Ok(RowPage { rows, total: usize::try_from(total).unwrap_or_default() })
+/// Whether edits of the row `t` of a kind wait: null, 1 for the server, 2 for a person.
+pub(crate) fn pending(kind: Kind) -> String {
+    format!(
+        "(SELECT max(CASE WHEN state IN ('blocked', 'rejected', 'conflict') THEN 2 ELSE 1 END)
+          FROM edits e WHERE e.record_id = t.id AND e.kind = '{kind}') AS pending"
+    )
 }
 
 /// One row; the home's profile needs no id.
 pub(crate) fn row(connection: &Connection, kind: Kind, id: &str) -> Result<Option<Row>, StoreError> {
-    let only = if kind.is_singleton() { ":id IS NOT NULL" } else { "t.id = :id" };
-    let text = format!("SELECT t.*, {PENDING} AS pending FROM {} t WHERE {only} LIMIT 1", kind.collection());
-    let mut found = connection
-        .prepare_cached(&text)?
-        .query_row(named_params! { ":kind": kind.word(), ":id": id }, |row| read(kind, row))
-        .optional()?;
+    let only = if kind.is_singleton() { "?1 IS NOT NULL" } else { "t.id = ?1" };
+    let text = format!("SELECT t.*, {} FROM {} t WHERE {only} LIMIT 1", pending(kind), kind.collection());
+    let mut found = connection.prepare_cached(&text)?.query_row([id], |row| read(kind, row)).optional()?;
     if let Some(row) = &mut found {
         name_references(connection, row)?;
     }
     Ok(found)
 }
 
+/// More matches than this are not ranked one by one: words that so many records have say nothing about any of them.
+const RANKED_MAX: i64 = 3_000;
+
 /// The best matches over all kinds.
 pub(crate) fn search(connection: &Connection, words: &str, limit: usize) -> Result<Vec<Hit>, StoreError> {
     let Some(words) = match_words(words) else { return Ok(Vec::new()) };
-    let mut statement = connection.prepare_cached(
+    let matches: i64 = connection
+        .prepare_cached("SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 LIMIT ?2)")?
+        .query_row((&words, RANKED_MAX + 1), |row| row.get(0))?;
+    if matches <= RANKED_MAX {
+        return hits(connection, &words, "ORDER BY bm25(search, 0, 0, 8.0, 1.0), rowid", limit);
+    }
+    // Those that have the words in their title first, as the rank would have it.
+    let mut found = hits(connection, &format!("title : ({words})"), "", limit)?;
+    if found.len() < limit {
+        let known: Vec<String> = found.iter().map(|hit| hit.id.clone()).collect();
+        found.extend(hits(connection, &words, "", limit)?.into_iter().filter(|hit| !known.contains(&hit.id)));
+        found.truncate(limit);
+    }
+    Ok(found)
+}
+
+fn hits(connection: &Connection, words: &str, order: &str, limit: usize) -> Result<Vec<Hit>, StoreError> {
+    let mut statement = connection.prepare_cached(&format!(
         "SELECT kind, record_id, title, snippet(search, -1, '**', '**', '…', 12) AS snippet
-         FROM search WHERE search MATCH ?1 ORDER BY bm25(search, 0, 0, 8.0, 1.0), rowid LIMIT ?2",
-    )?;
+         FROM search WHERE search MATCH ?1 {order} LIMIT ?2"
+    ))?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let found = statement.query_map((words, limit), |row| {
         let kind = Kind::from_word(&row.get::<_, String>("kind")?);
@@ -167,13 +180,26 @@ pub(crate) fn titles(
     limit: usize,
 ) -> Result<Vec<(String, String)>, StoreError> {
     let title = resource(kind).title;
-    let sort = Sort { column: title, descending: false };
-    let page = page(connection, &RowQuery { kind, sort, words: words.to_owned(), offset: 0, limit })?;
-    Ok(page.rows.into_iter().map(|row| (row.id, row.title)).collect())
+    let mut values = Vec::new();
+    let query =
+        RowQuery { words: words.to_owned(), ..RowQuery::of(kind, Sort { column: title, descending: false }, 0) };
+    let Some(only) = page::only(&query, &mut values) else { return Ok(Vec::new()) };
+    values.push(i64::try_from(limit).unwrap_or(i64::MAX).into());
+    let text = format!(
+        "SELECT t.id, t.{title} FROM {} t WHERE {only} ORDER BY {} LIMIT ?{}",
+        kind.collection(),
+        order::key(kind, title),
+        values.len()
+    );
+    let mut statement = connection.prepare_cached(&text)?;
+    let found = statement.query_map(rows::bound(&values).as_slice(), |row| {
+        Ok((row.get(0)?, or_kind(kind, row.get::<_, Option<String>>(1)?.unwrap_or_default())))
+    })?;
+    Ok(found.collect::<Result<_, _>>()?)
 }
 
 /// A person's words as an FTS5 query: each a prefix, quoted, so that nothing in them is query syntax.
-fn match_words(words: &str) -> Option<String> {
+pub(crate) fn match_words(words: &str) -> Option<String> {
     let terms: Vec<String> = words
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
@@ -182,30 +208,8 @@ fn match_words(words: &str) -> Option<String> {
     (!terms.is_empty()).then(|| terms.join(" "))
 }
 
-/// ORDER BY terms. Names come from the resource table, never from a caller. Nulls last in both directions.
-pub(super) fn order(kind: Kind, sort: Sort) -> String {
-    let direction = if sort.descending { "DESC" } else { "ASC" };
-    let resource = resource(kind);
-    if let Some(column) = ["created_at", "updated_at"].into_iter().find(|column| *column == sort.column) {
-        return format!("t.{column} IS NULL, t.{column} {direction}");
-    }
-    let name = resource.field(sort.column).map_or(resource.title, |field| field.name);
-    let value = match resource.field(name).map(|field| field.format) {
-        Some(Format::Money) => format!("CAST(t.{name} AS REAL)"),
-        // Choices stand in the contract in an order that means something: low before high, open before done.
-        Some(Format::Choice(words)) => {
-            let places: String = words.iter().enumerate().map(|(n, word)| format!(" WHEN '{word}' THEN {n}")).collect();
-            format!("CASE t.{name}{places} ELSE {} END", words.len())
-        }
-        Some(Format::Text { .. } | Format::Vin | Format::Url) => format!("t.{name} COLLATE NOCASE"),
-        _ => format!("t.{name}"),
-    };
-    // Of two tasks that are alike the one that is due sooner comes first.
-    let due = if kind == Kind::Task && name != "due_on" { "t.due_on IS NULL, t.due_on, " } else { "" };
-    format!("t.{name} IS NULL, {value} {direction}, {due}t.{} COLLATE NOCASE", resource.title)
-}
-
-pub(super) fn read(kind: Kind, row: &SqlRow<'_>) -> Result<Row, rusqlite::Error> {
+/// Reads a row of `SELECT t.*` with [`pending`].
+pub(crate) fn read(kind: Kind, row: &SqlRow<'_>) -> Result<Row, rusqlite::Error> {
     let stored = rows::read(kind, row)?;
     let title = stored.fields.get(resource(kind).title).and_then(Value::as_str).unwrap_or_default().to_owned();
     Ok(Row {
@@ -225,7 +229,7 @@ pub(super) fn read(kind: Kind, row: &SqlRow<'_>) -> Result<Row, rusqlite::Error>
     })
 }
 
-fn or_kind(kind: Kind, title: String) -> String {
+pub(crate) fn or_kind(kind: Kind, title: String) -> String {
     match (title.is_empty(), kind) {
         (false, _) => title,
         (true, Kind::Property) => "Home profile".to_owned(),
@@ -233,7 +237,8 @@ fn or_kind(kind: Kind, title: String) -> String {
     }
 }
 
-pub(super) fn name_references(connection: &Connection, row: &mut Row) -> Result<(), StoreError> {
+/// Looks up what the records are called that a row points at.
+pub(crate) fn name_references(connection: &Connection, row: &mut Row) -> Result<(), StoreError> {
     for field in resource(row.kind).fields {
         let target = match field.format {
             Format::Reference(kind) => Some(kind),

@@ -109,7 +109,7 @@ fn change(
     patch: impl Fn(&Row) -> Value,
 ) -> anyhow::Result<()> {
     let sort = Sort { column: "created_at", descending: true };
-    let page = replica.rows(&RowQuery { kind, sort, words: String::new(), offset: 0, limit: 200 })?;
+    let page = replica.rows(&RowQuery::of(kind, sort, 200))?;
     let fitting: Vec<&Row> = page.rows.iter().filter(|row| fits(row)).collect();
     if let Some(row) = fitting.get(round % fitting.len().max(1)) {
         replica.update(kind, &row.id, &fields(patch(row)))?;

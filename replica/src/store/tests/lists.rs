@@ -1,0 +1,156 @@
+//! Lists as screens read them: pages in every order, from every side, with conditions.
+
+use hearth_contract::schema::Kind;
+
+use super::super::filter::{Condition, Test, WAITING};
+use super::super::view::{Near, RowQuery, Sort};
+use super::super::{Connection, open, overview, page, related};
+
+/// A home of items in rooms and tasks on days, many of them alike.
+fn home() -> (std::path::PathBuf, Connection) {
+    let directory = std::env::temp_dir().join(format!("hearth-lists-{}", uuid::Uuid::new_v4()));
+    let connection = open::read_write(&directory.join("replica.db")).unwrap();
+    connection
+        .execute_batch(
+            "INSERT INTO rooms (id, name) VALUES ('00000000-0000-4000-8000-000000000001', 'Kitchen'),
+                                                 ('00000000-0000-4000-8000-000000000002', 'Attic');
+             WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 199)
+             INSERT INTO inventory (name, room_id, category, current_value, quantity, warranty_expires_on)
+             SELECT 'Thing ' || (i % 40), CASE i % 3 WHEN 0 THEN '00000000-0000-4000-8000-000000000001'
+                                                     WHEN 1 THEN '00000000-0000-4000-8000-000000000002' END,
+                    CASE i % 4 WHEN 0 THEN 'tool' WHEN 1 THEN 'other' WHEN 2 THEN 'appliance' END,
+                    CASE WHEN i % 5 > 0 THEN printf('%d.25', i * 37 % 1000) END, 1 + i % 2,
+                    CASE WHEN i % 2 THEN date('2026-11-21', (i - 100) || ' days') END FROM n;
+             WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99)
+             INSERT INTO tasks (title, status, priority, due_on)
+             SELECT 'Task ' || (i % 30), CASE i % 3 WHEN 0 THEN 'open' WHEN 1 THEN 'in_progress' ELSE 'done' END,
+                    CASE i % 4 WHEN 0 THEN 'low' WHEN 1 THEN 'medium' WHEN 2 THEN 'high' ELSE 'urgent' END,
+                    CASE WHEN i % 7 THEN date('2026-11-21', (i - 30) || ' days') END FROM n;",
+        )
+        .unwrap();
+    (directory, connection)
+}
+
+fn ids(connection: &Connection, query: &RowQuery) -> Vec<String> {
+    page::page(connection, query).unwrap().rows.into_iter().map(|row| row.id).collect()
+}
+
+#[test]
+fn pages_from_every_side_make_up_the_list_in_every_order() {
+    let (directory, connection) = home();
+    for (kind, column) in [
+        (Kind::Inventory, "name"),
+        (Kind::Inventory, "room_id"),
+        (Kind::Inventory, "category"),
+        (Kind::Inventory, "current_value"),
+        (Kind::Inventory, "warranty_expires_on"),
+        (Kind::Inventory, "serial_number"),
+        (Kind::Task, "status"),
+        (Kind::Task, "due_on"),
+        (Kind::Task, "priority"),
+        (Kind::Task, "updated_at"),
+    ] {
+        for descending in [false, true] {
+            let all = RowQuery::of(kind, Sort { column, descending }, 1_000);
+            let whole = ids(&connection, &all);
+            let mut seen = whole.clone();
+            seen.sort();
+            seen.dedup();
+            assert_eq!(seen.len(), if kind == Kind::Task { 100 } else { 200 }, "{column}");
+            for (number, id) in whole.iter().enumerate().step_by(17) {
+                for offset in (0..whole.len()).step_by(23) {
+                    let near = Some(Near { id: id.clone(), number });
+                    let expected = &whole[offset..whole.len().min(offset + 9)];
+                    for near in [None, near] {
+                        let part = RowQuery { offset, limit: 9, near, ..all.clone() };
+                        assert_eq!(ids(&connection, &part), expected, "{column} {descending} {offset} {number}");
+                    }
+                }
+            }
+        }
+    }
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn orders_mean_what_they_say() {
+    let (directory, connection) = home();
+    let rows = |kind, column, descending| {
+        page::page(&connection, &RowQuery::of(kind, Sort { column, descending }, 1_000)).unwrap().rows
+    };
+    let values: Vec<f64> = rows(Kind::Inventory, "current_value", true)
+        .iter()
+        .map(|row| row.fields["current_value"].as_str().map_or(-1.0, |text| text.parse().unwrap()))
+        .collect();
+    assert!(values.is_sorted_by(|a, b| a >= b), "the greatest first, those without a value last");
+    let days: Vec<String> = rows(Kind::Task, "due_on", false)
+        .iter()
+        .map(|row| match (row.fields["status"].as_str(), row.fields["due_on"].as_str()) {
+            (Some("done"), day) => format!("~~{}", day.unwrap_or("~")),
+            (_, day) => day.unwrap_or("~").to_owned(),
+        })
+        .collect();
+    assert!(days.is_sorted(), "what is to be done by its day, without a day after that, done at the end");
+    let first = &rows(Kind::Task, "priority", true)[0];
+    assert_eq!((&first.fields["priority"], &first.fields["due_on"]), (&"urgent".into(), &"2026-10-25".into()));
+    let rooms: Vec<String> = rows(Kind::Inventory, "room_id", false)
+        .iter()
+        .map(|row| row.names.get("room_id").cloned().unwrap_or("~".into()))
+        .collect();
+    assert!(rooms.is_sorted() && rooms[0] == "Attic", "rooms by name, no room last");
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn conditions_and_totals_agree() {
+    let (directory, connection) = home();
+    let tasks = RowQuery::of(Kind::Task, Sort { column: "due_on", descending: false }, 1_000);
+    let totals = page::totals(&connection, &tasks, "2026-11-21", "2026-11-27").unwrap();
+    let count = |key: &str| totals.groups.iter().find(|group| group.key == key).map_or(0, |group| group.count);
+    let with = |conditions: Vec<(&'static str, Test)>| {
+        let conditions = conditions.into_iter().map(|(field, test)| Condition { field, test }).collect();
+        page::page(&connection, &RowQuery { conditions, ..tasks.clone() }).unwrap().total
+    };
+    let open = || ("status", Test::IsNot("done".into()));
+    assert_eq!(count("overdue"), with(vec![open(), ("due_on", Test::Below("2026-11-21".into()))]));
+    assert_eq!(count("none"), with(vec![open(), ("due_on", Test::Unset)]));
+    assert_eq!(count("done"), with(vec![("status", Test::Is("DONE".into()))]));
+    assert_eq!(with(vec![(WAITING, Test::Set)]), 100, "all were made here");
+    assert_eq!(with(vec![("title", Test::Has("k 1_".into()))]), 0, "a wildcard is a letter");
+    let things = RowQuery::of(Kind::Inventory, Sort { column: "room_id", descending: false }, 1_000);
+    let in_attic = vec![Condition { field: "room_id", test: Test::Has("attic".into()) }];
+    let attic = page::page(&connection, &RowQuery { conditions: in_attic, ..things.clone() }).unwrap();
+    let groups = page::totals(&connection, &things, "", "").unwrap();
+    assert_eq!(groups.groups[0].title, "Attic");
+    assert_eq!(groups.groups[0].count, attic.total);
+    assert_eq!(groups.cents, Some(groups.groups.iter().map(|group| group.cents).sum()));
+    let figures = overview::figures(&connection, "2020-01-01").unwrap();
+    assert_eq!(figures.rooms.iter().map(|(_, cents)| cents).sum::<i64>(), groups.cents.unwrap());
+    let days = overview::Days {
+        today: "2026-11-21".into(),
+        week: "2026-11-27".into(),
+        from: "2026-11-01".into(),
+        until: "2026-12-31".into(),
+    };
+    let overview = overview::read(&connection, &days).unwrap();
+    assert_eq!((overview.overdue, overview.week), (count("overdue"), count("week")));
+    assert!(overview.due.iter().all(|row| row.fields["due_on"].as_str().unwrap() <= "2026-11-27"));
+    assert!(overview.expiring.is_sorted_by_key(|it| it.on.clone()) && overview.expiring[0].on.as_str() >= "2026-11-01");
+    let room = related::related(&connection, Kind::Room, "00000000-0000-4000-8000-000000000002", 3).unwrap();
+    assert_eq!((room.len(), room[0].total, room[0].first.len()), (1, attic.total, 3));
+    let changes = related::changes(&connection, Kind::Inventory, &attic.rows[0].id, 9).unwrap();
+    assert_eq!((changes.len(), changes[0].method.as_str(), changes[0].state.as_str()), (1, "create", "waiting"));
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn a_page_is_read_from_an_index() {
+    let (directory, connection) = home();
+    for (kind, column) in [(Kind::Task, "due_on"), (Kind::Inventory, "current_value"), (Kind::Document, "expires_on")] {
+        let key = super::super::order::key(kind, column);
+        let text = format!("EXPLAIN QUERY PLAN SELECT * FROM {} t ORDER BY {key}, t.rowid LIMIT 9", kind.collection());
+        let plan: String = connection.query_row(&text, [], |row| row.get("detail")).unwrap();
+        assert!(plan.contains(&format!("_by_{column}")), "{plan}");
+    }
+    std::fs::remove_dir_all(directory).unwrap();
+}
