@@ -46,7 +46,11 @@ impl Timestamp {
         if text.as_bytes().get(10) != Some(&b'T') {
             return None;
         }
-        let moment = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+        let moment = OffsetDateTime::parse(text, &Rfc3339).ok()?.checked_to_offset(UtcOffset::UTC)?;
+        // An offset can reach past the years that four digits write.
+        if !(0..=9999).contains(&moment.year()) {
+            return None;
+        }
         i64::try_from(moment.unix_timestamp_nanos().div_euclid(1_000_000)).ok().map(Timestamp)
     }
 

@@ -148,7 +148,7 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
     let router = http::edge::router(app.clone());
     let serving = tokio::spawn(listener::serve(listener, router, rules.clone(), stopping.clone()));
     let telling = tokio::spawn(tell(metrics, http::edge::operating_router(app.clone()), rules, stopping));
-    let exporting = tokio::spawn(exports::run(app.clone()));
+    let exporting = tokio::spawn(exports::run::run(app.clone()));
     let upkeep = tokio::spawn(upkeep::run(app.clone(), outside_tx));
     Ok(Running { address, metrics_address, app, stop, serving, telling, exporting, upkeep, _lock: lock })
 }

@@ -20,7 +20,8 @@ pub const OPERATIONS_MAX: usize = 50;
 /// What an operation can do.
 const METHODS: [&str; 3] = ["create", "update", "delete"];
 
-/// One operation: what it is called, and what it asks for. Err: what it names cannot exist.
+/// One operation: what it is called, the id it names, written as ids are, and what it asks for. Err: what it names
+/// cannot exist.
 struct Operation {
     method: &'static str,
     id: Option<String>,
@@ -30,9 +31,16 @@ struct Operation {
 /// Carries out the operations in order.
 pub async fn run(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
-    let operations = read(kind, &call.body).map_err(|faults| Problem::validation(&faults))?;
+    let operations = read(kind, &call.body);
     let now = call.app.clock.now();
     once(call, move |writing, wording| {
+        let operations = match operations {
+            Ok(operations) => operations,
+            Err(faults) => {
+                let problem = Problem::validation(&faults);
+                return Ok((wording.problem(&problem), Some(problem.kind)));
+            }
+        };
         let mut results = Vec::with_capacity(operations.len());
         for (index, operation) in operations.into_iter().enumerate() {
             let Operation { method, id, command } = operation;
@@ -138,7 +146,7 @@ fn read_one(kind: Kind, at: &str, members: &Map<String, Value>, faults: &mut Vec
             fault("id", FaultCode::Required, "is required.");
             None
         }
-        Some(Value::String(id)) => Some(id.clone()),
+        Some(Value::String(id)) => Some(parse_id(id).map_or_else(|| id.clone(), |id| id.to_string())),
         Some(_) if !matches!(method, "update" | "delete") => None,
         Some(_) => {
             fault("id", FaultCode::WrongType, "must be a string.");

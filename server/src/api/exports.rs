@@ -116,10 +116,14 @@ pub async fn download(call: Call) -> Result<Reply, Refusal> {
 
 /// `DELETE /v1/exports/{id}`: like a record's, the same for a job that is not there.
 pub async fn delete(call: Call) -> Result<Reply, Refusal> {
-    let id = id(&call)?;
+    let id = id(&call);
     let (app, now) = (call.app.clone(), call.app.clock.now());
     let (tell, forgotten) = std::sync::mpsc::channel();
     let reply = once(call, now, move |tx, call, home| {
+        let id = match id {
+            Ok(id) => id,
+            Err(problem) => return Ok((call.wording.problem(&problem), Some(problem.kind))),
+        };
         if let Some(job) = exports::remove(tx, home, id)? {
             let _ = tell.send(job);
         }
@@ -141,9 +145,9 @@ async fn find(call: &Call) -> Result<Job, Refusal> {
 }
 
 /// The id in the path. A malformed one is of no job.
-fn id(call: &Call) -> Result<Uuid, Refusal> {
+fn id(call: &Call) -> Result<Uuid, Problem> {
     let text = call.id.as_deref().unwrap_or_default();
-    parse_id(text).ok_or_else(|| unknown(format_args!("`{text}`")).into())
+    parse_id(text).ok_or_else(|| unknown(format_args!("`{text}`")))
 }
 
 fn unknown(id: impl std::fmt::Display) -> Problem {

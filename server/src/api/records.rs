@@ -66,7 +66,7 @@ pub async fn list(call: Call) -> Result<Reply, Refusal> {
 /// `GET /v1/{collection}/{id}` and `GET /v1/property`.
 pub async fn read(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
-    let id = if kind.is_singleton() { None } else { Some(call.record_id()?) };
+    let id = if kind.is_singleton() { None } else { Some(call.record_id(kind)?) };
     let shape = Shape::read(kind, &call.query)?;
     let is_whole = shape.is_whole();
     let number = call.principal.key.home;
@@ -97,29 +97,34 @@ pub async fn read(call: Call) -> Result<Reply, Refusal> {
 pub async fn create(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
     let body = check(kind, Intent::Create, &call.body);
-    commit(call, Command::Create { kind, body }).await
+    commit(call, Ok(Command::Create { kind, body })).await
 }
 
 /// `PATCH /v1/{collection}/{id}` and `PATCH /v1/property`.
 pub async fn update(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
-    let id = if kind.is_singleton() { None } else { Some(call.record_id()?) };
+    let id = if kind.is_singleton() { Ok(None) } else { call.record_id(kind).map(Some) };
     let body = check(kind, Intent::Patch, &call.body);
     let guard = call.guard();
-    commit(call, Command::Update { kind, id, body, guard }).await
+    commit(call, id.map(|id| Command::Update { kind, id, body, guard })).await
 }
 
 /// `DELETE /v1/{collection}/{id}`.
 pub async fn delete(call: Call) -> Result<Reply, Refusal> {
-    let (kind, id, guard) = (call.kind()?, call.record_id()?, call.guard());
-    commit(call, Command::Delete { kind, id, guard }).await
+    let (kind, guard) = (call.kind()?, call.guard());
+    let id = call.record_id(kind);
+    commit(call, id.map(|id| Command::Delete { kind, id, guard })).await
 }
 
-/// Carries a command out once.
-async fn commit(call: Call, command: Command) -> Result<Reply, Refusal> {
+/// Carries a command out once. What names no record is refused only there: a retry's first answer goes before existence
+/// (contract 6.4).
+async fn commit(call: Call, command: Result<Command, Problem>) -> Result<Reply, Refusal> {
     let (kind, now) = (call.kind, call.app.clock.now());
     once(call, move |writing, wording| {
-        let verdict = writing.apply(command, &mut || fresh_id(now))?;
+        let verdict = match command {
+            Ok(command) => writing.apply(command, &mut || fresh_id(now))?,
+            Err(problem) => Err(problem),
+        };
         let refused = verdict.as_ref().err().map(|problem| problem.kind);
         Ok((word(wording, kind, verdict, writing.as_of()), refused))
     })

@@ -23,10 +23,10 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
         return Err(Problem::parameter("q", "", None, "The parameter `q` says what to look for; it is missing.").into());
     };
     let words = words(question)?;
-    let mut kinds = call.query.choices("types", &Kind::COLLECTIONS.map(|kind| (kind.word(), kind)))?;
-    if kinds.is_empty() {
-        kinds = Kind::COLLECTIONS.to_vec();
-    }
+    let named = call.query.choices("types", &Kind::COLLECTIONS.map(|kind| (kind.word(), kind)))?;
+    // In one order, so that a cursor is good however they are named.
+    let kinds: Vec<Kind> =
+        Kind::COLLECTIONS.into_iter().filter(|kind| named.is_empty() || named.contains(kind)).collect();
     let limit = call.query.limit(PAGE.0, PAGE.1)?;
     let home = call.principal.home_id();
     let after = match call.query.get("cursor") {

@@ -109,7 +109,7 @@ impl Reader {
             return Some(Bytes::from_static(RETRY.as_bytes()));
         }
         loop {
-            if self.stopping.is_said() {
+            if self.stopping.is_said() || !self.principal.holds(self.app.clock.now()) {
                 return None;
             }
             self.bell.mark_unchanged();

@@ -29,7 +29,7 @@ pub fn words(question: &str) -> Result<Vec<String>, Problem> {
         return refuse(format!("q must have {} to {} characters.", QUESTION.0, QUESTION.1));
     }
     let words: Vec<String> =
-        question.split(|c| !is_word_char(c)).filter(|w| !w.is_empty()).map(str::to_owned).collect();
+        question.split(|c| !is_word_char(c)).filter(|w| w.contains(char::is_alphanumeric)).map(str::to_owned).collect();
     if words.is_empty() { refuse("q must have a word to look for.".to_owned()) } else { Ok(words) }
 }
 
@@ -53,7 +53,7 @@ mod tests {
         ] {
             assert_eq!(words(question).unwrap(), expected, "{question}");
         }
-        for bad in ["", " a ", "--", &"x".repeat(201)] {
+        for bad in ["", " a ", "--", "\u{301}\u{301}", &"x".repeat(201)] {
             assert!(words(bad).is_err(), "{bad}");
         }
     }

@@ -139,6 +139,7 @@ fn client_address(headers: &HeaderMap, peer: SocketAddr, trusted: &[IpNet]) -> I
 fn touch(app: &Arc<App>, principal: &Principal, now: Timestamp) {
     let stale = |last: Timestamp| now.millis() - last.millis() >= TOUCH_EVERY_MS;
     if principal.key.last_used_at.is_none_or(stale) {
+        app.keyring.touch(principal, now);
         let (app, id) = (app.clone(), principal.key.id.clone());
         tokio::spawn(async move {
             if let Err(error) = app.db.write(move |tx| keys::touch(tx, &id, now)).await {

@@ -65,10 +65,9 @@ impl Call {
     }
 
     /// The id in the path. A malformed one is of no record (contract 2).
-    pub fn record_id(&self) -> Result<Uuid, Refusal> {
+    pub fn record_id(&self, kind: Kind) -> Result<Uuid, Problem> {
         let text = self.id.as_deref().unwrap_or_default();
-        let kind = self.kind()?;
-        parse_id(text).ok_or_else(|| crate::home::apply::not_found(kind, format_args!("`{text}`")).into())
+        parse_id(text).ok_or_else(|| crate::home::apply::not_found(kind, format_args!("`{text}`")))
     }
 
     /// The condition of a write.

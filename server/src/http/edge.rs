@@ -207,6 +207,8 @@ fn find_route(path: Option<&str>, method: &Method, target: &str) -> Result<&'sta
     let here = || ROUTES.iter().chain(OPERATING.iter()).filter(|route| route.path == path);
     here().find(|route| route.method == wanted).ok_or_else(|| {
         let mut allowed: Vec<&str> = here().map(|route| route.method.as_str()).collect();
+        // What both tables have is said once.
+        allowed.dedup();
         if allowed.contains(&"GET") {
             allowed.push("HEAD");
         }

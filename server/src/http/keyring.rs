@@ -86,6 +86,15 @@ impl Keyring {
         (passed.saturating_sub(*since) < BELIEVED).then(|| principal.clone())
     }
 
+    /// Notes that a believed key was used, so that the calls that follow need not; it is believed no longer for that.
+    pub fn touch(&self, principal: &Principal, now: Timestamp) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get_mut(&principal.key.hash) {
+            let key = Key { last_used_at: Some(now), ..principal.key.clone() };
+            known.principal = Arc::new(Principal { key, allowlist: principal.allowlist.clone() });
+        }
+    }
+
     /// Believes a key for a moment.
     pub fn remember(&self, principal: &Arc<Principal>, passed: Duration) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

@@ -54,7 +54,7 @@ impl Standing {
 
     /// Whole seconds until a call may succeed again, at least one.
     pub fn retry_after_seconds(self) -> u64 {
-        self.resets_in.as_secs().max(1)
+        (self.resets_in.as_millis().div_ceil(1000) as u64).max(1)
     }
 
     /// What every answer says of its window (contract 4), at a moment.

@@ -113,3 +113,68 @@ async fn one_key_covers_the_call() {
     assert_eq!(client.walk("/v1/tasks").await.len(), 1);
     assert_eq!(client.get("/v1/events").await.data()[0]["idempotency_key"], "k");
 }
+
+#[tokio::test]
+async fn ids_conditions_and_both_forms_are_read_alike() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let id = "f47ac10b-58cc-4372-a567-0e02b2c3d479";
+    let call = |operations: Value| {
+        let client = client.clone();
+        async move { client.post("/v1/tasks/bulk", &json!({ "operations": operations })).await }
+    };
+    let upper = id.to_uppercase();
+    let answer = call(json!([
+        { "method": "create", "data": { "id": upper, "title": "Filter", "recurrence": "weekly", "due_on": "2026-06-01" } },
+        { "method": "update", "id": upper, "data": { "status": "done" }, "if_match": 1.0 },
+        { "method": "update", "id": upper, "title": "Filters", "if_match": "*" },
+        { "method": "update", "id": upper, "title": "", "if_match": "\"4\"" },
+        { "method": "update", "id": upper, "title": "x", "if_match": 3 },
+        { "method": "update", "id": upper },
+        { "method": "delete", "id": upper, "if_match": 1 },
+        { "method": "delete", "id": upper, "title": "x" },
+        { "method": "delete", "id": upper, "data": {} },
+    ]))
+    .await;
+    let results = answer.data().as_array().unwrap();
+    let statuses: Vec<u64> = results.iter().map(|result| result["status"].as_u64().unwrap()).collect();
+    assert_eq!(statuses, [201, 200, 200, 422, 412, 200, 412, 422, 200], "{}", answer.text);
+    assert!(results.iter().all(|result| result["id"] == id), "an id is given as ids are written: {}", answer.text);
+    for (index, result) in results.iter().enumerate() {
+        assert_eq!(result["index"], index);
+        let failed = result["status"].as_u64() >= Some(400);
+        assert_eq!((result.get("error").is_some(), result.get("data").is_some()), (failed, !failed));
+    }
+    assert_eq!((&results[2]["data"]["rev"], &results[5]["data"]["rev"]), (&json!(4), &json!(4)));
+    // The recurring task came again, in the same transaction and right after its change.
+    let events = client.get("/v1/events").await;
+    let told: Vec<String> = events
+        .data()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| format!("{} {}", event["id"], event["type"].as_str().unwrap()))
+        .collect();
+    assert_eq!(told, ["1 created", "2 updated", "3 created", "4 updated", "5 deleted"]);
+    assert_eq!(answer.json["meta"]["as_of"], 5);
+    assert_eq!(events.data()[2]["payload"]["due_on"], "2026-06-08");
+}
+
+#[tokio::test]
+async fn fifty_operations_are_one_commit_and_fifty_one_are_none() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let body = |count: usize| json!({ "operations": vec![json!({ "method": "create", "name": "Room" }); count] });
+    // The first use of a key is noted by a commit of its own.
+    client.get("/v1/me").await;
+    let db = &server.running.app.db;
+    while hearth_server::operate::list_keys(db, None).await.unwrap().iter().all(|key| key.last_used_at.is_none()) {}
+    let commits = || db.tally().commits.load(std::sync::atomic::Ordering::Relaxed);
+    let refused = client.post("/v1/rooms/bulk", &body(51)).await;
+    assert_eq!((refused.status, refused.faults()), (422, vec!["operations too_long".to_owned()]));
+    assert_eq!(client.get("/v1/events").await.json["meta"]["feed"]["head"], 0);
+    let before = commits();
+    let answer = client.post("/v1/rooms/bulk", &body(50)).await;
+    assert_eq!((answer.status, answer.data().as_array().unwrap().len()), (207, 50));
+    assert_eq!((client.walk("/v1/rooms?limit=100").await.len(), commits() - before), (50, 1));
+}

@@ -312,3 +312,78 @@ async fn files_live_a_day_and_cut_off_jobs_are_done_again() {
     assert_eq!(db.read(stored::files).await.unwrap().len(), 1, "the file of the expired job is cleared away");
     assert_eq!(std::fs::read_dir(dir.path().join("exports")).unwrap().count(), 1);
 }
+
+#[tokio::test]
+async fn what_the_database_refuses_for_a_while_is_done_later() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let outside = Connection::open(server.data().join("hearth.db")).unwrap();
+    outside.busy_timeout(PATIENCE).unwrap();
+    // Each step of a job that writes is refused in turn: taking it on, and keeping what it came to.
+    for status in ["running", "succeeded"] {
+        let sql = format!(
+            "CREATE TRIGGER hold BEFORE UPDATE ON exports WHEN new.status = '{status}'
+             BEGIN SELECT RAISE(ABORT, 'not now'); END"
+        );
+        outside.execute_batch(&sql).unwrap();
+        let id = client.post("/v1/exports", &json!({ "format": "json" })).await.id();
+        // By the time of some more writes the step was tried, and refused.
+        for _ in 0..20 {
+            client.post("/v1/rooms", &json!({ "name": "Room" })).await;
+        }
+        let job = client.get(&format!("/v1/exports/{id}")).await;
+        assert!(job.data()["status"] == "queued" || job.data()["status"] == "running", "{}", job.text);
+        outside.execute_batch("DROP TRIGGER hold").unwrap();
+        assert_eq!(wait(&client, &id).await["status"], "succeeded", "{status}");
+    }
+}
+
+#[tokio::test]
+async fn exports_begin_once_there_is_a_place_for_their_files() {
+    let server = Server::start().await;
+    let key = server.live_key.clone();
+    let dir = server.stop().await;
+    let place = dir.path().join("exports");
+    std::fs::remove_dir(&place).unwrap();
+    std::fs::write(&place, "in the way").unwrap();
+    let config = hearth_server::config::Config::new(dir.path().to_owned());
+    let running = hearth_server::start(config, Clock::system()).await.unwrap();
+    let client = Client::new(&format!("http://{}", running.address), &key);
+    let id = client.post("/v1/exports", &json!({ "format": "json" })).await.id();
+    assert_eq!(client.get(&format!("/v1/exports/{id}")).await.data()["status"], "queued");
+    std::fs::remove_file(&place).unwrap();
+    let since = Instant::now();
+    while client.get(&format!("/v1/exports/{id}")).await.data()["status"] != "succeeded" {
+        assert!(since.elapsed() < PATIENCE, "the job is done");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_home_has_a_hundred_exports_and_all_of_them_end_under_load() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let asking = futures_util::future::join_all((0..100).map(|number| {
+        let (client, format) = (client.clone(), ["json", "csv", "sqlite"][number % 3]);
+        async move {
+            client.post("/v1/rooms", &json!({ "name": "Room" })).await;
+            client.post("/v1/exports", &json!({ "format": format, "types": ["room"] })).await
+        }
+    }));
+    let asked = asking.await;
+    assert!(asked.iter().all(|answer| answer.status == 202));
+    let more = client.post("/v1/exports", &json!({ "format": "json" })).await;
+    assert_eq!((more.status, more.error(), more.header("retry-after")), (429, "rate_limited", "60"));
+    assert!(more.json["error"]["message"].as_str().unwrap().contains("100"), "{}", more.text);
+    // The other home has its own hundred.
+    let other = Client::new(&server.url, &server.test_key);
+    assert_eq!(other.post("/v1/exports", &json!({ "format": "json" })).await.status, 202);
+    for answer in &asked {
+        assert_eq!(wait(&client, &answer.id()).await["status"], "succeeded");
+    }
+    // Finished ones count until they are deleted.
+    assert_eq!(client.post("/v1/exports", &json!({ "format": "json" })).await.status, 429);
+    client.delete(&format!("/v1/exports/{}", asked[0].id())).await;
+    assert_eq!(client.post("/v1/exports", &json!({ "format": "json" })).await.status, 202);
+}

@@ -94,3 +94,138 @@ async fn keys_outlive_a_restart_and_end_with_their_time() {
         running.stop().await;
     }
 }
+
+#[tokio::test]
+async fn what_is_compared_and_what_is_not() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
+    let path = format!("/v1/rooms/{id}");
+    let ask = |client: &Client, tag: Option<&str>, version: &str, body: &str| {
+        let request = client.request(Method::PATCH, &path).header("idempotency-key", "k");
+        let request =
+            request.header("content-type", "application/json").header("service-api-version", version.to_owned());
+        let request = if let Some(tag) = tag { request.header("if-match", tag.to_owned()) } else { request };
+        let (client, request) = (client.clone(), request.body(body.to_owned()));
+        async move { client.send(request).await }
+    };
+    let (old, new) = ("2026-03-01", "2026-06-01");
+    let body = r#"{"floor":"1"}"#;
+    let first = ask(&client, Some("\"1\""), old, body).await;
+    assert_eq!((first.status, first.header("service-api-version")), (200, old));
+    // Another key of the home and another version: the first's answer, in the first's version.
+    let wish = hearth_server::operate::NewKey {
+        team: "My home".to_owned(),
+        environment: hearth_contract::key::Environment::Live,
+        scopes: Vec::new(),
+        name: None,
+        allowlist: Vec::new(),
+        pinned: None,
+        expires_at: None,
+    };
+    let db = &server.running.app.db;
+    let other = hearth_server::operate::create_key(db, &Clock::system(), wish).await.unwrap().secret;
+    let again = ask(&Client::new(&server.url, &other), Some("\"1\""), new, body).await;
+    assert_eq!((again.status, &again.text, again.header("service-api-version")), (200, &first.text, old));
+    assert_eq!((again.header("etag"), again.header("content-type")), (first.header("etag"), "application/json"));
+    assert_eq!(again.header("idempotency-replayed"), "true");
+    // Body to the byte, and the condition.
+    for answer in [
+        ask(&client, Some("\"1\""), new, r#"{"floor": "1"}"#).await,
+        ask(&client, Some("\"2\""), new, body).await,
+        ask(&client, None, new, body).await,
+    ] {
+        assert_eq!((answer.status, answer.error()), (422, "idempotency_key_reused"));
+    }
+    // Path and method.
+    let other = client.post("/v1/rooms", &json!({ "name": "Attic" })).await.id();
+    for (method, path) in [(Method::PATCH, format!("/v1/rooms/{other}")), (Method::DELETE, path.clone())] {
+        let answer = send(&client, method, &path, "k", &json!({ "floor": "1" })).await;
+        assert_eq!(answer.error(), "idempotency_key_reused");
+    }
+}
+
+#[tokio::test]
+async fn every_stored_answer_comes_again_before_existence_is_asked() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
+    let (path, none) = (format!("/v1/rooms/{id}"), "/v1/rooms/f47ac10b-58cc-4372-a567-0e02b2c3d479");
+    let stale = |key: &'static str| {
+        let request = client.request(Method::PATCH, &path).header("idempotency-key", key).header("if-match", "\"9\"");
+        client.send(request.json(&json!({ "floor": "1" })))
+    };
+    let patch = json!({ "floor": "2" });
+    let mut first = vec![
+        send(&client, Method::PATCH, &path, "patch", &patch).await,
+        send(&client, Method::PATCH, none, "missing", &patch).await,
+        send(&client, Method::PATCH, "/v1/rooms/nope", "malformed", &patch).await,
+        send(&client, Method::POST, "/v1/rooms", "taken", &json!({ "id": id, "name": "Hall" })).await,
+        stale("stale").await,
+        send(&client, Method::PATCH, &path, "faulty", &json!({ "name": "" })).await,
+        send(&client, Method::PATCH, "/v1/property", "profile", &json!({ "city": "Ulm" })).await,
+        send(&client, Method::POST, "/v1/rooms/bulk", "bulk", &json!({ "operations": [] })).await,
+        send(&client, Method::POST, "/v1/exports", "export", &json!({ "format": "xml" })).await,
+        send(&client, Method::DELETE, "/v1/exports/nope", "no export", &Value::Null).await,
+    ];
+    // A key with a space is none.
+    assert_eq!(first.pop().unwrap().status, 400);
+    first.push(send(&client, Method::DELETE, "/v1/exports/nope", "no-export", &Value::Null).await);
+    first.push(send(&client, Method::DELETE, &path, "delete", &Value::Null).await);
+    let statuses: Vec<u16> = first.iter().map(|answer| answer.status).collect();
+    assert_eq!(statuses, [200, 404, 404, 409, 412, 422, 200, 422, 422, 404, 200]);
+
+    // The record is gone by now; every retry is answered all the same.
+    let again = vec![
+        send(&client, Method::PATCH, &path, "patch", &patch).await,
+        send(&client, Method::PATCH, none, "missing", &patch).await,
+        send(&client, Method::PATCH, "/v1/rooms/nope", "malformed", &patch).await,
+        send(&client, Method::POST, "/v1/rooms", "taken", &json!({ "id": id, "name": "Hall" })).await,
+        stale("stale").await,
+        send(&client, Method::PATCH, &path, "faulty", &json!({ "name": "" })).await,
+        send(&client, Method::PATCH, "/v1/property", "profile", &json!({ "city": "Ulm" })).await,
+        send(&client, Method::POST, "/v1/rooms/bulk", "bulk", &json!({ "operations": [] })).await,
+        send(&client, Method::POST, "/v1/exports", "export", &json!({ "format": "xml" })).await,
+        send(&client, Method::DELETE, "/v1/exports/nope", "no-export", &Value::Null).await,
+        send(&client, Method::DELETE, &path, "delete", &Value::Null).await,
+    ];
+    for (first, again) in first.iter().zip(&again) {
+        assert_eq!((again.status, &again.text), (first.status, &first.text));
+        assert_eq!(again.header("idempotency-replayed"), "true", "{}", first.text);
+        assert_eq!(again.header("etag"), first.header("etag"));
+        assert_ne!(again.header("x-request-id"), first.header("x-request-id"));
+    }
+    // A key that was used is reused, whatever the other request names; parameters are judged before.
+    let elsewhere = send(&client, Method::PATCH, "/v1/rooms/nope", "patch", &patch).await;
+    assert_eq!(elsewhere.error(), "idempotency_key_reused");
+    let bad = send(&client, Method::PATCH, &format!("{path}?x=1"), "patch", &patch).await;
+    assert_eq!(bad.error(), "invalid_request");
+    // One write each: the hall, its floor, the profile, and the delete.
+    assert_eq!(client.get("/v1/events").await.json["meta"]["feed"]["head"], 4);
+}
+
+#[tokio::test]
+async fn refusals_at_the_door_leave_a_key_free() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let (good, json) = (r#"{"title":"a"}"#, "application/json");
+    for (number, (body, media, version, query)) in [
+        ("{", json, "2026-06-01", ""),
+        (good, "text/plain", "2026-06-01", ""),
+        (good, json, "1999-01-01", ""),
+        (good, json, "2026-06-01", "?x=1"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let key = format!("k{number}");
+        let ask = |body: &str, media: &str, version: &str, query: &str| {
+            let request = client.request(Method::POST, &format!("/v1/tasks{query}")).header("idempotency-key", &key);
+            let request = request.header("content-type", media.to_owned()).header("service-api-version", version);
+            client.send(request.body(body.to_owned()))
+        };
+        assert!(matches!(ask(body, media, version, query).await.status, 400 | 415));
+        let made = ask(good, json, "2026-06-01", "").await;
+        assert_eq!((made.status, made.header("idempotency-replayed")), (201, ""), "{body} {media} {version} {query}");
+    }
+}

@@ -1,0 +1,408 @@
+//! Every field of every kind, over HTTP, by a table of its own that follows the contract's words and not the service's
+//! (contract 2, 3, 12).
+
+use hearth_tests::client::{Answer, Client};
+use hearth_tests::server::Server;
+use serde_json::{Value, json};
+
+/// Collection, the field that a create needs, and all fields with their rules.
+const KINDS: [(&str, &str, &[(&str, Rule)]); 6] = [
+    (
+        "rooms",
+        "name",
+        &[
+            ("name", Line(200)),
+            (
+                "room_type",
+                Choice(
+                    "bedroom bathroom kitchen living_room dining_room office garage basement attic laundry hallway \
+                     outdoor storage other",
+                ),
+            ),
+            ("floor", Line(50)),
+            ("area_sq_ft", Count),
+            ("paint_color", Line(100)),
+            ("flooring", Line(100)),
+            ("notes", Lines),
+        ],
+    ),
+    (
+        "inventory",
+        "name",
+        &[
+            ("name", Line(200)),
+            ("room_id", Reference),
+            (
+                "category",
+                Choice(
+                    "appliance electronics furniture tool clothing jewelry art kitchenware sports outdoor consumable \
+                     other",
+                ),
+            ),
+            ("description", Lines),
+            ("quantity", Count),
+            ("make", Line(100)),
+            ("model", Line(100)),
+            ("serial_number", Line(100)),
+            ("barcode", Line(100)),
+            ("condition", Choice("new good fair poor")),
+            ("purchase_date", Date),
+            ("purchase_price", Money),
+            ("purchased_from", Line(200)),
+            ("current_value", Money),
+            ("warranty_expires_on", Date),
+            ("notes", Lines),
+        ],
+    ),
+    (
+        "vehicles",
+        "name",
+        &[
+            ("name", Line(200)),
+            ("make", Line(200)),
+            ("model", Line(200)),
+            ("year", Year),
+            ("trim", Line(200)),
+            ("color", Line(200)),
+            ("vin", Vin),
+            ("license_plate", Line(20)),
+            ("odometer", Count),
+            ("fuel_type", Choice("gasoline diesel hybrid plug_in_hybrid electric other")),
+            ("purchase_date", Date),
+            ("purchase_price", Money),
+            ("current_value", Money),
+            ("insurance_provider", Line(200)),
+            ("insurance_policy_number", Line(200)),
+            ("insurance_expires_on", Date),
+            ("registration_expires_on", Date),
+            ("notes", Lines),
+        ],
+    ),
+    (
+        "documents",
+        "title",
+        &[
+            ("title", Line(200)),
+            (
+                "category",
+                Choice(
+                    "manual warranty receipt insurance deed mortgage tax contract permit inspection medical \
+                     identification other",
+                ),
+            ),
+            ("subject_type", SubjectType("home inventory vehicle")),
+            ("subject_id", Reference),
+            ("file_name", Line(255)),
+            ("content_type", Line(100)),
+            ("size_bytes", Count),
+            ("url", Url),
+            ("issued_on", Date),
+            ("expires_on", Date),
+            ("amount", Money),
+            ("notes", Lines),
+        ],
+    ),
+    (
+        "tasks",
+        "title",
+        &[
+            ("title", Line(200)),
+            ("priority", Choice("low medium high urgent")),
+            ("status", Choice("open in_progress done")),
+            ("notes", Lines),
+            ("due_on", Date),
+            ("completed_at", ReadOnly),
+            ("recurrence", Choice("daily weekly monthly quarterly yearly")),
+            ("subject_type", SubjectType("home inventory vehicle room")),
+            ("subject_id", Reference),
+            ("assignee", Line(100)),
+            ("estimated_cost", Money),
+        ],
+    ),
+    (
+        "property",
+        "",
+        &[
+            ("address", Line(200)),
+            ("address_line_2", Line(200)),
+            ("city", Line(200)),
+            ("state", Line(200)),
+            ("postal_code", Line(200)),
+            ("country", Line(200)),
+            ("property_type", Choice("single_family townhouse condo apartment multi_family manufactured other")),
+            ("year_built", Year),
+            ("living_area_sq_ft", Count),
+            ("lot_area_sq_ft", Count),
+            ("stories", Count),
+            ("bedrooms", Count),
+            ("bathrooms", Count),
+            ("garage_spaces", Count),
+            ("purchase_date", Date),
+            ("purchase_price", Money),
+            ("estimated_value", Money),
+            ("estimated_value_on", Date),
+            ("electric_provider", Line(200)),
+            ("gas_provider", Line(200)),
+            ("water_provider", Line(200)),
+            ("sewer_provider", Line(200)),
+            ("trash_provider", Line(200)),
+            ("internet_provider", Line(200)),
+            ("hvac_make", Line(200)),
+            ("hvac_model", Line(200)),
+            ("hvac_install_year", Year),
+            ("hvac_last_serviced_on", Date),
+            ("hvac_filter_size", Line(200)),
+            ("water_heater_make", Line(200)),
+            ("water_heater_model", Line(200)),
+            ("water_heater_install_year", Year),
+            ("roof_material", Line(200)),
+            ("roof_install_year", Year),
+            ("electrical_panel_make", Line(200)),
+            ("electrical_panel_amps", Count),
+            ("electrical_install_year", Year),
+            ("plumbing_material", Line(200)),
+            ("plumbing_install_year", Year),
+            ("insurance_provider", Line(200)),
+            ("insurance_policy_number", Line(200)),
+            ("notes", Lines),
+        ],
+    ),
+];
+
+/// The fields that have a default, with it.
+const DEFAULTS: [(&str, &str, &str); 3] =
+    [("inventory", "quantity", "1"), ("tasks", "priority", "\"medium\""), ("tasks", "status", "\"open\"")];
+
+#[derive(Clone, Copy)]
+enum Rule {
+    Line(usize),
+    Lines,
+    Choice(&'static str),
+    SubjectType(&'static str),
+    Reference,
+    Count,
+    Money,
+    Date,
+    Year,
+    Vin,
+    Url,
+    ReadOnly,
+}
+use Rule::{Choice, Count, Date, Line, Lines, Money, ReadOnly, Reference, SubjectType, Url, Vin, Year};
+
+/// What a rule takes, each with how it is given back; None: as it was sent.
+fn good(rule: Rule) -> Vec<(Value, Option<Value>)> {
+    let same = |values: &[Value]| values.iter().map(|value| (value.clone(), None)).collect();
+    match rule {
+        Line(max) => same(&[json!("é".repeat(max)), json!(" a\u{2003}b "), json!("\u{1f600}")]),
+        Lines => same(&[json!("ß".repeat(10_000)), json!("a\n\tb"), json!("")]),
+        Choice(words) => words.split_whitespace().map(|word| (json!(word), None)).collect(),
+        SubjectType(_) => same(&[json!("home"), Value::Null]),
+        Reference => same(&[Value::Null]),
+        Count => vec![(json!(0), None), (json!(2_147_483_647), None), (json!(3.0), Some(json!(3)))],
+        Money => vec![
+            (json!("0"), Some(json!("0.00"))),
+            (json!("1299.5"), Some(json!("1299.50"))),
+            (json!("007.25"), Some(json!("7.25"))),
+            (json!("999999999999.99"), None),
+        ],
+        Date => same(&[json!("2024-02-29"), json!("1999-12-31")]),
+        Year => same(&[json!(1000), json!(9999)]),
+        Vin => vec![(json!("1hgcm82633a004352"), Some(json!("1HGCM82633A004352"))), (json!("ABCDEFGH123"), None)],
+        Url => same(&[json!("https://example.org/a?b=c#d"), json!("http://localhost:8080/")]),
+        ReadOnly => Vec::new(),
+    }
+}
+
+/// What a rule refuses, and with which code.
+fn bad(rule: Rule) -> Vec<(Value, &'static str)> {
+    match rule {
+        Line(max) => vec![
+            (json!("x".repeat(max + 1)), "too_long"),
+            (json!("a\nb"), "invalid_format"),
+            (json!("a\tb"), "invalid_format"),
+            (json!("a\u{0}"), "invalid_format"),
+            (json!("a\u{7f}"), "invalid_format"),
+            (json!("a\u{85}"), "invalid_format"),
+            (json!(5), "wrong_type"),
+            (json!(["a"]), "wrong_type"),
+        ],
+        Lines => vec![
+            (json!("x".repeat(10_001)), "too_long"),
+            (json!("a\r\n"), "invalid_format"),
+            (json!("\u{0}"), "invalid_format"),
+            (json!({}), "wrong_type"),
+        ],
+        Choice(_) => vec![(json!("nonsense"), "not_a_choice"), (json!(""), "not_a_choice"), (json!(1), "wrong_type")],
+        SubjectType(words) => {
+            let mut refused = vec![(json!("task"), "not_a_choice"), (json!(true), "wrong_type")];
+            if !words.contains("room") {
+                refused.push((json!("room"), "not_a_choice"));
+            }
+            refused
+        }
+        Reference => vec![
+            (json!("nope"), "invalid_format"),
+            (json!("{0190a3b0-0000-7000-8000-00000000abcd}"), "invalid_format"),
+            (json!("urn:uuid:0190a3b0-0000-7000-8000-00000000abcd"), "invalid_format"),
+            (json!("0190a3b000007000800000000000abcd"), "invalid_format"),
+            (json!(7), "wrong_type"),
+        ],
+        Count => vec![
+            (json!(-1), "out_of_range"),
+            (json!(2_147_483_648_i64), "out_of_range"),
+            (json!(1e300), "out_of_range"),
+            (json!(1.5), "wrong_type"),
+            (json!("3"), "wrong_type"),
+            (json!(true), "wrong_type"),
+        ],
+        Money => ["-1", "1.999", "1,50", "1e3", ".5", "5.", "", " 1", "1000000000000", "٣"]
+            .map(|text| (json!(text), "invalid_format"))
+            .into_iter()
+            .chain([(json!(12.5), "wrong_type")])
+            .collect(),
+        Date => ["2026-02-29", "2026-13-01", "2026-1-1", "2026-06-01T00:00:00Z", ""]
+            .map(|text| (json!(text), "invalid_format"))
+            .into_iter()
+            .chain([(json!(20_260_601), "wrong_type")])
+            .collect(),
+        Year => vec![
+            (json!(999), "out_of_range"),
+            (json!(10_000), "out_of_range"),
+            (json!(2000.5), "wrong_type"),
+            (json!("2000"), "wrong_type"),
+        ],
+        Vin => ["ABCDEFGH12", "ABCDEFGHJKLMNPRST1", "IBCDEFGH123", "OBCDEFGH123", "QBCDEFGH123", "ABCDEFGH12-"]
+            .map(|text| (json!(text), "invalid_format"))
+            .to_vec(),
+        Url => vec![
+            (json!("ftp://example.org"), "invalid_format"),
+            (json!("/relative"), "invalid_format"),
+            (json!("https://"), "invalid_format"),
+            (json!(format!("https://example.org/{}", "x".repeat(2000))), "too_long"),
+        ],
+        ReadOnly => vec![(json!("2026-06-01T00:00:00Z"), "read_only"), (Value::Null, "read_only")],
+    }
+}
+
+/// A place where a field can be tried: a record of its own, or the profile.
+async fn place(client: &Client, collection: &str, title: &str) -> String {
+    if title.is_empty() {
+        return "/v1/property".to_owned();
+    }
+    let made = client.post(&format!("/v1/{collection}"), &json!({ title: "Tried" })).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    format!("/v1/{collection}/{}", made.id())
+}
+
+fn refused(answer: &Answer, field: &str, code: &str, sent: &Value) {
+    let sent: String = sent.to_string().chars().take(60).collect();
+    assert_eq!((answer.status, answer.faults()), (422, vec![format!("{field} {code}")]), "{field}: {sent}");
+}
+
+#[tokio::test]
+async fn every_field_takes_what_its_rule_says_and_nothing_else() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    for (collection, title, fields) in KINDS {
+        let path = place(&client, collection, title).await;
+        let list = format!("/v1/{collection}");
+        for (field, rule) in fields {
+            for (value, stored) in good(*rule) {
+                let patched = client.patch(&path, &json!({ *field: value })).await;
+                assert_eq!(patched.status, 200, "{field}: {}", patched.text);
+                assert_eq!(patched.data()[field], stored.unwrap_or(value), "{collection} {field}");
+            }
+            for (value, code) in bad(*rule) {
+                refused(&client.patch(&path, &json!({ *field: value })).await, field, code, &value);
+                if !title.is_empty() && *field != title {
+                    let body = json!({ title: "New", *field: value });
+                    refused(&client.post(&list, &body).await, field, code, &value);
+                }
+            }
+            // Null clears what is optional, and nothing else.
+            let default = DEFAULTS.iter().find(|(of, name, _)| (of, name) == (&collection, field));
+            let cleared = client.patch(&path, &json!({ *field: null })).await;
+            match (default, *rule) {
+                (_, ReadOnly) => (),
+                (Some(_), _) => refused(&cleared, field, "not_nullable", &Value::Null),
+                _ if *field == title => refused(&cleared, field, "not_nullable", &Value::Null),
+                _ => assert_eq!((cleared.status, &cleared.data()[field]), (200, &Value::Null), "{field}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_member_is_always_there_and_no_other() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    for (collection, title, fields) in KINDS {
+        let whole = if title.is_empty() {
+            client.patch("/v1/property", &json!({ "city": null })).await
+        } else {
+            let list = format!("/v1/{collection}");
+            refused(&client.post(&list, &json!({})).await, title, "required", &Value::Null);
+            refused(&client.post(&list, &json!({ title: null })).await, title, "required", &Value::Null);
+            for blank in ["", "  ", "\u{a0}"] {
+                refused(&client.post(&list, &json!({ title: blank })).await, title, "too_short", &json!(blank));
+            }
+            client.post(&list, &json!({ title: "New" })).await
+        };
+        let names: Vec<&str> = whole.data().as_object().unwrap().keys().map(String::as_str).collect();
+        let named = fields.iter().map(|(name, _)| *name);
+        let expected: Vec<&str> = ["id", "rev"].into_iter().chain(named).chain(["created_at", "updated_at"]).collect();
+        assert_eq!(names, expected, "{collection}");
+        for (field, _) in fields {
+            let default = DEFAULTS.iter().find(|(of, name, _)| (*of, name) == (collection, field));
+            let expected = match default {
+                Some((_, _, text)) => serde_json::from_str(text).unwrap(),
+                None if *field == title => json!("New"),
+                None => Value::Null,
+            };
+            assert_eq!(whole.data()[field], expected, "{collection} {field}");
+        }
+        for moment in ["created_at", "updated_at"] {
+            let text = whole.data()[moment].as_str().unwrap();
+            assert!(text.len() == 24 && text.ends_with('Z') && text.as_bytes()[19] == b'.', "{text}");
+        }
+        // What the service sets cannot be sent, on create or later.
+        for name in ["rev", "created_at", "updated_at"] {
+            let path = place(&client, collection, title).await;
+            refused(&client.patch(&path, &json!({ name: whole.data()[name] })).await, name, "read_only", &json!(name));
+            if !title.is_empty() {
+                let body = json!({ title: "New", name: whole.data()[name] });
+                refused(&client.post(&format!("/v1/{collection}"), &body).await, name, "read_only", &json!(name));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn ids_of_any_version_are_taken_and_folded() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    for id in [
+        "6BA7B810-9DAD-11D1-80B4-00C04FD430C8",
+        "f47ac10b-58cc-4372-a567-0e02b2c3d479",
+        "00000000-0000-0000-0000-000000000000",
+        "FFFFFFFF-ffff-FFFF-ffff-FFFFFFFFFFFF",
+    ] {
+        let made = client.post("/v1/rooms", &json!({ "id": id, "name": "Room" })).await;
+        assert_eq!((made.status, made.id()), (201, id.to_lowercase()), "{}", made.text);
+        let lamp = client.post("/v1/inventory", &json!({ "name": "Lamp", "room_id": id.to_uppercase() })).await;
+        assert_eq!(lamp.data()["room_id"], id.to_lowercase());
+    }
+    let own = client.post("/v1/rooms", &json!({ "name": "Room", "id": null })).await.id();
+    assert_eq!(own.as_bytes()[14], b'7', "{own} is no UUIDv7");
+    for id in ["nope", "{f47ac10b-58cc-4372-a567-0e02b2c3d470}", "f47ac10b58cc4372a5670e02b2c3d470", ""] {
+        let answer = client.post("/v1/rooms", &json!({ "id": id, "name": "Room" })).await;
+        refused(&answer, "id", "invalid_format", &json!(id));
+    }
+    for id in ["{f47ac10b-58cc-4372-a567-0e02b2c3d479}", "f47ac10b58cc4372a5670e02b2c3d479", "nope"] {
+        let path = format!("/v1/rooms/{id}");
+        for answer in [client.get(&path).await, client.patch(&path, &json!({})).await, client.delete(&path).await] {
+            assert_eq!((answer.status, answer.error()), (404, "not_found"), "{id}");
+        }
+    }
+}
