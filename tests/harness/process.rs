@@ -72,6 +72,29 @@ impl Process {
         Process::listening(command("hearth-server", arguments).stdout(Stdio::piped()).stderr(Stdio::piped()))
     }
 
+    /// Starts a server that lives on when it may not write any further into a file, as on a full disk.
+    pub fn serve_within_limits(arguments: &[&str]) -> (Process, String) {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"]).arg(program("hearth-server")).args(arguments);
+        shell.stdin(Stdio::null()).env_remove("HEARTH_DATA");
+        Process::listening(shell.stdout(Stdio::piped()).stderr(Stdio::piped()))
+    }
+
+    /// Lets no file grow past so many bytes by its writes; None: as far as the disk goes.
+    pub fn limit_files(&self, bytes: Option<u64>) {
+        let soft = bytes.map_or("unlimited".to_owned(), |bytes| bytes.to_string());
+        let id = self.child.id().to_string();
+        let set = Command::new("prlimit").args(["--pid", &id, &format!("--fsize={soft}:unlimited")]).status();
+        assert!(set.expect("prlimit runs (util-linux)").success());
+    }
+
+    /// Bytes of memory that it holds.
+    pub fn memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("its status");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its resident memory");
+        line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") * 1024
+    }
+
     fn listening(command: &mut Command) -> (Process, String) {
         let mut process = Process::spawn(command);
         let stdout = process.child.stdout.take().expect("its stdout");

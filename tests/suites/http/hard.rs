@@ -1,9 +1,15 @@
 //! Hard edges: what must not take the service down (contract 12).
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use hearth_contract::formats::Timestamp;
+use hearth_server::clock::Clock;
 use hearth_server::store::Fault;
 use hearth_tests::client::Client;
 use hearth_tests::server::Server;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -54,4 +60,135 @@ async fn a_client_that_hangs_up_changes_nothing() {
     drop(socket);
     assert_eq!(client.post("/v1/tasks", &json!({ "title": "Whole" })).await.status, 201);
     assert_eq!(client.walk("/v1/tasks").await.len(), 1);
+}
+
+/// Reads to the end of a connection; the head and the body of what came.
+async fn rest(socket: &mut TcpStream) -> (String, Value) {
+    let mut answer = Vec::new();
+    let read = tokio::time::timeout(Duration::from_secs(20), socket.read_to_end(&mut answer)).await;
+    read.expect("the connection ends in time").unwrap();
+    let answer = String::from_utf8(answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    (head.to_owned(), serde_json::from_str(body).unwrap_or(Value::Null))
+}
+
+#[tokio::test]
+async fn headers_that_come_drop_by_drop_are_not_waited_for() {
+    let server = Server::start_with(|config| config.headers_time_max = Duration::from_millis(200)).await;
+    let mut slow = TcpStream::connect(server.running.address).await.unwrap();
+    let mut idle = TcpStream::connect(server.running.address).await.unwrap();
+    slow.write_all(b"GET /v1/rooms HTTP/1.1\r\nhost: h\r\nx-slow: ").await.unwrap();
+    // Each drop comes in time; the whole does not.
+    let (mut reading, mut writing) = slow.split();
+    let dripping = async {
+        while writing.write_all(b"a").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let mut answer = Vec::new();
+    tokio::select! {
+        read = reading.read_to_end(&mut answer) => drop(read),
+        () = dripping => (),
+    }
+    let answer = String::from_utf8(answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 408 Request Timeout\r\n"), "{head}");
+    let body: Value = serde_json::from_str(body).unwrap();
+    let id = body["meta"]["request_id"].as_str().unwrap();
+    assert_eq!(body["error"]["type"], "request_timeout");
+    for line in [
+        &format!("x-request-id: {id}"),
+        "service-api-version: 2026-06-01",
+        "cache-control: no-store",
+        "content-type: application/json",
+        "connection: close",
+    ] {
+        assert!(head.lines().any(|said| said == line), "{line}: {head}");
+    }
+    // A connection that is only idle is closed without a word, and others are served.
+    assert_eq!(rest(&mut idle).await, (String::new(), Value::Null));
+    assert_eq!(Client::new(&server.url, &server.test_key).get("/v1/rooms").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_not_waited_for() {
+    let server = Server::start_with(|config| config.body_time_max = Duration::from_millis(100)).await;
+    let mut socket = TcpStream::connect(server.running.address).await.unwrap();
+    let head = format!(
+        "POST /v1/rooms HTTP/1.1\r\nhost: h\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\n\
+         content-length: 100\r\nconnection: close\r\n\r\n{{\"name\":",
+        server.live_key
+    );
+    socket.write_all(head.as_bytes()).await.unwrap();
+    let (head, body) = rest(&mut socket).await;
+    assert!(head.starts_with("HTTP/1.1 408 "), "{head}");
+    assert_eq!(body["error"]["type"], "request_timeout");
+    assert_eq!(Client::new(&server.url, &server.live_key).walk("/v1/rooms").await.len(), 0);
+}
+
+#[tokio::test]
+async fn connections_beyond_the_cap_wait_until_one_closes() {
+    let server = Server::start_with(|config| config.connections_max = 2).await;
+    let ask = b"GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n";
+    let mut answer = [0; 4096];
+    let mut held = Vec::new();
+    for _ in 0..2 {
+        let mut socket = TcpStream::connect(server.running.address).await.unwrap();
+        socket.write_all(ask).await.unwrap();
+        assert!(socket.read(&mut answer).await.unwrap() > 0);
+        held.push(socket);
+    }
+    let mut third = TcpStream::connect(server.running.address).await.unwrap();
+    third.write_all(ask).await.unwrap();
+    for _ in 0..50 {
+        held[0].write_all(ask).await.unwrap();
+        assert!(held[0].read(&mut answer).await.unwrap() > 0);
+    }
+    assert!(third.try_read(&mut answer).is_err(), "it has no answer yet");
+    held.pop();
+    let read = tokio::time::timeout(Duration::from_secs(20), third.read(&mut answer)).await;
+    assert!(String::from_utf8_lossy(&answer[..read.unwrap().unwrap()]).starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn a_panic_is_one_answer_and_the_service_lives() {
+    // A clock that panics at the n-th look makes the code panic that looks.
+    let looks = Arc::new(AtomicI64::new(i64::MAX));
+    let (left, system) = (looks.clone(), Clock::system());
+    let passing = system.clone();
+    let clock = Clock::new(
+        move || {
+            assert!(left.fetch_sub(1, Ordering::SeqCst) != 1, "a panic on purpose");
+            system.now()
+        },
+        move || passing.passed(),
+    );
+    let server = Server::start_at(clock, |_| ()).await;
+    let client = Client::new(&server.url, &server.live_key);
+    client.get("/v1/me").await;
+    let said = |nth: i64, tool: bool| {
+        let (client, looks) = (client.clone(), looks.clone());
+        async move {
+            looks.store(nth, Ordering::SeqCst);
+            let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": { "name": "svc_create_task", "arguments": { "title": "x" } } });
+            let (path, body) = if tool { ("/mcp", call) } else { ("/v1/tasks", json!({ "title": "x" })) };
+            let answer = client.post(path, &body).await;
+            looks.store(i64::MAX, Ordering::SeqCst);
+            answer
+        }
+    };
+    let in_handler = said(3, false).await;
+    assert_eq!((in_handler.status, in_handler.error()), (500, "internal_error"), "{}", in_handler.text);
+    assert_eq!(in_handler.header("x-request-id"), in_handler.json["meta"]["request_id"]);
+    let in_tool = said(3, true).await;
+    let result = &in_tool.json["result"];
+    assert_eq!((in_tool.status, &result["isError"]), (200, &json!(true)), "{}", in_tool.text);
+    assert_eq!(result["structuredContent"]["error"]["type"], "internal_error");
+    for answer in [&in_handler, &in_tool] {
+        assert!(!answer.text.contains("on purpose") && !answer.text.contains(".rs"), "{}", answer.text);
+    }
+    assert_eq!(client.post("/v1/tasks", &json!({ "title": "Whole" })).await.status, 201);
+    assert_eq!(client.walk("/v1/tasks").await.len(), 1, "what panicked left nothing behind");
+    assert!(Timestamp::parse(client.walk("/v1/tasks").await[0]["created_at"].as_str().unwrap()).is_some());
 }

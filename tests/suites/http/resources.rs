@@ -6,7 +6,7 @@ use hearth_tests::server::Server;
 use serde_json::{Value, json};
 
 /// Collection, the field that a create needs, and all fields with their rules.
-const KINDS: [(&str, &str, &[(&str, Rule)]); 6] = [
+const KINDS: [(&str, &str, Fields); 6] = [
     (
         "rooms",
         "name",
@@ -168,6 +168,8 @@ const KINDS: [(&str, &str, &[(&str, Rule)]); 6] = [
         ],
     ),
 ];
+
+type Fields = &'static [(&'static str, Rule)];
 
 /// The fields that have a default, with it.
 const DEFAULTS: [(&str, &str, &str); 3] =
