@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use hearth_tests::client::Client;
 use hearth_tests::process::{Process, command, stdout, wait_until};
+use reqwest::Method;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -98,6 +99,169 @@ async fn every_acknowledged_write_survives_a_kill_exactly_once() {
     assert!(acknowledged.lock().unwrap().iter().all(|id| once_listed.contains(id)));
     assert!(events.windows(2).all(|pair| pair[0]["id"].as_i64() < pair[1]["id"].as_i64()));
     assert_eq!(server.terminate().code(), Some(0));
+}
+
+/// A write of a storm, as it was sent: sent again it must come to the same.
+#[derive(Clone)]
+struct Sent {
+    method: Method,
+    path: String,
+    key: String,
+    body: Value,
+}
+
+impl Sent {
+    fn new(method: Method, path: impl Into<String>, body: Value) -> Sent {
+        Sent { method, path: path.into(), key: Uuid::new_v4().to_string(), body }
+    }
+
+    /// The status and text of the answer, and whether it is a stored one. None: the server is gone.
+    async fn send(&self, client: &Client) -> Option<(u16, String, bool)> {
+        let request = client.request(self.method.clone(), &self.path).header("idempotency-key", &self.key);
+        let answer = request.json(&self.body).send().await.ok()?;
+        let (status, replayed) = (answer.status().as_u16(), answer.headers().contains_key("idempotency-replayed"));
+        Some((status, answer.text().await.ok()?, replayed))
+    }
+}
+
+/// What a storm leaves: every write with its answer, and those whose answer nobody got.
+#[derive(Default)]
+struct Storm {
+    answered: Vec<(Sent, u16, String)>,
+    lost: Vec<Sent>,
+}
+
+/// The writes of one turn: every way in which a record can come, change and go.
+fn turn() -> Vec<Sent> {
+    let [room, other, third, lamp, task] = std::array::from_fn(|_| Uuid::new_v4().to_string());
+    let of = |collection: &str, id: &str| format!("/v1/{collection}/{id}");
+    vec![
+        Sent::new(Method::POST, "/v1/rooms", json!({ "id": room, "name": "Hall" })),
+        Sent::new(Method::POST, "/v1/inventory", json!({ "id": lamp, "name": "Lamp", "room_id": room })),
+        Sent::new(Method::PATCH, of("rooms", &room), json!({ "floor": "1" })),
+        Sent::new(
+            Method::POST,
+            "/v1/rooms/bulk",
+            json!({ "operations": [
+                { "method": "create", "id": other, "name": "Attic" },
+                { "method": "create", "id": third, "name": "Shed" },
+                { "method": "update", "id": other, "floor": "2" },
+                { "method": "delete", "id": third },
+                { "method": "create", "name": "" },
+            ] }),
+        ),
+        Sent::new(
+            Method::POST,
+            "/v1/tasks",
+            json!({ "id": task, "title": task, "recurrence": "daily", "subject_type": "inventory", "subject_id": lamp }),
+        ),
+        Sent::new(Method::PATCH, of("tasks", &task), json!({ "status": "done" })),
+        // The room goes, and with it what the lamp says of it.
+        Sent::new(Method::DELETE, of("rooms", &room), Value::Null),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_storm_of_every_sort_of_write_is_applied_exactly_once_across_kills() {
+    let mut home = Home::new();
+    let storm = Arc::new(Mutex::new(Storm::default()));
+    let whole_turns = Arc::new(Mutex::new(0));
+    for _ in 0..3 {
+        let (server, url) = home.serve();
+        let lost = std::mem::take(&mut storm.lock().unwrap().lost);
+        let client = Client::new(&url, &home.key);
+        // What nobody got an answer to is sent again, as a client does.
+        for sent in lost {
+            let (status, text, _) = sent.send(&client).await.unwrap();
+            storm.lock().unwrap().answered.push((sent, status, text));
+        }
+        let writers: Vec<_> = (0..8)
+            .map(|_| {
+                let (client, storm, whole_turns) = (client.clone(), storm.clone(), whole_turns.clone());
+                tokio::spawn(async move {
+                    loop {
+                        for sent in turn() {
+                            match sent.send(&client).await {
+                                Some((status, text, _)) => storm.lock().unwrap().answered.push((sent, status, text)),
+                                None => return storm.lock().unwrap().lost.push(sent),
+                            }
+                        }
+                        *whole_turns.lock().unwrap() += 1;
+                    }
+                })
+            })
+            .collect();
+        let before = *whole_turns.lock().unwrap();
+        wait_until("some turns are over", || *whole_turns.lock().unwrap() >= before + 20);
+        server.kill();
+        for writer in writers {
+            writer.await.unwrap();
+        }
+    }
+    let (server, url) = home.serve();
+    let client = Client::new(&url, &home.key);
+    let Storm { mut answered, lost } = std::mem::take(&mut *storm.lock().unwrap());
+    for sent in lost {
+        let (status, text, _) = sent.send(&client).await.unwrap();
+        answered.push((sent, status, text));
+    }
+    // Every answer that was given comes again, byte for byte, from a process that never made the write.
+    for (sent, status, text) in &answered {
+        assert!(matches!(status, 200 | 201 | 207), "{text}");
+        assert_eq!(sent.send(&client).await.unwrap(), (*status, text.clone(), true));
+    }
+
+    // Records and feed say the same, and each write is in both exactly once.
+    let events = client.walk("/v1/events?limit=1000").await;
+    assert!(events.windows(2).all(|pair| pair[0]["id"].as_i64() < pair[1]["id"].as_i64()));
+    let mut folded = BTreeMap::new();
+    let mut happened: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for event in &events {
+        let id = event["resource_id"].as_str().unwrap().to_owned();
+        happened.entry(id.clone()).or_default().push(event["type"].as_str().unwrap());
+        match &event["payload"] {
+            Value::Null => folded.remove(&id),
+            payload => folded.insert(id, payload.clone()),
+        };
+    }
+    let mut listed = BTreeMap::new();
+    for collection in ["rooms", "inventory", "tasks"] {
+        for record in client.walk(&format!("/v1/{collection}?limit=100")).await {
+            let id = record["id"].as_str().unwrap().to_owned();
+            assert!(listed.insert(id, record).is_none(), "listed once");
+        }
+    }
+    assert_eq!(folded, listed);
+    let mut keys: BTreeMap<&str, usize> = BTreeMap::new();
+    for event in &events {
+        *keys.entry(event["idempotency_key"].as_str().unwrap()).or_default() += 1;
+    }
+    for (sent, _, _) in &answered {
+        let (made, of) = (keys[sent.key.as_str()], sent.path.rsplit('/').next().unwrap());
+        let expected = match (sent.method.as_str(), of) {
+            ("POST", "bulk") => 4,
+            // The room, and before it the lamp that was in it.
+            ("DELETE", _) => 2,
+            // The task and the one that follows it.
+            ("PATCH", _) if sent.body["status"] == "done" => 2,
+            _ => 1,
+        };
+        assert_eq!(made, expected, "{} {}", sent.method, sent.path);
+        if let Some(id) = sent.body["id"].as_str() {
+            assert_eq!(happened[id].iter().filter(|what| **what == "created").count(), 1);
+        }
+        if sent.method == Method::DELETE {
+            assert_eq!(happened[of].last(), Some(&"deleted"));
+            assert_eq!(happened[of].iter().filter(|what| **what == "deleted").count(), 1);
+        }
+        if sent.body["status"] == "done" {
+            assert_eq!(listed.values().filter(|record| record["title"] == of).count(), 2, "a task comes again once");
+        }
+    }
+    assert_eq!(answered.iter().map(|(sent, _, _)| &sent.key).collect::<BTreeSet<_>>().len(), answered.len());
+    assert_eq!(keys.len(), answered.len(), "no event is of a write that nobody sent");
+    assert_eq!(server.terminate().code(), Some(0));
+    assert!(stdout("hearth-server", &["--data", &home.path("server"), "check"]).starts_with("sound"));
 }
 
 #[tokio::test]
