@@ -11,6 +11,7 @@
 pub mod bell;
 pub mod profile;
 mod scripting;
+mod steering;
 mod store;
 pub mod sync;
 
@@ -26,6 +27,7 @@ pub use store::copy::Copied;
 pub use store::edits::{Edit, EditError};
 pub use store::filter::{Condition, Test, WAITING};
 pub use store::find::{Found, ID_PREFIX_MIN};
+pub use store::journal::LogLine;
 pub use store::overview::{Days, Expiring, Figures, Overview};
 pub use store::page::{Group, Totals};
 pub use store::query::{Table, read_query};

@@ -10,6 +10,7 @@ mod progress;
 mod query;
 mod records;
 mod status;
+mod steer;
 mod sync;
 mod values;
 mod why;
@@ -49,6 +50,10 @@ enum Command {
     Sync(sync::Sync),
     /// Say how far the database is in step
     Status(status::Status),
+    /// Stop syncing until resumed; local edits wait
+    Pause,
+    /// Go on after a pause
+    Resume,
     /// List the records of a kind, all or those that have these values
     List(records::List),
     /// Show one record
@@ -181,6 +186,7 @@ impl From<SyncError> for Failure {
             SyncError::NeedsKey(_) => {
                 Failure::new(Exit::Key, error.to_string()).hint("hearth-replica init --server URL, with another key")
             }
+            SyncError::Paused => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica resume"),
             SyncError::Blocked(_) => Failure::new(Exit::NeedsYou, error.to_string())
                 .hint("hearth-replica init with another --profile or --db, for the other home"),
         }
@@ -211,6 +217,8 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Run => sync::daemon(&context),
         Command::Sync(sync) => sync.run(&context),
         Command::Status(status) => status.run(&context),
+        Command::Pause => steer::pause(&context),
+        Command::Resume => steer::resume(&context),
         Command::List(list) => list.run(&context),
         Command::Show(show) => show.run(&context),
         Command::Add(add) => add.run(&context),

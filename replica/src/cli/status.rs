@@ -71,6 +71,7 @@ fn sentence(status: &hearth_replica::Status) -> String {
         }
         ("offline", Some(since)) => format!("Without contact since {since}"),
         ("new", _) => "Nothing was read yet".to_owned(),
+        ("paused", _) => "Paused by a person; `hearth-replica resume` goes on".to_owned(),
         ("needs_key", _) => "The server does not accept the key".to_owned(),
         (phase, _) => phase.replace('_', " "),
     };

@@ -90,6 +90,9 @@ fn by_daemon(context: &Context, until: Until, limit: Duration) -> Result<Option<
             drop(watch);
             return Ok(None);
         }
+        if now.phase == "paused" {
+            return Ok(Some(now));
+        }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() || rings.recv_timeout(left.min(Duration::from_secs(1))) == Err(RecvTimeoutError::Disconnected)
         {
@@ -101,6 +104,7 @@ fn by_daemon(context: &Context, until: Until, limit: Duration) -> Result<Option<
 fn too_late(then: &Status) -> Failure {
     let why = then.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
     match then.phase.as_str() {
+        "paused" => Failure::new(Exit::Failure, "syncing is paused").hint("hearth-replica resume"),
         "needs_key" => Failure::new(Exit::Key, format!("the server does not accept the key{why}")),
         "live" => {
             let text = format!("in step, but {} still on the way", output::count(then.waiting, "edit"));

@@ -8,7 +8,7 @@
 //! - [`edits`], [`push`], [`settle`]: local changes, their way to the server and their end.
 //! - [`view`], [`page`] with [`filter`] and [`mod@order`], [`related`], [`overview`]: what screens read; [`find`], [`why`],
 //!   [`query`]: what scripts do; [`copy`]: a consistent copy of it all.
-//! - [`standing`], [`status`]: where the replica stands.
+//! - [`standing`], [`status`]: where the replica stands; [`wishes`], [`journal`]: what people ask of it, and what it has done.
 
 pub(crate) mod copy;
 pub(crate) mod edits;
@@ -16,6 +16,7 @@ pub(crate) mod filter;
 pub(crate) mod find;
 mod gate;
 mod image;
+pub(crate) mod journal;
 pub(crate) mod mirror;
 pub(crate) mod open;
 mod order;
@@ -36,6 +37,7 @@ mod triggers;
 pub(crate) mod view;
 mod views;
 pub(crate) mod why;
+pub(crate) mod wishes;
 
 #[cfg(test)]
 mod tests;

@@ -14,12 +14,14 @@ use super::{NOW, StoreError, order, rules, views};
 pub(crate) const SCHEMA_VERSION: &str = "1.0";
 
 /// Tables that only the replica's keeper writes, and what a stranger should do instead.
-const KEPT: [(&str, &str); 11] = [
+const KEPT: [(&str, &str); 13] = [
     ("_schema", HINT),
     ("_sync", HINT),
     ("_images", HINT),
     ("_tombs", HINT),
     ("_shown", HINT),
+    ("_recovery", HINT),
+    ("_walked", HINT),
     ("_requests", HINT),
     ("_sent", HINT),
     ("_search_rows", HINT),

@@ -15,12 +15,13 @@ const SYNC_STATUS: &str = "
 -- killed reads as offline when its last sign of life is 45 seconds old.
 WITH s AS (
     SELECT *, phase IN ('catching_up', 'live', 'polling', 'reconciling', 'backfilling')
-              AND daemon_pid IS NOT NULL
+              AND daemon_pid IS NOT NULL AND NOT paused
               AND last_contact_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-45 seconds') AS in_contact
     FROM _sync
 )
 SELECT
-    CASE WHEN in_contact OR phase IN ('needs_key', 'paused', 'blocked', 'new') THEN phase
+    CASE WHEN paused THEN 'paused'
+         WHEN in_contact OR phase IN ('needs_key', 'blocked', 'new') THEN phase
          WHEN NOT filled THEN CASE WHEN cursor IS NULL AND NOT replay THEN 'new' ELSE 'backfilling' END
          ELSE 'offline' END                                            AS phase,
     reason,

@@ -40,6 +40,8 @@ enum Link {
     Open {
         current: bool,
     },
+    /// Until a person resumes it.
+    Paused,
     Ended,
 }
 
@@ -118,10 +120,20 @@ impl Core {
             return effects;
         }
         match input {
-            Input::Started { cursor, filled, home } => {
+            Input::Started { cursor, filled, home, paused } => {
                 (self.cursor, self.filled, self.home) = (cursor, filled, home);
-                self.open(&mut effects);
+                if paused {
+                    self.pause(&mut effects);
+                } else {
+                    self.open(&mut effects);
+                }
             }
+            Input::Paused(paused) => match (paused, &self.link) {
+                (true, Link::Paused) => {}
+                (true, _) => self.pause(&mut effects),
+                (false, Link::Paused) => self.open(&mut effects),
+                (false, _) => {}
+            },
             Input::Met(Ok(met)) => {
                 if let Link::Greeting { identity, .. } = &mut self.link {
                     *identity = Some(met);
@@ -186,6 +198,13 @@ impl Core {
     fn open(&mut self, effects: &mut Vec<Effect>) {
         self.link = Link::Greeting { identity: None, standing: None };
         effects.extend([Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)]);
+    }
+
+    /// A person wants no sync. What is on its way to the server is still heard of.
+    fn pause(&mut self, effects: &mut Vec<Effect>) {
+        effects.push(Effect::CloseStream);
+        self.link = Link::Paused;
+        (self.reason, self.key_refused, self.failures) = (None, None, 0);
     }
 
     /// Opens the stream once it is known whose it is.
@@ -278,6 +297,7 @@ impl Core {
 
     fn phase(&self) -> Phase {
         match (&self.link, &self.key_refused) {
+            (Link::Paused, _) => Phase::Paused,
             (_, Some(_)) => Phase::NeedsKey,
             (Link::Open { current: true }, _) => Phase::Live,
             (Link::Open { .. }, _) if self.filled => Phase::CatchingUp,
@@ -310,6 +330,7 @@ impl Core {
         let current = self.link == (Link::Open { current: true }) && self.applying == 0;
         let pushed = self.open_edits == Some(0) && self.in_flight.is_none();
         let verdict = match &self.key_refused {
+            _ if self.link == Link::Paused => Verdict::Paused,
             Some(why) => Verdict::NeedsKey(why.clone()),
             None if current && (pushed || self.until == Until::Current) => Verdict::Done,
             None => return,

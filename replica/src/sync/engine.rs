@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::Until;
 use super::core::{Core, Effect, Ending, Errand, Failure, Identity, Input, Millis, Outcome, Stretch, There, Verdict};
 use super::wire::{self, Answer, Ask};
-use crate::store::{Connection, StoreError, mirror, open, push, replay, standing};
+use crate::store::{Connection, StoreError, mirror, open, push, replay, standing, wishes};
 
 /// Edits looked up at a time.
 const PLAN_EDITS: usize = 64;
@@ -122,12 +122,17 @@ impl Engine {
     pub fn start(&mut self, process: u32, now: Moment) -> Result<Done, StoreError> {
         let standing::Standing { cursor, filled, home_id } = self.patiently(|c| standing::read(c))?;
         self.keep(|c| standing::set_daemon(c, Some(process), now.wall))?;
-        self.tell(now, Input::Started { cursor, filled, home: home_id })
+        let paused = self.patiently(|c| wishes::read(c))?.paused;
+        self.tell(now, [Input::Started { cursor, filled, home: home_id, paused }])
     }
 
     /// Takes in what happened, carries out what it means here, and says what is to be done outside.
     pub fn hear(&mut self, now: Moment, heard: Heard) -> Result<Done, StoreError> {
         let input = match heard {
+            Heard::DatabaseChanged => {
+                let paused = self.patiently(|c| wishes::read(c))?.paused;
+                return self.tell(now, [Input::Paused(paused), Input::EditsChanged]);
+            }
             Heard::Answer { ticket, answer } => match self.asked.remove(&ticket) {
                 Some(errand) => self.answered(errand, answer)?,
                 None => return Ok(Done::default()),
@@ -137,11 +142,10 @@ impl Engine {
             Heard::Frames(stretch) => Input::Frames(stretch),
             Heard::Contact => Input::Contact,
             Heard::StreamEnded { reason } => Input::StreamEnded { reason },
-            Heard::DatabaseChanged => Input::EditsChanged,
             Heard::Timer => Input::Timer,
             Heard::StopRequested => Input::StopRequested,
         };
-        self.tell(now, input)
+        self.tell(now, [input])
     }
 
     /// When to be woken, if nothing else happens.
@@ -154,9 +158,9 @@ impl Engine {
         self.keep(|c| standing::set_daemon(c, None, now.wall))
     }
 
-    /// Hands an input to the core and carries out what comes of it.
-    fn tell(&mut self, now: Moment, input: Input) -> Result<Done, StoreError> {
-        let mut inputs = VecDeque::from([input]);
+    /// Hands inputs to the core and carries out what comes of them.
+    fn tell<const N: usize>(&mut self, now: Moment, inputs: [Input; N]) -> Result<Done, StoreError> {
+        let mut inputs = VecDeque::from(inputs);
         while let Some(input) = inputs.pop_front() {
             for effect in self.core.handle(now.steady, input) {
                 inputs.extend(self.carry_out(now, effect)?);

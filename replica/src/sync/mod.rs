@@ -62,6 +62,9 @@ pub enum SyncError {
     /// The server does not accept the key.
     #[error("the server does not accept the key: {0}")]
     NeedsKey(String),
+    /// A person has paused it.
+    #[error("syncing is paused")]
+    Paused,
     /// Going on would mix what does not belong together.
     #[error("{0}")]
     Blocked(String),

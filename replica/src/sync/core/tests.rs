@@ -6,7 +6,10 @@ use super::*;
 
 fn started(until: Until) -> Core {
     let mut core = Core::new(until, 7);
-    let effects = core.handle(0, Input::Started { cursor: Some("c1".into()), filled: true, home: Some("home".into()) });
+    let effects = core.handle(
+        0,
+        Input::Started { cursor: Some("c1".into()), filled: true, home: Some("home".into()), paused: false },
+    );
     assert_eq!(effects, [Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)]);
     assert_eq!(greet(&mut core, 0), [Effect::OpenStream { cursor: Some("c1".into()) }]);
     core
@@ -72,7 +75,7 @@ fn nothing_is_pushed_before_the_cursor_is_accepted() {
 #[test]
 fn a_first_sync_pushes_beside_the_backfill() {
     let mut core = Core::new(Until::Stopped, 7);
-    core.handle(0, Input::Started { cursor: None, filled: false, home: None });
+    core.handle(0, Input::Started { cursor: None, filled: false, home: None, paused: false });
     greet(&mut core, 0);
     let effects = core.handle(0, Input::StreamOpened);
     assert_eq!(phases(&effects), [Phase::Backfilling]);
@@ -228,4 +231,29 @@ fn a_create_that_meets_its_own_id_is_looked_at() {
     core.handle(1, Input::Answered { edit: 2, outcome: taken() });
     let effects = core.handle(1, Input::Looked { edit: 2, there: There::Other });
     assert!(matches!(&effects[0], Effect::Record { edit: 2, ending: Ending::Conflict { .. } }), "{effects:?}");
+}
+
+#[test]
+fn a_pause_lets_go_and_a_resume_goes_on_at_once() {
+    let mut core = opened(Until::Stopped);
+    let effects = core.handle(1, Input::Paused(true));
+    assert_eq!((&effects[0], phases(&effects)), (&Effect::CloseStream, vec![Phase::Paused]));
+    assert_eq!(core.handle(2, Input::Paused(true)), []);
+    assert_eq!(core.wake_at(), None);
+    core.handle(3, Input::EditsChanged);
+    assert!(sent(&core.handle(3, Input::Planned { ready: vec![1], open: 1 })).is_empty());
+    let effects = core.handle(4, Input::Paused(false));
+    assert_eq!(effects, [Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)]);
+    greet(&mut core, 5);
+    assert_eq!(sent(&core.handle(5, Input::StreamOpened)), [1]);
+}
+
+#[test]
+fn a_pause_outlives_the_process() {
+    let began = |until| {
+        let mut core = Core::new(until, 7);
+        core.handle(0, Input::Started { cursor: None, filled: false, home: None, paused: true })
+    };
+    assert_eq!(phases(&began(Until::Stopped)), [Phase::Paused]);
+    assert!(began(Until::Pushed).contains(&Effect::Finish(Verdict::Paused)));
 }

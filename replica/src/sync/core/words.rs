@@ -10,7 +10,9 @@ pub type Millis = i64;
 #[derive(Debug)]
 pub(crate) enum Input {
     /// The sync begins, from here.
-    Started { cursor: Option<String>, filled: bool, home: Option<String> },
+    Started { cursor: Option<String>, filled: bool, home: Option<String>, paused: bool },
+    /// Whether a person wants no sync until further notice.
+    Paused(bool),
     /// Who the key belongs to.
     Met(Result<Identity, Failure>),
     /// Where the feed stands.
@@ -132,6 +134,7 @@ pub(crate) enum Phase {
     CatchingUp,
     Live,
     Offline,
+    Paused,
     NeedsKey,
     Blocked,
 }
@@ -144,6 +147,7 @@ impl Phase {
             Phase::CatchingUp => "catching_up",
             Phase::Live => "live",
             Phase::Offline => "offline",
+            Phase::Paused => "paused",
             Phase::NeedsKey => "needs_key",
             Phase::Blocked => "blocked",
         }
@@ -209,4 +213,6 @@ pub enum Verdict {
     NeedsKey(String),
     /// A person must decide, for this reason.
     Blocked(String),
+    /// A person has paused it.
+    Paused,
 }
