@@ -4,11 +4,13 @@
 //! - `store`: the tables, their triggers, and how the server's word and local edits come together. The only SQL.
 //! - [`sync`]: how the copy is kept in step: a pure core that decides, a driver that carries out.
 //! - [`bell`]: how processes on one database hear of each other's changes.
+//! - [`log`]: what the sync says of itself, line by line.
 //! - [`profile`]: which database, which server, which key.
 //!
 //! The database is a public interface: whatever this crate does, a script may do with plain SQL beside it.
 
 pub mod bell;
+pub mod log;
 pub mod profile;
 mod scripting;
 mod steering;
@@ -22,6 +24,7 @@ use hearth_contract::schema::Kind;
 
 use store::Connection;
 
+pub use scripting::{left_a_log, rebuild};
 pub use store::StoreError;
 pub use store::copy::Copied;
 pub use store::edits::{Edit, EditError};
@@ -32,7 +35,9 @@ pub use store::overview::{Days, Expiring, Figures, Overview};
 pub use store::page::{Group, Totals};
 pub use store::query::{Table, read_query};
 pub use store::related::{Change, Related};
+pub use store::rescue::{KEPT_MAX, Rescue};
 pub use store::status::Status;
+pub use store::tally::Tally;
 pub use store::view::{Hit, Near, Pending, Row, RowPage, RowQuery, Sort};
 pub use store::why::{Origin as ValueOrigin, Settled, Source, Why};
 

@@ -4,11 +4,25 @@ use std::path::Path;
 
 use hearth_contract::schema::Kind;
 
-use crate::Replica;
 use crate::store::copy::Copied;
 use crate::store::find::Found;
+use crate::store::tally::Tally;
 use crate::store::why::Why;
 use crate::store::{self, StoreError};
+use crate::sync::{SyncLock, wall_clock};
+use crate::{Replica, Rescue};
+
+/// Makes a database fit to be filled from the server again: one that is damaged or missing, or one that a person does
+/// not trust. A damaged file is kept aside; edits are carried over as far as they can be read, and named where not.
+/// Only who has the right to sync it may do so.
+pub fn rebuild(db: &Path, _right: &SyncLock) -> Result<Rescue, StoreError> {
+    store::rescue::rebuild(db, wall_clock())
+}
+
+/// Whether a database is missing although its log is there: it is damaged, not new.
+pub fn left_a_log(db: &Path) -> bool {
+    store::open::left_a_log(db)
+}
 
 impl Replica {
     /// The record whose id begins so, of one of these kinds. `also_gone` finds those too of which only edits or the
@@ -25,6 +39,11 @@ impl Replica {
     /// Where each value that is shown of a record comes from; None when nothing is known of such a record.
     pub fn why(&self, kind: Kind, id: &str) -> Result<Option<Why>, StoreError> {
         store::why::read(&self.connection.borrow(), kind, id)
+    }
+
+    /// How much there is of everything.
+    pub fn tally(&self) -> Result<Tally, StoreError> {
+        store::tally::read(&self.connection.borrow(), &self.db)
     }
 
     /// Writes a consistent copy of the whole database to a file that does not exist yet, pending edits included.

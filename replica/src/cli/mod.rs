@@ -5,10 +5,14 @@ mod copy;
 mod edits;
 mod help;
 mod init;
+mod metrics;
 mod output;
 mod progress;
 mod query;
+mod rebuild;
 mod records;
+mod run;
+mod service;
 mod status;
 mod steer;
 mod sync;
@@ -45,7 +49,7 @@ enum Command {
     /// Set up a home: its server and its API key
     Init(init::Init),
     /// Keep the database in step until stopped (the daemon, in the foreground)
-    Run,
+    Run(run::Run),
     /// Bring the database in step once
     Sync(sync::Sync),
     /// Say how far the database is in step
@@ -76,6 +80,8 @@ enum Command {
     Path,
     /// Write a consistent copy of the database, pending edits included
     Export(copy::Export),
+    /// Read everything from the server again, into a new database if this one is damaged; edits are kept
+    Rebuild(rebuild::Rebuild),
     /// Write completions for a shell
     Completions(help::Completions),
     /// Write the manual page, or one page for each command
@@ -98,7 +104,9 @@ impl Context {
 
     /// The replica, if there is one: looking must not make an empty database.
     fn existing(&self) -> Result<Replica, Failure> {
-        if !self.profile.db.exists() {
+        let db = &self.profile.db;
+        // A log without its database is for `rebuild`, which opening it says.
+        if !db.exists() && !hearth_replica::left_a_log(db) {
             let text = format!("there is no replica at {}", self.profile.db.display());
             return Err(Failure::new(Exit::NotFound, text).hint("hearth-replica init --server URL"));
         }
@@ -140,8 +148,11 @@ impl Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
-        let exit = if error.is_damaged() { Exit::DatabaseDamaged } else { Exit::Failure };
-        Failure::new(exit, error.to_string())
+        if error.is_damaged() {
+            return Failure::new(Exit::DatabaseDamaged, error.to_string())
+                .hint("hearth-replica rebuild; edits that can be read are kept");
+        }
+        Failure::new(Exit::Failure, error.to_string())
     }
 }
 
@@ -214,7 +225,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
     let context = Context { profile: Profile::load(&name, db.as_deref())?, named, db_given: db.is_some(), json };
     match command {
         Command::Init(init) => init.run(context),
-        Command::Run => sync::daemon(&context),
+        Command::Run(run) => run.run(&context),
         Command::Sync(sync) => sync.run(&context),
         Command::Status(status) => status.run(&context),
         Command::Pause => steer::pause(&context),
@@ -230,6 +241,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Edits => edits::list(&context),
         Command::Path => query::path(&context),
         Command::Export(export) => export.run(&context),
+        Command::Rebuild(rebuild) => rebuild.run(&context),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
     }

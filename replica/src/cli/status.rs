@@ -59,7 +59,8 @@ pub(super) fn write(context: &Context, status: &hearth_replica::Status) -> Resul
     Ok(())
 }
 
-fn sentence(status: &hearth_replica::Status) -> String {
+/// A status in a sentence.
+pub(super) fn sentence(status: &hearth_replica::Status) -> String {
     let mut sentence = match (status.phase.as_str(), &status.offline_since) {
         ("live", _) => "In step with the server".to_owned(),
         ("backfilling", None) => {

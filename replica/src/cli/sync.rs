@@ -1,13 +1,12 @@
-//! `run` and `sync`: the daemon in the foreground, and once until a goal. Must not know how syncing works.
+//! `sync`: once until a goal, by this process or by the daemon that is there. Must not know how syncing works.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use hearth_replica::sync::{self, SyncConfig, SyncLock, Until};
-use hearth_replica::{Replica, Status, bell};
+use hearth_replica::{Replica, Status, bell, log};
 use tokio::sync::watch;
-use tracing_subscriber::EnvFilter;
 
 use super::progress::Progress;
 use super::{Context, Exit, Failure, output, status};
@@ -28,7 +27,7 @@ pub(super) struct Sync {
 
 impl Sync {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        log("warn");
+        log::to_stderr(log::Form::Text, "warn");
         let until = if self.until_current && !self.until_pushed { Until::Current } else { Until::Pushed };
         let config = config(context)?;
         let replica = context.replica()?;
@@ -51,7 +50,7 @@ impl Sync {
 }
 
 /// Syncs in this process. None: the goal is reached; otherwise the status when the time was over.
-fn in_process(
+pub(super) fn in_process(
     config: SyncConfig,
     lock: SyncLock,
     until: Until,
@@ -101,7 +100,7 @@ fn by_daemon(context: &Context, until: Until, limit: Duration) -> Result<Option<
     }
 }
 
-fn too_late(then: &Status) -> Failure {
+pub(super) fn too_late(then: &Status) -> Failure {
     let why = then.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
     match then.phase.as_str() {
         "paused" => Failure::new(Exit::Failure, "syncing is paused").hint("hearth-replica resume"),
@@ -132,36 +131,8 @@ fn settled(until: Until, now: &Status) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The daemon: syncs until it is told to stop.
-pub(super) fn daemon(context: &Context) -> Result<(), Failure> {
-    log("info");
-    let config = config(context)?;
-    let db = &context.profile.db;
-    // Made before the lock is taken: a schema that cannot be renewed is said before anything runs.
-    drop(context.replica()?);
-    let Some(lock) = SyncLock::try_take(db)? else {
-        let holder = SyncLock::holder(db).map(|pid| format!(", process {pid}")).unwrap_or_default();
-        return Err(Failure::new(Exit::Failure, format!("another process syncs {}{holder}", db.display()))
-            .hint("hearth-replica status"));
-    };
-    output::note(&format!("syncing {} with {}; Ctrl-C ends", db.display(), config.server));
-    let progress = Progress::of(db);
-    let result = runtime()?.block_on(async {
-        let (stop, stopped) = watch::channel(false);
-        let mut syncing = Box::pin(sync::run(config, lock, Until::Stopped, stopped));
-        tokio::select! {
-            result = &mut syncing => result,
-            () = asked_to_stop() => {
-                let _ = stop.send(true);
-                syncing.await
-            }
-        }
-    });
-    drop(progress);
-    Ok(result?)
-}
-
-fn config(context: &Context) -> Result<SyncConfig, Failure> {
+/// What is synced with whom; a profile that is not complete says what to type.
+pub(super) fn config(context: &Context) -> Result<SyncConfig, Failure> {
     let set_up = "hearth-replica init --server URL";
     let profile = &context.profile;
     let server = profile.server.clone().ok_or_else(|| {
@@ -174,12 +145,12 @@ fn config(context: &Context) -> Result<SyncConfig, Failure> {
     Ok(SyncConfig { db: profile.db.clone(), server, key })
 }
 
-fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+pub(super) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()
 }
 
 /// Ctrl-C, or what a service manager sends.
-async fn asked_to_stop() {
+pub(super) async fn asked_to_stop() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
@@ -194,22 +165,8 @@ async fn asked_to_stop() {
     let _ = tokio::signal::ctrl_c().await;
 }
 
-/// Log lines go to stderr; HEARTH_LOG says how many.
-fn log(level: &str) {
-    let filter =
-        EnvFilter::try_from_env("HEARTH_LOG").unwrap_or_else(|_| EnvFilter::new(format!("hearth_replica={level}")));
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(terminal && !plain)
-        .with_target(false)
-        .try_init();
-}
-
 /// Reads a length of time: a number and its unit.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let number: u64 = text[..digits].parse().map_err(|_| "write it as 30s, 500ms, 5m or 1h".to_owned())?;
     match &text[digits..] {

@@ -7,8 +7,9 @@
 //! - [`mirror`], [`image`], [`rows`]: what the server says becomes rows; [`replay`]: reading it all again.
 //! - [`edits`], [`push`], [`settle`]: local changes, their way to the server and their end.
 //! - [`view`], [`page`] with [`filter`] and [`mod@order`], [`related`], [`overview`]: what screens read; [`find`], [`why`],
-//!   [`query`]: what scripts do; [`copy`]: a consistent copy of it all.
-//! - [`standing`], [`status`]: where the replica stands; [`wishes`], [`journal`]: what people ask of it, and what it has done.
+//!   [`query`]: what scripts do; [`copy`]: a consistent copy of it all; [`rescue`], [`salvage`]: what to do when it is damaged.
+//! - [`standing`], [`status`], [`tally`]: where the replica stands; [`wishes`], [`journal`]: what people ask of it, and what it
+//!   has done.
 
 pub(crate) mod copy;
 pub(crate) mod edits;
@@ -26,13 +27,16 @@ pub(crate) mod push;
 pub(crate) mod query;
 pub(crate) mod related;
 pub(crate) mod replay;
+pub(crate) mod rescue;
 mod rows;
 mod rules;
+mod salvage;
 mod schema;
 mod search;
 mod settle;
 pub(crate) mod standing;
 pub(crate) mod status;
+pub(crate) mod tally;
 mod triggers;
 pub(crate) mod view;
 mod views;
@@ -57,6 +61,12 @@ pub enum StoreError {
     /// A file or directory of the replica.
     #[error("{0}: {1}")]
     File(std::path::PathBuf, #[source] std::io::Error),
+    /// Its log is there and it is not: opening it anew would throw the log away.
+    #[error("{0} is missing, but its log is there and may hold changes that the server has not seen")]
+    Missing(std::path::PathBuf),
+    /// A newer version of this program made it.
+    #[error("the replica database has schema {0}, made by a newer version; this one knows {known}", known = schema::SCHEMA_VERSION)]
+    Newer(String),
     /// The database holds something that this version cannot read.
     #[error("the replica database holds {0}")]
     Odd(String),
@@ -66,7 +76,8 @@ impl StoreError {
     /// Whether the file is no sound database; nothing but a rebuild helps.
     pub fn is_damaged(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-        matches!(self, StoreError::Sqlite(error)
+        matches!(self, StoreError::Missing(_))
+            || matches!(self, StoreError::Sqlite(error)
             if matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase)))
     }
 

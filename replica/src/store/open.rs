@@ -13,7 +13,7 @@ mod migrations {
 }
 
 /// How long a connection waits for another writer. Long, because a stranger's script may hold a transaction.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The write-ahead log is cut back to this size after a checkpoint.
 const JOURNAL_BYTES_MAX: i64 = 16 << 20;
 
@@ -25,6 +25,13 @@ pub(crate) fn companion(db: &Path, what: &str) -> PathBuf {
         Some(name) => db.with_file_name(format!("{name}.{what}")),
         None => db.join(what),
     }
+}
+
+/// A file whose name is the database's and more, as SQLite names its own.
+pub(crate) fn beside(db: &Path, more: &str) -> PathBuf {
+    let mut name = db.as_os_str().to_owned();
+    name.push(more);
+    name.into()
 }
 
 /// Opens the database for reading and writing, and makes or renews its schema when that is due.
@@ -66,6 +73,11 @@ pub(crate) fn set_durable(connection: &Connection, durable: bool) -> Result<(), 
     Ok(connection.pragma_update(None, "synchronous", if durable { "FULL" } else { "NORMAL" })?)
 }
 
+/// Whether a database is missing although its log is there.
+pub(crate) fn left_a_log(db: &Path) -> bool {
+    !db.exists() && fs::metadata(beside(db, "-wal")).is_ok_and(|log| log.len() > 0)
+}
+
 fn tune(connection: &Connection) -> Result<(), StoreError> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "journal_size_limit", JOURNAL_BYTES_MAX)?;
@@ -83,6 +95,9 @@ fn prepare_files(db: &Path) -> Result<(), StoreError> {
         make_private_directory(directory).map_err(named(directory))?;
     }
     if !db.exists() {
+        if left_a_log(db) {
+            return Err(StoreError::Missing(db.to_owned()));
+        }
         // Made before SQLite opens it, so that it is never readable by others, not even for a moment. The log and
         // the shared memory take its mode.
         private_file(db).map_err(named(db))?;

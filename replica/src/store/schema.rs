@@ -14,7 +14,7 @@ use super::{NOW, StoreError, order, rules, views};
 pub(crate) const SCHEMA_VERSION: &str = "1.0";
 
 /// Tables that only the replica's keeper writes, and what a stranger should do instead.
-const KEPT: [(&str, &str); 13] = [
+pub(super) const KEPT: [(&str, &str); 13] = [
     ("_schema", HINT),
     ("_sync", HINT),
     ("_images", HINT),
@@ -38,8 +38,20 @@ pub(crate) fn is_current(connection: &Connection) -> Result<bool, StoreError> {
     if !made {
         return Ok(false);
     }
-    let stamp: Option<String> = connection.query_row("SELECT stamp FROM _schema", [], |row| row.get(0)).optional()?;
-    Ok(stamp == Some(stamp_of(&generated())))
+    let found: Option<(String, String)> = connection
+        .query_row("SELECT stamp, version FROM _schema", [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((stamp, version)) = found else { return Ok(false) };
+    if numbers(&version) > numbers(SCHEMA_VERSION) {
+        // To make its triggers and views anew from an older description would take away what the newer one knows.
+        return Err(StoreError::Newer(version));
+    }
+    Ok(stamp == stamp_of(&generated()))
+}
+
+/// A version as numbers that compare.
+fn numbers(version: &str) -> Vec<u32> {
+    version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
 }
 
 /// Brings the generated part up to date, in one transaction.

@@ -2,6 +2,7 @@
 
 mod lists;
 mod overlay;
+mod rescue;
 mod scripts;
 
 use std::path::PathBuf;

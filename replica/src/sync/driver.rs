@@ -116,12 +116,15 @@ impl Driver {
     }
 
     fn now(&self) -> Moment {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Moment {
-            steady: Millis::try_from(self.epoch.elapsed().as_millis()).unwrap_or(Millis::MAX),
-            wall: Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)),
-        }
+        let steady = Millis::try_from(self.epoch.elapsed().as_millis()).unwrap_or(Millis::MAX);
+        Moment { steady, wall: wall_clock() }
     }
+}
+
+/// This machine's clock.
+pub(crate) fn wall_clock() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// Lets go of what `wait_for` lends, so that the loop may move between threads.

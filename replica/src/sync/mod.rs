@@ -21,6 +21,7 @@ use secrecy::SecretString;
 
 pub use self::core::{Identity, Millis, Stretch, Verdict};
 pub use client::{ClientError, identify};
+pub(crate) use driver::wall_clock;
 pub(crate) use engine::home;
 pub use engine::{Chance, Deed, Done, Engine, Heard, Moment};
 pub use lock::SyncLock;

@@ -1,6 +1,7 @@
 //! The command line and the stock `sqlite3` shell on one database, with no server in sight.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
+mod daemon;
 mod records;
 
 use std::path::Path;

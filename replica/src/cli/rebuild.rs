@@ -1,0 +1,69 @@
+//! `rebuild`: the database anew from the server, with the edits that wait. Must not know how it is done.
+
+use std::time::Duration;
+
+use clap::Args;
+use hearth_replica::Rescue;
+use hearth_replica::log::{self, Form};
+use hearth_replica::sync::{SyncLock, Until};
+use serde_json::json;
+
+use super::{Context, Exit, Failure, output, run, sync};
+
+/// Arguments of `rebuild`.
+#[derive(Debug, Args)]
+pub(super) struct Rebuild {
+    /// How long reading everything may take, as in 30s, 5m
+    #[arg(long, default_value = "5m", value_parser = sync::duration)]
+    timeout: Duration,
+}
+
+impl Rebuild {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        log::to_stderr(Form::Text, "warn");
+        let db = &context.profile.db;
+        let Some(lock) = SyncLock::try_take(db)? else {
+            return Err(run::locked(db, "stop it first: Ctrl-C, or systemctl --user stop hearth-replica@PROFILE"));
+        };
+        let config = sync::config(context)?;
+        let rescue = hearth_replica::rebuild(db, &lock)?;
+        tell(&rescue);
+        let replica = context.replica()?;
+        let then = sync::in_process(config, lock, Until::Current, self.timeout, &replica)?;
+        if let Some(then) = then {
+            return Err(sync::too_late(&then));
+        }
+        let now = replica.status()?;
+        if context.json {
+            output::json(&json!({
+                "position": now.position, "kept_as": rescue.kept_as, "edits": rescue.edits, "lost": rescue.lost,
+                "parked": rescue.parked,
+            }))?;
+        } else {
+            output::line(&format!("In step with the server at position {}.", now.position))?;
+        }
+        if rescue.lost.is_empty() && rescue.parked == 0 {
+            return Ok(());
+        }
+        let text = "not every edit could be carried over by itself; what is said above needs you";
+        Err(Failure::new(Exit::NeedsYou, text).hint("hearth-replica edits"))
+    }
+}
+
+/// Says what became of the database.
+pub(super) fn tell(rescue: &Rescue) {
+    let edits = output::count(i64::try_from(rescue.edits).unwrap_or(i64::MAX), "edit");
+    match &rescue.kept_as {
+        Some(kept) => {
+            output::note(&format!("the database was damaged; it is kept as {}", kept.display()));
+            output::note(&format!("{edits} carried over into a new one"));
+        }
+        None => output::note(&format!("the database is sound; everything is read again, and {edits} stay")),
+    }
+    for sentence in &rescue.lost {
+        output::note(&output::one_line(sentence));
+    }
+    if rescue.parked > 0 {
+        output::note("the edits wait for you, because the damaged database does not say which home they are for");
+    }
+}

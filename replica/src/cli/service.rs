@@ -1,0 +1,59 @@
+//! What the daemon says to systemd: that it is ready, how it stands, that it lives, that it stops. Without systemd all of
+//! it is silent. Must not know how syncing works.
+
+use std::path::Path;
+use std::time::Duration;
+
+use hearth_replica::{Origin, Replica};
+use sd_notify::NotifyState;
+
+use super::status;
+
+/// Between two looks at the status when nobody watches whether this lives.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// Signs of life in the time after which their absence counts as death.
+const SIGNS_OF_LIFE: u32 = 3;
+
+/// Says that it is ready.
+pub(super) fn ready() {
+    say(&[NotifyState::Ready]);
+}
+
+/// Says that it stops.
+pub(super) fn stopping() {
+    say(&[NotifyState::Stopping]);
+}
+
+/// Says how it stands and that it lives, until dropped. It is polled by whoever runs the sync, and reads the database
+/// for each sign: a sync that blocks its thread, or a disk that does not answer, gives none.
+pub(super) async fn signs_of_life(db: &Path) {
+    if std::env::var_os("NOTIFY_SOCKET").is_none() {
+        return std::future::pending().await;
+    }
+    let watched = sd_notify::watchdog_enabled();
+    let every = watched.map_or(LOOK_EVERY, |limit| limit / SIGNS_OF_LIFE);
+    let mut told = String::new();
+    loop {
+        let db = db.to_owned();
+        let read = tokio::task::spawn_blocking(move || Replica::open(&db, Origin::Cli)?.status()).await;
+        let text = match read {
+            Ok(Ok(now)) => status::sentence(&now),
+            Ok(Err(error)) => error.to_string(),
+            Err(error) => error.to_string(),
+        };
+        if text != told {
+            say(&[NotifyState::Status(&text)]);
+            told = text;
+        }
+        if watched.is_some() {
+            say(&[NotifyState::Watchdog]);
+        }
+        tokio::time::sleep(every).await;
+    }
+}
+
+fn say(state: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(state) {
+        tracing::debug!(%error, "systemd does not listen");
+    }
+}

@@ -1,0 +1,101 @@
+//! Log lines of whoever syncs: to stderr, or to a file where a screen covers the terminal. `HEARTH_LOG` says how many
+//! (`hearth_replica=debug`). Must not know what is told.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use tracing_subscriber::EnvFilter;
+
+use crate::store::open;
+
+/// A log file that has grown to this is put aside as `FILE.1`, in place of the one before.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// How a line is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// For people.
+    Text,
+    /// An object on each line, for programs.
+    Json,
+}
+
+/// Tells to stderr. `level` is what is told if `HEARTH_LOG` does not say.
+pub fn to_stderr(form: Form, level: &str) {
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter(level))
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal() && !plain)
+        .with_target(false);
+    // Whoever was first tells where lines go.
+    let _ = match form {
+        Form::Text => builder.try_init(),
+        Form::Json => builder.json().flatten_event(true).try_init(),
+    };
+}
+
+/// Tells to the log file of a database, which holds at most two mebibytes with the one before it. Gives its name.
+pub fn to_file(db: &Path, level: &str) -> io::Result<PathBuf> {
+    let path = open::companion(db, "log");
+    let file = LogFile::open(path.clone())?;
+    let builder = tracing_subscriber::fmt().with_env_filter(filter(level)).with_writer(Mutex::new(file));
+    let _ = builder.with_ansi(false).with_target(false).try_init();
+    Ok(path)
+}
+
+fn filter(level: &str) -> EnvFilter {
+    EnvFilter::try_from_env("HEARTH_LOG").unwrap_or_else(|_| EnvFilter::new(format!("hearth_replica={level}")))
+}
+
+/// A file that begins anew when it is full.
+struct LogFile {
+    path: PathBuf,
+    file: File,
+    bytes: u64,
+}
+
+impl LogFile {
+    fn open(path: PathBuf) -> io::Result<LogFile> {
+        let mut file = open::private_file(&path)?;
+        let bytes = io::Seek::seek(&mut file, io::SeekFrom::End(0))?;
+        Ok(LogFile { path, file, bytes })
+    }
+}
+
+impl Write for LogFile {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if self.bytes >= FILE_BYTES_MAX {
+            std::fs::rename(&self.path, open::beside(&self.path, ".1"))?;
+            *self = LogFile::open(self.path.clone())?;
+        }
+        let written = self.file.write(line)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_log_file_begins_anew() {
+        let path = std::env::temp_dir().join(format!("hearth-log-{}", uuid::Uuid::new_v4()));
+        let mut file = LogFile::open(path.clone()).unwrap();
+        let line = [b'x'; 1 << 16];
+        for _ in 0..40 {
+            file.write_all(&line).unwrap();
+        }
+        let aside = open::beside(&path, ".1");
+        let sizes = [&path, &aside].map(|path| std::fs::metadata(path).unwrap().len());
+        assert!(sizes.iter().all(|size| *size <= FILE_BYTES_MAX), "{sizes:?}");
+        [path, aside].iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    }
+}

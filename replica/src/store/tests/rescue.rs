@@ -1,0 +1,200 @@
+//! Damaged databases: what only exists here goes on or is named, and the damaged file is kept as it was found.
+
+use std::fs;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::PathBuf;
+
+use super::super::rescue::{self, LOCAL, Rescue};
+use super::super::{open, schema};
+use super::{HOME, ROOM, Scene, at, json};
+
+/// A replica with a room from the server, an edit of it, and a task that exists only here; closed.
+struct Wreck {
+    scene: Scene,
+    db: PathBuf,
+}
+
+impl Wreck {
+    fn new() -> Wreck {
+        let mut scene = Scene::new();
+        let db = scene.directory.join("replica.db");
+        scene.hear(vec![super::event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" }))]);
+        scene.does("UPDATE rooms SET floor = '2'");
+        scene.does("INSERT INTO tasks (id, title) VALUES ('0190a3b0-0000-7000-8000-000000000002', 'Sweep')");
+        Wreck { scene, db }
+    }
+
+    /// Everything in the one file.
+    fn checkpointed(self) -> Wreck {
+        let scene = &self.scene;
+        scene.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+        self
+    }
+
+    fn overwrite(&self, from: u64, bytes: &[u8]) {
+        let mut file = fs::OpenOptions::new().write(true).open(&self.db).unwrap();
+        file.seek(SeekFrom::Start(from)).unwrap();
+        file.write_all(bytes).unwrap();
+    }
+
+    /// Makes nonsense of the first page of a table or index.
+    fn break_page_of(&self, name: &str) {
+        let page = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
+        let page: u32 = self.scene.db.query_row(page, [name], |row| row.get(0)).unwrap();
+        self.overwrite(u64::from(page - 1) * 4096, &[0xa5; 4096]);
+    }
+
+    fn rebuilt(&self) -> Rescue {
+        rescue::rebuild(&self.db, at(0)).unwrap()
+    }
+
+    /// The edits and the rows that they make, as a new connection sees them.
+    fn assert_carried_over(&self) {
+        let db = open::read_write(&self.db).unwrap();
+        let text = |sql: &str| db.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
+        assert_eq!(text("SELECT group_concat(id || method || patch || state) FROM edits"), CARRIED);
+        assert_eq!(text("SELECT name || floor FROM rooms"), "Kitchen2", "the server's form is carried over too");
+        assert_eq!(text("SELECT title FROM tasks"), "Sweep");
+        assert_eq!(text("SELECT home_id || position || replay FROM _sync"), format!("{HOME}01"));
+        db.execute("INSERT INTO rooms (name) VALUES ('Hall')", []).unwrap();
+        assert_eq!(text("SELECT CAST(max(id) AS TEXT) FROM edits"), "3");
+    }
+}
+
+const CARRIED: &str =
+    r#"1update{"floor":"2"}waiting,2create{"title":"Sweep","priority":"medium","status":"open"}waiting"#;
+
+#[test]
+fn an_overwritten_header_costs_nothing() {
+    let wreck = Wreck::new().checkpointed();
+    wreck.overwrite(0, &[0xff; 100]);
+    let before = fs::read(&wreck.db).unwrap();
+    assert!(open::read_write(&wreck.db).unwrap_err().is_damaged());
+    let rescue = wreck.rebuilt();
+    assert_eq!((rescue.edits, rescue.lost.as_slice(), rescue.parked), (2, [].as_slice(), 0));
+    assert_eq!(fs::read(rescue.kept_as.unwrap()).unwrap(), before, "what is kept is what was found");
+    wreck.assert_carried_over();
+}
+
+#[test]
+fn programs_that_have_it_open_go_on_with_the_new_one() {
+    let wreck = Wreck::new().checkpointed();
+    wreck.overwrite(0, &[0xff; 100]);
+    wreck.rebuilt();
+    let scene = &wreck.scene;
+    scene.does("INSERT INTO rooms (name) VALUES ('Cellar')");
+    let seen = open::read_write(&wreck.db).unwrap();
+    let rooms: i64 = seen.query_row("SELECT count(*) FROM rooms", [], |row| row.get(0)).unwrap();
+    assert_eq!(rooms, 2, "an edit on the old connection is not written into the void");
+}
+
+#[test]
+fn broken_pages_elsewhere_cost_no_edit() {
+    let wreck = Wreck::new().checkpointed();
+    for name in ["rooms", "tasks", "sync_log", "search_data", "_edits_record"] {
+        wreck.break_page_of(name);
+    }
+    let rescue = wreck.rebuilt();
+    assert_eq!((rescue.edits, rescue.lost.as_slice()), (2, [].as_slice()));
+    wreck.assert_carried_over();
+}
+
+#[test]
+fn what_cannot_be_read_of_the_edits_is_said() {
+    let wreck = Wreck::new().checkpointed();
+    wreck.break_page_of("edits");
+    let rescue = wreck.rebuilt();
+    assert_eq!(rescue.edits, 0);
+    assert!(rescue.lost[0].contains("edits cannot be read"), "{:?}", rescue.lost);
+    let db = open::read_write(&wreck.db).unwrap();
+    let told: i64 =
+        db.query_row("SELECT count(*) FROM sync_log WHERE level = 'warning'", [], |row| row.get(0)).unwrap();
+    assert_eq!(told, 2);
+}
+
+#[test]
+fn a_broken_page_in_the_middle_costs_only_its_own_edits() {
+    let wreck = Wreck::new();
+    let scene = &wreck.scene;
+    for n in 0..200 {
+        scene.does(&format!("INSERT INTO rooms (name, notes) VALUES ('Room {n}', '{}')", "x".repeat(300)));
+    }
+    let wreck = wreck.checkpointed();
+    let bytes = fs::read(&wreck.db).unwrap();
+    let holds = |page: &[u8], word: &[u8]| page.windows(word.len()).any(|window| window == word);
+    // The leaf that holds edit 100: a page of edits (they name their origin), not of rows.
+    let page = bytes
+        .chunks(4096)
+        .position(|page| page[0] == 0x0d && holds(page, b"\"Room 100\"") && holds(page, b"create"))
+        .unwrap();
+    wreck.overwrite(page as u64 * 4096, &[0xa5; 4096]);
+    let rescue = wreck.rebuilt();
+    assert!((180..202).contains(&rescue.edits), "{}", rescue.edits);
+    assert!(!rescue.lost.is_empty());
+}
+
+#[test]
+fn a_missing_file_is_made_again_from_the_log_it_left() {
+    let wreck = Wreck::new();
+    // As if the machine had stopped and the file had gone: the log is there, and nobody has it open.
+    let elsewhere = wreck.scene.directory.join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let db = elsewhere.join("replica.db");
+    fs::copy(open::beside(&wreck.db, "-wal"), open::beside(&db, "-wal")).unwrap();
+    let wreck = Wreck { db, ..wreck };
+    let refused = open::read_write(&wreck.db).unwrap_err();
+    assert!(refused.is_damaged() && refused.to_string().contains("is missing"), "{refused}");
+    assert!(!wreck.db.exists(), "nothing was made in its place");
+    assert_eq!(wreck.rebuilt().edits, 2);
+    wreck.assert_carried_over();
+}
+
+#[test]
+fn a_file_of_something_else_is_kept_and_named() {
+    let wreck = Wreck::new();
+    let db = wreck.scene.directory.join("letter.db");
+    fs::write(&db, "Dear Sir or Madam, ".repeat(1000)).unwrap();
+    let rescue = rescue::rebuild(&db, at(0)).unwrap();
+    assert!(rescue.lost[0].contains(".recover"), "{:?}", rescue.lost);
+    assert!(fs::read_to_string(rescue.kept_as.unwrap()).unwrap().starts_with("Dear Sir"));
+    assert!(open::read_write(&db).is_ok());
+    assert_eq!(rescue::damaged_copies(&db).len(), 1);
+}
+
+#[test]
+fn edits_of_an_unknown_home_wait_for_a_person() {
+    let wreck = Wreck::new().checkpointed();
+    wreck.break_page_of("_sync");
+    let rescue = wreck.rebuilt();
+    assert_eq!((rescue.edits, rescue.parked), (2, 2));
+}
+
+#[test]
+fn a_sound_database_keeps_its_rows_until_the_server_has_spoken_again() {
+    let wreck = Wreck::new();
+    let rescue = wreck.rebuilt();
+    assert_eq!((rescue.kept_as, rescue.edits), (None, 2));
+    let mut scene = wreck.scene;
+    assert_eq!(scene.one("SELECT name || floor || rev FROM rooms"), "Kitchen20");
+    scene.hear(vec![super::event(5, "created", "room", ROOM, json!({ "name": "Galley", "floor": "1" }))]);
+    assert_eq!(scene.one("SELECT name || floor || rev FROM rooms"), "Galley25");
+}
+
+#[test]
+fn it_does_not_fill_the_disk_with_copies() {
+    let wreck = Wreck::new().checkpointed();
+    for n in 0..=rescue::KEPT_MAX as i64 {
+        wreck.scene.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+        wreck.overwrite(0, &[0xff; 100]);
+        let rebuilt = rescue::rebuild(&wreck.db, at(n * 1000));
+        assert_eq!(rebuilt.is_ok(), n < rescue::KEPT_MAX as i64, "{n}: {rebuilt:?}");
+    }
+}
+
+#[test]
+fn every_table_is_either_carried_over_or_told_again_by_the_server() {
+    let told_again = ["_schema", "_sync", "_shown", "_search_rows"];
+    for (table, _) in schema::KEPT {
+        assert_ne!(LOCAL.contains(&table), told_again.contains(&table), "{table}: does it hold what only exists here?");
+    }
+}

@@ -1,0 +1,163 @@
+//! The daemon as systemd sees it, and databases that are damaged, with no server in sight.
+
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use super::{json, new_replica, refusal, replica, sqlite3, text};
+
+/// A profile beside the database: a server that nobody is, and a key.
+fn set_up(db: &Path) {
+    new_replica(db);
+    write_profile(db);
+}
+
+fn write_profile(db: &Path) {
+    std::fs::write(format!("{}.toml", db.display()), "server = \"http://127.0.0.1:9\"\n").unwrap();
+    std::fs::write(format!("{}.key", db.display()), "svc_test_x\n").unwrap();
+}
+
+struct Daemon(Child);
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn daemon(db: &Path, arguments: &[&str], environment: &[(&str, String)]) -> Daemon {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
+    command.arg("--db").arg(db).arg("run").args(arguments).env("HOME", db.parent().unwrap());
+    command.env_remove("HEARTH_API_KEY").env_remove("HEARTH_LOG").env_remove("NOTIFY_SOCKET");
+    command.envs(environment.iter().map(|(name, value)| (name, value)));
+    Daemon(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap())
+}
+
+/// The lines that it says, until one has the words.
+fn until_it_says(daemon: &mut Daemon, words: &str) -> String {
+    let mut lines = BufReader::new(daemon.0.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let found = lines.find(|line| line.contains(words)).unwrap_or_else(|| panic!("it never said {words}"));
+    // Nobody reads the rest; a full pipe must not hold it up.
+    std::thread::spawn(move || lines.for_each(drop));
+    found
+}
+
+#[test]
+fn systemd_hears_that_it_is_ready_how_it_stands_that_it_lives_and_that_it_stops() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    set_up(&db);
+    let socket = UnixDatagram::bind(dir.path().join("notify")).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let path = dir.path().join("notify").to_str().unwrap().to_owned();
+    let environment = [("NOTIFY_SOCKET", path), ("WATCHDOG_USEC", "300000".to_owned())];
+    let mut daemon = daemon(&db, &[], &environment);
+    let mut heard = String::new();
+    let hear = |heard: &mut String| {
+        let mut buffer = [0; 1024];
+        let length = socket.recv(&mut buffer).unwrap_or_else(|error| panic!("{error}; heard only {heard}"));
+        heard.push_str(&format!("{}\n", String::from_utf8_lossy(&buffer[..length])));
+    };
+    while !(heard.contains("READY=1") && heard.contains("STATUS=") && heard.matches("WATCHDOG=1").count() >= 3) {
+        hear(&mut heard);
+    }
+    assert!(heard.starts_with("READY=1"), "{heard}");
+    let stopped = Command::new("kill").args(["-TERM", &daemon.0.id().to_string()]).status().unwrap();
+    assert!(stopped.success());
+    while !heard.contains("STOPPING=1") {
+        hear(&mut heard);
+    }
+    assert_eq!(daemon.0.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn it_tells_counts_to_who_asks_and_logs_as_json() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    set_up(&db);
+    assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
+    let mut daemon = daemon(&db, &["--metrics-listen", "127.0.0.1:0", "--log", "json"], &[]);
+    let line: serde_json::Value = serde_json::from_str(&until_it_says(&mut daemon, "metrics are told")).unwrap();
+    let mut socket = TcpStream::connect(line["address"].as_str().unwrap()).unwrap();
+    socket.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    for sample in [
+        "hearth_replica_records{kind=\"room\"} 1\n",
+        "hearth_replica_edits{state=\"waiting\"} 1\n",
+        "hearth_replica_phase{phase=\"live\"} 0\n",
+    ] {
+        assert!(answer.contains(sample), "{sample} is not in {answer}");
+    }
+}
+
+#[test]
+fn one_process_syncs_a_database() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    set_up(&db);
+    let mut daemon = daemon(&db, &[], &[]);
+    until_it_says(&mut daemon, "phase");
+    for command in ["run", "rebuild"] {
+        let (exit, said) = refusal(&db, &[command]);
+        assert_eq!(exit, 1, "{said}");
+        assert!(said.contains(&format!("another process syncs {}, process {}", db.display(), daemon.0.id())), "{said}");
+    }
+}
+
+/// Makes the database one that no command can read.
+fn damage(db: &Path) {
+    assert!(sqlite3(db, "PRAGMA wal_checkpoint(TRUNCATE)").status.success());
+    let mut file = std::fs::OpenOptions::new().write(true).open(db).unwrap();
+    file.seek(SeekFrom::Start(0)).unwrap();
+    file.write_all(&[0xff; 100]).unwrap();
+}
+
+#[test]
+fn a_damaged_database_is_told_apart_and_rebuilt_with_its_edits() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    set_up(&db);
+    assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
+    damage(&db);
+    for arguments in [&["status"][..], &["list", "rooms"], &["sync"], &["query", "SELECT 1"]] {
+        let (exit, said) = refusal(&db, arguments);
+        assert_eq!(exit, 8, "{arguments:?}: {said}");
+        assert!(said.contains("hearth-replica rebuild"), "{said}");
+    }
+    // There is no server to fill it from, which is said; but it is a database again, and the edit is in it.
+    let (exit, said) = refusal(&db, &["rebuild", "--timeout", "500ms"]);
+    assert_eq!(exit, 6, "{said}");
+    assert!(said.contains("1 edit carried over") && said.contains("damaged-"), "{said}");
+    assert_eq!(json(&db, &["edits"])[0]["patch"]["name"], "Hall");
+}
+
+#[test]
+fn the_daemon_rebuilds_a_damaged_database_by_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    set_up(&db);
+    assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
+    damage(&db);
+    let mut daemon = daemon(&db, &[], &[]);
+    until_it_says(&mut daemon, "1 edit carried over");
+    let edits = text(&replica(&db, &["query", "SELECT count(*) FROM edits"]).stdout);
+    assert!(edits.ends_with('1'), "{edits}");
+}
+
+#[test]
+fn a_log_without_its_database_is_no_new_replica() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    write_profile(&db);
+    std::fs::write(format!("{}-wal", db.display()), [7; 5000]).unwrap();
+    for command in [&["status"][..], &["sync"]] {
+        let (exit, said) = refusal(&db, command);
+        assert_eq!(exit, 8, "{said}");
+        assert!(said.contains("is missing, but its log is there"), "{said}");
+    }
+}
