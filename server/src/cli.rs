@@ -4,6 +4,7 @@
 
 mod data;
 mod key;
+mod lab;
 mod serve;
 mod team;
 
@@ -65,6 +66,8 @@ enum Command {
     },
     /// Look whether the database is sound and agrees with itself
     Check,
+    /// Try what clients make of a home that grows, changes, forgets and goes back
+    Lab(lab::Lab),
 }
 
 /// Runs the program: 0 done, 1 refused or failed, 2 used wrongly.
@@ -99,6 +102,10 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Backup { file } => runtime.block_on(data::backup(&open(data)?, &file, cli.json)),
         Command::Restore { file } => data::restore(&data, &file, cli.json),
         Command::Check => runtime.block_on(data::check(&open(data)?, cli.json)),
+        Command::Lab(lab) => {
+            let db = open(data.clone())?;
+            runtime.block_on(lab::run(lab, db, data, cli.json))
+        }
     }
 }
 

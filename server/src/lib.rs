@@ -10,6 +10,7 @@
 //! - [`exports`]: files of a home's records, made in the background.
 //! - [`metrics`]: what is counted.
 //! - [`operate`]: what an operator does beside serving: teams and keys.
+//! - [`lab`]: the test bench for developers who sync against the service.
 //! - [`config`], [`clock`], [`chance`], [`app`]: what all of these are given.
 //!
 //! Data flows one way: `http → api → home → store`; what was written rings `store::tail`, and streams read on.
@@ -22,6 +23,7 @@ pub mod config;
 pub mod exports;
 pub mod home;
 pub mod http;
+pub mod lab;
 pub mod metrics;
 pub mod openapi;
 pub mod operate;

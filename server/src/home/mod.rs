@@ -7,6 +7,7 @@
 //! - [`cursor`]: the opaque texts that name a place in a list or feed.
 //! - [`feed`]: reading on from a cursor, and whether a cursor is still good.
 //! - [`retention`]: thinning out what is older than the feed keeps.
+//! - [`rewind`]: putting a home back to an earlier position.
 //! - [`search`]: what of a record can be found.
 //! - [`sandbox`]: the fixture home.
 //! - [`audit`]: whether images and tables agree.
@@ -17,6 +18,7 @@ pub mod cursor;
 pub mod feed;
 pub mod receipts;
 pub mod retention;
+pub mod rewind;
 pub mod rules;
 pub mod sandbox;
 pub mod search;

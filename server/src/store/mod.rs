@@ -6,7 +6,7 @@
 //! - [`tail`]: the bell that rings for a home after each commit.
 //! - [`homes`], [`records`], [`events`], [`links`], [`search`], [`receipts`], [`keys`], [`exports`]: one file for each
 //!   stored thing.
-//! - [`copies`], [`check`]: the database as a whole, saved, put back and looked through. [`tables`]: a database made for
+//! - [`rewind`]: what a home was earlier. [`copies`], [`check`]: the database as a whole, saved, put back and looked through. [`tables`]: a database made for
 //!   others to read.
 
 pub mod check;
@@ -20,6 +20,7 @@ pub mod open;
 mod readers;
 pub mod receipts;
 pub mod records;
+pub mod rewind;
 pub mod search;
 pub mod tables;
 pub mod tail;

@@ -55,3 +55,11 @@ pub fn forget(tx: &Tx<'_>, before: Timestamp, limit: usize) -> Result<usize, Fau
     )?;
     Ok(statement.execute((before.millis(), limit as i64))?)
 }
+
+/// Forgets receipts of one home, at most `limit`; says how many.
+pub fn forget_home(tx: &Tx<'_>, home: HomeNo, limit: usize) -> Result<usize, Fault> {
+    let mut statement = tx
+        .conn
+        .prepare_cached("DELETE FROM receipts WHERE rowid IN (SELECT rowid FROM receipts WHERE home = ?1 LIMIT ?2)")?;
+    Ok(statement.execute((home.0, limit as i64))?)
+}

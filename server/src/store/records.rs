@@ -103,6 +103,12 @@ pub fn put(tx: &Tx<'_>, home: HomeNo, id: Uuid, entry: &Entry) -> Result<(), Fau
     Ok(())
 }
 
+/// Forgets that an id was ever used.
+pub fn forget(tx: &Tx<'_>, home: HomeNo, id: Uuid) -> Result<(), Fault> {
+    tx.conn.prepare_cached("DELETE FROM records WHERE home = ?1 AND id = ?2")?.execute((home.0, text(&id)))?;
+    Ok(())
+}
+
 /// One page of a collection, at most `limit` images in an order, with the position of each. The cost does not grow with
 /// depth: each order is an index that holds the image's place and the other order's position.
 pub fn page(

@@ -1,0 +1,82 @@
+//! Putting a home back to an earlier position, as if an old copy of it had been put in place: what came after never
+//! happened. For trying what clients make of a bad restore; nothing that serves calls it. Must not know the clock.
+
+use hearth_contract::check::references;
+use hearth_contract::record::Record;
+
+use super::search;
+use crate::store::copies::GAP;
+use crate::store::rewind::{self, Undone};
+use crate::store::{self, Fault, HomeNo, Tx, homes, links, records};
+
+/// What going back came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rewound {
+    /// The head before.
+    pub from: i64,
+    /// The head now.
+    pub to: i64,
+    /// Records that are as they were then, or not at all.
+    pub records: usize,
+}
+
+/// The position after which so many events lie, or the beginning.
+pub fn events_back(tx: &Tx<'_>, number: HomeNo, events: u64) -> Result<i64, Fault> {
+    rewind::before_last(tx, number, events)
+}
+
+/// Goes back to a position. With `mark`, a random number, the break is marked and leaves a gap, as `restore` does;
+/// without, nothing marks it, as when files are copied. A sentence: why not.
+pub fn rewind(tx: &Tx<'_>, number: HomeNo, to: i64, mark: Option<i64>) -> Result<Result<Rewound, String>, Fault> {
+    let home = homes::load(tx, number)?;
+    if !(0..=home.head).contains(&to) {
+        return Ok(Err(format!("the home is at position {}; {to} is none of its past", home.head)));
+    }
+    let undone = rewind::changed_after(tx, number, to)?;
+    let unknown = undone.iter().filter(|record| record.created <= to && record.then.is_none()).count();
+    if unknown > 0 {
+        return Ok(Err(format!(
+            "what has changed since position {to} is no longer known as it was then, in {unknown} of {} records, because \
+             the log was thinned out; go back less far, or before the next `trim`",
+            undone.len()
+        )));
+    }
+    for record in &undone {
+        put_back(tx, number, record)?;
+    }
+    rewind::cut(tx, &home, to)?;
+    if let Some(run) = mark {
+        homes::mark_restored(tx, number, run, GAP)?;
+    }
+    Ok(Ok(Rewound { from: home.head, to, records: undone.len() }))
+}
+
+/// One record, its words and its links as they were.
+fn put_back(tx: &Tx<'_>, number: HomeNo, undone: &Undone) -> Result<(), Fault> {
+    let Undone { kind, id, created, .. } = *undone;
+    let read =
+        |json: &str| Record::from_json(kind, json).ok_or_else(|| Fault::Corrupt(format!("image of {kind} {id}")));
+    if let Some(now) = &undone.now {
+        for (_, _, target) in references(kind, &read(now)?.fields) {
+            links::remove(tx, number, target, (kind, id))?;
+        }
+    }
+    match &undone.then {
+        None => {
+            records::forget(tx, number, id)?;
+            store::search::remove(tx, number, created);
+        }
+        Some(then) => {
+            let record = read(then)?;
+            records::put(tx, number, id, &records::Entry { kind, created, rev: record.rev, deleted: false })?;
+            for (_, _, target) in references(kind, &record.fields) {
+                links::add(tx, number, target, (kind, id))?;
+            }
+            if !kind.is_singleton() {
+                let (title, body) = search::texts(kind, &record.fields);
+                store::search::put(tx, number, created, (kind, id), title, body);
+            }
+        }
+    }
+    Ok(())
+}
