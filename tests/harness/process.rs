@@ -11,15 +11,14 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Between two looks at something that another process does.
 pub const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// A program's file, beside the test's own.
+/// A program's file: beside this one, or where a test's own directory stands.
 ///
 /// # Panics
 /// When it was not built: `cargo test --workspace` builds it.
 pub fn program(name: &str) -> PathBuf {
-    let test = std::env::current_exe().expect("the test's own file");
-    let file = test.parent().and_then(Path::parent).expect("a target directory").join(name);
-    assert!(file.exists(), "{} is not built; run `cargo build --workspace` first", file.display());
-    file
+    let own = std::env::current_exe().expect("this program's own file");
+    let found = own.ancestors().skip(1).take(2).map(|near| near.join(name)).find(|file| file.exists());
+    found.unwrap_or_else(|| panic!("{name} is not built; run `cargo build --workspace` first"))
 }
 
 /// A command of one of the programs.
@@ -95,6 +94,11 @@ impl Process {
         line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") * 1024
     }
 
+    /// Starts another program that says where it listens as a server does.
+    pub fn announcing(command: &mut Command) -> (Process, String) {
+        Process::listening(command.stdout(Stdio::piped()).stderr(Stdio::inherit()))
+    }
+
     fn listening(command: &mut Command) -> (Process, String) {
         let mut process = Process::spawn(command);
         let stdout = process.child.stdout.take().expect("its stdout");
@@ -114,6 +118,11 @@ impl Process {
 
     fn spawn(command: &mut Command) -> Process {
         Process { child: command.spawn().expect("the program starts") }
+    }
+
+    /// Its number in the system.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// SIGKILL: no chance to tidy up.

@@ -35,26 +35,40 @@ impl Wire {
     pub async fn ask(&mut self, request: &[u8]) -> io::Result<Answer> {
         self.socket.write_all(request).await?;
         self.buffer.clear();
+        let mut head = None;
         loop {
             if self.socket.read_buf(&mut self.buffer).await? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            if let Some(answer) = answer(&self.buffer) {
+            head = head.or_else(|| answer(&self.buffer));
+            if let Some(answer) = head.filter(|answer| self.buffer.len() >= answer.bytes) {
                 return Ok(answer);
             }
         }
+    }
+
+    /// The last answer, head and body.
+    pub fn bytes(&self, answer: Answer) -> &[u8] {
+        &self.buffer[..answer.bytes]
     }
 
     /// The body of the last answer.
     pub fn body(&self, answer: Answer) -> &[u8] {
         &self.buffer[answer.body_at..answer.bytes]
     }
+
+    /// The body of the last answer as text.
+    pub fn text(&self, answer: Answer) -> String {
+        String::from_utf8_lossy(self.body(answer)).into_owned()
+    }
 }
 
+/// What a head announces, once it is whole.
 fn answer(bytes: &[u8]) -> Option<Answer> {
+    const LENGTH: &[u8] = b"content-length: ";
     let body_at = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
-    let head = std::str::from_utf8(&bytes[..body_at]).ok()?;
-    let status = head.get(9..12)?.parse().ok()?;
-    let length: usize = head.lines().find_map(|line| line.strip_prefix("content-length: "))?.trim().parse().ok()?;
-    (bytes.len() >= body_at + length).then_some(Answer { status, body_at, bytes: body_at + length })
+    let number = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.trim().parse::<usize>().ok();
+    let length = bytes[..body_at].split(|byte| *byte == b'\n').find_map(|line| number(line.strip_prefix(LENGTH)?))?;
+    let status = u16::try_from(number(bytes.get(9..12)?)?).ok()?;
+    Some(Answer { status, body_at, bytes: body_at + length })
 }

@@ -1,0 +1,107 @@
+//! Reading: one record, pages at any depth, search. Must not know how the others are measured.
+
+use hearth_tests::process::Process;
+use rusqlite::Connection;
+use std::time::Instant;
+
+use crate::figures::Target;
+use crate::limits;
+use crate::load;
+use crate::stand::{Stand, topic};
+
+/// Connections that read at once.
+const MANY: usize = 32;
+/// Records that are asked for in turn.
+const SAMPLE: usize = 2000;
+
+/// One record by its id, against bare hyper that gives the same bytes.
+pub(crate) fn by_id(stand: &mut Stand) -> anyhow::Result<()> {
+    let mut ids = Vec::new();
+    let step = (stand.scale.records / SAMPLE).max(1);
+    let mut seen = 0;
+    stand.walk(|page| {
+        let here = page["data"].as_array().cloned().unwrap_or_default();
+        ids.extend(here.iter().filter_map(|task| {
+            seen += 1;
+            (seen % step == 0).then(|| task["id"].as_str().unwrap_or_default().to_owned())
+        }));
+        true
+    })?;
+    let requests: Vec<Vec<u8>> = ids.iter().map(|id| stand.get(&format!("/v1/tasks/{id}"))).collect();
+    let (_limit, bare) = bare(stand, &requests[0])?;
+    let time = stand.scale.time;
+    let mut slow = Vec::new();
+    stand.compare(("reads", "bare hyper"), "/s", Target::AtLeast(0.75), |stand| {
+        let limit = load::run(&bare, MANY, time, &requests, 200)?;
+        let mut ours = load::run(&stand.address, MANY, time, &requests, 200)?;
+        slow.push(ours.quantile(0.99));
+        Ok((ours.rate, limit.rate))
+    })?;
+    stand.note("99 % of the answers within", "ms", &slow, Some(Target::AtMost(2.0)));
+    Ok(())
+}
+
+/// Pages of 50, the first and at 80 % depth, against bare hyper that gives the same bytes.
+pub(crate) fn pages(stand: &mut Stand) -> anyhow::Result<()> {
+    let (mut left, mut cursor) = (stand.scale.records * 4 / 5, String::new());
+    stand.walk(|page| {
+        left = left.saturating_sub(100);
+        cursor = page["meta"]["page"]["next_cursor"].as_str().unwrap_or_default().to_owned();
+        left > 0
+    })?;
+    let first = [stand.get("/v1/tasks?limit=50")];
+    let deep = [stand.get(&format!("/v1/tasks?limit=50&cursor={cursor}"))];
+    let (_limit, bare) = bare(stand, &first[0])?;
+    let time = stand.scale.time;
+    let (mut depths, mut deeper) = (Vec::new(), Vec::new());
+    stand.compare(("pages", "bare hyper"), "/s", Target::AtLeast(0.5), |stand| {
+        let limit = load::run(&bare, MANY, time, &first, 200)?;
+        let ours = load::run(&stand.address, MANY, time, &first, 200)?;
+        let far = load::run(&stand.address, MANY, time, &deep, 200)?;
+        depths.push(far.rate);
+        deeper.push(far.rate / ours.rate);
+        Ok((ours.rate, limit.rate))
+    })?;
+    stand.note("pages at 80 % depth", "/s", &depths, None);
+    stand.note("pages at 80 % depth / pages", "", &deeper, Some(Target::AtLeast(0.95)));
+    Ok(())
+}
+
+/// A word that one record in a hundred has, against the same question put to SQLite on as many threads as answer here.
+pub(crate) fn search(stand: &mut Stand) -> anyhow::Result<()> {
+    const THREADS: usize = 2;
+    let copy = limits::copy(stand, "search.db")?;
+    let requests: Vec<Vec<u8>> = (0..100).map(|n| stand.get(&format!("/v1/search?q={}", topic(n)))).collect();
+    let time = stand.scale.time;
+    stand.compare(("searches", "FTS5 by rusqlite"), "/s", Target::AtLeast(0.8), |stand| {
+        let began = Instant::now();
+        let asking: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let copy = copy.clone();
+                std::thread::spawn(move || {
+                    let (db, mut count) = (Connection::open(copy)?, 0u32);
+                    while began.elapsed() < time {
+                        limits::search(&db, &topic(thread * 50 + count as usize))?;
+                        count += 1;
+                    }
+                    anyhow::Ok(count)
+                })
+            })
+            .collect();
+        let mut count = 0;
+        for one in asking {
+            count += one.join().map_err(|_| anyhow::anyhow!("a thread panicked"))??;
+        }
+        let limit = f64::from(count) / began.elapsed().as_secs_f64();
+        let ours = load::run(&stand.address, THREADS, time, &requests, 200)?;
+        Ok((ours.rate, limit))
+    })
+}
+
+/// Bare hyper in a process of its own that answers everything as the service answers this.
+pub(crate) fn bare(stand: &Stand, request: &[u8]) -> anyhow::Result<(Process, String)> {
+    let (answer, _) = stand.ask(request)?;
+    let file = stand.file("answer");
+    std::fs::write(&file, answer)?;
+    Ok(limits::spawn(&["answer", &file.display().to_string()]))
+}

@@ -1,0 +1,121 @@
+//! A replica that comes to be: the whole home into a file of its own, by the program that people use. Must not know how
+//! the others are measured.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use hearth_tests::process;
+use rusqlite::types::Value as Cell;
+use rusqlite::{Connection, params_from_iter};
+
+use crate::figures::Target;
+use crate::stand::{self, Stand};
+
+/// Between two looks at a replica's memory.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// Rows of one transaction at the limit.
+const TOGETHER: usize = 10_000;
+
+/// Everything into a new file, its search index included, against prepared upserts of the same rows into the same tables.
+pub(crate) fn first_sync(stand: &mut Stand) -> anyhow::Result<()> {
+    let (mut peaks, mut requests) = (Vec::new(), Vec::new());
+    let records = stand.scale.records as f64;
+    let mut run = 0;
+    stand.compare(("records into a replica", "prepared upserts"), "/s", Target::AtLeast(0.5), |stand| {
+        run += 1;
+        let db = init(stand, &format!("replica-{run}.db"))?;
+        let asked = requests_of(stand)?;
+        let began = Instant::now();
+        peaks.push(sync(&db)? / 1024.0);
+        let took = began.elapsed().as_secs_f64();
+        requests.push((requests_of(stand)? - asked) as f64);
+        let limit = upserts(&db, &init(stand, &format!("limit-{run}.db"))?)?;
+        for name in [format!("replica-{run}.db"), format!("limit-{run}.db")] {
+            std::fs::remove_file(stand.file(&name))?;
+        }
+        Ok((records / took, limit))
+    })?;
+    stand.note("streams opened for it", "", &requests, Some(Target::AtMost(1.0)));
+    stand.note("most memory of the replica's process", "MiB", &peaks, None);
+    Ok(())
+}
+
+/// Sets up a replica in an empty file.
+fn init(stand: &Stand, name: &str) -> anyhow::Result<PathBuf> {
+    let (db, key) = (stand.file(name), stand.file("key"));
+    std::fs::write(&key, &stand.key)?;
+    let (file, key, url) = (db.display().to_string(), key.display().to_string(), format!("http://{}", stand.address));
+    process::stdout("hearth-replica", &["--db", &file, "init", "--server", &url, "--key-file", &key]);
+    Ok(db)
+}
+
+/// Brings a replica in step; gives the most memory its process had, in KiB.
+fn sync(db: &Path) -> anyhow::Result<f64> {
+    let db = db.display().to_string();
+    let mut syncing = process::command("hearth-replica", &["--db", &db, "sync", "--timeout", "30m"])
+        .stdout(std::process::Stdio::null())
+        .spawn()?;
+    let mut peak: f64 = 0.0;
+    loop {
+        if let Some(status) = syncing.try_wait()? {
+            anyhow::ensure!(status.success(), "the replica did not get in step");
+            return Ok(peak);
+        }
+        peak = peak.max(stand::memory(syncing.id(), "VmHWM").unwrap_or_default());
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Requests for the feed or lists that the service has answered so far, as its log has them.
+fn requests_of(stand: &Stand) -> anyhow::Result<usize> {
+    let log = std::fs::read_to_string(stand.file("data.log"))?;
+    Ok(log.lines().filter(|line| line.contains("stream_events") || line.contains("list_tasks")).count())
+}
+
+/// Rows for each second that plain prepared statements bring from a full replica into an empty one: the record, and what
+/// search finds it by. No trigger is fired, nothing is fetched, read or decided.
+fn upserts(full: &Path, empty: &Path) -> anyhow::Result<f64> {
+    let rows = |sql: &str| -> anyhow::Result<Vec<Vec<Cell>>> {
+        let db = Connection::open(full)?;
+        let mut statement = db.prepare(sql)?;
+        let columns = statement.column_count();
+        let found = statement.query_map([], |row| (0..columns).map(|at| row.get(at)).collect())?;
+        Ok(found.collect::<Result<_, _>>()?)
+    };
+    let records = rows("SELECT * FROM tasks")?;
+    let places = rows(
+        "SELECT s.id, s.kind, s.record_id FROM tasks t JOIN _search_rows s ON s.kind = 'task' AND s.record_id = t.id ORDER BY t.rowid",
+    )?;
+    let words = rows(
+        "SELECT s.rowid, s.kind, s.record_id, s.title, s.body FROM tasks t
+         JOIN _search_rows r ON r.kind = 'task' AND r.record_id = t.id JOIN search s ON s.rowid = r.id ORDER BY t.rowid",
+    )?;
+    let db = Connection::open(empty)?;
+    db.pragma_update(None, "synchronous", "NORMAL")?;
+    let triggers: Vec<String> = db
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    triggers.iter().try_for_each(|name| db.execute_batch(&format!("DROP TRIGGER {name}")))?;
+    let columns: Vec<String> = {
+        let statement = db.prepare("SELECT * FROM tasks")?;
+        statement.column_names().into_iter().map(str::to_owned).collect()
+    };
+    let marks = vec!["?"; columns.len()].join(", ");
+    let set: Vec<String> = columns[1..].iter().map(|name| format!("{name} = excluded.{name}")).collect();
+    let upsert = format!("INSERT INTO tasks VALUES ({marks}) ON CONFLICT (id) DO UPDATE SET {}", set.join(", "));
+    let began = Instant::now();
+    for first in (0..records.len()).step_by(TOGETHER) {
+        let last = (first + TOGETHER).min(records.len());
+        db.execute_batch("BEGIN IMMEDIATE")?;
+        for at in first..last {
+            db.prepare_cached(&upsert)?.execute(params_from_iter(&records[at]))?;
+            db.prepare_cached("INSERT INTO _search_rows (id, kind, record_id) VALUES (?, ?, ?)")?
+                .execute(params_from_iter(&places[at]))?;
+            db.prepare_cached("INSERT INTO search (rowid, kind, record_id, title, body) VALUES (?, ?, ?, ?, ?)")?
+                .execute(params_from_iter(&words[at]))?;
+        }
+        db.execute_batch("COMMIT")?;
+    }
+    Ok(records.len() as f64 / began.elapsed().as_secs_f64())
+}

@@ -1,0 +1,245 @@
+//! The service that is measured: its own program in a process of its own, as a user gets it save for the limits on keys,
+//! and a home filled with tasks. Must not know the workloads.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use hearth_tests::process::{self, Process};
+use hearth_tests::wire::Wire;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::figures::{Row, Spread, Target};
+use crate::load;
+
+/// How much is measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Scale {
+    /// Tasks in the home.
+    pub(crate) records: usize,
+    /// Runs of each figure.
+    pub(crate) runs: usize,
+    /// The time of one measurement.
+    pub(crate) time: Duration,
+    /// Streams at once that events go to.
+    pub(crate) streams: usize,
+    /// Streams at once that nothing happens on.
+    pub(crate) idle: usize,
+    /// Events that are spread to all streams, and those whose way is timed.
+    pub(crate) events: (usize, usize),
+}
+
+impl Scale {
+    pub(crate) const FULL: Scale = Scale {
+        records: 100_000,
+        runs: 5,
+        time: Duration::from_secs(2),
+        streams: 1000,
+        idle: 10_000,
+        events: (1000, 200),
+    };
+    pub(crate) const SHORT: Scale =
+        Scale { records: 300, runs: 1, time: Duration::from_millis(50), streams: 20, idle: 50, events: (20, 5) };
+}
+
+/// The service, filled, and what was measured so far.
+pub(crate) struct Stand {
+    pub(crate) scale: Scale,
+    /// Host and port.
+    pub(crate) address: String,
+    pub(crate) key: String,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) dir: TempDir,
+    server: Option<Process>,
+}
+
+/// Operations of a bulk call at most (contract 7).
+const BULK_MAX: usize = 50;
+
+/// Words of which each stands in the title of one task in a hundred.
+pub(crate) fn topic(number: usize) -> String {
+    const HEADS: [&str; 10] = ["gut", "fil", "cha", "bas", "win", "gar", "dri", "kit", "lau", "por"];
+    const TAILS: [&str; 10] = ["ter", "mor", "nel", "dic", "sov", "pax", "run", "kel", "bim", "zet"];
+    format!("{}{}", HEADS[number % 10], TAILS[number / 10 % 10])
+}
+
+/// What a task of the filled home holds; on the wire it is about 350 bytes.
+pub(crate) fn task(number: usize) -> Value {
+    json!({ "title": format!("Check the {} {number}", topic(number)), "priority": "low", "assignee": "Mateo" })
+}
+
+/// Builds the programs that are measured, as this one was built.
+pub(crate) fn build() -> anyhow::Result<()> {
+    let here = std::env::current_exe()?;
+    let made_by = here.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or("release");
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let status = Command::new(cargo)
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .args(["build", "--quiet", "--locked", "--bins", "-p", "hearth-tests", "-p", "hearth-server"])
+        .args(["-p", "hearth-replica", "--profile", if made_by == "debug" { "dev" } else { made_by }])
+        .status()?;
+    anyhow::ensure!(status.success(), "the programs could not be built");
+    Ok(())
+}
+
+impl Stand {
+    /// Starts the service on a fresh directory and fills its home.
+    pub(crate) fn new(scale: Scale) -> anyhow::Result<Stand> {
+        let dir = tempfile::tempdir()?;
+        let (server, address) = serve(&dir.path().join("data"));
+        let data = dir.path().join("data").display().to_string();
+        let create = ["--data", &data, "key", "create", "--team", "My home", "--env", "live", "--quiet"];
+        let key = process::stdout("hearth-server", &create);
+        let stand = Stand { scale, address, key, rows: Vec::new(), dir, server: Some(server) };
+        stand.fill()?;
+        Ok(stand)
+    }
+
+    /// Stops the service.
+    pub(crate) fn end(mut self) {
+        self.stop();
+    }
+
+    fn stop(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.terminate();
+        }
+    }
+
+    /// Stops the service and starts it again; gives the time from its start to its first answer.
+    pub(crate) fn restart(&mut self) -> anyhow::Result<Duration> {
+        self.stop();
+        let began = Instant::now();
+        let (server, address) = serve(&self.data());
+        (self.server, self.address) = (Some(server), address);
+        let first = self.get("/v1/tasks?limit=1");
+        load::block_on(async {
+            let answer = Wire::connect(&self.address).await?.ask(&first).await?;
+            anyhow::ensure!(answer.status == 200, "status {}", answer.status);
+            Ok(began.elapsed())
+        })
+    }
+
+    /// The memory of the service's process in KiB: a line of its status, such as `VmRSS`.
+    pub(crate) fn memory(&self, line: &str) -> anyhow::Result<f64> {
+        let server = self.server.as_ref().map_or(0, Process::id);
+        memory(server, line)
+    }
+
+    /// Its data directory.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    /// A file of this stand's own.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// A finished request without a body.
+    pub(crate) fn get(&self, target: &str) -> Vec<u8> {
+        format!("{}\r\n", self.head("GET", target)).into_bytes()
+    }
+
+    /// A finished request with a body.
+    pub(crate) fn post(&self, target: &str, body: &str) -> Vec<u8> {
+        let head = self.head("POST", target);
+        format!("{head}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes()
+    }
+
+    /// A bulk call that creates these tasks.
+    pub(crate) fn bulk(&self, tasks: impl Iterator<Item = Value>) -> Vec<u8> {
+        let operations: Vec<Value> = tasks
+            .map(|mut task| {
+                task["method"] = "create".into();
+                task
+            })
+            .collect();
+        self.post("/v1/tasks/bulk", &json!({ "operations": operations }).to_string())
+    }
+
+    fn head(&self, method: &str, target: &str) -> String {
+        let (host, key) = (&self.address, &self.key);
+        format!("{method} {target} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {key}\r\n")
+    }
+
+    /// Asks once; gives the answer's bytes, head and body, and the body as JSON.
+    pub(crate) fn ask(&self, request: &[u8]) -> anyhow::Result<(Vec<u8>, Value)> {
+        load::block_on(async {
+            let mut wire = Wire::connect(&self.address).await?;
+            let answer = wire.ask(request).await?;
+            anyhow::ensure!(answer.status < 300, "status {}: {:?}", answer.status, wire.text(answer));
+            Ok((wire.bytes(answer).to_vec(), serde_json::from_slice(wire.body(answer))?))
+        })
+    }
+
+    /// Pages through the list; gives each page's body until told to stop.
+    pub(crate) fn walk(&self, mut see: impl FnMut(&Value) -> bool) -> anyhow::Result<()> {
+        let mut cursor = String::new();
+        loop {
+            let and = if cursor.is_empty() { String::new() } else { format!("&cursor={cursor}") };
+            let (_, page) = self.ask(&self.get(&format!("/v1/tasks?limit=100{and}")))?;
+            let next = page["meta"]["page"]["next_cursor"].as_str().map(str::to_owned);
+            match next {
+                Some(next) if see(&page) => cursor = next,
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    fn fill(&self) -> anyhow::Result<()> {
+        load::block_on(async {
+            let mut wire = Wire::connect(&self.address).await?;
+            for first in (0..self.scale.records).step_by(BULK_MAX) {
+                let last = (first + BULK_MAX).min(self.scale.records);
+                let answer = wire.ask(&self.bulk((first..last).map(task))).await?;
+                anyhow::ensure!(answer.status == 207, "status {}: {:?}", answer.status, wire.text(answer));
+            }
+            Ok(())
+        })
+    }
+
+    /// Notes a figure.
+    pub(crate) fn note(&mut self, what: impl Into<String>, unit: &'static str, runs: &[f64], target: Option<Target>) {
+        let records = self.scale.records;
+        self.rows.push(Row { workload: "", records, what: what.into(), unit, spread: Spread::of(runs), target });
+    }
+
+    /// Measures the service and its limit in turn, run by run; notes both rates and their ratio.
+    pub(crate) fn compare(
+        &mut self,
+        (ours, limit): (&str, &str),
+        unit: &'static str,
+        target: Target,
+        mut measure: impl FnMut(&mut Stand) -> anyhow::Result<(f64, f64)>,
+    ) -> anyhow::Result<()> {
+        let (mut rates, mut limits, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..self.scale.runs {
+            let (rate, most) = measure(self)?;
+            rates.push(rate);
+            limits.push(most);
+            ratios.push(rate / most);
+        }
+        self.note(ours, unit, &rates, None);
+        self.note(limit, unit, &limits, None);
+        self.note(format!("{ours} / {limit}"), "", &ratios, Some(target));
+        Ok(())
+    }
+}
+
+/// The memory of a process in KiB: a line of its status.
+pub(crate) fn memory(process: u32, line: &str) -> anyhow::Result<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let value = status.lines().find_map(|text| text.strip_prefix(line)?.strip_prefix(':'));
+    Ok(value.unwrap_or_default().trim().trim_end_matches(" kB").parse()?)
+}
+
+fn serve(data: &Path) -> (Process, String) {
+    let data = data.display().to_string();
+    let settings = ["--rate-limits", "off", "--max-streams", "1000000"];
+    let log = Path::new(&data).with_extension("log");
+    let arguments = [&["--data", &data, "serve", "--listen", "127.0.0.1:0"][..], &settings].concat();
+    let (server, url) = Process::serve_logging(&arguments, &log);
+    (server, url.trim_start_matches("http://").to_owned())
+}
