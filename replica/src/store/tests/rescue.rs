@@ -193,7 +193,7 @@ fn it_does_not_fill_the_disk_with_copies() {
 
 #[test]
 fn every_table_is_either_carried_over_or_told_again_by_the_server() {
-    let told_again = ["_schema", "_sync", "_shown", "_search_rows"];
+    let told_again = ["_schema", "_sync", "_shown", "_search_rows", "_recovery", "_walked"];
     for (table, _) in schema::KEPT {
         assert_ne!(LOCAL.contains(&table), told_again.contains(&table), "{table}: does it hold what only exists here?");
     }
