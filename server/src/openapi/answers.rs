@@ -51,8 +51,19 @@ pub(super) fn of(route: &Route) -> Value {
     }
     if route.carries == Carries::Rpc {
         responses.insert("202".to_owned(), json!({ "description": "A notification was taken" }));
+        for (status, about) in
+            [(400, "No message of the protocol, or not as its version asks"), (404, "No such method")]
+        {
+            let content = json!({ "application/json": { "schema": reference("RpcRefusal") } });
+            let headers = header_references(&ALWAYS);
+            let answer = json!({ "description": about, "headers": headers, "content": content });
+            responses.insert(status.to_string(), answer);
+        }
     }
     for status in refusals(route) {
+        if responses.contains_key(&status.to_string()) {
+            continue;
+        }
         responses.insert(status.to_string(), json!({ "$ref": format!("#/components/responses/Error{status}") }));
     }
     Value::Object(responses)
@@ -138,7 +149,7 @@ fn good_schema(route: &Route, media: &str) -> Value {
         Gives::Page | Gives::ErrorPage | Gives::Style | Gives::Script | Gives::Metrics => {
             return json!({ "type": "string" });
         }
-        Gives::Rpc => "RpcMessage".to_owned(),
+        Gives::Rpc => "RpcAnswer".to_owned(),
     };
     reference(&schema)
 }

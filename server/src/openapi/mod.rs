@@ -1,7 +1,7 @@
 //! The API's description, OpenAPI 3.1 (contract 14): written once at start out of the routes and the resource table, so
 //! that it cannot say anything else than the service does.
 //!
-//! - [`schemas`]: every named schema: [`records`] out of the resource table, [`envelopes`], [`services`].
+//! - [`schemas`]: every named schema: [`records`] out of the resource table, [`envelopes`], [`services`], [`rpc`].
 //! - [`operations`]: every path, with its parameters, bodies and [`answers`].
 //! - [`parts`]: shared parameters, headers and error answers.
 //! - [`examples`]: one believable record of each kind.
@@ -12,6 +12,7 @@ mod examples;
 mod operations;
 mod parts;
 mod records;
+mod rpc;
 pub(crate) mod schemas;
 mod services;
 

@@ -184,7 +184,7 @@ fn body(route: &Route) -> Option<Value> {
         }
         Carries::Export => ("ExportCreate".to_owned(), json!({ "format": "csv", "types": ["inventory", "room"] })),
         Carries::Rpc => {
-            ("RpcMessage".to_owned(), json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} }))
+            ("RpcRequest".to_owned(), json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} }))
         }
     };
     let content: Map<String, Value> = route

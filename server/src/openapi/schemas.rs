@@ -8,7 +8,7 @@ use hearth_contract::resources::RESOURCES;
 use hearth_contract::schema::Kind;
 use serde_json::{Map, Value, json};
 
-use super::{envelopes, operations, parts, records, services};
+use super::{envelopes, operations, parts, records, rpc, services};
 use crate::http::parameters::{Parameter, Takes};
 use crate::http::routes::ROUTES;
 
@@ -38,7 +38,9 @@ pub(super) fn all() -> Map<String, Value> {
     for (name, words) in choices() {
         schemas.insert(name, json!({ "type": "string", "enum": words }));
     }
-    schemas.extend(envelopes::all().chain(services::all()).map(|(name, schema)| (name.to_owned(), schema)));
+    schemas.extend(
+        envelopes::all().chain(services::all()).chain(rpc::all()).map(|(name, schema)| (name.to_owned(), schema)),
+    );
     prune(&mut schemas);
     schemas
 }

@@ -183,15 +183,5 @@ fn discovery() -> Named {
             "Description",
             json!({ "type": "object", "description": "An OpenAPI 3.1 document", "additionalProperties": true }),
         ),
-        (
-            "RpcMessage",
-            json!({
-                "type": "object",
-                "description": "A JSON-RPC 2.0 message of the Model Context Protocol",
-                "properties": { "jsonrpc": { "type": "string", "const": "2.0" } },
-                "required": ["jsonrpc"],
-                "additionalProperties": true,
-            }),
-        ),
     ]
 }
