@@ -4,12 +4,14 @@
 //! - `store`: the tables, their triggers, and how the server's word and local edits come together. The only SQL.
 //! - [`sync`]: how the copy is kept in step: a pure core that decides, a driver that carries out.
 //! - [`bell`]: how processes on one database hear of each other's changes.
+//! - [`doctor`]: what is wrong and what to type about it.
 //! - [`log`]: what the sync says of itself, line by line.
 //! - [`profile`]: which database, which server, which key.
 //!
 //! The database is a public interface: whatever this crate does, a script may do with plain SQL beside it.
 
 pub mod bell;
+pub mod doctor;
 pub mod log;
 pub mod profile;
 mod scripting;

@@ -2,6 +2,7 @@
 //! SQL or HTTP.
 
 mod copy;
+mod doctor;
 mod edits;
 mod help;
 mod init;
@@ -58,6 +59,8 @@ enum Command {
     Pause,
     /// Go on after a pause
     Resume,
+    /// Look for whatever is wrong, and say what to type about it
+    Doctor,
     /// List the records of a kind, all or those that have these values
     List(records::List),
     /// Show one record
@@ -230,6 +233,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Status(status) => status.run(&context),
         Command::Pause => steer::pause(&context),
         Command::Resume => steer::resume(&context),
+        Command::Doctor => doctor::run(&context),
         Command::List(list) => list.run(&context),
         Command::Show(show) => show.run(&context),
         Command::Add(add) => add.run(&context),

@@ -23,7 +23,8 @@ impl Rebuild {
         log::to_stderr(Form::Text, "warn");
         let db = &context.profile.db;
         let Some(lock) = SyncLock::try_take(db)? else {
-            return Err(run::locked(db, "stop it first: Ctrl-C, or systemctl --user stop hearth-replica@PROFILE"));
+            let stop = format!("stop it: Ctrl-C, or systemctl --user stop hearth-replica@{}", context.profile.name);
+            return Err(run::locked(db, &stop));
         };
         let config = sync::config(context)?;
         let rescue = hearth_replica::rebuild(db, &lock)?;

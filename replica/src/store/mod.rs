@@ -7,7 +7,8 @@
 //! - [`mirror`], [`image`], [`rows`]: what the server says becomes rows; [`replay`]: reading it all again.
 //! - [`edits`], [`push`], [`settle`]: local changes, their way to the server and their end.
 //! - [`view`], [`page`] with [`filter`] and [`mod@order`], [`related`], [`overview`]: what screens read; [`find`], [`why`],
-//!   [`query`]: what scripts do; [`copy`]: a consistent copy of it all; [`rescue`], [`salvage`]: what to do when it is damaged.
+//!   [`query`]: what scripts do; [`copy`]: a consistent copy of it all; [`rescue`], [`salvage`],
+//!   [`health`]: what to do when it is damaged.
 //! - [`standing`], [`status`], [`tally`]: where the replica stands; [`wishes`], [`journal`]: what people ask of it, and what it
 //!   has done.
 
@@ -16,6 +17,7 @@ pub(crate) mod edits;
 pub(crate) mod filter;
 pub(crate) mod find;
 mod gate;
+pub(crate) mod health;
 mod image;
 pub(crate) mod journal;
 pub(crate) mod mirror;

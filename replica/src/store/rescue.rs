@@ -13,7 +13,7 @@ use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, Transaction, params_from_iter};
 
 use super::salvage::{self, Salvaged};
-use super::{StoreError, gate, image, log, open, rows};
+use super::{StoreError, gate, image, log, open, rows, schema};
 
 /// Damaged copies of one database that may lie about. One more is a sign that something destroys it again and again.
 pub const KEPT_MAX: usize = 5;
@@ -88,6 +88,8 @@ fn is_sound(db: &Path) -> Result<bool, StoreError> {
 /// Forgets where the feed was read to, so that everything is read and compared again.
 fn start_over(db: &Path) -> Result<Rescue, StoreError> {
     let mut connection = open::read_write(db)?;
+    // Tables, triggers and views too: somebody may have dropped one.
+    schema::renew(&mut connection)?;
     let edits = gate::keep(&mut connection, |tx| {
         for kind in Kind::ALL {
             // Whatever the server says is newer than this.
@@ -96,6 +98,8 @@ fn start_over(db: &Path) -> Result<Rescue, StoreError> {
         tx.execute_batch(
             "UPDATE _images SET rev = 0;
              DELETE FROM _shown;
+             DELETE FROM _recovery;
+             DELETE FROM _walked;
              UPDATE _sync SET cursor = NULL, position = 0, head = NULL, filled = 0, replay = 1, current_at = NULL,
                  phase = 'new', reason = NULL, verified_at = NULL;",
         )?;
@@ -142,6 +146,8 @@ struct Saved {
     tables: Vec<(&'static str, Salvaged)>,
     /// Server, id, name and environment of its home.
     home: Option<Vec<Sql>>,
+    /// Whether a person wanted no sync until further notice.
+    paused: bool,
     lost: Vec<String>,
 }
 
@@ -161,7 +167,7 @@ fn read(kept: &Path) -> Result<Saved, StoreError> {
     if empty && open::beside(&work, "-wal").exists() {
         open::private_file(&work).and_then(|file| file.set_len(4096)).map_err(at)?;
     }
-    let mut saved = Saved { tables: Vec::new(), home: None, lost: Vec::new() };
+    let mut saved = Saved { tables: Vec::new(), home: None, paused: false, lost: Vec::new() };
     if let Some(connection) = salvage::open(&work) {
         for name in LOCAL {
             let table = salvage::table(&connection, name);
@@ -175,6 +181,7 @@ fn read(kept: &Path) -> Result<Saved, StoreError> {
             .query_row(home, [], |row| (0..4).map(|n| row.get(n)).collect::<Result<Vec<Sql>, _>>())
             .ok()
             .filter(|home| home.get(1).is_some_and(|id| matches!(id, Sql::Text(_))));
+        saved.paused = connection.query_row("SELECT paused FROM _sync", [], |row| row.get(0)).unwrap_or_default();
     } else if !empty || open::beside(&work, "-wal").exists() {
         saved.lost.push(format!(
             "Nothing in it can be read here, edits that the server has not confirmed neither; \
@@ -228,7 +235,7 @@ fn remove(db: &Path) -> Result<(), StoreError> {
 }
 
 fn restore(connection: &mut Connection, saved: Saved) -> Result<Rescue, StoreError> {
-    let Saved { tables, home, lost } = saved;
+    let Saved { tables, home, paused, lost } = saved;
     let mut rescue = Rescue { lost, ..Rescue::default() };
     gate::keep(connection, |tx| {
         for (name, table) in &tables {
@@ -246,6 +253,7 @@ fn restore(connection: &mut Connection, saved: Saved) -> Result<Rescue, StoreErr
              UPDATE sqlite_sequence SET seq = max(seq, (SELECT coalesce(max(id), 0) FROM edit_history)) WHERE name = 'edits';
              UPDATE _sync SET replay = 1;",
         )?;
+        tx.execute("UPDATE _sync SET paused = ?1", [paused])?;
         match &home {
             Some(home) => {
                 let text = "UPDATE _sync SET server = ?1, home_id = ?2, home_name = ?3, environment = ?4";

@@ -89,6 +89,27 @@ fn generated() -> Vec<String> {
     all
 }
 
+/// What this description makes and the database does not have, by name.
+pub(crate) fn missing(connection: &Connection) -> Result<Vec<String>, StoreError> {
+    let mut missing = Vec::new();
+    for resource in &RESOURCES {
+        let table = resource.kind.collection();
+        if !connection
+            .query_row("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)", [table], |r| r.get(0))?
+        {
+            missing.push(format!("the table {table}"));
+        }
+    }
+    let mut statement = connection.prepare("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE sql = ?1)")?;
+    for text in generated() {
+        if !statement.query_row([&text], |row| row.get::<_, bool>(0))? {
+            let words: Vec<&str> = text.split_whitespace().take(3).collect();
+            missing.push(format!("the {} {}", words[1].to_lowercase(), words[2]));
+        }
+    }
+    Ok(missing)
+}
+
 /// A stamp of the whole description: FNV-1a, because it must be the same in every build and guards nothing secret.
 fn stamp_of(generated: &[String]) -> String {
     let tables: Vec<String> = RESOURCES.iter().map(create_table).collect();

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, ETAG, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use hearth_contract::formats::Timestamp;
+use reqwest::header::{AUTHORIZATION, DATE, ETAG, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Method, RequestBuilder, Response};
 use secrecy::{ExposeSecret, SecretString};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc2822;
 
 use super::core::{Failure, Identity};
 use super::wire::{self, Answer, Ask};
@@ -38,12 +41,36 @@ pub enum ClientError {
 
 /// Asks a server who a key belongs to.
 pub async fn identify(server: &str, key: &SecretString) -> Result<Identity, ClientError> {
+    Ok(meet(server, key).await?.identity)
+}
+
+/// What a server says of a key, and of the time.
+#[derive(Debug, Clone)]
+pub(crate) struct Met {
+    pub identity: Identity,
+    /// The server's clock, by its Date header.
+    pub date: Option<Timestamp>,
+}
+
+/// Asks a server who a key belongs to and what time it is.
+pub(crate) async fn meet(server: &str, key: &SecretString) -> Result<Met, ClientError> {
     let client = Client::new(server, key)?;
-    let answer = client.ask(&Ask::me()).await.map_err(|why| ClientError::Unreachable(client.base.clone(), why))?;
-    wire::identity(&answer).map_err(|failure| match failure {
-        Failure::Refused(refusal) => ClientError::Refused(refusal.status, refusal.message),
-        Failure::NoAnswer(why) => ClientError::NotHearth(client.base, why),
-    })
+    let unreachable = |why| ClientError::Unreachable(client.base.clone(), why);
+    let sent = client.request(&Ask::me()).timeout(ANSWER_TIMEOUT).send().await;
+    let response = sent.map_err(|error| unreachable(plain(&error)))?;
+    let date = response.headers().get(DATE).and_then(|date| date.to_str().ok()).and_then(moment);
+    let answer = answer(response).await.map_err(unreachable)?;
+    match wire::identity(&answer) {
+        Ok(identity) => Ok(Met { identity, date }),
+        Err(Failure::Refused(refusal)) => Err(ClientError::Refused(refusal.status, refusal.message)),
+        Err(Failure::NoAnswer(why)) => Err(ClientError::NotHearth(client.base, why)),
+    }
+}
+
+/// A moment as headers write it (RFC 9110 5.6.7).
+fn moment(text: &str) -> Option<Timestamp> {
+    let moment = OffsetDateTime::parse(text, &Rfc2822).ok()?;
+    Some(Timestamp::from_millis(moment.unix_timestamp().saturating_mul(1000)))
 }
 
 /// One server and one key.

@@ -31,6 +31,13 @@ impl SyncLock {
         }
     }
 
+    /// Whether a process holds the lock of a database.
+    pub fn is_held(db: &Path) -> bool {
+        let file = File::open(companion(db, "lock"));
+        // A shared lock is given back at once and keeps no second look out; a file that is not there is held by nobody.
+        file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
     /// The process that holds the lock of a database, as far as it said so.
     pub fn holder(db: &Path) -> Option<u32> {
         let mut text = String::new();

@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use secrecy::SecretString;
 
 pub use self::core::{Identity, Millis, Stretch, Verdict};
+pub(crate) use client::meet;
 pub use client::{ClientError, identify};
 pub(crate) use driver::wall_clock;
 pub(crate) use engine::home;

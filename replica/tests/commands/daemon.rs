@@ -16,8 +16,7 @@ fn set_up(db: &Path) {
 }
 
 fn write_profile(db: &Path) {
-    std::fs::write(format!("{}.toml", db.display()), "server = \"http://127.0.0.1:9\"\n").unwrap();
-    std::fs::write(format!("{}.key", db.display()), "svc_test_x\n").unwrap();
+    super::write_profile(db, "http://127.0.0.1:9", "svc_test_x");
 }
 
 struct Daemon(Child);

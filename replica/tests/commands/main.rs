@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
 mod daemon;
+mod doctor;
 mod records;
 
 use std::path::Path;
@@ -23,6 +24,21 @@ fn sqlite3(db: &Path, sql: &str) -> Output {
 /// A replica that has never met a server.
 fn new_replica(db: &Path) {
     hearth_replica::Replica::open(db, hearth_replica::Origin::Cli).unwrap();
+}
+
+/// A profile beside the database, as `init` leaves it.
+fn write_profile(db: &Path, server: &str, key: &str) {
+    std::fs::write(format!("{}.toml", db.display()), format!("server = \"{server}\"\n")).unwrap();
+    let file = format!("{}.key", db.display());
+    std::fs::write(&file, format!("{key}\n")).unwrap();
+    std::fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+}
+
+/// What only the replica's keeper may write, for a test that wants to find it so.
+fn as_keeper(db: &Path, sql: &str) {
+    let gate = |open| format!("UPDATE _gate SET open = {open};");
+    let output = sqlite3(db, &format!("BEGIN; {} {sql}; {} COMMIT;", gate(1), gate(0)));
+    assert!(output.status.success(), "{sql}: {}", text(&output.stderr));
 }
 
 /// What a command that must succeed writes as JSON.

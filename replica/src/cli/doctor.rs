@@ -1,0 +1,70 @@
+//! `doctor`: what is wrong and what to type about it. Must not look for faults itself.
+
+use hearth_replica::doctor::{Finding, Grade, Matter, examine};
+use serde_json::{Value, json};
+
+use super::{Context, Exit, Failure, output};
+
+/// Looks at everything; the exit code is that of the worst finding.
+pub(super) fn run(context: &Context) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let findings = runtime.block_on(examine(&context.profile));
+    if context.json {
+        let all = findings.iter().map(|finding| {
+            json!({
+                "matter": finding.matter.word(), "grade": finding.grade.word(), "text": finding.text,
+                "next": finding.next,
+            })
+        });
+        output::json(&Value::Array(all.collect()))?;
+    } else {
+        for Finding { matter, grade, text, next } in &findings {
+            let head = format!("{:<9}{:<10}", grade.word(), matter.word());
+            let head = if *grade >= Grade::Warning { output::bold(&head) } else { head };
+            output::line(&format!("{head}{}", output::one_line(text)))?;
+            if let Some(next) = next {
+                output::line(&format!("{:19}next: {}", "", output::one_line(next)))?;
+            }
+        }
+    }
+    let Some(worst) =
+        findings.iter().filter(|finding| finding.grade >= Grade::Warning).max_by_key(|finding| rank(finding))
+    else {
+        return Ok(());
+    };
+    let count = findings.iter().filter(|finding| finding.grade >= Grade::Warning).count();
+    let things = if count == 1 { "1 thing needs".to_owned() } else { format!("{count} things need") };
+    let text = format!("{things} you; the worst: {}", output::one_line(&worst.text));
+    let failure = Failure::new(exit(worst), text);
+    Err(match &worst.next {
+        Some(next) => failure.hint(next.clone()),
+        None => failure,
+    })
+}
+
+/// Worse is greater: first how bad it is, then how much else it stands in the way of.
+fn rank(finding: &Finding) -> (Grade, u8) {
+    let reach = match finding.matter {
+        Matter::Database => 9,
+        Matter::Setup => 8,
+        Matter::Disk => 7,
+        Matter::Key => 6,
+        Matter::Server => 5,
+        Matter::Edits => 4,
+        Matter::Feed => 3,
+        Matter::Process => 2,
+        Matter::Files | Matter::Clock => 1,
+    };
+    (finding.grade, reach)
+}
+
+const fn exit(finding: &Finding) -> Exit {
+    match finding.matter {
+        Matter::Database => Exit::DatabaseDamaged,
+        Matter::Key => Exit::Key,
+        Matter::Server => Exit::Unreachable,
+        Matter::Edits if matches!(finding.grade, Grade::Fault) => Exit::NeedsYou,
+        Matter::Edits => Exit::StillWaiting,
+        _ => Exit::Failure,
+    }
+}

@@ -1,0 +1,140 @@
+//! What is wrong with a replica, and what to type about it. Reads everything, changes nothing; must not decide how it
+//! is shown.
+//!
+//! - [`files`]: places, modes, room on the disk. - [`database`]: the file, its tables, its edits, who syncs it.
+//! - [`server`]: whether it answers, what it says of the key, what its clock says.
+
+mod database;
+mod files;
+mod server;
+
+use crate::profile::Profile;
+
+/// What a finding is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Matter {
+    /// What was never set up, or the program itself.
+    Setup,
+    /// Files and directories.
+    Files,
+    /// The disk.
+    Disk,
+    /// The database.
+    Database,
+    /// Who syncs.
+    Process,
+    /// Local changes.
+    Edits,
+    /// Whether the replica keeps up with the feed.
+    Feed,
+    /// The server and the way to it.
+    Server,
+    /// The API key.
+    Key,
+    /// This machine's clock.
+    Clock,
+}
+
+impl Matter {
+    /// Its name.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Matter::Setup => "setup",
+            Matter::Files => "files",
+            Matter::Disk => "disk",
+            Matter::Database => "database",
+            Matter::Process => "process",
+            Matter::Edits => "edits",
+            Matter::Feed => "feed",
+            Matter::Server => "server",
+            Matter::Key => "key",
+            Matter::Clock => "clock",
+        }
+    }
+}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Grade {
+    /// As it should be.
+    Fine,
+    /// Worth knowing; nothing needs to be done.
+    Notice,
+    /// Something will go wrong, or cannot be seen.
+    Warning,
+    /// Something does not work.
+    Fault,
+}
+
+impl Grade {
+    /// Its name.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Grade::Fine => "ok",
+            Grade::Notice => "note",
+            Grade::Warning => "warning",
+            Grade::Fault => "fault",
+        }
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is about.
+    pub matter: Matter,
+    /// How bad it is.
+    pub grade: Grade,
+    /// What is so, in a sentence.
+    pub text: String,
+    /// What to type about it.
+    pub next: Option<String>,
+}
+
+impl Finding {
+    fn fine(matter: Matter, text: impl Into<String>) -> Finding {
+        Finding { matter, grade: Grade::Fine, text: text.into(), next: None }
+    }
+
+    fn new(matter: Matter, grade: Grade, text: impl Into<String>, next: impl Into<String>) -> Finding {
+        Finding { matter, grade, text: text.into(), next: Some(next.into()) }
+    }
+
+    fn fault(matter: Matter, text: impl Into<String>, next: impl Into<String>) -> Finding {
+        Finding::new(matter, Grade::Fault, text, next)
+    }
+}
+
+/// Looks at everything of a profile.
+pub async fn examine(profile: &Profile) -> Vec<Finding> {
+    let mut findings = files::examine(profile);
+    let (of_database, home_id) = database::examine(profile);
+    findings.extend(of_database);
+    findings.extend(server::examine(profile, home_id.as_deref()).await);
+    findings
+}
+
+/// A number of bytes as people say it.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
+}
+
+/// A number of seconds as people say it.
+fn span(seconds: i64) -> String {
+    let (number, unit) = match seconds {
+        ..120 => (seconds, "second"),
+        120..7200 => (seconds / 60, "minute"),
+        7200..172_800 => (seconds / 3600, "hour"),
+        _ => (seconds / 86_400, "day"),
+    };
+    count(number, unit, &format!("{unit}s"))
+}
+
+/// A number of things as people say it.
+fn count(number: i64, one: &str, many: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
+}

@@ -1,0 +1,148 @@
+//! The database's file, its tables, its edits, and who syncs it.
+
+use super::{Finding, Grade, Matter, count, size, span};
+use crate::profile::Profile;
+use crate::store::{StoreError, health, open};
+use crate::sync::SyncLock;
+use crate::{Origin, Replica, Status};
+
+/// An edit that is on its way for longer than this is worth a word.
+const WAITING_SECONDS: i64 = 3600;
+/// When this little is left of the server's memory, somebody should sync.
+const RETENTION_SECONDS_LOW: i64 = 24 * 3600;
+
+/// Looks at it; gives the home it is of too.
+pub(super) fn examine(profile: &Profile) -> (Vec<Finding>, Option<String>) {
+    let db = &profile.db;
+    if !db.exists() && !open::left_a_log(db) {
+        let text = format!("there is no replica at {}", db.display());
+        return (vec![Finding::fault(Matter::Setup, text, "hearth-replica init --server URL")], None);
+    }
+    let health = match health::read(db) {
+        Ok(health) => health,
+        Err(error) => return (vec![unreadable(&error)], None),
+    };
+    if !health.broken.is_empty() {
+        let text = format!("the database is damaged: {}", health.broken.join("; "));
+        return (vec![Finding::fault(Matter::Database, text, REBUILD)], health.home_id);
+    }
+    if !health.missing.is_empty() {
+        let text = format!("the database lacks {}; changes may go unnoticed", health.missing.join(", "));
+        return (vec![Finding::fault(Matter::Database, text, REBUILD)], health.home_id);
+    }
+    let read = || -> Result<Vec<Finding>, StoreError> {
+        let replica = Replica::open(db, Origin::Cli)?;
+        let (status, tally) = (replica.status()?, replica.tally()?);
+        let records: i64 = tally.records.iter().map(|(_, count)| count).sum();
+        let text =
+            format!("sound, {records} records, {}, schema {}", size(tally.database_bytes), status.schema_version);
+        let mut findings = vec![Finding::fine(Matter::Database, text)];
+        findings.push(process(profile, &status, health.said_pid));
+        findings.extend(edits(&status));
+        findings.push(feed(&status));
+        Ok(findings)
+    };
+    let findings = read().unwrap_or_else(|error| vec![unreadable(&error)]);
+    (findings, health.home_id)
+}
+
+const REBUILD: &str = "hearth-replica rebuild";
+
+fn unreadable(error: &StoreError) -> Finding {
+    let text = error.to_string();
+    match error {
+        StoreError::Newer(_) => Finding::fault(Matter::Setup, text, "install the newest hearth-replica"),
+        StoreError::File(path, _) => Finding::fault(Matter::Files, text, format!("ls -ld {}", path.display())),
+        error if error.is_damaged() => Finding::fault(Matter::Database, text, REBUILD),
+        _ => Finding::fault(Matter::Database, text, "hearth-replica doctor, again"),
+    }
+}
+
+fn process(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding {
+    let db = &profile.db;
+    let run = format!("hearth-replica run, or systemctl --user start hearth-replica@{}", profile.name);
+    let holder = SyncLock::holder(db).map_or("a process".to_owned(), |pid| format!("process {pid}"));
+    let last = status.last_contact_at.as_deref().map_or("never".to_owned(), |at| format!("at {at}"));
+    match (SyncLock::is_held(db), said_pid) {
+        (true, Some(_)) if status.phase == "offline" && status.next_attempt_at.is_none() => Finding::new(
+            Matter::Process,
+            Grade::Warning,
+            format!("{holder} has the right to sync but gives no sign of life; the server was last heard {last}"),
+            format!("end {holder}, then: {run}"),
+        ),
+        (true, _) => Finding::fine(Matter::Process, format!("{holder} keeps it in step, {}", status.phase)),
+        (false, Some(pid)) => Finding::new(
+            Matter::Process,
+            Grade::Warning,
+            format!("process {pid} synced and was killed; nothing syncs now, the server was last heard {last}"),
+            run,
+        ),
+        (false, None) => Finding::new(
+            Matter::Process,
+            Grade::Notice,
+            format!("nothing syncs at this moment; the server was last heard {last}"),
+            run,
+        ),
+    }
+}
+
+fn edits(status: &Status) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if status.needs_you > 0 {
+        let text = format!("{} for you to decide on", count(status.needs_you, "edit waits", "edits wait"));
+        findings.push(Finding::fault(Matter::Edits, text, "hearth-replica edits"));
+    }
+    let oldest = status.oldest_waiting_at.as_deref().and_then(hearth_contract::formats::Timestamp::parse);
+    let age = oldest.map_or(0, |at| crate::sync::wall_clock().seconds() - at.seconds());
+    if status.waiting > 0 {
+        let grade = if age > WAITING_SECONDS { Grade::Warning } else { Grade::Notice };
+        let text =
+            format!("{} the way, the oldest for {}", count(status.waiting, "edit is on", "edits are on"), span(age));
+        findings.push(Finding::new(Matter::Edits, grade, text, "hearth-replica sync --until-pushed"));
+    }
+    if findings.is_empty() {
+        findings.push(Finding::fine(Matter::Edits, "every local change is confirmed"));
+    }
+    findings
+}
+
+fn feed(status: &Status) -> Finding {
+    let sync = "hearth-replica sync --until-current";
+    match status.retention_left_seconds {
+        Some(0) => Finding::new(
+            Matter::Feed,
+            Grade::Warning,
+            "away longer than the server remembers: the next sync compares everything",
+            sync,
+        ),
+        Some(left) if left < RETENTION_SECONDS_LOW && status.behind_seconds != Some(0) => Finding::new(
+            Matter::Feed,
+            Grade::Warning,
+            format!(
+                "in {} the server forgets where this replica stands; after that a sync compares everything",
+                span(left)
+            ),
+            sync,
+        ),
+        _ => match (&status.phase[..], status.behind_seconds) {
+            ("needs_key" | "blocked", _) => Finding::fault(
+                Matter::Feed,
+                format!(
+                    "{}: {}",
+                    status.phase.replace('_', " "),
+                    status.reason.as_deref().unwrap_or("no reason is known")
+                ),
+                "hearth-replica status",
+            ),
+            ("paused", _) => {
+                Finding::new(Matter::Feed, Grade::Notice, "paused by a person; edits wait", "hearth-replica resume")
+            }
+            ("new", _) => Finding::new(Matter::Feed, Grade::Notice, "nothing was read from the server yet", sync),
+            (_, Some(0)) => Finding::fine(Matter::Feed, format!("in step at position {}", status.position)),
+            (_, Some(behind)) => {
+                Finding::new(Matter::Feed, Grade::Notice, format!("last proven in step {} ago", span(behind)), sync)
+            }
+            (_, None) => Finding::new(Matter::Feed, Grade::Notice, "never yet in step with the server", sync),
+        },
+    }
+}

@@ -1,0 +1,98 @@
+//! Places, modes, room on the disk.
+
+use std::fs;
+use std::path::Path;
+
+use super::{Finding, Grade, Matter, count, size};
+use crate::profile::Profile;
+use crate::store::open::{beside, companion};
+use crate::store::rescue;
+
+/// Below this a backfill, or a script's large transaction, may not find room.
+const FREE_BYTES_MIN: u64 = 200 << 20;
+/// Below this nothing works for long.
+const FREE_BYTES_LEAST: u64 = 20 << 20;
+/// A log that has grown to this is not being cut back: somebody reads for hours, or nobody can write.
+const LOG_BYTES_MAX: u64 = 64 << 20;
+
+pub(super) fn examine(profile: &Profile) -> Vec<Finding> {
+    let db = &profile.db;
+    let mut findings = Vec::new();
+    findings.extend(disk(db));
+    findings.extend(modes(profile));
+    let log = fs::metadata(beside(db, "-wal")).map_or(0, |file| file.len());
+    if log > LOG_BYTES_MAX {
+        findings.push(Finding::new(
+            Matter::Disk,
+            Grade::Warning,
+            format!("the write-ahead log has grown to {}: some program keeps a transaction open", size(log)),
+            format!("lsof {}, end that program, then: sqlite3 {0} 'PRAGMA wal_checkpoint(TRUNCATE)'", db.display()),
+        ));
+    }
+    let copies = rescue::damaged_copies(db);
+    if let Some(oldest) = copies.first() {
+        findings.push(Finding::new(
+            Matter::Files,
+            if copies.len() < rescue::KEPT_MAX { Grade::Notice } else { Grade::Warning },
+            format!(
+                "{} of the database kept; the oldest is {}",
+                count(copies.len() as i64, "damaged copy", "damaged copies"),
+                oldest.display()
+            ),
+            format!("rm {}*, once nothing in them is missed", beside(db, ".damaged-").display()),
+        ));
+    }
+    findings
+}
+
+#[cfg(unix)]
+fn disk(db: &Path) -> Option<Finding> {
+    let directory = db.ancestors().skip(1).find(|path| path.is_dir())?;
+    let stats = rustix::fs::statvfs(directory).ok()?;
+    let free = stats.f_bavail.saturating_mul(stats.f_frsize);
+    let text = format!("{} free at {}", size(free), directory.display());
+    let next = format!("df -h {}", directory.display());
+    Some(match free {
+        FREE_BYTES_MIN.. => Finding::fine(Matter::Disk, text),
+        FREE_BYTES_LEAST.. => Finding::new(Matter::Disk, Grade::Warning, format!("only {text}"), next),
+        _ => Finding::fault(Matter::Disk, format!("the disk is full: {text}"), next),
+    })
+}
+
+#[cfg(not(unix))]
+fn disk(_db: &Path) -> Option<Finding> {
+    None
+}
+
+/// The home's data and its key are for this user alone.
+#[cfg(unix)]
+fn modes(profile: &Profile) -> Vec<Finding> {
+    use std::os::unix::fs::MetadataExt;
+    let db = &profile.db;
+    let files =
+        [db.clone(), beside(db, "-wal"), beside(db, "-shm"), companion(db, "log"), profile.key_file().to_owned()];
+    let mut findings = Vec::new();
+    let mut owner = None;
+    for path in files {
+        let Ok(file) = fs::metadata(&path) else { continue };
+        if file.mode() & 0o077 != 0 {
+            let text = format!("{} can be read by others (mode {:o})", path.display(), file.mode() & 0o777);
+            let grade = if path == profile.key_file() { Grade::Fault } else { Grade::Warning };
+            findings.push(Finding::new(Matter::Files, grade, text, format!("chmod 600 {}", path.display())));
+        }
+        let first = *owner.get_or_insert(file.uid());
+        if first != file.uid() {
+            let text = format!("{} belongs to another user than the database", path.display());
+            findings.push(Finding::new(Matter::Files, Grade::Warning, text, format!("ls -l {}", path.display())));
+        }
+    }
+    if findings.is_empty() && db.exists() {
+        findings.push(Finding::fine(Matter::Files, format!("{} is for you alone", db.display())));
+    }
+    findings
+}
+
+#[cfg(not(unix))]
+fn modes(_profile: &Profile) -> Vec<Finding> {
+    Vec::new()
+}

@@ -1,0 +1,171 @@
+//! `doctor` against one fault after the other: each is found, told with the next command, and gives its exit code.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+
+use hearth_contract::key::{Environment, key_text};
+use serde_json::{Value, json};
+
+use super::{as_keeper, new_replica, replica, sqlite3, text, write_profile};
+
+const ALL: &str = "inventory vehicles documents tasks rooms property";
+
+/// A server that answers every request so, for as long as the test runs.
+fn server(status: &'static str, date: &'static str, body: Value) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for socket in listener.incoming() {
+            let mut socket = socket.unwrap();
+            let _ = socket.read(&mut [0; 4096]);
+            let body = body.to_string();
+            let head = format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\n{date}Connection: close\r\n");
+            let _ = socket.write_all(format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes());
+        }
+    });
+    url
+}
+
+fn identity(scopes: &[String]) -> Value {
+    json!({ "data": {
+        "team": { "id": "t", "name": "My home", "plan": "paid" }, "environment": "test", "scopes": scopes,
+        "home": { "id": "0190a3b0-0000-7000-8000-00000000000f", "environment": "test" },
+    }, "meta": { "request_id": "req_1" } })
+}
+
+fn every_scope() -> Vec<String> {
+    let kinds = ALL.split(' ').flat_map(|kind| ["read", "write"].map(|action| format!("{kind}:{action}")));
+    kinds.chain(["events:read".to_owned()]).collect()
+}
+
+fn good_server() -> String {
+    server("200 OK", "", identity(&every_scope()))
+}
+
+/// A replica of a server, with a key that has the form of one.
+fn of(server: &str) -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    new_replica(&db);
+    write_profile(&db, server, &key_text(Environment::Test, [7; 32]));
+    (dir, db)
+}
+
+/// The exit code, and the findings that are no praise: grade, matter, text and next.
+fn examined(db: &Path) -> (i32, Vec<[String; 4]>) {
+    let output = replica(db, &["doctor", "--json"]);
+    let findings: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
+    let word = |finding: &Value, name: &str| finding[name].as_str().unwrap_or_default().to_owned();
+    let all = findings.as_array().unwrap().iter().filter(|finding| finding["grade"] != "ok");
+    let bad = all.map(|finding| ["grade", "matter", "text", "next"].map(|name| word(finding, name))).collect();
+    (output.status.code().unwrap(), bad)
+}
+
+#[track_caller]
+fn assert_found(db: &Path, code: i32, grade: &str, matter: &str, words: &str, next: &str) {
+    let (exit, findings) = examined(db);
+    let found = findings.iter().any(|[found_grade, found_matter, text, then]| {
+        found_grade == grade && found_matter == matter && text.contains(words) && then.contains(next)
+    });
+    assert!(found, "no {grade} of {matter} says {words:?} and {next:?}: {findings:?}");
+    assert_eq!(exit, code, "{findings:?}");
+}
+
+#[test]
+fn a_replica_without_fault_is_praised() {
+    let (_dir, db) = of(&good_server());
+    let (exit, findings) = examined(&db);
+    assert_eq!(exit, 0, "{findings:?}");
+    assert!(findings.iter().all(|[grade, ..]| grade == "note"), "{findings:?}");
+    let told = text(&replica(&db, &["doctor"]).stdout);
+    assert!(told.contains("accepted for My home (test)") && !told.contains('\x1b'), "{told}");
+}
+
+#[test]
+fn faults_of_server_and_key() {
+    let (_dir, db) = of("http://127.0.0.1:9");
+    assert_found(&db, 6, "fault", "server", "cannot be reached", "curl");
+
+    let refusal = json!({ "error": { "type": "invalid_api_key", "message": "The key was revoked.", "fix": "", "doc_url": "", "details": {} },
+        "meta": { "request_id": "req_1" } });
+    let (_dir, db) = of(&server("401 Unauthorized", "", refusal));
+    assert_found(&db, 4, "fault", "key", "The key was revoked", "hearth-replica init");
+
+    let (_dir, db) = of(&good_server());
+    write_profile(&db, &good_server(), "svc_test_cut");
+    assert_found(&db, 4, "fault", "key", "typing error", "hearth-replica init");
+    std::fs::remove_file(format!("{}.key", db.display())).unwrap();
+    assert_found(&db, 4, "fault", "key", "has no key", "hearth-replica init");
+
+    let scopes: Vec<String> = every_scope().into_iter().filter(|scope| scope != "tasks:read").collect();
+    let (_dir, db) = of(&server("200 OK", "", identity(&scopes)));
+    assert_found(&db, 4, "fault", "key", "lacks tasks:read", "key create");
+
+    let (_dir, db) = of(&good_server());
+    as_keeper(&db, "UPDATE _sync SET home_id = '0190a3b0-0000-7000-8000-0000000000aa'");
+    assert_found(&db, 4, "fault", "key", "but the key reaches home", "--profile");
+
+    let (_dir, db) = of(&server("200 OK", "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n", identity(&every_scope())));
+    assert_found(&db, 1, "warning", "clock", "ahead of the server's", "timedatectl");
+}
+
+#[test]
+fn faults_of_the_database() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_found(&dir.path().join("none.db"), 1, "fault", "setup", "there is no replica", "hearth-replica init");
+
+    let (_dir, db) = of(&good_server());
+    assert!(sqlite3(&db, "DROP TRIGGER _tasks_after_update").status.success());
+    assert_found(&db, 8, "fault", "database", "lacks the trigger _tasks_after_update", "hearth-replica rebuild");
+
+    let (_dir, db) = of(&good_server());
+    as_keeper(&db, "UPDATE _schema SET version = '9.0'");
+    assert_found(&db, 1, "fault", "setup", "made by a newer version", "install");
+
+    let (_dir, db) = of(&good_server());
+    assert!(sqlite3(&db, "PRAGMA wal_checkpoint(TRUNCATE)").status.success());
+    let mut bytes = std::fs::read(&db).unwrap();
+    bytes[4096 * 3..4096 * 20].fill(0xa5);
+    std::fs::write(&db, bytes).unwrap();
+    assert_found(&db, 8, "fault", "database", "", "hearth-replica rebuild");
+}
+
+#[test]
+fn faults_of_files() {
+    let (_dir, db) = of(&good_server());
+    let key = format!("{}.key", db.display());
+    std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    assert_found(&db, 1, "fault", "files", "can be read by others (mode 644)", &format!("chmod 600 {key}"));
+
+    let (_dir, db) = of(&good_server());
+    let log = std::fs::File::create(format!("{}-wal", db.display())).unwrap();
+    log.set_len(65 << 20).unwrap();
+    assert_found(&db, 1, "warning", "disk", "write-ahead log has grown", "wal_checkpoint");
+
+    let (_dir, db) = of(&good_server());
+    std::fs::write(format!("{}.damaged-20260101T000000Z", db.display()), "x").unwrap();
+    assert_found(&db, 0, "note", "files", "1 damaged copy", "rm ");
+}
+
+#[test]
+fn faults_of_who_syncs_and_of_what_waits() {
+    let (_dir, db) = of(&good_server());
+    as_keeper(&db, "UPDATE _sync SET daemon_pid = 2147483647, phase = 'live'");
+    assert_found(&db, 1, "warning", "process", "process 2147483647 synced and was killed", "hearth-replica run");
+
+    let (_dir, db) = of(&good_server());
+    let ago = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-10 days')";
+    as_keeper(&db, &format!("UPDATE _sync SET filled = 1, current_at = {ago}, retention_seconds = 864000 + 3600"));
+    assert_found(&db, 1, "warning", "feed", "the server forgets where this replica stands", "--until-current");
+    as_keeper(&db, "UPDATE _sync SET retention_seconds = 3600");
+    assert_found(&db, 1, "warning", "feed", "away longer than the server remembers", "--until-current");
+
+    let (_dir, db) = of(&good_server());
+    assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
+    assert_found(&db, 0, "note", "edits", "1 edit is on the way", "--until-pushed");
+    as_keeper(&db, &format!("UPDATE edits SET created_at = {ago}"));
+    assert_found(&db, 7, "warning", "edits", "the oldest for 10 days", "--until-pushed");
+    as_keeper(&db, "UPDATE edits SET state = 'rejected'");
+    assert_found(&db, 5, "fault", "edits", "for you", "hearth-replica edits");
+}
