@@ -7,6 +7,7 @@ use tokio::sync::watch;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::exports::Exports;
+use crate::faults::Faults;
 use crate::http::keyring::Keyring;
 use crate::http::limits::{Limits, Refusals, Streams};
 use crate::metrics::Metrics;
@@ -43,6 +44,8 @@ pub struct App {
     pub streams: Streams,
     /// True once it is stopping.
     pub stopping: Stopping,
+    /// Faults on order; None in every service that was not started for tests.
+    pub faults: Option<Faults>,
     /// Changes whenever another process wrote to the database: what was read before may be stale.
     pub outside: watch::Receiver<u64>,
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "a command line's answer is what it prints")]
 
 mod data;
+mod faults;
 mod key;
 mod lab;
 mod serve;

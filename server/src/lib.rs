@@ -10,6 +10,7 @@
 //! - [`exports`]: files of a home's records, made in the background.
 //! - [`metrics`]: what is counted.
 //! - [`operate`]: what an operator does beside serving: teams and keys.
+//! - [`faults`]: faults on order, in front of the edge.
 //! - [`lab`]: the test bench for developers who sync against the service.
 //! - [`config`], [`clock`], [`chance`], [`app`]: what all of these are given.
 //!
@@ -21,6 +22,7 @@ pub mod chance;
 pub mod clock;
 pub mod config;
 pub mod exports;
+pub mod faults;
 pub mod home;
 pub mod http;
 pub mod lab;
@@ -46,6 +48,7 @@ use crate::chance::random;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::exports::Exports;
+use crate::faults::Faults;
 use crate::http::keyring::Keyring;
 use crate::http::limits::{Limits, Refusals, Streams};
 use crate::http::listener;
@@ -134,6 +137,7 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
         exports: Exports::new(&config.data),
         metrics: Metrics::default(),
         streams: Streams::default(),
+        faults: config.faults.clone().map(Faults::new),
         config,
         db,
         tail,
@@ -148,6 +152,11 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
         too_late: Arc::new(move || http::edge::too_late(&apology)),
     };
     let router = http::edge::router(app.clone());
+    if let Some(faults) = &app.faults {
+        for rule in &faults.plan().rules {
+            tracing::warn!(rule = rule.text, "faults are injected on order: this service is for tests");
+        }
+    }
     let serving = tokio::spawn(listener::serve(listener, router, rules.clone(), stopping.clone()));
     let telling = tokio::spawn(tell(metrics, http::edge::operating_router(app.clone()), rules, stopping));
     let exporting = tokio::spawn(exports::run::run(app.clone()));

@@ -15,7 +15,7 @@ pub async fn show(call: Call) -> Result<Reply, Refusal> {
             "bulk_per_minute": limits.bulk,
         })
     });
-    let data = json!({
+    let mut data = json!({
         "team": { "id": key.team, "name": key.team_name, "plan": key.plan.word() },
         "home": { "id": key.home_id, "environment": key.environment.word() },
         "environment": key.environment.word(),
@@ -32,5 +32,11 @@ pub async fn show(call: Call) -> Result<Reply, Refusal> {
         "api_version": { "pinned": key.pinned, "resolved": call.wording.version.name },
         "rate_limits": rate_limits.unwrap_or(Value::Null),
     });
+    if let Some(faults) = &call.app.faults {
+        let plan = faults.plan();
+        let rules: Vec<&str> = plan.rules.iter().map(|rule| rule.text.as_str()).collect();
+        data["faults"] =
+            json!({ "rules": rules, "seed": plan.seed, "reaches_this_key": plan.reaches(key.environment) });
+    }
     Ok(call.wording.one(200, &data.to_string(), ""))
 }

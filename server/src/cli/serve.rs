@@ -9,6 +9,8 @@ use hearth_server::clock::Clock;
 use hearth_server::config::{Config, RateLimits, parse_duration, parse_origin, parse_rate_limits, parse_retention};
 use ipnet::IpNet;
 
+use super::faults::FaultArguments;
+
 #[derive(Args)]
 pub(super) struct Serve {
     /// Address for GET /metrics, /healthz and /readyz, apart from the API
@@ -44,6 +46,8 @@ pub(super) struct Serve {
     /// How clients reach the service, when not by the address it listens on
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
+    #[command(flatten)]
+    faults: FaultArguments,
     /// Form of the log on stderr
     #[arg(long, value_enum, default_value_t = LogForm::Text)]
     log: LogForm,
@@ -84,6 +88,7 @@ pub(super) async fn serve(args: Serve, data: PathBuf) -> anyhow::Result<()> {
         trusted_proxies: args.trusted_proxy,
         allow_origins: args.allow_origin,
         base_url: args.base_url,
+        faults: args.faults.plan()?,
         ..Config::new(data)
     };
     // What a panic says may quote what it was working on: only its place goes to the log.

@@ -32,6 +32,7 @@ use super::route::{Handler, Route};
 use super::routes::{OPERATING, ROUTES};
 use crate::app::App;
 use crate::chance::random;
+use crate::faults;
 use crate::store::Fault;
 use crate::versions::{self, Version};
 
@@ -63,7 +64,7 @@ fn router_of(app: Arc<App>, routes: &'static [Route]) -> Router {
     paths.dedup();
     for path in paths {
         let app = app.clone();
-        router = router.route(path, any(move |request| handle(app.clone(), Some(path), request)));
+        router = router.route(path, any(move |request| faults::around(app.clone(), path, request, handle)));
     }
     router.fallback(move |request| handle(app.clone(), None, request)).layer(compression())
 }
@@ -130,6 +131,7 @@ async fn answer(
     check_size(&parts)?;
     let route = find_route(path, &parts.method, parts.uri.path())?;
     learnt.operation = &route.operation;
+    faults::forced(&parts.extensions)?;
     let handler = match route.handler {
         Handler::Keyed(handler) => handler,
         Handler::Open(handler) => {

@@ -10,7 +10,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 use tower::util::MapRequestLayer;
 use tower::{Layer, Service};
@@ -38,6 +38,18 @@ pub struct Rules {
     pub headers_time_max: Duration,
     /// The whole answer to a head that was begun and did not arrive in time.
     pub too_late: Arc<dyn Fn() -> Vec<u8> + Send + Sync>,
+}
+
+/// Ends a connection without another word; put into each of its requests.
+#[derive(Clone, Default)]
+pub struct Hangup(Arc<Notify>);
+
+impl Hangup {
+    /// Ends the connection now. Never returns, because who waits goes with the connection.
+    pub async fn now<T>(&self) -> T {
+        self.0.notify_one();
+        std::future::pending().await
+    }
 }
 
 /// Serves until told to stop, then lets what is in flight end.
@@ -78,8 +90,11 @@ pub async fn serve(listener: TcpListener, router: Router, rules: Rules, mut stop
 async fn connection(socket: TcpStream, peer: Peer, router: Router, rules: Rules, mut stopping: Stopping) {
     // Answers and frames are small and whole: sending each at once beats waiting for more.
     let _ = socket.set_nodelay(true);
+    let hangup = Hangup::default();
+    let hung_up = hangup.clone();
     let with_peer = MapRequestLayer::new(move |mut request: hyper::Request<hyper::body::Incoming>| {
         request.extensions_mut().insert(peer);
+        request.extensions_mut().insert(hung_up.clone());
         request
     });
     let service = TowerToHyperService::new(with_peer.layer(tower_service(router)));
@@ -91,9 +106,13 @@ async fn connection(socket: TcpStream, peer: Peer, router: Router, rules: Rules,
         .serve_connection(TokioIo::new(socket), service);
     let ended = tokio::select! {
         ended = &mut connection => ended,
+        () = hangup.0.notified() => return,
         () = stopping.heard() => {
             Pin::new(&mut connection).graceful_shutdown();
-            (&mut connection).await
+            tokio::select! {
+                ended = &mut connection => ended,
+                () = hangup.0.notified() => return,
+            }
         }
     };
     let Err(error) = ended else { return };

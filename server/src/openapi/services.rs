@@ -88,8 +88,20 @@ fn account() -> Named {
                         &["pinned", "resolved"],
                     ),
                     "rate_limits": nullable(reference("RateLimits")),
+                    "faults": reference("Faults"),
                 }),
                 &["team", "home", "environment", "key", "scopes", "plan", "api_version", "rate_limits"],
+            ),
+        ),
+        (
+            "Faults",
+            object(
+                json!({
+                    "rules": { "type": "array", "items": { "type": "string" }, "description": "Each as it was written" },
+                    "seed": { "type": "integer" },
+                    "reaches_this_key": { "type": "boolean" },
+                }),
+                &["rules", "seed", "reaches_this_key"],
             ),
         ),
         (

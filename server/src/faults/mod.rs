@@ -1,0 +1,103 @@
+//! Faults on order, for whoever tests a client: slow, lost and repeated requests, answers lost after the commit, bursts
+//! of refusals, streams that are cut, go mute or repeat themselves. Nothing of it exists in a service that was not
+//! started with `--faults`. Must not know what a request does.
+//!
+//! - [`grammar`]: how faults are written.
+//! - [`Faults`]: whose turn it is, by count or seeded chance.
+//! - [`around`]: what stands around each request.
+//! - `frames`: what stands around each stream.
+
+mod around;
+mod frames;
+pub mod grammar;
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use fastrand::Rng;
+
+pub use around::{around, forced};
+pub use grammar::{Fault, Plan, Rule, When};
+
+/// The faults of a running service, and how far each rule is.
+pub struct Faults {
+    plan: Plan,
+    turns: Mutex<Vec<Turn>>,
+}
+
+/// How far a rule is.
+struct Turn {
+    /// What it was looked at for: requests, or frames.
+    seen: u64,
+    struck: u64,
+    /// The window of a burst: when it began, and how often the rule struck in it.
+    window: Option<(Duration, u64)>,
+    dice: Rng,
+}
+
+impl Faults {
+    /// Faults as they were written. Each rule has its own chance, so that one more rule changes no other.
+    pub fn new(plan: Plan) -> Faults {
+        let dice = |nth: u64| Rng::with_seed(plan.seed.wrapping_add(nth.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        let turn = |nth| Turn { seen: 0, struck: 0, window: None, dice: dice(nth) };
+        let turns = Mutex::new((1..=plan.rules.len() as u64).map(turn).collect());
+        Faults { plan, turns }
+    }
+
+    /// What was written.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Whether a rule strikes this time; how often it has then.
+    fn strikes(&self, rule: usize, passed: Duration) -> Option<u64> {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = turns.get_mut(rule)?;
+        turn.seen += 1;
+        let strikes = match self.plan.rules[rule].when {
+            When::Always => true,
+            When::Chance(chance) => turn.dice.f64() < chance,
+            When::First(count) => turn.seen <= count,
+            When::Once(nth) => turn.seen == nth,
+            When::Every(nth) => turn.seen.is_multiple_of(nth),
+            When::Burst { count, within } => {
+                let (began, struck) = turn.window.filter(|(began, _)| passed < *began + within).unwrap_or((passed, 0));
+                turn.window = Some((began, struck + 1));
+                struck < count
+            }
+        };
+        turn.struck += u64::from(strikes);
+        strikes.then_some(turn.struck)
+    }
+
+    /// A time between two, by the rule's chance.
+    fn between(&self, rule: usize, from: Duration, to: Duration) -> Duration {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let part = turns.get_mut(rule).map_or(0.0, |turn| turn.dice.f64());
+        from + to.saturating_sub(from).mul_f64(part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// At which of so many looks a rule strikes, one look each second.
+    fn struck(text: &str, looks: u64) -> Vec<u64> {
+        let faults = Faults::new(grammar::read(text).unwrap());
+        (1..=looks).filter(|look| faults.strikes(0, Duration::from_secs(*look)).is_some()).collect()
+    }
+
+    #[test]
+    fn rules_strike_by_count_or_by_seeded_chance() {
+        assert_eq!(struck("503=always", 3), [1, 2, 3]);
+        assert_eq!(struck("503=first:2", 5), [1, 2]);
+        assert_eq!(struck("503=once:3", 9), [3]);
+        assert_eq!(struck("503=every:3", 9), [3, 6, 9]);
+        assert_eq!(struck("503=burst:2/10s", 25), [1, 2, 11, 12, 21, 22]);
+        let some = struck("503=20%; seed=7", 1000);
+        assert!((150..250).contains(&some.len()), "{}", some.len());
+        assert_eq!(some, struck("503=20%; seed=7", 1000));
+        assert_ne!(some, struck("503=20%; seed=8", 1000));
+    }
+}
