@@ -1,6 +1,6 @@
 //! What a handler may touch. Must not know any handler.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use tokio::sync::watch;
 
@@ -22,8 +22,8 @@ pub struct App {
     pub config: Config,
     /// How clients reach it; what links begin with.
     pub base_url: Arc<str>,
-    /// The description of its API.
-    pub document: Document,
+    /// The description of its API, written when it is first asked for.
+    pub document: LazyLock<Document, Box<dyn FnOnce() -> Document + Send>>,
     /// Its database.
     pub db: Db,
     /// The bells of its homes.

@@ -1,6 +1,6 @@
 //! The Hearth service. Read in this order:
 //!
-//! - [`start`] and [`Running`]: a serving process, from settings to a clean end.
+//! - [`start`] and [`Running`]: a serving process, from settings to a clean end. [`Inside`]: the same without sockets.
 //! - [`http`]: accept, route, the wrapper around every request.
 //! - [`api`]: the handlers.
 //! - [`home`]: what a home does; the one way a write happens.
@@ -31,13 +31,13 @@ pub mod openapi;
 pub mod operate;
 pub mod stopping;
 pub mod store;
-mod upkeep;
+pub mod upkeep;
 pub mod versions;
 
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -58,6 +58,7 @@ use crate::stopping::Stopping;
 use crate::store::Db;
 use crate::store::open::OpenError;
 use crate::store::tail::Tail;
+use crate::upkeep::Upkeep;
 
 /// Why the service did not start.
 #[derive(Debug, thiserror::Error)]
@@ -125,26 +126,8 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
     }
 
     let (stop, stopping) = Stopping::new();
-    let (outside_tx, outside) = watch::channel(0);
     let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
-    let base_url: Arc<str> = base_url.trim_end_matches('/').into();
-    let app = Arc::new(App {
-        document: Document::new(&base_url),
-        base_url,
-        limits: Limits::new(config.rate_limits),
-        keyring: Keyring::default(),
-        refusals: Refusals::default(),
-        exports: Exports::new(&config.data),
-        metrics: Metrics::default(),
-        streams: Streams::default(),
-        faults: config.faults.clone().map(Faults::new),
-        config,
-        db,
-        tail,
-        clock,
-        stopping: stopping.clone(),
-        outside,
-    });
+    let (app, outside) = assemble(config, &base_url, db, tail, clock, stopping.clone());
     let apology = app.clone();
     let rules = listener::Rules {
         connections_max: app.config.connections_max,
@@ -160,8 +143,71 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
     let serving = tokio::spawn(listener::serve(listener, router, rules.clone(), stopping.clone()));
     let telling = tokio::spawn(tell(metrics, http::edge::operating_router(app.clone()), rules, stopping));
     let exporting = tokio::spawn(exports::run::run(app.clone()));
-    let upkeep = tokio::spawn(upkeep::run(app.clone(), outside_tx));
+    let upkeep = tokio::spawn(upkeep::run(app.clone(), outside));
     Ok(Running { address, metrics_address, app, stop, serving, telling, exporting, upkeep, _lock: lock })
+}
+
+/// The service without sockets, threads and tasks of its own: requests go straight into its router, and its upkeep is
+/// done when its holder says. Dropping it is the end of a process that had no time to tidy up.
+pub struct Inside {
+    /// Its inside.
+    pub app: Arc<App>,
+    /// What answers requests.
+    pub router: axum::Router,
+    /// What it does beside answering.
+    pub upkeep: Upkeep,
+    /// Held, because a dropped sender would be the word to stop.
+    _stop: watch::Sender<bool>,
+    _lock: File,
+}
+
+impl Inside {
+    /// Opens the data directory as it is: no first team is made.
+    pub fn open(config: Config, clock: Clock) -> Result<Inside, StartError> {
+        let data_error = |error| StartError::Data(config.data.clone(), error);
+        let Some(lock) = store::open::lock(&config.data).map_err(|error| data_error(error.into()))? else {
+            return Err(StartError::Taken(config.data));
+        };
+        let tail = Tail::default();
+        let db = Db::open_here(&config.data, tail.clone(), i64::from_be_bytes(random())).map_err(data_error)?;
+        let (stop, stopping) = Stopping::new();
+        let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{}", config.listen));
+        let (app, outside) = assemble(config, &base_url, db, tail, clock, stopping);
+        let (router, upkeep) = (http::edge::router(app.clone()), Upkeep::new(app.clone(), outside));
+        Ok(Inside { app, router, upkeep, _stop: stop, _lock: lock })
+    }
+}
+
+/// Puts together what handlers may touch; and the bell to ring when another process has written.
+fn assemble(
+    config: Config,
+    base_url: &str,
+    db: Db,
+    tail: Tail,
+    clock: Clock,
+    stopping: Stopping,
+) -> (Arc<App>, watch::Sender<u64>) {
+    let (ring, outside) = watch::channel(0);
+    let base_url: Arc<str> = base_url.trim_end_matches('/').into();
+    let described = base_url.clone();
+    let app = Arc::new(App {
+        document: LazyLock::new(Box::new(move || Document::new(&described))),
+        base_url,
+        limits: Limits::new(config.rate_limits),
+        keyring: Keyring::default(),
+        refusals: Refusals::default(),
+        exports: Exports::new(&config.data),
+        metrics: Metrics::default(),
+        streams: Streams::default(),
+        faults: config.faults.clone().map(Faults::new),
+        config,
+        db,
+        tail,
+        clock,
+        stopping,
+        outside,
+    });
+    (app, ring)
 }
 
 async fn listen(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {

@@ -28,12 +28,12 @@ pub(crate) async fn run(app: Arc<App>, outside: watch::Sender<u64>) {
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     thin.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut stopping = app.stopping.clone();
-    let mut version = None;
+    let mut upkeep = Upkeep::new(app, outside);
     loop {
         let done = tokio::select! {
             () = stopping.heard() => return,
-            _ = look.tick() => notice(&app, &mut version, &outside).await,
-            _ = thin.tick() => tidy(&app).await,
+            _ = look.tick() => upkeep.notice().await,
+            _ = thin.tick() => upkeep.tidy().await,
         };
         if let Err(fault) = done {
             tracing::warn!(%fault, "upkeep was put off");
@@ -41,25 +41,41 @@ pub(crate) async fn run(app: Arc<App>, outside: watch::Sender<u64>) {
     }
 }
 
-async fn notice(app: &App, known: &mut Option<i64>, outside: &watch::Sender<u64>) -> Result<(), Fault> {
-    let version = app.db.write(|tx| tx.version()).await?;
-    if known.replace(version).is_some_and(|known| known != version) {
-        app.keyring.forget();
-        outside.send_modify(|count| *count += 1);
-        app.tail.ring_all();
-    }
-    Ok(())
+/// The rounds that it makes, each when its caller says.
+pub struct Upkeep {
+    app: Arc<App>,
+    outside: watch::Sender<u64>,
+    /// The last number of the database that changes when another process writes.
+    version: Option<i64>,
 }
 
-async fn tidy(app: &App) -> Result<(), Fault> {
-    let now = app.clock.now();
-    if let Some(kept) = app.config.retention {
-        let before = now.plus_millis(-(kept.as_millis() as i64));
-        for number in app.db.read(homes::numbers).await? {
-            while app.db.write(move |tx| retention::thin(tx, number, before)).await? {}
-        }
+impl Upkeep {
+    pub(crate) fn new(app: Arc<App>, outside: watch::Sender<u64>) -> Upkeep {
+        Upkeep { app, outside, version: None }
     }
-    let before = now.plus_millis(-(app.config.idempotency_ttl.as_millis() as i64));
-    while app.db.write(move |tx| receipts::forget(tx, before, FORGET_STEP)).await? == FORGET_STEP {}
-    app.exports.tidy(&app.db, now).await
+
+    /// Looks whether another process wrote; then nothing that was read before is believed any more.
+    pub async fn notice(&mut self) -> Result<(), Fault> {
+        let version = self.app.db.write(|tx| tx.version()).await?;
+        if self.version.replace(version).is_some_and(|known| known != version) {
+            self.app.keyring.forget();
+            self.outside.send_modify(|count| *count += 1);
+            self.app.tail.ring_all();
+        }
+        Ok(())
+    }
+
+    /// Thins out old events and forgets old receipts and exports.
+    pub async fn tidy(&self) -> Result<(), Fault> {
+        let (app, now) = (&self.app, self.app.clock.now());
+        if let Some(kept) = app.config.retention {
+            let before = now.plus_millis(-(kept.as_millis() as i64));
+            for number in app.db.read(homes::numbers).await? {
+                while app.db.write(move |tx| retention::thin(tx, number, before)).await? {}
+            }
+        }
+        let before = now.plus_millis(-(app.config.idempotency_ttl.as_millis() as i64));
+        while app.db.write(move |tx| receipts::forget(tx, before, FORGET_STEP)).await? == FORGET_STEP {}
+        app.exports.tidy(&app.db, now).await
+    }
 }

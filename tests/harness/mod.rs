@@ -2,9 +2,12 @@
 //!
 //! - [`client`]: one call, one answer.
 //! - [`server`]: a service in this process. [`process`]: the programs in processes of their own.
+//! - [`simulation`]: the whole house in one thread, with everything that can go wrong.
 //! - [`wire`]: the least that speaks HTTP, for loads where a client library would be what is measured.
 
 pub mod client;
 pub mod process;
 pub mod server;
+#[path = "../simulation/mod.rs"]
+pub mod simulation;
 pub mod wire;

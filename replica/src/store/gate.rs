@@ -14,8 +14,20 @@ pub(crate) fn keep<T>(
     tx.execute("UPDATE _gate SET open = 1, origin = 'sql', mark = NULL", [])?;
     let value = work(&tx)?;
     tx.execute("UPDATE _gate SET open = 0", [])?;
+    at("replica commits")?;
     tx.commit()?;
+    at("replica has committed")?;
     Ok(value)
+}
+
+/// A point at which a simulation may interrupt. After a crash nobody looks at the result any more.
+fn at(point: &'static str) -> Result<(), StoreError> {
+    let code = match hearth_simulated::interruption(point) {
+        None => return Ok(()),
+        Some(hearth_simulated::Interruption::DiskFull) => rusqlite::ffi::SQLITE_FULL,
+        Some(hearth_simulated::Interruption::Crash) => rusqlite::ffi::SQLITE_INTERRUPT,
+    };
+    Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None).into())
 }
 
 /// Runs `work` as an editor of this name. All or nothing.

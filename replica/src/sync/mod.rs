@@ -4,11 +4,13 @@
 //! - [`engine`]: what was decided, on the database and as questions to the server ([`wire`]); still without network.
 //! - [`driver`]: the loop between the engine and the world; it decides nothing.
 //! - [`client`], [`stream`], [`sse`]: HTTP, and the stream's frames as the core's inputs.
+//! - [`ear`]: the same for a driver that has the bytes already and waits for nothing.
 //! - [`lock`]: the right to sync a database.
 
 mod client;
 mod core;
 mod driver;
+mod ear;
 mod engine;
 mod lock;
 mod sse;
@@ -23,6 +25,7 @@ pub use self::core::{Identity, Millis, Stretch, Verdict};
 pub(crate) use client::meet;
 pub use client::{ClientError, identify};
 pub(crate) use driver::wall_clock;
+pub use ear::Ear;
 pub(crate) use engine::home;
 pub use engine::{Chance, Deed, Done, Engine, Heard, Moment};
 pub use lock::SyncLock;

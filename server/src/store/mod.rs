@@ -147,6 +147,16 @@ impl Db {
         Ok(Db { readers: Arc::new(readers), writer: Arc::new(writer), tally, file: Arc::new(file), run })
     }
 
+    /// Opens or makes it without threads: each read and write is done by its caller, before its future is first
+    /// pending. For programs in which everything happens in one order, the same each time.
+    pub fn open_here(dir: &Path, tail: Tail, run: i64) -> Result<Db, open::OpenError> {
+        let file = open::prepare(dir)?;
+        let tally = Arc::new(Tally::default());
+        let writer = Writer::here(open::writer(&file)?, tail, tally.clone());
+        let readers = Readers::here(open::reader(&file)?);
+        Ok(Db { readers: Arc::new(readers), writer: Arc::new(writer), tally, file: Arc::new(file), run })
+    }
+
     /// The number that marks what this process writes.
     pub fn run(&self) -> i64 {
         self.run

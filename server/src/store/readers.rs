@@ -1,4 +1,5 @@
-//! The threads that read, each on its own read-only connection. Must not know what the jobs look for.
+//! The threads that read, each on its own read-only connection; or the caller's own thread, on one. Must not know what
+//! the jobs look for.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,6 +25,7 @@ struct Queue {
     closed: bool,
 }
 
+#[derive(Default)]
 struct Shared {
     queue: Mutex<Queue>,
     grew: Condvar,
@@ -33,11 +35,18 @@ struct Shared {
 pub(super) struct Readers {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Where the caller reads itself; None: the threads do.
+    here: Option<Mutex<Connection>>,
 }
 
 impl Readers {
+    /// No threads: each job is done before its `push` returns.
+    pub(super) fn here(conn: Connection) -> Readers {
+        Readers { shared: Arc::new(Shared::default()), threads: Mutex::default(), here: Some(Mutex::new(conn)) }
+    }
+
     pub(super) fn start(connect: impl Fn() -> Result<Connection, OpenError>) -> Result<Readers, OpenError> {
-        let shared = Arc::new(Shared { queue: Mutex::default(), grew: Condvar::new() });
+        let shared = Arc::new(Shared::default());
         let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, THREADS_MAX));
         let start = |number| {
             let (conn, shared) = (connect()?, shared.clone());
@@ -45,7 +54,7 @@ impl Readers {
             Ok(named.spawn(move || work(&conn, &shared))?)
         };
         let threads = (0..threads).map(start).collect::<Result<_, OpenError>>()?;
-        Ok(Readers { shared, threads: Mutex::new(threads) })
+        Ok(Readers { shared, threads: Mutex::new(threads), here: None })
     }
 
     pub(super) fn push(&self, job: Job) -> Result<(), Fault> {
@@ -55,6 +64,11 @@ impl Readers {
         }
         if queue.jobs.len() >= QUEUE_MAX {
             return Err(Fault::Busy("too many reads wait"));
+        }
+        if let Some(conn) = &self.here {
+            drop(queue);
+            read(&conn.lock().unwrap_or_else(PoisonError::into_inner), job);
+            return Ok(());
         }
         queue.jobs.push_back(job);
         drop(queue);
@@ -83,15 +97,19 @@ impl Drop for Readers {
 
 fn work(conn: &Connection, shared: &Shared) {
     while let Some(job) = next(shared) {
-        let begun = conn.prepare_cached("BEGIN").and_then(|mut begin| begin.raw_execute());
-        // The job tells its own caller; a panic in it drops the caller's channel, which says so.
-        let _ = catch_unwind(AssertUnwindSafe(|| match begun {
-            Ok(_) => job(Ok(&Tx::new(conn))),
-            Err(error) => job(Err(error.into())),
-        }));
-        if !conn.is_autocommit() {
-            let _ = conn.prepare_cached("COMMIT").and_then(|mut commit| commit.raw_execute());
-        }
+        read(conn, job);
+    }
+}
+
+fn read(conn: &Connection, job: Job) {
+    let begun = conn.prepare_cached("BEGIN").and_then(|mut begin| begin.raw_execute());
+    // The job tells its own caller; a panic in it drops the caller's channel, which says so.
+    let _ = catch_unwind(AssertUnwindSafe(|| match begun {
+        Ok(_) => job(Ok(&Tx::new(conn))),
+        Err(error) => job(Err(error.into())),
+    }));
+    if !conn.is_autocommit() {
+        let _ = conn.prepare_cached("COMMIT").and_then(|mut commit| commit.raw_execute());
     }
 }
 

@@ -1,5 +1,5 @@
 //! The one thread that writes, and group commit: everything that waits shares one transaction and one fsync, and is
-//! answered after it. Must not know what the jobs do.
+//! answered after it. Or the caller's own thread, job by job. Must not know what the jobs do.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -54,19 +54,33 @@ pub(super) struct Writer {
     jobs: Mutex<Option<mpsc::Sender<Box<dyn Job>>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     tally: Arc<Tally>,
+    /// Where the caller writes itself; None: the thread does.
+    here: Option<Mutex<(Connection, Tail)>>,
 }
 
 impl Writer {
+    /// No thread: each job is done and answered before its `push` returns.
+    pub(super) fn here(conn: Connection, tail: Tail, tally: Arc<Tally>) -> Writer {
+        let here = Some(Mutex::new((conn, tail)));
+        Writer { jobs: Mutex::default(), thread: Mutex::default(), tally, here }
+    }
+
     pub(super) fn start(conn: Connection, tail: Tail, tally: Arc<Tally>) -> Result<Writer, OpenError> {
         let (jobs, queue) = mpsc::channel(QUEUE_MAX);
         let callers = Handle::try_current().ok();
         let counting = tally.clone();
         let writer = move || work(&conn, queue, &tail, callers.as_ref(), &counting);
         let thread = std::thread::Builder::new().name("hearth-writer".into()).spawn(writer)?;
-        Ok(Writer { jobs: Mutex::new(Some(jobs)), thread: Mutex::new(Some(thread)), tally })
+        Ok(Writer { jobs: Mutex::new(Some(jobs)), thread: Mutex::new(Some(thread)), tally, here: None })
     }
 
     pub(super) async fn push(&self, job: Box<dyn Job>) -> Result<(), Fault> {
+        if let Some(here) = &self.here {
+            self.tally.waiting.fetch_add(1, Ordering::Relaxed);
+            let here = here.lock().unwrap_or_else(PoisonError::into_inner);
+            batch(&here.0, job, || None, &here.1, None, &self.tally);
+            return Ok(());
+        }
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let jobs = jobs.ok_or(Fault::Busy("stopping"))?;
         let place = jobs.reserve().await.map_err(|_| Fault::Busy("stopping"))?;
@@ -101,7 +115,7 @@ fn work(
     tally: &Tally,
 ) {
     while let Some(first) = queue.blocking_recv() {
-        batch(conn, first, &mut queue, tail, callers, tally);
+        batch(conn, first, || queue.try_recv().ok(), tail, callers, tally);
     }
     let _ = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
 }
@@ -117,7 +131,7 @@ struct Left {
 fn batch(
     conn: &Connection,
     first: Box<dyn Job>,
-    queue: &mut mpsc::Receiver<Box<dyn Job>>,
+    mut more: impl FnMut() -> Option<Box<dyn Job>>,
     tail: &Tail,
     callers: Option<&Handle>,
     tally: &Tally,
@@ -133,9 +147,9 @@ fn batch(
         }
         jobs.push(job);
         let open = jobs.len() < BATCH_MAX && started.elapsed() < BATCH_TIME_MAX;
-        next = if open { queue.try_recv().ok() } else { None };
+        next = if open { more() } else { None };
     }
-    outcome = outcome.and_then(|()| search::flush(conn, left.words)).and_then(|()| statement(conn, "COMMIT"));
+    outcome = outcome.and_then(|()| search::flush(conn, left.words)).and_then(|()| commit(conn));
     if let Err(error) = &outcome {
         if !conn.is_autocommit() {
             let _ = statement(conn, "ROLLBACK");
@@ -171,6 +185,22 @@ fn run(conn: &Connection, job: &mut dyn Job, left: &mut Left) -> rusqlite::Resul
         statement(conn, "ROLLBACK TO job")?;
     }
     statement(conn, "RELEASE job")
+}
+
+fn commit(conn: &Connection) -> rusqlite::Result<()> {
+    at("server commits")?;
+    statement(conn, "COMMIT")?;
+    at("server has committed")
+}
+
+/// A point at which a simulation may interrupt. After a crash nobody hears the answer any more.
+fn at(point: &'static str) -> rusqlite::Result<()> {
+    let code = match hearth_simulated::interruption(point) {
+        None => return Ok(()),
+        Some(hearth_simulated::Interruption::DiskFull) => rusqlite::ffi::SQLITE_FULL,
+        Some(hearth_simulated::Interruption::Crash) => rusqlite::ffi::SQLITE_INTERRUPT,
+    };
+    Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None))
 }
 
 fn statement(conn: &Connection, sql: &str) -> rusqlite::Result<()> {

@@ -1,0 +1,41 @@
+//! The simulation of this thread. Must not decide anything itself: whoever simulates says what happens.
+
+use std::cell::{Cell, RefCell};
+
+use crate::Interruption;
+
+type Interrupting = Box<dyn FnMut(&'static str) -> Option<Interruption>>;
+type Randomness = Box<dyn FnMut(&mut [u8])>;
+
+thread_local! {
+    static INTERRUPTING: RefCell<Option<Interrupting>> = const { RefCell::new(None) };
+    static RANDOMNESS: RefCell<Option<Randomness>> = const { RefCell::new(None) };
+    static PLANTED: Cell<Option<&'static str>> = const { Cell::new(None) };
+}
+
+/// Asks `decide` at every point of this thread from now on; None: nothing happens any more.
+pub fn interrupt_by(decide: Option<Interrupting>) {
+    INTERRUPTING.with_borrow_mut(|known| *known = decide);
+}
+
+/// Takes what is random on this thread from `fill`; None: from the machine again.
+pub fn random_by(fill: Option<Randomness>) {
+    RANDOMNESS.with_borrow_mut(|known| *known = fill);
+}
+
+/// Puts one fault into the code that this thread runs, or takes it out.
+pub fn plant(name: Option<&'static str>) {
+    PLANTED.set(name);
+}
+
+pub(crate) fn interruption(point: &'static str) -> Option<Interruption> {
+    INTERRUPTING.with_borrow_mut(|decide| decide.as_mut().and_then(|decide| decide(point)))
+}
+
+pub(crate) fn random(bytes: &mut [u8]) -> bool {
+    RANDOMNESS.with_borrow_mut(|fill| fill.as_mut().map(|fill| fill(bytes)).is_some())
+}
+
+pub(crate) fn planted(name: &'static str) -> bool {
+    PLANTED.get() == Some(name)
+}

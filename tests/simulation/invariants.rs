@@ -1,0 +1,355 @@
+//! What must be true of a replica after every step (architecture, invariants; replica, section 4), read with plain SQL as
+//! a stranger would. Must not know how anything came about.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use hearth_contract::resources::resource;
+use hearth_contract::schema::Kind;
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+use serde_json::Value;
+
+use super::model::{Fields, History, Model, Name};
+
+/// What is known of a replica's edits from looking at it before.
+#[derive(Debug, Default)]
+pub struct Book {
+    known: BTreeMap<i64, Note>,
+    settled: BTreeSet<i64>,
+    /// Edits that a person let go.
+    pub let_go: BTreeSet<i64>,
+    seen: Option<i64>,
+}
+
+/// An edit as it was first seen.
+#[derive(Debug, Clone)]
+struct Note {
+    name: Name,
+    method: String,
+    patch: Fields,
+}
+
+/// Where a replica says it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// `sync_status.phase`.
+    pub phase: String,
+    /// `sync_status.position`.
+    pub position: i64,
+    /// `sync_status.head`.
+    pub head: Option<i64>,
+    /// Whether the tables claim to be the server's records at the position.
+    pub whole: bool,
+}
+
+/// An edit that is not settled.
+#[derive(Debug, Clone)]
+pub struct Open {
+    /// Its number.
+    pub id: i64,
+    /// Its record.
+    pub name: Name,
+    /// `create`, `update` or `delete`.
+    pub method: String,
+    /// Its fields.
+    pub patch: Fields,
+    /// Its state.
+    pub state: String,
+    /// Why it does not go on.
+    pub reason: Option<String>,
+    key: Option<String>,
+}
+
+impl Open {
+    /// Whether it waits for a person.
+    pub fn needs_a_person(&self) -> bool {
+        matches!(self.state.as_str(), "blocked" | "rejected" | "conflict")
+    }
+}
+
+/// Checks everything that a look at the database can tell, unless it has not changed since the last look.
+pub fn check(eye: &Connection, book: &mut Book, model: &Model) -> Result<(), String> {
+    let failed = |error: rusqlite::Error| format!("the replica cannot be read: {error}");
+    let version = eye.pragma_query_value(None, "data_version", |row| row.get(0)).map_err(failed)?;
+    if book.seen.replace(version) == Some(version) {
+        return Ok(());
+    }
+    let gate: i64 =
+        eye.prepare_cached("SELECT open FROM _gate").and_then(|mut s| s.query_row([], |r| r.get(0))).map_err(failed)?;
+    if gate != 0 {
+        return Err("the gate is open outside a transaction".to_owned());
+    }
+    let standing = standing(eye).map_err(failed)?;
+    if standing.position > model.highest() {
+        return Err(format!("position {} was never committed ({})", standing.position, model.highest()));
+    }
+    if standing.head.is_some_and(|head| head > model.highest()) {
+        return Err(format!("head {:?} was never committed ({})", standing.head, model.highest()));
+    }
+    let edits = edits(eye).map_err(failed)?;
+    account(eye, book, model, &edits, standing.position)?;
+    let rows = rows(eye).map_err(failed)?;
+    if standing.whole { strictly(model, &standing, &edits, &rows) } else { loosely(model, &edits, &rows) }
+}
+
+/// Where a replica stands.
+pub fn standing(eye: &Connection) -> rusqlite::Result<Standing> {
+    let status = eye
+        .prepare_cached("SELECT phase, position, head FROM sync_status")?
+        .query_row([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))?;
+    let on_its_way: bool =
+        eye.prepare_cached("SELECT NOT filled OR replay FROM _sync")?.query_row([], |row| row.get(0))?;
+    let (phase, position, head) = status;
+    let whole = !on_its_way && !matches!(phase.as_str(), "new" | "backfilling" | "reconciling");
+    Ok(Standing { phase, position, head, whole })
+}
+
+/// The edits that are not settled, oldest first.
+pub fn edits(eye: &Connection) -> rusqlite::Result<Vec<Open>> {
+    let mut statement = eye.prepare_cached(
+        "SELECT id, kind, record_id, method, patch, state, reason, idempotency_key FROM edits ORDER BY id",
+    )?;
+    let found = statement.query_map([], |row| {
+        Ok(Open {
+            id: row.get(0)?,
+            name: name(row)?,
+            method: row.get(3)?,
+            patch: fields(row, 4)?,
+            state: row.get(5)?,
+            reason: row.get(6)?,
+            key: row.get(7)?,
+        })
+    })?;
+    found.collect()
+}
+
+fn name(row: &rusqlite::Row<'_>) -> rusqlite::Result<Name> {
+    let word: String = row.get(1)?;
+    Ok((Kind::from_word(&word).expect("a known kind"), row.get(2)?))
+}
+
+fn fields(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Fields> {
+    Ok(serde_json::from_str(&row.get::<_, String>(column)?).unwrap_or_default())
+}
+
+/// Every edit is in exactly one place, and what is said of it is so.
+fn account(eye: &Connection, book: &mut Book, model: &Model, edits: &[Open], position: i64) -> Result<(), String> {
+    let mut open = BTreeSet::new();
+    for edit in edits {
+        open.insert(edit.id);
+        let note = || Note { name: edit.name.clone(), method: edit.method.clone(), patch: edit.patch.clone() };
+        // A profile that was filled in before its home was known gets the home's id; an edit that was not sent may
+        // take in another one.
+        book.known.insert(edit.id, note());
+        if edit.needs_a_person() && edit.reason.is_none() {
+            return Err(format!("edit {} is {} without a reason", edit.id, edit.state));
+        }
+        if edit.state == "sent" && !is_held(model, &note(), edit.key.as_deref()) {
+            return Err(format!("edit {} is said to be sent, but the server never had it", edit.id));
+        }
+    }
+    let ended = ended(eye).map_err(|error| format!("the replica cannot be read: {error}"))?;
+    for Ended { id, note, outcome, rev, key } in ended {
+        if open.contains(&id) {
+            return Err(format!("edit {id} is open and settled at once"));
+        }
+        if !book.settled.insert(id) {
+            continue;
+        }
+        match outcome.as_str() {
+            "confirmed" if !is_held(model, &note, key.as_deref()) => {
+                return Err(format!("edit {id} is said to be confirmed, but the server never had it"));
+            }
+            "confirmed" if rev.is_some_and(|rev| rev > position) && !is_gone(model, &note.name, position) => {
+                return Err(format!("edit {id} is settled at {position}, before the feed has passed {rev:?}"));
+            }
+            "discarded" | "undone" if !book.let_go.contains(&id) => {
+                return Err(format!("edit {id} is {outcome}, but nobody said so"));
+            }
+            _ => {}
+        }
+        book.known.insert(id, note);
+    }
+    let lost = book.known.iter().find(|(id, _)| !open.contains(*id) && !book.settled.contains(*id));
+    match lost {
+        Some((id, note)) => Err(format!("edit {id} ({} of {} {}) is gone", note.method, note.name.0, note.name.1)),
+        None => Ok(()),
+    }
+}
+
+/// Whether a record is deleted at a position: then nothing of an edit of it needs to be shown any longer.
+fn is_gone(model: &Model, name: &Name, position: i64) -> bool {
+    model.any(|history| history.at(name, position).is_some_and(|(_, fields)| fields.is_none())).is_some()
+}
+
+struct Ended {
+    id: i64,
+    note: Note,
+    outcome: String,
+    rev: Option<i64>,
+    key: Option<String>,
+}
+
+fn ended(eye: &Connection) -> rusqlite::Result<Vec<Ended>> {
+    let mut statement = eye.prepare_cached(
+        "SELECT id, kind, record_id, method, patch, outcome, rev, idempotency_key FROM edit_history ORDER BY id",
+    )?;
+    let found = statement.query_map([], |row| {
+        let note = Note { name: name(row)?, method: row.get(3)?, patch: fields(row, 4)? };
+        Ok(Ended { id: row.get(0)?, note, outcome: row.get(5)?, rev: row.get(6)?, key: row.get(7)? })
+    })?;
+    found.collect()
+}
+
+/// Whether the server has, or had in some history, what an edit wants.
+fn is_held(model: &Model, note: &Note, key: Option<&str>) -> bool {
+    let Note { name, method, patch } = note;
+    let holds = |history: &&History| {
+        let by_key = key.is_some_and(|key| history.keys.contains_key(&(key.to_owned(), name.1.clone())));
+        let versions = history.versions.get(name);
+        by_key
+            || match method.as_str() {
+                "delete" => versions.is_none_or(|versions| versions.iter().any(|(_, fields)| fields.is_none())),
+                _ => versions.is_some_and(|versions| versions.iter().any(|(_, fields)| has(fields.as_deref(), patch))),
+            }
+    };
+    model.any(holds).is_some()
+}
+
+fn has(fields: Option<&Fields>, patch: &Fields) -> bool {
+    fields.is_some_and(|fields| patch.iter().all(|(name, value)| fields.get(name) == Some(value)))
+}
+
+type Rows = BTreeMap<Name, Fields>;
+
+/// Every row of the six tables, by what its columns are called.
+pub fn rows(eye: &Connection) -> rusqlite::Result<Rows> {
+    let mut all = Rows::new();
+    for kind in Kind::ALL {
+        let mut statement = eye.prepare_cached(&format!("SELECT * FROM {}", kind.collection()))?;
+        let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let mut found = statement.query([])?;
+        while let Some(row) = found.next()? {
+            let mut fields = Fields::new();
+            for (place, name) in names.iter().enumerate() {
+                let value = match row.get_ref(place)? {
+                    ValueRef::Null => Value::Null,
+                    ValueRef::Integer(number) => number.into(),
+                    ValueRef::Real(number) => number.into(),
+                    ValueRef::Text(text) | ValueRef::Blob(text) => String::from_utf8_lossy(text).into_owned().into(),
+                };
+                fields.insert(name.clone(), value);
+            }
+            let id = fields["id"].as_str().unwrap_or_default().to_owned();
+            all.insert((kind, id), fields);
+        }
+    }
+    Ok(all)
+}
+
+/// The tables are the server's records at the position, with the edits laid over in their order.
+fn strictly(model: &Model, standing: &Standing, edits: &[Open], rows: &Rows) -> Result<(), String> {
+    let mut first = None;
+    for history in model.histories.iter().rev().filter(|history| standing.position <= history.head) {
+        match compare(history, standing.position, edits, rows) {
+            Ok(()) => return Ok(()),
+            Err(why) => drop(first.get_or_insert(why)),
+        }
+    }
+    let why = first.unwrap_or_else(|| "no history reaches so far".to_owned());
+    Err(format!("the tables are not the server's at {} ({}): {why}", standing.position, standing.phase))
+}
+
+/// The same for one history.
+pub fn compare(history: &History, position: i64, edits: &[Open], rows: &Rows) -> Result<(), String> {
+    let records = history.records_at(position);
+    let mut edited: BTreeMap<&Name, Vec<&Open>> = BTreeMap::new();
+    for edit in edits {
+        edited.entry(&edit.name).or_default().push(edit);
+    }
+    for (name, fields) in rows {
+        if !edited.contains_key(name) {
+            let Some((_, record)) = records.get(name) else {
+                return Err(format!("{} {} is no record", name.0, name.1));
+            };
+            same(name, record, fields, true)?;
+        }
+    }
+    for name in records.keys() {
+        if !edited.contains_key(*name) && !rows.contains_key(*name) {
+            return Err(format!("{} {} is missing", name.0, name.1));
+        }
+    }
+    for (name, edits) in edited {
+        let mut expected = records.get(name).map(|(_, fields)| Fields::clone(fields));
+        if expected.is_none() {
+            // Gone there: the row stays as it was last seen until a person has decided.
+            let versions = history.versions.get(name).into_iter().flatten();
+            let last = versions.filter(|(rev, _)| *rev <= position).filter_map(|(_, fields)| fields.clone()).last();
+            expected = last.map(|fields: Rc<Fields>| Fields::clone(&fields));
+            if expected.is_none() && !edits.iter().any(|edit| edit.method == "create") {
+                // It was last seen in a history that is put back.
+                expected = rows.get(name).cloned();
+            }
+        }
+        for edit in edits {
+            match (edit.method.as_str(), &mut expected) {
+                ("delete", expected) => *expected = None,
+                (_, Some(expected)) => expected.extend(edit.patch.clone()),
+                ("create", expected) => *expected = Some(edit.patch.clone()),
+                (_, expected) if name.0.is_singleton() => *expected = Some(edit.patch.clone()),
+                _ => {}
+            }
+        }
+        match (expected, rows.get(name)) {
+            (None, None) => {}
+            (Some(expected), Some(row)) => same(name, &expected, row, false)?,
+            (Some(_), None) => return Err(format!("{} {} is missing with its edits", name.0, name.1)),
+            (None, Some(_)) => return Err(format!("{} {} is still there", name.0, name.1)),
+        }
+    }
+    Ok(())
+}
+
+/// Whether a row shows a record; `wholly`: with what only the server sets.
+fn same(name: &Name, record: &Fields, row: &Fields, wholly: bool) -> Result<(), String> {
+    let fields = resource(name.0).fields.iter().filter(|field| wholly || field.is_writable()).map(|field| field.name);
+    let common = ["rev", "created_at", "updated_at"].into_iter().filter(|_| wholly);
+    for column in fields.chain(common) {
+        let wanted = record.get(column).unwrap_or(&Value::Null);
+        if row.get(column) != Some(wanted) {
+            let shown = row.get(column).unwrap_or(&Value::Null);
+            return Err(format!("{} {}: {column} is {shown}, not {wanted}", name.0, name.1));
+        }
+    }
+    Ok(())
+}
+
+/// On the way there, every row without edits is at least something that the server said once.
+fn loosely(model: &Model, edits: &[Open], rows: &Rows) -> Result<(), String> {
+    for (name, row) in rows {
+        if edits.iter().any(|edit| edit.name == *name) {
+            continue;
+        }
+        let said = |history: &&History| {
+            let versions = history.versions.get(name).into_iter().flatten();
+            versions.filter_map(|(_, fields)| fields.as_deref()).any(|fields| {
+                let mut fields = fields.clone();
+                if row.get("rev") == Some(&Value::from(0)) {
+                    fields.insert("rev".to_owned(), 0.into()); // of a history that is put back: counted as unknown
+                }
+                same(name, &fields, row, true).is_ok()
+            })
+        };
+        if model.any(said).is_none() {
+            return Err(format!(
+                "{} {} shows what the server never said: {}",
+                name.0,
+                name.1,
+                Value::Object(row.clone())
+            ));
+        }
+    }
+    Ok(())
+}

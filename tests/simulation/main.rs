@@ -1,0 +1,162 @@
+//! Runs simulated worlds: `simulate --seeds 1000`, `simulate --seed N --trace`.
+#![expect(clippy::print_stdout, reason = "what it finds is what it prints")]
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use hearth_tests::simulation::faults::Fault;
+use hearth_tests::simulation::plan::Plan;
+use hearth_tests::simulation::quiesce::Rest;
+use hearth_tests::simulation::{Ground, shrink};
+
+/// Simulates homes with their servers, replicas and failing networks.
+#[derive(Parser)]
+struct Args {
+    /// How many seeds
+    #[arg(long, default_value_t = 100)]
+    seeds: u64,
+    /// The first seed
+    #[arg(long, default_value_t = 1)]
+    from: u64,
+    /// One seed alone
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Faults that shall not happen, by name
+    #[arg(long, value_delimiter = ',', value_parser = fault)]
+    without: Vec<Fault>,
+    /// Tell all that happens
+    #[arg(long)]
+    trace: bool,
+    /// Go on after a failure
+    #[arg(long)]
+    keep_going: bool,
+    /// Worlds at once
+    #[arg(long, default_value_t = 2)]
+    jobs: u64,
+    /// Seconds for making a failure small
+    #[arg(long, default_value_t = 20)]
+    shrink: u64,
+}
+
+fn fault(name: &str) -> Result<Fault, String> {
+    let known = Fault::ALL.into_iter().find(|fault| format!("{fault:?}").eq_ignore_ascii_case(name));
+    known.ok_or_else(|| format!("`{name}` is not one of {:?}", Fault::ALL))
+}
+
+/// Lines told of a failure.
+const LINES: usize = 60;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let result = match args.seed {
+        Some(seed) => one(seed, &args),
+        None => many(&args),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            println!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn one(seed: u64, args: &Args) -> Result<bool, String> {
+    let ground = Ground::new()?;
+    let plan = Plan::of(seed, &args.without);
+    println!("seed {seed}: {} replicas, {} acts, weather: {}", plan.machines, plan.acts.len(), plan.weather);
+    let report = ground.run(plan.clone(), true);
+    if args.trace {
+        report.lines.iter().for_each(|line| println!("{line}"));
+    }
+    println!("{} steps, {} s of virtual time, trace {:016x}", report.steps, report.time / 1000, report.sum);
+    match report.result {
+        Ok(Rest { time, requests }) => {
+            println!("all equal {time} ms and {requests} requests after the last fault");
+            Ok(true)
+        }
+        Err(why) => {
+            tell(&ground, &plan, &why, args);
+            Ok(false)
+        }
+    }
+}
+
+fn many(args: &Args) -> Result<bool, String> {
+    let begun = Instant::now();
+    let (next, failures) = (AtomicU64::new(args.from), AtomicU64::new(0));
+    let (steps, slowest, most) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..args.jobs.max(1) {
+            scope.spawn(|| {
+                let ground = match Ground::new() {
+                    Ok(ground) => ground,
+                    Err(why) => {
+                        println!("{why}");
+                        failures.fetch_add(1, Ordering::Relaxed);
+                        return;
+                    }
+                };
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    let over = failures.load(Ordering::Relaxed) > 0 && !args.keep_going;
+                    if seed >= args.from + args.seeds || over {
+                        return;
+                    }
+                    let plan = Plan::of(seed, &args.without);
+                    let report = ground.run(plan.clone(), false);
+                    steps.fetch_add(report.steps, Ordering::Relaxed);
+                    match report.result {
+                        Ok(Rest { time, requests }) => {
+                            slowest.fetch_max(time.unsigned_abs(), Ordering::Relaxed);
+                            most.fetch_max(requests, Ordering::Relaxed);
+                        }
+                        Err(why) => {
+                            failures.fetch_add(1, Ordering::Relaxed);
+                            tell(&ground, &plan, &why, args);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let (seconds, failed) = (begun.elapsed().as_secs_f64(), failures.load(Ordering::Relaxed));
+    let steps = steps.load(Ordering::Relaxed);
+    println!(
+        "{} seeds, {failed} failed, {steps} steps in {seconds:.1} s: {:.1} seeds/s, {:.0} steps/s; slowest rest {} s, \
+         most requests {}",
+        args.seeds,
+        args.seeds as f64 / seconds,
+        steps as f64 / seconds,
+        slowest.load(Ordering::Relaxed) / 1000,
+        most.load(Ordering::Relaxed),
+    );
+    Ok(failed == 0)
+}
+
+/// Tells a failure: seed, cause, a small plan, its last lines, and how to see it again.
+fn tell(ground: &Ground, plan: &Plan, why: &str, args: &Args) {
+    let seed = plan.seed;
+    let small = match args.shrink {
+        0 => plan.clone(),
+        time => shrink::shrink(ground, plan, why, Duration::from_secs(time)),
+    };
+    let report = ground.run(small.clone(), true);
+    let mut text = format!("\nseed {seed}: {why}\n");
+    if small.acts.len() < plan.acts.len() {
+        text +=
+            &format!("still so with {} of {} acts, weather: {}\n", small.acts.len(), plan.acts.len(), small.weather);
+    }
+    let hidden = report.lines.len().saturating_sub(LINES);
+    if hidden > 0 {
+        text += &format!("  … {hidden} lines before\n");
+    }
+    for line in report.lines.iter().skip(hidden) {
+        text += &format!("  {line}\n");
+    }
+    text += &format!("again: cargo run -p hearth-tests --bin simulate -- --seed {seed} --trace\n");
+    println!("{text}");
+}

@@ -1,0 +1,229 @@
+//! What the server has committed, as anybody could know it: read out of its log after each step and kept for good. Must
+//! not know replicas.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::rc::Rc;
+
+use hearth_contract::schema::Kind;
+use rusqlite::Connection;
+use serde_json::{Map, Value};
+
+/// A record's wire form, or a row.
+pub type Fields = Map<String, Value>;
+
+/// Which record.
+pub type Name = (Kind, String);
+
+/// A record at a position: its rev, and its fields unless it was deleted.
+pub type Version = (i64, Option<Rc<Fields>>);
+
+/// One history of the home: from its beginning to now, or to where it was thrown away.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    /// The last position.
+    pub head: i64,
+    /// The versions of every record that ever was.
+    pub versions: BTreeMap<Name, Vec<Version>>,
+    /// The keys of the writes that made events, with the records they changed.
+    pub keys: HashMap<(String, String), i64>,
+    /// How often a marked value came to be in a record.
+    pub marks: HashMap<(Name, String), u32>,
+    /// The `updated_at` of the last event.
+    last_at: i64,
+}
+
+impl History {
+    /// A record as it was at a position.
+    pub fn at(&self, name: &Name, position: i64) -> Option<&Version> {
+        self.versions.get(name)?.iter().rev().find(|(rev, _)| *rev <= position)
+    }
+
+    /// All records as they were at a position.
+    pub fn records_at(&self, position: i64) -> BTreeMap<&Name, (i64, &Rc<Fields>)> {
+        let there = |versions: &'_ [Version]| versions.iter().rposition(|(rev, _)| *rev <= position);
+        let all = self.versions.iter().filter_map(|(name, versions)| {
+            let (rev, fields) = &versions[there(versions)?];
+            Some((name, (*rev, fields.as_ref()?)))
+        });
+        all.collect()
+    }
+
+    fn cut(&mut self, head: i64) {
+        self.head = head;
+        for versions in self.versions.values_mut() {
+            versions.retain(|(rev, _)| *rev <= head);
+        }
+        self.versions.retain(|_, versions| !versions.is_empty());
+        self.keys.retain(|_, rev| *rev <= head);
+        // Counted anew from what is left.
+        self.marks.clear();
+        let mut marks = HashMap::new();
+        for (name, versions) in &self.versions {
+            let mut before: Option<&Fields> = None;
+            for (_, fields) in versions {
+                for mark in fields.iter().flat_map(|fields| new_marks(before, fields)) {
+                    *marks.entry((name.clone(), mark)).or_insert(0) += 1;
+                }
+                before = fields.as_deref();
+            }
+        }
+        self.marks = marks;
+    }
+}
+
+/// What every value that a simulated writer gives begins with: it says whose it is, so each can be found again.
+pub const MARK: &str = "mark-";
+
+/// The marked values of a record.
+pub fn marks(fields: &Fields) -> impl Iterator<Item = &str> {
+    fields.values().filter_map(Value::as_str).filter(|text| text.starts_with(MARK))
+}
+
+fn new_marks(before: Option<&Fields>, after: &Fields) -> Vec<String> {
+    let known = |mark: &str| before.is_some_and(|before| marks(before).any(|known| known == mark));
+    marks(after).filter(|mark| !known(mark)).map(str::to_owned).collect()
+}
+
+/// Everything that the server ever committed.
+#[derive(Debug, Default)]
+pub struct Model {
+    /// Its histories; the last is the present one.
+    pub histories: Vec<History>,
+    eye: Option<Connection>,
+}
+
+impl Model {
+    /// The history that goes on.
+    pub fn present(&self) -> &History {
+        self.histories.last().expect("there is a first history")
+    }
+
+    /// Any history in which something is so, the present one asked first.
+    pub fn any(&self, is_so: impl FnMut(&&History) -> bool) -> Option<&History> {
+        self.histories.iter().rev().find(is_so)
+    }
+
+    /// The highest position that was ever committed.
+    pub fn highest(&self) -> i64 {
+        self.histories.iter().map(|history| history.head).max().unwrap_or(0)
+    }
+
+    /// The server's files were put back, or opened for the first time: its history goes on from this head.
+    pub fn put_back(&mut self, data: &Path, home: i64) -> Result<(), String> {
+        self.eye = None;
+        let eye = open(data)?;
+        let head: i64 = eye
+            .query_row("SELECT head FROM homes WHERE number = ?1", [home], |row| row.get(0))
+            .map_err(|error| error.to_string())?;
+        let mut history = self.histories.last().cloned().unwrap_or_default();
+        history.cut(head);
+        self.histories.push(history);
+        self.eye = Some(eye);
+        Ok(())
+    }
+
+    /// Lets go of the files.
+    pub fn close(&mut self) {
+        self.eye = None;
+    }
+
+    /// Takes in what the server has committed since. Err: what it must never commit.
+    pub fn look(&mut self, data: &Path, home: i64) -> Result<usize, String> {
+        let eye = match self.eye.take() {
+            Some(eye) => eye,
+            None => open(data)?,
+        };
+        let found = read(&eye, home, self.present().head).map_err(|error| format!("the log cannot be read: {error}"));
+        self.eye = Some(eye);
+        let (found, head) = found?;
+        let many = found.len();
+        let history = self.histories.last_mut().expect("there is a first history");
+        for event in found {
+            take_in(history, event)?;
+        }
+        if history.head != head {
+            return Err(format!("the home's head is {head}, but its last event is {}", history.head));
+        }
+        Ok(many)
+    }
+}
+
+struct Seen {
+    id: i64,
+    name: Name,
+    happening: i64,
+    at: i64,
+    key: Option<String>,
+    body: Option<String>,
+}
+
+fn open(data: &Path) -> Result<Connection, String> {
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    Connection::open_with_flags(data.join("hearth.db"), flags).map_err(|error| error.to_string())
+}
+
+fn read(eye: &Connection, home: i64, after: i64) -> rusqlite::Result<(Vec<Seen>, i64)> {
+    let head: i64 =
+        eye.prepare_cached("SELECT head FROM homes WHERE number = ?1")?.query_row([home], |row| row.get(0))?;
+    if head == after {
+        return Ok((Vec::new(), head));
+    }
+    let seat = home << 40;
+    let mut statement = eye.prepare_cached(
+        "SELECT seat, kind, record, happening, at, key, body FROM events WHERE seat > ?1 AND seat < ?2 ORDER BY seat",
+    )?;
+    let kinds = ["", "inventory", "vehicle", "document", "task", "room", "property"];
+    let found = statement.query_map((seat + after, (home + 1) << 40), |row| {
+        let word = usize::try_from(row.get::<_, i64>(1)?).ok().and_then(|number| kinds.get(number));
+        let kind = word.and_then(|word| Kind::from_word(word));
+        Ok(Seen {
+            id: row.get::<_, i64>(0)? - seat,
+            name: (kind.expect("a known kind"), row.get(2)?),
+            happening: row.get(3)?,
+            at: row.get(4)?,
+            key: row.get(5)?,
+            body: row.get(6)?,
+        })
+    })?;
+    Ok((found.collect::<Result<_, _>>()?, head))
+}
+
+fn take_in(history: &mut History, event: Seen) -> Result<(), String> {
+    let Seen { id, name, happening, at, key, body } = event;
+    let what = format!("event {id} of {} {}", name.0, name.1);
+    if id <= history.head {
+        return Err(format!("{what} comes after position {}", history.head));
+    }
+    if at < history.last_at {
+        return Err(format!("{what} happened before the one in front of it"));
+    }
+    (history.head, history.last_at) = (id, at);
+    let fields = match body.as_deref().map(serde_json::from_str::<Fields>).transpose() {
+        Ok(fields) => fields.map(Rc::new),
+        Err(error) => return Err(format!("{what} has a body that is no record: {error}")),
+    };
+    let versions = history.versions.entry(name.clone()).or_default();
+    let before = versions.last().and_then(|(_, fields)| fields.clone());
+    match (happening, versions.is_empty(), before.is_some(), fields.is_some()) {
+        (0, true, _, true) | (1, _, true, true) | (2, _, true, false) => {}
+        _ => return Err(format!("{what} does not follow from what was before ({happening})")),
+    }
+    if let Some(fields) = &fields {
+        if fields.get("rev").and_then(Value::as_i64) != Some(id) {
+            return Err(format!("{what} has another rev"));
+        }
+        for mark in new_marks(before.as_deref(), fields) {
+            let times = history.marks.entry((name.clone(), mark.clone())).or_insert(0);
+            *times += 1;
+            if *times > 1 {
+                return Err(format!("{what}: {mark} has its effect {times} times"));
+            }
+        }
+    }
+    if let Some(key) = key {
+        history.keys.insert((key, name.1), id);
+    }
+    versions.push((id, fields));
+    Ok(())
+}

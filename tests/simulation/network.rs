@@ -1,0 +1,184 @@
+//! The network of a simulated world: what is under way, when it arrives, and what the weather does to it. Must not know
+//! what messages mean.
+
+use std::collections::BTreeMap;
+
+use axum::body::Body;
+use hearth_replica::sync::{Answer, Ask};
+
+use super::dice::Dice;
+use super::faults::{Fault, Weather};
+
+/// Which process of which machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Address {
+    /// The machine.
+    pub machine: usize,
+    /// Its process; what comes for an earlier one is not heard.
+    pub life: u64,
+}
+
+/// Something that happens at its time.
+#[expect(missing_docs, reason = "each says what its members are")]
+pub enum Happening {
+    /// What the plan says.
+    Act(usize),
+    /// A question arrives at the server; its answer is wanted unless nobody waits for it.
+    Question { from: Address, ticket: u64, ask: Ask, wanted: bool },
+    /// An answer, or word that there is none, arrives at a machine.
+    Answer { to: Address, ticket: u64, answer: Result<Answer, String> },
+    /// The wish for a stream arrives at the server.
+    StreamWish { from: Address, stream: u64, ask: Ask },
+    /// The server has accepted a stream.
+    StreamOpen { to: Address, stream: u64 },
+    /// The server refuses a stream.
+    StreamRefused { to: Address, stream: u64, answer: Answer },
+    /// Bytes of a stream arrive.
+    Bytes { to: Address, stream: u64, bytes: Vec<u8> },
+    /// A stream is over for its machine.
+    StreamEnd { to: Address, stream: u64, reason: &'static str },
+    /// A machine looks whether its stream has been silent for too long.
+    Silence { to: Address, stream: u64 },
+    /// A machine's engine wanted to be woken.
+    Wake { to: Address },
+    /// A machine hears that somebody wrote to its database.
+    Bell { machine: usize },
+    /// A machine starts a process.
+    Start { machine: usize },
+    /// The server starts.
+    ServerStart,
+    /// The server looks whether others wrote to its database.
+    Notice,
+    /// The server forgets what is old.
+    Tidy,
+    /// A key is whole again.
+    KeyBack { key: usize },
+}
+
+/// A stream as the server's side has it.
+pub struct Flowing {
+    /// Whose it is.
+    pub to: Address,
+    /// Which one.
+    pub number: u64,
+    /// What it still says.
+    pub body: Body,
+    /// Bytes until it breaks off.
+    pub cut_in: Option<usize>,
+    /// Bytes until nothing comes through any more.
+    pub mute_in: Option<usize>,
+    /// When the last bytes arrive; later ones do not overtake them.
+    pub last_at: i64,
+    /// Since when nobody listens: the server does not know at once.
+    pub left_at: Option<i64>,
+}
+
+/// How a question fares.
+pub enum Fate {
+    /// It arrives after so long; and again after so long.
+    Arrives(i64, Option<i64>),
+    /// It does not arrive; the machine learns so after so long.
+    Lost(i64),
+    /// Somebody answers in the server's place, after so long.
+    Refused(i64, Answer),
+}
+
+/// What is under way.
+pub struct Network {
+    /// What happens, by time and then in the order of being sent.
+    queue: BTreeMap<(i64, u64), Happening>,
+    sent: u64,
+    /// What the weather throws.
+    pub dice: Dice,
+    /// How often what goes wrong.
+    pub weather: Weather,
+}
+
+/// A client gives up on an answer after this time.
+pub const PATIENCE: i64 = 30_000;
+/// A client gives up on a silent stream after this time.
+pub const SILENCE: i64 = 45_000;
+
+impl Network {
+    /// An empty network.
+    pub fn new(dice: Dice, weather: Weather) -> Network {
+        Network { queue: BTreeMap::new(), sent: 0, dice, weather }
+    }
+
+    /// Lets something happen at a time.
+    pub fn at(&mut self, time: i64, what: Happening) {
+        self.sent += 1;
+        self.queue.insert((time, self.sent), what);
+    }
+
+    /// The next thing that happens, and when.
+    pub fn next(&mut self) -> Option<(i64, Happening)> {
+        let ((time, _), what) = self.queue.pop_first()?;
+        Some((time, what))
+    }
+
+    /// When the next thing happens.
+    pub fn next_at(&self) -> Option<i64> {
+        self.queue.first_key_value().map(|((time, _), _)| *time)
+    }
+
+    /// Puts everything off for a time.
+    pub fn put_off(&mut self, time: i64) {
+        self.queue =
+            std::mem::take(&mut self.queue).into_iter().map(|((at, sent), what)| ((at + time, sent), what)).collect();
+    }
+
+    /// Takes out what is under way and fits.
+    pub fn drop_all(&mut self, mut fits: impl FnMut(&Happening) -> bool) {
+        self.queue.retain(|_, what| !fits(what));
+    }
+
+    /// How long a message takes.
+    pub fn latency(&mut self) -> i64 {
+        let usual = self.dice.between(1, 60);
+        let late = self.dice.between(500, 40_000);
+        if self.weather.strikes(Fault::Delay, &mut self.dice) { late } else { usual }
+    }
+
+    /// What becomes of a question.
+    pub fn fate(&mut self) -> Fate {
+        let Network { dice, weather, .. } = self;
+        let lost = weather.strikes(Fault::LostRequest, dice);
+        let busy = weather.strikes(Fault::TooMany, dice);
+        let broken = weather.strikes(Fault::ServerError, dice);
+        let twice = weather.strikes(Fault::Duplicate, dice);
+        let there = self.latency();
+        let again = self.latency();
+        if lost {
+            return Fate::Lost(self.dice.of(&[there, PATIENCE]));
+        }
+        if busy {
+            return Fate::Refused(there, too_many(self.dice.between(0, 20)));
+        }
+        if broken {
+            return Fate::Refused(there, broken_answer(&mut self.dice));
+        }
+        Fate::Arrives(there, twice.then_some(there + again))
+    }
+
+    /// After how many bytes a stream that opens now breaks off, and after how many it falls silent.
+    pub fn stream_fate(&mut self) -> (Option<usize>, Option<usize>) {
+        let Network { dice, weather, .. } = self;
+        let after = dice.of(&[40, 300, 3000, 20_000]);
+        let after = dice.between(0, after) as usize;
+        let cut = weather.strikes(Fault::StreamCut, dice);
+        let mute = weather.strikes(Fault::StreamMute, dice);
+        (cut.then_some(after), (mute && !cut).then_some(after))
+    }
+}
+
+fn too_many(seconds: i64) -> Answer {
+    let body = r#"{"error":{"type":"rate_limited","message":"Too many calls.","fix":"Wait.","doc_url":"u","details":{}},"meta":{"request_id":"req_0"}}"#;
+    Answer { status: 429, etag: None, retry_after: Some(seconds.to_string()), body: body.into() }
+}
+
+fn broken_answer(dice: &mut Dice) -> Answer {
+    let status = dice.of(&[500, 502, 503, 504]);
+    let retry_after = (status == 503).then(|| "2".to_owned());
+    Answer { status, etag: None, retry_after, body: b"<html>bad gateway</html>".to_vec() }
+}

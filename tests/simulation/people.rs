@@ -1,0 +1,241 @@
+//! Those who write: people on screens, scripts with plain SQL, clients of the API. Every value they give carries a mark
+//! of its own, so that it can be found again. Must not know how anything is synced.
+
+use hearth_contract::check::Fields;
+use hearth_contract::paths;
+use hearth_contract::schema::Kind;
+use hearth_replica::EditError;
+use hearth_replica::sync::{Answer, Ask};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use super::dice::Dice;
+use super::machine::Machine;
+use super::model::History;
+
+/// What somebody did, in words; Err: what must not happen to them.
+pub type Told = Result<String, String>;
+
+/// A person does something on a screen.
+pub fn person(machine: &Machine, dice: &mut Dice, mark: &str) -> Told {
+    let screen = &machine.screen;
+    let known = Known { eye: &machine.eye };
+    let (what, done) = match dice.between(0, 9) {
+        0..=2 => {
+            let (kind, fields) = new_record(&known, dice, mark);
+            (format!("creates a {kind} {mark}"), screen.create(kind, &fields).map(drop))
+        }
+        3..=6 => {
+            let Some((kind, id)) = known.any(dice, &Kind::COLLECTIONS) else { return Ok("has nothing to edit".into()) };
+            let fields = change(&known, dice, kind, mark);
+            (format!("changes {kind} {id} {mark}"), screen.update(kind, &id, &fields))
+        }
+        7 => {
+            let fields = object(json!({ dice.of(&["city", "address", "roof_material"]): mark }));
+            (format!("sets the profile {mark}"), screen.update(Kind::Property, "", &fields))
+        }
+        _ => {
+            let Some((kind, id)) = known.any(dice, &Kind::COLLECTIONS) else {
+                return Ok("has nothing to delete".into());
+            };
+            (format!("deletes {kind} {id}"), screen.delete(kind, &id))
+        }
+    };
+    match done {
+        Ok(()) => Ok(what),
+        Err(EditError::Refused(why)) => Ok(format!("{what}: refused, {why}")),
+        Err(EditError::NotFound) => Ok(format!("{what}: not found")),
+        Err(EditError::Store(error)) => Err(format!("a person cannot edit: {error}")),
+    }
+}
+
+/// A script runs one statement.
+pub fn script(machine: &Machine, dice: &mut Dice, mark: &str) -> Told {
+    let known = Known { eye: &machine.eye };
+    let kind = dice.of(&[Kind::Task, Kind::Task, Kind::Room, Kind::Inventory, Kind::Vehicle]);
+    let (table, title) = (kind.collection(), title(kind));
+    let sql = match dice.between(0, 9) {
+        0..=1 => format!("INSERT INTO {table} (id, {title}) VALUES ('{}', '{mark}')", dice.id()),
+        2..=5 => {
+            let skip = dice.between(0, 4);
+            let column = dice.of(&[title, "notes"]);
+            format!(
+                "UPDATE {table} SET {column} = '{mark}' WHERE id IN (SELECT id FROM {table} ORDER BY id LIMIT 2 OFFSET {skip})"
+            )
+        }
+        6 => {
+            let Some((_, id)) = known.any(dice, &[kind]) else { return Ok("finds no row".into()) };
+            format!(
+                "INSERT INTO {table} (id, {title}) VALUES ('{id}', '{mark}') ON CONFLICT (id) DO UPDATE SET notes = '{mark}'"
+            )
+        }
+        7 => format!(
+            "UPDATE tasks SET status = 'done', notes = '{mark}' WHERE id = (SELECT min(id) FROM tasks WHERE status <> 'done')"
+        ),
+        8 => match (known.any(dice, &[Kind::Room]), known.any(dice, &[Kind::Inventory])) {
+            (Some((_, room)), Some((_, item))) => {
+                format!("UPDATE inventory SET room_id = '{room}', notes = '{mark}' WHERE id = '{item}'")
+            }
+            _ => return Ok("finds no row".into()),
+        },
+        _ => {
+            let Some((_, id)) = known.any(dice, &[kind]) else { return Ok("finds no row".into()) };
+            format!("DELETE FROM {table} WHERE id = '{id}'")
+        }
+    };
+    run(machine, &sql)
+}
+
+/// A script writes what looks right here and is refused by the server.
+pub fn poison(machine: &Machine, dice: &mut Dice, mark: &str) -> Told {
+    let (id, room) = (dice.id(), dice.id());
+    let sql = match (Known { eye: &machine.eye }).any(dice, &[Kind::Inventory]) {
+        Some((_, item)) if dice.happens(500) => {
+            format!("UPDATE inventory SET room_id = '{room}', notes = '{mark}' WHERE id = '{item}'")
+        }
+        _ => format!("INSERT INTO inventory (id, name, room_id) VALUES ('{id}', '{mark}', '{room}')"),
+    };
+    run(machine, &sql)
+}
+
+fn run(machine: &Machine, sql: &str) -> Told {
+    match machine.script.execute(sql, []) {
+        Ok(rows) => Ok(format!("{sql}: {rows} rows")),
+        Err(rusqlite::Error::SqliteFailure(failure, Some(why)))
+            if failure.code == rusqlite::ErrorCode::ConstraintViolation =>
+        {
+            Ok(format!("{sql}: refused, {why}"))
+        }
+        Err(error) => Err(format!("a script cannot edit with {sql}: {error}")),
+    }
+}
+
+/// What a client of the API asks for, and whether it asks twice with the same key.
+pub fn client(history: &History, dice: &mut Dice, mark: &str) -> (Ask, bool) {
+    let records: Vec<(Kind, String)> = history
+        .records_at(history.head)
+        .keys()
+        .filter(|(kind, _)| !kind.is_singleton())
+        .map(|name| (*name).clone())
+        .collect();
+    let rooms: Vec<&str> = records.iter().filter(|(kind, _)| *kind == Kind::Room).map(|(_, id)| id.as_str()).collect();
+    let one = |dice: &mut Dice| records[dice.place(records.len())].clone();
+    let (verb, path, body) = match dice.between(0, 9) {
+        4..=6 if !records.is_empty() => {
+            let (kind, id) = one(dice);
+            let member = dice.of(&[title(kind), "notes"]);
+            ("PATCH", format!("{}/{id}", paths::collection(kind)), Some(json!({ member: mark })))
+        }
+        7..=8 if !records.is_empty() => {
+            let (kind, id) = one(dice);
+            ("DELETE", format!("{}/{id}", paths::collection(kind)), None)
+        }
+        9 => ("PATCH", paths::PROPERTY.to_owned(), Some(json!({ "state": mark }))),
+        3 if !records.is_empty() => {
+            let (kind, id) = one(dice);
+            let title = title(kind);
+            let operations = json!({ "operations": [
+                { "method": "create", "id": dice.id(), title: mark },
+                { "method": "update", "id": id, "notes": mark },
+                { "method": "delete", "id": one(dice).1 },
+            ] });
+            ("POST", format!("{}/bulk", paths::collection(kind)), Some(operations))
+        }
+        _ => {
+            let kind = dice.of(&[Kind::Room, Kind::Task, Kind::Inventory, Kind::Vehicle, Kind::Document]);
+            let mut body = json!({ title(kind): mark });
+            match kind {
+                Kind::Task => {
+                    body["recurrence"] = dice.of(&[Value::Null.as_str(), Some("weekly")]).into();
+                    body["due_on"] = "2026-07-01".into();
+                }
+                Kind::Inventory if !rooms.is_empty() => body["room_id"] = dice.of(&rooms).into(),
+                _ => {}
+            }
+            ("POST", paths::collection(kind), Some(body))
+        }
+    };
+    let mut headers = vec![("idempotency-key", dice.id())];
+    if body.is_some() {
+        headers.push(("content-type", "application/json".to_owned()));
+    }
+    let ask = Ask { verb: verb.to_owned(), path, headers, body: body.map(|body| body.to_string()) };
+    (ask, dice.happens(200))
+}
+
+/// The revs that an answer acknowledges.
+pub fn acknowledged(answer: &Answer) -> Vec<i64> {
+    if !(200..300).contains(&answer.status) {
+        return Vec::new();
+    }
+    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let one = |record: &Value| record.get("rev").and_then(Value::as_i64);
+    match &body["data"] {
+        Value::Array(results) => results.iter().filter_map(|result| one(&result["data"])).collect(),
+        record => one(record).into_iter().collect(),
+    }
+}
+
+fn new_record(known: &Known<'_>, dice: &mut Dice, mark: &str) -> (Kind, Fields) {
+    let kind =
+        dice.of(&[Kind::Room, Kind::Inventory, Kind::Inventory, Kind::Task, Kind::Task, Kind::Vehicle, Kind::Document]);
+    let mut fields = object(json!({ "id": dice.id(), title(kind): mark }));
+    match kind {
+        Kind::Inventory => {
+            if let Some((_, room)) = known.any(dice, &[Kind::Room]) {
+                fields.insert("room_id".into(), room.into());
+            }
+        }
+        Kind::Task | Kind::Document => {
+            if let Some((kind, id)) = known.any(dice, &[Kind::Inventory, Kind::Vehicle]) {
+                fields.insert("subject_type".into(), kind.word().into());
+                fields.insert("subject_id".into(), id.into());
+            }
+            if kind == Kind::Task && dice.happens(300) {
+                fields.insert("recurrence".into(), "monthly".into());
+            }
+        }
+        _ => {}
+    }
+    (kind, fields)
+}
+
+fn change(known: &Known<'_>, dice: &mut Dice, kind: Kind, mark: &str) -> Fields {
+    let mut fields = object(json!({ dice.of(&[title(kind), "notes"]): mark }));
+    match kind {
+        Kind::Task if dice.happens(400) => drop(fields.insert("status".into(), dice.of(&["done", "open"]).into())),
+        Kind::Inventory if dice.happens(400) => {
+            let room = known.any(dice, &[Kind::Room]).map(|(_, id)| id);
+            fields.insert("room_id".into(), room.into());
+        }
+        _ => {}
+    }
+    fields
+}
+
+/// What a writer can see of a database.
+struct Known<'a> {
+    eye: &'a Connection,
+}
+
+impl Known<'_> {
+    /// Any record of one of these kinds.
+    fn any(&self, dice: &mut Dice, kinds: &[Kind]) -> Option<(Kind, String)> {
+        let kind = dice.of(kinds);
+        let throw = dice.next();
+        let count = format!("SELECT count(*) FROM {}", kind.collection());
+        let many: i64 = self.eye.prepare_cached(&count).ok()?.query_row([], |row| row.get(0)).ok()?;
+        let place = (throw >> 1).checked_rem(many.unsigned_abs())? as i64;
+        let text = format!("SELECT id FROM {} ORDER BY id LIMIT 1 OFFSET ?1", kind.collection());
+        let id = self.eye.prepare_cached(&text).ok()?.query_row([place], |row| row.get(0)).ok()?;
+        Some((kind, id))
+    }
+}
+
+fn title(kind: Kind) -> &'static str {
+    hearth_contract::resources::resource(kind).title
+}
+
+fn object(value: Value) -> Fields {
+    value.as_object().cloned().unwrap_or_default()
+}

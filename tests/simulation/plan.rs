@@ -1,0 +1,159 @@
+//! What is going to happen in a run, as far as it does not depend on what happens before: a list that follows from the
+//! seed, of which a failing run can leave out what is not needed. Must not carry anything out.
+
+use std::time::Duration;
+
+use hearth_server::config::RateLimits;
+
+use super::dice::Dice;
+use super::faults::{Fault, Rate, Weather};
+
+/// One thing that somebody does, or that goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    /// A person edits on a screen.
+    Person(usize),
+    /// A script edits with SQL.
+    Script(usize),
+    /// A client of the API writes.
+    Client,
+    /// A script writes what the server will refuse.
+    Poison(usize),
+    /// A person decides about edits that wait for one.
+    Decide(usize),
+    /// A replica's process is killed.
+    Kill(usize),
+    /// A replica's process ends in an orderly way, and another starts.
+    Restart(usize),
+    /// It will be killed when it has passed so many points.
+    Crash(usize, u32),
+    /// Its disk will be full when it has passed so many points.
+    DiskFull(usize, u32),
+    /// A machine has no network for so many milliseconds.
+    Offline(usize, i64),
+    /// A second process wants to sync.
+    SecondProcess(usize),
+    /// The server is killed.
+    ServerKill,
+    /// It will be killed when it has passed so many points.
+    ServerCrash(u32),
+    /// Its disk will be full when it has passed so many points.
+    ServerDiskFull(u32),
+    /// A copy of its database is made.
+    Backup,
+    /// The copy is put back, by the command.
+    Restore,
+    /// The copy is put back by hand.
+    RestoreFiles,
+    /// Old events are thinned out now.
+    Tidy,
+    /// A machine's key is revoked for so many milliseconds.
+    Revoked(usize, i64),
+    /// A machine's key loses scopes for so many milliseconds.
+    Narrowed(usize, i64),
+    /// A wall clock is set forward or back; of the server for None.
+    ClockStep(Option<usize>, i64),
+    /// Everybody sleeps for so many hours.
+    Night(i64),
+}
+
+/// A run before it begins.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Where everything comes from.
+    pub seed: u64,
+    /// How often messages are struck.
+    pub weather: Weather,
+    /// How many replicas there are.
+    pub machines: usize,
+    /// How long the server keeps events.
+    pub retention: Option<Duration>,
+    /// How often a key may call.
+    pub limits: Option<RateLimits>,
+    /// What is done, when, and with which chance.
+    pub acts: Vec<(i64, Act, u64)>,
+    /// The one point at which whoever passes it crashes.
+    pub crash_at: Option<u64>,
+    /// Whether the world ends with its last act, without coming to rest.
+    pub restless: bool,
+}
+
+impl Plan {
+    /// The plan of a seed, in a world without these faults.
+    pub fn of(seed: u64, without: &[Fault]) -> Plan {
+        let mut dice = Dice::new(seed);
+        let weather = without.iter().fold(Weather::draw(&mut dice), |weather, fault| weather.without(*fault));
+        let machines = dice.between(2, 4) as usize;
+        let short = dice.between(15, 60) as u64;
+        let heavy = weather.rate(Fault::Retention);
+        let retention = match heavy {
+            Rate::None => dice.of(&[None, Some(30 * 24 * 3600)]),
+            _ => Some(short),
+        };
+        let limits =
+            dice.of(&[None, None, Some(RateLimits::default()), Some(RateLimits { reads: 100, writes: 20, bulk: 10 })]);
+        let mut plan = Plan {
+            seed,
+            weather,
+            machines,
+            retention: retention.map(Duration::from_secs),
+            limits,
+            acts: Vec::new(),
+            crash_at: None,
+            restless: false,
+        };
+        let many = dice.between(30, 120);
+        let pace = dice.of(&[60, 400, 2000]);
+        let mut time = dice.between(0, 500);
+        for _ in 0..many {
+            let act = plan.draw(&mut dice);
+            plan.acts.push((time, act, dice.next()));
+            time += dice.between(0, pace * 2);
+        }
+        plan
+    }
+
+    fn draw(&self, dice: &mut Dice) -> Act {
+        let machine = dice.place(self.machines);
+        let fault = dice.of(&Fault::ALL);
+        let (soon, long) = (dice.between(0, 6) as u32, dice.between(500, 50_000));
+        let chance = match self.weather.rate(fault) {
+            Rate::None => 0,
+            Rate::Rare => 350,
+            Rate::Heavy => 900,
+        };
+        if dice.happens(chance) {
+            let act = match fault {
+                Fault::ServerKill => Some(Act::ServerKill),
+                Fault::ServerCrash => Some(Act::ServerCrash(soon)),
+                Fault::ServerDiskFull => Some(Act::ServerDiskFull(soon)),
+                Fault::Restore => Some(dice.of(&[Act::Backup, Act::Restore])),
+                Fault::RestoreFiles => Some(dice.of(&[Act::Backup, Act::RestoreFiles])),
+                Fault::Retention => Some(Act::Tidy),
+                Fault::Revoked => Some(Act::Revoked(machine, long)),
+                Fault::Narrowed => Some(Act::Narrowed(machine, long)),
+                Fault::ClockStep => {
+                    let step = dice.of(&[-86_400_000, -30_000, 5000, 400_000_000]);
+                    Some(Act::ClockStep(dice.of(&[None, Some(machine)]), step))
+                }
+                Fault::Kill => Some(dice.of(&[Act::Kill(machine), Act::Restart(machine)])),
+                Fault::Crash => Some(Act::Crash(machine, soon)),
+                Fault::DiskFull => Some(Act::DiskFull(machine, soon)),
+                Fault::Offline => Some(Act::Offline(machine, long * 2)),
+                Fault::Night => Some(Act::Night(dice.between(23, 50))),
+                Fault::Poison => Some(Act::Poison(machine)),
+                Fault::SecondProcess => Some(Act::SecondProcess(machine)),
+                _ => None,
+            };
+            if let Some(act) = act {
+                return act;
+            }
+        }
+        match dice.between(0, 9) {
+            0..=3 => Act::Person(machine),
+            4..=6 => Act::Script(machine),
+            7..=8 => Act::Client,
+            _ => Act::Decide(machine),
+        }
+    }
+}

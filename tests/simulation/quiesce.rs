@@ -1,0 +1,90 @@
+//! The end of a run: nothing goes wrong any more, time passes, and all must come to the same within a stated time and a
+//! stated number of requests. Must not help anybody.
+
+use super::invariants;
+use super::server::HOME;
+use super::world::World;
+
+/// Virtual time within which a world comes to rest.
+pub const TIME_MAX: i64 = 20 * 60_000;
+/// Requests, streams included, that each replica has for it; and for each of its edits; and for each hundred records.
+pub const REQUESTS_MAX: (u64, u64, u64) = (60, 4, 30);
+
+/// What a run came to.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Rest {
+    /// Virtual milliseconds until all was equal.
+    pub time: i64,
+    /// Requests until then.
+    pub requests: u64,
+}
+
+impl World {
+    /// Clears the weather and waits until all are equal.
+    pub fn come_to_rest(&mut self) -> Result<Rest, String> {
+        self.clear_up()?;
+        let (begun, before) = (self.now, self.requests);
+        let mut allowed = REQUESTS_MAX.0 * self.machines.len() as u64;
+        for machine in &self.machines {
+            let open = invariants::edits(&machine.eye).map_err(|error| error.to_string())?.len() as u64;
+            let records = self.model.present().versions.len() as u64;
+            allowed += open * REQUESTS_MAX.1 + records.div_ceil(100) * REQUESTS_MAX.2;
+        }
+        loop {
+            let unrest = self.unrest()?;
+            let rest = Rest { time: self.now - begun, requests: self.requests - before };
+            let Some(why) = unrest else {
+                self.say(format_args!("all are equal after {} ms and {} requests", rest.time, rest.requests));
+                self.are_equal()?;
+                return Ok(rest);
+            };
+            if rest.time > TIME_MAX {
+                return Err(format!("no rest after {} s: {why}", TIME_MAX / 1000));
+            }
+            if rest.requests > allowed {
+                return Err(format!("no rest after {allowed} requests: {why}"));
+            }
+            self.step()?;
+        }
+    }
+
+    /// Who is not there yet.
+    fn unrest(&self) -> Result<Option<String>, String> {
+        let head = self.model.present().head;
+        for machine in &self.machines {
+            let failed = |error: rusqlite::Error| error.to_string();
+            let number = machine.number;
+            if let Some(verdict) = &machine.verdict {
+                return Ok(Some(format!("replica {number} has ended: {verdict:?}")));
+            }
+            let standing = invariants::standing(&machine.eye).map_err(failed)?;
+            let is_there = machine.is_up() && standing.whole && matches!(standing.phase.as_str(), "live" | "polling");
+            if !is_there || standing.position < head {
+                return Ok(Some(format!("replica {number} is {} at {} of {head}", standing.phase, standing.position)));
+            }
+            let edits = invariants::edits(&machine.eye).map_err(failed)?;
+            if let Some(edit) = edits.iter().find(|edit| !edit.needs_a_person()) {
+                return Ok(Some(format!("edit {} of replica {number} is {}", edit.id, edit.state)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// All replicas equal the server, save what waits for people.
+    fn are_equal(&self) -> Result<(), String> {
+        let present = self.model.present();
+        for machine in &self.machines {
+            let edits = invariants::edits(&machine.eye).map_err(|error| error.to_string())?;
+            let rows = invariants::rows(&machine.eye).map_err(|error| error.to_string())?;
+            invariants::compare(present, present.head, &edits, &rows)
+                .map_err(|why| format!("replica {} is not equal to home {HOME} at the end: {why}", machine.number))?;
+        }
+        if self.plan.seed.is_multiple_of(16) {
+            let faults = self.server.faults()?;
+            if !faults.is_empty() {
+                return Err(format!("the server is not sound at the end: {}", faults.join("; ")));
+            }
+        }
+        Ok(())
+    }
+}
