@@ -20,8 +20,10 @@ mod store;
 pub mod sync;
 
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use hearth_contract::check::Fields;
+use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 
 use store::Connection;
@@ -29,10 +31,13 @@ use store::Connection;
 pub use scripting::{left_a_log, rebuild};
 pub use store::StoreError;
 pub use store::copy::Copied;
+pub use store::decide::{Choice, Decided, Resolution};
 pub use store::edits::{Edit, EditError};
 pub use store::filter::{Condition, Test, WAITING};
 pub use store::find::{Found, ID_PREFIX_MIN};
+pub use store::history::{Conflict, Settled};
 pub use store::journal::LogLine;
+pub use store::judge::ConflictPolicy;
 pub use store::overview::{Days, Expiring, Figures, Overview};
 pub use store::page::{Group, Totals};
 pub use store::query::{Table, read_query};
@@ -41,7 +46,7 @@ pub use store::rescue::{KEPT_MAX, Rescue};
 pub use store::status::Status;
 pub use store::tally::Tally;
 pub use store::view::{Hit, Near, Pending, Row, RowPage, RowQuery, Sort};
-pub use store::why::{Origin as ValueOrigin, Settled, Source, Why};
+pub use store::why::{Origin as ValueOrigin, Source, Why};
 
 /// One connection to a replica. Every call is one short transaction.
 #[derive(Debug)]
@@ -146,6 +151,44 @@ impl Replica {
         self.changed(store::edits::delete(&mut self.connection.borrow_mut(), self.origin.word(), kind, id))
     }
 
+    /// The edits that were settled within the last 30 days, newest first.
+    pub fn history(&self, limit: usize) -> Result<Vec<Settled>, StoreError> {
+        store::history::list(&self.connection.borrow(), limit)
+    }
+
+    /// The fields that were changed here and there and wait for a decision.
+    pub fn conflicts(&self) -> Result<Vec<Conflict>, StoreError> {
+        store::history::conflicts(&self.connection.borrow())
+    }
+
+    /// Lets an edit that the server refused go again. Refused: when that cannot help, with what can.
+    pub fn retry(&self, edit: i64) -> Result<Decided, EditError> {
+        self.changed(store::decide::retry(&mut self.connection.borrow_mut(), edit))
+    }
+
+    /// Gives an edit up. If it may be on the server already, its inverse is queued instead, so that its effect ends
+    /// whatever became of it.
+    pub fn discard(&self, edit: i64) -> Result<Decided, EditError> {
+        self.changed(store::decide::discard(&mut self.connection.borrow_mut(), self.origin.word(), edit, now()))
+    }
+
+    /// Gives an edit that is not on its way other values and lets it go (again). A null clears a field.
+    pub fn change(&self, edit: i64, fields: &Fields) -> Result<Decided, EditError> {
+        self.changed(store::decide::change(&mut self.connection.borrow_mut(), edit, fields, now()))
+    }
+
+    /// Ends a conflict. The values that lose are kept in the history and can be brought back by [`Replica::undo`].
+    pub fn resolve(&self, edit: i64, resolution: &Resolution) -> Result<Decided, EditError> {
+        let origin = self.origin.word();
+        self.changed(store::decide::resolve(&mut self.connection.borrow_mut(), origin, edit, resolution, now()))
+    }
+
+    /// Undoes an edit, waiting or settled; None: the newest change made here that stands. An edit that was never sent
+    /// is taken back; of any other the inverse is queued. Undoing an edit that undoes does the first again.
+    pub fn undo(&self, edit: Option<i64>) -> Result<Decided, EditError> {
+        self.changed(store::undo::undo(&mut self.connection.borrow_mut(), self.origin.word(), edit, now()))
+    }
+
     /// Makes this the replica of the home that a server has named. False: it is the replica of another home, and
     /// stays so, because two homes must not mix.
     pub fn adopt(&self, server: &str, home: &sync::Identity) -> Result<bool, StoreError> {
@@ -159,4 +202,10 @@ impl Replica {
         }
         result
     }
+}
+
+/// This machine's idea of the time: for when something was settled, never for what is decided.
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

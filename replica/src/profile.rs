@@ -9,6 +9,7 @@ use directories::ProjectDirs;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
+use crate::store::judge::ConflictPolicy;
 use crate::store::open::{make_private_directory, private_file};
 
 /// The profile that is meant when none is named.
@@ -25,6 +26,8 @@ pub struct Profile {
     pub server: Option<String>,
     /// The API key; None when there is none.
     pub key: Option<SecretString>,
+    /// What becomes of a field that was changed here and there.
+    pub conflict_policy: ConflictPolicy,
     config: PathBuf,
     key_file: PathBuf,
 }
@@ -51,6 +54,8 @@ pub enum ProfileError {
 #[serde(default)]
 struct Config {
     server: Option<String>,
+    /// `ask`, `mine` or `theirs`.
+    conflict_policy: ConflictPolicy,
 }
 
 impl Profile {
@@ -65,6 +70,7 @@ impl Profile {
             Err(error) => return Err(ProfileError::File(profile.config, error)),
         };
         profile.server = config.server;
+        profile.conflict_policy = config.conflict_policy;
         profile.key = key_from_environment()?;
         if profile.key.is_none() && profile.key_file.exists() {
             profile.key = Some(key_from_file(&profile.key_file)?);
@@ -88,7 +94,8 @@ impl Profile {
             Some(db) => db.to_owned(),
             None => directories()?.data_dir().join(name).join("replica.db"),
         };
-        Ok(Profile { name: name.to_owned(), db, server: None, key: None, config, key_file })
+        let conflict_policy = ConflictPolicy::Ask;
+        Ok(Profile { name: name.to_owned(), db, server: None, key: None, conflict_policy, config, key_file })
     }
 
     /// Writes the profile's file and its key, for this user alone.
@@ -97,7 +104,7 @@ impl Profile {
         if let Some(directory) = self.config.parent().filter(|d| !d.as_os_str().is_empty() && !d.exists()) {
             make_private_directory(directory).map_err(named)?;
         }
-        let config = Config { server: self.server.clone() };
+        let config = Config { server: self.server.clone(), conflict_policy: self.conflict_policy };
         let text = toml::to_string(&config).map_err(|e| ProfileError::Malformed(self.config.clone(), e.to_string()))?;
         replace(&self.config, &text).map_err(named)?;
         if let Some(key) = &self.key {

@@ -60,7 +60,9 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     }
     anyhow::ensure!(is_terminal, "this needs a terminal; for scripts there is hearth-replica");
     let sync = match (profile.server, profile.key) {
-        (Some(server), Some(key)) => Some(SyncConfig { db: profile.db.clone(), server, key }),
+        (Some(server), Some(key)) => {
+            Some(SyncConfig { db: profile.db.clone(), server, key, conflict_policy: profile.conflict_policy })
+        }
         _ => None,
     };
     run_ui(UiOptions { db: profile.db, sync, title: None, ascii: arguments.ascii })

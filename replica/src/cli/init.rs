@@ -45,6 +45,7 @@ impl Init {
                 .hint("hearth-replica init with another --profile or --db, or move the database away"));
         }
         profile.server = Some(server.clone());
+        profile.conflict_policy = context.profile.conflict_policy;
         profile.key = Some(key);
         profile.save()?;
 

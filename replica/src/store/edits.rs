@@ -88,7 +88,7 @@ pub(crate) fn create(
     kind: Kind,
     fields: &Fields,
 ) -> Result<String, EditError> {
-    gate::edit(connection, origin, |tx| insert(tx, kind, fields))
+    gate::edit(connection, origin, |tx| create_in(tx, kind, fields))
 }
 
 /// Updates the fields of a record that differ. The home's profile comes into being by its first update.
@@ -99,38 +99,44 @@ pub(crate) fn update(
     id: &str,
     fields: &Fields,
 ) -> Result<(), EditError> {
-    gate::edit(connection, origin, |tx| {
-        let id = if kind.is_singleton() { profile_id(tx)? } else { Some(id.to_owned()) };
-        let Some(id) = id else { return insert(tx, kind, fields).map(drop) };
-        let Some(present) = rows::get(tx, kind, &id)? else { return Err(EditError::NotFound) };
-        let changed: Vec<(&str, Sql)> = known(kind, fields)?
-            .into_iter()
-            .filter(|(name, value)| rows::to_sql(present.fields.get(*name)) != *value)
-            .collect();
-        if changed.is_empty() {
-            return Ok(());
-        }
-        let set: Vec<String> =
-            changed.iter().enumerate().map(|(n, (name, _))| format!("{name} = ?{}", n + 2)).collect();
-        let mut values = vec![Sql::from(id)];
-        values.extend(changed.into_iter().map(|(_, value)| value));
-        let text = format!("UPDATE {} SET {} WHERE id = ?1", kind.collection(), set.join(", "));
-        tx.execute(&text, rows::bound(&values).as_slice())?;
-        Ok(())
-    })
+    gate::edit(connection, origin, |tx| update_in(tx, kind, id, fields))
 }
 
 /// Deletes a record.
 pub(crate) fn delete(connection: &mut Connection, origin: &str, kind: Kind, id: &str) -> Result<(), EditError> {
-    gate::edit(connection, origin, |tx| {
-        match tx.execute(&format!("DELETE FROM {} WHERE id = ?1", kind.collection()), [id])? {
-            0 => Err(EditError::NotFound),
-            _ => Ok(()),
-        }
-    })
+    gate::edit(connection, origin, |tx| delete_in(tx, kind, id))
 }
 
-fn insert(tx: &Transaction<'_>, kind: Kind, fields: &Fields) -> Result<String, EditError> {
+/// [`update`], within an editor's transaction.
+pub(super) fn update_in(tx: &Transaction<'_>, kind: Kind, id: &str, fields: &Fields) -> Result<(), EditError> {
+    let id = if kind.is_singleton() { profile_id(tx)? } else { Some(id.to_owned()) };
+    let Some(id) = id else { return create_in(tx, kind, fields).map(drop) };
+    let Some(present) = rows::get(tx, kind, &id)? else { return Err(EditError::NotFound) };
+    let changed: Vec<(&str, Sql)> = known(kind, fields)?
+        .into_iter()
+        .filter(|(name, value)| rows::to_sql(present.fields.get(*name)) != *value)
+        .collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let set: Vec<String> = changed.iter().enumerate().map(|(n, (name, _))| format!("{name} = ?{}", n + 2)).collect();
+    let mut values = vec![Sql::from(id)];
+    values.extend(changed.into_iter().map(|(_, value)| value));
+    let text = format!("UPDATE {} SET {} WHERE id = ?1", kind.collection(), set.join(", "));
+    tx.execute(&text, rows::bound(&values).as_slice())?;
+    Ok(())
+}
+
+/// [`delete`], within an editor's transaction.
+pub(super) fn delete_in(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), EditError> {
+    match tx.execute(&format!("DELETE FROM {} WHERE id = ?1", kind.collection()), [id])? {
+        0 => Err(EditError::NotFound),
+        _ => Ok(()),
+    }
+}
+
+/// [`create`], within an editor's transaction.
+pub(super) fn create_in(tx: &Transaction<'_>, kind: Kind, fields: &Fields) -> Result<String, EditError> {
     let id = match fields.get("id").and_then(Value::as_str) {
         Some(id) => id.to_owned(),
         None => Uuid::new_v4().to_string(),

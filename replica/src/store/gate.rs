@@ -43,3 +43,14 @@ pub(crate) fn edit<T, E: From<rusqlite::Error>>(
     tx.commit()?;
     Ok(value)
 }
+
+/// Runs `work` as the keeper within an editor's transaction, for what belongs together with an edit.
+pub(crate) fn pass<T, E: From<rusqlite::Error>>(
+    tx: &Transaction<'_>,
+    work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
+) -> Result<T, E> {
+    tx.execute("UPDATE _gate SET open = open + 1", [])?;
+    let value = work(tx)?;
+    tx.execute("UPDATE _gate SET open = open - 1", [])?;
+    Ok(value)
+}

@@ -38,7 +38,7 @@ pub(crate) struct Proof {
 pub(crate) struct Applied {
     /// Up to where the feed is applied now.
     pub position: i64,
-    /// Edits that were settled, or that events have changed in another way.
+    /// Whether events concern edits that are to be sent, or were found to be in: others may go or must wait.
     pub touched_edits: bool,
 }
 
@@ -54,14 +54,15 @@ pub(crate) fn apply(connection: &mut Connection, batch: &Batch, proof: &Proof) -
 fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applied, StoreError> {
     let (mut position, replaying): (i64, bool) =
         tx.query_row("SELECT position, replay FROM _sync", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let pending = pending(tx)?;
+    let editing: bool = tx.query_row("SELECT EXISTS (SELECT 1 FROM edits)", [], |row| row.get(0))?;
     let mut touched_edits = false;
     let mut odd = HashSet::new();
     for event in &batch.events {
         let known = (Kind::from_word(&event.resource_type), Happening::from_word(&event.happening));
         if let (Some(kind), Some(happening)) = known {
             let id = event.resource_id.to_string();
-            let waits = pending.contains(&(kind, id.clone()));
+            let pending = if editing { pending(tx, kind, &id)? } else { None };
+            let waits = pending.is_some();
             if waits {
                 touched_edits |= settle::recognise(tx, event, &id)?;
             }
@@ -73,7 +74,8 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
                 (_, Some(payload)) => put(tx, kind, &id, event.id, payload, waits)?,
                 (_, None) => drop(odd.insert(format!("{} event without a record", event.happening))),
             }
-            touched_edits |= waits;
+            // Of what is on the server already, nothing but its end is to come.
+            touched_edits |= pending == Some(true);
         } else {
             // A newer server may speak of things that this version has no table for. Its other words still count.
             odd.insert(format!("{} of {}", event.happening, event.resource_type));
@@ -104,20 +106,15 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         proof.now.to_string(),
         last_at,
     ))?;
-    touched_edits |= settle::settle(tx, position, proof.now)?;
+    settle::settle(tx, position, proof.now)?;
     Ok(Applied { position, touched_edits })
 }
 
-/// The records that have edits, whatever their state.
-fn pending(tx: &Transaction<'_>) -> Result<HashSet<(Kind, String)>, StoreError> {
-    let mut statement = tx.prepare_cached("SELECT DISTINCT kind, record_id FROM edits")?;
-    let found = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
-    let mut all = HashSet::new();
-    for pair in found {
-        let (word, id) = pair?;
-        all.extend(Kind::from_word(&word).map(|kind| (kind, id)));
-    }
-    Ok(all)
+/// Whether a record has edits, and whether one of them is not on the server yet.
+fn pending(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<bool>, StoreError> {
+    Ok(tx
+        .prepare_cached("SELECT max(state <> 'sent') FROM edits WHERE kind = ?1 AND record_id = ?2")?
+        .query_row((kind.word(), id), |row| row.get(0))?)
 }
 
 fn put(

@@ -5,7 +5,8 @@
 //!   [`triggers`], [`mod@search`] and [`views`].
 //! - [`gate`]: the transactions of whoever keeps the replica.
 //! - [`mirror`], [`image`], [`rows`]: what the server says becomes rows; [`replay`]: reading it all again.
-//! - [`edits`], [`push`], [`settle`]: local changes, their way to the server and their end.
+//! - [`edits`], [`plan`], [`judge`], [`push`], [`settle`]: local changes, their way to the server and their end.
+//! - [`decide`], [`undo`], [`history`]: what a person decides about them, and what they can look back on.
 //! - [`view`], [`page`] with [`filter`] and [`mod@order`], [`related`], [`overview`]: what screens read; [`find`], [`why`],
 //!   [`query`]: what scripts do; [`copy`]: a consistent copy of it all; [`rescue`], [`salvage`],
 //!   [`health`]: what to do when it is damaged.
@@ -13,18 +14,22 @@
 //!   has done.
 
 pub(crate) mod copy;
+pub(crate) mod decide;
 pub(crate) mod edits;
 pub(crate) mod filter;
 pub(crate) mod find;
 mod gate;
 pub(crate) mod health;
+pub(crate) mod history;
 mod image;
 pub(crate) mod journal;
+pub(crate) mod judge;
 pub(crate) mod mirror;
 pub(crate) mod open;
 mod order;
 pub(crate) mod overview;
 pub(crate) mod page;
+pub(crate) mod plan;
 pub(crate) mod push;
 pub(crate) mod query;
 pub(crate) mod related;
@@ -40,6 +45,7 @@ pub(crate) mod standing;
 pub(crate) mod status;
 pub(crate) mod tally;
 mod triggers;
+pub(crate) mod undo;
 pub(crate) mod view;
 mod views;
 pub(crate) mod why;

@@ -19,7 +19,8 @@ use super::{StoreError, gate, image, log, open, rows, schema};
 pub const KEPT_MAX: usize = 5;
 
 /// The tables that hold what the server cannot tell again.
-pub(super) const LOCAL: [&str; 7] = ["edits", "edit_history", "_requests", "_sent", "_images", "_tombs", "sync_log"];
+pub(super) const LOCAL: [&str; 10] =
+    ["edits", "edit_history", "_requests", "_frozen", "_sent", "_parts", "_undone", "_images", "_tombs", "sync_log"];
 
 /// What became of a database.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

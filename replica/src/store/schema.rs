@@ -14,7 +14,7 @@ use super::{NOW, StoreError, order, rules, views};
 pub(crate) const SCHEMA_VERSION: &str = "1.0";
 
 /// Tables that only the replica's keeper writes, and what a stranger should do instead.
-pub(super) const KEPT: [(&str, &str); 13] = [
+pub(super) const KEPT: [(&str, &str); 16] = [
     ("_schema", HINT),
     ("_sync", HINT),
     ("_images", HINT),
@@ -23,7 +23,10 @@ pub(super) const KEPT: [(&str, &str); 13] = [
     ("_recovery", HINT),
     ("_walked", HINT),
     ("_requests", HINT),
+    ("_frozen", HINT),
     ("_sent", HINT),
+    ("_parts", HINT),
+    ("_undone", HINT),
     ("_search_rows", HINT),
     ("edits", HINT),
     ("edit_history", HINT),

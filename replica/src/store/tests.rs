@@ -1,9 +1,11 @@
 //! The store as a whole: a scene with a database, and words to tell stories of it.
 
+mod decisions;
 mod lists;
 mod overlay;
 mod rescue;
 mod scripts;
+mod sending;
 
 use std::path::PathBuf;
 
@@ -12,9 +14,10 @@ use hearth_contract::formats::Timestamp;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use super::judge::ConflictPolicy;
 use super::push::Verdict;
 use super::standing::Home;
-use super::{mirror, open, push, standing};
+use super::{mirror, open, plan, push, standing};
 
 const ROOM: &str = "0190a3b0-0000-7000-8000-000000000001";
 const TASK: &str = "0190a3b0-0000-7000-8000-000000000002";
@@ -79,16 +82,38 @@ impl Scene {
         mirror::apply(&mut self.db, &batch, &mirror::Proof { phase: "live", now: at(0) }).unwrap();
     }
 
+    /// The first edit of each parcel that may go.
     fn plan(&mut self) -> Vec<i64> {
-        push::plan(&mut self.db, 64).unwrap().ready
+        self.parcels().iter().map(|parcel| parcel[0]).collect()
+    }
+
+    fn parcels(&mut self) -> Vec<Vec<i64>> {
+        plan::plan(&mut self.db, 64).unwrap().ready.into_iter().map(|ready| ready.edits).collect()
+    }
+
+    fn freeze(&mut self, parcels: &[Vec<i64>], policy: ConflictPolicy) -> Option<push::Request> {
+        let key = format!("key-{}", parcels[0][0]);
+        push::freeze(&mut self.db, parcels, &key, policy, at(0)).unwrap()
     }
 
     fn send(&mut self, edit: i64) -> push::Request {
-        push::freeze(&mut self.db, edit, &format!("key-{edit}")).unwrap().unwrap()
+        self.freeze(&[vec![edit]], ConflictPolicy::Ask).expect("a request")
     }
 
     fn answer(&mut self, edit: i64, verdict: Verdict) {
-        push::record(&mut self.db, edit, &verdict, at(0)).unwrap();
+        push::record(&mut self.db, &[(edit, verdict)], at(0)).unwrap();
+    }
+
+    /// The states of the edits, in order.
+    fn states(&self) -> String {
+        self.one("SELECT coalesce(group_concat(state, ' '), '') FROM (SELECT state FROM edits ORDER BY id)")
+    }
+
+    /// The outcomes in the history, in order.
+    fn outcomes(&self) -> String {
+        self.one(
+            "SELECT coalesce(group_concat(id || ' ' || outcome), '') FROM (SELECT * FROM edit_history ORDER BY id)",
+        )
     }
 }
 

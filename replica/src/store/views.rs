@@ -1,8 +1,9 @@
 //! Views: where the replica stands, and what people ask most. Must not write, and must not claim what was not proven.
 
 /// Every generated view: its name and its query.
-pub(crate) const VIEWS: [(&str, &str); 6] = [
+pub(crate) const VIEWS: [(&str, &str); 7] = [
     ("sync_status", SYNC_STATUS),
+    ("conflicts", CONFLICTS),
     ("tasks_due", TASKS_DUE),
     ("inventory_overview", INVENTORY_OVERVIEW),
     ("documents_overview", DOCUMENTS_OVERVIEW),
@@ -50,6 +51,30 @@ SELECT
     (SELECT version FROM _schema)                                      AS schema_version,
     daemon_pid
 FROM s";
+
+const CONFLICTS: &str = "
+-- One row for each field that was changed here and there: what it was, what you want, what the server has (null when
+-- the record is deleted there), and since when. `hearth-replica resolve EDIT mine` or `theirs` decides.
+WITH c AS (
+    SELECT e.id, e.kind, e.record_id, e.method, e.base, e.patch, i.updated_at,
+           CASE WHEN i.gone THEN NULL ELSE i.fields END AS there
+    FROM edits e LEFT JOIN _images i USING (kind, record_id)
+    WHERE e.state = 'conflict'
+), f AS (
+    SELECT c.*, m.key AS field, json_extract(c.base, '$.' || m.key) AS was, m.value AS mine,
+           json_extract(c.there, '$.' || m.key) AS theirs
+    FROM c, json_each(c.patch) m WHERE c.method <> 'delete'
+    UNION ALL
+    SELECT c.*, b.key, b.value, NULL, json_extract(c.there, '$.' || b.key)
+    FROM c, json_each(c.base) b WHERE c.method = 'delete'
+)
+SELECT id AS edit_id, kind, record_id, field, was AS base, mine, theirs,
+       CASE WHEN there IS NOT NULL THEN updated_at END AS theirs_at
+FROM f
+WHERE there IS NULL OR CASE method WHEN 'create' THEN theirs IS NOT mine
+                                   WHEN 'delete' THEN theirs IS NOT was
+                                   ELSE theirs IS NOT mine AND theirs IS NOT was END
+ORDER BY id";
 
 const TASKS_DUE: &str = "
 -- Open tasks, overdue first, with the name of what they are about.

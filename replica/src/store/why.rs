@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
 use super::edits::{self, Edit};
+use super::history::{self, Settled};
 use super::{StoreError, image, rows};
 
 /// Settled edits that are told of.
@@ -58,23 +59,6 @@ pub enum Source {
     Nobody,
 }
 
-/// An edit that is settled.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Settled {
-    /// Its number.
-    pub id: i64,
-    /// `create`, `update` or `delete`.
-    pub method: String,
-    /// The fields it changed.
-    pub patch: Value,
-    /// `confirmed`, `merged`, `superseded`, `discarded` or `undone`.
-    pub outcome: String,
-    /// The position at which the server holds it.
-    pub rev: Option<i64>,
-    /// When it was settled.
-    pub settled_at: String,
-}
-
 /// Reads it; None when nothing is known of such a record.
 pub(crate) fn read(connection: &Connection, kind: Kind, id: &str) -> Result<Option<Why>, StoreError> {
     let row = rows::get(connection, kind, id)?;
@@ -82,7 +66,7 @@ pub(crate) fn read(connection: &Connection, kind: Kind, id: &str) -> Result<Opti
     let edits: Vec<Edit> =
         edits::list(connection)?.into_iter().filter(|edit| edit.kind == kind && edit.record_id == id).collect();
     let deleted_at = tomb(connection, kind, id)?;
-    let settled = settled(connection, kind, id)?;
+    let settled = history::of_record(connection, kind, id, SETTLED_MAX)?;
     if row.is_none() && image.is_none() && edits.is_empty() && deleted_at.is_none() && settled.is_empty() {
         return Ok(None);
     }
@@ -117,23 +101,4 @@ pub(crate) fn read(connection: &Connection, kind: Kind, id: &str) -> Result<Opti
 fn tomb(connection: &Connection, kind: Kind, id: &str) -> Result<Option<i64>, StoreError> {
     let mut statement = connection.prepare_cached("SELECT rev FROM _tombs WHERE kind = ?1 AND record_id = ?2")?;
     Ok(statement.query_row((kind.word(), id), |row| row.get(0)).optional()?)
-}
-
-fn settled(connection: &Connection, kind: Kind, id: &str) -> Result<Vec<Settled>, StoreError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT id, method, patch, outcome, rev, settled_at FROM edit_history
-         WHERE kind = ?1 AND record_id = ?2 ORDER BY settled_at DESC, id DESC LIMIT ?3",
-    )?;
-    let found = statement.query_map((kind.word(), id, SETTLED_MAX as i64), |row| {
-        let patch: String = row.get("patch")?;
-        Ok(Settled {
-            id: row.get("id")?,
-            method: row.get("method")?,
-            patch: serde_json::from_str(&patch).unwrap_or(Value::Null),
-            outcome: row.get("outcome")?,
-            rev: row.get("rev")?,
-            settled_at: row.get("settled_at")?,
-        })
-    })?;
-    Ok(found.collect::<Result<_, _>>()?)
 }

@@ -5,16 +5,16 @@
 //! The push starts only once the server has accepted our cursor since contact was lost, so that nothing is pushed
 //! onto a history that was put back.
 
+mod pace;
 mod push;
 #[cfg(test)]
 mod tests;
 mod words;
 
-use std::collections::{HashMap, VecDeque};
-
 use super::Until;
-pub(crate) use words::{Effect, Ending, Errand, Failure, Input, Outcome, Phase, Refusal, Standing, There};
-pub use words::{Identity, Millis, Stretch, Verdict};
+use push::Push;
+pub(crate) use words::{Effect, Ending, Errand, Failure, Input, Outcome, Phase, Ready, Refusal, Standing, There, Word};
+pub use words::{Identity, Limits, Millis, Stretch, Verdict};
 
 const BACKOFF_FIRST: Millis = 500;
 const BACKOFF_MAX: Millis = 60_000;
@@ -62,17 +62,7 @@ pub(crate) struct Core {
     shown: Option<(Phase, Option<String>, Option<Millis>)>,
     touched_at: Millis,
 
-    ready: VecDeque<i64>,
-    in_flight: Option<i64>,
-    /// Why the create in flight was refused, while the record of its id is looked at.
-    met_its_id: Option<Refusal>,
-    open_edits: Option<usize>,
-    planning: bool,
-    plan_again: bool,
-    push_failures: u32,
-    push_at: Millis,
-    edit_failures: HashMap<i64, (u32, Millis)>,
-
+    push: Push,
     chance: u64,
 }
 
@@ -91,15 +81,7 @@ impl Core {
             applying: 0,
             shown: None,
             touched_at: Millis::MIN / 2,
-            ready: VecDeque::new(),
-            in_flight: None,
-            met_its_id: None,
-            open_edits: None,
-            planning: false,
-            plan_again: false,
-            push_failures: 0,
-            push_at: Millis::MIN,
-            edit_failures: HashMap::new(),
+            push: Push::default(),
             chance: seed | 1,
         }
     }
@@ -110,7 +92,7 @@ impl Core {
             Link::Down { retry_at } => Some(retry_at),
             _ => None,
         };
-        link.into_iter().chain(self.push_due_at()).min()
+        link.into_iter().chain(self.push.wake_at()).min()
     }
 
     /// Takes in what happened and says what is to be done.
@@ -161,21 +143,11 @@ impl Core {
             Input::StreamRefused(refusal) => self.refused(now, refusal, &mut effects),
             Input::Applied { touched_edits } => {
                 self.applying = self.applying.saturating_sub(1);
-                if touched_edits {
-                    self.plan(&mut effects);
-                }
+                self.feed_applied(touched_edits, &mut effects);
             }
             Input::EditsChanged => self.plan(&mut effects),
-            Input::Planned { ready, open } => {
-                self.planning = false;
-                self.open_edits = Some(open);
-                self.ready = ready.into_iter().filter(|edit| Some(*edit) != self.in_flight).collect();
-                self.edit_failures.retain(|edit, _| self.ready.contains(edit));
-                if std::mem::take(&mut self.plan_again) {
-                    self.plan(&mut effects);
-                }
-            }
-            Input::Answered { edit, outcome } => self.answered(now, edit, outcome, &mut effects),
+            Input::Planned { ready, open } => self.planned(ready, open, &mut effects),
+            Input::Answered { sent, carried, outcome } => self.answered(now, &sent, carried, outcome, &mut effects),
             Input::Looked { edit, there } => self.looked(now, edit, there, &mut effects),
             Input::Timer => {
                 if matches!(self.link, Link::Down { retry_at } if retry_at <= now) {
@@ -222,15 +194,13 @@ impl Core {
     fn opened(&mut self, effects: &mut Vec<Effect>) {
         let Link::Opening { identity, standing } = &self.link else { return };
         let (identity, standing) = (identity.clone(), *standing);
+        let limits = identity.limits;
         self.home = Some(identity.home_id.clone());
         effects.push(Effect::Greet { identity, standing });
         self.link = Link::Open { current: false };
         self.reason = None;
         self.key_refused = None;
-        // Contact is back: what waited for it is tried at once.
-        self.push_failures = 0;
-        self.push_at = Millis::MIN;
-        self.edit_failures.clear();
+        self.push.contact(limits);
         self.plan(effects);
     }
 
@@ -328,7 +298,7 @@ impl Core {
             return;
         }
         let current = self.link == (Link::Open { current: true }) && self.applying == 0;
-        let pushed = self.open_edits == Some(0) && self.in_flight.is_none();
+        let pushed = self.push.open == Some(false) && !self.push.is_busy();
         let verdict = match &self.key_refused {
             _ if self.link == Link::Paused => Verdict::Paused,
             Some(why) => Verdict::NeedsKey(why.clone()),

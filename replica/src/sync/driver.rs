@@ -29,8 +29,9 @@ pub(super) async fn run(
     let client = Client::new(&config.server, &config.key)?;
     let changed = Arc::new(Notify::new());
     let knock = changed.clone();
-    let (db, server) = (config.db.clone(), config.server.clone());
-    let engine = blocking(move || Engine::open(&db, &server, until, Box::new(|| Uuid::new_v4().as_u128()))).await?;
+    let (db, server, policy) = (config.db.clone(), config.server.clone(), config.conflict_policy);
+    let chance = Box::new(|| Uuid::new_v4().as_u128());
+    let engine = blocking(move || Engine::open(&db, &server, until, policy, chance)).await?;
     let bell = bell::watch(&config.db, move || knock.notify_one())?;
 
     let mut driver = Driver {

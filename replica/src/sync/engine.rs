@@ -9,12 +9,15 @@ use hearth_contract::formats::Timestamp;
 use uuid::Uuid;
 
 use super::Until;
-use super::core::{Core, Effect, Ending, Errand, Failure, Identity, Input, Millis, Outcome, Stretch, There, Verdict};
+use super::core::{
+    Core, Effect, Ending, Errand, Failure, Identity, Input, Millis, Outcome, Ready, Stretch, There, Verdict, Word,
+};
 use super::wire::{self, Answer, Ask};
-use crate::store::{Connection, StoreError, mirror, open, push, replay, standing, wishes};
+use crate::store::judge::ConflictPolicy;
+use crate::store::{Connection, StoreError, mirror, open, plan, push, replay, standing, wishes};
 
-/// Edits looked up at a time.
-const PLAN_EDITS: usize = 64;
+/// Edits looked up at a time: a few bulk calls' worth.
+const PLAN_EDITS: usize = 200;
 
 /// A point in time, as told to the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,10 +94,21 @@ pub struct Engine {
     core: Core,
     connection: Connection,
     server: String,
+    policy: ConflictPolicy,
     chance: Chance,
-    asked: HashMap<u64, Errand>,
+    asked: HashMap<u64, Asked>,
     tickets: u64,
+    /// The database as it was last looked at: others' commits change it, ours do not.
+    seen: i64,
     done: Done,
+}
+
+/// A question under way.
+#[derive(Debug)]
+struct Asked {
+    errand: Errand,
+    /// The request that carries edits, if it does.
+    request: Option<push::Request>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -105,12 +119,21 @@ impl std::fmt::Debug for Engine {
 
 impl Engine {
     /// Opens the database, made and brought up to date if that is due. `server` is what the replica calls it.
-    pub fn open(db: &Path, server: &str, until: Until, mut chance: Chance) -> Result<Engine, StoreError> {
+    pub fn open(
+        db: &Path,
+        server: &str,
+        until: Until,
+        policy: ConflictPolicy,
+        mut chance: Chance,
+    ) -> Result<Engine, StoreError> {
         let core = Core::new(until, (chance)() as u64);
+        let connection = open::read_write(db)?;
         Ok(Engine {
             core,
-            connection: open::read_write(db)?,
+            seen: open::data_version(&connection)?,
+            connection,
             server: server.to_owned(),
+            policy,
             chance,
             asked: HashMap::new(),
             tickets: 0,
@@ -130,11 +153,16 @@ impl Engine {
     pub fn hear(&mut self, now: Moment, heard: Heard) -> Result<Done, StoreError> {
         let input = match heard {
             Heard::DatabaseChanged => {
+                // The bell tells of our own commits too.
+                let seen = self.patiently(|c| open::data_version(c))?;
+                if std::mem::replace(&mut self.seen, seen) == seen {
+                    return Ok(Done::default());
+                }
                 let paused = self.patiently(|c| wishes::read(c))?.paused;
                 return self.tell(now, [Input::Paused(paused), Input::EditsChanged]);
             }
             Heard::Answer { ticket, answer } => match self.asked.remove(&ticket) {
-                Some(errand) => self.answered(errand, answer)?,
+                Some(asked) => self.answered(asked, answer)?,
                 None => return Ok(Done::default()),
             },
             Heard::StreamOpened => Input::StreamOpened,
@@ -171,7 +199,7 @@ impl Engine {
 
     fn carry_out(&mut self, now: Moment, effect: Effect) -> Result<Option<Input>, StoreError> {
         match effect {
-            Effect::Ask(errand) => return self.ask(errand),
+            Effect::Ask(errand) => return self.ask(now, errand),
             Effect::OpenStream { cursor } => self.done.deeds.push(Deed::OpenStream(Ask::stream(cursor.as_deref()))),
             Effect::CloseStream => self.done.deeds.push(Deed::CloseStream),
             Effect::Finish(verdict) => self.done.deeds.push(Deed::End(verdict)),
@@ -191,12 +219,13 @@ impl Engine {
             }
             Effect::Touch => self.keep(|c| standing::touch(c, now.wall))?,
             Effect::Plan => {
-                let push::Plan { ready, open } = self.patiently(|c| push::plan(c, PLAN_EDITS))?;
-                return Ok(Some(Input::Planned { ready, open }));
+                let plan::Plan { ready, open } = self.patiently(|c| plan::plan(c, PLAN_EDITS))?;
+                let ready = ready.into_iter().map(|plan::Ready { edits, kind, frozen }| Ready { edits, kind, frozen });
+                return Ok(Some(Input::Planned { ready: ready.collect(), open }));
             }
-            Effect::Record { edit, ending } => {
-                let verdict = verdict(now, ending);
-                self.keep(|c| push::record(c, edit, &verdict, now.wall))?;
+            Effect::Record { endings } => {
+                let verdicts: Vec<_> = endings.into_iter().map(|(edit, ending)| (edit, verdict(now, ending))).collect();
+                self.keep(|c| push::record(c, &verdicts, now.wall))?;
             }
             Effect::Show { phase, reason, retry_at } => {
                 let retry_at = retry_at.map(|at| moment(now, at));
@@ -212,40 +241,52 @@ impl Engine {
     }
 
     /// Turns an errand into a question; what the question says is on disk first if it must be repeatable.
-    fn ask(&mut self, errand: Errand) -> Result<Option<Input>, StoreError> {
-        let ask = match errand {
+    fn ask(&mut self, now: Moment, errand: Errand) -> Result<Option<Input>, StoreError> {
+        let mut request = None;
+        let ask = match &errand {
             Errand::Me => Ask::me(),
             Errand::Feed => Ask::feed(),
-            Errand::Send { edit } => {
-                let key = Uuid::from_u128((self.chance)()).to_string();
-                match self.keep(|c| push::freeze(c, edit, &key))? {
-                    Some(request) => Ask::send(&request),
-                    None => return Ok(Some(Input::Answered { edit, outcome: Outcome::Moot })),
+            Errand::Send { parcels } => {
+                let (key, policy) = (Uuid::from_u128((self.chance)()).to_string(), self.policy);
+                match self.keep(|c| push::freeze(c, parcels, &key, policy, now.wall))? {
+                    Some(frozen) => Ask::send(request.insert(frozen)),
+                    None => {
+                        let sent = parcels.concat();
+                        return Ok(Some(Input::Answered { sent, carried: Vec::new(), outcome: Outcome::Moot }));
+                    }
                 }
             }
-            Errand::Look { edit } => match self.patiently(|c| push::frozen(c, edit))? {
-                Some(request) => Ask::look(&request),
-                None => return Ok(Some(Input::Answered { edit, outcome: Outcome::Moot })),
+            Errand::Look { edit } => match self.patiently(|c| push::record_of(c, *edit))? {
+                Some((kind, record)) => Ask::look(kind, &record),
+                None => return Ok(Some(Input::Looked { edit: *edit, there: There::Other })),
             },
         };
         self.tickets += 1;
-        self.asked.insert(self.tickets, errand);
+        self.asked.insert(self.tickets, Asked { errand, request });
         self.done.deeds.push(Deed::Ask { ticket: self.tickets, ask });
         Ok(None)
     }
 
     /// What an answer means.
-    fn answered(&mut self, errand: Errand, answer: Result<Answer, String>) -> Result<Input, StoreError> {
+    fn answered(&mut self, asked: Asked, answer: Result<Answer, String>) -> Result<Input, StoreError> {
         let answer = answer.map_err(Failure::NoAnswer);
-        Ok(match errand {
+        Ok(match asked.errand {
             Errand::Me => Input::Met(answer.and_then(|answer| wire::identity(&answer))),
             Errand::Feed => Input::FeedStands(answer.and_then(|answer| wire::standing(&answer))),
-            Errand::Send { edit } => {
-                let outcome = match answer {
-                    Ok(answer) => wire::outcome(&answer),
-                    Err(failure) => Outcome::NoAnswer { reason: failure.to_string() },
+            Errand::Send { parcels } => {
+                let edits = asked.request.as_ref().map_or(&[][..], |request| &request.edits);
+                let outcome = match (answer, &asked.request) {
+                    (Ok(answer), Some(request)) if request.bulk => wire::outcomes(&answer, edits),
+                    (Ok(answer), _) => match wire::outcome(&answer) {
+                        Ok(word) => Outcome::Told(
+                            edits.iter().map(|(edit, _)| (*edit, word.clone())).collect::<Vec<(i64, Word)>>(),
+                        ),
+                        Err(reason) => Outcome::NoAnswer { reason },
+                    },
+                    (Err(failure), _) => Outcome::NoAnswer { reason: failure.to_string() },
                 };
-                Input::Answered { edit, outcome }
+                let carried = edits.iter().map(|(edit, _)| *edit).collect();
+                Input::Answered { sent: parcels.concat(), carried, outcome }
             }
             Errand::Look { edit } => {
                 let there = match answer.and_then(|answer| wire::record(&answer)) {
@@ -297,7 +338,9 @@ fn verdict(now: Moment, ending: Ending) -> push::Verdict {
         Ending::Sent { rev } => push::Verdict::Sent { rev },
         Ending::Later { at, reason } => push::Verdict::Later { at: at.map(|at| moment(now, at)), reason },
         Ending::Rejected { reason, problem } => push::Verdict::Rejected { reason, problem },
-        Ending::Conflict { reason, problem } => push::Verdict::Conflict { reason, problem },
+        Ending::Overtaken => push::Verdict::Overtaken,
+        Ending::Apart => push::Verdict::Apart,
+        Ending::Conflict { reason, problem, gone } => push::Verdict::Conflict { reason, problem, gone },
     }
 }
 

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 use secrecy::SecretString;
 
-pub use self::core::{Identity, Millis, Stretch, Verdict};
+pub use self::core::{Identity, Limits, Millis, Stretch, Verdict};
 pub(crate) use client::meet;
 pub use client::{ClientError, identify};
 pub(crate) use driver::wall_clock;
@@ -32,6 +32,7 @@ pub use lock::SyncLock;
 pub use wire::{Answer, Ask};
 
 use crate::store::StoreError;
+use crate::store::judge::ConflictPolicy;
 
 /// What is synced with whom.
 #[derive(Debug, Clone)]
@@ -42,6 +43,8 @@ pub struct SyncConfig {
     pub server: String,
     /// The API key.
     pub key: SecretString,
+    /// What becomes of a field that was changed here and there.
+    pub conflict_policy: ConflictPolicy,
 }
 
 /// When syncing ends by itself.

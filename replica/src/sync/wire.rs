@@ -1,15 +1,16 @@
 //! Questions to the server and what its answers mean, as plain values. Must not know how bytes travel, nor whether to
 //! try again.
 
-use hearth_contract::envelope::{ErrorAnswer, Feed, Many, One};
+use hearth_contract::envelope::{Feed, Many, One};
 use hearth_contract::headers::{CURRENT_VERSION, IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION};
 use hearth_contract::paths;
-use hearth_contract::record::parse_etag;
+use hearth_contract::record::{etag, parse_etag};
+use hearth_contract::schema::Kind;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::core::{Failure, Identity, Outcome, Refusal, Standing};
+use super::core::{Failure, Identity, Limits, Outcome, Refusal, Standing, Word};
 use crate::store::push::Request;
 
 /// One question: a request without the server's address and the key.
@@ -67,18 +68,21 @@ impl Ask {
         ask
     }
 
-    /// An edit's request.
+    /// The request of edits.
     pub(super) fn send(request: &Request) -> Ask {
         let mut headers = vec![(IDEMPOTENCY_KEY, request.key.clone())];
+        if let Some(guard) = request.guard {
+            headers.push(("if-match", etag(guard)));
+        }
         if request.body.is_some() {
             headers.push(("content-type", "application/json".to_owned()));
         }
         Ask { verb: request.verb.clone(), path: request.path.clone(), headers, body: request.body.clone() }
     }
 
-    /// The record of an edit's request, as the server has it.
-    pub(super) fn look(request: &Request) -> Ask {
-        Ask::get(format!("{}/{}", paths::collection(request.record.0), request.record.1))
+    /// A record of a collection, as the server has it.
+    pub(super) fn look(kind: Kind, record: &str) -> Ask {
+        Ask::get(format!("{}/{record}", paths::collection(kind)))
     }
 }
 
@@ -89,6 +93,14 @@ pub(super) fn identity(answer: &Answer) -> Result<Identity, Failure> {
         team: Team,
         home: Home,
         scopes: Vec<String>,
+        rate_limits: Option<RateLimits>,
+    }
+    #[derive(Deserialize)]
+    #[expect(clippy::struct_field_names, reason = "the contract's words")]
+    struct RateLimits {
+        reads_per_minute: Option<u32>,
+        writes_per_minute: Option<u32>,
+        bulk_per_minute: Option<u32>,
     }
     #[derive(Deserialize)]
     struct Team {
@@ -99,8 +111,12 @@ pub(super) fn identity(answer: &Answer) -> Result<Identity, Failure> {
         id: String,
         environment: String,
     }
-    let One { data: Me { team, home, scopes }, .. } = success(answer)?;
-    Ok(Identity { home_id: home.id, home_name: team.name, environment: home.environment, scopes })
+    let One { data: Me { team, home, scopes, rate_limits }, .. } = success(answer)?;
+    let limits = rate_limits.and_then(|limits| {
+        let (reads, writes) = (limits.reads_per_minute?, limits.writes_per_minute?);
+        Some(Limits { reads, writes, bulk: limits.bulk_per_minute? })
+    });
+    Ok(Identity { home_id: home.id, home_name: team.name, environment: home.environment, scopes, limits })
 }
 
 /// Where the feed stands, of the answer to [`Ask::feed`].
@@ -111,19 +127,54 @@ pub(super) fn standing(answer: &Answer) -> Result<Standing, Failure> {
     Ok(Standing { head: Some(head), retention_seconds })
 }
 
-/// What came of an edit's request.
-pub(super) fn outcome(answer: &Answer) -> Outcome {
+/// What came of one edit's request. Err: nothing that makes sense.
+pub(super) fn outcome(answer: &Answer) -> Result<Word, String> {
     if !(200..300).contains(&answer.status) {
-        return Outcome::Refused(refusal(answer));
+        return Ok(Word::Refused(refusal(answer)));
     }
     let rev = answer.etag.as_deref().and_then(parse_etag);
     match success::<One<Map<String, Value>>>(answer) {
         // A delete's answer has no rev; the position at which it was given will do: the feed passes it later.
-        Ok(One { data, meta }) => Outcome::Accepted { rev: rev.or_else(|| data.get("rev")?.as_i64()).or(meta.as_of) },
+        Ok(One { data, meta }) => Ok(Word::Accepted { rev: rev.or_else(|| data.get("rev")?.as_i64()).or(meta.as_of) }),
         // The status came, so the write is in; but without its position we could not tell when the feed passes it.
-        Err(_) if rev.is_some() => Outcome::Accepted { rev },
-        Err(failure) => Outcome::NoAnswer { reason: failure.to_string() },
+        Err(_) if rev.is_some() => Ok(Word::Accepted { rev }),
+        Err(failure) => Err(failure.to_string()),
     }
+}
+
+/// What came of a bulk call, for each of the edits it carried; these are named by their records (contract 7).
+pub(super) fn outcomes(answer: &Answer, edits: &[(i64, String)]) -> Outcome {
+    #[derive(Deserialize)]
+    struct Operation {
+        status: u16,
+        id: Option<String>,
+        #[serde(default)]
+        data: Value,
+        #[serde(default)]
+        error: Value,
+    }
+    if !(200..300).contains(&answer.status) {
+        return Outcome::Refused(refusal(answer));
+    }
+    let One { data: operations, meta } = match success::<One<Vec<Operation>>>(answer) {
+        Ok(one) => one,
+        Err(failure) => return Outcome::NoAnswer { reason: failure.to_string() },
+    };
+    let mut words = Vec::with_capacity(edits.len());
+    for (edit, record) in edits {
+        let Some(Operation { status, data, error, .. }) = operations.iter().find(|it| it.id.as_ref() == Some(record))
+        else {
+            return Outcome::NoAnswer { reason: format!("the answer does not speak of the record {record}") };
+        };
+        words.push((
+            *edit,
+            match status {
+                200..300 => Word::Accepted { rev: data.get("rev").and_then(Value::as_i64).or(meta.as_of) },
+                status => Word::Refused(refused(*status, error.clone())),
+            },
+        ));
+    }
+    Outcome::Told(words)
 }
 
 /// A record, or None when the server has none of that id.
@@ -144,21 +195,22 @@ fn success<T: DeserializeOwned>(answer: &Answer) -> Result<T, Failure> {
 
 /// An error answer.
 pub(super) fn refusal(answer: &Answer) -> Refusal {
-    let problem = serde_json::from_slice::<Value>(&answer.body)
-        .ok()
-        .and_then(|mut body| Some(body.get_mut("error")?.take()))
-        .unwrap_or(Value::Null);
-    let body = serde_json::from_slice::<ErrorAnswer>(&answer.body).ok().map(|answer| answer.error);
+    let problem =
+        serde_json::from_slice::<Value>(&answer.body).ok().and_then(|mut body| Some(body.get_mut("error")?.take()));
     let retry_after = answer.retry_after.as_deref().and_then(|seconds| seconds.parse::<i64>().ok());
+    let retry_after = retry_after.map(|seconds| seconds.saturating_mul(1000));
+    Refusal { retry_after, ..refused(answer.status, problem.unwrap_or(Value::Null)) }
+}
+
+fn refused(status: u16, problem: Value) -> Refusal {
+    let word = |name: &str| problem.get(name)?.as_str().map(str::to_owned);
     Refusal {
-        status: answer.status,
-        kind: body.as_ref().map(|body| body.kind.clone()).unwrap_or_default(),
-        message: body
-            .as_ref()
-            .map_or_else(|| format!("the server answered {}", answer.status), |body| body.message.clone()),
-        reason: body.and_then(|body| body.details.get("reason")?.as_str().map(str::to_owned)),
+        status,
+        kind: word("type").unwrap_or_default(),
+        message: word("message").unwrap_or_else(|| format!("the server answered {status}")),
+        reason: problem.get("details").and_then(|details| details.get("reason")?.as_str().map(str::to_owned)),
         problem,
-        retry_after: retry_after.map(|seconds| seconds.saturating_mul(1000)),
+        retry_after: None,
     }
 }
 
@@ -173,12 +225,13 @@ mod tests {
     #[test]
     fn a_write_is_in_once_its_position_is_known() {
         let whole = answer(200, r#"{"data":{"id":"x","rev":7},"meta":{}}"#);
-        assert_eq!(outcome(&whole), Outcome::Accepted { rev: Some(7) });
+        let accepted = |rev| Ok(Word::Accepted { rev: Some(rev) });
+        assert_eq!(outcome(&whole), accepted(7));
         let delete = answer(200, r#"{"data":{"id":"x","deleted":true},"meta":{"as_of":9}}"#);
-        assert_eq!(outcome(&delete), Outcome::Accepted { rev: Some(9) });
+        assert_eq!(outcome(&delete), accepted(9));
         let cut = Answer { etag: Some("\"7\"".into()), ..answer(201, "{\"da") };
-        assert_eq!(outcome(&cut), Outcome::Accepted { rev: Some(7) });
-        assert!(matches!(outcome(&answer(200, "{\"da")), Outcome::NoAnswer { .. }));
+        assert_eq!(outcome(&cut), accepted(7));
+        assert!(outcome(&answer(200, "{\"da")).is_err());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use anyhow::{Context, ensure};
 use hearth_contract::key::Environment;
 use hearth_contract::record::Record;
 use hearth_contract::schema::Kind;
+use hearth_replica::ConflictPolicy;
 use hearth_replica::sync::{SyncConfig, SyncLock, Until};
 use hearth_replica::{Origin, Replica, Row, RowQuery, Sort, bell};
 use hearth_server::Running;
@@ -76,7 +77,7 @@ impl Household {
     }
 
     fn sync_of(&self, db: PathBuf) -> SyncConfig {
-        SyncConfig { db, server: self.url(), key: self.key.clone().into() }
+        SyncConfig { db, server: self.url(), key: self.key.clone().into(), conflict_policy: ConflictPolicy::Ask }
     }
 
     /// A second device of the same home, in step.

@@ -1,123 +1,338 @@
-//! The push half of the core: which edit goes, and what an answer means for it and for those behind it.
+//! The push half of the core: which edits go together and when, and what an answer means for them and for those
+//! behind them.
 
-use super::{Core, Effect, Ending, Errand, Failure, KEY_RETRY, Link, Millis, Outcome, Refusal, There};
+use std::collections::{HashMap, HashSet, VecDeque};
 
-impl Core {
-    /// When an edit is due, if nothing else happens.
-    pub(super) fn push_due_at(&self) -> Option<Millis> {
-        let due = |edit: &i64| self.edit_failures.get(edit).map_or(self.push_at, |(_, at)| self.push_at.max(*at));
-        self.ready.iter().map(due).min().filter(|_| self.may_push() && self.in_flight.is_none())
+use hearth_contract::schema::Kind;
+
+use super::pace::Pace;
+use super::{Core, Effect, Ending, Errand, Failure, KEY_RETRY, Link, Millis, Outcome, Ready, Refusal, There, Word};
+
+/// Requests under way beside each other: while one is answered the next is being written down.
+const IN_FLIGHT_MAX: usize = 2;
+/// Operations of one bulk call (contract 7).
+const OPERATIONS_MAX: usize = 50;
+/// From so many edits of one collection on, they go as one call. Fewer are soonest there one by one.
+const BULK_FROM: usize = 5;
+
+/// A create that met its own id.
+#[derive(Debug)]
+struct Met {
+    edit: i64,
+    kind: Kind,
+    refusal: Refusal,
+}
+
+/// Where the push stands.
+#[derive(Debug, Default)]
+pub(super) struct Push {
+    ready: VecDeque<Ready>,
+    in_flight: Vec<Ready>,
+    /// Creates that met their own id, and why they were refused; their records are looked at one by one.
+    met_their_ids: VecDeque<Met>,
+    looking: Option<Met>,
+    /// Edits that a bulk call was refused with as a whole: each goes by itself.
+    alone: HashSet<i64>,
+    /// Whether an edit is not settled and waits for nobody but the server; None: unknown until the next plan.
+    pub(super) open: Option<bool>,
+    planning: bool,
+    plan_again: bool,
+    failures: u32,
+    hold_until: Millis,
+    stumbles: HashMap<i64, (u32, Millis)>,
+    writes: Pace,
+    bulk: Pace,
+    wake_at: Option<Millis>,
+}
+
+impl Push {
+    /// When something may be sent, if nothing else happens.
+    pub(super) fn wake_at(&self) -> Option<Millis> {
+        self.wake_at
     }
 
-    /// An edit's request was answered, or not.
-    pub(super) fn answered(&mut self, now: Millis, edit: i64, outcome: Outcome, effects: &mut Vec<Effect>) {
-        self.in_flight = None;
-        let ending = match outcome {
-            Outcome::Moot => return self.plan(effects),
-            Outcome::Accepted { rev } => Ending::Sent { rev },
-            Outcome::Refused(refusal) if refusal.kind == "already_exists" => {
-                // Perhaps our own create, whose answer was lost longer ago than the server remembers keys.
-                self.in_flight = Some(edit);
-                self.met_its_id = Some(refusal);
-                return effects.push(Effect::Ask(Errand::Look { edit }));
+    /// Whether an answer is awaited.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.in_flight.is_empty() || self.looking.is_some() || !self.met_their_ids.is_empty()
+    }
+
+    /// Contact is back: what waited for it is tried at once.
+    pub(super) fn contact(&mut self, limits: Option<super::Limits>) {
+        self.failures = 0;
+        self.hold_until = Millis::MIN;
+        self.stumbles.clear();
+        self.writes.set_limit(limits.map(|limits| limits.writes));
+        self.bulk.set_limit(limits.map(|limits| limits.bulk));
+    }
+
+    fn holds(&self, edit: i64) -> bool {
+        self.in_flight.iter().any(|ready| ready.edits.contains(&edit))
+            || self.looking.iter().chain(&self.met_their_ids).any(|met| met.edit == edit)
+    }
+
+    fn due_at(&self, ready: &Ready) -> Millis {
+        let stumbled = ready.edits.first().and_then(|edit| self.stumbles.get(edit));
+        stumbled.map_or(self.hold_until, |(_, at)| self.hold_until.max(*at))
+    }
+
+    /// The next parcels to be sent as one, by their places in `ready`; or when something may be sent.
+    fn choose(&self, now: Millis) -> Result<Vec<usize>, Option<Millis>> {
+        let mut soonest: Option<Millis> = None;
+        let mut not_before = |at: Millis| soonest = Some(soonest.map_or(at, |soonest| soonest.min(at)));
+        // Backlogs go by bulk alone, so that single writes are left for what comes meanwhile.
+        let bulk_from = if self.writes.is_scarce(now) { 2 } else { BULK_FROM };
+        let mut waits_for_bulk: Option<Kind> = None;
+        for (place, first) in self.ready.iter().enumerate() {
+            let due_at = self.due_at(first);
+            if due_at > now {
+                not_before(due_at);
+                continue;
+            }
+            let together = |ready: &Ready| {
+                ready.kind == first.kind
+                    && !ready.frozen
+                    && self.due_at(ready) <= now
+                    && ready.edits.first().is_some_and(|edit| !self.alone.contains(edit))
+            };
+            let mut places = vec![place];
+            if together(first) && !first.kind.is_singleton() {
+                if waits_for_bulk == Some(first.kind) {
+                    continue;
+                }
+                let later = self.ready.iter().enumerate().skip(place + 1);
+                places.extend(
+                    later.filter(|(_, ready)| together(ready)).map(|(place, _)| place).take(OPERATIONS_MAX - 1),
+                );
+                if places.len() < bulk_from {
+                    places.truncate(1);
+                }
+            }
+            let is_bulk = places.len() > 1 || (first.frozen && first.edits.len() > 1);
+            let free_at = if is_bulk { self.bulk.free_at(now) } else { self.writes.free_at(now) };
+            if free_at <= now {
+                return Ok(places);
+            }
+            not_before(free_at);
+            if is_bulk && !first.frozen {
+                waits_for_bulk = Some(first.kind);
+            }
+        }
+        Err(soonest)
+    }
+}
+
+impl Core {
+    /// Requests were answered, or not.
+    pub(super) fn answered(
+        &mut self,
+        now: Millis,
+        sent: &[i64],
+        carried: Vec<i64>,
+        outcome: Outcome,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(place) = self.push.in_flight.iter().position(|ready| ready.edits == sent) else { return };
+        let kind = self.push.in_flight.swap_remove(place).kind;
+        self.push.open = None;
+        let mut endings = Vec::with_capacity(carried.len());
+        match outcome {
+            Outcome::Moot => {}
+            Outcome::Told(words) => {
+                for (edit, word) in words {
+                    match word {
+                        Word::Accepted { rev } => endings.push((edit, Ending::Sent { rev })),
+                        Word::Refused(refusal) => endings.extend(self.refused_one(now, kind, edit, refusal)),
+                    }
+                }
             }
             Outcome::NoAnswer { reason } => {
                 let at = self.hold_push(now, None);
-                Ending::Later { at: Some(at), reason }
+                endings = self.later(kind, carried, Some(at), &reason);
             }
             Outcome::Refused(refusal) => match refusal.status {
-                401 | 403 => {
-                    // Nothing else would fare better with this key. The link finds out whether it is good again.
-                    self.key_refused = Some(refusal.message.clone());
-                    self.push_at = now + KEY_RETRY;
-                    self.ready.push_front(edit);
-                    Ending::Later { at: None, reason: refusal.message }
+                401 | 403 | 408 | 429 | 500.. => endings = self.not_now(now, kind, carried, &refusal),
+                _ => {
+                    // Nothing of it is in, and the refusal names none of the edits.
+                    self.push.alone.extend(&carried);
+                    endings = carried.into_iter().map(|edit| (edit, Ending::Apart)).collect();
                 }
-                429 | 503 => {
-                    let at = self.hold_push(now, refusal.retry_after);
-                    Ending::Later { at: Some(at), reason: refusal.message }
-                }
-                // The server stumbles over this edit perhaps, so the others go on.
-                408 | 500.. => {
-                    let failures = self.edit_failures.get(&edit).map_or(0, |(failures, _)| *failures);
-                    let at = now + self.backoff(failures).max(refusal.retry_after.unwrap_or(0));
-                    self.edit_failures.insert(edit, (failures + 1, at));
-                    Ending::Later { at: Some(at), reason: refusal.message }
-                }
-                404 => Ending::Conflict { reason: "deleted there".to_owned(), problem: refusal.problem },
-                _ => Ending::Rejected { reason: refusal.message, problem: refusal.problem },
             },
-        };
-        self.ended(edit, ending, effects);
+        }
+        self.ended(endings, effects);
     }
 
-    fn ended(&mut self, edit: i64, ending: Ending, effects: &mut Vec<Effect>) {
-        if matches!(ending, Ending::Later { .. }) {
-            // It keeps its place: with the same bytes, before everything that waits for it.
-            if self.ready.front() != Some(&edit) {
-                self.ready.push_front(edit);
+    /// What a refusal means for one edit; None: its record is to be looked at first.
+    fn refused_one(&mut self, now: Millis, kind: Kind, edit: i64, refusal: Refusal) -> Option<(i64, Ending)> {
+        let Refusal { message: reason, problem, .. } = refusal.clone();
+        let ending = match (refusal.status, refusal.kind.as_str()) {
+            (_, "already_exists") => {
+                // Perhaps our own create, whose answer was lost longer ago than the server remembers keys.
+                self.push.met_their_ids.push_back(Met { edit, kind, refusal });
+                return None;
             }
-        } else {
-            self.push_failures = 0;
-            self.key_refused = None;
-            self.edit_failures.remove(&edit);
+            (401 | 403 | 408 | 429 | 500.., _) => return self.not_now(now, kind, vec![edit], &refusal).pop(),
+            (404, _) => Ending::Conflict { reason: "deleted there".to_owned(), problem, gone: true },
+            (412, _) => Ending::Overtaken,
+            _ => Ending::Rejected { reason, problem },
+        };
+        Some((edit, ending))
+    }
+
+    /// A refusal that says nothing against the edits: the same request may succeed later.
+    fn not_now(&mut self, now: Millis, kind: Kind, edits: Vec<i64>, refusal: &Refusal) -> Vec<(i64, Ending)> {
+        let at = match refusal.status {
+            401 | 403 => {
+                // Nothing else would fare better with this key. The link finds out whether it is good again.
+                self.key_refused = Some(refusal.message.clone());
+                self.push.hold_until = now + KEY_RETRY;
+                None
+            }
+            429 => {
+                let at = now + self.backoff(self.push.failures).max(refusal.retry_after.unwrap_or(0));
+                self.push.failures += 1;
+                let pace = if edits.len() > 1 { &mut self.push.bulk } else { &mut self.push.writes };
+                pace.hold_until(at);
+                Some(at)
+            }
+            503 => Some(self.hold_push(now, refusal.retry_after)),
+            // The server stumbles over these perhaps, so the others go on.
+            _ => {
+                let first = edits.first().copied().unwrap_or_default();
+                let failures = self.push.stumbles.get(&first).map_or(0, |(failures, _)| *failures);
+                let at = now + self.backoff(failures).max(refusal.retry_after.unwrap_or(0));
+                self.push.stumbles.insert(first, (failures + 1, at));
+                Some(at)
+            }
+        };
+        self.later(kind, edits, at, &refusal.message)
+    }
+
+    /// Edits keep their place: with the same bytes, before everything that waits for them.
+    fn later(&mut self, kind: Kind, edits: Vec<i64>, at: Option<Millis>, reason: &str) -> Vec<(i64, Ending)> {
+        let endings = edits.iter().map(|edit| (*edit, Ending::Later { at, reason: reason.to_owned() })).collect();
+        if !edits.is_empty() {
+            self.push.ready.push_front(Ready { edits, kind, frozen: true });
         }
-        let settled_or_stuck = !matches!(ending, Ending::Later { .. });
-        effects.push(Effect::Record { edit, ending });
-        // What waited for this edit may go now, or must be held.
-        if settled_or_stuck && self.ready.iter().all(|edit| self.edit_failures.contains_key(edit)) {
+        endings
+    }
+
+    fn ended(&mut self, endings: Vec<(i64, Ending)>, effects: &mut Vec<Effect>) {
+        for (edit, ending) in &endings {
+            if !matches!(ending, Ending::Later { .. }) {
+                self.push.failures = 0;
+                self.key_refused = None;
+                self.push.stumbles.remove(edit);
+                if *ending != Ending::Apart {
+                    self.push.alone.remove(edit);
+                }
+            }
+        }
+        if !endings.is_empty() {
+            effects.push(Effect::Record { endings });
+        }
+        // What waited for these may go now, or must be held; it is looked up when what is known to be ready is gone.
+        let stumbles = &self.push.stumbles;
+        if self.push.ready.iter().all(|ready| ready.edits.first().is_some_and(|edit| stumbles.contains_key(edit))) {
             self.plan(effects);
         }
     }
 
     /// What is there under the id of a create is known, or is not.
     pub(super) fn looked(&mut self, now: Millis, edit: i64, there: There, effects: &mut Vec<Effect>) {
-        let refusal = self.met_its_id.take();
-        let outcome = match (there, refusal) {
-            (There::Same { rev }, _) => Outcome::Accepted { rev: Some(rev) },
-            (There::Unknown(Failure::Refused(refusal)), _) => Outcome::Refused(refusal),
-            (There::Unknown(Failure::NoAnswer(reason)), _) => Outcome::NoAnswer { reason },
-            (There::Other, Some(Refusal { message: reason, problem, .. })) => {
-                self.in_flight = None;
-                return self.ended(edit, Ending::Conflict { reason, problem }, effects);
+        let Some(Met { kind, refusal, .. }) = self.push.looking.take_if(|met| met.edit == edit) else { return };
+        self.push.open = None;
+        let endings = match there {
+            There::Same { rev } => vec![(edit, Ending::Sent { rev: Some(rev) })],
+            There::Other => {
+                let Refusal { message: reason, problem, .. } = refusal;
+                vec![(edit, Ending::Conflict { reason, problem, gone: false })]
             }
-            (There::Other, None) => Outcome::Moot,
+            There::Unknown(Failure::Refused(refusal)) => self.not_now(now, kind, vec![edit], &refusal),
+            There::Unknown(Failure::NoAnswer(reason)) => {
+                let at = self.hold_push(now, None);
+                self.later(kind, vec![edit], Some(at), &reason)
+            }
         };
-        self.answered(now, edit, outcome, effects);
+        self.ended(endings, effects);
     }
 
+    /// Nothing goes for a while; gives until when.
     fn hold_push(&mut self, now: Millis, floor: Option<Millis>) -> Millis {
-        self.push_at = now + self.backoff(self.push_failures).max(floor.unwrap_or(0));
-        self.push_failures += 1;
-        self.push_at
+        let pause = self.backoff(self.push.failures).max(floor.unwrap_or(0));
+        self.push.failures += 1;
+        self.push.hold_until = now + pause;
+        self.push.hold_until
     }
 
-    fn may_push(&self) -> bool {
-        matches!(self.link, Link::Open { .. })
-    }
-
-    /// Sends the next edit that is due, one at a time.
+    /// Sends what is due.
     pub(super) fn push(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        if !self.may_push() || self.in_flight.is_some() || self.push_at > now {
+        self.push.wake_at = None;
+        if !matches!(self.link, Link::Open { .. }) {
             return;
         }
-        let due = |edit: &i64| self.edit_failures.get(edit).is_none_or(|(_, at)| *at <= now);
-        if let Some(place) = self.ready.iter().position(due)
-            && let Some(edit) = self.ready.remove(place)
+        if self.push.looking.is_none()
+            && let Some(met) = self.push.met_their_ids.pop_front()
         {
-            self.in_flight = Some(edit);
-            effects.push(Effect::Ask(Errand::Send { edit }));
+            effects.push(Effect::Ask(Errand::Look { edit: met.edit }));
+            self.push.looking = Some(met);
+        }
+        while self.push.in_flight.len() < IN_FLIGHT_MAX {
+            let places = match self.push.choose(now) {
+                Ok(places) => places,
+                Err(at) => {
+                    self.push.wake_at = at;
+                    return;
+                }
+            };
+            let mut chosen: Vec<Ready> = Vec::with_capacity(places.len());
+            for place in places.iter().rev() {
+                chosen.extend(self.push.ready.remove(*place));
+            }
+            chosen.reverse();
+            let Some(Ready { kind, frozen, .. }) = chosen.first().cloned() else { return };
+            let parcels: Vec<Vec<i64>> = chosen.into_iter().map(|ready| ready.edits).collect();
+            let edits = parcels.concat();
+            let is_bulk = parcels.len() > 1 || (frozen && edits.len() > 1);
+            if is_bulk {
+                self.push.bulk.take(now)
+            } else {
+                self.push.writes.take(now)
+            }
+            self.push.in_flight.push(Ready { edits, kind, frozen });
+            effects.push(Effect::Ask(Errand::Send { parcels }));
         }
     }
 
     /// Has the edits looked through, now or after the look that is under way.
     pub(super) fn plan(&mut self, effects: &mut Vec<Effect>) {
-        self.open_edits = None;
-        if self.planning {
-            self.plan_again = true;
+        self.push.open = None;
+        if self.push.planning {
+            self.push.plan_again = true;
         } else {
-            self.planning = true;
+            self.push.planning = true;
             effects.push(Effect::Plan);
+        }
+    }
+
+    /// The edits were looked through.
+    pub(super) fn planned(&mut self, ready: Vec<Ready>, open: bool, effects: &mut Vec<Effect>) {
+        self.push.planning = false;
+        self.push.open = Some(open);
+        let free = ready.into_iter().filter(|ready| !ready.edits.iter().any(|edit| self.push.holds(*edit)));
+        self.push.ready = free.collect();
+        let known: HashSet<i64> = self.push.ready.iter().filter_map(|ready| ready.edits.first().copied()).collect();
+        self.push.stumbles.retain(|edit, _| known.contains(edit));
+        self.push.alone.retain(|edit| known.contains(edit));
+        if std::mem::take(&mut self.push.plan_again) {
+            self.plan(effects);
+        }
+    }
+
+    /// The feed was applied: edits that are in may have been passed by it.
+    pub(super) fn feed_applied(&mut self, touched_edits: bool, effects: &mut Vec<Effect>) {
+        let idle = self.push.ready.is_empty() && !self.push.is_busy();
+        if touched_edits || (idle && self.push.open != Some(false)) {
+            self.plan(effects);
         }
     }
 }

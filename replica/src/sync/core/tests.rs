@@ -1,5 +1,8 @@
 //! Moments of a sync, each as inputs and the effects they must have. No runtime, no clock, no waiting.
 
+mod push;
+
+use hearth_contract::schema::Kind;
 use serde_json::json;
 
 use super::*;
@@ -21,6 +24,7 @@ fn met(home: &str) -> Input {
         home_name: "Home".into(),
         environment: "live".into(),
         scopes: vec![],
+        limits: None,
     }))
 }
 
@@ -33,7 +37,7 @@ fn greet(core: &mut Core, now: Millis) -> Vec<Effect> {
 fn opened(until: Until) -> Core {
     let mut core = started(until);
     core.handle(0, Input::StreamOpened);
-    core.handle(0, Input::Planned { ready: vec![], open: 0 });
+    core.handle(0, planned(&[], false));
     core
 }
 
@@ -49,8 +53,31 @@ fn phases(effects: &[Effect]) -> Vec<Phase> {
     effects.iter().filter_map(|e| if let Effect::Show { phase, .. } = e { Some(*phase) } else { None }).collect()
 }
 
+/// Edits of different kinds, so that none of them go together.
+fn planned(edits: &[i64], open: bool) -> Input {
+    let kinds = [Kind::Room, Kind::Task, Kind::Vehicle];
+    let one = |edit: &i64| Ready { edits: vec![*edit], kind: kinds[*edit as usize % 3], frozen: false };
+    Input::Planned { ready: edits.iter().map(one).collect(), open }
+}
+
+fn told(edit: i64, word: Word) -> Input {
+    Input::Answered { sent: vec![edit], carried: vec![edit], outcome: Outcome::Told(vec![(edit, word)]) }
+}
+
+fn accepted(edit: i64, rev: i64) -> Input {
+    told(edit, Word::Accepted { rev: Some(rev) })
+}
+
+/// What is sent, flattened.
 fn sent(effects: &[Effect]) -> Vec<i64> {
-    effects.iter().filter_map(|e| if let Effect::Ask(Errand::Send { edit }) = e { Some(*edit) } else { None }).collect()
+    calls(effects).concat()
+}
+
+/// What is sent, by request.
+fn calls(effects: &[Effect]) -> Vec<Vec<i64>> {
+    let parcels =
+        |e: &Effect| if let Effect::Ask(Errand::Send { parcels }) = e { Some(parcels.concat()) } else { None };
+    effects.iter().filter_map(parcels).collect()
 }
 
 #[test]
@@ -63,39 +90,14 @@ fn live_is_claimed_with_what_proves_it() {
 }
 
 #[test]
-fn nothing_is_pushed_before_the_cursor_is_accepted() {
-    let mut core = started(Until::Stopped);
-    let effects = core.handle(0, Input::Planned { ready: vec![1, 2], open: 2 });
-    assert!(sent(&effects).is_empty());
-    let effects = core.handle(1, Input::StreamOpened);
-    assert_eq!(sent(&effects), [1]);
-    assert!(sent(&core.handle(1, Input::Planned { ready: vec![1, 2], open: 2 })).is_empty(), "one at a time");
-}
-
-#[test]
 fn a_first_sync_pushes_beside_the_backfill() {
     let mut core = Core::new(Until::Stopped, 7);
     core.handle(0, Input::Started { cursor: None, filled: false, home: None, paused: false });
     greet(&mut core, 0);
     let effects = core.handle(0, Input::StreamOpened);
     assert_eq!(phases(&effects), [Phase::Backfilling]);
-    let effects = core.handle(0, Input::Planned { ready: vec![1], open: 1 });
+    let effects = core.handle(0, planned(&[1], true));
     assert_eq!(sent(&effects), [1]);
-}
-
-#[test]
-fn a_lost_answer_is_asked_again_when_contact_is_back() {
-    let mut core = opened(Until::Stopped);
-    core.handle(0, Input::EditsChanged);
-    core.handle(0, Input::Planned { ready: vec![1], open: 1 });
-    let effects = core.handle(5, Input::Answered { edit: 1, outcome: Outcome::NoAnswer { reason: "cut".into() } });
-    assert!(matches!(&effects[0], Effect::Record { edit: 1, ending: Ending::Later { .. } }), "{effects:?}");
-    core.handle(6, Input::StreamEnded { reason: "cut".into() });
-    let at = core.wake_at().unwrap();
-    assert!(sent(&core.handle(at, Input::Timer)).is_empty());
-    greet(&mut core, at);
-    let effects = core.handle(at, Input::StreamOpened);
-    assert_eq!(sent(&effects), [1], "at once, whatever the pause was");
 }
 
 #[test]
@@ -116,48 +118,6 @@ fn retries_spread_out_and_keep_the_servers_floor() {
     let floor = Refusal { retry_after: Some(70_000), ..refusal(429, "rate_limited") };
     core.handle(now, Input::StreamRefused(floor));
     assert!(core.wake_at().unwrap() >= now + 70_000);
-}
-
-#[test]
-fn a_refused_edit_lets_the_others_go_on() {
-    let mut core = opened(Until::Stopped);
-    core.handle(0, Input::EditsChanged);
-    core.handle(0, Input::Planned { ready: vec![1, 2], open: 2 });
-    let outcome = Outcome::Refused(refusal(422, "validation_failed"));
-    let effects = core.handle(1, Input::Answered { edit: 1, outcome });
-    assert!(matches!(&effects[0], Effect::Record { edit: 1, ending: Ending::Rejected { .. } }));
-    assert_eq!(sent(&effects), [2]);
-}
-
-#[test]
-fn an_edit_the_server_stumbles_over_does_not_hold_the_others() {
-    let mut core = opened(Until::Stopped);
-    core.handle(0, Input::EditsChanged);
-    core.handle(0, Input::Planned { ready: vec![1, 2], open: 2 });
-    let effects =
-        core.handle(1, Input::Answered { edit: 1, outcome: Outcome::Refused(refusal(500, "internal_error")) });
-    assert_eq!(sent(&effects), [2]);
-    let effects = core.handle(1, Input::Answered { edit: 2, outcome: Outcome::Accepted { rev: Some(3) } });
-    assert!(effects.contains(&Effect::Plan), "what waited for the second may go");
-    core.handle(1, Input::Planned { ready: vec![1], open: 1 });
-    let at = core.wake_at().unwrap();
-    assert!(at > 1);
-    assert_eq!(sent(&core.handle(at, Input::Timer)), [1]);
-}
-
-#[test]
-fn a_refused_key_loses_nothing_and_is_tried_again() {
-    let mut core = opened(Until::Stopped);
-    core.handle(0, Input::EditsChanged);
-    core.handle(0, Input::Planned { ready: vec![1], open: 1 });
-    let effects =
-        core.handle(1, Input::Answered { edit: 1, outcome: Outcome::Refused(refusal(403, "insufficient_scope")) });
-    assert_eq!(phases(&effects), [Phase::NeedsKey]);
-    assert!(sent(&effects).is_empty());
-    let at = core.wake_at().unwrap();
-    assert_eq!(sent(&core.handle(at, Input::Timer)), [1]);
-    let effects = core.handle(at, Input::Answered { edit: 1, outcome: Outcome::Accepted { rev: Some(3) } });
-    assert_eq!(phases(&effects), [Phase::CatchingUp]);
 }
 
 #[test]
@@ -192,16 +152,16 @@ fn a_single_run_ends_when_everything_is_confirmed() {
     let done = |effects: &[Effect]| effects.contains(&Effect::Finish(Verdict::Done));
     let mut core = opened(Until::Pushed);
     core.handle(0, Input::EditsChanged);
-    core.handle(0, Input::Planned { ready: vec![1], open: 1 });
+    core.handle(0, planned(&[1], true));
     core.handle(1, ready(9));
     assert!(!done(&core.handle(1, Input::Applied { touched_edits: false })));
-    let effects = core.handle(2, Input::Answered { edit: 1, outcome: Outcome::Accepted { rev: Some(10) } });
+    let effects = core.handle(2, accepted(1, 10));
     assert!(!done(&effects) && effects.contains(&Effect::Plan));
-    assert!(!done(&core.handle(2, Input::Planned { ready: vec![], open: 1 })), "sent, but not yet passed");
+    assert!(!done(&core.handle(2, planned(&[], true))), "sent, but not yet passed");
     core.handle(3, Input::Frames(Stretch { cursor: Some("c10".into()), ..Stretch::default() }));
     let effects = core.handle(3, Input::Applied { touched_edits: true });
     assert_eq!(effects, [Effect::Plan]);
-    assert!(done(&core.handle(3, Input::Planned { ready: vec![], open: 0 })));
+    assert!(done(&core.handle(3, planned(&[], false))));
 
     let mut core = opened(Until::Current);
     core.handle(0, ready(9));
@@ -218,22 +178,6 @@ fn contact_is_written_down_now_and_then() {
 }
 
 #[test]
-fn a_create_that_meets_its_own_id_is_looked_at() {
-    let mut core = opened(Until::Stopped);
-    core.handle(0, Input::EditsChanged);
-    core.handle(0, Input::Planned { ready: vec![1, 2], open: 2 });
-    let taken = || Outcome::Refused(refusal(409, "already_exists"));
-    let effects = core.handle(1, Input::Answered { edit: 1, outcome: taken() });
-    assert_eq!(effects, [Effect::Ask(Errand::Look { edit: 1 })]);
-    let effects = core.handle(1, Input::Looked { edit: 1, there: There::Same { rev: 4 } });
-    assert_eq!(effects[0], Effect::Record { edit: 1, ending: Ending::Sent { rev: Some(4) } });
-    core.handle(1, Input::Planned { ready: vec![2], open: 2 });
-    core.handle(1, Input::Answered { edit: 2, outcome: taken() });
-    let effects = core.handle(1, Input::Looked { edit: 2, there: There::Other });
-    assert!(matches!(&effects[0], Effect::Record { edit: 2, ending: Ending::Conflict { .. } }), "{effects:?}");
-}
-
-#[test]
 fn a_pause_lets_go_and_a_resume_goes_on_at_once() {
     let mut core = opened(Until::Stopped);
     let effects = core.handle(1, Input::Paused(true));
@@ -241,7 +185,7 @@ fn a_pause_lets_go_and_a_resume_goes_on_at_once() {
     assert_eq!(core.handle(2, Input::Paused(true)), []);
     assert_eq!(core.wake_at(), None);
     core.handle(3, Input::EditsChanged);
-    assert!(sent(&core.handle(3, Input::Planned { ready: vec![1], open: 1 })).is_empty());
+    assert!(sent(&core.handle(3, planned(&[1], true))).is_empty());
     let effects = core.handle(4, Input::Paused(false));
     assert_eq!(effects, [Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)]);
     greet(&mut core, 5);

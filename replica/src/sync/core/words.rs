@@ -1,6 +1,7 @@
 //! What the core hears and what it says. Must not decide anything.
 
 use hearth_contract::event::Event;
+use hearth_contract::schema::Kind;
 use serde_json::Value;
 
 /// Milliseconds of a clock that never goes back; its zero means nothing.
@@ -32,9 +33,9 @@ pub(crate) enum Input {
     /// Somebody changed the database.
     EditsChanged,
     /// The edits were looked through.
-    Planned { ready: Vec<i64>, open: usize },
-    /// An edit's request was answered, or not.
-    Answered { edit: i64, outcome: Outcome },
+    Planned { ready: Vec<Ready>, open: bool },
+    /// A request was answered, or not: what was to go with it, and the edits that did.
+    Answered { sent: Vec<i64>, carried: Vec<i64>, outcome: Outcome },
     /// The server was asked for the record of an edit that met its own id.
     Looked { edit: i64, there: There },
     /// The moment of [`super::Core::wake_at`] has come.
@@ -60,8 +61,8 @@ pub(crate) enum Effect {
     Touch,
     /// Look through the edits.
     Plan,
-    /// Write down what came of an edit.
-    Record { edit: i64, ending: Ending },
+    /// Write down what came of edits.
+    Record { endings: Vec<(i64, Ending)> },
     /// Write the phase down.
     Show { phase: Phase, reason: Option<String>, retry_at: Option<Millis> },
     /// Forget the cursor and read everything again.
@@ -77,10 +78,21 @@ pub(crate) enum Errand {
     Me,
     /// Where the feed stands.
     Feed,
-    /// To take an edit, always with the same bytes.
-    Send { edit: i64 },
+    /// To take edits, always with the same bytes; several parcels go as one bulk call.
+    Send { parcels: Vec<Vec<i64>> },
     /// For the record of an edit, as it is there.
     Look { edit: i64 },
+}
+
+/// Edits that may be sent now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ready {
+    /// One parcel: the edits of a fixed request, or one edit and those that go with it.
+    pub edits: Vec<i64>,
+    /// The kind of their records.
+    pub kind: Kind,
+    /// Whether their request is fixed.
+    pub frozen: bool,
 }
 
 /// What the server says of a key.
@@ -94,6 +106,19 @@ pub struct Identity {
     pub environment: String,
     /// What the key may do.
     pub scopes: Vec<String>,
+    /// How often it may ask; None is without limit.
+    pub limits: Option<Limits>,
+}
+
+/// Calls that a key may make within a minute (contract 11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Reads.
+    pub reads: u32,
+    /// Single writes.
+    pub writes: u32,
+    /// Bulk calls.
+    pub bulk: u32,
 }
 
 /// What the server says of its feed.
@@ -171,17 +196,26 @@ pub(crate) struct Refusal {
     pub retry_after: Option<Millis>,
 }
 
-/// What became of one attempt to send an edit.
+/// What became of one attempt to send edits.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Outcome {
-    /// 2xx, with the record's position if the answer has one.
-    Accepted { rev: Option<i64> },
-    /// An error answer.
+    /// Each edit has its own answer.
+    Told(Vec<(i64, Word)>),
+    /// A bulk call was refused as a whole: nothing of it is in.
     Refused(Refusal),
     /// No answer.
     NoAnswer { reason: String },
-    /// The edit was settled before it was sent.
+    /// Nothing was sent: the edits were settled, or wait for a person.
     Moot,
+}
+
+/// The server's answer to one edit.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Word {
+    /// It is in, at this position if the answer says so.
+    Accepted { rev: Option<i64> },
+    /// It is not.
+    Refused(Refusal),
 }
 
 /// What is there under the id that a create brought.
@@ -198,10 +232,26 @@ pub(crate) enum There {
 /// How an attempt ends for an edit.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Ending {
-    Sent { rev: Option<i64> },
-    Later { at: Option<Millis>, reason: String },
-    Rejected { reason: String, problem: Value },
-    Conflict { reason: String, problem: Value },
+    Sent {
+        rev: Option<i64>,
+    },
+    Later {
+        at: Option<Millis>,
+        reason: String,
+    },
+    /// The record has moved on; what it is now comes with the feed.
+    Overtaken,
+    /// It goes again by itself.
+    Apart,
+    Rejected {
+        reason: String,
+        problem: Value,
+    },
+    Conflict {
+        reason: String,
+        problem: Value,
+        gone: bool,
+    },
 }
 
 /// How the whole sync ends.

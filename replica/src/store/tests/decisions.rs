@@ -1,0 +1,305 @@
+//! What a person decides: retry, change, discard, resolve, undo.
+
+use std::collections::BTreeMap;
+
+use hearth_contract::check::Fields;
+use serde_json::{Value, json};
+
+use super::{HOME, ROOM, Scene, TASK, at, deleted, event, task};
+use crate::store::decide::{self, Choice, Decided, Resolution};
+use crate::store::edits::EditError;
+use crate::store::judge::ConflictPolicy;
+use crate::store::push::Verdict;
+use crate::store::undo;
+
+impl Scene {
+    fn retry(&mut self, edit: i64) -> Result<Decided, String> {
+        said(decide::retry(&mut self.db, edit))
+    }
+    fn discard(&mut self, edit: i64) -> Result<Decided, String> {
+        said(decide::discard(&mut self.db, "cli", edit, at(0)))
+    }
+    fn change(&mut self, edit: i64, fields: Value) -> Result<Decided, String> {
+        said(decide::change(&mut self.db, edit, &object(fields), at(0)))
+    }
+    fn resolve(&mut self, edit: i64, resolution: &Resolution) -> Result<Decided, String> {
+        said(decide::resolve(&mut self.db, "cli", edit, resolution, at(0)))
+    }
+    fn undo(&mut self, edit: Option<i64>) -> Result<Decided, String> {
+        said(undo::undo(&mut self.db, "cli", edit, at(0)))
+    }
+    fn reject(&mut self, edit: i64) {
+        self.send(edit);
+        self.answer(
+            edit,
+            Verdict::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) },
+        );
+    }
+    /// The edit is confirmed and the feed has passed it.
+    fn confirm(&mut self, edit: i64, event: hearth_contract::event::Event) {
+        self.send(edit);
+        self.answer(edit, Verdict::Sent { rev: Some(event.id) });
+        self.hear(vec![event]);
+    }
+}
+
+fn said(result: Result<Decided, EditError>) -> Result<Decided, String> {
+    result.map_err(|error| error.to_string())
+}
+
+fn object(value: Value) -> Fields {
+    value.as_object().cloned().unwrap()
+}
+
+/// A task whose title both sides have changed, and whose priority only we have.
+fn in_conflict() -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
+    scene.hear(vec![task(6, "Theirs", "low")]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    scene
+}
+
+#[test]
+fn a_refused_create_can_be_changed_and_frees_what_waited_for_it() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
+    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
+    scene.reject(1);
+    scene.plan();
+    assert_eq!(scene.states(), "rejected blocked");
+    assert!(scene.retry(2).unwrap_err().contains("needs you first"));
+    let refused = scene.change(1, json!({ "room_type": "cave" })).unwrap_err();
+    assert!(refused.contains("room_type must be one of"), "{refused}");
+    scene.change(1, json!({ "name": "Garden shed" })).unwrap();
+    assert_eq!(scene.states(), "waiting waiting", "at once");
+    assert_eq!(scene.one("SELECT name FROM rooms"), "Garden shed");
+    assert_eq!(scene.one("SELECT count(*) FROM _requests"), "0");
+    assert!(scene.send(1).body.unwrap().contains("Garden shed"));
+}
+
+#[test]
+fn a_discarded_create_takes_what_was_done_to_it_along() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
+    scene.does("UPDATE rooms SET floor = '1'");
+    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
+    scene.reject(1);
+    let decided = scene.discard(1).unwrap();
+    assert!(decided.said.contains("another edit names the room"), "{}", decided.said);
+    assert_eq!((scene.outcomes().as_str(), scene.states().as_str()), ("1 discarded,2 discarded", "waiting"));
+    assert_eq!(scene.one("SELECT (SELECT count(*) FROM rooms) || (SELECT count(*) FROM inventory)"), "01");
+    scene.change(3, json!({ "room_id": null })).unwrap();
+    assert_eq!(scene.one("SELECT count(room_id) FROM inventory"), "0");
+    assert!(scene.discard(1).unwrap_err().contains("no edit 1"));
+}
+
+#[test]
+fn what_may_be_in_is_not_dropped_but_undone_there() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.send(1);
+    scene.answer(1, Verdict::Later { at: None, reason: "cut".to_owned() });
+    let decided = scene.discard(1).unwrap();
+    assert_eq!((scene.states().as_str(), decided.edit), ("waiting waiting", Some(2)), "{}", decided.said);
+    assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
+    assert_eq!(scene.plan(), [1], "the first goes on with the same request, the second after it");
+    assert!(scene.change(1, json!({ "title": "x" })).unwrap_err().contains("on its way"));
+}
+
+#[test]
+fn an_edit_taken_back_leaves_the_later_ones_in_order() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'First', priority = 'high'");
+    scene.does("UPDATE tasks SET title = 'Second'");
+    scene.undo(Some(1)).unwrap();
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Secondlow");
+    let request = scene.send(2);
+    assert_eq!((request.guard, request.body.as_deref()), (Some(5), Some(r#"{"title":"Second"}"#)), "no false conflict");
+    assert_eq!(scene.outcomes(), "1 undone");
+}
+
+#[test]
+fn all_mine_all_theirs_or_field_by_field() {
+    let mut scene = in_conflict();
+    assert!(scene.retry(1).unwrap_err().contains("resolve 1 mine"));
+    scene.resolve(1, &Resolution::mine()).unwrap();
+    let request = scene.send(1);
+    assert_eq!((request.guard, request.body.as_deref()), (Some(6), Some(r#"{"title":"Mine","priority":"high"}"#)));
+    assert_eq!(scene.one("SELECT patch FROM edit_history"), r#"{"title":"Theirs"}"#);
+
+    let mut scene = in_conflict();
+    scene.resolve(1, &Resolution::theirs()).unwrap();
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Theirshigh", "what only we changed still goes");
+    assert_eq!(scene.send(1).body.as_deref(), Some(r#"{"priority":"high"}"#));
+
+    let mut scene = in_conflict();
+    let typed = |name: &str, value: Value| Resolution {
+        fields: BTreeMap::from([(name.to_owned(), Choice::Value(value))]),
+        rest: None,
+    };
+    assert!(scene.resolve(1, &typed("notes", json!("x"))).unwrap_err().contains("in conflict: title"));
+    assert!(scene.resolve(1, &typed("title", json!(" "))).is_err());
+    scene.resolve(1, &typed("title", json!("Both"))).unwrap();
+    assert_eq!(scene.send(1).body.as_deref(), Some(r#"{"title":"Both","priority":"high"}"#));
+    assert_eq!(scene.one("SELECT title FROM tasks"), "Both");
+    assert_eq!(scene.one("SELECT group_concat(patch) FROM edit_history"), r#"{"title":"Theirs"},{"title":"Mine"}"#);
+}
+
+#[test]
+fn a_value_that_lost_comes_back_by_undo() {
+    let mut scene = in_conflict();
+    scene.resolve(1, &Resolution::theirs()).unwrap();
+    let lost: i64 = scene.one("SELECT id FROM edit_history").parse().unwrap();
+    let decided = scene.undo(Some(lost)).unwrap();
+    assert_eq!(scene.one("SELECT title FROM tasks"), "Mine");
+    assert_eq!(scene.one("SELECT patch FROM edits ORDER BY id DESC"), r#"{"title":"Mine"}"#);
+    assert_eq!(decided.edit, Some(lost + 1));
+}
+
+#[test]
+fn what_is_deleted_there_can_be_made_anew_or_given_up() {
+    let gone = || {
+        let mut scene = Scene::new();
+        scene.hear(vec![task(5, "Paint", "low")]);
+        scene.does("UPDATE tasks SET title = 'Mine'");
+        scene.hear(vec![deleted(6)]);
+        assert_eq!(scene.states(), "conflict");
+        scene
+    };
+    let mut scene = gone();
+    assert!(scene.retry(1).unwrap_err().contains("makes it anew"), "it can only be made anew");
+    let decided = scene.resolve(1, &Resolution::mine()).unwrap();
+    assert!(decided.said.contains("made anew"), "{}", decided.said);
+    assert_eq!(scene.one("SELECT count(*) || min(title) || min(priority) FROM tasks"), "1Minelow");
+    assert_ne!(scene.one("SELECT id FROM tasks"), TASK);
+    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("waiting", "1 superseded"));
+
+    let mut scene = gone();
+    scene.resolve(1, &Resolution::theirs()).unwrap();
+    assert_eq!(scene.one("SELECT (SELECT count(*) FROM tasks) + (SELECT count(*) FROM edits)"), "0");
+}
+
+#[test]
+fn a_delete_in_conflict_goes_through_or_gives_way() {
+    let conflict = || {
+        let mut scene = Scene::new();
+        scene.hear(vec![task(5, "Paint", "low")]);
+        scene.does("DELETE FROM tasks");
+        scene.hear(vec![task(6, "Paint", "urgent")]);
+        assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+        scene
+    };
+    let mut scene = conflict();
+    scene.resolve(1, &Resolution::mine()).unwrap();
+    assert_eq!(scene.send(1).guard, Some(6));
+    let mut scene = conflict();
+    scene.resolve(1, &Resolution::theirs()).unwrap();
+    assert_eq!(scene.one("SELECT priority || rev FROM tasks"), "urgent6");
+}
+
+#[test]
+fn an_id_that_is_in_use_there() {
+    let taken = |there: bool| {
+        let mut scene = Scene::new();
+        scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
+        scene.send(1);
+        let problem = json!({ "type": "already_exists" });
+        scene.answer(1, Verdict::Conflict { reason: "The id exists.".to_owned(), problem, gone: false });
+        if there {
+            scene.hear(vec![task(6, "Theirs", "low")]);
+        }
+        scene
+    };
+    let mut scene = taken(true);
+    assert_eq!(
+        scene.one("SELECT json_array(mine, theirs) FROM conflicts WHERE field = 'title'"),
+        r#"["Mine","Theirs"]"#
+    );
+    assert!(scene.retry(1).unwrap_err().contains("resolve 1 mine"));
+    scene.resolve(1, &Resolution::mine()).unwrap();
+    let request = scene.send(1);
+    assert_eq!((request.verb.as_str(), request.guard), ("PATCH", Some(6)));
+    let mut scene = taken(true);
+    scene.resolve(1, &Resolution::theirs()).unwrap();
+    assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Theirs6");
+    let mut scene = taken(false);
+    assert_eq!(scene.one("SELECT count(*) FROM conflicts WHERE theirs IS NULL AND field = 'title'"), "1");
+    scene.resolve(1, &Resolution::mine()).unwrap();
+    assert_eq!(scene.one("SELECT count(*) || min(title) FROM tasks"), "1Mine");
+    assert_ne!(scene.one("SELECT id FROM tasks"), TASK);
+}
+
+#[test]
+fn undo_of_a_confirmed_change_leaves_what_was_changed_since() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
+    scene.confirm(1, task(6, "Mine", "high"));
+    scene.hear(vec![task(7, "Theirs", "high")]);
+    let decided = scene.undo(None).unwrap();
+    assert!(decided.said.contains("left: title"), "{}", decided.said);
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Theirslow");
+    assert!(scene.undo(Some(1)).unwrap_err().contains("undone already, by edit 2"));
+
+    // Undo of the undo is redo, whether it was sent or not; then the first stands again.
+    scene.confirm(2, task(8, "Theirs", "low"));
+    scene.undo(Some(2)).unwrap();
+    assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
+    scene.undo(Some(3)).unwrap();
+    assert_eq!(scene.one("SELECT priority FROM tasks"), "low");
+    scene.hear(vec![task(9, "Theirs", "urgent")]);
+    assert!(scene.undo(None).unwrap_err().contains("no change to undo"), "what was undone stays so");
+}
+
+#[test]
+fn undo_steps_back_through_what_was_done() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'One'");
+    scene.confirm(1, task(6, "One", "low"));
+    scene.does("UPDATE tasks SET title = 'Two'");
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT title FROM tasks"), "One");
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
+    scene.undo(Some(2)).unwrap();
+    assert_eq!(scene.one("SELECT title FROM tasks"), "Two", "what was taken back is done again");
+}
+
+#[test]
+fn undo_of_a_create_and_of_a_delete() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT (SELECT count(*) FROM tasks) + (SELECT count(*) FROM edits)"), "0");
+    scene.undo(Some(1)).unwrap();
+    assert_eq!(scene.one("SELECT id || title FROM tasks"), format!("{TASK}Paint"), "never sent, so the id is free");
+    scene.confirm(2, task(6, "Paint", "medium"));
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT method FROM edits"), "delete");
+    scene.confirm(3, deleted(7));
+
+    scene.hear(vec![event(8, "created", "room", ROOM, json!({ "name": "Shed", "floor": "1" }))]);
+    scene.does("DELETE FROM rooms");
+    scene.confirm(4, event(9, "deleted", "room", ROOM, Value::Null));
+    let decided = scene.undo(None).unwrap();
+    assert!(decided.said.contains("made anew"), "{}", decided.said);
+    assert_eq!(scene.one("SELECT name || floor FROM rooms"), "Shed1");
+    assert_ne!(scene.one("SELECT id FROM rooms"), ROOM);
+}
+
+#[test]
+fn the_profiles_first_words_can_be_taken_back() {
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT count(*) FROM property"), "0");
+    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
+    scene.confirm(2, event(3, "created", "property", HOME, json!({ "city": "Ghent" })));
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT count(city) FROM property"), "0");
+}

@@ -1,0 +1,250 @@
+//! What exactly goes to the server: guards, three-way looks, what goes together.
+
+use serde_json::{Value, json};
+
+use super::{HOME, ROOM, Scene, TASK, deleted, event, task, with_key};
+use crate::store::judge::ConflictPolicy;
+use crate::store::push::Verdict;
+
+fn body(request: &crate::store::push::Request) -> Value {
+    serde_json::from_str(request.body.as_deref().unwrap()).unwrap()
+}
+
+#[test]
+fn a_change_insists_on_what_was_seen() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    let request = scene.send(1);
+    assert_eq!(request.guard, Some(5));
+    assert_eq!(scene.send(1), request, "a retry sends the same");
+    scene.answer(1, Verdict::Sent { rev: Some(8) });
+    // The feed is behind; the answer is what the next change builds on.
+    scene.does("UPDATE tasks SET title = 'Mine too'");
+    assert_eq!(scene.plan(), [2]);
+    assert_eq!(scene.send(2).guard, Some(8));
+}
+
+#[test]
+fn an_overtaken_edit_waits_for_the_feed_and_goes_again_under_a_new_key() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.send(1);
+    scene.answer(1, Verdict::Overtaken);
+    assert_eq!(scene.plan(), [0; 0], "what it is now has not come yet");
+    scene.hear(vec![task(7, "Paint", "high")]);
+    assert_eq!(scene.plan(), [1]);
+    let key = "key-again";
+    let again = crate::store::push::freeze(&mut scene.db, &[vec![1]], key, ConflictPolicy::Ask, super::at(0));
+    let again = again.unwrap().unwrap();
+    assert_eq!((again.key.as_str(), again.guard, body(&again)), (key, Some(7), json!({ "title": "Mine" })));
+    assert_eq!(scene.one("SELECT count(*) FROM _requests"), "1", "the refused one is forgotten");
+    assert!(scene.one("SELECT text FROM sync_log ORDER BY id DESC").contains("both changes stand"));
+}
+
+#[test]
+fn an_overtaken_edit_that_was_in_all_along_is_recognised() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    let first = scene.send(1);
+    // Its answer was lost, the server has forgotten the key, somebody has changed it back.
+    scene.answer(1, Verdict::Overtaken);
+    scene.hear(vec![with_key(task(6, "Mine", "low"), &first.key), task(7, "Paint", "low")]);
+    assert_eq!(scene.outcomes(), "1 confirmed", "one effect, not two");
+    assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
+}
+
+#[test]
+fn both_changed_the_same_field() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
+    scene.hear(vec![task(6, "Theirs", "low")]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.one("SELECT state || ': ' || reason FROM edits"), "conflict: title changed there too");
+    let view = "SELECT json_array(edit_id, kind, record_id, field, base, mine, theirs, theirs_at) FROM conflicts";
+    assert_eq!(
+        scene.one(view),
+        json!([1, "task", TASK, "title", "Paint", "Mine", "Theirs", super::at(6).to_string()]).to_string()
+    );
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Minehigh");
+}
+
+#[test]
+fn the_profile_decides_and_the_loser_is_kept() {
+    let conflict = || {
+        let mut scene = Scene::new();
+        scene.hear(vec![task(5, "Paint", "low")]);
+        scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
+        scene.hear(vec![task(6, "Theirs", "low")]);
+        scene
+    };
+    let mut scene = conflict();
+    let request = scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap();
+    assert_eq!((request.guard, body(&request)), (Some(6), json!({ "title": "Mine", "priority": "high" })));
+    assert_eq!(scene.one("SELECT patch || outcome FROM edit_history"), r#"{"title":"Theirs"}superseded"#);
+
+    let mut scene = conflict();
+    let request = scene.freeze(&[vec![1]], ConflictPolicy::Theirs).unwrap();
+    assert_eq!(body(&request), json!({ "priority": "high" }));
+    assert_eq!(scene.one("SELECT patch || outcome FROM edit_history"), r#"{"title":"Mine"}superseded"#);
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Theirshigh");
+
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.hear(vec![task(6, "Theirs", "low")]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Theirs), None);
+    assert_eq!(scene.outcomes(), "1 superseded");
+    assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM _images) FROM tasks"), "Theirs0");
+}
+
+#[test]
+fn what_both_wrote_alike_is_not_sent() {
+    let mut scene = Scene::new();
+    scene.hear(vec![event(5, "created", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "7.00" }))]);
+    scene.does("UPDATE vehicles SET purchase_price = '8.5'");
+    scene.hear(vec![event(6, "updated", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "8.50" }))]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.outcomes(), "1 merged");
+    assert_eq!(scene.one("SELECT purchase_price || rev FROM vehicles"), "8.506");
+}
+
+#[test]
+fn a_delete_of_what_was_changed_there_always_asks() {
+    for policy in [ConflictPolicy::Ask, ConflictPolicy::Mine, ConflictPolicy::Theirs] {
+        let mut scene = Scene::new();
+        scene.hear(vec![task(5, "Paint", "low")]);
+        scene.does("DELETE FROM tasks");
+        scene.hear(vec![task(6, "Paint", "urgent")]);
+        assert_eq!(scene.freeze(&[vec![1]], policy), None);
+        assert_eq!(scene.states(), "conflict");
+        let view = "SELECT json_array(field, base, mine, theirs) FROM conflicts";
+        assert_eq!(scene.one(view), r#"["priority","low",null,"urgent"]"#);
+    }
+    // Without a change of its own, only its number has moved.
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("DELETE FROM tasks");
+    scene.hear(vec![task(6, "Paint", "low")]);
+    let request = scene.send(1);
+    assert_eq!((request.verb.as_str(), request.guard), ("DELETE", Some(6)));
+}
+
+#[test]
+fn what_is_deleted_there_shows_as_nothing() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.send(1);
+    let problem = json!({ "type": "not_found" });
+    scene.answer(1, Verdict::Conflict { reason: "deleted there".to_owned(), problem, gone: true });
+    assert_eq!(
+        scene.one("SELECT json_array(field, mine, theirs, theirs_at) FROM conflicts"),
+        r#"["title","Mine",null,null]"#
+    );
+    scene.hear(vec![deleted(6)]);
+    assert_eq!(
+        scene.one("SELECT json_array(field, mine, theirs, theirs_at) FROM conflicts"),
+        r#"["title","Mine",null,null]"#
+    );
+}
+
+#[test]
+fn edits_of_one_record_that_were_never_sent_go_as_one() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
+    scene.does("UPDATE tasks SET title = 'Paint all', notes = 'Twice'");
+    scene.does("UPDATE tasks SET notes = NULL");
+    assert_eq!(scene.parcels(), [[1, 2, 3]]);
+    let request = scene.freeze(&[vec![1, 2, 3]], ConflictPolicy::Ask).unwrap();
+    assert_eq!(request.verb, "POST");
+    assert_eq!((&body(&request)["title"], &body(&request)["notes"]), (&json!("Paint all"), &Value::Null));
+    assert_eq!(scene.states(), "sending");
+    scene.answer(1, Verdict::Sent { rev: Some(9) });
+    scene.hear(vec![task(9, "Paint all", "medium")]);
+    assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed,3 confirmed", "each as it was made");
+    assert_eq!(scene.one("SELECT patch FROM edit_history WHERE id = 2"), r#"{"title":"Paint all","notes":"Twice"}"#);
+    assert_eq!(scene.one("SELECT count(*) FROM _parts"), "0");
+}
+
+#[test]
+fn what_came_and_went_is_never_heard_of() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
+    scene.does("UPDATE tasks SET title = 'Paint all'");
+    scene.does("DELETE FROM tasks");
+    assert_eq!(scene.freeze(&[vec![1, 2, 3]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.outcomes(), "1 superseded,2 superseded,3 merged");
+    assert_eq!(scene.one("SELECT (SELECT count(*) FROM edits) + (SELECT count(*) FROM _parts)"), "0");
+}
+
+#[test]
+fn a_change_and_a_delete_are_a_delete_of_what_was_before() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.does("DELETE FROM tasks");
+    assert_eq!(scene.parcels(), [[1, 2]]);
+    let request = scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
+    assert_eq!((request.verb.as_str(), request.guard), ("DELETE", Some(5)));
+    scene.answer(1, Verdict::Sent { rev: Some(9) });
+    scene.hear(vec![deleted(9)]);
+    assert_eq!(scene.outcomes(), "1 superseded,2 confirmed");
+}
+
+#[test]
+fn only_what_waits_for_nothing_else_goes_along() {
+    let mut scene = Scene::new();
+    scene.hear(vec![event(1, "created", "inventory", TASK, json!({ "name": "Rake", "quantity": 1 }))]);
+    scene.does("UPDATE inventory SET name = 'Old rake'");
+    scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
+    scene.does(&format!("UPDATE inventory SET room_id = '{ROOM}'"));
+    assert_eq!(scene.parcels(), [[1], [2]], "the third must not reach the server before the room");
+    scene.send(1);
+    scene.does("UPDATE rooms SET floor = '1'");
+    assert_eq!(scene.parcels(), [[1], [2]], "a room that is referred to waits for the reference");
+}
+
+#[test]
+fn many_are_one_call_with_a_guard_for_each() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{ROOM}', 'New')"));
+    let request = scene.freeze(&[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
+    assert_eq!((request.path.as_str(), request.bulk, request.guard), ("/v1/tasks/bulk", true, None));
+    let operations = &body(&request)["operations"];
+    assert_eq!(operations[0], json!({ "method": "update", "id": TASK, "if_match": 5, "data": { "title": "Mine" } }));
+    assert_eq!((&operations[1]["method"], &operations[1]["id"]), (&json!("create"), &json!(ROOM)));
+    assert_eq!(scene.parcels(), [[1, 2]], "from now on they are one");
+    assert_eq!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask), Some(request.clone()));
+    // One of them is recognised by the feed; the rest keep their request.
+    scene.hear(vec![with_key(task(8, "Mine", "low"), &request.key)]);
+    assert_eq!(scene.outcomes(), "1 confirmed");
+    let again = scene.freeze(&[vec![2]], ConflictPolicy::Ask).unwrap();
+    assert_eq!((again.body, again.bulk, again.edits), (request.body, true, vec![(2, ROOM.to_owned())]));
+    // Refused as a whole, they go by themselves, under keys of their own.
+    scene.answer(2, Verdict::Apart);
+    let single = scene.send(2);
+    assert_eq!((single.path.as_str(), single.key.as_str()), ("/v1/tasks", "key-2"));
+}
+
+#[test]
+fn a_profile_that_did_not_exist_goes_again_only_in_step() {
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
+    let first = scene.send(1);
+    assert_eq!(first.guard, None);
+    scene.does("UPDATE property SET city = 'Bruges'");
+    let out_of_step = |scene: &mut Scene| {
+        crate::store::standing::set_daemon(&mut scene.db, Some(1), super::at(0)).unwrap();
+        crate::store::standing::set_phase(&mut scene.db, "catching_up", None, None, super::at(0)).unwrap();
+    };
+    out_of_step(&mut scene);
+    assert_eq!(scene.plan(), [0; 0], "only the feed can tell whether it is in");
+    scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Liege" }))]);
+    assert_eq!(scene.plan(), [1], "the feed has come to the present without it");
+}

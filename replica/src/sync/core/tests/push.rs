@@ -1,0 +1,207 @@
+//! Moments of the push: what goes together and when, and what answers mean.
+
+use super::*;
+
+/// Edits of one kind.
+fn alike(edits: std::ops::Range<i64>) -> Input {
+    let one = |edit| Ready { edits: vec![edit], kind: Kind::Task, frozen: false };
+    Input::Planned { ready: edits.map(one).collect(), open: true }
+}
+
+fn refused(edit: i64, refusal: Refusal) -> Input {
+    told(edit, Word::Refused(refusal))
+}
+
+fn no_answer(edits: &[i64]) -> Input {
+    let outcome = Outcome::NoAnswer { reason: "cut".into() };
+    Input::Answered { sent: edits.to_vec(), carried: edits.to_vec(), outcome }
+}
+
+/// How the edits of an answer end.
+fn endings(effects: &[Effect]) -> Vec<(i64, Ending)> {
+    let endings = |e: &Effect| if let Effect::Record { endings } = e { endings.clone() } else { Vec::new() };
+    effects.iter().flat_map(endings).collect()
+}
+
+/// An open core with these edits under way.
+fn sending(edits: &[i64]) -> Core {
+    let mut core = opened(Until::Stopped);
+    core.handle(0, Input::EditsChanged);
+    core.handle(0, planned(edits, true));
+    core
+}
+
+#[test]
+fn nothing_is_pushed_before_the_cursor_is_accepted() {
+    let mut core = started(Until::Stopped);
+    let effects = core.handle(0, planned(&[1, 2, 3], true));
+    assert!(sent(&effects).is_empty());
+    let effects = core.handle(1, Input::StreamOpened);
+    assert_eq!(sent(&effects), [1, 2]);
+    assert!(sent(&core.handle(1, planned(&[1, 2, 3], true))).is_empty(), "two at a time, and none of them twice");
+    assert_eq!(sent(&core.handle(2, accepted(2, 5))), [3]);
+}
+
+#[test]
+fn a_lost_answer_is_asked_again_when_contact_is_back() {
+    let mut core = sending(&[1]);
+    let effects = core.handle(5, no_answer(&[1]));
+    assert!(matches!(endings(&effects)[..], [(1, Ending::Later { .. })]), "{effects:?}");
+    core.handle(6, Input::StreamEnded { reason: "cut".into() });
+    let at = core.wake_at().unwrap();
+    assert!(sent(&core.handle(at, Input::Timer)).is_empty());
+    greet(&mut core, at);
+    let effects = core.handle(at, Input::StreamOpened);
+    assert_eq!(sent(&effects), [1], "at once, whatever the pause was");
+}
+
+#[test]
+fn a_refused_edit_lets_the_others_go_on() {
+    let mut core = sending(&[1, 2, 3]);
+    let effects = core.handle(1, refused(1, refusal(422, "validation_failed")));
+    assert!(matches!(endings(&effects)[..], [(1, Ending::Rejected { .. })]));
+    assert_eq!(sent(&effects), [3]);
+}
+
+#[test]
+fn an_edit_the_server_stumbles_over_does_not_hold_the_others() {
+    let mut core = sending(&[1, 2, 3]);
+    let effects = core.handle(1, refused(1, refusal(500, "internal_error")));
+    assert_eq!(sent(&effects), [3]);
+    core.handle(1, accepted(2, 3));
+    core.handle(1, planned(&[1, 3], true));
+    let effects = core.handle(1, accepted(3, 4));
+    assert!(effects.contains(&Effect::Plan), "what waited for these may go");
+    core.handle(1, planned(&[1], true));
+    let at = core.wake_at().unwrap();
+    assert!(at > 1);
+    assert_eq!(sent(&core.handle(at, Input::Timer)), [1]);
+}
+
+#[test]
+fn a_refused_key_loses_nothing_and_is_tried_again() {
+    let mut core = sending(&[1]);
+    let effects = core.handle(1, refused(1, refusal(403, "insufficient_scope")));
+    assert_eq!(phases(&effects), [Phase::NeedsKey]);
+    assert!(sent(&effects).is_empty());
+    let at = core.wake_at().unwrap();
+    assert_eq!(sent(&core.handle(at, Input::Timer)), [1]);
+    let effects = core.handle(at, accepted(1, 3));
+    assert_eq!(phases(&effects), [Phase::CatchingUp]);
+}
+
+#[test]
+fn a_create_that_meets_its_own_id_is_looked_at() {
+    let mut core = sending(&[1, 2]);
+    let taken = || refusal(409, "already_exists");
+    let effects = core.handle(1, refused(1, taken()));
+    assert!(effects.contains(&Effect::Ask(Errand::Look { edit: 1 })), "{effects:?}");
+    assert!(sent(&core.handle(1, planned(&[1, 2], true))).is_empty(), "its answer is awaited");
+    let effects = core.handle(1, Input::Looked { edit: 1, there: There::Same { rev: 4 } });
+    assert_eq!(endings(&effects), [(1, Ending::Sent { rev: Some(4) })]);
+    core.handle(1, refused(2, taken()));
+    let effects = core.handle(1, Input::Looked { edit: 2, there: There::Other });
+    assert!(matches!(endings(&effects)[..], [(2, Ending::Conflict { .. })]), "{effects:?}");
+}
+
+#[test]
+fn what_the_record_has_outrun_waits_for_the_feed() {
+    let mut core = sending(&[1]);
+    let effects = core.handle(1, refused(1, refusal(412, "precondition_failed")));
+    assert_eq!(endings(&effects), [(1, Ending::Overtaken)]);
+    core.handle(1, planned(&[], true));
+    assert_eq!(core.wake_at(), None, "only the feed can help");
+    let effects = core.handle(2, Input::Applied { touched_edits: true });
+    assert!(effects.contains(&Effect::Plan));
+    assert_eq!(sent(&core.handle(2, planned(&[1], true))), [1]);
+}
+
+#[test]
+fn many_edits_of_a_collection_go_as_one_call() {
+    let mut core = sending(&[]);
+    let effects = core.handle(1, alike(1..121));
+    assert_eq!(calls(&effects).iter().map(Vec::len).collect::<Vec<_>>(), [50, 50]);
+    let first: Vec<i64> = (1..51).collect();
+    let words = first.iter().map(|edit| match edit {
+        7 => (7, Word::Refused(refusal(422, "validation_failed"))),
+        9 => (9, Word::Refused(refusal(412, "precondition_failed"))),
+        edit => (*edit, Word::Accepted { rev: Some(100 + edit) }),
+    });
+    let outcome = Outcome::Told(words.collect());
+    let effects = core.handle(2, Input::Answered { sent: first.clone(), carried: first, outcome });
+    let ends = endings(&effects);
+    assert_eq!(ends[0], (1, Ending::Sent { rev: Some(101) }));
+    assert!(matches!(ends[6], (7, Ending::Rejected { .. })));
+    assert_eq!(ends[8], (9, Ending::Overtaken));
+    assert_eq!(calls(&effects)[0].len(), 20);
+    assert!(!effects.contains(&Effect::Plan), "nothing is looked up while enough is known");
+}
+
+#[test]
+fn a_few_edits_go_one_by_one() {
+    let mut core = sending(&[]);
+    assert_eq!(calls(&core.handle(1, alike(1..5))), [[1], [2]]);
+}
+
+#[test]
+fn a_call_that_is_refused_as_a_whole_is_taken_apart() {
+    let mut core = sending(&[]);
+    core.handle(1, alike(1..11));
+    let all: Vec<i64> = (1..11).collect();
+    let outcome = Outcome::Refused(refusal(422, "validation_failed"));
+    let effects = core.handle(2, Input::Answered { sent: all.clone(), carried: all.clone(), outcome });
+    assert!(endings(&effects).iter().all(|(_, ending)| *ending == Ending::Apart));
+    assert!(effects.contains(&Effect::Plan));
+    assert_eq!(calls(&core.handle(2, alike(1..11))), [[1], [2]]);
+    assert_eq!(calls(&core.handle(3, accepted(1, 9))), [[3]]);
+}
+
+#[test]
+fn a_call_without_an_answer_goes_again_as_it_was() {
+    let mut core = sending(&[]);
+    core.handle(1, alike(1..11));
+    let all: Vec<i64> = (1..11).collect();
+    core.handle(2, no_answer(&all));
+    let at = core.wake_at().unwrap();
+    let effects = core.handle(at, Input::Timer);
+    assert_eq!(calls(&effects), std::slice::from_ref(&all));
+    // The server may still hold the first: only its window is waited for, and single edits go on.
+    let limited = Refusal { retry_after: Some(30_000), ..refusal(429, "rate_limited") };
+    core.handle(at, Input::Answered { sent: all.clone(), carried: all.clone(), outcome: Outcome::Refused(limited) });
+    let wake = core.wake_at().unwrap();
+    assert!(wake >= at + 30_000, "{wake}");
+    core.handle(at, Input::EditsChanged);
+    let mut ready: Vec<Ready> = vec![Ready { edits: all.clone(), kind: Kind::Task, frozen: true }];
+    ready.push(Ready { edits: vec![11], kind: Kind::Task, frozen: false });
+    assert_eq!(calls(&core.handle(at, Input::Planned { ready, open: true })), [[11]]);
+    core.handle(at, accepted(11, 5));
+    assert_eq!(calls(&core.handle(wake, Input::Timer)), [all]);
+}
+
+#[test]
+fn a_backlog_stays_within_the_servers_windows() {
+    let mut core = Core::new(Until::Stopped, 7);
+    core.handle(0, Input::Started { cursor: None, filled: false, home: None, paused: false });
+    let limits = Some(Limits { reads: 300, writes: 60, bulk: 2 });
+    let identity = Identity {
+        home_id: "home".into(),
+        home_name: "Home".into(),
+        environment: "live".into(),
+        scopes: vec![],
+        limits,
+    };
+    core.handle(0, Input::Met(Ok(identity)));
+    core.handle(0, Input::FeedStands(Ok(Standing::default())));
+    core.handle(0, Input::StreamOpened);
+    assert_eq!(calls(&core.handle(1, alike(1..201))).len(), 2);
+    for first in [1, 51] {
+        let edits: Vec<i64> = (first..first + 50).collect();
+        let words = edits.iter().map(|edit| (*edit, Word::Accepted { rev: Some(*edit) })).collect();
+        let effects =
+            core.handle(2, Input::Answered { sent: edits.clone(), carried: edits, outcome: Outcome::Told(words) });
+        assert!(calls(&effects).is_empty(), "single writes are left for others");
+    }
+    let at = core.wake_at().unwrap();
+    assert!((60_000..62_000).contains(&at), "{at}");
+    assert_eq!(calls(&core.handle(at, Input::Timer)).len(), 2);
+}
