@@ -1,13 +1,45 @@
 //! A service to try things on: in this process, on a free port, with a key for each home. Must not know what is tried.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
+use hearth_contract::formats::Timestamp;
 use hearth_contract::key::Environment;
 use hearth_server::Running;
 use hearth_server::clock::Clock;
 use hearth_server::config::Config;
 use hearth_server::operate::{self, NewKey};
 use tempfile::TempDir;
+
+/// A clock that only the test moves: nothing depends on how fast the machine is, or on steps of its own clock.
+#[derive(Clone)]
+pub struct Hand(Arc<AtomicI64>);
+
+impl Hand {
+    /// Standing at a moment.
+    pub fn at(moment: &str) -> Hand {
+        Hand(Arc::new(AtomicI64::new(Timestamp::parse(moment).expect("a moment").millis())))
+    }
+
+    /// Moves on; the moment and the time passed alike.
+    pub fn advance(&self, time: Duration) {
+        self.0.fetch_add(time.as_millis() as i64, Ordering::SeqCst);
+    }
+
+    /// Steps to another moment, back too.
+    pub fn step_to(&self, moment: &str) {
+        self.0.store(Timestamp::parse(moment).expect("a moment").millis(), Ordering::SeqCst);
+    }
+
+    /// The clock it moves.
+    pub fn clock(&self) -> Clock {
+        let (now, passed) = (self.0.clone(), self.0.clone());
+        let passed = move || Duration::from_millis(passed.load(Ordering::SeqCst).max(0) as u64);
+        Clock::new(move || Timestamp::from_millis(now.load(Ordering::SeqCst)), passed)
+    }
+}
 
 /// A service in this process, with the team that a first start makes.
 pub struct Server {

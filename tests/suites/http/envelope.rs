@@ -107,3 +107,157 @@ async fn long_answers_are_compressed_when_asked_and_streams_never() {
     }
     assert!(client.get("/v1/rooms").await.headers.get("content-encoding").is_none());
 }
+
+#[tokio::test]
+async fn every_sort_of_answer_has_the_common_headers() {
+    let limits = RateLimits { reads: 1_000_000, writes: 60, bulk: 0 };
+    let server = Server::start_with(|config| config.rate_limits = Some(limits)).await;
+    let client = Client::new(&server.url, &server.live_key);
+    let nobody = Client::new(&server.url, "nonsense");
+    let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
+    let one = format!("/v1/rooms/{id}");
+    let job = client.post("/v1/exports", &json!({ "format": "json" })).await.id();
+    let file = format!("/v1/exports/{job}/download");
+    while client.get(&file).await.status == 404 {}
+    let unchanged = client.request(Method::GET, &one).header("if-none-match", "*");
+    let mut ids = std::collections::HashSet::new();
+    for (status, keyed, answer) in [
+        (200, true, client.get("/v1/rooms").await),
+        (200, true, client.send(client.request(Method::HEAD, &one)).await),
+        (304, true, client.send(unchanged).await),
+        (200, true, client.get(&file).await),
+        (200, true, client.send(client.request(Method::HEAD, "/v1/events/stream")).await),
+        (400, true, client.get("/v1/rooms?x=1").await),
+        (404, true, client.get("/v1/rooms/nope").await),
+        (422, true, client.post("/v1/rooms", &json!({})).await),
+        (429, true, client.post("/v1/rooms/bulk", &json!({})).await),
+        (401, false, nobody.get("/v1/rooms").await),
+        (404, false, nobody.get("/v1/nothing").await),
+        (405, false, nobody.send(nobody.request(Method::OPTIONS, "/v1/rooms")).await),
+        (200, false, nobody.get("/v1").await),
+        (200, false, nobody.get("/v1/_meta").await),
+        (200, false, nobody.get("/openapi/v1").await),
+        (200, false, nobody.get("/docs").await),
+        (200, false, nobody.get("/healthz").await),
+        (200, false, nobody.get("/readyz").await),
+        (
+            403,
+            false,
+            client
+                .send(client.request(Method::POST, "/mcp").header("origin", "https://evil.example").json(&json!({
+            "jsonrpc": "2.0", "id": 1, "method": "ping" })))
+                .await,
+        ),
+    ] {
+        assert_eq!(answer.status, status, "{}", answer.text);
+        let id = answer.header("x-request-id").to_owned();
+        let (prefix, random) = id.split_at(4);
+        let crockford = |c: char| c.is_ascii_digit() || (c.is_ascii_uppercase() && !"ILOU".contains(c));
+        assert!(prefix == "req_" && random.len() == 26 && random.chars().all(crockford), "{id}");
+        if answer.header("content-type") == "application/json"
+            && !answer.text.is_empty()
+            && answer.json["meta"].is_object()
+        {
+            assert_eq!(answer.json["meta"]["request_id"], *id);
+        }
+        assert!(ids.insert(id), "a request id is given once");
+        assert_eq!((answer.header("service-api-version"), answer.header("cache-control")), ("2026-06-01", "no-store"));
+        for name in ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"] {
+            assert_eq!(answer.header(name).parse::<u64>().is_ok(), keyed, "{name}: {}", answer.text);
+        }
+        if status >= 400 {
+            let members: Vec<&str> = answer.json["error"].as_object().unwrap().keys().map(String::as_str).collect();
+            assert_eq!(members, ["type", "message", "fix", "doc_url", "details"]);
+            assert!(answer.json["error"]["details"].is_object());
+        }
+    }
+}
+
+#[tokio::test]
+async fn head_works_wherever_get_does_and_nothing_else_is_a_method() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    let id = client.walk("/v1/rooms").await[0]["id"].as_str().unwrap().to_owned();
+    for path in [
+        "/v1",
+        "/v1/_meta",
+        "/v1/me",
+        "/v1/rooms",
+        "/v1/property",
+        "/v1/search?q=filter",
+        "/v1/events",
+        "/v1/exports",
+        "/openapi/v1",
+        "/openapi/v1.json",
+        "/openapi/v1.yaml",
+        "/docs",
+        "/docs/changelog",
+        "/docs/errors/not_found",
+        "/healthz",
+        "/readyz",
+        &format!("/v1/rooms/{id}"),
+        "/v1/rooms/nope",
+        "/v1/nope",
+    ] {
+        let (get, head) = (client.get(path).await, client.send(client.request(Method::HEAD, path)).await);
+        assert_eq!((head.status, head.text.as_str()), (get.status, ""), "{path}");
+        for name in ["content-type", "content-length", "etag"] {
+            assert_eq!(head.header(name), get.header(name), "{path} {name}");
+        }
+        let allowed = get.status == 200;
+        for method in [Method::OPTIONS, Method::PUT, Method::TRACE, Method::from_bytes(b"BREW").unwrap()] {
+            let answer = client.send(client.request(method, path)).await;
+            assert_eq!(answer.status, if path == "/v1/nope" { 404 } else { 405 }, "{path}");
+            let methods: Vec<&str> = answer.header("allow").split(", ").collect();
+            assert!(!allowed || (methods.contains(&"GET") && methods.contains(&"HEAD")), "{path}: {methods:?}");
+            let mut once = methods.clone();
+            once.sort_unstable();
+            once.dedup();
+            assert_eq!(once.len(), methods.len(), "{path}: {methods:?}");
+        }
+    }
+    for path in ["/V1/rooms", "/v1/rooms/", "/v1//rooms", "/v1/ROOMS", "/docs/", "/healthz/", "/mcp/", "/v1/property/x"]
+    {
+        assert_eq!(client.get(path).await.error(), "route_not_found", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn bodies_are_read_strictly_to_their_last_byte() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let levels = |depth: usize| format!("{{\"x\":{}1{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1));
+    let (deep, deeper) = (levels(32), levels(33));
+    for (body, status, kind) in [
+        (deep.as_bytes(), 422, "validation_failed"),
+        (deeper.as_bytes(), 400, "invalid_json"),
+        (br#"{"name":"a"} x"#, 400, "invalid_json"),
+        (br#"{"name":"a",}"#, 400, "invalid_json"),
+        (br#"{'name':'a'}"#, 400, "invalid_json"),
+        (b"\xef\xbb\xbf{\"name\":\"a\"}", 400, "invalid_json"),
+        (b"{\"name\":\"\xff\"}", 400, "invalid_json"),
+        (br#"{"name":"\udc00"}"#, 400, "invalid_json"),
+        (br#"{"name":"\ud83d"}"#, 400, "invalid_json"),
+        (br#"{"name":"a","notes":{"a":1,"a":2}}"#, 400, "invalid_json"),
+        (br#"{"name":"a","area_sq_ft":NaN}"#, 400, "invalid_json"),
+        (br#"{"name":"a","area_sq_ft":1e999}"#, 400, "invalid_json"),
+        (br#"{"name":"a","area_sq_ft":99999999999999999999999999}"#, 422, "validation_failed"),
+        (br#"{"name":"\u0000"}"#, 422, "validation_failed"),
+        (b"null", 422, "validation_failed"),
+        (b"\"name\"", 422, "validation_failed"),
+        (br#"{"name":"\ud83d\ude00"}"#, 201, ""),
+    ] {
+        let request = client.request(Method::POST, "/v1/rooms").header("content-type", "application/json");
+        let answer = client.send(request.body(body.to_vec())).await;
+        assert_eq!((answer.status, answer.error()), (status, kind), "{}", String::from_utf8_lossy(body));
+    }
+    let request = client.request(Method::POST, "/v1/rooms").header("content-type", "application/json");
+    let exactly = |bytes: usize| format!("{{\"name\":\"a\"{}}}", " ".repeat(bytes - 12));
+    assert_eq!(client.send(request.body(exactly(1024 * 1024))).await.status, 201, "1 MiB is not over 1 MiB");
+    let request = client.request(Method::POST, "/v1/rooms").header("content-type", "application/json");
+    assert_eq!(client.send(request.body(exactly(1024 * 1024 + 1))).await.status, 413);
+    // Without a length said before, too.
+    let pieces = futures_util::stream::iter((0..40).map(|_| Ok::<_, std::io::Error>(vec![b' '; 64 * 1024])));
+    let request = client.request(Method::POST, "/v1/rooms").header("content-type", "application/json");
+    assert_eq!(client.send(request.body(reqwest::Body::wrap_stream(pieces))).await.status, 413);
+}

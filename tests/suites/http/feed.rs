@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hearth_tests::client::Client;
-use hearth_tests::server::Server;
+use hearth_tests::server::{Hand, Server};
 use serde_json::{Value, json};
 
 /// The records that a sequence of events leaves.
@@ -138,7 +138,8 @@ async fn streams_are_counted_and_end_with_the_service() {
 
 #[tokio::test]
 async fn what_is_older_than_retention_is_thinned_to_the_present() {
-    let server = Server::start_with(|config| config.retention = Some(Duration::from_millis(300))).await;
+    let hand = Hand::at("2026-06-01T12:00:00Z");
+    let server = Server::start_at(hand.clock(), |config| config.retention = Some(Duration::from_millis(300))).await;
     let client = Client::new(&server.url, &server.live_key);
     let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
     let early = client.get("/v1/events").await.next_cursor().unwrap();
@@ -148,7 +149,9 @@ async fn what_is_older_than_retention_is_thinned_to_the_present() {
     client.patch(&path, &json!({ "floor": "2" })).await;
     let gone = client.post("/v1/rooms", &json!({ "name": "Shed" })).await.id();
     client.delete(&format!("/v1/rooms/{gone}")).await;
+    assert_eq!(client.get(&format!("/v1/events?cursor={early}")).await.status, 200);
 
+    hand.advance(Duration::from_secs(1));
     let expired = wait_for(|| async {
         let answer = client.get(&format!("/v1/events?cursor={early}")).await;
         (answer.status == 410).then_some(answer)
@@ -177,7 +180,8 @@ async fn what_is_older_than_retention_is_thinned_to_the_present() {
 
 #[tokio::test]
 async fn a_first_read_never_expires_and_learns_of_what_it_may_have_seen() {
-    let server = Server::start_with(|config| config.retention = Some(Duration::from_millis(300))).await;
+    let hand = Hand::at("2026-06-01T12:00:00Z");
+    let server = Server::start_at(hand.clock(), |config| config.retention = Some(Duration::from_millis(300))).await;
     let client = Client::new(&server.url, &server.live_key);
     let mut ids = Vec::new();
     for number in 0..4 {
@@ -186,6 +190,7 @@ async fn a_first_read_never_expires_and_learns_of_what_it_may_have_seen() {
     let first = client.get("/v1/events?limit=2").await;
     client.delete(&format!("/v1/rooms/{}", ids[0])).await;
     client.delete(&format!("/v1/rooms/{}", ids[3])).await;
+    hand.advance(Duration::from_secs(1));
     wait_for(|| async { (client.walk("/v1/events").await.len() == 2).then_some(()) }).await;
     let mut seen = first.data().as_array().unwrap().clone();
     let mut cursor = first.next_cursor().unwrap();
@@ -251,4 +256,120 @@ async fn wait_for<T, F: Future<Output = Option<T>>>(question: impl Fn() -> F) ->
         }
     };
     tokio::time::timeout(Duration::from_secs(20), asking).await.expect("it comes about in time")
+}
+
+#[tokio::test]
+async fn an_event_has_the_members_of_the_seed_and_its_writers_key() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let keyed = client.request(reqwest::Method::POST, "/v1/rooms").header("idempotency-key", "k");
+    let made = client.send(keyed.json(&json!({ "name": "Hall" }))).await;
+    client.delete(&format!("/v1/rooms/{}", made.id())).await;
+    let page = client.get("/v1/events").await;
+    let members = ["id", "type", "resource_type", "resource_id", "api_version", "payload", "created_at"];
+    for (event, kind, payload, key) in
+        [(&page.data()[0], "created", made.data(), json!("k")), (&page.data()[1], "deleted", &Value::Null, Value::Null)]
+    {
+        assert!(members.iter().all(|name| event.get(name).is_some()), "{event}");
+        assert_eq!((&event["type"], &event["resource_type"]), (&json!(kind), &json!("room")));
+        assert_eq!((&event["resource_id"], &event["payload"]), (&json!(made.id()), payload));
+        assert_eq!((&event["idempotency_key"], &event["api_version"]), (&key, &json!("2026-06-01")));
+        assert_eq!(event.as_object().unwrap().len(), 8);
+    }
+    assert_eq!(page.data()[0]["id"], made.data()["rev"]);
+    assert_eq!(page.data()[0]["created_at"], made.data()["updated_at"]);
+}
+
+#[tokio::test]
+async fn pages_of_the_feed_have_their_sizes() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let operations = vec![json!({ "method": "create", "name": "Room" }); 50];
+    for _ in 0..21 {
+        assert_eq!(client.post("/v1/rooms/bulk", &json!({ "operations": operations })).await.status, 207);
+    }
+    for (query, events, has_more) in [("", 50, true), ("?limit=1", 1, true), ("?limit=1000", 1000, true)] {
+        let page = client.get(&format!("/v1/events{query}")).await;
+        assert_eq!(page.data().as_array().unwrap().len(), events, "{query}");
+        assert_eq!(page.json["meta"]["page"]["has_more"], has_more);
+        assert_eq!(page.data()[0]["id"], 1);
+        assert_eq!(page.json["meta"]["feed"]["head"], 1050);
+    }
+    for query in ["limit=0", "limit=1001", "limit=ten", "order=desc", "types=rooms", "types=home", "types=room,"] {
+        assert_eq!(client.get(&format!("/v1/events?{query}")).await.error(), "invalid_request", "{query}");
+    }
+    // One request brings any history, whatever the window of reads.
+    let mut frames = client.stream("?cursor=start&types=room,property", None).await;
+    for expected in 1..=1050 {
+        assert_eq!(frames.event().await.unwrap().1["id"], expected);
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_cannot_begin_says_why() {
+    let hand = Hand::at("2026-06-01T12:00:00Z");
+    let server = Server::start_at(hand.clock(), |config| config.retention = Some(Duration::from_millis(300))).await;
+    let client = Client::new(&server.url, &server.live_key);
+    let other = Client::new(&server.url, &server.test_key);
+    let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id());
+    let early = client.get("/v1/events").await.next_cursor().unwrap();
+    let list = client.get("/v1/rooms?limit=1").await;
+    assert!(list.next_cursor().is_none());
+    client.patch(&path, &json!({ "floor": "1" })).await;
+    client.patch(&path, &json!({ "floor": "2" })).await;
+    hand.advance(Duration::from_secs(1));
+    let open = |client: &Client, query: &str, name: &'static str, value: &str| {
+        let request = client.request(reqwest::Method::GET, &format!("/v1/events/stream{query}"));
+        let (client, request) = (client.clone(), request.header(name, value.to_owned()));
+        async move { client.send(request).await }
+    };
+    let expired = wait_for(|| async {
+        let answer = client.get(&format!("/v1/events?cursor={early}")).await;
+        (answer.status == 410).then_some(answer)
+    })
+    .await;
+    let members = ["reason", "resume_cursor", "retained_since", "retention_seconds", "fork"];
+    let details = expired.json["error"]["details"].as_object().unwrap();
+    assert_eq!(details.keys().map(String::as_str).collect::<Vec<_>>(), members);
+    assert_eq!((&details["reason"], &details["fork"]), (&json!("retention"), &Value::Null));
+    for (answer, status, kind) in [
+        (open(&client, "?cursor=start", "last-event-id", &early).await, 410, "cursor_expired"),
+        (open(&client, &format!("?cursor={early}"), "accept", "*/*").await, 410, "cursor_expired"),
+        (open(&other, &format!("?cursor={early}"), "accept", "*/*").await, 400, "invalid_cursor"),
+        (open(&client, "", "last-event-id", "nonsense").await, 400, "invalid_cursor"),
+        (open(&client, "?cursor=nonsense", "accept", "*/*").await, 400, "invalid_cursor"),
+        (open(&client, "", "accept", "application/json").await, 406, "not_acceptable"),
+        (open(&client, "?types=rooms", "accept", "text/event-stream").await, 400, "invalid_request"),
+        (open(&client, "?limit=5", "accept", "text/event-stream").await, 400, "invalid_request"),
+    ] {
+        assert_eq!((answer.status, answer.error()), (status, kind), "{}", answer.text);
+        assert_eq!(answer.header("content-type"), "application/json");
+    }
+    // From where the refusal says, the stream goes on.
+    let mut frames = client.stream(&format!("?cursor={}", details["resume_cursor"].as_str().unwrap()), None).await;
+    frames.event().await.unwrap();
+    client.patch(&path, &json!({ "floor": "3" })).await;
+    assert_eq!(frames.event().await.unwrap().1["id"], 4);
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_the_time_of_its_key() {
+    let hand = Hand::at("2026-06-01T12:00:00Z");
+    let server = Server::start_at(hand.clock(), |config| config.keepalive = Duration::from_millis(50)).await;
+    let wish = hearth_server::operate::NewKey {
+        team: "My home".to_owned(),
+        environment: hearth_contract::key::Environment::Live,
+        scopes: vec!["events:read".to_owned()],
+        name: None,
+        allowlist: Vec::new(),
+        pinned: None,
+        expires_at: hearth_contract::formats::Timestamp::parse("2026-06-02"),
+    };
+    let made = hearth_server::operate::create_key(&server.running.app.db, &hand.clock(), wish).await.unwrap();
+    let client = Client::new(&server.url, &made.secret);
+    let mut frames = client.stream("", None).await;
+    frames.event().await.unwrap();
+    hand.step_to("2026-06-02");
+    while frames.next().await.is_some() {}
+    assert_eq!(client.get("/v1/events").await.error(), "invalid_api_key");
 }

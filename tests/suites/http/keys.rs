@@ -1,12 +1,15 @@
 //! Keys, scopes, homes and windows (contract 11).
 
+use std::time::Duration;
+
+use hearth_contract::formats::Timestamp;
 use hearth_contract::key::Environment;
 use hearth_server::clock::Clock;
 use hearth_server::config::RateLimits;
 use hearth_server::operate::{self, NewKey};
 use hearth_server::store::homes::Plan;
 use hearth_tests::client::Client;
-use hearth_tests::server::Server;
+use hearth_tests::server::{Hand, Server};
 use serde_json::json;
 
 fn wish(team: &str, environment: Environment) -> NewKey {
@@ -204,4 +207,158 @@ async fn nothing_crosses_homes() {
     assert_eq!(live.post("/v1/inventory", &item).await.faults(), ["room_id not_found"]);
     // The same id may be used in each home.
     assert_eq!(live.post("/v1/rooms", &json!({ "id": id, "name": "Mine" })).await.status, 201);
+}
+
+#[tokio::test]
+async fn windows_open_with_a_call_close_after_a_minute_and_count_alike() {
+    let hand = Hand::at("2026-06-01T12:00:00Z");
+    let limits = RateLimits { reads: 4, writes: 3, bulk: 1 };
+    let server = Server::start_at(hand.clock(), |config| config.rate_limits = Some(limits)).await;
+    let client = Client::new(&server.url, &server.live_key);
+    let left = |answer: &hearth_tests::client::Answer| answer.header("x-ratelimit-remaining").to_owned();
+    // Discovery and refusals before the address count nothing.
+    let nobody = Client::new(&server.url, "nonsense");
+    for path in ["/v1", "/v1/_meta", "/openapi/v1", "/docs", "/healthz", "/v1/rooms"] {
+        assert_eq!(nobody.get(path).await.header("x-ratelimit-limit"), "", "{path}");
+    }
+    // Reads: GET and HEAD, failures, opening a stream, a download.
+    let first = client.get("/v1/rooms").await;
+    assert_eq!((first.header("x-ratelimit-limit"), left(&first)), ("4", "3".to_owned()));
+    let reset = Timestamp::parse("2026-06-01T12:01:00Z").unwrap().seconds().to_string();
+    assert_eq!(first.header("x-ratelimit-reset"), reset);
+    assert_eq!(left(&client.get("/v1/rooms/nope").await), "2");
+    assert_eq!(left(&client.send(client.request(reqwest::Method::HEAD, "/v1/events/stream")).await), "1");
+    hand.advance(Duration::from_millis(59_500));
+    assert_eq!(left(&client.get("/v1/exports/nope/download").await), "0");
+    for _ in 0..3 {
+        let refused = client.get("/v1/me").await;
+        assert_eq!((refused.status, refused.error(), left(&refused)), (429, "rate_limited", "0".to_owned()));
+        assert_eq!((refused.header("x-ratelimit-reset"), refused.header("retry-after")), (reset.as_str(), "1"));
+    }
+    // Who waits as long as it is told to is served.
+    hand.advance(Duration::from_secs(1));
+    assert_eq!(left(&client.get("/v1/me").await), "3");
+
+    // Writes: replays and failures too; bulk by itself.
+    let keyed = || {
+        let request = client.request(reqwest::Method::POST, "/v1/rooms").header("idempotency-key", "k");
+        client.send(request.json(&json!({ "name": "Hall" })))
+    };
+    assert_eq!(left(&keyed().await), "2");
+    let replay = keyed().await;
+    assert_eq!((replay.header("idempotency-replayed"), left(&replay)), ("true", "1".to_owned()));
+    assert_eq!(left(&client.post("/v1/rooms", &json!({})).await), "0");
+    assert_eq!(client.delete("/v1/rooms/nope").await.status, 429);
+    let bulk = json!({ "operations": [] });
+    let (one, two) = (client.post("/v1/rooms/bulk", &bulk).await, client.post("/v1/rooms/bulk", &bulk).await);
+    assert_eq!((one.status, left(&one), two.status), (422, "0".to_owned(), 429));
+}
+
+#[tokio::test]
+async fn each_window_holds_exactly_under_concurrency() {
+    let limits = RateLimits { reads: 30, writes: 20, bulk: 10 };
+    let server = Server::start_with(|config| config.rate_limits = Some(limits)).await;
+    let client = Client::new(&server.url, &server.live_key);
+    let bulk = json!({ "operations": [{ "method": "create", "name": "Room" }] });
+    let calls = (0..150).map(|number| {
+        let (client, bulk) = (client.clone(), bulk.clone());
+        async move {
+            let answer = match number % 3 {
+                0 => client.get("/v1/rooms?limit=1").await,
+                1 => client.post("/v1/rooms", &json!({ "name": "Room" })).await,
+                _ => client.post("/v1/rooms/bulk", &bulk).await,
+            };
+            (number % 3, answer.status)
+        }
+    });
+    let answers = futures_util::future::join_all(calls).await;
+    for (class, status, count) in [(0, 200, 30), (0, 429, 20), (1, 201, 20), (1, 429, 30), (2, 207, 10), (2, 429, 40)] {
+        let found = answers.iter().filter(|answer| **answer == (class, status)).count();
+        assert_eq!(found, count, "{class} {status}");
+    }
+}
+
+#[tokio::test]
+async fn without_limits_nothing_is_said_of_them() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    for _ in 0..310 {
+        assert_eq!(client.get("/v1/property").await.status, 200);
+    }
+    let me = client.get("/v1/me").await;
+    assert!(me.data()["rate_limits"].is_null() && me.header("x-ratelimit-limit").is_empty(), "{}", me.text);
+}
+
+#[tokio::test]
+async fn me_says_whose_the_key_is_and_what_it_may() {
+    let server = Server::start_with(|config| config.rate_limits = Some(RateLimits::default())).await;
+    for (key, environment) in [(&server.live_key, "live"), (&server.test_key, "test")] {
+        let client = Client::new(&server.url, key);
+        let me = client.get("/v1/me").await;
+        let data = me.data();
+        let names = |value: &serde_json::Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
+        assert_eq!(names(data), ["team", "home", "environment", "key", "scopes", "plan", "api_version", "rate_limits"]);
+        assert_eq!(names(&data["key"]), ["id", "name", "hint", "created_at", "last_used_at", "flagged_at"]);
+        assert_eq!(
+            (&data["team"]["name"], &data["team"]["plan"], &data["plan"]),
+            (&json!("My home"), &json!("paid"), &json!("paid"))
+        );
+        assert_eq!((&data["environment"], &data["home"]["environment"]), (&json!(environment), &json!(environment)));
+        assert_eq!(data["scopes"].as_array().unwrap().len(), 15);
+        assert_eq!(data["api_version"], json!({ "pinned": "2026-06-01", "resolved": "2026-06-01" }));
+        let limits = json!({ "reads_per_minute": 300, "writes_per_minute": 60, "bulk_per_minute": 20 });
+        assert_eq!(data["rate_limits"], limits);
+        let hint = data["key"]["hint"].as_str().unwrap();
+        assert!(
+            hint.starts_with(&key[..12]) && hint.ends_with(&key[key.len() - 4..]) && !me.text.contains(key.as_str())
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_key_has_the_form_of_the_contract() {
+    let server = Server::start().await;
+    for (key, prefix) in [(&server.live_key, "svc_live_"), (&server.test_key, "svc_test_")] {
+        let rest = key.strip_prefix(prefix).unwrap();
+        assert!(rest.len() == 49 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{rest}");
+        let (body, sum) = key.split_at(key.len() - 6);
+        // CRC-32 (IEEE), bit by bit, in base62 with the most significant digit first.
+        let mut crc = u32::MAX;
+        for byte in body.bytes() {
+            crc ^= u32::from(byte);
+            for _ in 0..8 {
+                crc = (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg());
+            }
+        }
+        let (mut number, mut digits) = (!crc, String::new());
+        for _ in 0..6 {
+            let digits62 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+            digits.insert(0, char::from(digits62[(number % 62) as usize]));
+            number /= 62;
+        }
+        assert_eq!(digits, sum);
+    }
+}
+
+#[tokio::test]
+async fn addresses_are_the_sockets_unless_a_trusted_proxy_says_otherwise() {
+    for (proxies, forwarded, allowed) in [
+        (&[][..], "203.0.113.7", false),
+        (&["127.0.0.0/8"], "203.0.113.7", true),
+        (&["127.0.0.0/8"], "198.51.100.1", false),
+        (&["127.0.0.0/8"], "203.0.113.7, 198.51.100.1", false),
+        (&["127.0.0.0/8", "198.51.100.0/24"], "203.0.113.7, 198.51.100.1", true),
+        (&["127.0.0.0/8"], "nonsense", false),
+        (&["10.0.0.0/8"], "203.0.113.7", false),
+    ] {
+        let trusted = proxies.iter().map(|network| network.parse().unwrap()).collect();
+        let server = Server::start_with(|config| config.trusted_proxies = trusted).await;
+        let far = NewKey { allowlist: vec!["203.0.113.0/24".parse().unwrap()], ..wish("My home", Environment::Test) };
+        let key = operate::create_key(&server.running.app.db, &Clock::system(), far).await.unwrap().secret;
+        let client = Client::new(&server.url, &key);
+        let request = client.request(reqwest::Method::GET, "/v1/me").header("x-forwarded-for", forwarded);
+        let answer = client.send(request).await;
+        let expected = if allowed { (200, "") } else { (403, "ip_not_allowed") };
+        assert_eq!((answer.status, answer.error()), expected, "{proxies:?} {forwarded}");
+    }
 }

@@ -408,3 +408,33 @@ async fn ids_of_any_version_are_taken_and_folded() {
         }
     }
 }
+
+#[tokio::test]
+async fn every_text_is_searched_and_nothing_else() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    for (collection, title, fields) in KINDS {
+        for (number, (field, rule)) in fields.iter().enumerate().filter(|_| !title.is_empty()) {
+            // A word of its own for each field, in letters that a vin allows too.
+            let word = format!("{}WRD{number:0>8}", collection[..1].to_uppercase().replace('I', "J"));
+            let (value, found) = match rule {
+                Line(100..) | Lines => (json!(format!("before {word} after")), true),
+                Line(_) | Vin => (json!(word), true),
+                Url => (json!(format!("https://{word}.example")), false),
+                Choice(words) => (json!(words.split_whitespace().last().unwrap()), false),
+                Date => (json!("2031-07-09"), false),
+                Money => (json!("77441.00"), false),
+                _ => continue,
+            };
+            let body = if field == &title { json!({ title: value }) } else { json!({ title: "x", *field: value }) };
+            let id = client.post(&format!("/v1/{collection}"), &body).await.id();
+            let asked = match rule {
+                Choice(_) | Date | Money => value.as_str().unwrap().replace("other", "othe"),
+                _ => word.to_lowercase(),
+            };
+            let hits = client.get(&format!("/v1/search?q={asked}")).await;
+            let hits: Vec<&Value> = hits.data().as_array().unwrap().iter().filter(|hit| hit["id"] == *id).collect();
+            assert_eq!(hits.len(), usize::from(found), "{collection} {field} {asked}");
+        }
+    }
+}

@@ -1,7 +1,9 @@
 //! Creating, changing and deleting, and what the kinds do by themselves (contract 3, 6, 10).
 
+use std::time::Duration;
+
 use hearth_tests::client::Client;
-use hearth_tests::server::Server;
+use hearth_tests::server::{Hand, Server};
 use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -196,4 +198,119 @@ async fn the_profile_is_set_by_its_first_patch() {
     let types: Vec<&str> =
         events.data().as_array().unwrap().iter().filter_map(|event| event["type"].as_str()).collect();
     assert_eq!(types, ["created", "updated"]);
+}
+
+#[tokio::test]
+async fn moments_never_go_back_whatever_the_clock_does() {
+    let hand = Hand::at("2026-06-01T12:00:00Z");
+    let server = Server::start_at(hand.clock(), |_| ()).await;
+    let client = Client::new(&server.url, &server.live_key);
+    let made = client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
+    let path = format!("/v1/rooms/{}", made.id());
+    assert_eq!(made.data()["created_at"], "2026-06-01T12:00:00.000Z");
+    hand.step_to("2026-06-01T11:00:00Z");
+    let patched = client.patch(&path, &json!({ "floor": "1" })).await;
+    assert_eq!(patched.data()["updated_at"], "2026-06-01T12:00:00.000Z");
+    let other = client.post("/v1/rooms", &json!({ "name": "Attic" })).await;
+    assert_eq!(other.data()["created_at"], "2026-06-01T12:00:00.000Z");
+    hand.step_to("2026-06-01T13:00:00.001Z");
+    let patched = client.patch(&path, &json!({ "floor": "2" })).await;
+    assert_eq!(
+        (&patched.data()["created_at"], &patched.data()["updated_at"]),
+        (&made.data()["created_at"], &json!("2026-06-01T13:00:00.001Z"))
+    );
+    // A patch that changes nothing leaves the moment.
+    hand.advance(Duration::from_secs(1));
+    let same = client.patch(&path, &json!({ "floor": "2" })).await;
+    assert_eq!(same.data(), patched.data());
+    let moments: Vec<Value> = client.walk("/v1/events").await.iter().map(|event| event["created_at"].clone()).collect();
+    assert!(moments.is_sorted_by(|a, b| a.as_str() <= b.as_str()), "{moments:?}");
+}
+
+#[tokio::test]
+async fn a_task_that_is_made_done_comes_again_and_says_so_in_order() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
+    let task = json!({
+        "title": "Filter", "status": "done", "recurrence": "quarterly", "due_on": "2025-11-30", "priority": "high",
+        "notes": "the big one", "subject_type": "room", "subject_id": room, "estimated_cost": "5",
+    });
+    let made = client.post("/v1/tasks", &task).await;
+    assert_eq!((&made.data()["status"], made.data()["completed_at"].is_string()), (&json!("done"), true));
+    assert_eq!(made.data()["recurrence"], "quarterly", "the finished task keeps it");
+    let events = client.walk("/v1/events?types=task").await;
+    let told: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    assert_eq!((told, &events[0]["resource_id"]), (vec!["created", "created"], &made.data()["id"]));
+    let mut next = events[1]["payload"].clone();
+    assert_eq!(
+        (&next["due_on"], &next["status"], &next["completed_at"]),
+        (&json!("2026-02-28"), &json!("open"), &Value::Null)
+    );
+    // Everything else is the same.
+    for name in ["id", "rev", "status", "completed_at", "due_on", "created_at", "updated_at"] {
+        next[name] = made.data()[name].clone();
+    }
+    assert_eq!(&next, made.data());
+    assert_eq!(events[0]["idempotency_key"], events[1]["idempotency_key"]);
+    // Without recurrence nothing follows, and what is done already does not come again.
+    client.patch(&format!("/v1/tasks/{}", made.id()), &json!({ "status": "done", "notes": "" })).await;
+    client.post("/v1/tasks", &json!({ "title": "Once", "status": "done" })).await;
+    assert_eq!(client.walk("/v1/tasks").await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_vehicle_that_goes_leaves_its_papers_and_tasks_general() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let car = client.post("/v1/vehicles", &json!({ "name": "Van" })).await.id();
+    let about = json!({ "title": "x", "subject_type": "vehicle", "subject_id": car });
+    let (paper, task) = (client.post("/v1/documents", &about).await, client.post("/v1/tasks", &about).await);
+    client.delete(&format!("/v1/vehicles/{car}")).await;
+    let events = client.walk("/v1/events").await;
+    let told: Vec<String> = events[3..]
+        .iter()
+        .map(|event| format!("{} {}", event["resource_type"].as_str().unwrap(), event["type"].as_str().unwrap()))
+        .collect();
+    assert_eq!(told, ["document updated", "task updated", "vehicle deleted"]);
+    for (path, before) in [("/v1/documents", paper), ("/v1/tasks", task)] {
+        let after = client.get(&format!("{path}/{}", before.id())).await;
+        let (kind, id) = (&after.data()["subject_type"], &after.data()["subject_id"]);
+        assert!(kind.is_null() && id.is_null(), "{}", after.text);
+    }
+    // A task may be about a room; a document may not.
+    let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
+    let about = json!({ "title": "x", "subject_type": "room", "subject_id": room });
+    assert_eq!(client.post("/v1/tasks", &about).await.status, 201);
+    assert_eq!(client.post("/v1/documents", &about).await.faults(), ["subject_type not_a_choice"]);
+}
+
+#[tokio::test]
+async fn the_profile_is_read_and_changed_under_conditions_like_a_record() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let patch = |tag: &'static str, body: Value| {
+        client.send(client.request(Method::PATCH, "/v1/property").header("if-match", tag).json(&body))
+    };
+    assert_eq!(patch("*", json!({ "city": "Ulm" })).await.error(), "precondition_failed");
+    assert_eq!(client.patch("/v1/property", &json!({ "city": "Ulm", "stories": 2 })).await.status, 200);
+    let read = client.get("/v1/property").await;
+    let head = client.get("/v1/events").await.json["meta"]["feed"]["head"].clone();
+    assert_eq!((read.header("etag"), &read.json["meta"]["as_of"]), ("\"1\"", &head));
+    let unchanged = client.request(Method::GET, "/v1/property").header("if-none-match", "\"1\"");
+    assert_eq!(client.send(unchanged).await.status, 304);
+    let part = client.get("/v1/property?fields=city").await;
+    assert_eq!((part.data(), part.header("etag")), (&json!({ "id": read.id(), "city": "Ulm" }), ""));
+    assert_eq!(patch("\"2\"", json!({ "city": "" })).await.status, 412);
+    assert_eq!(patch("\"1\"", json!({ "city": "Bern" })).await.header("etag"), "\"2\"");
+    assert_eq!(patch("*", json!({})).await.header("etag"), "\"2\"");
+    let merge = client.request(Method::PATCH, "/v1/property").header("content-type", "application/merge-patch+json");
+    let merged = client.send(merge.body(r#"{"stories":null}"#)).await;
+    assert_eq!((&merged.data()["city"], &merged.data()["stories"]), (&json!("Bern"), &Value::Null));
+    let events = client.get("/v1/events?types=property").await;
+    assert!(events.data().as_array().unwrap().iter().all(|event| event["resource_id"] == read.id()));
+    for (method, allow) in [(Method::POST, "GET, PATCH, HEAD"), (Method::DELETE, "GET, PATCH, HEAD")] {
+        let answer = client.send(client.request(method, "/v1/property")).await;
+        assert_eq!((answer.status, answer.header("allow")), (405, allow));
+    }
 }
