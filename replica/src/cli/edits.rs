@@ -1,12 +1,42 @@
-//! `edits`: the local changes that are on their way or wait for a person.
+//! `edits`: the local changes that are on their way or wait for a person, and those that were settled.
 
-use hearth_replica::{Edit, Table};
+use clap::Args;
+use hearth_contract::check::Fields;
+use hearth_replica::{Edit, Settled, Table};
 use serde_json::{Value, json};
 
+use super::decide::Decision;
 use super::{Context, Failure, output};
 
-/// Lists them, oldest first.
-pub(super) fn list(context: &Context) -> Result<(), Failure> {
+/// Settled edits that are shown unless told otherwise.
+const HISTORY_LIMIT: usize = 100;
+
+/// Arguments of `edits`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Edits {
+    /// Show those that were settled within the last 30 days, newest first
+    #[arg(long)]
+    history: bool,
+    /// How many of those
+    #[arg(long, requires = "history", default_value_t = HISTORY_LIMIT)]
+    limit: usize,
+    #[command(subcommand)]
+    decision: Option<Decision>,
+}
+
+impl Edits {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        match self.decision {
+            Some(decision) => decision.run(context),
+            None if self.history => history(context, self.limit),
+            None => waiting(context),
+        }
+    }
+}
+
+/// Lists those that wait, oldest first.
+fn waiting(context: &Context) -> Result<(), Failure> {
     let edits = context.existing()?.edits()?;
     if context.json {
         return Ok(output::json(&edits.iter().map(members).collect())?);
@@ -16,24 +46,62 @@ pub(super) fn list(context: &Context) -> Result<(), Failure> {
         return Ok(());
     }
     let columns = ["id", "state", "method", "kind", "title", "changes", "reason"].map(str::to_owned).to_vec();
-    let rows = edits
-        .iter()
-        .map(|edit| {
-            let changes =
-                edit.patch.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
-            let changes: String = changes.chars().take(60).collect();
-            vec![
-                edit.id.into(),
-                edit.state.clone().into(),
-                edit.method.clone().into(),
-                edit.kind.word().into(),
-                edit.title.clone().into(),
-                changes.into(),
-                edit.reason.clone().into(),
-            ]
-        })
-        .collect();
-    Ok(output::table(&Table { columns, rows })?)
+    let row = |edit: Edit| {
+        vec![
+            edit.id.into(),
+            edit.state.into(),
+            edit.method.into(),
+            edit.kind.word().into(),
+            edit.title.into(),
+            changes(&edit.patch),
+            edit.reason.into(),
+        ]
+    };
+    Ok(output::table(&Table { columns, rows: edits.into_iter().map(row).collect() })?)
+}
+
+/// Lists those that were settled, newest first.
+fn history(context: &Context, limit: usize) -> Result<(), Failure> {
+    let edits = context.existing()?.history(limit)?;
+    if context.json {
+        let all: Vec<Value> = edits
+            .iter()
+            .map(|edit| {
+                json!({
+                    "id": edit.id, "kind": edit.kind.word(), "record_id": edit.record_id, "title": edit.title,
+                    "method": edit.method, "patch": edit.patch, "base": edit.base, "outcome": edit.outcome,
+                    "rev": edit.rev, "reason": edit.reason, "origin": edit.origin, "created_at": edit.created_at,
+                    "settled_at": edit.settled_at,
+                })
+            })
+            .collect();
+        return Ok(output::json(&Value::Array(all))?);
+    }
+    if edits.is_empty() {
+        output::note("no local change was settled within the last 30 days");
+        return Ok(());
+    }
+    let columns = ["id", "outcome", "method", "kind", "title", "changes", "settled", "reason"];
+    let row = |edit: Settled| {
+        vec![
+            edit.id.into(),
+            edit.outcome.into(),
+            edit.method.into(),
+            edit.kind.word().into(),
+            edit.title.into(),
+            changes(&edit.patch),
+            edit.settled_at.into(),
+            edit.reason.into(),
+        ]
+    };
+    let rows = edits.into_iter().map(row).collect();
+    Ok(output::table(&Table { columns: columns.map(str::to_owned).to_vec(), rows })?)
+}
+
+/// The changed fields on one short line.
+fn changes(patch: &Fields) -> Value {
+    let all = patch.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
+    all.chars().take(60).collect::<String>().into()
 }
 
 /// The columns of `edits`, by name, and the record's title.

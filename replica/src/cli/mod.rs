@@ -2,6 +2,7 @@
 //! SQL or HTTP.
 
 mod copy;
+mod decide;
 mod doctor;
 mod edits;
 mod help;
@@ -77,8 +78,14 @@ enum Command {
     Why(why::Why),
     /// Run SQL on the database, for reading alone
     Query(query::Query),
-    /// List the local changes that the server has not confirmed
-    Edits,
+    /// List the local changes that the server has not confirmed, or decide about one of them
+    Edits(edits::Edits),
+    /// List the fields that were changed both here and there
+    Conflicts,
+    /// End a conflict
+    Resolve(decide::Resolve),
+    /// Undo a local change
+    Undo(decide::Undo),
     /// Say where the database is
     Path,
     /// Write a consistent copy of the database, pending edits included
@@ -242,7 +249,10 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Search(search) => search.run(&context),
         Command::Why(why) => why.run(&context),
         Command::Query(query) => query.run(&context),
-        Command::Edits => edits::list(&context),
+        Command::Edits(edits) => edits.run(&context),
+        Command::Conflicts => decide::conflicts(&context),
+        Command::Resolve(resolve) => resolve.run(&context),
+        Command::Undo(undo) => undo.run(&context),
         Command::Path => query::path(&context),
         Command::Export(export) => export.run(&context),
         Command::Rebuild(rebuild) => rebuild.run(&context),

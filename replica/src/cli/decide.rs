@@ -1,0 +1,186 @@
+//! `edits retry|discard|change`, `conflicts`, `resolve`, `undo`: what a person decides about local changes. Must not
+//! know SQL, nor what a decision means for the database.
+
+use std::collections::BTreeMap;
+
+use clap::{Args, Subcommand, ValueEnum};
+use hearth_contract::check::Fields;
+use hearth_replica::{Choice, Decided, EditError, Replica, Resolution, Table};
+use serde_json::{Value, json};
+
+use super::values::{self, Assignment};
+use super::{Context, Exit, Failure, output};
+
+/// What is decided about one edit.
+#[derive(Debug, Subcommand)]
+pub(super) enum Decision {
+    /// Let an edit that the server refused go again
+    Retry {
+        /// Its number
+        edit: i64,
+    },
+    /// Give an edit up; what may be on the server already is undone there
+    Discard {
+        /// Its number
+        edit: i64,
+    },
+    /// Give an edit other values and let it go again
+    Change {
+        /// Its number
+        edit: i64,
+        /// The fields; field= is null
+        #[arg(value_name = "FIELD=VALUE", required = true)]
+        values: Vec<Assignment>,
+    },
+}
+
+impl Decision {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        let replica = context.existing()?;
+        match self {
+            Decision::Retry { edit } => tell(context, &replica, Some(edit), replica.retry(edit)),
+            Decision::Discard { edit } => tell(context, &replica, Some(edit), replica.discard(edit)),
+            Decision::Change { edit, values } => {
+                let fields = typed(&replica, edit, &values)?;
+                tell(context, &replica, Some(edit), replica.change(edit, &fields))
+            }
+        }
+    }
+}
+
+/// Arguments of `resolve`.
+#[derive(Debug, Args)]
+pub(super) struct Resolve {
+    /// The number of the edit that is in conflict
+    edit: i64,
+    /// What all fields become that --field does not name
+    #[arg(required_unless_present = "fields")]
+    side: Option<Side>,
+    /// What one field becomes: FIELD=mine, FIELD=theirs, or FIELD==VALUE for another value
+    #[arg(long = "field", value_name = "FIELD=CHOICE")]
+    fields: Vec<String>,
+}
+
+/// One side of a conflict.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Side {
+    /// What was written here
+    Mine,
+    /// What the server has
+    Theirs,
+}
+
+impl From<Side> for Choice {
+    fn from(side: Side) -> Choice {
+        match side {
+            Side::Mine => Choice::Mine,
+            Side::Theirs => Choice::Theirs,
+        }
+    }
+}
+
+impl Resolve {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        let replica = context.existing()?;
+        let mut fields = BTreeMap::new();
+        let mut values = Vec::new();
+        for text in self.fields {
+            match text.split_once('=') {
+                Some((name, "mine")) => drop(fields.insert(name.to_owned(), Choice::Mine)),
+                Some((name, "theirs")) => drop(fields.insert(name.to_owned(), Choice::Theirs)),
+                Some((name, value)) if value.starts_with('=') => {
+                    let assignment: Result<Assignment, String> = format!("{name}{value}").parse();
+                    values.push(assignment.map_err(|why| Failure::new(Exit::Usage, why))?);
+                }
+                _ => {
+                    let text = format!("{text} is no choice: write FIELD=mine, FIELD=theirs or FIELD==VALUE");
+                    return Err(Failure::new(Exit::Usage, text));
+                }
+            }
+        }
+        if !values.is_empty() {
+            let typed = typed(&replica, self.edit, &values)?.into_iter();
+            fields.extend(typed.map(|(name, value)| (name, Choice::Value(value))));
+        }
+        let resolution = Resolution { fields, rest: self.side.map(Choice::from) };
+        tell(context, &replica, Some(self.edit), replica.resolve(self.edit, &resolution))
+    }
+}
+
+/// Arguments of `undo`.
+#[derive(Debug, Args)]
+pub(super) struct Undo {
+    /// The number of an edit, waiting or settled; else the newest change that stands
+    edit: Option<i64>,
+}
+
+impl Undo {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        let replica = context.existing()?;
+        tell(context, &replica, self.edit, replica.undo(self.edit))
+    }
+}
+
+/// Lists what was changed here and there.
+pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
+    let conflicts = context.existing()?.conflicts()?;
+    if context.json {
+        let all = conflicts.iter().map(|one| {
+            json!({
+                "edit_id": one.edit_id, "kind": one.kind.word(), "record_id": one.record_id, "title": one.title,
+                "field": one.field, "base": one.base, "mine": one.mine, "theirs": one.theirs,
+                "theirs_at": one.theirs_at,
+            })
+        });
+        return Ok(output::json(&all.collect())?);
+    }
+    if conflicts.is_empty() {
+        output::note("nothing is in conflict");
+        return Ok(());
+    }
+    let columns = ["edit", "kind", "title", "field", "base", "mine", "theirs", "since"].map(str::to_owned).to_vec();
+    let rows = conflicts.into_iter().map(|one| {
+        let since = one.theirs_at.map_or("deleted there".into(), Value::from);
+        vec![
+            one.edit_id.into(),
+            one.kind.word().into(),
+            one.title.into(),
+            one.field.into(),
+            one.base,
+            one.mine,
+            one.theirs,
+            since,
+        ]
+    });
+    output::table(&Table { columns, rows: rows.collect() })?;
+    output::note("next: hearth-replica resolve EDIT mine, or theirs");
+    Ok(())
+}
+
+/// Says what came of a decision.
+fn tell(
+    context: &Context,
+    replica: &Replica,
+    edit: Option<i64>,
+    decided: Result<Decided, EditError>,
+) -> Result<(), Failure> {
+    match decided {
+        Ok(Decided { said, edit }) if context.json => Ok(output::json(&json!({ "said": said, "edit": edit }))?),
+        Ok(Decided { said, .. }) => Ok(output::line(&said)?),
+        Err(EditError::Store(error)) => Err(error.into()),
+        Err(refused) => {
+            let found = replica.edits()?.into_iter().find(|one| Some(one.id) == edit);
+            let needs_you = found.is_some_and(|one| matches!(one.state.as_str(), "rejected" | "conflict" | "blocked"));
+            Err(Failure::new(if needs_you { Exit::NeedsYou } else { Exit::Failure }, refused.to_string()))
+        }
+    }
+}
+
+/// What was typed, as values of an edit's record.
+fn typed(replica: &Replica, edit: i64, values: &[Assignment]) -> Result<Fields, Failure> {
+    let found = replica.edits()?.into_iter().find(|one| one.id == edit).ok_or_else(|| {
+        Failure::new(Exit::NotFound, format!("there is no edit {edit} that waits")).hint("hearth-replica edits")
+    })?;
+    let present = replica.row(found.kind, &found.record_id)?.map(|row| row.fields).unwrap_or_default();
+    values::to_update(replica, found.kind, values, &present)
+}
