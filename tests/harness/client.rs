@@ -69,6 +69,11 @@ impl Client {
         Client { http, url: url.to_owned(), key: key.to_owned() }
     }
 
+    /// Where the service is.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
     /// A request with the key, to be changed and sent.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.http.request(method, format!("{}{path}", self.url)).bearer_auth(&self.key)

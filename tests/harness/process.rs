@@ -131,11 +131,21 @@ impl Process {
         let _ = self.child.wait();
     }
 
-    /// SIGTERM, and how it ended.
-    pub fn terminate(mut self) -> ExitStatus {
+    /// Sends a signal by its name, such as TERM or INT.
+    pub fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-TERM", &id]).status().expect("kill runs");
+        let sent = Command::new("kill").args([&format!("-{name}"), &id]).status().expect("kill runs");
         assert!(sent.success());
+    }
+
+    /// SIGTERM, and how it ended.
+    pub fn terminate(self) -> ExitStatus {
+        self.signal("TERM");
+        self.ended()
+    }
+
+    /// How it ended, once it has.
+    pub fn ended(mut self) -> ExitStatus {
         let mut status = None;
         wait_until("the program has stopped", || {
             status = self.child.try_wait().expect("its status");

@@ -8,6 +8,7 @@ use hearth_tests::client::Client;
 use hearth_tests::process::{Process, run, stdout};
 use rusqlite::Connection;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// A data directory with a team, and a key to its live home.
 struct Place {
@@ -303,4 +304,90 @@ fn every_command_speaks_json() {
     assert!(json(&["backup", &file])["size_bytes"].as_u64() > Some(0));
     assert_eq!(json(&["restore", &file])["homes"], 4);
     assert_eq!(json(&["check"])["ok"], true);
+}
+
+#[tokio::test]
+async fn a_stop_lets_what_is_in_flight_end_and_takes_nothing_new() {
+    for signal in ["TERM", "INT"] {
+        let place = Place::new();
+        let (server, client) = place.serve();
+        let mut frames = client.stream("?cursor=start", None).await;
+        frames.event().await.unwrap();
+        let address = client.url().strip_prefix("http://").unwrap().to_owned();
+        let body = json!({ "name": "In flight" }).to_string();
+        let (half, rest) = body.split_at(5);
+        let mut flight = tokio::net::TcpStream::connect(&address).await.unwrap();
+        let head = format!(
+            "POST /v1/rooms HTTP/1.1\r\nhost: h\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\nexpect: 100-continue\r\n\r\n",
+            place.key,
+            body.len()
+        );
+        flight.write_all(head.as_bytes()).await.unwrap();
+        // The service asks for the body: the request is in its hands.
+        let mut said = [0; 25];
+        flight.read_exact(&mut said).await.unwrap();
+        assert_eq!(&said, b"HTTP/1.1 100 Continue\r\n\r\n");
+        flight.write_all(half.as_bytes()).await.unwrap();
+        server.signal(signal);
+        // The stream ends cleanly, and nobody new is let in.
+        while frames.next().await.is_some() {}
+        while tokio::net::TcpStream::connect(&address).await.is_ok() {}
+        flight.write_all(rest.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        flight.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 201 Created"), "{answer}");
+        assert_eq!(server.ended().code(), Some(0), "{signal}");
+        assert!(!Path::new(&place.path("data/hearth.db-wal")).exists(), "the database is checkpointed");
+        let (_server, client) = place.serve();
+        assert_eq!(client.walk("/v1/rooms").await.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn teams_and_keys_go_by_id_or_unique_name_and_commands_work_while_it_serves() {
+    let place = Place::new();
+    let (_server, client) = place.serve();
+    let refused = |arguments: &[&str], words: &str| {
+        let output = place.run(arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(said.starts_with("error: ") && said.contains(words), "{arguments:?}: {said}");
+        assert!(output.stdout.is_empty());
+    };
+    let file = place.path("backup.db");
+    place.said(&["backup", &file]);
+    refused(&["backup", &file], "exists");
+    refused(&["restore", &file], "served by another process");
+    for _ in 0..2 {
+        place.said(&["key", "create", "--team", "Hill house", "--env", "test", "--name", "phone"]);
+    }
+    refused(&["key", "revoke", "phone"], "2 keys are named `phone`");
+    refused(&["team", "create", "Hill house"], "already");
+    let keys: Value = serde_json::from_str(&place.said(&["key", "list", "--json"])).unwrap();
+    let phones: Vec<&Value> = keys.as_array().unwrap().iter().filter(|key| key["name"] == "phone").collect();
+    place.said(&["key", "revoke", phones[0]["id"].as_str().unwrap()]);
+    place.said(&["key", "revoke", "phone"]);
+    // By the team's id, with every wish a key can have.
+    let teams: Value = serde_json::from_str(&place.said(&["team", "list", "--json"])).unwrap();
+    let id = teams[0]["id"].as_str().unwrap();
+    let wishes = ["--scopes", "rooms:read,rooms:write", "--allow", "127.0.0.0/8", "--allow", "::1/128"];
+    let more = ["--pin", "2026-03-01", "--expires", "2999-01-01", "--quiet"];
+    let create = [&["key", "create", "--team", id, "--env", "live"][..], &wishes, &more].concat();
+    let other = Client::new(client.url(), &place.said(&create));
+    let me = other.get("/v1/me").await;
+    assert_eq!(
+        (&me.data()["scopes"], me.header("service-api-version")),
+        (&json!(["rooms:read", "rooms:write"]), "2026-03-01")
+    );
+    // A change of plan and a revoked key are known within a second.
+    place.said(&["team", "plan", "Hill house", "free"]);
+    let since = std::time::Instant::now();
+    while other.get("/v1/me").await.error() != "plan_required" {
+        assert!(since.elapsed().as_secs() < 20, "the plan is known");
+    }
+    place.said(&["team", "plan", "Hill house", "paid"]);
+    while other.get("/v1/me").await.status != 200 {
+        assert!(since.elapsed().as_secs() < 20, "the plan is known");
+    }
 }

@@ -94,3 +94,43 @@ async fn questions_without_a_word_are_refused() {
         assert_eq!((answer.status, answer.error()), (400, "invalid_request"), "{query}");
     }
 }
+
+#[tokio::test]
+async fn one_scope_and_a_page_are_enough_to_search() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let operations = vec![json!({ "method": "create", "name": "Common room" }); 50];
+    for _ in 0..3 {
+        client.post("/v1/rooms/bulk", &json!({ "operations": operations })).await;
+    }
+    let wish = hearth_server::operate::NewKey {
+        team: "My home".to_owned(),
+        environment: hearth_contract::key::Environment::Live,
+        scopes: vec!["search:read".to_owned()],
+        name: None,
+        allowlist: Vec::new(),
+        pinned: None,
+        expires_at: None,
+    };
+    let clock = hearth_server::clock::Clock::system();
+    let key = hearth_server::operate::create_key(&server.running.app.db, &clock, wish).await.unwrap().secret;
+    let searcher = Client::new(&server.url, &key);
+    for (query, hits) in [("q=common", 50), ("q=common&limit=100", 100), ("q=%20common%20&types=room", 50)] {
+        let page = searcher.get(&format!("/v1/search?{query}")).await;
+        assert_eq!(page.data().as_array().unwrap().len(), hits, "{query}");
+        assert_eq!((&page.json["meta"]["page"]["has_more"], &page.json["meta"]["as_of"]), (&json!(true), &json!(150)));
+    }
+    let hit = searcher.get("/v1/search?q=common&limit=1").await.data()[0].clone();
+    let members: Vec<&str> = hit.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(members, ["type", "id", "title", "snippet", "score", "updated_at"]);
+    // A cursor is of its question, however the kinds are named, of its home and of search.
+    let cursor = searcher.get("/v1/search?q=common&types=room,task&limit=5").await.next_cursor().unwrap();
+    let next = |query: &str| format!("/v1/search?{query}&cursor={cursor}");
+    assert_eq!(searcher.get(&next("q=common&types=task,room&limit=9")).await.status, 200);
+    for query in ["q=common", "q=common&types=room", "q=commons&types=room,task"] {
+        assert_eq!(searcher.get(&next(query)).await.error(), "invalid_cursor", "{query}");
+    }
+    let other = Client::new(&server.url, &server.test_key);
+    assert_eq!(other.get(&next("q=common&types=room,task")).await.error(), "invalid_cursor");
+    assert_eq!(client.get(&format!("/v1/rooms?cursor={cursor}")).await.error(), "invalid_cursor");
+}

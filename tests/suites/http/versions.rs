@@ -226,3 +226,55 @@ async fn a_version_warns_and_ends_by_the_clock() {
     let versions = old.get("/v1/_meta").await.data()["versions"].clone();
     assert_eq!(versions.as_array().unwrap().len(), 1);
 }
+
+#[tokio::test]
+async fn every_surface_speaks_the_version_that_is_asked_for() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let wish = json!({ "format": "json", "types": ["rooms", "inventory", "property"] });
+    let asked = ask(&client, OLD, Method::POST, "/v1/exports", Some(&wish)).await;
+    assert_eq!((asked.status, &asked.data()["types"]), (202, &json!(["inventory", "rooms", "property"])));
+    let path = format!("/v1/exports/{}", asked.id());
+    assert_eq!(client.get(&path).await.data()["types"], json!(["inventory", "room", "property"]));
+    let listed = ask(&client, OLD, Method::GET, "/v1/exports", None).await;
+    assert_eq!(listed.data()[0]["types"], json!(["inventory", "rooms", "property"]));
+    let refused =
+        ask(&client, OLD, Method::POST, "/v1/exports", Some(&json!({ "format": "json", "types": ["room"] }))).await;
+    assert_eq!(refused.faults(), ["types[0] not_a_choice"]);
+
+    // From the start of a request on, whatever it is refused for; errors of that version have no fix.
+    let nobody = Client::new(&server.url, "nonsense");
+    for (answer, status) in [
+        (ask(&nobody, OLD, Method::GET, "/v1/nothing", None).await, 404),
+        (ask(&nobody, OLD, Method::PUT, "/v1/rooms", None).await, 405),
+        (ask(&nobody, OLD, Method::GET, "/v1/rooms", None).await, 401),
+        (ask(&client, OLD, Method::GET, "/v1/rooms?limt=1", None).await, 400),
+        (ask(&client, OLD, Method::GET, "/v1/rooms/nope", None).await, 404),
+        (refused, 422),
+    ] {
+        assert_eq!((answer.status, answer.header("service-api-version")), (status, OLD));
+        let members: Vec<&str> = answer.json["error"].as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(members, ["type", "message", "doc_url", "details"], "{}", answer.text);
+    }
+    // A malformed or unknown one is refused in the current form, and named in no answer.
+    for version in ["2026-3-1", "latest", "2026-06-02", "", "2026-03-01, 2026-06-01"] {
+        let answer = ask(&client, version, Method::GET, "/v1/rooms", None).await;
+        assert_eq!((answer.status, answer.error()), (400, "unsupported_version"), "{version}");
+        assert_eq!(answer.json["error"]["details"], json!({ "supported": [OLD, CURRENT] }));
+        assert_eq!(answer.header("service-api-version"), CURRENT);
+    }
+    // Discovery and tools speak the current one, and do not care.
+    let old_key = pinned(&server, OLD).await.unwrap();
+    for version in [OLD, "nonsense"] {
+        for path in ["/v1", "/v1/_meta", "/openapi/v1", "/healthz", "/docs"] {
+            let answer = ask(&nobody, version, Method::GET, path, None).await;
+            assert_eq!((answer.status, answer.header("service-api-version")), (200, CURRENT), "{path}");
+        }
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": { "name": "svc_create_task", "arguments": { "title": "x", "subject_type": "rooms" } } });
+        let answer = ask(&old_key, version, Method::POST, "/mcp", Some(&call)).await;
+        let error = &answer.json["result"]["structuredContent"]["error"];
+        assert_eq!((&error["details"]["fields"][0]["code"], error["fix"].is_string()), (&json!("not_a_choice"), true));
+        assert_eq!(answer.header("service-api-version"), CURRENT);
+    }
+}
