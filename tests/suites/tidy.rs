@@ -1,5 +1,6 @@
 //! The rules of the house that a compiler does not check: who may know whom, and that every file says what it is.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -83,5 +84,53 @@ fn every_file_says_what_it_is() {
         for (name, text) in files(under) {
             assert!(text.starts_with("//! "), "{name} does not open with what it is");
         }
+    }
+}
+
+/// The tests in some files, each as `file::function`.
+fn tests(under: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (name, text) in files(under) {
+        let file = Path::new(&name).file_stem().expect("a name").to_string_lossy().into_owned();
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        for (at, line) in lines.iter().enumerate() {
+            if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
+                let function = lines[at..].iter().find_map(|line| line.split_once("fn ")).expect("a function").1;
+                found.insert(format!("{file}::{}", function.split('(').next().unwrap_or_default()));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_table_of_the_contract_names_tests_that_exist_and_all_of_the_api() {
+    let table = fs::read_to_string(root().join("tests/suites/http/contract.md")).expect("the table");
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .map(|line| line.split('|').map(str::trim).collect())
+        .collect();
+    let known: BTreeSet<String> =
+        ["tests/suites", "server", "contract"].iter().flat_map(|under| tests(under)).collect();
+    let mut named = BTreeSet::new();
+    for row in rows.iter().skip(2) {
+        let tests: Vec<&str> = row[3].split_whitespace().map(|word| word.trim_matches('`')).collect();
+        assert!(!tests.is_empty(), "nothing holds {} {}", row[1], row[2]);
+        for test in tests {
+            let exists = match test.strip_suffix(".sh") {
+                Some(_) => root().join("tests/clients").join(test).exists(),
+                None => known.contains(test),
+            };
+            assert!(exists, "the table of the contract names {test}, which does not exist");
+            named.insert(test.to_owned());
+        }
+    }
+    for test in tests("tests/suites/http") {
+        assert!(named.contains(&test), "{test} is not in the table of the contract");
+    }
+    for section in 1..=17 {
+        let begins = |row: &Vec<&str>| row[1].split('.').next() == Some(&section.to_string());
+        assert!(rows.iter().any(begins), "the table of the contract leaves out section {section}");
     }
 }
