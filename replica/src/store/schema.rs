@@ -201,7 +201,7 @@ fn values(field: &Field) -> String {
 }
 
 /// Columns that the contract has gained since the table was made. Their values may already have come from a newer
-/// server and wait in `extra`.
+/// server and wait in `extra`, of rows and of the server's form of rows that have edits.
 fn add_missing_columns(tx: &Transaction<'_>, resource: &Resource) -> Result<(), StoreError> {
     let table = resource.kind.collection();
     let present: Vec<String> = tx
@@ -212,10 +212,14 @@ fn add_missing_columns(tx: &Transaction<'_>, resource: &Resource) -> Result<(), 
         let name = field.name;
         tx.execute_batch(&format!(
             "ALTER TABLE {table} ADD COLUMN {name} {} /* {} */;
-             UPDATE {table} SET {name} = json_extract(extra, '$.{name}'), extra = json_remove(extra, '$.{name}')
-             WHERE json_type(extra, '$.{name}') IS NOT NULL;",
+             UPDATE {table} SET {name} = json_extract(extra, '$.{name}'), extra = nullif(json_remove(extra, '$.{name}'), '{{}}')
+             WHERE json_type(extra, '$.{name}') IS NOT NULL;
+             UPDATE _images SET fields = json_set(fields, '$.{name}', json_extract(extra, '$.{name}')),
+                 extra = nullif(json_remove(extra, '$.{name}'), '{{}}')
+             WHERE kind = '{}' AND json_type(extra, '$.{name}') IS NOT NULL;",
             definition(field),
-            field.about
+            field.about,
+            resource.kind.word()
         ))?;
     }
     Ok(())

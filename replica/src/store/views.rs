@@ -1,6 +1,7 @@
 //! Views: where the replica stands, and what people ask most. Must not write, and must not claim what was not proven.
 
-/// Every generated view: its name and its query.
+/// Every generated view: its name and its query. Numbers are cast, because newer SQLites tell the types of a view's
+/// columns by that alone.
 pub(crate) const VIEWS: [(&str, &str); 7] = [
     ("sync_status", SYNC_STATUS),
     ("conflicts", CONFLICTS),
@@ -31,16 +32,17 @@ SELECT
     environment,
     position,
     head,
-    CASE WHEN in_contact AND head IS NOT NULL THEN max(0, head - position) END AS behind_events,
-    CASE WHEN in_contact AND phase = 'live' THEN 0
+    CAST(CASE WHEN in_contact AND head IS NOT NULL THEN max(0, head - position) END AS INTEGER) AS behind_events,
+    CAST(CASE WHEN in_contact AND phase = 'live' THEN 0
          WHEN current_at IS NOT NULL
-         THEN max(0, CAST(strftime('%s', 'now') AS INTEGER) - CAST(strftime('%s', current_at) AS INTEGER)) END AS behind_seconds,
-    CASE WHEN retention_seconds IS NOT NULL AND current_at IS NOT NULL
+         THEN max(0, CAST(strftime('%s', 'now') AS INTEGER) - CAST(strftime('%s', current_at) AS INTEGER)) END
+         AS INTEGER)                                                   AS behind_seconds,
+    CAST(CASE WHEN retention_seconds IS NOT NULL AND current_at IS NOT NULL
          THEN max(0, retention_seconds - CASE WHEN in_contact AND phase = 'live' THEN 0
               ELSE CAST(strftime('%s', 'now') AS INTEGER) - CAST(strftime('%s', current_at) AS INTEGER) END)
-    END                                                                AS retention_left_seconds,
-    (SELECT count(*) FROM edits WHERE state IN ('waiting', 'sending', 'sent'))        AS waiting,
-    (SELECT count(*) FROM edits WHERE state IN ('blocked', 'rejected', 'conflict'))   AS needs_you,
+    END AS INTEGER)                                                    AS retention_left_seconds,
+    CAST((SELECT count(*) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) AS INTEGER) AS waiting,
+    CAST((SELECT count(*) FROM edits WHERE state IN ('blocked', 'rejected', 'conflict')) AS INTEGER) AS needs_you,
     (SELECT min(created_at) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) AS oldest_waiting_at,
     CASE WHEN in_contact THEN (SELECT min(next_attempt_at) FROM edits WHERE state IN ('waiting', 'sending'))
          WHEN daemon_pid IS NOT NULL THEN next_attempt_at END          AS next_attempt_at,
@@ -78,7 +80,7 @@ ORDER BY id";
 
 const TASKS_DUE: &str = "
 -- Open tasks, overdue first, with the name of what they are about.
-SELECT t.id, t.title, t.due_on, t.due_on < date('now') AS overdue, t.priority, t.status, t.assignee, t.recurrence,
+SELECT t.id, t.title, t.due_on, CAST(t.due_on < date('now') AS INTEGER) AS overdue, t.priority, t.status, t.assignee, t.recurrence,
        t.subject_type, coalesce(i.name, v.name, r.name, CASE t.subject_type WHEN 'home' THEN 'home' END) AS subject
 FROM tasks t
 LEFT JOIN inventory i ON t.subject_type = 'inventory' AND i.id = t.subject_id
@@ -90,7 +92,7 @@ ORDER BY t.due_on IS NULL, t.due_on, t.title";
 const INVENTORY_OVERVIEW: &str = "
 -- Items with the name of their room and what they are worth in cents, all pieces together.
 SELECT i.id, i.name, r.name AS room, i.category, i.quantity, i.make, i.model, i.condition,
-       CAST(round(coalesce(i.current_value, i.purchase_price) * 100) AS INTEGER) * i.quantity AS value_cents,
+       CAST(round(coalesce(i.current_value, i.purchase_price) * 100) * i.quantity AS INTEGER) AS value_cents,
        i.warranty_expires_on
 FROM inventory i LEFT JOIN rooms r ON r.id = i.room_id
 ORDER BY r.name IS NULL, r.name, i.name";
@@ -107,7 +109,7 @@ ORDER BY d.title";
 
 const EXPIRING: &str = "
 -- What runs out and when, soonest first.
-SELECT expires_on, what, kind, record_id, name, expires_on < date('now') AS expired FROM (
+SELECT expires_on, what, kind, record_id, name, CAST(expires_on < date('now') AS INTEGER) AS expired FROM (
     SELECT warranty_expires_on AS expires_on, 'warranty' AS what, 'inventory' AS kind, id AS record_id, name FROM inventory
     UNION ALL SELECT insurance_expires_on, 'insurance', 'vehicle', id, name FROM vehicles
     UNION ALL SELECT registration_expires_on, 'registration', 'vehicle', id, name FROM vehicles
@@ -117,6 +119,7 @@ ORDER BY expires_on, name";
 
 const HOME_VALUE: &str = "
 -- What the items are worth in cents, per room and category.
-SELECT room, category, count(*) AS items, sum(quantity) AS pieces, sum(value_cents) AS value_cents
+SELECT room, category, CAST(count(*) AS INTEGER) AS items,
+       CAST(sum(quantity) AS INTEGER) AS pieces, CAST(sum(value_cents) AS INTEGER) AS value_cents
 FROM inventory_overview GROUP BY room, category
 ORDER BY room IS NULL, room, category";

@@ -4,6 +4,7 @@
 mod daemon;
 mod doctor;
 mod records;
+mod upgrade;
 
 use std::path::Path;
 use std::process::{Command, Output};

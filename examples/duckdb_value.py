@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""What the home is worth, with DuckDB reading the replica in place, and the items as a Parquet file.
+
+Tables have types; what a view gives is cast, because DuckDB takes every column of an SQLite view for text.
+Usage: pip install duckdb; REPLICA=$(hearth-replica path) duckdb_value.py FILE.parquet
+HEARTH_DUCKDB_SQLITE names the extension's file where it cannot be fetched.
+"""
+import os
+import sys
+
+import duckdb
+
+
+def main(parquet):
+    duck = duckdb.connect()
+    duck.execute(f"INSTALL '{os.environ.get('HEARTH_DUCKDB_SQLITE', 'sqlite')}'")
+    duck.execute("LOAD sqlite_scanner" if "HEARTH_DUCKDB_SQLITE" in os.environ else "LOAD sqlite")
+    duck.execute(f"ATTACH '{os.environ['REPLICA']}' AS home (TYPE sqlite, READ_ONLY)")
+    rows = duck.sql(
+        """SELECT coalesce(r.name, '(no room)') AS room, sum(i.quantity) AS things,
+                  sum(coalesce(i.current_value, i.purchase_price)::DECIMAL(14, 2) * i.quantity) AS worth
+           FROM home.inventory i LEFT JOIN home.rooms r ON r.id = i.room_id
+           GROUP BY 1 ORDER BY worth DESC NULLS LAST LIMIT 5"""
+    ).fetchall()
+    for room, things, worth in rows:
+        print(f"{room:20} {things:5} {worth or 0:>12}")
+    (total,) = duck.sql("SELECT sum(value_cents::BIGINT) FROM sqlite_query('home', 'SELECT * FROM home_value')").fetchone()
+    print(f"{'all':20} {'':5} {(total or 0) / 100:>12.2f}")
+    duck.execute(f"COPY (SELECT * FROM home.inventory) TO '{parquet}' (FORMAT parquet)")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

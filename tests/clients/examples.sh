@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Every example runs as it stands, with programs that know nothing of us, on a replica of a filled home beside its running
+# daemon; and what they wrote arrives at the server.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/serve.sh"
+REPLICA_PROGRAM=${HEARTH_REPLICA:-$(dirname "$SERVER")/hearth-replica}
+[ -x "$REPLICA_PROGRAM" ] || { echo "build the replica first: cargo build -p hearth-replica" >&2; exit 2; }
+examples=$ROOT/examples
+
+export REPLICA=$WORK/home/replica.db HOME=$WORK XDG_RUNTIME_DIR=$WORK/run
+mkdir -m 700 "$WORK/run"
+replica() { "$REPLICA_PROGRAM" --db "$REPLICA" "$@"; }
+HEARTH_API_KEY=$KEY replica init --server "$URL" >/dev/null
+replica sync
+replica run 2>>"$WORK/log" &
+
+python3 -m venv "$WORK/python"
+# DuckDB's SQLite extension comes from the package index too, in the version that fits.
+"$WORK/python/bin/pip" install --quiet --disable-pip-version-check \
+  sqlite-utils==4.2.1 datasette==0.65.5 duckdb==1.5.5 duckdb-extension-sqlite-scanner==1.5.5
+npm install --silent --no-audit --no-fund --prefix "$WORK/node" better-sqlite3@12 >/dev/null
+PATH=$WORK/python/bin:$PATH
+
+echo "-- shell.sh"
+sh "$examples/shell.sh" >"$WORK/out"
+grep -q 'priority must be one of low, medium, high, urgent' "$WORK/out"
+grep -q 'task|Sweep the chimney, both flues' "$WORK/out"
+
+echo "-- tasks_from_csv.py"
+printf 'title,due_on,priority\nClean the gutters,2027-04-01,high\nOil the hinges,,\n' >"$WORK/tasks.csv"
+python "$examples/tasks_from_csv.py" "$WORK/tasks.csv" | grep '^2 tasks there, 0 ticked off'
+python "$examples/tasks_from_csv.py" "$WORK/tasks.csv" | grep '^2 tasks there, 0 ticked off'
+sed -i '/Oil/d' "$WORK/tasks.csv"
+python "$examples/tasks_from_csv.py" "$WORK/tasks.csv" | grep '^1 tasks there, 1 ticked off'
+printf 'title,due_on,priority\nClean the gutters,soon,high\n' >"$WORK/tasks.csv"
+if python "$examples/tasks_from_csv.py" "$WORK/tasks.csv" 2>"$WORK/out"; then exit 1; fi
+grep -q 'Clean the gutters: due_on must be a calendar date' "$WORK/out"
+
+echo "-- expiring.mjs"
+cp "$examples/expiring.mjs" "$WORK/node/"
+node "$WORK/node/expiring.mjs" 400 | tail -n 1
+node "$WORK/node/expiring.mjs" 400 | grep '; 0 tasks made$'
+
+echo "-- sqlite_utils.sh"
+sh "$examples/sqlite_utils.sh" >"$WORK/out"
+grep -q 'room_type must be one of bedroom' "$WORK/out"
+
+echo "-- datasette"
+show() { datasette "$REPLICA" --metadata "$examples/datasette/metadata.json" --get "$1"; }
+show '/replica/tasks_due.json?_shape=array&_size=3' | python -c 'import json, sys; assert len(json.load(sys.stdin)) == 3'
+show '/replica/worth_by_room.json?_shape=array' | python -c 'import json, sys; assert json.load(sys.stdin)[0]["worth"] > 0'
+show '/replica/find.json?_shape=array&words=furnace' | python -c 'import json, sys; assert json.load(sys.stdin)'
+show /replica | grep -q 'The records of the home as they are here'
+
+echo "-- duckdb_value.py"
+HEARTH_DUCKDB_SQLITE=$(ls "$WORK"/python/lib/python3*/site-packages/duckdb_extension_sqlite_scanner/extensions/*/*.duckdb_extension) \
+  python "$examples/duckdb_value.py" "$WORK/items.parquet" | tail -n 1
+[ -s "$WORK/items.parquet" ]
+
+replica sync --until-pushed
+[ "$(replica query 'SELECT count(*) AS n FROM edits' --csv | tail -n 1)" = 0 ]
+curl --silent --get "$URL/v1/search" --header "Authorization: Bearer $KEY" --data-urlencode 'q=gutters' | grep -q 'Clean the gutters'
+sqlite3 "$REPLICA" 'PRAGMA integrity_check' | grep -qx ok
+
+echo "-- the systemd unit"
+if command -v systemd-analyze >/dev/null; then
+  sed "s#%h/.cargo/bin/hearth-replica#$REPLICA_PROGRAM#" "$ROOT/packaging/hearth-replica@.service" >"$WORK/run/hearth-replica@home.service"
+  systemd-analyze --user verify --man=no "$WORK/run/hearth-replica@home.service"
+fi
