@@ -3,11 +3,13 @@
 //! - [`http`]: the API over HTTP, sentence by sentence of the contract.
 //! - [`operating`]: the operator's commands on the real program.
 //! - [`crash`]: the real programs, killed without warning.
+//! - [`edits`]: local edits against the real server: conflicts, poison, bulk, undo, exactly once.
 //! - [`strain`]: the real program with readers that do not read, and on a full disk.
 //! - [`tidy`]: the rules of the house that a compiler does not check.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
 mod crash;
+mod edits;
 mod http;
 mod operating;
 mod strain;

@@ -207,11 +207,12 @@ impl Core {
         self.later(kind, edits, at, &refusal.message)
     }
 
-    /// Edits keep their place: with the same bytes, before everything that waits for them.
+    /// Edits go again with the same bytes, after the others that may go: what breaks a connection each time it is sent
+    /// holds nobody up. What waits for them is not among those.
     fn later(&mut self, kind: Kind, edits: Vec<i64>, at: Option<Millis>, reason: &str) -> Vec<(i64, Ending)> {
         let endings = edits.iter().map(|edit| (*edit, Ending::Later { at, reason: reason.to_owned() })).collect();
         if !edits.is_empty() {
-            self.push.ready.push_front(Ready { edits, kind, frozen: true });
+            self.push.ready.push_back(Ready { edits, kind, frozen: true });
         }
         endings
     }

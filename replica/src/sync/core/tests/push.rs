@@ -79,6 +79,15 @@ fn an_edit_the_server_stumbles_over_does_not_hold_the_others() {
 }
 
 #[test]
+fn what_breaks_the_connection_does_not_hold_the_others() {
+    let mut core = sending(&[1, 2, 3]);
+    core.handle(1, no_answer(&[1]));
+    core.handle(1, no_answer(&[2]));
+    let at = core.wake_at().unwrap();
+    assert_eq!(sent(&core.handle(at, Input::Timer)), [3, 1]);
+}
+
+#[test]
 fn a_refused_key_loses_nothing_and_is_tried_again() {
     let mut core = sending(&[1]);
     let effects = core.handle(1, refused(1, refusal(403, "insufficient_scope")));
