@@ -38,7 +38,7 @@ pub use store::find::{Found, ID_PREFIX_MIN};
 pub use store::history::{Conflict, Settled};
 pub use store::journal::LogLine;
 pub use store::judge::ConflictPolicy;
-pub use store::overview::{Days, Expiring, Figures, Overview};
+pub use store::overview::{Days, Expiring, Figures, Latest, Overview};
 pub use store::page::{Group, Totals};
 pub use store::query::{Table, read_query};
 pub use store::related::{Change, Related};

@@ -114,6 +114,11 @@ impl Profile {
         Ok(())
     }
 
+    /// The file of the terminal UI's own settings, which need not be there.
+    pub fn ui_config(&self) -> PathBuf {
+        self.config.with_extension("tui.toml")
+    }
+
     /// The file of the key.
     pub fn key_file(&self) -> &Path {
         &self.key_file

@@ -1,32 +1,42 @@
 //! The whole state of the screen and how it changes: `update(now, message)` gives effects. Pure: it reads no clock, no
 //! database and no terminal, so a test can live through any evening in a millisecond.
 //!
-//! `act` has what keys do, `layers` what they do over the tabs, `answers` what answers change.
+//! `act` has what keys do, `records` what they do to records, `layers` what they do over the tabs, `mouse` what the mouse does,
+//! `answers` what answers change, `sessions` what is found again after a restart.
 
 mod act;
 mod answers;
 mod layers;
+mod mouse;
+mod records;
+mod sessions;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
-use hearth_contract::formats::Timestamp;
+use hearth_contract::formats::{Timestamp, date_text};
 use hearth_contract::schema::Kind;
 use hearth_replica::{Edit, Status};
+use time::Date;
 
 use crate::detail::Detail;
 use crate::form::Form;
 use crate::glyphs::Tone;
-use crate::keys::Context;
+use crate::home::Home;
+use crate::input::Line;
+use crate::keys::{Context, Keymap};
 use crate::layout::{Layout, list_and_preview};
 use crate::list::List;
 use crate::message::{Effect, Message, Write};
 use crate::now::Now;
+use crate::palette::Palette;
+use crate::quick::Quick;
 use crate::search::Search;
+use crate::session::Session;
 
-/// The tabs, from left to right.
-pub const TABS: [Kind; 6] = [Kind::Task, Kind::Inventory, Kind::Room, Kind::Vehicle, Kind::Document, Kind::Property];
+/// The tabs, from left to right. The home's own is the home screen.
+pub const TABS: [Kind; 6] = [Kind::Property, Kind::Task, Kind::Inventory, Kind::Room, Kind::Vehicle, Kind::Document];
 
 /// How long a notice is shown.
 const NOTICE_MILLIS: i64 = 6_000;
@@ -34,20 +44,22 @@ const NOTICE_MILLIS: i64 = 6_000;
 /// Everything the screen shows.
 #[derive(Debug)]
 pub struct App {
-    /// A word beside the name, such as `demo`.
-    pub title: Option<String>,
-    /// Whether signs are drawn in ASCII.
-    pub ascii: bool,
+    /// How a person wants it.
+    pub setup: Setup,
     /// Columns of the terminal.
     pub width: u16,
     /// Lines of the terminal.
     pub height: u16,
+    /// When something last happened.
+    pub now: Now,
+    /// The day on the wall, as far as the lists know.
+    pub today: Date,
     /// The tab in front.
     pub tab: Kind,
     /// The lists behind the tabs.
     lists: [List; 5],
-    /// The home's profile.
-    pub home: Detail,
+    /// The home screen.
+    pub home: Home,
     /// Whether the keyboard is in the filter line.
     pub filtering: bool,
     /// What lies over the tabs, the topmost last.
@@ -61,6 +73,21 @@ pub struct App {
     /// What somebody else has just changed.
     pub news: Option<Notice>,
     tickets: u64,
+    /// The session as it was last kept.
+    kept: Session,
+}
+
+/// How a person wants the screen to be.
+#[derive(Debug, Default, Clone)]
+pub struct Setup {
+    /// A word beside the name, such as `demo`.
+    pub title: Option<String>,
+    /// Whether signs are drawn in ASCII.
+    pub ascii: bool,
+    /// Nothing moves that need not.
+    pub reduced_motion: bool,
+    /// The keys.
+    pub keys: Keymap,
 }
 
 /// Something that lies over the tabs.
@@ -70,14 +97,20 @@ pub enum Layer {
     Detail(Detail),
     /// A form.
     Form(Box<Form>),
+    /// A task in one line.
+    Quick(QuickLine),
     /// A question.
     Confirm(Confirm),
     /// Search across kinds.
     Search(Search),
     /// The waiting edits.
     Edits(Edits),
-    /// The help, and how many of its lines are above the picture.
-    Help(usize),
+    /// How syncing stands.
+    Sync(usize),
+    /// What became of a change of many.
+    Results(Results),
+    /// The list of actions.
+    Palette(Palette),
 }
 
 /// A question before something is lost.
@@ -89,6 +122,36 @@ pub struct Confirm {
     pub consequence: String,
     /// What yes does; None: it closes what is underneath.
     pub write: Option<Write>,
+}
+
+/// A task in one line, under way.
+#[derive(Debug, Default)]
+pub struct QuickLine {
+    /// What was typed.
+    pub line: Line,
+    /// What it means.
+    pub understood: Quick,
+    /// What it is about: kind, id, title.
+    pub about: Option<(Kind, String, String)>,
+    /// What it is about unless another name is typed.
+    pub preset: Option<(Kind, String, String)>,
+    /// The newest request for a name.
+    pub ticket: u64,
+    /// Why it was not saved.
+    pub refusal: Option<String>,
+    /// Whether an answer to saving is awaited.
+    pub saving: bool,
+}
+
+/// What became of a change of many.
+#[derive(Debug)]
+pub struct Results {
+    /// What was done, in a sentence.
+    pub done: String,
+    /// Titles, and why not where it was not done; those first.
+    pub each: Vec<(String, Result<(), String>)>,
+    /// How many lines are above the picture.
+    pub scroll: usize,
 }
 
 /// The edits that are not settled.
@@ -114,15 +177,16 @@ pub struct Notice {
 
 impl App {
     /// The state at the start and what to ask for first.
-    pub fn start(title: Option<String>, ascii: bool, size: (u16, u16)) -> (App, Vec<Effect>) {
+    pub fn start(now: Now, setup: Setup, session: Session, size: (u16, u16)) -> (App, Vec<Effect>) {
         let mut app = App {
-            title,
-            ascii,
+            setup,
             width: size.0,
             height: size.1,
+            now,
+            today: now.today(),
             tab: TABS[0],
             lists: Kind::COLLECTIONS.map(List::new),
-            home: Detail::of(Kind::Property, String::new()),
+            home: Home::default(),
             filtering: false,
             layers: Vec::new(),
             status: None,
@@ -130,27 +194,37 @@ impl App {
             notice: None,
             news: None,
             tickets: 0,
+            kept: session.clone(),
         };
         app.resize(size.0, size.1);
+        app.restore(now, session);
         let effects = app.reload();
         (app, effects)
     }
 
     /// Takes a message and gives what is to be done.
     pub fn update(&mut self, now: Now, message: Message) -> Vec<Effect> {
-        match message {
+        self.now = now;
+        let mut effects = match message {
             Message::Key(key) => self.key(now, key),
             Message::Paste(text) => self.paste(&text),
+            Message::Mouse(event) => self.mouse(now, event),
+            Message::Edited(text) => self.edited(now, text),
             Message::Resize(width, height) => self.resize(width, height),
             Message::Tick => self.tick(now),
-            Message::Stale => self.reload(),
+            Message::Stale => {
+                self.lists.iter_mut().for_each(List::stale);
+                self.reload()
+            }
             Message::Answer(answer) => self.answer(now, answer),
             Message::End => vec![Effect::Quit],
             Message::SyncEnded(reason) => {
                 self.notify(now, Tone::Alarm, format!("Syncing stopped: {reason}"));
                 vec![Effect::Status]
             }
-        }
+        };
+        self.keep(&mut effects);
+        effects
     }
 
     /// Where the keyboard is.
@@ -158,22 +232,25 @@ impl App {
         match self.layers.last() {
             Some(Layer::Detail(_)) => Context::Detail,
             Some(Layer::Form(form)) => form.context(),
+            Some(Layer::Quick(_)) => Context::Quick,
             Some(Layer::Confirm(_)) => Context::Confirm,
             Some(Layer::Search(_)) => Context::Search,
             Some(Layer::Edits(_)) => Context::Edits,
-            Some(Layer::Help(_)) => Context::Help,
+            Some(Layer::Sync(_)) => Context::Sync,
+            Some(Layer::Results(_)) => Context::Results,
+            Some(Layer::Palette(_)) => Context::Palette,
             None if self.tab == Kind::Property => Context::Home,
             None if self.filtering => Context::Filter,
             None => Context::List,
         }
     }
 
-    /// The list of a kind; the profile has none.
+    /// The list of a kind; the home screen has none.
     pub fn list(&self, kind: Kind) -> Option<&List> {
         self.lists.iter().find(|list| list.kind == kind)
     }
 
-    /// The list in front, unless the profile is.
+    /// The list in front, unless the home screen is.
     pub(crate) fn list_mut(&mut self) -> Option<&mut List> {
         self.lists.iter_mut().find(|list| list.kind == self.tab)
     }
@@ -199,6 +276,15 @@ impl App {
         self.list_mut().map(ask).into_iter().collect()
     }
 
+    /// Asks for the visible page of the list in front and for its sums: the list may be another than before.
+    pub(crate) fn ask_list(&mut self) -> Vec<Effect> {
+        let mut effects = self.ask_page();
+        let today = self.today;
+        let totals = self.list_mut().map(|list| Effect::Totals(list.ticket, list.whole(), today));
+        effects.extend(totals);
+        effects
+    }
+
     /// Asks again for what can be seen, and nothing else.
     pub(crate) fn reload(&mut self) -> Vec<Effect> {
         let ticket = self.ticket();
@@ -212,14 +298,26 @@ impl App {
                 vec![Effect::Search(ticket, search.words.text().to_owned())]
             }
             Some(Layer::Edits(_)) => vec![Effect::Edits],
-            None if self.tab == Kind::Property => {
-                self.home.ticket = ticket;
-                vec![Effect::Record(ticket, Kind::Property, self.home.id.clone())]
+            None if self.tab == Kind::Property => self.ask_home(),
+            Some(Layer::Form(_) | Layer::Quick(_) | Layer::Confirm(_) | Layer::Palette(_))
+            | Some(Layer::Results(_) | Layer::Sync(_))
+            | None => {
+                if self.tab == Kind::Property {
+                    self.ask_home()
+                } else {
+                    self.ask_list()
+                }
             }
-            Some(Layer::Form(_) | Layer::Help(_) | Layer::Confirm(_)) | None => self.ask_page(),
         };
         effects.extend([Effect::Status, Effect::Counts]);
         effects
+    }
+
+    /// Asks for what the home screen shows.
+    pub(crate) fn ask_home(&mut self) -> Vec<Effect> {
+        self.home.ticket = self.ticket();
+        let days = self.home.days(self.today);
+        vec![Effect::Overview(self.home.ticket, days), Effect::Figures(date_text(Home::since(self.today)))]
     }
 
     fn resize(&mut self, width: u16, height: u16) -> Vec<Effect> {
@@ -241,7 +339,16 @@ impl App {
         if self.news.as_ref().is_some_and(|news| news.until <= now.moment) {
             self.news = None;
         }
-        Vec::new()
+        if self.today == now.today() {
+            return Vec::new();
+        }
+        // Another day: what is due is something else.
+        self.today = now.today();
+        for list in &mut self.lists {
+            list.understand(self.today);
+            list.stale();
+        }
+        self.reload()
     }
 
     /// The columns of the list, beside the preview if there is one.

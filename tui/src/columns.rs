@@ -137,8 +137,8 @@ pub const fn orders(kind: Kind) -> &'static [Order] {
         Kind::Task => {
             const {
                 &[
-                    order("status", "status", false),
                     order("due_on", "due day", false),
+                    order("status", "status", false),
                     order("priority", "priority", true),
                     order("title", "title", false),
                     CHANGED,
@@ -149,6 +149,7 @@ pub const fn orders(kind: Kind) -> &'static [Order] {
             const {
                 &[
                     order("name", "name", false),
+                    order("room_id", "room", false),
                     order("category", "category", false),
                     order("current_value", "value", true),
                     order("warranty_expires_on", "end of warranty", false),
@@ -170,6 +171,16 @@ pub const fn orders(kind: Kind) -> &'static [Order] {
         Kind::Room => const { &[order("name", "name", false), order("room_type", "type", false), CHANGED] },
         Kind::Property => const { &[CHANGED] },
     }
+}
+
+/// Whether the rows of an order stand in groups that have a heading.
+pub fn is_grouping(kind: Kind, column: &str) -> bool {
+    matches!(
+        (kind, column),
+        (Kind::Task, "due_on" | "status" | "priority")
+            | (Kind::Inventory, "room_id" | "category")
+            | (Kind::Room, "room_type")
+    )
 }
 
 #[cfg(test)]

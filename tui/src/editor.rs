@@ -2,12 +2,15 @@
 //! around it, nor whether what it holds is right.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use hearth_contract::formats::date_text;
 use hearth_contract::schema::{Field, Format, Lines, Presence};
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use serde_json::Value;
+use time::Date;
 
 use crate::input::Line;
 use crate::words::plain;
+use crate::{dates, quick};
 
 /// The editor of one field.
 #[derive(Debug)]
@@ -56,14 +59,7 @@ impl Editor {
     pub fn new(field: &'static Field, value: &Value, name: Option<&str>) -> Editor {
         let text = plain(value);
         match field.format {
-            Format::Text { lines: Lines::Many, .. } => {
-                let mut area = TextArea::new(text.lines().map(str::to_owned).collect());
-                area.set_wrap_mode(WrapMode::WordOrGlyph);
-                area.set_cursor_line_style(Default::default());
-                area.move_cursor(CursorMove::Bottom);
-                area.move_cursor(CursorMove::End);
-                Editor::Notes(Box::new(area))
-            }
+            Format::Text { lines: Lines::Many, .. } => Editor::notes(&text),
             Format::Choice(words) => Editor::Choice {
                 words,
                 chosen: words.iter().position(|word| *word == text),
@@ -79,10 +75,15 @@ impl Editor {
 
     /// What it holds as the field's JSON. What cannot be read as a number stays text, so that the check says what is
     /// wrong with it.
-    pub fn value(&self, field: &Field) -> Value {
+    pub fn value(&self, field: &Field, today: Date) -> Value {
         match self {
             Editor::Line(line) => match line.text() {
                 "" => Value::Null,
+                text if field.format == Format::Date => match dates::understood(text, today) {
+                    Some(date) => date_text(date).into(),
+                    None => text.trim().into(),
+                },
+                text if field.format == Format::Money => quick::money(text).into(),
                 text if field.format.is_integer() => match text.trim().parse::<i64>() {
                     Ok(number) => number.into(),
                     Err(_) => text.into(),
@@ -95,6 +96,33 @@ impl Editor {
             Editor::Choice { words, chosen, .. } => chosen.map_or(Value::Null, |index| words[index].into()),
             Editor::Reference(reference) => reference.id.clone().map_or(Value::Null, Value::from),
         }
+    }
+
+    /// Writes out what was typed in short, once the field is left: `fri` becomes its date.
+    pub fn settle(&mut self, field: &Field, today: Date) {
+        if matches!(field.format, Format::Date | Format::Money)
+            && let Editor::Line(line) = self
+            && !line.text().is_empty()
+        {
+            let value = Editor::Line(line.clone()).value(field, today);
+            *line = Line::holding(value.as_str().unwrap_or_default());
+        }
+    }
+
+    /// Takes a text that was written elsewhere.
+    pub fn replace(&mut self, text: &str) {
+        if let Editor::Notes(_) = self {
+            *self = Editor::notes(text.trim_end_matches('\n'));
+        }
+    }
+
+    fn notes(text: &str) -> Editor {
+        let mut area = TextArea::new(text.lines().map(str::to_owned).collect());
+        area.set_wrap_mode(WrapMode::WordOrGlyph);
+        area.set_cursor_line_style(Default::default());
+        area.move_cursor(CursorMove::Bottom);
+        area.move_cursor(CursorMove::End);
+        Editor::Notes(Box::new(area))
     }
 
     /// Handles a key that is no action. True: what it holds, or looks for, changed.

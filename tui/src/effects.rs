@@ -1,27 +1,78 @@
-//! Carries effects out on the replica, on a thread of its own, so that no key ever waits for the disk. The only caller of
+//! Carries effects out on the replica, on threads of their own, so that no key ever waits for the disk: one reads, one writes,
+//! each with a connection, so that a write that waits for another process keeps no page waiting. The only caller of
 //! [`Replica`]; must not decide anything.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
+use hearth_contract::formats::date_text;
 use hearth_contract::schema::Kind;
-use hearth_replica::{EditError, Replica, RowQuery, Sort};
+use hearth_replica::{EditError, Replica, RowQuery, Sort, StoreError};
 
+use crate::detail::{CHANGES_MAX, Full, RELATED_MAX};
+use crate::home::week_end;
+use crate::list::MARKS_MAX;
 use crate::message::{Answer, Effect, Message, Write};
 use crate::search::HITS_MAX;
+use crate::{export, fuzzy, session};
 
-/// More names than this are not chosen from but typed on.
+/// More names than this are not offered but typed on.
 const TITLES_MAX: usize = 50;
+/// More names than this are not looked through.
+const NAMES_MAX: usize = 200_000;
 
-/// Starts the thread. What is sent to it is answered with messages; it ends when the sender is dropped.
-pub fn start(replica: Replica, answers: Sender<Message>) -> std::io::Result<Sender<Effect>> {
-    let (requests, receiver) = channel();
-    thread::Builder::new().name("replica".into()).spawn(move || work(&replica, &receiver, &answers))?;
-    Ok(requests)
+/// What the edge needs beside the replica.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// Where the session is kept.
+    pub session: PathBuf,
+    /// Where exports are written.
+    pub exports: PathBuf,
 }
 
-fn work(replica: &Replica, requests: &Receiver<Effect>, answers: &Sender<Message>) {
+/// The way to the threads.
+#[derive(Debug)]
+pub struct Requests {
+    reads: Sender<Effect>,
+    writes: Sender<Effect>,
+    threads: [JoinHandle<()>; 2],
+}
+
+impl Requests {
+    /// Hands an effect to its thread. Err: that thread has ended.
+    pub fn send(&self, effect: Effect) -> Result<(), std::sync::mpsc::SendError<Effect>> {
+        match effect {
+            Effect::Write(_) => self.writes.send(effect),
+            effect => self.reads.send(effect),
+        }
+    }
+
+    /// Waits until everything that was asked for is done: the last change and the session are on disk.
+    pub fn finish(self) {
+        drop((self.reads, self.writes));
+        for thread in self.threads {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Starts the threads. What is sent to them is answered with messages; they end when the sender is dropped.
+pub fn start(reader: Replica, writer: Replica, places: Places, answers: Sender<Message>) -> std::io::Result<Requests> {
+    let begin = |name: &str, replica: Replica| {
+        let (requests, receiver) = channel();
+        let (places, answers) = (places.clone(), answers.clone());
+        let work = move || work(&replica, &places, &receiver, &answers);
+        let thread = thread::Builder::new().name(name.into()).spawn(work)?;
+        Ok::<_, std::io::Error>((requests, thread))
+    };
+    let (reads, reader) = begin("reader", reader)?;
+    let (writes, writer) = begin("writer", writer)?;
+    Ok(Requests { reads, writes, threads: [reader, writer] })
+}
+
+fn work(replica: &Replica, places: &Places, requests: &Receiver<Effect>, answers: &Sender<Message>) {
     let mut queue = VecDeque::new();
     loop {
         if queue.is_empty() {
@@ -34,10 +85,9 @@ fn work(replica: &Replica, requests: &Receiver<Effect>, answers: &Sender<Message
             enqueue(&mut queue, effect);
         }
         let Some(effect) = queue.pop_front() else { continue };
-        if let Some(answer) = fulfil(replica, effect)
-            && answers.send(Message::Answer(answer)).is_err()
-        {
-            return;
+        // Nobody may listen any more; what is still asked for is done all the same.
+        if let Some(answer) = fulfil(replica, places, effect) {
+            let _ = answers.send(Message::Answer(answer));
         }
     }
 }
@@ -50,33 +100,91 @@ fn enqueue(queue: &mut VecDeque<Effect>, effect: Effect) {
     queue.push_back(effect);
 }
 
-fn fulfil(replica: &Replica, effect: Effect) -> Option<Answer> {
+fn fulfil(replica: &Replica, places: &Places, effect: Effect) -> Option<Answer> {
     Some(match effect {
         Effect::Page(ticket, query) => {
-            let page = replica.rows(&query).map_err(|error| error.to_string());
+            let page = said(replica.rows(&query));
             Answer::Page { ticket, kind: query.kind, offset: query.offset, page }
         }
-        Effect::Record(ticket, kind, id) => {
-            let row = replica.row(kind, &id).map_err(|error| error.to_string());
-            Answer::Record { ticket, kind, row }
+        Effect::Totals(ticket, query, today) => {
+            let totals = replica.totals(&query, &date_text(today), &date_text(week_end(today)));
+            Answer::Totals { ticket, kind: query.kind, totals: said(totals) }
         }
-        Effect::Search(ticket, words) => {
-            let hits = replica.search(&words, HITS_MAX).map_err(|error| error.to_string());
-            Answer::Hits { ticket, hits }
-        }
-        Effect::Titles(ticket, kind, words) => {
-            let titles = replica.titles(kind, &words, TITLES_MAX).map_err(|error| error.to_string());
-            Answer::Titles { ticket, titles }
-        }
-        Effect::Status => Answer::Status(replica.status().map_err(|error| error.to_string())),
+        Effect::Overview(ticket, days) => Answer::Overview(ticket, said(replica.overview(&days))),
+        Effect::Figures(since) => Answer::Figures(said(replica.figures(&since))),
+        Effect::Record(ticket, kind, id) => Answer::Record { ticket, kind, full: said(full(replica, kind, &id)) },
+        Effect::Search(ticket, words) => Answer::Hits { ticket, hits: said(replica.search(&words, HITS_MAX)) },
+        Effect::Titles(ticket, kind, words) => Answer::Titles { ticket, titles: said(titles(replica, kind, &words)) },
+        Effect::About(ticket, words) => Answer::About(ticket, about(replica, &words)),
+        Effect::Status => Answer::Status(said(replica.status())),
         Effect::Counts => Answer::Counts(counts(replica)),
-        Effect::Edits => Answer::Edits(replica.edits().map_err(|error| error.to_string())),
+        Effect::Edits => Answer::Edits(said(replica.edits())),
+        Effect::All(query) => {
+            let kind = query.kind;
+            let all = replica.rows(&RowQuery { limit: MARKS_MAX, ..query });
+            Answer::All(kind, said(all.map(|page| page.rows.into_iter().map(|row| (row.id, row.title)).collect())))
+        }
+        Effect::Export(form, query, today) => {
+            Answer::Exported(export::write(replica, &places.exports, form, &query, today))
+        }
+        Effect::Keep(session) => {
+            if let Err(error) = session::write(&places.session, &session) {
+                tracing::warn!(%error, "the session was not kept");
+            }
+            return None;
+        }
+        Effect::Write(Write::Many { kind, records, change }) => {
+            let one = |(id, title): &(String, String)| {
+                let result = match &change {
+                    Some(fields) => replica.update(kind, id, fields),
+                    None => replica.delete(kind, id),
+                };
+                (title.clone(), result.map_err(|error| sentence(&error)))
+            };
+            let results = records.iter().map(one).collect();
+            Answer::ManyWritten(Write::Many { kind, records, change }, results)
+        }
         Effect::Write(write) => {
             let result = carry_out(replica, &write).map_err(|error| sentence(&error));
             Answer::Written(write, result)
         }
-        Effect::Redraw | Effect::Quit => return None,
+        // These are the main loop's.
+        Effect::Copy(_) | Effect::Editor(_) | Effect::Suspend | Effect::Redraw | Effect::Quit => return None,
     })
+}
+
+fn said<T>(result: Result<T, StoreError>) -> Result<T, String> {
+    result.map_err(|error| error.to_string())
+}
+
+fn full(replica: &Replica, kind: Kind, id: &str) -> Result<Option<Full>, StoreError> {
+    let Some(row) = replica.row(kind, id)? else { return Ok(None) };
+    let related = replica.related(kind, &row.id, RELATED_MAX)?;
+    let changes = replica.changes(kind, &row.id, CHANGES_MAX)?;
+    Ok(Some(Full { row, related, changes }))
+}
+
+/// The names that match a few letters, best first.
+fn titles(replica: &Replica, kind: Kind, words: &str) -> Result<Vec<(String, String)>, StoreError> {
+    if words.trim().is_empty() {
+        return replica.titles(kind, "", TITLES_MAX);
+    }
+    let mut all = replica.titles(kind, "", NAMES_MAX)?;
+    let best = fuzzy::best(words, all.iter().map(|(_, title)| title));
+    Ok(best.into_iter().take(TITLES_MAX).map(|at| std::mem::take(&mut all[at])).collect())
+}
+
+/// What a part of a name means most likely: a thing, a vehicle or a room. Of several that match alike, the shortest.
+fn about(replica: &Replica, words: &str) -> Option<(Kind, String, String)> {
+    let found = [Kind::Room, Kind::Vehicle, Kind::Inventory].into_iter().filter_map(|kind| {
+        let best = titles(replica, kind, words).ok()?.into_iter().next()?;
+        Some((kind, best.0, best.1))
+    });
+    let rank = |title: &str| {
+        let (title, words) = (title.to_lowercase(), words.to_lowercase());
+        (!title.split_whitespace().any(|word| word.starts_with(&words)), title.len())
+    };
+    found.min_by_key(|(_, _, title)| rank(title))
 }
 
 /// How many records there are of each kind. A kind that cannot be counted is left out; its page will say why.
@@ -94,6 +202,7 @@ fn carry_out(replica: &Replica, write: &Write) -> Result<String, EditError> {
         Write::Create { kind, fields } => replica.create(*kind, fields),
         Write::Update { kind, id, fields, .. } => replica.update(*kind, id, fields).map(|()| id.clone()),
         Write::Delete { kind, id, .. } => replica.delete(*kind, id).map(|()| id.clone()),
+        Write::Many { .. } => Ok(String::new()),
     }
 }
 

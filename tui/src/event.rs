@@ -44,6 +44,7 @@ impl Keyboard {
                 let message = match event::read() {
                     Ok(Event::Key(key)) => Message::Key(key),
                     Ok(Event::Paste(text)) => Message::Paste(text),
+                    Ok(Event::Mouse(mouse)) => Message::Mouse(mouse),
                     Ok(Event::Resize(width, height)) => Message::Resize(width, height),
                     Ok(_) => continue,
                     Err(_) => return,

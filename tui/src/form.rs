@@ -1,6 +1,8 @@
 //! A form made from the resource table: one editor per field, the faults of `check` under them. It only moves the focus
-//! and hands keys on; editors know theirs. `saving` has what is sent. Must not know the database or the screen.
+//! and hands keys on; editors know theirs. `saving` has what is sent,
+//! `draft` what is kept of a form that was not saved. Must not know the database or the screen.
 
+mod draft;
 mod saving;
 
 use crossterm::event::KeyEvent;
@@ -9,10 +11,12 @@ use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind, SUBJECT_ID, SUBJECT_TYPE};
 use hearth_replica::Row;
 use serde_json::Value;
+use time::Date;
 
 use crate::editor::{Editor, Picker, Reference};
 use crate::keys::{Action, Context};
 use crate::message::Write;
+use crate::words;
 
 /// A form for a new record or an existing one.
 #[derive(Debug)]
@@ -23,6 +27,8 @@ pub struct Form {
     pub id: Option<String>,
     /// What the record was called when the form was opened.
     pub title: String,
+    /// The records that are changed together, ids and titles; empty unless they are many.
+    pub many: Vec<(String, String)>,
     /// The fields a person may set, in the contract's order.
     pub entries: Vec<Entry>,
     /// Which of them has the keyboard.
@@ -35,6 +41,8 @@ pub struct Form {
     pub ticket: u64,
     /// The whole record as it was.
     before: Fields,
+    /// The day on which it was opened.
+    pub today: Date,
 }
 
 /// One field of a form.
@@ -59,26 +67,35 @@ pub enum Wish {
     Titles(Kind, String),
     /// To save.
     Save(Write),
+    /// The notes in the person's own editor.
+    Editor(String),
     /// To be closed.
     Close,
 }
 
 impl Form {
     /// A form for a new record.
-    pub fn create(kind: Kind) -> Form {
+    pub fn create(kind: Kind, today: Date) -> Form {
         let presets = check(kind, Intent::Create, &Value::Object(Fields::new())).fields;
-        Form::holding(kind, None, String::new(), presets, |_| None)
+        Form::holding(kind, None, String::new(), presets, today, |_| None)
     }
 
     /// A form for a record.
-    pub fn edit(row: &Row) -> Form {
+    pub fn edit(row: &Row, today: Date) -> Form {
         let name = |field: &str| row.names.get(field).cloned();
-        Form::holding(row.kind, Some(row.id.clone()), row.title.clone(), row.fields.clone(), name)
+        Form::holding(row.kind, Some(row.id.clone()), row.title.clone(), row.fields.clone(), today, name)
     }
 
     /// A form for the home's profile while there is none yet.
-    pub fn profile() -> Form {
-        Form::holding(Kind::Property, Some(String::new()), String::new(), Fields::new(), |_| None)
+    pub fn profile(today: Date) -> Form {
+        Form::holding(Kind::Property, Some(String::new()), String::new(), Fields::new(), today, |_| None)
+    }
+
+    /// A form that changes several records alike: what is filled in is set for all of them.
+    pub fn bulk(kind: Kind, many: Vec<(String, String)>, today: Date) -> Form {
+        let title = words::counted(kind, many.len());
+        let form = Form::holding(kind, Some(String::new()), title, Fields::new(), today, |_| None);
+        Form { many, ..form }
     }
 
     fn holding(
@@ -86,20 +103,22 @@ impl Form {
         id: Option<String>,
         title: String,
         before: Fields,
+        today: Date,
         name: impl Fn(&str) -> Option<String>,
     ) -> Form {
         let entry = |field: &'static Field| {
             let value = before.get(field.name).unwrap_or(&Value::Null);
             let editor = Editor::new(field, value, name(field.name).as_deref());
-            Entry { field, initial: editor.value(field), editor, fault: None }
+            Entry { field, initial: editor.value(field, today), editor, fault: None }
         };
         let entries = resource(kind).fields.iter().filter(|field| field.is_writable()).map(entry).collect();
-        Form { kind, id, title, entries, focus: 0, refusal: None, saving: false, ticket: 0, before }
+        let many = Vec::new();
+        Form { kind, id, title, many, entries, focus: 0, refusal: None, saving: false, ticket: 0, before, today }
     }
 
     /// Whether something was typed that closing would lose.
     pub fn is_changed(&self) -> bool {
-        self.entries.iter().any(Entry::is_changed)
+        self.entries.iter().any(|entry| entry.is_changed(self.today))
     }
 
     /// Where the keyboard is.
@@ -128,6 +147,11 @@ impl Form {
             Action::Up => self.in_picker(|picker| picker.step(-1)),
             Action::Take => self.take(),
             Action::Save => return self.save(),
+            Action::Editor => {
+                if let Editor::Notes(area) = &self.entries[self.focus].editor {
+                    return Wish::Editor(area.lines().join("\n"));
+                }
+            }
             Action::Back => match &mut self.entries[self.focus].editor {
                 Editor::Reference(reference) if reference.picker.is_some() => reference.picker = None,
                 _ => return Wish::Close,
@@ -151,13 +175,19 @@ impl Form {
         if self.is_reference() && self.target().is_none() {
             return Wish::Nothing;
         }
-        let before = self.entries[self.focus].editor.value(self.entries[self.focus].field);
+        let today = self.today;
+        let before = self.entries[self.focus].editor.value(self.entries[self.focus].field, today);
         let changed = edit(&mut self.entries[self.focus].editor);
         let entry = &self.entries[self.focus];
-        if entry.editor.value(entry.field) != before {
+        if entry.editor.value(entry.field, today) != before {
             self.touched();
         }
         if changed { self.wanted_titles() } else { Wish::Nothing }
+    }
+
+    /// Takes notes that were written elsewhere.
+    pub fn edited(&mut self, text: &str) {
+        self.edit_focused(|editor| editor.replace(text));
     }
 
     /// Takes the names that were asked for.
@@ -177,7 +207,7 @@ impl Form {
             Format::Reference(kind) => Some(kind),
             Format::Subject => {
                 let entry = self.entries.iter().find(|entry| entry.field.name == SUBJECT_TYPE)?;
-                entry.editor.value(entry.field).as_str().and_then(Kind::from_word)
+                entry.editor.value(entry.field, self.today).as_str().and_then(Kind::from_word)
             }
             _ => None,
         }
@@ -188,6 +218,9 @@ impl Form {
     }
 
     fn focus_on(&mut self, index: usize) {
+        let today = self.today;
+        let entry = &mut self.entries[self.focus];
+        entry.editor.settle(entry.field, today);
         // The faults of a field are shown when it is left, not while it is typed.
         let leaving = self.entries[self.focus].field.name;
         let faults = self.faults().1;
@@ -252,7 +285,7 @@ impl Form {
 }
 
 impl Entry {
-    fn is_changed(&self) -> bool {
-        self.editor.value(self.field) != self.initial
+    fn is_changed(&self, today: Date) -> bool {
+        self.editor.value(self.field, today) != self.initial
     }
 }

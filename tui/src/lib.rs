@@ -1,13 +1,16 @@
 //! The terminal UI of Hearth. Read in this order:
 //!
 //! - [`message`]: what can happen and what can be asked for.
-//! - [`app`]: the state and how it changes, pure: `update(now, message)` gives effects. Its parts are [`list`],
-//!   [`detail`], [`form`] with [`editor`] and [`input`], [`search`].
-//! - [`keys`]: the one table of actions; [`help`] and the footer read it.
-//! - [`words`], [`standing`], [`cells`], [`columns`], [`glyphs`], [`layout`], [`now`]: how things are said and where.
+//! - [`app`]: the state and how it changes, pure: `update(now, message)` gives effects. Its parts are [`home`], [`list`],
+//!   [`detail`], [`form`] with [`editor`] and [`input`], [`search`], [`palette`].
+//! - [`keys`]: the one table of actions; the footer, the palette and `hearth keys` read it.
+//! - [`dates`], [`filter`], [`quick`], [`fuzzy`]: what people type, understood.
+//! - [`words`], [`standing`], [`cells`], [`columns`], [`copying`], [`glyphs`], [`layout`], [`tabs`], [`now`]: how things are said
+//!   and where.
 //! - [`view`]: one file per screen, drawing only; [`sanitize`] makes data harmless before it is drawn.
-//! - [`effects`], [`event`], [`background`], [`terminal`]: the edge, where threads, files and the terminal are.
-//! - [`demo`]: all of Hearth in one process.
+//! - [`effects`], [`event`], [`background`], [`terminal`], [`outside`], [`export`], [`session`], [`config`]: the edge, where
+//!   threads, files and the terminal are.
+//! - [`welcome`]: a first run. [`demo`]: all of Hearth in one process.
 //!
 //! No SQL and no HTTP here: the replica is read and edited through `hearth_replica`.
 
@@ -15,27 +18,39 @@ pub mod app;
 pub mod background;
 pub mod cells;
 pub mod columns;
+pub mod config;
+pub mod copying;
+pub mod dates;
 pub mod demo;
 pub mod detail;
 pub mod editor;
 pub mod effects;
 pub mod event;
+pub mod export;
+pub mod filter;
 #[cfg(test)]
 mod fixtures;
 pub mod form;
+pub mod fuzzy;
 pub mod glyphs;
-pub mod help;
+pub mod home;
 pub mod input;
 pub mod keys;
 pub mod layout;
 pub mod list;
 pub mod message;
 pub mod now;
+pub mod outside;
+pub mod palette;
+pub mod quick;
 pub mod sanitize;
 pub mod search;
+pub mod session;
 pub mod standing;
+pub mod tabs;
 pub mod terminal;
 pub mod view;
+pub mod welcome;
 pub mod words;
 
 use std::path::PathBuf;
@@ -46,8 +61,10 @@ use anyhow::Context;
 use hearth_replica::sync::SyncConfig;
 use hearth_replica::{Origin, Replica};
 
-use crate::app::App;
+use crate::app::{App, Setup};
 use crate::background::Background;
+use crate::config::Config;
+use crate::effects::{Places, Requests};
 use crate::event::Keyboard;
 use crate::message::{Effect, Message};
 use crate::now::Now;
@@ -66,53 +83,96 @@ pub struct UiOptions {
     pub sync: Option<SyncConfig>,
     /// A word beside the name, such as `demo`.
     pub title: Option<String>,
-    /// Signs in ASCII.
-    pub ascii: bool,
+    /// How a person wants it.
+    pub config: Config,
 }
 
 /// Runs the terminal UI until the user quits. The terminal is given back however it ends.
 pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
     // What can fail does so before the screen is taken, where the sentence can be read.
-    let replica = Replica::open(&options.db, Origin::Tui)
-        .with_context(|| format!("the replica database {} cannot be opened", options.db.display()))?;
+    let open = || {
+        Replica::open(&options.db, Origin::Tui)
+            .with_context(|| format!("the replica database {} cannot be opened", options.db.display()))
+    };
     background::log_beside(&options.db).context("the log cannot be written")?;
     let (sender, messages) = channel();
-    let requests = effects::start(replica, sender.clone())?;
+    let session = session::beside(&options.db);
+    let places = Places { session: session.clone(), exports: std::env::current_dir().unwrap_or_default() };
+    let requests = effects::start(open()?, open()?, places, sender.clone())?;
     let _bell = event::bell(&options.db, sender.clone())?;
-    let _background = Background::start(options.sync, sender.clone())?;
-    let mut screen = Screen::open().context("this is no terminal that can be drawn on")?;
-    let _keyboard = Keyboard::listen(sender)?;
-    let (app, effects) = App::start(options.title, options.ascii, screen.size()?);
-    run(app, effects, &mut screen, &messages, &requests)
+    let background = Background::start(options.sync, sender.clone())?;
+    let mut screen = Screen::open(options.config.mouse).context("this is no terminal that can be drawn on")?;
+    let setup = Setup {
+        title: options.title,
+        ascii: options.config.ascii,
+        reduced_motion: options.config.reduced_motion,
+        keys: options.config.keys,
+    };
+    let theme = Theme::from_environment(options.config.theme);
+    let (app, effects) = App::start(Now::read(), setup, session::read(&session), screen.size()?);
+    let mut ui = Ui { theme, screen: &mut screen, keyboard: Some(Keyboard::listen(sender.clone())?), sender };
+    let ended = ui.run(app, effects, &messages, &requests);
+    drop(ui);
+    drop(screen);
+    // What was done must be written, whatever syncing still does.
+    requests.finish();
+    drop(background);
+    ended
 }
 
-/// The loop that decides nothing: draw, wait for whatever comes first, hand it to the application, carry out what
-/// comes back.
-fn run(
-    mut app: App,
-    mut effects: Vec<Effect>,
-    screen: &mut Screen,
-    messages: &Receiver<Message>,
-    requests: &Sender<Effect>,
-) -> anyhow::Result<()> {
-    let theme = Theme::from_environment();
-    loop {
-        for effect in effects.drain(..) {
-            match effect {
-                Effect::Quit => return Ok(()),
-                Effect::Redraw => screen.forget()?,
-                effect => requests.send(effect).context("the thread of the replica has ended; see hearth.log")?,
+/// The loop and what it carries out itself.
+struct Ui<'s> {
+    theme: Theme,
+    screen: &'s mut Screen,
+    keyboard: Option<Keyboard>,
+    sender: Sender<Message>,
+}
+
+impl Ui<'_> {
+    /// The loop that decides nothing: draw, wait for whatever comes first, hand it to the application, carry out what
+    /// comes back.
+    fn run(
+        &mut self,
+        mut app: App,
+        mut effects: Vec<Effect>,
+        messages: &Receiver<Message>,
+        requests: &Requests,
+    ) -> anyhow::Result<()> {
+        loop {
+            for effect in effects.drain(..) {
+                match effect {
+                    Effect::Quit => return Ok(()),
+                    Effect::Redraw => self.screen.forget()?,
+                    Effect::Copy(text) => self.screen.copy(&text)?,
+                    Effect::Suspend => self.lend(outside::suspend)?,
+                    Effect::Editor(text) => {
+                        let edited = self.lend(|| outside::edit(&text))?;
+                        self.sender.send(Message::Edited(edited))?;
+                    }
+                    effect => requests.send(effect).context("the thread of the replica has ended; see hearth.log")?,
+                }
+            }
+            let theme = self.theme;
+            self.screen.draw(|frame| view::draw(&app, Now::read(), &theme, frame))?;
+            let first = match messages.recv_timeout(TICK) {
+                Ok(message) => message,
+                Err(RecvTimeoutError::Timeout) => Message::Tick,
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            };
+            // What came meanwhile is taken before the next picture, so that a burst is drawn once.
+            for message in std::iter::once(first).chain(messages.try_iter()) {
+                effects.extend(app.update(Now::read(), message));
             }
         }
-        screen.draw(|frame| view::draw(&app, Now::read(), &theme, frame))?;
-        let first = match messages.recv_timeout(TICK) {
-            Ok(message) => message,
-            Err(RecvTimeoutError::Timeout) => Message::Tick,
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
-        };
-        // What came meanwhile is taken before the next picture, so that a burst is drawn once.
-        for message in std::iter::once(first).chain(messages.try_iter()) {
-            effects.extend(app.update(Now::read(), message));
-        }
+    }
+
+    /// Gives screen and keyboard to something else and takes them back; the size may be another by then.
+    fn lend<T>(&mut self, work: impl FnOnce() -> T) -> anyhow::Result<T> {
+        self.keyboard = None;
+        let value = self.screen.lend(work)?;
+        let (width, height) = self.screen.size()?;
+        self.sender.send(Message::Resize(width, height))?;
+        self.keyboard = Some(Keyboard::listen(self.sender.clone())?);
+        Ok(value)
     }
 }

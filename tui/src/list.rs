@@ -1,15 +1,26 @@
-//! The state of one list: how it is sorted and filtered, which record is selected, and the stretch of rows that is
-//! loaded around the visible page. A hundred thousand records are as quick as a hundred, because only that stretch
-//! ever is in memory. Must not know how rows are stored or drawn.
+//! The state of one list: how it is sorted, filtered and grouped, which records are marked and which is selected, and the
+//! stretch of rows that is loaded around the visible page. A hundred thousand records are as quick as a hundred, because
+//! only that stretch ever is in memory. `lines` has what stands on which line. Must not know how rows are stored or drawn.
+
+mod lines;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
-use hearth_replica::{Pending, Row, RowPage, RowQuery, Sort};
+use hearth_replica::{Near, Pending, Row, RowPage, RowQuery, Sort, Totals};
+use time::Date;
 
-use crate::columns::{Order, orders};
+use crate::columns::{Order, is_grouping, orders};
+use crate::filter::{self, Filter};
 use crate::input::Line;
+
+pub use lines::ListLine;
+
+/// More records than this are not marked at once.
+pub const MARKS_MAX: usize = 10_000;
 
 /// One list of a kind.
 #[derive(Debug)]
@@ -20,10 +31,16 @@ pub struct List {
     order: usize,
     /// Whether that order is turned round.
     reversed: bool,
+    /// Whether groups are shown where the order has some.
+    pub grouped: bool,
     /// The filter as typed.
     pub filter: Line,
+    /// The filter as understood.
+    pub understood: Filter,
     /// How many records match.
     pub total: usize,
+    /// Sums and groups, once they are read.
+    pub totals: Totals,
     /// Number of the selected record in the whole list.
     pub selected: usize,
     /// Number of the record on the first visible line.
@@ -34,8 +51,12 @@ pub struct List {
     offset: usize,
     /// The loaded records.
     rows: Vec<Row>,
+    /// Whether their numbers still are right, as far as is known.
+    fresh: bool,
     /// Id of the selected record, which a reload looks for.
     anchor: Option<String>,
+    /// The marked records, ids and titles.
+    pub marks: BTreeMap<String, String>,
     /// The newest request; older answers are dropped.
     pub ticket: u64,
     /// Whether any answer has come yet.
@@ -51,14 +72,19 @@ impl List {
             kind,
             order: 0,
             reversed: false,
+            grouped: kind == Kind::Task,
             filter: Line::default(),
+            understood: Filter::default(),
             total: 0,
+            totals: Totals::default(),
             selected: 0,
             top: 0,
             height: 1,
             offset: 0,
             rows: Vec::new(),
+            fresh: false,
             anchor: None,
+            marks: BTreeMap::new(),
             ticket: 0,
             loaded: false,
             news: BTreeMap::new(),
@@ -73,34 +99,85 @@ impl List {
 
     /// Sorts by the kind's next order, from the top.
     pub fn next_order(&mut self) {
-        self.order = (self.order + 1) % orders(self.kind).len();
-        self.reversed = false;
-        self.to_top();
+        self.sort_by((self.order + 1) % orders(self.kind).len(), false);
     }
 
     /// Turns the order round, from the top.
     pub fn reverse(&mut self) {
-        self.reversed = !self.reversed;
+        self.sort_by(self.order, !self.reversed);
+    }
+
+    /// Whether the order is turned round.
+    pub fn is_reversed(&self) -> bool {
+        self.reversed
+    }
+
+    /// Sorts by the kind's order of that number, if there is one, from the top.
+    pub fn sort_by(&mut self, order: usize, reversed: bool) {
+        (self.order, self.reversed) = (order.min(orders(self.kind).len() - 1), reversed);
+        self.totals.groups.clear();
         self.to_top();
+    }
+
+    /// Shows groups, or none. Where the order has none, the list is sorted by one that has. True: read it again.
+    pub fn toggle_groups(&mut self) -> bool {
+        let groups = |order: &Order| is_grouping(self.kind, order.column);
+        if groups(&self.order()) {
+            self.grouped = !self.grouped;
+            self.settle();
+            return false;
+        }
+        match orders(self.kind).iter().position(groups) {
+            Some(order) => {
+                self.grouped = true;
+                self.sort_by(order, false);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Understands the filter line anew, from the top.
+    pub fn filter_changed(&mut self, today: Date) {
+        self.understand(today);
+        self.to_top();
+    }
+
+    /// Understands the filter line: `due<fri` means another day tomorrow.
+    pub fn understand(&mut self, today: Date) {
+        self.understood = filter::understand(self.kind, self.filter.text(), today);
     }
 
     /// Goes to the top and forgets the selected record: what is asked for is another list.
     pub fn to_top(&mut self) {
-        (self.selected, self.top, self.anchor) = (0, 0, None);
+        (self.selected, self.top, self.anchor, self.fresh) = (0, 0, None, false);
+    }
+
+    /// Something changed: the numbers of the loaded rows may be wrong by now.
+    pub fn stale(&mut self) {
+        self.fresh = false;
     }
 
     /// What to ask for: a page before the visible one, the visible one, and a page after it, so that a record that
     /// moved a little is found again and scrolling seldom waits.
     pub fn query(&self) -> RowQuery {
+        let offset = self.top.saturating_sub(self.height);
+        // From the nearest loaded row, while its number is known to be right.
+        let last = self.rows.len().saturating_sub(1);
+        let near = offset.saturating_sub(self.offset).min(last);
+        let near = self.rows.get(near).filter(|_| self.fresh);
+        let near = near
+            .map(|row| Near { id: row.id.clone(), number: self.offset + offset.saturating_sub(self.offset).min(last) });
+        RowQuery { offset, limit: self.height * 3, near, ..self.whole() }
+    }
+
+    /// The whole list, for sums and exports.
+    pub fn whole(&self) -> RowQuery {
         let order = self.order();
         RowQuery {
-            kind: self.kind,
-            sort: Sort { column: order.column, descending: order.descending },
-            words: self.filter.text().trim().to_owned(),
-            conditions: Vec::new(),
-            near: None,
-            offset: self.top.saturating_sub(self.height),
-            limit: self.height * 3,
+            words: self.understood.words.clone(),
+            conditions: self.understood.conditions.clone(),
+            ..RowQuery::of(self.kind, Sort { column: order.column, descending: order.descending }, usize::MAX >> 1)
         }
     }
 
@@ -108,15 +185,27 @@ impl List {
     /// its line, where the record is still to be seen; otherwise on its number. True: another stretch must be asked for.
     pub fn take(&mut self, offset: usize, page: RowPage) -> bool {
         (self.offset, self.rows, self.total, self.loaded) = (offset, page.rows, page.total, true);
+        self.fresh = true;
         if let Some(found) = self.anchor.as_ref().and_then(|id| self.rows.iter().position(|row| row.id == *id)) {
             let line = self.selected.saturating_sub(self.top);
             self.selected = self.offset + found;
             self.top = self.selected.saturating_sub(line);
         }
+        for row in &self.rows {
+            if let Some(title) = self.marks.get_mut(&row.id) {
+                title.clone_from(&row.title);
+            }
+        }
         self.settle();
         // Asking again helps only if another stretch would be asked for: a database whose count and rows disagree for
         // a moment must not be asked for ever.
         !self.covers_page() && self.query().offset != offset
+    }
+
+    /// Takes sums and groups.
+    pub fn take_totals(&mut self, totals: Totals) {
+        self.totals = totals;
+        self.settle();
     }
 
     /// Notes which records of a page changed after a position, until a moment, and gives the title of the latest. What
@@ -158,6 +247,21 @@ impl List {
         self.anchor = Some(id.to_owned());
     }
 
+    /// The id of the selected record.
+    pub fn anchor(&self) -> Option<&str> {
+        self.anchor.as_deref()
+    }
+
+    /// Marks the selected record, or takes its mark, and goes on to the next. True: rows must be asked for.
+    pub fn mark(&mut self) -> bool {
+        let Some(row) = self.current() else { return false };
+        let (id, title) = (row.id.clone(), row.title.clone());
+        if self.marks.remove(&id).is_none() && self.marks.len() < MARKS_MAX {
+            self.marks.insert(id, title);
+        }
+        self.step(1)
+    }
+
     /// Takes the number of visible lines. True: the visible rows must be asked for.
     pub fn resize(&mut self, height: usize) -> bool {
         self.height = height.max(1);
@@ -175,20 +279,13 @@ impl List {
         self.row(self.selected)
     }
 
-    /// The visible records with their numbers; a gap where one is not loaded yet.
-    pub fn visible(&self) -> impl Iterator<Item = (usize, Option<&Row>)> {
-        (self.top..self.total.min(self.top + self.height)).map(|number| (number, self.row(number)))
-    }
-
     fn row(&self, number: usize) -> Option<&Row> {
         self.rows.get(number.checked_sub(self.offset)?)
     }
 
     fn settle(&mut self) {
         self.selected = self.selected.min(self.total.saturating_sub(1));
-        // The last page is full where it can be, and the selected line is on the page.
-        self.top = self.top.min(self.total.saturating_sub(self.height));
-        self.top = self.top.clamp((self.selected + 1).saturating_sub(self.height), self.selected);
+        self.settle_lines();
         if let Some(row) = self.current() {
             self.anchor = Some(row.id.clone());
         }
@@ -197,88 +294,5 @@ impl List {
     fn covers_page(&self) -> bool {
         let end = self.total.min(self.top + self.height);
         self.offset <= self.top && end <= self.offset + self.rows.len()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixtures::room;
-
-    /// The page that a database of rooms `names` answers.
-    fn answer(list: &List, names: &[String]) -> (usize, RowPage) {
-        let query = list.query();
-        let rows = names.iter().skip(query.offset).take(query.limit).map(|name| room(name, name)).collect();
-        (query.offset, RowPage { rows, total: names.len() })
-    }
-
-    fn reload(list: &mut List, names: &[String]) {
-        for _ in 0..3 {
-            let (offset, page) = answer(list, names);
-            if !list.take(offset, page) {
-                return;
-            }
-        }
-        panic!("the list never was content");
-    }
-
-    fn names(numbers: std::ops::Range<usize>) -> Vec<String> {
-        numbers.map(|number| format!("room {number:06}")).collect()
-    }
-
-    fn selected(list: &List) -> &str {
-        &list.current().unwrap().title
-    }
-
-    #[test]
-    fn only_a_stretch_is_loaded() {
-        let rooms = names(0..10_000);
-        let mut list = List::new(Kind::Room);
-        list.resize(20);
-        reload(&mut list, &rooms);
-        assert_eq!((list.total, list.rows.len(), selected(&list)), (10_000, 60, "room 000000"));
-        assert!(list.go(9_999));
-        reload(&mut list, &rooms);
-        assert_eq!(selected(&list), "room 009999");
-        assert_eq!(list.visible().count(), 20);
-        assert!(list.visible().all(|(_, row)| row.is_some()));
-    }
-
-    #[test]
-    fn a_change_keeps_the_selection_on_its_record_and_line() {
-        let rooms = names(100..200);
-        let mut list = List::new(Kind::Room);
-        list.resize(10);
-        reload(&mut list, &rooms);
-        list.go(50);
-        reload(&mut list, &rooms);
-        let line = list.selected - list.top;
-        // Three come in above.
-        let more: Vec<String> = names(0..3).into_iter().chain(rooms.clone()).collect();
-        reload(&mut list, &more);
-        assert_eq!((selected(&list), list.selected, list.selected - list.top), ("room 000150", 53, line));
-        // The selected one goes: its number stays.
-        let fewer: Vec<String> = more.iter().filter(|name| *name != "room 000150").cloned().collect();
-        reload(&mut list, &fewer);
-        assert_eq!(selected(&list), "room 000151");
-        // All go.
-        reload(&mut list, &[]);
-        assert!(list.current().is_none());
-    }
-
-    #[test]
-    fn scrolling_moves_the_page_only_at_its_edges() {
-        let rooms = names(0..30);
-        let mut list = List::new(Kind::Room);
-        list.resize(10);
-        reload(&mut list, &rooms);
-        list.step(9);
-        assert_eq!(list.top, 0);
-        list.step(1);
-        assert_eq!(list.top, 1);
-        list.step(-5);
-        assert_eq!((list.top, list.selected), (1, 5));
-        list.step(-50);
-        assert_eq!((list.top, list.selected), (0, 0));
     }
 }

@@ -1,10 +1,13 @@
 //! The command line of the terminal UI. Must not do anything but read arguments and hand over.
 
-use std::io::{IsTerminal, stdin, stdout};
+use std::io::{IsTerminal, Write, stdin, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use hearth::config::{Colors, Config};
+use hearth::keys::{BINDINGS, Context};
+use hearth::welcome::{self, Outcome};
 use hearth::{UiOptions, demo, run_ui};
 use hearth_replica::profile::{self, Profile};
 use hearth_replica::sync::SyncConfig;
@@ -22,8 +25,11 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     db: Option<PathBuf>,
     /// Draw signs in ASCII
-    #[arg(long)]
+    #[arg(long, global = true)]
     ascii: bool,
+    /// Colours: the terminal's own, for a light or a dark background, or none
+    #[arg(long, global = true, value_name = "NAME", value_parser = ["terminal", "light", "dark", "mono"])]
+    theme: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -34,6 +40,8 @@ enum Command {
         #[arg(long)]
         plain: bool,
     },
+    /// Every action with its id, its keys and where it works; a configuration changes keys by these ids
+    Keys,
 }
 
 fn main() -> ExitCode {
@@ -48,22 +56,59 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> anyhow::Result<()> {
     let is_terminal = stdout().is_terminal() && stdin().is_terminal();
-    if let Some(Command::Demo { plain }) = arguments.command {
-        return demo::run(plain || !is_terminal, arguments.ascii);
+    let mut profile = Profile::load(&arguments.profile, arguments.db.as_deref())?;
+    if let Some(Command::Keys) = arguments.command {
+        return keys(&configured(&profile, &arguments)?);
     }
-    let profile = Profile::load(&arguments.profile, arguments.db.as_deref())?;
-    if profile.server.is_none() && arguments.db.is_none() {
+    if let Some(Command::Demo { plain }) = arguments.command {
+        return demo::run(plain || !is_terminal, configured(&profile, &arguments)?);
+    }
+    if profile.server.is_none() && !profile.db.exists() && !is_terminal {
         eprintln!(
             "No home is set up here yet, so this is the demo; connect your own with `hearth-replica init --server URL`."
         );
-        return demo::run(!is_terminal, arguments.ascii);
+        return demo::run(true, Config::default());
     }
     anyhow::ensure!(is_terminal, "this needs a terminal; for scripts there is hearth-replica");
-    let sync = match (profile.server, profile.key) {
+    let config = configured(&profile, &arguments)?;
+    let sync = match (&profile.server, &profile.key) {
         (Some(server), Some(key)) => {
+            let (server, key) = (server.clone(), key.clone());
             Some(SyncConfig { db: profile.db.clone(), server, key, conflict_policy: profile.conflict_policy })
         }
+        (None, _) if !profile.db.exists() && arguments.db.is_none() => match welcome::run(&mut profile, &config)? {
+            Outcome::Quit => return Ok(()),
+            Outcome::Demo => return demo::run(false, config),
+            Outcome::Home(sync) => sync,
+        },
         _ => None,
     };
-    run_ui(UiOptions { db: profile.db, sync, title: None, ascii: arguments.ascii })
+    run_ui(UiOptions { db: profile.db, sync, title: None, config })
+}
+
+/// The profile's configuration, with what the command line says in its place.
+fn configured(profile: &Profile, arguments: &Arguments) -> anyhow::Result<Config> {
+    let mut config = Config::read(&profile.ui_config())?;
+    config.ascii |= arguments.ascii;
+    match arguments.theme.as_deref() {
+        Some("light") => config.theme = Colors::Light,
+        Some("dark") => config.theme = Colors::Dark,
+        Some("mono") => config.theme = Colors::Mono,
+        Some(_) => config.theme = Colors::Terminal,
+        None => {}
+    }
+    Ok(config)
+}
+
+/// The table of actions as a table of text.
+fn keys(config: &Config) -> anyhow::Result<()> {
+    let mut out = stdout().lock();
+    for (index, binding) in BINDINGS.iter().enumerate() {
+        let places: Vec<&str> =
+            Context::ALL.iter().filter(|context| binding.contexts.contains(context)).map(|c| c.heading()).collect();
+        let places = if places.len() == Context::ALL.len() { "everywhere".to_owned() } else { places.join(", ") };
+        let keys = config.keys.keys(index).join(" ");
+        writeln!(out, "{:<18} {:<20} {} ({places})", binding.id, keys, binding.about)?;
+    }
+    Ok(())
 }

@@ -1,9 +1,14 @@
 //! What can happen to the application, and what it can ask for. Plain values: must not know who sends or fulfils them.
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyEvent, MouseEvent};
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
-use hearth_replica::{Edit, Hit, Row, RowPage, RowQuery, Status};
+use hearth_replica::{Days, Edit, Figures, Hit, Overview, RowPage, RowQuery, Status, Totals};
+use time::Date;
+
+use crate::detail::Full;
+use crate::keys;
+use crate::session::Session;
 
 /// Something that happened.
 #[derive(Debug)]
@@ -13,6 +18,10 @@ pub enum Message {
     Key(KeyEvent),
     /// A text was pasted.
     Paste(String),
+    /// The mouse was used, when it is ours.
+    Mouse(MouseEvent),
+    /// The person's own editor gave this text back, or why it did not.
+    Edited(Result<String, String>),
     /// The terminal has this size now: columns, lines.
     Resize(u16, u16),
     /// Some time went by.
@@ -41,6 +50,25 @@ pub enum Answer {
         /// The page.
         page: Result<RowPage, String>,
     },
+    /// Sums and groups of a list.
+    Totals {
+        /// Of the request for its page.
+        ticket: u64,
+        /// Of which list.
+        kind: Kind,
+        /// The sums.
+        totals: Result<Totals, String>,
+    },
+    /// What needs attention.
+    Overview(u64, Result<Overview, String>),
+    /// What the home is worth and how lively it is.
+    Figures(Result<Figures, String>),
+    /// What quick add's `@name` means: kind, id, title.
+    About(u64, Option<(Kind, String, String)>),
+    /// Every record of a list, ids and titles, to be marked.
+    All(Kind, Result<Vec<(String, String)>, String>),
+    /// A file was written, or not: what, and where it is.
+    Exported(Result<String, String>),
     /// One record, or that there is none.
     Record {
         /// Of the request.
@@ -48,7 +76,7 @@ pub enum Answer {
         /// Its kind.
         kind: Kind,
         /// The record.
-        row: Result<Option<Row>, String>,
+        full: Result<Option<Full>, String>,
     },
     /// What a search found.
     Hits {
@@ -72,6 +100,8 @@ pub enum Answer {
     Edits(Result<Vec<Edit>, String>),
     /// A write was carried out, or refused with a sentence.
     Written(Write, Result<String, String>),
+    /// A change of many was tried on each: titles, and why not.
+    ManyWritten(Write, Vec<(String, Result<(), String>)>),
 }
 
 /// Something that is asked for.
@@ -79,7 +109,15 @@ pub enum Answer {
 pub enum Effect {
     /// A page of a list.
     Page(u64, RowQuery),
-    /// One record; the profile's id is ignored.
+    /// Sums and groups of a list, told today and the end of the week.
+    Totals(u64, RowQuery, Date),
+    /// What needs attention.
+    Overview(u64, Days),
+    /// What the home is worth and how lively it is, since a day.
+    Figures(String),
+    /// What a part of a name means.
+    About(u64, String),
+    /// One record with what belongs to it; the profile's id is ignored.
     Record(u64, Kind, String),
     /// The records that have these words.
     Search(u64, String),
@@ -93,13 +131,25 @@ pub enum Effect {
     Edits,
     /// A change.
     Write(Write),
+    /// Every record of a list, to be marked.
+    All(RowQuery),
+    /// To put a text on the clipboard.
+    Copy(String),
+    /// To write a list to a file, told the day.
+    Export(keys::Form, RowQuery, Date),
+    /// To have a text written in the person's own editor.
+    Editor(String),
+    /// To keep the session.
+    Keep(Session),
+    /// To go to the shell until called back.
+    Suspend,
     /// To draw every cell afresh.
     Redraw,
     /// The end.
     Quit,
 }
 
-/// A change of one record.
+/// A change.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Write {
     /// Make one.
@@ -120,6 +170,15 @@ pub enum Write {
         /// What it is called, for the answer.
         title: String,
     },
+    /// Change or remove many, each for itself.
+    Many {
+        /// Of this kind.
+        kind: Kind,
+        /// Which, ids and titles.
+        records: Vec<(String, String)>,
+        /// The changed fields; None: they are removed.
+        change: Option<Fields>,
+    },
     /// Remove one.
     Delete {
         /// Of this kind.
@@ -136,13 +195,20 @@ impl Effect {
     pub fn slot(&self) -> Option<&'static str> {
         match self {
             Effect::Page(..) => Some("page"),
+            Effect::Totals(..) => Some("totals"),
+            Effect::Overview(..) => Some("overview"),
+            Effect::Figures(_) => Some("figures"),
+            Effect::About(..) => Some("about"),
+            Effect::All(_) => Some("all"),
+            Effect::Keep(_) => Some("keep"),
             Effect::Record(..) => Some("record"),
             Effect::Search(..) => Some("search"),
             Effect::Titles(..) => Some("titles"),
             Effect::Status => Some("status"),
             Effect::Counts => Some("counts"),
             Effect::Edits => Some("edits"),
-            Effect::Write(_) | Effect::Redraw | Effect::Quit => None,
+            Effect::Write(_) | Effect::Export(..) | Effect::Copy(_) | Effect::Editor(_) => None,
+            Effect::Suspend | Effect::Redraw | Effect::Quit => None,
         }
     }
 }

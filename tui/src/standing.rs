@@ -67,3 +67,85 @@ fn progress(what: &str, status: &Status) -> String {
         _ => what.into(),
     }
 }
+
+/// One line of the report on syncing.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ReportLine {
+    /// What it is about.
+    pub label: &'static str,
+    /// What is known of it.
+    pub text: String,
+    /// How much it wants to be seen.
+    pub tone: Tone,
+}
+
+/// Everything that is known about syncing. What is not known is not said.
+pub fn report(now: Now, status: &Status, ascii: bool) -> Vec<ReportLine> {
+    let mut lines = Vec::new();
+    let mut say = |label, text: String, tone| lines.push(ReportLine { label, text, tone });
+    let contact = contact(now, status);
+    say("Contact", format!("{} {}", contact.sign.text(ascii), contact.words), contact.tone);
+    if let Some(reason) = &status.reason {
+        say("Why", reason.clone(), Tone::Notice);
+    }
+    if let Some(at) = &status.next_attempt_at {
+        say("Next attempt", moment(now, at), Tone::Plain);
+    }
+    match status.transport.as_deref() {
+        Some("stream") => say("Way", "a stream: changes arrive as they are made".into(), Tone::Plain),
+        Some("poll") => say("Way", "asking now and then: something on the way holds streams back".into(), Tone::Plain),
+        _ => {}
+    }
+    let behind = match (status.behind_events, status.behind_seconds) {
+        (Some(0), _) => "nothing: this is what the server has".to_owned(),
+        (Some(events), _) => format!("{} changes still to be read", grouped(events)),
+        (None, Some(seconds)) => format!("as the server was {} ago", span(seconds)),
+        (None, None) => "not known: the first sync is not done".to_owned(),
+    };
+    say("Behind", behind, Tone::Plain);
+    if let Some(left) = status.retention_left_seconds {
+        let tone = if left < 86_400 { Tone::Notice } else { Tone::Plain };
+        say("May stay away", format!("{} before all is read from the beginning", span(left)), tone);
+    }
+    let waiting = match status.waiting {
+        0 => "nothing".to_owned(),
+        waiting => {
+            let since = status.oldest_waiting_at.as_deref().map(|at| format!(", the oldest since {}", moment(now, at)));
+            format!("{} changes{}", grouped(waiting), since.unwrap_or_default())
+        }
+    };
+    say("Waiting to be sent", waiting, if status.waiting > 0 { Tone::Notice } else { Tone::Plain });
+    if status.needs_you > 0 {
+        let sign = Sign::NeedsYou.text(ascii);
+        say("Needs you", format!("{sign} {} changes; see the edits", grouped(status.needs_you)), Tone::Alarm);
+    }
+    let verified = status.verified_at.as_deref().map_or("never yet".to_owned(), |at| moment(now, at));
+    say("Compared with server", verified, Tone::Plain);
+    say("Last heard", status.last_contact_at.as_deref().map_or("never".into(), |at| moment(now, at)), Tone::Plain);
+    let position = match status.head {
+        Some(head) => format!("{} of {}", grouped(status.position), grouped(head)),
+        None => grouped(status.position),
+    };
+    say("Position", position, Tone::Plain);
+    say("Server", status.server.clone().unwrap_or_else(|| "none: only on this machine".into()), Tone::Plain);
+    let home = match (status.home.as_deref(), status.environment.as_deref()) {
+        (Some(home), Some("test")) => format!("{home}, the sandbox"),
+        (Some(home), _) => home.to_owned(),
+        (None, _) => "not named yet".to_owned(),
+    };
+    say("Home", home, Tone::Plain);
+    let process = status.daemon_pid.map_or("none at the moment".to_owned(), |pid| format!("process {pid}"));
+    say("Synced by", process, Tone::Plain);
+    lines
+}
+
+/// A length of time in its greatest unit.
+fn span(seconds: i64) -> String {
+    let (number, unit) = match seconds.max(0) {
+        seconds if seconds < 120 => (seconds, "seconds"),
+        seconds if seconds < 7_200 => (seconds / 60, "minutes"),
+        seconds if seconds < 172_800 => (seconds / 3_600, "hours"),
+        seconds => (seconds / 86_400, "days"),
+    };
+    format!("{} {unit}", grouped(number))
+}

@@ -6,42 +6,58 @@ use std::panic;
 use std::sync::Once;
 use std::thread;
 
+use crossterm::clipboard::CopyToClipboard;
 use crossterm::cursor::Show;
-use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
 use crossterm::execute;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
 
-/// The terminal while it is ours. Dropping it gives it back. The mouse stays the terminal's own, so that selecting and
-/// copying text works as everywhere.
+/// The terminal while it is ours. Dropping it gives it back. The mouse stays the terminal's own unless a person wants it
+/// otherwise, so that selecting and copying text works as everywhere.
 #[derive(Debug)]
-pub struct Screen(Terminal<CrosstermBackend<Stdout>>);
+pub struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+    mouse: bool,
+}
 
 impl Screen {
     /// Takes the terminal over.
-    pub fn open() -> io::Result<Screen> {
+    pub fn open(mouse: bool) -> io::Result<Screen> {
         restore_on_panic();
-        enable_raw_mode()?;
         // From here on a failure must undo what was done.
-        let opened = execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)
-            .and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
-        opened.map(Screen).inspect_err(|_| restore())
+        let opened = take(mouse).and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
+        opened.map(|terminal| Screen { terminal, mouse }).inspect_err(|_| restore())
+    }
+
+    /// Gives the terminal to something else and takes it back after that.
+    pub fn lend<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<T> {
+        restore();
+        let value = work();
+        take(self.mouse)?;
+        self.terminal.clear()?;
+        Ok(value)
+    }
+
+    /// Puts a text on the clipboard by way of the terminal (OSC 52): it works over ssh, and needs no program.
+    pub fn copy(&self, text: &str) -> io::Result<()> {
+        execute!(stdout(), CopyToClipboard::to_clipboard_from(text))
     }
 
     /// Columns and lines.
     pub fn size(&self) -> io::Result<(u16, u16)> {
-        self.0.size().map(|size| (size.width, size.height))
+        self.terminal.size().map(|size| (size.width, size.height))
     }
 
     /// Draws one frame.
     pub fn draw(&mut self, paint: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        self.0.draw(paint).map(drop)
+        self.terminal.draw(paint).map(drop)
     }
 
     /// Forgets what is on the screen, so that the next frame is drawn in full.
     pub fn forget(&mut self) -> io::Result<()> {
-        self.0.clear()
+        self.terminal.clear()
     }
 }
 
@@ -51,9 +67,15 @@ impl Drop for Screen {
     }
 }
 
+fn take(mouse: bool) -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)?;
+    if mouse { execute!(stdout(), EnableMouseCapture) } else { Ok(()) }
+}
+
 /// Gives the terminal back. Each step is tried whatever became of the others.
 fn restore() {
-    let _ = execute!(stdout(), DisableBracketedPaste);
+    let _ = execute!(stdout(), DisableMouseCapture, DisableBracketedPaste);
     let _ = execute!(stdout(), LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();
 }

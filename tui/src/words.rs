@@ -3,11 +3,13 @@
 
 use hearth_contract::check::Fields;
 use hearth_contract::formats::{Timestamp, parse_date};
+use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind};
 use hearth_replica::Row;
 use serde_json::Value;
 use time::Date;
 
+use crate::glyphs::{Sign, Tone};
 use crate::now::Now;
 
 /// A value of a field for reading; empty when it is not set. References show the name of what they point at.
@@ -150,6 +152,25 @@ fn day_month(date: Date) -> String {
     format!("{} {}", date.day(), MONTHS[usize::from(u8::from(date.month())) - 1])
 }
 
+/// A month's name in full.
+pub fn month_name(date: Date) -> &'static str {
+    const NAMES: [&str; 12] = [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ];
+    NAMES[usize::from(u8::from(date.month())) - 1]
+}
+
 /// A moment by the clock on the wall: `14:02` today, with the day before it otherwise.
 pub fn moment(now: Now, text: &str) -> String {
     let Some(moment) = Timestamp::parse(text) else { return text.to_owned() };
@@ -167,6 +188,52 @@ pub fn age(now: Now, text: &str) -> String {
         seconds if seconds < 172_800 => format!("{} h", seconds / 3_600),
         seconds => format!("{} d", seconds / 86_400),
     }
+}
+
+/// A sum of cents in whole units: `1,299`. What a home is worth is no matter of cents.
+pub fn whole_money(cents: i64) -> String {
+    grouped((cents + 50).div_euclid(100))
+}
+
+/// What an edit does, in a word.
+pub fn method(method: &str) -> &str {
+    match method {
+        "create" => "made",
+        "delete" => "deleted",
+        _ => "changed",
+    }
+}
+
+/// How an edit stands or how it ended, in words, and how much that wants to be seen.
+pub fn edit_state(state: &str) -> (&str, Tone) {
+    match state {
+        "waiting" => ("waiting", Tone::Notice),
+        "sending" | "sent" => ("on its way", Tone::Notice),
+        "blocked" => ("blocked", Tone::Alarm),
+        "rejected" => ("rejected", Tone::Alarm),
+        "conflict" => ("in conflict", Tone::Alarm),
+        "merged" => ("on the server, merged", Tone::Quiet),
+        "confirmed" => ("on the server", Tone::Quiet),
+        "superseded" => ("overtaken by a later change", Tone::Quiet),
+        other => (other, Tone::Quiet),
+    }
+}
+
+/// A changed field in words: `Due on: 18 Nov → 1 Dec`.
+pub fn changed(kind: Kind, name: &str, from: Option<&Value>, to: &Value, ascii: bool) -> String {
+    let field = resource(kind).field(name);
+    let unset = Sign::Unset.text(ascii);
+    let shown = |value: Option<&Value>| match value.map(plain).unwrap_or_default() {
+        text if text.is_empty() => unset.to_owned(),
+        text => match field.map(|field| field.format) {
+            Some(Format::Choice(_)) => choice(&text),
+            Some(Format::Money) => money(&text),
+            _ => text.lines().next().unwrap_or_default().to_owned(),
+        },
+    };
+    let arrow = if ascii { "->" } else { "→" };
+    let label = field.map_or_else(|| choice(name), label);
+    format!("{label}: {} {arrow} {}", shown(from), shown(Some(to)))
 }
 
 /// What a kind is called where there are many of it.

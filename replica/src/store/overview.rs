@@ -1,11 +1,12 @@
 //! What the home screen shows: what is due, what runs out, what the home is worth, how lively it is. Days are arguments,
 //! because a database does not know the day on the wall. Must not write.
 
+use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::page::page;
-use super::view::{Row, RowQuery, Sort};
+use super::view::{Row, RowQuery, Sort, or_kind};
 use super::{StoreError, order};
 
 /// More tasks than this nobody does in a week.
@@ -43,6 +44,19 @@ pub struct Overview {
     pub expiring: Vec<Expiring>,
     /// The home's profile.
     pub profile: Option<Row>,
+    /// What somebody else has changed last.
+    pub latest: Option<Latest>,
+}
+
+/// A record that somebody else has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Latest {
+    /// Position of the change.
+    pub rev: i64,
+    /// The kind of the record.
+    pub kind: Kind,
+    /// What it is called.
+    pub title: String,
 }
 
 /// Something that runs out on a day.
@@ -92,7 +106,36 @@ pub(crate) fn read(connection: &Connection, days: &Days) -> Result<Overview, Sto
         due: page(connection, &soonest)?.rows,
         expiring: expiring(connection, days)?,
         profile: super::view::row(connection, Kind::Property, "")?,
+        latest: latest(connection)?,
     })
+}
+
+/// The record that was changed last, unless by an edit from here.
+fn latest(connection: &Connection) -> Result<Option<Latest>, StoreError> {
+    let mut newest: Option<Latest> = None;
+    for kind in Kind::COLLECTIONS {
+        let (key, table) = (order::key(kind, "updated_at"), kind.collection());
+        let text = format!(
+            "SELECT rev, {} FROM {table} t WHERE {key} < '~' AND rev IS NOT NULL
+                 AND NOT EXISTS (SELECT 1 FROM edits e WHERE e.record_id = t.id)
+                 AND NOT EXISTS (SELECT 1 FROM edit_history h WHERE h.record_id = t.id AND h.rev = t.rev)
+             ORDER BY {key} DESC LIMIT 1",
+            resource(kind).title
+        );
+        let found = connection.prepare_cached(&text)?.query_row([], |row| {
+            Ok(Latest {
+                rev: row.get(0)?,
+                kind,
+                title: or_kind(kind, row.get::<_, Option<String>>(1)?.unwrap_or_default()),
+            })
+        });
+        if let Some(found) = found.optional()?
+            && newest.as_ref().is_none_or(|newest| newest.rev < found.rev)
+        {
+            newest = Some(found);
+        }
+    }
+    Ok(newest)
 }
 
 fn expiring(connection: &Connection, days: &Days) -> Result<Vec<Expiring>, StoreError> {

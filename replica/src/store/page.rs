@@ -232,6 +232,7 @@ pub(crate) fn totals(connection: &Connection, query: &RowQuery, today: &str, wee
                       WHEN t.due_on = ?{today} THEN 'today' WHEN t.due_on <= ?{week} THEN 'week' ELSE 'later' END"
             )
         }
+        (Kind::Task, "priority", _) => "CASE WHEN t.status = 'done' THEN 'done' ELSE t.priority END".to_owned(),
         (_, column, Some(Format::Choice(_) | Format::Reference(_))) => format!("coalesce(t.{column}, '')"),
         _ => "NULL".to_owned(),
     };
@@ -261,9 +262,29 @@ pub(crate) fn totals(connection: &Connection, query: &RowQuery, today: &str, wee
         for group in &mut groups {
             group.title = or_kind(Kind::Room, names.get(&group.key).cloned().unwrap_or_default());
         }
+    } else {
+        let words: &[&str] = match (kind, query.sort.column, format) {
+            (Kind::Task, "due_on", _) => &DUE,
+            (_, _, Some(Format::Choice(words))) => words,
+            _ => &[],
+        };
+        groups.sort_by_key(|group| words.iter().position(|word| *word == group.key).unwrap_or(words.len()));
+        if (kind, query.sort.column) == (Kind::Task, "priority") {
+            // Read from the most urgent down, what is done after all of them.
+            let done = groups.pop_if(|group| group.key == "done");
+            groups.reverse();
+            groups.extend(done);
+        }
+    }
+    // Turned round, the last group comes first; priorities are usually read turned round.
+    if query.sort.descending != ((kind, query.sort.column) == (Kind::Task, "priority")) {
+        groups.reverse();
     }
     Ok(Totals { cents, groups })
 }
+
+/// The groups of due days, in their order.
+const DUE: [&str; 6] = ["overdue", "today", "week", "later", "none", "done"];
 
 /// What a row is worth or costs, in cents, as SQL over `t`.
 fn worth(kind: Kind) -> Option<&'static str> {

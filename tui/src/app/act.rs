@@ -1,21 +1,21 @@
-//! What each action does, by context: the second half of `App::update`. Pure like the first; must not read anything but
-//! the state.
+//! What keys start, by context: the second half of `App::update`. Pure like the first; must not read anything but the state.
 
 use crossterm::event::{KeyEvent, KeyEventKind};
-use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
-use hearth_replica::Row;
 
-use super::{App, Confirm, Edits, Layer, TABS};
+use super::{App, Edits, Layer, TABS};
 use crate::detail::{self, Detail};
 use crate::form::Form;
-use crate::keys::{self, Action, Context};
+use crate::keys::{Action, BINDINGS, Context};
 use crate::layout::Layout;
 use crate::list::List;
-use crate::message::{Effect, Write};
+use crate::message::Effect;
 use crate::now::Now;
+use crate::palette::Palette;
 use crate::search::Search;
-use crate::words;
+
+/// How many months the calendar goes either way.
+const MONTHS_MAX: i32 = 60;
 
 impl App {
     pub(super) fn key(&mut self, now: Now, key: KeyEvent) -> Vec<Effect> {
@@ -23,69 +23,72 @@ impl App {
             return Vec::new();
         }
         let context = self.context();
-        match keys::action(context, key) {
+        match self.setup.keys.action(context, key) {
             Some(action) => self.act(now, context, action),
             None => self.typed(key),
         }
     }
 
-    fn act(&mut self, now: Now, context: Context, action: Action) -> Vec<Effect> {
+    /// Carries out an action of a context.
+    pub(super) fn act(&mut self, now: Now, context: Context, action: Action) -> Vec<Effect> {
         match (action, context) {
             (Action::Quit, _) => vec![Effect::Quit],
-            (Action::Help, _) => self.put(Layer::Help(0)),
+            (Action::Suspend, _) => vec![Effect::Suspend],
+            (Action::Palette, _) => self.open_palette(context, ""),
+            (Action::PaletteCopy, _) => self.open_palette(context, "copy "),
             (Action::Search, _) => self.put(Layer::Search(Search::default())),
+            (Action::QuickAdd, _) => self.quick_add(),
             (Action::Edits, _) => {
                 self.layers.push(Layer::Edits(Edits::default()));
                 self.reload()
             }
+            (Action::Sync, _) => {
+                self.layers.push(Layer::Sync(0));
+                self.reload()
+            }
+            (Action::Profile, _) => self.open(Detail::of(Kind::Property, String::new())),
             (Action::Reload, _) => {
                 let mut effects = self.reload();
                 effects.push(Effect::Redraw);
                 effects
             }
-            (Action::Edit, _) => match self.shown() {
-                Some(row) => {
-                    let form = Form::edit(row);
-                    self.put(Layer::Form(Box::new(form)))
-                }
-                None if context == Context::Home => self.put(Layer::Form(Box::new(Form::profile()))),
-                None => Vec::new(),
-            },
-            (Action::Delete, _) => match self.shown().map(deletion) {
-                Some(question) => self.put(Layer::Confirm(question)),
-                None => Vec::new(),
-            },
-            (Action::Done, _) => {
-                let write = self.shown().and_then(turned);
-                // What is done moves away; the next one comes under the cursor, so that the key can be pressed again.
-                if context == Context::List {
-                    self.list_mut().into_iter().for_each(List::let_go);
-                }
-                write.map(Effect::Write).into_iter().collect()
-            }
+            (Action::Edit, _) => self.edit(),
+            (Action::Delete, _) => self.delete(),
+            (Action::Done, _) => self.done(context),
+            (Action::Copy(what), _) => self.copy(now, what),
             (action, Context::List | Context::Filter) => self.act_in_list(action),
-            (action, Context::Home | Context::Detail) => self.act_in_detail(now, action),
+            (action, Context::Home) => self.act_at_home(action),
+            (action, Context::Detail) => self.act_in_detail(now, action),
             (action, Context::Form | Context::Choice | Context::Notes | Context::Options) => self.act_in_form(action),
+            (action, Context::Quick) => self.act_in_quick(action),
             (action, Context::Confirm) => self.act_at_question(action),
             (action, Context::Search) => self.act_in_search(action),
             (action, Context::Edits) => self.act_in_edits(action),
-            (action, Context::Help) => self.act_in_help(action),
+            (action, Context::Sync | Context::Results) => self.act_on_lines(action),
+            (action, Context::Palette) => self.act_in_palette(now, action),
         }
     }
 
-    /// The record that an action is about: the one in full, or the selected one.
-    pub(super) fn shown(&self) -> Option<&Row> {
-        match self.layers.last() {
-            Some(Layer::Detail(detail)) => detail.row.as_ref(),
-            Some(_) => None,
-            None if self.tab == Kind::Property => self.home.row.as_ref(),
-            None => self.list(self.tab)?.current(),
+    /// Whether an action can do something where the keyboard is; footer and palette promise nothing else.
+    pub fn applies(&self, context: Context, action: Action) -> bool {
+        let marks = self.list(self.tab).is_some_and(|list| !list.marks.is_empty());
+        match action {
+            Action::Done => self.shown_kind() == Some(Kind::Task) || (marks && self.tab == Kind::Task),
+            Action::Delete => self.shown_kind().is_some_and(|kind| kind != Kind::Property) || marks,
+            Action::Edit => self.shown().is_some() || marks || self.is_profile_unset(),
+            Action::PaletteCopy | Action::Copy(_) => self.shown().is_some(),
+            Action::MarkAll | Action::Mark | Action::Export(_) => {
+                self.list(self.tab).is_some_and(|list| list.total > 0)
+            }
+            Action::Open if context == Context::Home => !self.home.is_empty(self.today),
+            Action::Open if context == Context::Detail => self.followed().is_some(),
+            _ => true,
         }
     }
 
-    /// The kind of that record.
-    pub fn shown_kind(&self) -> Option<Kind> {
-        self.shown().map(|row| row.kind)
+    fn open_palette(&mut self, context: Context, words: &str) -> Vec<Effect> {
+        let palette = Palette::over(context, words, |index| self.applies(context, BINDINGS[index].action));
+        self.put(Layer::Palette(palette))
     }
 
     pub(super) fn put(&mut self, layer: Layer) -> Vec<Effect> {
@@ -98,7 +101,7 @@ impl App {
         self.reload()
     }
 
-    fn go_to(&mut self, kind: Kind) -> Vec<Effect> {
+    pub(super) fn go_to(&mut self, kind: Kind) -> Vec<Effect> {
         self.tab = kind;
         self.filtering = false;
         self.reload()
@@ -109,13 +112,23 @@ impl App {
         self.reload()
     }
 
-    fn act_in_list(&mut self, action: Action) -> Vec<Effect> {
+    /// Another tab, if that is what the action means.
+    fn tab_of(&self, action: Action) -> Option<Kind> {
         let place = TABS.iter().position(|kind| *kind == self.tab).unwrap_or(0);
+        match action {
+            Action::Show(kind) => Some(kind),
+            Action::NextTab => Some(TABS[(place + 1) % TABS.len()]),
+            Action::PreviousTab => Some(TABS[(place + TABS.len() - 1) % TABS.len()]),
+            _ => None,
+        }
+    }
+
+    fn act_in_list(&mut self, action: Action) -> Vec<Effect> {
+        if let Some(kind) = self.tab_of(action) {
+            return self.go_to(kind);
+        }
         let filtering = self.filtering;
         match action {
-            Action::Show(kind) => return self.go_to(kind),
-            Action::NextTab => return self.go_to(TABS[(place + 1) % TABS.len()]),
-            Action::PreviousTab => return self.go_to(TABS[(place + TABS.len() - 1) % TABS.len()]),
             Action::Filter => self.filtering = true,
             Action::Open if filtering => self.filtering = false,
             Action::Open => {
@@ -124,7 +137,14 @@ impl App {
                     return self.open(detail);
                 }
             }
-            Action::New => return self.put(Layer::Form(Box::new(Form::create(self.tab)))),
+            Action::New => return self.put(Layer::Form(Box::new(Form::create(self.tab, self.today)))),
+            Action::ClearFilter => return self.clear_filter(),
+            Action::MarkAll => return self.mark_all(),
+            Action::Export(form) => {
+                let today = self.today;
+                let export = |list: &mut List| Effect::Export(form, list.whole(), today);
+                return self.list_mut().map(export).into_iter().collect();
+            }
             _ => {}
         }
         let Some(list) = self.list_mut() else { return Vec::new() };
@@ -136,44 +156,95 @@ impl App {
             Action::PageUp => list.step(-page),
             Action::First => list.go(0),
             Action::Last => list.go(usize::MAX),
+            Action::Mark => list.mark(),
+            Action::Group => {
+                let resort = list.toggle_groups();
+                return if resort { self.ask_list() } else { self.ask_page() };
+            }
             Action::Sort => {
                 list.next_order();
-                true
+                return self.ask_list();
             }
             Action::Reverse => {
                 list.reverse();
-                true
-            }
-            Action::ClearFilter => {
-                let had = !list.filter.text().is_empty();
-                list.filter = Default::default();
-                if had {
-                    list.to_top();
-                }
-                self.filtering = false;
-                had
+                return self.ask_list();
             }
             _ => false,
         };
         if ask { self.ask_page() } else { Vec::new() }
     }
 
-    fn act_in_detail(&mut self, now: Now, action: Action) -> Vec<Effect> {
-        let columns = usize::from(self.width).saturating_sub(2);
-        let page = usize::from(Layout::of(self.height).screen().saturating_sub(2));
-        let ascii = self.ascii;
-        let detail = match self.layers.last_mut() {
-            Some(Layer::Detail(_)) if action == Action::Back => return self.close(),
-            Some(Layer::Detail(detail)) => detail,
-            _ if matches!(action, Action::Show(_) | Action::NextTab | Action::PreviousTab) => {
-                return self.act_in_list(action);
-            }
-            _ => &mut self.home,
-        };
-        let Some(row) = &detail.row else { return Vec::new() };
-        let most = detail::lines(now, row, columns, true, ascii).len().saturating_sub(page);
-        detail.scroll = scrolled(detail.scroll, action, page, most);
+    /// Drops the marks if there are some and nothing is being typed, else the filter.
+    fn clear_filter(&mut self) -> Vec<Effect> {
+        let (today, filtering) = (self.today, self.filtering);
+        let Some(list) = self.list_mut() else { return Vec::new() };
+        if !filtering && !list.marks.is_empty() {
+            list.marks.clear();
+            return Vec::new();
+        }
+        let had = !list.filter.text().is_empty();
+        list.filter = Default::default();
+        if had {
+            list.filter_changed(today);
+        }
+        self.filtering = false;
+        if had { self.ask_list() } else { Vec::new() }
+    }
+
+    fn mark_all(&mut self) -> Vec<Effect> {
+        let Some(list) = self.list_mut() else { return Vec::new() };
+        if list.marks.is_empty() {
+            return vec![Effect::All(list.whole())];
+        }
+        list.marks.clear();
         Vec::new()
+    }
+
+    fn act_at_home(&mut self, action: Action) -> Vec<Effect> {
+        if let Some(kind) = self.tab_of(action) {
+            return self.go_to(kind);
+        }
+        let most = self.home.len(self.today).saturating_sub(1);
+        let page = usize::from(Layout::of(self.height).screen() / 2);
+        match action {
+            Action::Open => {
+                let record = self.home.current(self.today).map(|entry| (entry.record().0, entry.record().1.to_owned()));
+                if let Some((kind, id)) = record {
+                    return self.open(Detail::of(kind, id));
+                }
+            }
+            Action::MonthNext | Action::MonthPrevious => {
+                let by = if action == Action::MonthNext { 1 } else { -1 };
+                self.home.month = (self.home.month + by).clamp(-MONTHS_MAX, MONTHS_MAX);
+                return self.ask_home();
+            }
+            other => self.home.selected = scrolled(self.home.selected, other, page, most),
+        }
+        Vec::new()
+    }
+
+    fn act_in_detail(&mut self, now: Now, action: Action) -> Vec<Effect> {
+        if action == Action::Back {
+            return self.close();
+        }
+        if action == Action::Open {
+            let followed = self.followed();
+            return followed.map_or_else(Vec::new, |(kind, id)| self.open(Detail::of(kind, id)));
+        }
+        let page = self.detail_height();
+        let columns = usize::from(self.width).saturating_sub(2);
+        let ascii = self.setup.ascii;
+        let Some(Layer::Detail(detail)) = self.layers.last_mut() else { return Vec::new() };
+        let Some(full) = &detail.full else { return Vec::new() };
+        let number = detail::full_lines(now, full, columns, ascii).len();
+        let to = scrolled(detail.selected, action, page, number.saturating_sub(1));
+        detail.go(to, number, page);
+        Vec::new()
+    }
+
+    /// The lines of a record that are visible at once.
+    pub(super) fn detail_height(&self) -> usize {
+        usize::from(Layout::of(self.height).screen().saturating_sub(2))
     }
 }
 
@@ -189,28 +260,4 @@ pub(super) fn scrolled(at: usize, action: Action, page: usize, most: usize) -> u
         _ => at,
     };
     to.min(most)
-}
-
-/// The question before a record is deleted.
-fn deletion(row: &Row) -> Confirm {
-    let consequence = match row.kind {
-        Kind::Room => "Items in it lose their room; tasks about it become general.",
-        Kind::Inventory | Kind::Vehicle => "Its documents and tasks stay and become general.",
-        _ => "This cannot be taken back here.",
-    };
-    Confirm {
-        question: format!("Delete the {} “{}”?", words::singular(row.kind), row.title),
-        consequence: consequence.into(),
-        write: Some(Write::Delete { kind: row.kind, id: row.id.clone(), title: row.title.clone() }),
-    }
-}
-
-/// The change that marks a task as done, or opens a done one again.
-fn turned(row: &Row) -> Option<Write> {
-    if row.kind != Kind::Task {
-        return None;
-    }
-    let status = if words::text(&row.fields, "status") == Some("done") { "open" } else { "done" };
-    let fields = Fields::from_iter([("status".to_owned(), status.into())]);
-    Some(Write::Update { kind: row.kind, id: row.id.clone(), fields, title: row.title.clone() })
 }

@@ -1,9 +1,9 @@
 //! What answers change: pages, records, hits, and what became of a write. An answer to an older request changes nothing.
 
 use hearth_contract::schema::Kind;
-use hearth_replica::RowPage;
+use hearth_replica::{Latest, RowPage};
 
-use super::{App, Layer, NOTICE_MILLIS, Notice};
+use super::{App, Layer, NOTICE_MILLIS, Notice, Results};
 use crate::glyphs::Tone;
 use crate::message::{Answer, Effect, Write};
 use crate::now::Now;
@@ -20,16 +20,46 @@ impl App {
                     effects = self.ask_page();
                 }
             }),
-            Answer::Record { ticket, kind, row } => row.map(|row| {
-                let tops = self.layers.iter_mut().filter_map(|layer| match layer {
+            Answer::Totals { ticket, kind, totals } => totals.map(|totals| {
+                let list = self.lists.iter_mut().find(|list| list.kind == kind && list.ticket == ticket);
+                if let Some(list) = list {
+                    list.take_totals(totals);
+                }
+            }),
+            Answer::Overview(ticket, overview) => overview.map(|overview| {
+                if self.home.ticket == ticket {
+                    self.hear_latest(now, overview.latest.as_ref());
+                    self.home.take(overview, self.today);
+                }
+            }),
+            Answer::Figures(figures) => figures.map(|figures| self.home.figures = Some(figures)),
+            Answer::Record { ticket, kind, full } => full.map(|full| {
+                let mut all = self.layers.iter_mut().filter_map(|layer| match layer {
                     Layer::Detail(detail) => Some(detail),
                     _ => None,
                 });
-                let mut all = tops.chain([&mut self.home]);
                 if let Some(detail) = all.find(|detail| detail.kind == kind && detail.ticket == ticket) {
-                    detail.take(row);
+                    detail.take(full);
                 }
             }),
+            Answer::About(ticket, about) => {
+                if let Some(Layer::Quick(quick)) = self.layers.last_mut()
+                    && quick.ticket == ticket
+                {
+                    quick.about = about;
+                }
+                Ok(())
+            }
+            Answer::All(kind, records) => records.map(|records| {
+                if let Some(list) = self.lists.iter_mut().find(|list| list.kind == kind) {
+                    list.marks = records.into_iter().collect();
+                }
+            }),
+            Answer::Exported(Ok(what)) => {
+                self.notify(now, Tone::Good, format!("Exported {what}"));
+                Ok(())
+            }
+            Answer::Exported(Err(sentence)) => Err(sentence),
             Answer::Hits { ticket, hits } => hits.map(|hits| {
                 if let Some(Layer::Search(search)) = self.layers.last_mut()
                     && search.ticket == ticket
@@ -58,6 +88,10 @@ impl App {
                 effects = self.written(now, &write, result);
                 Ok(())
             }
+            Answer::ManyWritten(write, each) => {
+                effects = self.many_written(now, &write, each);
+                Ok(())
+            }
         };
         if let Err(sentence) = outcome {
             self.notify(now, Tone::Alarm, sentence);
@@ -79,7 +113,50 @@ impl App {
         }
     }
 
+    /// The same for the home screen, which knows only the newest change.
+    fn hear_latest(&mut self, now: Now, latest: Option<&Latest>) {
+        let before =
+            self.home.overview.as_ref().map(|overview| overview.latest.as_ref().map_or(0, |latest| latest.rev));
+        let is_live = self.status.as_ref().is_some_and(|status| matches!(status.phase.as_str(), "live" | "polling"));
+        if let (Some(before), Some(latest), true) = (before, latest, is_live)
+            && latest.rev > before
+        {
+            let until = now.moment.plus_millis(NOTICE_MILLIS);
+            self.news = Some(Notice { text: latest.title.clone(), tone: Tone::Good, until });
+        }
+    }
+
+    /// After a change of many: a sentence where all went well, every record with its own where not.
+    fn many_written(&mut self, now: Now, write: &Write, each: Vec<(String, Result<(), String>)>) -> Vec<Effect> {
+        let Write::Many { kind, change, .. } = write else { return Vec::new() };
+        self.layers.retain(|layer| !matches!(layer, Layer::Form(form) if form.saving));
+        let (bad, good): (Vec<_>, Vec<_>) = each.into_iter().partition(|(_, result)| result.is_err());
+        let verb = match change {
+            None => "Deleted",
+            Some(fields) if fields.len() == 1 && words::text(fields, "status") == Some("done") => "Done:",
+            Some(_) => "Changed",
+        };
+        let done = format!("{verb} {}", words::counted(*kind, good.len()));
+        if let Some(list) = self.lists.iter_mut().find(|list| list.kind == *kind) {
+            // What was not done stays marked, so that it can be tried again.
+            list.marks.retain(|_, title| bad.iter().any(|(name, _)| name == title));
+        }
+        if bad.is_empty() {
+            self.notify(now, Tone::Good, done);
+        } else {
+            let done = format!("{done}; {} not changed", words::counted(*kind, bad.len()));
+            self.layers.push(Layer::Results(Results { done, each: bad.into_iter().chain(good).collect(), scroll: 0 }));
+        }
+        self.reload()
+    }
+
     fn written(&mut self, now: Now, write: &Write, result: Result<String, String>) -> Vec<Effect> {
+        if let (Some(Layer::Quick(quick)), Err(sentence)) = (self.layers.last_mut(), &result)
+            && quick.saving
+        {
+            (quick.saving, quick.refusal) = (false, Some(sentence.clone()));
+            return Vec::new();
+        }
         let form = self.layers.iter_mut().rev().find_map(|layer| match layer {
             Layer::Form(form) if form.saving => Some(form),
             _ => None,
@@ -87,10 +164,12 @@ impl App {
         match (result, form) {
             (Err(sentence), Some(form)) => form.refused(sentence),
             (Err(sentence), None) => self.notify(now, Tone::Alarm, sentence),
-            (Ok(id), form) => {
-                if form.is_some() {
-                    self.layers.retain(|layer| !matches!(layer, Layer::Form(form) if form.saving));
-                }
+            (Ok(id), _) => {
+                self.layers.retain(|layer| match layer {
+                    Layer::Form(form) => !form.saving,
+                    Layer::Quick(quick) => !quick.saving,
+                    _ => true,
+                });
                 if let Write::Create { kind, .. } = write {
                     self.lists.iter_mut().filter(|list| list.kind == *kind).for_each(|list| list.seek(&id));
                 }
@@ -114,5 +193,6 @@ fn said(write: &Write) -> String {
         Write::Update { kind: Kind::Property, .. } => "Saved the home profile".into(),
         Write::Update { title, .. } => format!("Saved: {title}"),
         Write::Delete { title, .. } => format!("Deleted: {title}"),
+        Write::Many { kind, records, .. } => words::counted(*kind, records.len()),
     }
 }

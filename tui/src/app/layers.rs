@@ -1,26 +1,63 @@
-//! What keys do over the tabs: in forms, questions, search, the edits and the help, and where typed text goes. Pure; must
-//! not know what a form wants of a field.
+//! What keys do over the tabs: in forms, quick add, questions, search, the edits and the list of actions, and where typed text
+//! goes. Pure; must not know what a form wants of a field.
 
 use crossterm::event::KeyEvent;
+use hearth_contract::check::{Intent, check};
+use hearth_contract::schema::{Kind, SUBJECT_ID, SUBJECT_TYPE};
+use serde_json::Value;
 
 use super::act::scrolled;
-use super::{App, Confirm, Layer};
+use super::{App, Confirm, Layer, QuickLine};
 use crate::detail::Detail;
-use crate::form::Wish;
-use crate::help;
-use crate::keys::Action;
+use crate::form::{Form, Wish};
+use crate::glyphs::Tone;
+use crate::keys::{Action, BINDINGS};
 use crate::layout::Layout;
-use crate::message::Effect;
+use crate::message::{Effect, Write};
+use crate::now::Now;
+use crate::quick;
+use crate::session::Draft;
 
 impl App {
-    pub(super) fn act_in_help(&mut self, action: Action) -> Vec<Effect> {
-        let page = usize::from(Layout::of(self.height).screen());
-        let most = help::lines(self.ascii).len().saturating_sub(page);
-        match self.layers.last_mut() {
-            Some(Layer::Help(scroll)) if action != Action::Back => *scroll = scrolled(*scroll, action, page, most),
-            _ => return self.close(),
+    pub(super) fn act_in_palette(&mut self, now: Now, action: Action) -> Vec<Effect> {
+        let page = isize::try_from(Layout::of(self.height).screen() / 2).unwrap_or(1);
+        let Some(Layer::Palette(palette)) = self.layers.last_mut() else { return Vec::new() };
+        match action {
+            Action::Down => palette.step(1),
+            Action::Up => palette.step(-1),
+            Action::PageDown => palette.step(page),
+            Action::PageUp => palette.step(-page),
+            Action::Back => return self.close(),
+            Action::Take => {
+                let (context, chosen) = (palette.context, palette.chosen());
+                let Some(chosen) = chosen else { return Vec::new() };
+                self.layers.pop();
+                // What is underneath may have changed while the list was read.
+                return match self.context() == context && self.applies(context, BINDINGS[chosen].action) {
+                    true => self.act(now, context, BINDINGS[chosen].action),
+                    false => self.reload(),
+                };
+            }
+            _ => {}
         }
         Vec::new()
+    }
+
+    /// On screens of lines without a cursor.
+    pub(super) fn act_on_lines(&mut self, action: Action) -> Vec<Effect> {
+        let page = usize::from(Layout::of(self.height).screen());
+        match self.layers.last_mut() {
+            Some(Layer::Results(results)) if action != Action::Back => {
+                let most = (results.each.len() + 2).saturating_sub(page);
+                results.scroll = scrolled(results.scroll, action, page, most);
+                Vec::new()
+            }
+            Some(Layer::Sync(scroll)) if action != Action::Back => {
+                *scroll = scrolled(*scroll, action, page, SYNC_LINES_MAX);
+                Vec::new()
+            }
+            _ => self.close(),
+        }
     }
 
     pub(super) fn act_in_form(&mut self, action: Action) -> Vec<Effect> {
@@ -41,6 +78,7 @@ impl App {
                 vec![Effect::Titles(ticket, kind, words)]
             }
             Wish::Save(write) => vec![Effect::Write(write)],
+            Wish::Editor(text) => vec![Effect::Editor(text)],
             Wish::Close if form.is_changed() => self.put(Layer::Confirm(Confirm {
                 question: "Leave the form?".into(),
                 consequence: "What you typed is lost.".into(),
@@ -48,6 +86,15 @@ impl App {
             })),
             Wish::Close => self.close(),
         }
+    }
+
+    pub(super) fn edited(&mut self, now: Now, text: Result<String, String>) -> Vec<Effect> {
+        match (text, self.layers.last_mut()) {
+            (Ok(text), Some(Layer::Form(form))) => form.edited(&text),
+            (Ok(_), _) => {}
+            (Err(sentence), _) => self.notify(now, Tone::Alarm, sentence),
+        }
+        Vec::new()
     }
 
     pub(super) fn act_at_question(&mut self, action: Action) -> Vec<Effect> {
@@ -101,12 +148,52 @@ impl App {
         Vec::new()
     }
 
+    /// Opens quick add; what is shown in full is what the task is about.
+    pub(super) fn quick_add(&mut self) -> Vec<Effect> {
+        let preset = match self.layers.last() {
+            Some(Layer::Detail(detail)) => detail
+                .row()
+                .filter(|row| matches!(row.kind, Kind::Room | Kind::Inventory | Kind::Vehicle))
+                .map(|row| (row.kind, row.id.clone(), row.title.clone())),
+            _ => None,
+        };
+        self.put(Layer::Quick(QuickLine { about: preset.clone(), preset, ..QuickLine::default() }))
+    }
+
+    pub(super) fn act_in_quick(&mut self, action: Action) -> Vec<Effect> {
+        let today = self.today;
+        let Some(Layer::Quick(quick)) = self.layers.last_mut() else { return Vec::new() };
+        match action {
+            Action::Back => self.close(),
+            Action::Open => {
+                let draft = quick.draft();
+                self.layers.pop();
+                Form::of_draft(&draft, today).map_or_else(Vec::new, |form| self.put(Layer::Form(Box::new(form))))
+            }
+            Action::Save => match quick.write() {
+                Some(write) => vec![Effect::Write(write)],
+                None => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+
     pub(super) fn typed(&mut self, key: KeyEvent) -> Vec<Effect> {
         let wish = match self.layers.last_mut() {
             Some(Layer::Form(form)) => form.key(key),
+            Some(Layer::Quick(quick)) => {
+                let changed = quick.line.key(key);
+                return if changed { self.quick_again() } else { Vec::new() };
+            }
             Some(Layer::Search(search)) => {
                 let changed = search.words.key(key);
                 return if changed { self.search_again() } else { Vec::new() };
+            }
+            Some(Layer::Palette(palette)) => {
+                if palette.words.key(key) {
+                    palette.narrow();
+                }
+                return Vec::new();
             }
             None if self.filtering => {
                 let changed = self.list_mut().is_some_and(|list| list.filter.key(key));
@@ -123,9 +210,18 @@ impl App {
                 let wish = form.paste(text);
                 self.grant(wish)
             }
+            Some(Layer::Quick(quick)) => {
+                quick.line.paste(text);
+                self.quick_again()
+            }
             Some(Layer::Search(search)) => {
                 search.words.paste(text);
                 self.search_again()
+            }
+            Some(Layer::Palette(palette)) => {
+                palette.words.paste(text);
+                palette.narrow();
+                Vec::new()
             }
             None if self.filtering => {
                 if let Some(list) = self.list_mut() {
@@ -145,9 +241,71 @@ impl App {
     }
 
     fn filter_again(&mut self) -> Vec<Effect> {
+        let today = self.today;
         if let Some(list) = self.list_mut() {
-            list.to_top();
+            list.filter_changed(today);
         }
-        self.ask_page()
+        self.ask_list()
+    }
+
+    fn quick_again(&mut self) -> Vec<Effect> {
+        let (today, ticket) = (self.today, self.ticket());
+        let Some(Layer::Quick(quick)) = self.layers.last_mut() else { return Vec::new() };
+        let before = quick.understood.about.clone();
+        quick.understood = quick::understand(quick.line.text(), today);
+        quick.refusal = None;
+        match &quick.understood.about {
+            Some(name) if quick.understood.about != before => {
+                quick.ticket = ticket;
+                vec![Effect::About(ticket, name.clone())]
+            }
+            None => {
+                quick.about = quick.preset.clone();
+                Vec::new()
+            }
+            Some(_) => Vec::new(),
+        }
+    }
+}
+
+/// More lines than the sync screen ever has.
+const SYNC_LINES_MAX: usize = 40;
+
+impl QuickLine {
+    /// The task that the line makes; None, with the reason on the line, while it makes none.
+    fn write(&mut self) -> Option<Write> {
+        if self.saving {
+            return None;
+        }
+        let mut fields = self.understood.fields.clone();
+        if let Some((kind, id, _)) = &self.about {
+            fields.insert(SUBJECT_TYPE.into(), kind.word().into());
+            fields.insert(SUBJECT_ID.into(), id.clone().into());
+        }
+        let checked = check(Kind::Task, Intent::Create, &Value::Object(fields.clone()));
+        let missing = self.understood.about.as_ref().filter(|_| self.about.is_none());
+        let missing = missing.map(|name| format!("nothing here is called {name}"));
+        let fault = self.understood.faults.first().cloned().or(missing);
+        self.refusal = fault.or_else(|| checked.faults.first().map(|fault| fault.message.clone()));
+        if self.refusal.is_some() {
+            return None;
+        }
+        self.saving = true;
+        let fields = checked.fields.into_iter().filter(|(name, _)| fields.contains_key(name)).collect();
+        Some(Write::Create { kind: Kind::Task, fields })
+    }
+
+    /// The line as the beginning of a form.
+    fn draft(&self) -> Draft {
+        let mut typed = self.understood.fields.clone();
+        let mut names = std::collections::BTreeMap::new();
+        if let Some((kind, id, title)) = &self.about {
+            typed.insert(SUBJECT_TYPE.into(), kind.word().into());
+            typed.insert(SUBJECT_ID.into(), id.clone().into());
+            names.insert(SUBJECT_ID.to_owned(), title.clone());
+        }
+        let before = check(Kind::Task, Intent::Create, &Value::Object(Default::default())).fields;
+        let kind = Kind::Task.word().to_owned();
+        Draft { kind, id: None, title: String::new(), before, typed: typed.into_iter().collect(), names }
     }
 }

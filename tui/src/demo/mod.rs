@@ -11,6 +11,7 @@ mod story;
 
 use std::time::Duration;
 
+use crate::config::Config;
 use crate::{UiOptions, run_ui};
 use household::Household;
 
@@ -21,7 +22,7 @@ const FAMILY_EVERY: Duration = Duration::from_secs(4);
 ///
 /// # Errors
 /// When the machine does not let it run; and from the tour, when the two sides are not equal in the end.
-pub fn run(plain: bool, ascii: bool) -> anyhow::Result<()> {
+pub fn run(plain: bool, config: Config) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let household = runtime.block_on(Household::move_in())?;
     if plain {
@@ -29,7 +30,7 @@ pub fn run(plain: bool, ascii: bool) -> anyhow::Result<()> {
     }
     let phone = runtime.block_on(household.another_device())?;
     let family = runtime.spawn(family::live(phone, FAMILY_EVERY));
-    let ui = UiOptions { db: household.db(), sync: Some(household.sync()), title: Some("demo".to_owned()), ascii };
+    let ui = UiOptions { db: household.db(), sync: Some(household.sync()), title: Some("demo".to_owned()), config };
     let shown = run_ui(ui);
     family.abort();
     runtime.block_on(household.move_out());

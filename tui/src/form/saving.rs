@@ -21,6 +21,9 @@ impl Form {
         }
         self.saving = true;
         let kind = self.kind;
+        if !self.many.is_empty() {
+            return Wish::Save(Write::Many { kind, records: self.many.clone(), change: Some(fields) });
+        }
         Wish::Save(match &self.id {
             Some(id) => Write::Update { kind, id: id.clone(), fields, title: self.title.clone() },
             None => Write::Create { kind, fields },
@@ -47,14 +50,15 @@ impl Form {
         let intent = if self.id.is_some() { Intent::Patch } else { Intent::Create };
         let mut body = Fields::new();
         for entry in &self.entries {
-            let value = entry.editor.value(entry.field);
+            let value = entry.editor.value(entry.field, self.today);
             // A new record holds what was filled in; a changed one what is different.
-            if if intent == Intent::Create { !value.is_null() } else { entry.is_changed() } {
+            if if intent == Intent::Create { !value.is_null() } else { entry.is_changed(self.today) } {
                 body.insert(entry.field.name.to_owned(), value);
             }
         }
         let mut checked = check(self.kind, intent, &Value::Object(body.clone()));
-        if intent == Intent::Patch {
+        // Of many records each has a subject of its own; the writing of each checks it.
+        if intent == Intent::Patch && self.many.is_empty() {
             let mut whole = self.before.clone();
             whole.extend(body.clone());
             check_subject(self.kind, &whole, &mut checked.faults);

@@ -3,9 +3,9 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Clear, Paragraph};
+use ratatui::widgets::Paragraph;
 
-use super::Theme;
+use super::{Theme, window};
 use crate::app::{App, Confirm};
 use crate::keys::{Context, in_context};
 use crate::sanitize::{line, wrap};
@@ -16,14 +16,17 @@ pub(super) fn draw(app: &App, question: &Confirm, theme: &Theme, frame: &mut Fra
     let mut lines: Vec<Line<'_>> = Vec::new();
     lines.extend(wrap(&line(&question.question), columns).into_iter().map(|l| Line::styled(l, theme.strong())));
     lines.extend(wrap(&question.consequence, columns).into_iter().map(|l| Line::styled(l, theme.quiet())));
-    let keys = in_context(Context::Confirm).filter(|binding| !binding.hint.is_empty());
     let mut spans = Vec::new();
-    for binding in keys {
-        spans.push(Span::styled(binding.keys[0], theme.accent()));
-        spans.push(Span::raw(format!(" {}   ", binding.hint)));
+    for (index, binding) in in_context(Context::Confirm).filter(|(_, binding)| !binding.hint.is_empty()) {
+        if let Some(key) = app.setup.keys.keys(index).first() {
+            spans.push(Span::styled(key.clone(), theme.accent()));
+            spans.push(Span::raw(format!(" {}   ", binding.hint)));
+        }
     }
+    let wanted = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
+    // A window has an edge from six lines on.
     let border = u16::from(area.height >= 6) * 2;
-    let height = u16::try_from(lines.len() + 1 + usize::from(border > 0)).unwrap_or(u16::MAX) + border;
+    let height = if border > 0 { wanted.saturating_add(border).max(6) } else { wanted };
     let height = height.min(area.height);
     // The keys are the last thing to give way.
     lines.truncate(usize::from(height.saturating_sub(border + 1)));
@@ -32,25 +35,6 @@ pub(super) fn draw(app: &App, question: &Confirm, theme: &Theme, frame: &mut Fra
     }
     lines.push(Line::from(spans));
     let popup = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 3, width, height };
-    frame.render_widget(Clear, popup);
-    let mut paragraph = Paragraph::new(lines);
-    if border > 0 {
-        let mut block = Block::bordered().padding(ratatui::widgets::Padding::horizontal(1));
-        if app.ascii {
-            block = block.border_set(ASCII);
-        }
-        paragraph = paragraph.block(block);
-    }
-    frame.render_widget(paragraph, popup);
+    let inside = window(app, theme, frame, popup);
+    frame.render_widget(Paragraph::new(lines), inside);
 }
-
-const ASCII: ratatui::symbols::border::Set<'_> = ratatui::symbols::border::Set {
-    top_left: "+",
-    top_right: "+",
-    bottom_left: "+",
-    bottom_right: "+",
-    vertical_left: "|",
-    vertical_right: "|",
-    horizontal_top: "-",
-    horizontal_bottom: "-",
-};

@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 
 use super::{Theme, inset, padded, rows, scroll_bar};
 use crate::app::App;
-use crate::detail::{Detail, DetailLine, label_width, lines};
+use crate::detail::{Detail, DetailLine, full_lines, label_width, lines};
 use crate::glyphs::{Sign, Tone};
 use crate::now::Now;
 use crate::sanitize::fit;
@@ -19,12 +19,16 @@ use crate::words::singular;
 pub(super) fn draw(app: &App, detail: &Detail, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let inner = inset(area);
     let columns = usize::from(inner.width);
-    match &detail.row {
-        Some(row) => {
-            title(app, row, theme, frame, inner);
+    match &detail.full {
+        Some(full) => {
+            title(app, &full.row, theme, frame, inner);
             let below = Rect { y: inner.y + 2.min(inner.height), height: inner.height.saturating_sub(2), ..inner };
-            let all = lines(now, row, columns, true, app.ascii);
-            fields(app, row.kind, all.iter().skip(detail.scroll), theme, frame, below);
+            let all = full_lines(now, full, columns, app.setup.ascii);
+            fields(app, full.row.kind, all.iter().skip(detail.scroll), theme, frame, below);
+            let cursor = detail.selected.saturating_sub(detail.scroll);
+            if let Some(line) = rows(below).nth(cursor).filter(|_| detail.selected < all.len()) {
+                frame.buffer_mut().set_style(line, theme.selected());
+            }
             let bar = Rect { width: below.width + 1, ..below };
             scroll_bar(app, theme, frame, bar, detail.scroll, all.len());
         }
@@ -34,7 +38,7 @@ pub(super) fn draw(app: &App, detail: &Detail, now: Now, theme: &Theme, frame: &
                 (Kind::Property, true) => "The home has no profile yet. Press e to write it.",
                 (_, true) => "This record is not there any more: it has been deleted.",
             };
-            let text = fit(text, columns, Sign::Cut.text(app.ascii));
+            let text = fit(text, columns, Sign::Cut.text(app.setup.ascii));
             frame.render_widget(Span::styled(text, theme.quiet()), inner);
         }
     }
@@ -44,13 +48,13 @@ pub(super) fn draw(app: &App, detail: &Detail, now: Now, theme: &Theme, frame: &
 pub(super) fn beside(app: &App, row: Option<&Row>, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     for line in rows(area) {
         let edge = Rect { width: 1, ..line };
-        frame.render_widget(Span::styled(Sign::Divider.text(app.ascii), theme.quiet()), edge);
+        frame.render_widget(Span::styled(Sign::Divider.text(app.setup.ascii), theme.quiet()), edge);
     }
     let Some(row) = row else { return };
     let inner = Rect { x: area.x + 2, width: area.width.saturating_sub(3), ..area };
     title(app, row, theme, frame, inner);
     let below = Rect { y: inner.y + 2.min(inner.height), height: inner.height.saturating_sub(2), ..inner };
-    let known = lines(now, row, usize::from(below.width), false, app.ascii);
+    let known = lines(now, row, usize::from(below.width), false, app.setup.ascii);
     fields(app, row.kind, known.iter(), theme, frame, below);
 }
 
@@ -73,7 +77,8 @@ fn fields<'a>(
     let labels = label_width(kind, usize::from(area.width));
     for (row, line) in rows(area).zip(lines) {
         let label = padded(app, &line.label, labels, false);
-        let value = fit(&line.text, usize::from(area.width).saturating_sub(labels + 2), Sign::Cut.text(app.ascii));
+        let value =
+            fit(&line.text, usize::from(area.width).saturating_sub(labels + 2), Sign::Cut.text(app.setup.ascii));
         let look = if line.tone == Tone::Plain { Style::new() } else { theme.tone(line.tone) };
         let spans = vec![Span::styled(label, theme.quiet()), Span::raw("  "), Span::styled(value, look)];
         frame.render_widget(Line::from(spans), row);

@@ -21,7 +21,7 @@ const AGE: usize = 7;
 pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let inner = inset(area);
     let columns = usize::from(inner.width);
-    let cut = Sign::Cut.text(app.ascii);
+    let cut = Sign::Cut.text(app.setup.ascii);
     let heading = match (screen.loaded, screen.edits.len()) {
         (false, _) => String::new(),
         (true, 0) => "Nothing waits: the server has everything that was done here.".into(),
@@ -38,7 +38,7 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
     let first = screen.selected.saturating_sub(fits - 1);
     for (row, (index, edit)) in rows(list).zip(screen.edits.iter().enumerate().skip(first)) {
         let (sign, tone) = look(edit);
-        let state = padded(app, &format!("{} {}", sign.text(app.ascii), state(edit)), STATE.min(columns), false);
+        let state = padded(app, &format!("{} {}", sign.text(app.setup.ascii), state(edit)), STATE.min(columns), false);
         let what = columns.saturating_sub(STATE + AGE + 3);
         let text = padded(app, &format!("{} {}: {}", edit.method, singular(edit.kind), edit.title), what, false);
         let old = padded(app, &age(now, &edit.created_at), AGE, true);
@@ -87,17 +87,17 @@ fn said(app: &App, edit: &Edit, columns: usize) -> Vec<(String, Tone)> {
     if edit.attempts > 0 {
         out.push((format!("Tried {} times.", edit.attempts).replace("1 times", "once"), Tone::Quiet));
     }
-    let arrow = if app.ascii { "->" } else { "→" };
+    let arrow = if app.setup.ascii { "->" } else { "→" };
     for (name, value) in edit.patch.iter().filter(|(_, value)| edit.method != "create" || !value.is_null()) {
         let shown = |value: Option<&Value>| match value.map(plain).unwrap_or_default() {
-            text if text.is_empty() => Sign::Unset.text(app.ascii).to_owned(),
+            text if text.is_empty() => Sign::Unset.text(app.setup.ascii).to_owned(),
             text => text,
         };
         let text = match edit.method.as_str() {
             "update" => format!("{}: {} {arrow} {}", choice(name), shown(edit.base.get(name)), shown(Some(value))),
             _ => format!("{}: {}", choice(name), shown(Some(value))),
         };
-        out.push((fit(&text, columns, Sign::Cut.text(app.ascii)), Tone::Quiet));
+        out.push((fit(&text, columns, Sign::Cut.text(app.setup.ascii)), Tone::Quiet));
     }
     out
 }

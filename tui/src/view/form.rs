@@ -1,6 +1,6 @@
 //! A form: labels, editors, what a field wants, and under it what is wrong with it.
 
-use hearth_contract::schema::{Field, Format, Presence};
+use hearth_contract::schema::{Format, Presence};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -8,12 +8,14 @@ use ratatui::text::{Line, Span};
 
 use super::{Theme, inset, padded, rows, scroll_bar, typing};
 use crate::app::App;
+use crate::dates;
 use crate::detail::label_width;
 use crate::editor::{Editor, Reference};
 use crate::form::{Entry, Form};
 use crate::glyphs::{Sign, Tone};
+use crate::now::Now;
 use crate::sanitize::{fit, width, wrap};
-use crate::words::{choice, label as label_of, singular};
+use crate::words::{choice, distance, full_day, label as label_of, singular};
 
 /// Lines of notes that are being typed.
 const NOTES: usize = 5;
@@ -32,7 +34,7 @@ enum Content<'a> {
     Area(&'a ratatui_textarea::TextArea<'static>, usize),
 }
 
-pub(super) fn draw(app: &App, form: &Form, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw(app: &App, form: &Form, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let inner = inset(area);
     heading(app, form, theme, frame, Rect { height: inner.height.min(1), ..inner });
     let above = if inner.height > 6 { 2 } else { 1 };
@@ -43,7 +45,7 @@ pub(super) fn draw(app: &App, form: &Form, theme: &Theme, frame: &mut Frame<'_>,
     let mut focused = 0..0;
     for (index, entry) in form.entries.iter().enumerate() {
         let from = lines.len();
-        block(app, form, entry, index == form.focus, theme, labels, columns, &mut lines);
+        block(app, form, entry, now, index == form.focus, theme, labels, columns, &mut lines);
         if index == form.focus {
             focused = from..lines.len();
         }
@@ -74,13 +76,16 @@ fn crop(columns: usize) -> u16 {
 
 fn heading(app: &App, form: &Form, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let (text, tone) = match (&form.refusal, form.saving, &form.id) {
-        (Some(sentence), _, _) => (format!("{} {sentence}", Sign::Fault.text(app.ascii)), Some(Tone::Alarm)),
+        (Some(sentence), _, _) => (format!("{} {sentence}", Sign::Fault.text(app.setup.ascii)), Some(Tone::Alarm)),
         (None, true, _) => ("Saving".into(), None),
         (None, false, None) => (format!("New {}", singular(form.kind)), None),
+        (None, false, _) if !form.many.is_empty() => {
+            (format!("Change {} alike: what is filled in is set for all", form.title), None)
+        }
         (None, false, Some(_)) if form.title.is_empty() => (format!("Change the {}", singular(form.kind)), None),
         (None, false, Some(_)) => (format!("Change the {} “{}”", singular(form.kind), form.title), None),
     };
-    let text = fit(&text, area.width.into(), Sign::Cut.text(app.ascii));
+    let text = fit(&text, area.width.into(), Sign::Cut.text(app.setup.ascii));
     frame.render_widget(Span::styled(text, tone.map_or(theme.strong(), |tone| theme.tone(tone))), area);
 }
 
@@ -89,20 +94,21 @@ fn block<'a>(
     app: &'a App,
     form: &'a Form,
     entry: &'a Entry,
+    now: Now,
     focused: bool,
     theme: &Theme,
     labels: usize,
     columns: usize,
     lines: &mut Vec<FormLine<'a>>,
 ) {
-    let mark = if focused { Sign::Selected.text(app.ascii) } else { " " };
+    let mark = if focused { Sign::Selected.text(app.setup.ascii) } else { " " };
     let star = if entry.field.presence == Presence::Required { " *" } else { "" };
     let name = padded(app, &format!("{mark}{}{star}", label_of(entry.field)), labels, false);
     let label = Span::styled(name, if focused { theme.accent() } else { theme.quiet() });
     let blank = || Span::raw("");
     let text = |line: Line<'a>| FormLine { label: blank(), content: Content::Text(line) };
-    let cut = Sign::Cut.text(app.ascii);
-    let unset = || Line::styled(Sign::Unset.text(app.ascii), theme.quiet());
+    let cut = Sign::Cut.text(app.setup.ascii);
+    let unset = || Line::styled(Sign::Unset.text(app.setup.ascii), theme.quiet());
     let shown = |value: &str| if value.is_empty() { unset() } else { Line::raw(fit(value, columns, cut)) };
     match &entry.editor {
         Editor::Line(line) if focused => lines.push(FormLine { label, content: Content::Typing(line) }),
@@ -121,9 +127,9 @@ fn block<'a>(
             let line = match (focused, word.is_empty()) {
                 (false, _) => shown(&word),
                 (true, _) => Line::from(vec![
-                    Span::styled(format!("{} ", Sign::Previous.text(app.ascii)), theme.accent()),
-                    Span::raw(if word.is_empty() { Sign::Unset.text(app.ascii).into() } else { word.clone() }),
-                    Span::styled(format!(" {}", Sign::Next.text(app.ascii)), theme.accent()),
+                    Span::styled(format!("{} ", Sign::Previous.text(app.setup.ascii)), theme.accent()),
+                    Span::raw(if word.is_empty() { Sign::Unset.text(app.setup.ascii).into() } else { word.clone() }),
+                    Span::styled(format!(" {}", Sign::Next.text(app.setup.ascii)), theme.accent()),
                 ]),
             };
             lines.push(FormLine { label, content: Content::Text(line) });
@@ -140,17 +146,17 @@ fn block<'a>(
                 lines.push(text(Line::styled(padded(app, &format!(" {title}"), columns.min(48), false), look)));
             }
             if picker.options.is_empty() {
-                lines.push(text(Line::styled("no name has these words", theme.quiet())));
+                lines.push(text(Line::styled("no name has these letters", theme.quiet())));
             }
         }
         Editor::Reference(reference) => lines.push(FormLine { label, content: Content::Text(shown(&reference.title)) }),
     }
     if focused {
-        let about = about(form, entry.field);
+        let about = about(form, entry, now);
         lines.extend(wrap(&about, columns).into_iter().map(|part| text(Line::styled(part, theme.quiet()))));
     }
     if let Some(fault) = &entry.fault {
-        let sentence = format!("{} {fault}", Sign::Fault.text(app.ascii));
+        let sentence = format!("{} {fault}", Sign::Fault.text(app.setup.ascii));
         lines.extend(wrap(&sentence, columns).into_iter().map(|p| text(Line::styled(p, theme.tone(Tone::Alarm)))));
     }
 }
@@ -160,7 +166,7 @@ fn strip<'a>(app: &App, words: &[&str], chosen: Option<usize>, theme: &Theme, co
     let mut lines = vec![Vec::new()];
     let mut used = 0;
     for (index, word) in words.iter().enumerate() {
-        let word = fit(&choice(word), columns, Sign::Cut.text(app.ascii));
+        let word = fit(&choice(word), columns, Sign::Cut.text(app.setup.ascii));
         let gap = if used == 0 { 0 } else { 2 };
         if used + gap + width(&word) > columns && used > 0 {
             lines.push(Vec::new());
@@ -178,18 +184,27 @@ fn strip<'a>(app: &App, words: &[&str], chosen: Option<usize>, theme: &Theme, co
     lines.into_iter().map(Line::from).collect()
 }
 
-/// What a field is and how it is written.
-fn about(form: &Form, field: &Field) -> String {
+/// What a field is and how it is written; of a day that is being typed, which day is meant.
+fn about(form: &Form, entry: &Entry, now: Now) -> String {
+    let field = entry.field;
+    let meant = match (&entry.editor, field.format) {
+        (Editor::Line(line), Format::Date) => dates::understood(line.text(), form.today),
+        _ => None,
+    };
+    if let Some(date) = meant {
+        let away = distance(now.today(), date);
+        return if away.is_empty() { full_day(date) } else { format!("{}, {away}", full_day(date)) };
+    }
     let how = match field.format {
-        Format::Date => "written 2026-12-31",
-        Format::Money => "written 1299.00",
-        Format::Count | Format::Year => "a whole number",
-        Format::Url => "an http or https address",
+        Format::Date => format!("such as {}", dates::HOW),
+        Format::Money => "such as 1299 or 1,299.50".to_owned(),
+        Format::Count | Format::Year => "a whole number".to_owned(),
+        Format::Url => "an http or https address".to_owned(),
         Format::Reference(_) | Format::Subject => match form.target() {
-            Some(_) => "type part of its name",
-            None => "choose first what it is about",
+            Some(_) => "type some letters of its name".to_owned(),
+            None => "choose first what it is about".to_owned(),
         },
-        _ => "",
+        _ => String::new(),
     };
     if how.is_empty() { field.about.to_owned() } else { format!("{}; {how}", field.about) }
 }

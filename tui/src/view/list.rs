@@ -1,22 +1,24 @@
 //! A list: what it shows, the headings, the visible rows, and beside them the selected record where there is room.
 
-use hearth_replica::{Pending, Row};
+use hearth_contract::schema::Kind;
+use hearth_replica::{Group, Pending, Row};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use ratatui::widgets::Clear;
 
 use super::{Theme, detail, padded, rows, scroll_bar, typing};
 use crate::app::App;
 use crate::cells::cell;
 use crate::columns::{Column, GAP, fitting};
 use crate::glyphs::{Sign, Tone};
-use crate::keys::{Action, BINDINGS};
+use crate::keys::{Action, Context};
 use crate::layout::{Layout, list_and_preview};
-use crate::list::List;
+use crate::list::{List, ListLine};
 use crate::now::Now;
 use crate::sanitize::{fit, line, width};
-use crate::words::{counted, plural, singular};
+use crate::words::{choice, counted, grouped, plural, singular, whole_money};
 
 /// Columns at the left for the mark of a waiting edit.
 const MARGIN: usize = 3;
@@ -37,19 +39,26 @@ pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, ar
     } else {
         nothing(app, list, theme, frame, body);
     }
-    for (row_area, (number, row)) in rows(body).zip(list.visible()) {
+    for (row_area, line) in rows(body).zip(list.visible()) {
         // Without room for its own line the filter takes the first one.
         if row_area.y == area.y && layout.info == 0 && app.filtering {
             continue;
         }
+        let (number, row) = match line {
+            ListLine::Group(group) => {
+                heading_of(app, list, group, theme, frame, Rect { width: own.saturating_sub(2), ..row_area });
+                continue;
+            }
+            ListLine::Record(number, row) => (number, row),
+        };
         let selected = number == list.selected;
         let text = match row {
             Some(row) => {
                 let news = list.is_news(&row.id, now.moment);
-                row_line(app, now, theme, row, &fitted, (selected, news))
+                row_line(app, now, theme, row, &fitted, (selected, news, list.marks.contains_key(&row.id)))
             }
             // Not read yet; it is on its way.
-            None => Line::styled(format!("   {}", Sign::Cut.text(app.ascii)), theme.quiet()),
+            None => Line::styled(format!("   {}", Sign::Cut.text(app.setup.ascii)), theme.quiet()),
         };
         frame.render_widget(text, row_area);
         if selected {
@@ -66,7 +75,7 @@ pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, ar
 }
 
 fn info(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
-    let dot = Sign::Dot.text(app.ascii);
+    let dot = Sign::Dot.text(app.setup.ascii);
     let order = list.order();
     let arrow = if order.descending { Sign::Descending } else { Sign::Ascending };
     let filter = line(list.filter.text());
@@ -76,8 +85,17 @@ fn info(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect
         }
         _ => counted(list.kind, list.total),
     };
-    let mut spans = vec![Span::raw(" ".repeat(MARGIN)), Span::raw(number)];
-    spans.push(Span::styled(format!("  {dot}  by {} {}", order.label, arrow.text(app.ascii)), theme.quiet()));
+    let mut spans = vec![Span::raw(" ".repeat(MARGIN))];
+    if !list.marks.is_empty() {
+        let text = format!("{} {} marked", Sign::Marked.text(app.setup.ascii), list.marks.len());
+        spans.push(Span::styled(text, theme.accent()));
+        spans.push(Span::styled(format!("  {dot}  "), theme.quiet()));
+    }
+    spans.push(Span::raw(number));
+    if let Some(cents) = list.totals.cents.filter(|cents| *cents > 0) {
+        spans.push(Span::styled(format!("  {dot}  {} {}", sum_word(list.kind), whole_money(cents)), theme.quiet()));
+    }
+    spans.push(Span::styled(format!("  {dot}  by {} {}", order.label, arrow.text(app.setup.ascii)), theme.quiet()));
     if app.filtering || !filter.is_empty() {
         spans.push(Span::styled(format!("  {dot}  filter "), theme.quiet()));
     }
@@ -95,6 +113,54 @@ fn info(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect
         spans.push(Span::styled(filter, theme.accent()));
         frame.render_widget(Line::from(spans), area);
     }
+    // What the filter does not understand is said where it is typed.
+    if let Some(fault) = &list.understood.fault {
+        let text = format!(" {} {} ", Sign::Fault.text(app.setup.ascii), line(fault));
+        let text = fit(&text, usize::from(area.width) / 2, Sign::Cut.text(app.setup.ascii));
+        let wide = u16::try_from(width(&text)).unwrap_or(area.width).min(area.width);
+        let at = Rect { x: area.right() - wide, width: wide, ..area };
+        frame.render_widget(Clear, at);
+        frame.render_widget(Span::styled(text, theme.tone(Tone::Alarm)), at);
+    }
+}
+
+/// What the sum of a kind's records is.
+const fn sum_word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Task => "cost",
+        Kind::Document => "amount to",
+        _ => "worth",
+    }
+}
+
+fn heading_of(app: &App, list: &List, group: &Group, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let key = group.key.as_str();
+    let (title, tone) = match (list.order().column, key) {
+        ("due_on", "overdue") => ("Overdue".into(), Tone::Alarm),
+        ("due_on", "today") => ("Today".into(), Tone::Plain),
+        ("due_on", "week") => ("This week".into(), Tone::Plain),
+        ("due_on", "later") => ("Later".into(), Tone::Plain),
+        ("due_on", "none") => ("No day".into(), Tone::Plain),
+        (_, "done") => ("Done".into(), Tone::Quiet),
+        ("room_id", "") => ("In no room".into(), Tone::Quiet),
+        (_, "") => ("None".into(), Tone::Quiet),
+        ("room_id", _) => (group.title.clone(), Tone::Plain),
+        (_, word) => (choice(word), Tone::Plain),
+    };
+    let mut more = grouped(i64::try_from(group.count).unwrap_or(i64::MAX));
+    if group.cents > 0 {
+        more = format!(
+            "{more}  {}  {} {}",
+            Sign::Dot.text(app.setup.ascii),
+            sum_word(list.kind),
+            whole_money(group.cents)
+        );
+    }
+    let look = if tone == Tone::Plain { theme.strong() } else { theme.tone(tone) };
+    let room = usize::from(area.width).saturating_sub(width(&more) + 5);
+    let title = fit(&title, room, Sign::Cut.text(app.setup.ascii));
+    let spans = vec![Span::raw(" "), Span::styled(title, look), Span::styled(format!("  {more}"), theme.quiet())];
+    frame.render_widget(Line::from(spans), area);
 }
 
 fn headings(app: &App, fitted: &[(&Column, usize)], theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
@@ -114,7 +180,7 @@ fn row_line<'a>(
     theme: &Theme,
     row: &Row,
     fitted: &[(&Column, usize)],
-    (selected, news): (bool, bool),
+    (selected, news, marked): (bool, bool, bool),
 ) -> Line<'a> {
     let look = |tone: Tone| match tone {
         // On the selected line weight and colour of single cells would only make it harder to read.
@@ -123,17 +189,18 @@ fn row_line<'a>(
         tone => theme.tone(tone),
     };
     let (mark, tone) = match row.pending {
-        Pending::No if news => (Sign::News.text(app.ascii), Tone::Good),
+        Pending::No if news => (Sign::News.text(app.setup.ascii), Tone::Good),
         Pending::No => (" ", Tone::Plain),
-        Pending::Waiting => (Sign::Waiting.text(app.ascii), Tone::Notice),
-        Pending::NeedsYou => (Sign::NeedsYou.text(app.ascii), Tone::Alarm),
+        Pending::Waiting => (Sign::Waiting.text(app.setup.ascii), Tone::Notice),
+        Pending::NeedsYou => (Sign::NeedsYou.text(app.setup.ascii), Tone::Alarm),
     };
-    let mut spans = vec![Span::raw(" "), Span::styled(mark, look(tone)), Span::raw(" ")];
+    let chosen = if marked { Sign::Marked.text(app.setup.ascii) } else { " " };
+    let mut spans = vec![Span::styled(chosen, theme.accent()), Span::styled(mark, look(tone)), Span::raw(" ")];
     for (index, (column, wide)) in fitted.iter().enumerate() {
         if index > 0 {
             spans.push(Span::raw(" ".repeat(GAP)));
         }
-        let (text, tone) = cell(now, column.field, row, app.ascii);
+        let (text, tone) = cell(now, column.field, row, app.setup.ascii);
         spans.push(Span::styled(padded(app, &text, *wide, column.right), look(tone)));
     }
     Line::from(spans)
@@ -144,21 +211,18 @@ fn nothing(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: R
     if !list.loaded {
         return;
     }
-    let first = |action: Action| {
-        let found = BINDINGS.iter().find(|binding| binding.action == action);
-        found.map_or("", |binding| binding.keys[0])
-    };
+    let first = |action: Action| app.setup.keys.key_of(Context::List, action).unwrap_or("?").to_owned();
     let filter = list.filter.text().trim();
     let lines = if filter.is_empty() {
         let new = format!("Press {} to make the first {}.", first(Action::New), singular(list.kind));
         [format!("No {} yet.", plural(list.kind).to_lowercase()), new]
     } else {
         let clear = format!("Press {} to clear the filter.", first(Action::ClearFilter));
-        [format!("No {} has all of “{filter}”.", singular(list.kind)), clear]
+        [format!("No {} is like “{filter}”.", singular(list.kind)), clear]
     };
     let room = usize::from(area.width).saturating_sub(MARGIN);
     for (row, text) in rows(area).skip(usize::from(area.height > 4)).zip(lines) {
-        let text = fit(&text, room, Sign::Cut.text(app.ascii));
+        let text = fit(&text, room, Sign::Cut.text(app.setup.ascii));
         debug_assert!(width(&text) <= room);
         frame.render_widget(Line::from(vec![Span::raw(" ".repeat(MARGIN)), Span::styled(text, theme.quiet())]), row);
     }

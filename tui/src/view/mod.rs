@@ -5,9 +5,13 @@ mod confirm;
 mod detail;
 mod edits;
 mod form;
-mod help;
+mod home;
 mod list;
+mod palette;
+mod quick;
+mod results;
 mod search;
+mod sync;
 mod theme;
 
 use hearth_contract::schema::Kind;
@@ -15,6 +19,7 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Clear, Padding};
 
 pub use theme::Theme;
 
@@ -35,26 +40,29 @@ pub fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>) {
         }
         return;
     }
+    frame.buffer_mut().set_style(area, theme.ground());
     let parts = parts(area);
     bars::tabs(app, theme, frame, parts.tabs);
     rule(app, theme, frame, parts.rule);
-    let over = app.layers.iter().rev().find(|layer| !matches!(layer, Layer::Confirm(_)));
-    match over {
+    let is_under = |layer: &&Layer| !matches!(layer, Layer::Confirm(_) | Layer::Quick(_) | Layer::Palette(_));
+    match app.layers.iter().rev().find(is_under) {
         Some(Layer::Detail(record)) => detail::draw(app, record, now, theme, frame, parts.screen),
-        Some(Layer::Form(form)) => form::draw(app, form, theme, frame, parts.screen),
+        Some(Layer::Form(form)) => form::draw(app, form, now, theme, frame, parts.screen),
         Some(Layer::Search(search)) => search::draw(app, search, theme, frame, parts.screen),
         Some(Layer::Edits(edits)) => edits::draw(app, edits, now, theme, frame, parts.screen),
-        Some(Layer::Help(scroll)) => help::draw(app, *scroll, theme, frame, parts.screen),
-        Some(Layer::Confirm(_)) | None if app.tab == Kind::Property => {
-            detail::draw(app, &app.home, now, theme, frame, parts.screen);
-        }
-        Some(Layer::Confirm(_)) | None => list::draw(app, now, theme, frame, parts.screen),
+        Some(Layer::Sync(scroll)) => sync::draw(app, *scroll, now, theme, frame, parts.screen),
+        Some(Layer::Results(results)) => results::draw(app, results, theme, frame, parts.screen),
+        _ if app.tab == Kind::Property => home::draw(app, theme, frame, parts.screen),
+        _ => list::draw(app, now, theme, frame, parts.screen),
     }
     rule(app, theme, frame, parts.foot);
     bars::status(app, now, theme, frame, parts.status);
     bars::hints(app, theme, frame, parts.hints);
-    if let Some(Layer::Confirm(question)) = app.layers.last() {
-        confirm::draw(app, question, theme, frame, parts.screen);
+    match app.layers.last() {
+        Some(Layer::Confirm(question)) => confirm::draw(app, question, theme, frame, parts.screen),
+        Some(Layer::Quick(quick)) => quick::draw(app, quick, theme, frame, parts.screen),
+        Some(Layer::Palette(palette)) => palette::draw(app, palette, theme, frame, parts.screen),
+        _ => {}
     }
     sanitize::buffer(frame.buffer_mut());
 }
@@ -98,19 +106,19 @@ fn inset(area: Rect) -> Rect {
 }
 
 fn rule(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
-    let line = Sign::Rule.text(app.ascii).repeat(area.width.into());
+    let line = Sign::Rule.text(app.setup.ascii).repeat(area.width.into());
     frame.render_widget(Span::styled(line, theme.quiet()), area);
 }
 
 /// A text made harmless, cut and filled up to exactly so many columns.
 fn padded(app: &App, text: &str, columns: usize, right: bool) -> String {
-    let text = fit(text, columns, Sign::Cut.text(app.ascii));
+    let text = fit(text, columns, Sign::Cut.text(app.setup.ascii));
     let fill = " ".repeat(columns.saturating_sub(width(&text)));
     if right { fill + &text } else { text + &fill }
 }
 
 /// A line of text being typed, scrolled so that the cursor is in view. The terminal's own cursor stands in it.
-fn typing(line: &input::Line, style: Style, frame: &mut Frame<'_>, area: Rect) {
+pub(crate) fn typing(line: &input::Line, style: Style, frame: &mut Frame<'_>, area: Rect) {
     if area.width == 0 || area.height == 0 {
         return;
     }
@@ -143,9 +151,36 @@ fn scroll_bar(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect, top: 
         let is_thumb = (start..start + thumb).contains(&index);
         let sign = if is_thumb { Sign::Thumb } else { Sign::Track };
         let cell = Rect { x: area.right() - 1, width: 1, ..row };
-        frame.render_widget(Span::styled(sign.text(app.ascii), theme.quiet()), cell);
+        frame.render_widget(Span::styled(sign.text(app.setup.ascii), theme.quiet()), cell);
     }
 }
+
+/// A frame for what lies over a screen: clears what is under it, draws its edge where there is room, and gives the inside.
+fn window(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) -> Rect {
+    frame.render_widget(Clear, area);
+    frame.buffer_mut().set_style(area, theme.ground());
+    if area.height < 6 {
+        return area;
+    }
+    let mut block = Block::bordered().border_style(theme.quiet()).padding(Padding::horizontal(1));
+    if app.setup.ascii {
+        block = block.border_set(ASCII);
+    }
+    let inside = block.inner(area);
+    frame.render_widget(block, area);
+    inside
+}
+
+const ASCII: ratatui::symbols::border::Set<'_> = ratatui::symbols::border::Set {
+    top_left: "+",
+    top_right: "+",
+    bottom_left: "+",
+    bottom_right: "+",
+    vertical_left: "|",
+    vertical_right: "|",
+    horizontal_top: "-",
+    horizontal_bottom: "-",
+};
 
 #[cfg(test)]
 mod tests;

@@ -31,7 +31,7 @@ pub(super) fn draw(app: &App, search: &Search, theme: &Theme, frame: &mut Frame<
             (false, true) => "Nothing has all of these words.",
             (false, false) => "",
         };
-        let text = fit(text, below.width.into(), Sign::Cut.text(app.ascii));
+        let text = fit(text, below.width.into(), Sign::Cut.text(app.setup.ascii));
         frame.render_widget(Span::styled(text, theme.quiet()), below);
         return;
     }
@@ -75,7 +75,7 @@ fn marks<'a>(app: &App, text: &str, look: Style, theme: &Theme, columns: usize) 
     let mut room = columns;
     let mut spans = Vec::new();
     for (index, part) in text.split("**").enumerate() {
-        let part = fit(&line(part), room, Sign::Cut.text(app.ascii));
+        let part = fit(&line(part), room, Sign::Cut.text(app.setup.ascii));
         room = room.saturating_sub(width(&part));
         spans.push(Span::styled(part, if index % 2 == 1 { theme.accent() } else { look }));
     }

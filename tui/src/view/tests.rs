@@ -2,22 +2,27 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::schema::Kind;
-use hearth_replica::{Edit, Hit, Pending, Row, RowPage, Status};
+use hearth_replica::{
+    Change, Edit, Expiring, Figures, Group, Hit, Overview, Pending, Related, Row, RowPage, Status, Totals,
+};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 use serde_json::json;
 
 use super::{Theme, draw};
-use crate::app::{App, Layer};
+use crate::app::{App, Layer, Results, Setup};
+use crate::config::Colors;
+use crate::detail::Full;
 use crate::fixtures::{live, now, record, task};
 use crate::message::{Answer, Effect, Message};
+use crate::session::Session;
 
 /// The screen as text, one line of the terminal each.
 fn screen(app: &mut App, width: u16, height: u16) -> String {
     app.update(now(), Message::Resize(width, height));
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| draw(app, now(), &Theme::new(false), frame)).unwrap();
+    terminal.draw(|frame| draw(app, now(), &Theme::new(Colors::Mono), frame)).unwrap();
     let buffer = terminal.backend().buffer();
     assert!(
         buffer.content.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset),
@@ -29,12 +34,48 @@ fn screen(app: &mut App, width: u16, height: u16) -> String {
 
 /// A household in step with its server.
 fn household() -> App {
-    let (mut app, effects) = App::start(Some("demo".into()), false, (80, 24));
+    let setup = Setup { title: Some("demo".into()), ..Setup::default() };
+    let (mut app, _) = App::start(now(), setup, Session::default(), (80, 24));
+    app.update(now(), Message::Answer(Answer::Overview(app.home.ticket, Ok(overview()))));
+    app.update(now(), Message::Answer(Answer::Figures(Ok(figures()))));
+    let effects = letter(&mut app, '2');
     give(&mut app, &effects, rows());
     app.update(now(), Message::Answer(Answer::Status(Ok(live()))));
     let counts = vec![(Kind::Task, 3), (Kind::Inventory, 83), (Kind::Document, 1_240)];
     app.update(now(), Message::Answer(Answer::Counts(counts)));
     app
+}
+
+fn overview() -> Overview {
+    let expiring = |on: &str, what: &str, kind, title: &str| Expiring {
+        on: on.into(),
+        what: what.into(),
+        kind,
+        id: title.to_lowercase(),
+        title: title.into(),
+    };
+    let house = json!({ "address": "12 Maple Street", "city": "Alder Falls", "year_built": 1968, "bedrooms": 4 });
+    Overview {
+        overdue: 1,
+        today: 0,
+        week: 1,
+        open: 3,
+        due: rows().into_iter().take(2).collect(),
+        expiring: vec![
+            expiring("2026-11-25", "registration", Kind::Vehicle, "Family car"),
+            expiring("2026-12-20", "warranty", Kind::Inventory, "Dishwasher"),
+        ],
+        profile: Some(record(Kind::Property, "p", house)),
+        latest: None,
+    }
+}
+
+fn figures() -> Figures {
+    Figures {
+        rooms: vec![("Kitchen".into(), 1_250_000), ("Garage".into(), 430_000), (String::new(), 20_000)],
+        categories: vec![("appliance".into(), 900_000), ("tool".into(), 800_000)],
+        activity: vec![("2026-11-02".into(), 3), ("2026-11-20".into(), 9), ("2026-11-21".into(), 1)],
+    }
 }
 
 fn rows() -> Vec<Row> {
@@ -58,6 +99,12 @@ fn give(app: &mut App, effects: &[Effect], rows: Vec<Row>) {
             let page = Ok(RowPage { total: rows.len(), rows: rows.clone() });
             let answer = Answer::Page { ticket: *ticket, kind: query.kind, offset: query.offset, page };
             app.update(now(), Message::Answer(answer));
+            if query.kind == Kind::Task && rows.len() == 3 {
+                let group = |key: &str, count, cents| Group { key: key.into(), title: String::new(), count, cents };
+                let groups = vec![group("overdue", 1, 129_900), group("week", 1, 0), group("none", 1, 0)];
+                let totals = Ok(Totals { cents: Some(129_900), groups });
+                app.update(now(), Message::Answer(Answer::Totals { ticket: *ticket, kind: query.kind, totals }));
+            }
         }
     }
 }
@@ -80,17 +127,25 @@ fn every_screen() -> Vec<(&'static str, App)> {
         }
         all.push((name, app));
     };
+    add("home", &[KeyCode::Char('1')]);
     add("detail", &[KeyCode::Enter]);
     add("filter", &[KeyCode::Char('f'), KeyCode::Char('x')]);
     add("form", &[KeyCode::Char('n')]);
     add("notes", &[KeyCode::Char('e'), KeyCode::Tab, KeyCode::Tab, KeyCode::Tab]);
     add("choice", &[KeyCode::Char('e'), KeyCode::Tab]);
-    add("picker", &[KeyCode::Char('2'), KeyCode::Char('n'), KeyCode::Tab, KeyCode::Char('g')]);
+    add("picker", &[KeyCode::Char('3'), KeyCode::Char('n'), KeyCode::Tab, KeyCode::Char('g')]);
+    add("quick", &[KeyCode::Char('a'), KeyCode::Char('B'), KeyCode::Char(' '), KeyCode::Char('!'), KeyCode::Char('h')]);
     add("question", &[KeyCode::Char('d')]);
     add("search", &[KeyCode::Char('/'), KeyCode::Char('b')]);
     add("edits", &[KeyCode::Char('w')]);
-    add("help", &[KeyCode::Char('?')]);
-    add("home", &[KeyCode::Char('6')]);
+    add("sync", &[KeyCode::Char('S')]);
+    add("palette", &[KeyCode::Char('?')]);
+    add("marks", &[KeyCode::Char(' '), KeyCode::Char(' ')]);
+    add("bulk", &[KeyCode::Char(' '), KeyCode::Char(' '), KeyCode::Char('e')]);
+    let mut app = household();
+    let each = vec![("Evil \u{1b}[2J".into(), Err("title must be shorter".into())), ("Winter tyres".into(), Ok(()))];
+    app.layers.push(Layer::Results(Results { done: "Changed 1 task; 1 task not changed".into(), each, scroll: 0 }));
+    all.push(("results", app));
     for (_, app) in &mut all {
         match app.layers.last_mut() {
             Some(Layer::Search(search)) => search.take(vec![Hit {
@@ -100,11 +155,34 @@ fn every_screen() -> Vec<(&'static str, App)> {
                 snippet: "Service the **boiler** before winter".into(),
             }]),
             Some(Layer::Edits(edits)) => edits.take(vec![edit()]),
+            Some(Layer::Detail(detail)) => detail.take(Some(full())),
             Some(Layer::Form(form)) => form.found(vec![("1".into(), "Garage".into())]),
             _ => {}
         }
     }
     all
+}
+
+fn full() -> Full {
+    let fields = |value: serde_json::Value| value.as_object().cloned().unwrap();
+    Full {
+        row: rows().remove(0),
+        related: vec![Related {
+            kind: Kind::Document,
+            total: 9,
+            first: vec![("d".into(), "Boiler \u{1b}]0;manual".into())],
+        }],
+        changes: vec![Change {
+            edit: 4,
+            at: "2026-11-21T12:48:00.000Z".into(),
+            method: "update".into(),
+            patch: fields(json!({ "due_on": "2026-11-18" })),
+            base: fields(json!({ "due_on": null })),
+            origin: "tui".into(),
+            state: "waiting".into(),
+            reason: None,
+        }],
+    }
 }
 
 fn edit() -> Edit {
@@ -136,12 +214,12 @@ fn assert_says(text: &str, words: &[&str]) {
 fn a_list_says_what_matters_at_every_size() {
     let mut app = household();
     let wide = screen(&mut app, 120, 40);
-    assert_says(&wide, &["Hearth demo", "1 Tasks 3", "5 Documents 1,240", "3 d overdue", "tomorrow", "▲ urgent"]);
-    assert_says(&wide, &["● live", "Maple Street", "n new", "? help", "Ask for the new valve.", "1,299.00"]);
+    assert_says(&wide, &["Hearth demo", "2 Tasks 3", "6 Documents 1,240", "3 d overdue", "tomorrow", "▲ urgent"]);
+    assert_says(&wide, &["● live", "Maple Street", "n new", "? all actions", "Ask for the new valve.", "1,299.00"]);
     let usual = screen(&mut app, 80, 24);
-    assert_says(&usual, &["Tasks", "Service the boiler", "○ open", "3 d overdue", "● live", "? help"]);
+    assert_says(&usual, &["Tasks", "Service the boiler", "○ open", "3 d overdue", "● live", "? all actions"]);
     let small = screen(&mut app, 50, 15);
-    assert_says(&small, &["Tasks", "Service the boiler", "● live", "? help"]);
+    assert_says(&small, &["Tasks", "Service the boiler", "● live", "? all actions"]);
     let tiny = screen(&mut app, 20, 5);
     assert_says(&tiny, &["Tasks", "Service the", "● live"]);
     assert_says(&screen(&mut app, 12, 4), &["12x4", "needs 20x5"]);
@@ -162,9 +240,14 @@ fn the_other_screens_say_what_they_are_for() {
     for (name, mut app) in every_screen() {
         let text = screen(&mut app, 80, 24);
         let words: &[&str] = match name {
-            "detail" => {
-                &["Service the boiler", "Due on", "Wed 18 Nov 2026, 3 d ago", "Ask for the new valve.", "esc back"]
-            }
+            "detail" => &[
+                "Service the boiler",
+                "Due on",
+                "Wed 18 Nov 2026, 3 d ago",
+                "Ask for the new valve.",
+                "esc back",
+                "▲ waiting",
+            ],
             "filter" => &["filter x", "enter keep", "esc clear"],
             "form" => &["New task", "Title *", "What is to be done", "ctrl-s save"],
             "choice" => &["Change the task", "‹ urgent ›", "low  medium  high  urgent"],
@@ -175,7 +258,15 @@ fn the_other_screens_say_what_they_are_for() {
             "edits" => {
                 &["! rejected", "update task: Service the boiler", "12 min", "The day lies before", "→ 2026-12-01"]
             }
-            "help" => &["In a list", "Make a new record"],
+            "home" => {
+                &["! Overdue  1", "Service the boiler", "Runs out soon", "November 2026", "Worth by room", "17,000"]
+            }
+            "quick" => &["New task  B !h", "high priority", "enter add"],
+            "sync" => &["Contact", "● live", "Server", "http://127.0.0.1:8750"],
+            "palette" => &["What to do in a list", "Fill in a form for a new record", "enter do it"],
+            "marks" => &["◆ 2 marked", "x done"],
+            "bulk" => &["Change 2 tasks alike"],
+            "results" => &["1 task not changed", "✗ Evil", "title must be shorter"],
             _ => &["Hearth"],
         };
         assert_says(&text, words);
@@ -206,7 +297,7 @@ fn nothing_harmful_in_the_data_reaches_the_screen() {
 #[test]
 fn ascii_means_ascii() {
     for (name, mut app) in every_screen() {
-        app.ascii = true;
+        app.setup.ascii = true;
         let text = screen(&mut app, 120, 40);
         // Quotation marks and the mark of a removed control are text; signs and lines are not.
         let foreign: String = text.chars().filter(|c| !c.is_ascii() && !"“”\u{fffd}".contains(*c)).collect();
@@ -216,13 +307,14 @@ fn ascii_means_ascii() {
 
 #[test]
 fn an_empty_list_says_why() {
-    let (mut app, effects) = App::start(None, false, (80, 24));
+    let (mut app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
+    let effects = letter(&mut app, '2');
     give(&mut app, &effects, Vec::new());
     assert_says(&screen(&mut app, 80, 24), &["No tasks yet.", "Press n to make the first task."]);
     letter(&mut app, 'f');
     let effects = letter(&mut app, 'z');
     give(&mut app, &effects, Vec::new());
-    assert_says(&screen(&mut app, 80, 24), &["No task has all of “z”.", "Press esc"]);
+    assert_says(&screen(&mut app, 80, 24), &["No task is like “z”.", "Press esc"]);
 }
 
 #[test]

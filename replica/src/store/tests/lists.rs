@@ -144,6 +144,32 @@ fn conditions_and_totals_agree() {
 }
 
 #[test]
+fn groups_stand_in_the_order_of_their_rows() {
+    let (directory, connection) = home();
+    for (kind, column) in
+        [(Kind::Inventory, "category"), (Kind::Inventory, "room_id"), (Kind::Task, "status"), (Kind::Task, "priority")]
+    {
+        for descending in [false, true] {
+            let query = RowQuery::of(kind, Sort { column, descending }, 1_000);
+            let mut keys: Vec<String> = page::page(&connection, &query)
+                .unwrap()
+                .rows
+                .iter()
+                .map(|row| match row.fields.get("status").filter(|_| column == "priority") {
+                    Some(status) if status == "done" => "done".to_owned(),
+                    _ => row.fields[column].as_str().unwrap_or_default().to_owned(),
+                })
+                .collect();
+            keys.dedup();
+            let groups = page::totals(&connection, &query, "2026-11-21", "2026-11-27").unwrap().groups;
+            let named: Vec<String> = groups.into_iter().map(|group| group.key).collect();
+            assert_eq!(named, keys, "{column} {descending}");
+        }
+    }
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
 fn a_page_is_read_from_an_index() {
     let (directory, connection) = home();
     for (kind, column) in [(Kind::Task, "due_on"), (Kind::Inventory, "current_value"), (Kind::Document, "expires_on")] {

@@ -1,0 +1,160 @@
+//! What keys do to records: change, delete, finish, copy, and all of that to many at once. Pure; must not know how it is written.
+
+use hearth_contract::check::Fields;
+use hearth_contract::schema::Kind;
+use hearth_replica::Row;
+
+use super::{App, Confirm, Layer};
+use crate::copying;
+use crate::detail::{Detail, DetailLine, full_lines};
+use crate::form::Form;
+use crate::glyphs::Tone;
+use crate::home::Entry;
+use crate::keys::{Context, What};
+use crate::list::List;
+use crate::message::{Effect, Write};
+use crate::now::Now;
+use crate::words;
+
+impl App {
+    /// The record that an action is about: the one in full, or the selected one.
+    pub(super) fn shown(&self) -> Option<&Row> {
+        let top = self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_)));
+        match top {
+            Some(Layer::Detail(detail)) => detail.row(),
+            Some(_) => None,
+            None if self.tab == Kind::Property => match self.home.current(self.today)? {
+                Entry::Task(row) => Some(row),
+                Entry::Expiring(_) => None,
+            },
+            None => self.list(self.tab)?.current(),
+        }
+    }
+
+    /// The kind of that record.
+    pub fn shown_kind(&self) -> Option<Kind> {
+        self.shown().map(|row| row.kind)
+    }
+
+    /// Whether the home's profile is in front and was never written.
+    pub(super) fn is_profile_unset(&self) -> bool {
+        let top = self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_)));
+        matches!(top, Some(Layer::Detail(Detail { kind: Kind::Property, gone: true, .. })))
+    }
+
+    /// The marked records of the list in front, where there are some and no layer hides them.
+    fn marked(&self) -> Option<Vec<(String, String)>> {
+        let list = self.list(self.tab).filter(|list| self.layers.is_empty() && !list.marks.is_empty())?;
+        Some(list.marks.iter().map(|(id, title)| (id.clone(), title.clone())).collect())
+    }
+
+    pub(super) fn edit(&mut self) -> Vec<Effect> {
+        let form = if let Some(records) = self.marked() {
+            Some(Form::bulk(self.tab, records, self.today))
+        } else if let Some(row) = self.shown() {
+            Some(Form::edit(row, self.today))
+        } else if self.is_profile_unset() {
+            Some(Form::profile(self.today))
+        } else {
+            None
+        };
+        match form {
+            Some(form) => self.put(Layer::Form(Box::new(form))),
+            None => Vec::new(),
+        }
+    }
+
+    pub(super) fn delete(&mut self) -> Vec<Effect> {
+        let question = match self.marked() {
+            Some(records) => Some(Confirm {
+                question: format!("Delete {}?", words::counted(self.tab, records.len())),
+                consequence: consequence(self.tab).into(),
+                write: Some(Write::Many { kind: self.tab, records, change: None }),
+            }),
+            None => self.shown().filter(|row| row.kind != Kind::Property).map(deletion),
+        };
+        match question {
+            Some(question) => self.put(Layer::Confirm(question)),
+            None => Vec::new(),
+        }
+    }
+
+    pub(super) fn done(&mut self, context: Context) -> Vec<Effect> {
+        if self.tab == Kind::Task
+            && let Some(records) = self.marked()
+        {
+            let change = Some(Fields::from_iter([("status".to_owned(), "done".into())]));
+            return vec![Effect::Write(Write::Many { kind: Kind::Task, records, change })];
+        }
+        let write = self.shown().and_then(turned);
+        // What is done moves away; the next one comes under the cursor, so that the key can be pressed again.
+        if context == Context::List {
+            self.list_mut().into_iter().for_each(List::let_go);
+        }
+        write.map(Effect::Write).into_iter().collect()
+    }
+
+    /// The line under the cursor of the record in full.
+    fn line(&self) -> Option<DetailLine> {
+        let columns = usize::from(self.width).saturating_sub(2);
+        match self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_))) {
+            Some(Layer::Detail(Detail { full: Some(full), selected, .. })) => {
+                full_lines(self.now, full, columns, self.setup.ascii).into_iter().nth(*selected)
+            }
+            _ => None,
+        }
+    }
+
+    /// The record that the line under the cursor leads to.
+    pub(super) fn followed(&self) -> Option<(Kind, String)> {
+        self.line()?.target
+    }
+
+    pub(super) fn copy(&mut self, now: Now, what: What) -> Vec<Effect> {
+        let line = self.line();
+        let copied = self.shown().and_then(|row| copying::text(what, row, line.as_ref(), self.status.as_ref()));
+        match copied {
+            Some((text, _)) if text.is_empty() => {
+                self.notify(now, Tone::Notice, "There is nothing to copy here.".into());
+                Vec::new()
+            }
+            Some((text, name)) => {
+                // The terminal does not say whether it took it.
+                self.notify(now, Tone::Good, format!("Gave the terminal {name} to copy."));
+                vec![Effect::Copy(text)]
+            }
+            None => {
+                self.notify(now, Tone::Notice, "There is nothing of that sort to copy here.".into());
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// The question before a record is deleted.
+fn deletion(row: &Row) -> Confirm {
+    Confirm {
+        question: format!("Delete the {} “{}”?", words::singular(row.kind), row.title),
+        consequence: consequence(row.kind).into(),
+        write: Some(Write::Delete { kind: row.kind, id: row.id.clone(), title: row.title.clone() }),
+    }
+}
+
+/// What follows from a deletion.
+const fn consequence(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Room => "Items in it lose their room; tasks about it become general.",
+        Kind::Inventory | Kind::Vehicle => "Its documents and tasks stay and become general.",
+        _ => "This cannot be taken back here.",
+    }
+}
+
+/// The change that marks a task as done, or opens a done one again.
+fn turned(row: &Row) -> Option<Write> {
+    if row.kind != Kind::Task {
+        return None;
+    }
+    let status = if words::text(&row.fields, "status") == Some("done") { "open" } else { "done" };
+    let fields = Fields::from_iter([("status".to_owned(), status.into())]);
+    Some(Write::Update { kind: row.kind, id: row.id.clone(), fields, title: row.title.clone() })
+}

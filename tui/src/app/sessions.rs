@@ -1,0 +1,59 @@
+//! What is found again after a restart, and when it is kept. Must not know where.
+
+use hearth_contract::schema::Kind;
+
+use super::{App, Layer};
+use crate::columns::orders;
+use crate::form::Form;
+use crate::glyphs::Tone;
+use crate::input::Line;
+use crate::message::Effect;
+use crate::now::Now;
+use crate::session::{ListSession, Session};
+
+impl App {
+    /// Takes up where a session ended.
+    pub(super) fn restore(&mut self, now: Now, session: Session) {
+        self.tab = Kind::from_word(&session.tab).unwrap_or(self.tab);
+        for list in &mut self.lists {
+            let Some(was) = session.lists.get(list.kind.word()) else { continue };
+            let order = orders(list.kind).iter().position(|order| order.column == was.sort).unwrap_or(0);
+            list.sort_by(order, was.reversed);
+            list.grouped = was.grouped;
+            list.filter = Line::holding(&was.filter);
+            list.understand(now.today());
+        }
+        if let Some(form) = session.draft.and_then(|draft| Form::of_draft(&draft, now.today())) {
+            self.layers.push(Layer::Form(Box::new(form)));
+            self.notify(now, Tone::Notice, "This form was not saved last time; it is as you left it.".into());
+        }
+    }
+
+    /// Has the session kept when it has changed.
+    pub(super) fn keep(&mut self, effects: &mut Vec<Effect>) {
+        let session = self.session();
+        if session != self.kept {
+            self.kept = session.clone();
+            // Before the end, if this is the end.
+            effects.insert(0, Effect::Keep(session));
+        }
+    }
+
+    fn session(&self) -> Session {
+        let list = |list: &crate::list::List| ListSession {
+            sort: list.order().column.to_owned(),
+            reversed: list.is_reversed(),
+            grouped: list.grouped,
+            filter: list.filter.text().to_owned(),
+        };
+        let draft = self.layers.iter().rev().find_map(|layer| match layer {
+            Layer::Form(form) if !form.saving => form.draft(),
+            _ => None,
+        });
+        Session {
+            tab: self.tab.word().to_owned(),
+            lists: self.lists.iter().map(|one| (one.kind.word().to_owned(), list(one))).collect(),
+            draft,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! How a person wants the terminal UI: colours, signs, mouse, motion, keys. Read once from `NAME.tui.toml` beside the profile;
+//! a file with a mistake is refused with what is wrong and where, because a setting that is silently ignored helps nobody.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use anyhow::Context;
+use serde::Deserialize;
+
+use crate::keys::Keymap;
+
+/// What can be set.
+#[derive(Debug, Default)]
+pub struct Config {
+    /// The colours.
+    pub theme: Colors,
+    /// Signs in ASCII.
+    pub ascii: bool,
+    /// Whether the mouse is taken from the terminal.
+    pub mouse: bool,
+    /// Nothing moves that need not.
+    pub reduced_motion: bool,
+    /// The keys.
+    pub keys: Keymap,
+}
+
+/// Which colours are drawn with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Colors {
+    /// The terminal's own.
+    #[default]
+    Terminal,
+    /// Made for a light background.
+    Light,
+    /// Made for a dark background.
+    Dark,
+    /// None; weights alone.
+    Mono,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct File {
+    theme: Colors,
+    ascii: bool,
+    mouse: bool,
+    reduced_motion: bool,
+    keys: BTreeMap<String, Keys>,
+}
+
+/// One key, or several.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Keys {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Config {
+    /// Reads a file; none is a file without settings.
+    pub fn read(path: &Path) -> anyhow::Result<Config> {
+        match fs::read_to_string(path) {
+            Ok(text) => Config::parse(&text).with_context(|| path.display().to_string()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Config::default()),
+            Err(error) => Err(error).with_context(|| path.display().to_string()),
+        }
+    }
+
+    fn parse(text: &str) -> anyhow::Result<Config> {
+        let file: File = toml::from_str(text).map_err(|error| anyhow::anyhow!("{}", error.to_string().trim_end()))?;
+        let keys = file.keys.into_iter().map(|(id, keys)| match keys {
+            Keys::One(key) => (id, vec![key]),
+            Keys::Many(keys) => (id, keys),
+        });
+        Ok(Config {
+            theme: file.theme,
+            ascii: file.ascii,
+            mouse: file.mouse,
+            reduced_motion: file.reduced_motion,
+            keys: Keymap::with(&keys.collect()).map_err(|sentence| anyhow::anyhow!("[keys] {sentence}"))?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::{Action, Context};
+
+    #[test]
+    fn settings_are_read() {
+        let config =
+            Config::parse("theme = \"light\"\nmouse = true\n[keys]\ndone = [\"D\", \"f5\"]\nquit = \"ctrl-q\"")
+                .unwrap();
+        assert_eq!((config.theme, config.mouse, config.ascii), (Colors::Light, true, false));
+        assert_eq!(config.keys.key_of(Context::List, Action::Quit), Some("ctrl-q"));
+    }
+
+    #[test]
+    fn a_mistake_is_said_with_its_place() {
+        for (text, words) in [
+            ("them = \"light\"", "unknown field `them`"),
+            ("theme = \"pink\"", "unknown variant `pink`"),
+            ("[keys]\nfly = \"f\"", "\"fly\" is no action"),
+        ] {
+            let sentence = format!("{:#}", Config::parse(text).unwrap_err());
+            assert!(sentence.contains(words), "{sentence}");
+        }
+    }
+}

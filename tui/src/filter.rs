@@ -1,0 +1,219 @@
+//! The filter line of a list, understood: `status:open due<fri room:garage words`. What is no condition is a word to be
+//! searched. Told what day it is; must not know how rows are found.
+
+use hearth_contract::formats::date_text;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{Field, Format, Kind};
+use hearth_replica::{Condition, Test, WAITING};
+use time::Date;
+
+use crate::dates;
+
+/// What a filter line says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Words that must begin words of the record.
+    pub words: String,
+    /// Conditions on fields.
+    pub conditions: Vec<Condition>,
+    /// What could not be understood, in a sentence; it filters nothing.
+    pub fault: Option<String>,
+}
+
+/// Comparisons as they are typed, the longer first.
+const SIGNS: [&str; 7] = ["!=", "<=", ">=", ":", "=", "<", ">"];
+
+/// Short names that people use.
+const ALIASES: [(&str, &str); 12] = [
+    ("about", "subject_id"),
+    ("who", "assignee"),
+    ("for", "assignee"),
+    ("due", "due_on"),
+    ("room", "room_id"),
+    ("value", "current_value"),
+    ("cost", "estimated_cost"),
+    ("price", "purchase_price"),
+    ("warranty", "warranty_expires_on"),
+    ("type", "room_type"),
+    ("qty", "quantity"),
+    ("expires", "expires_on"),
+];
+
+/// What may stand after `is:`.
+const STATES: [&str; 4] = ["waiting", "overdue", "open", "done"];
+
+/// Understands a line for a kind.
+pub fn understand(kind: Kind, text: &str, today: Date) -> Filter {
+    let mut filter = Filter::default();
+    for part in parts(text) {
+        let sign = part.char_indices().find_map(|(at, _)| {
+            let sign = SIGNS.iter().find(|sign| part[at..].starts_with(**sign))?;
+            Some((at, *sign))
+        });
+        match sign {
+            // A filter is understood while it is typed: what has no value yet filters nothing.
+            Some((at, sign)) if at > 0 && part.len() > at + sign.len() => {
+                let (name, value) = (&part[..at], part[at + sign.len()..].trim_matches('"'));
+                match condition(kind, &name.to_lowercase(), sign, value, today) {
+                    Ok(conditions) => filter.conditions.extend(conditions),
+                    Err(fault) => filter.fault = filter.fault.or(Some(fault)),
+                }
+            }
+            Some((at, _)) if at > 0 => {}
+            _ => {
+                if !filter.words.is_empty() {
+                    filter.words.push(' ');
+                }
+                filter.words.push_str(part.trim_matches('"'));
+            }
+        }
+    }
+    filter
+}
+
+/// The parts of a line: at spaces that are not between quotation marks.
+fn parts(text: &str) -> Vec<&str> {
+    let mut inside = false;
+    text.split(move |c: char| {
+        inside ^= c == '"';
+        c.is_whitespace() && !inside
+    })
+    .filter(|part| !part.is_empty())
+    .collect()
+}
+
+fn condition(kind: Kind, name: &str, sign: &str, value: &str, today: Date) -> Result<Vec<Condition>, String> {
+    if name == "is" {
+        return state(kind, value, today);
+    }
+    let field = field_named(kind, name)?;
+    let is_not = sign == "!=";
+    let one = |test: Test| Ok(vec![Condition { field: field.name, test }]);
+    match value {
+        "none" | "unset" => return one(if is_not { Test::Set } else { Test::Unset }),
+        "any" | "set" => return one(if is_not { Test::Unset } else { Test::Set }),
+        _ => {}
+    }
+    let value = match field.format {
+        Format::Date | Format::Timestamp => {
+            date_text(dates::understood(value, today).ok_or_else(|| format!("{value} is no day: try {}", dates::HOW))?)
+        }
+        Format::Choice(words) => {
+            let typed = value.to_lowercase().replace([' ', '-'], "_");
+            let found =
+                words.iter().find(|word| **word == typed).or_else(|| words.iter().find(|w| w.starts_with(&typed)));
+            (*found.ok_or_else(|| format!("{name} is one of {}", words.join(", ")))?).to_owned()
+        }
+        Format::Money | Format::Count | Format::Year => {
+            let number = value.replace([',', '$', '€', '£'], "");
+            number.parse::<f64>().map_err(|_| format!("{value} is no number"))?;
+            number
+        }
+        _ => value.to_owned(),
+    };
+    let has = matches!(field.format, Format::Text { .. } | Format::Vin | Format::Url)
+        || matches!(field.format, Format::Reference(_) | Format::Subject);
+    one(match sign {
+        ":" if has => Test::Has(value),
+        ":" | "=" if field.format == Format::Timestamp => Test::AtLeast(value),
+        "=" if matches!(field.format, Format::Reference(_) | Format::Subject) => Test::Has(value),
+        ":" | "=" => Test::Is(value),
+        "!=" => Test::IsNot(value),
+        "<" => Test::Below(value),
+        "<=" => Test::AtMost(value),
+        ">=" => Test::AtLeast(value),
+        _ => Test::Above(value),
+    })
+}
+
+fn state(kind: Kind, value: &str, today: Date) -> Result<Vec<Condition>, String> {
+    let is = |field, test| Condition { field, test };
+    let done = || "done".to_owned();
+    match (kind, value) {
+        (_, "waiting") => Ok(vec![is(WAITING, Test::Set)]),
+        (Kind::Task, "open") => Ok(vec![is("status", Test::IsNot(done()))]),
+        (Kind::Task, "done") => Ok(vec![is("status", Test::Is(done()))]),
+        (Kind::Task, "overdue") => {
+            Ok(vec![is("status", Test::IsNot(done())), is("due_on", Test::Below(date_text(today)))])
+        }
+        _ if kind == Kind::Task => Err(format!("is: takes {}", STATES.join(", "))),
+        _ => Err("is: takes waiting".to_owned()),
+    }
+}
+
+fn field_named(kind: Kind, name: &str) -> Result<&'static Field, String> {
+    let resource = resource(kind);
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == name).and_then(|(_, field)| resource.field(field));
+    let begins = || {
+        let mut found = resource.fields.iter().filter(|field| field.name.starts_with(name));
+        found.next().filter(|_| name.len() >= 3)
+    };
+    resource.field(name).or(alias).or_else(begins).ok_or_else(|| {
+        let nearest = resource
+            .fields
+            .iter()
+            .max_by(|a, b| strsim::jaro(a.name, name).total_cmp(&strsim::jaro(b.name, name)))
+            .map_or("", |field| field.name);
+        format!("there is no field {name}; the nearest is {nearest}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use hearth_contract::formats::parse_date;
+
+    use super::*;
+
+    fn understood(kind: Kind, text: &str) -> Filter {
+        understand(kind, text, parse_date("2026-11-21").unwrap())
+    }
+
+    #[test]
+    fn conditions_words_and_days_are_told_apart() {
+        let filter = understood(Kind::Task, "status:open due<fri long ladder about:\"living room\"");
+        assert_eq!(filter.words, "long ladder");
+        let is = |field, test| Condition { field, test };
+        assert_eq!(
+            filter.conditions,
+            [
+                is("status", Test::Is("open".into())),
+                is("due_on", Test::Below("2026-11-27".into())),
+                is("subject_id", Test::Has("living room".into())),
+            ]
+        );
+        assert_eq!(filter.fault, None);
+        let items = understood(Kind::Inventory, "value>=1,000 room:none category:app");
+        assert_eq!(
+            items.conditions,
+            [
+                is("current_value", Test::AtLeast("1000".into())),
+                is("room_id", Test::Unset),
+                is("category", Test::Is("appliance".into())),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_not_understood_is_said_and_filters_nothing() {
+        for (text, words) in [
+            ("colour:red", "there is no field colour"),
+            ("due<someday", "someday is no day"),
+            ("status:broken", "status is one of open, in_progress, done"),
+            ("cost>much", "much is no number"),
+            ("is:nice", "is: takes"),
+        ] {
+            let filter = understood(Kind::Task, text);
+            assert!(filter.fault.as_deref().unwrap().contains(words), "{:?}", filter.fault);
+            assert_eq!(filter.conditions, []);
+        }
+        // Still being typed.
+        assert_eq!(understood(Kind::Task, "status:"), Filter::default());
+        assert_eq!(understood(Kind::Task, "status:\"op"), understood(Kind::Task, "status:op"));
+    }
+
+    #[test]
+    fn is_names_states_that_span_fields() {
+        assert_eq!(understood(Kind::Task, "is:overdue").conditions.len(), 2);
+        assert_eq!(understood(Kind::Room, "is:waiting").conditions[0].field, WAITING);
+    }
+}

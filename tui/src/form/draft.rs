@@ -1,0 +1,52 @@
+//! What is kept of a form that was not saved, and the form made of it again. Must not know where it is kept.
+
+use std::collections::BTreeMap;
+
+use hearth_contract::schema::Kind;
+use serde_json::Value;
+use time::Date;
+
+use super::Form;
+use crate::editor::Editor;
+use crate::session::Draft;
+
+impl Form {
+    /// What a crash must not lose: what differs from the record. None where nothing was typed, or for many records.
+    pub fn draft(&self) -> Option<Draft> {
+        if !self.many.is_empty() || !self.is_changed() {
+            return None;
+        }
+        let changed = || self.entries.iter().filter(|entry| entry.is_changed(self.today));
+        let typed = changed().map(|entry| (entry.field.name.to_owned(), entry.editor.value(entry.field, self.today)));
+        let names = self.entries.iter().filter_map(|entry| match &entry.editor {
+            Editor::Reference(reference) => Some((entry.field.name.to_owned(), reference.title.clone())),
+            _ => None,
+        });
+        Some(Draft {
+            kind: self.kind.word().to_owned(),
+            id: self.id.clone(),
+            title: self.title.clone(),
+            before: self.before.clone(),
+            typed: typed.collect(),
+            names: names.collect::<BTreeMap<_, _>>(),
+        })
+    }
+
+    /// The form of a draft. None: it is of a kind that is not known here.
+    pub fn of_draft(draft: &Draft, today: Date) -> Option<Form> {
+        let kind = Kind::from_word(&draft.kind)?;
+        let mut form =
+            Form::holding(kind, draft.id.clone(), draft.title.clone(), draft.before.clone(), today, |name| {
+                draft.names.get(name).cloned()
+            });
+        for entry in &mut form.entries {
+            if let Some(value) = draft.typed.get(entry.field.name) {
+                let name = draft.names.get(entry.field.name).map(String::as_str);
+                // A number that is none yet is text.
+                let value = if value.is_number() { Value::from(value.to_string()) } else { value.clone() };
+                entry.editor = Editor::new(entry.field, &value, name);
+            }
+        }
+        Some(form)
+    }
+}

@@ -1,0 +1,196 @@
+//! The home screen's state: what needs attention, in sections, and the month of its calendar. Must not know how it is drawn.
+
+use hearth_contract::formats::{date_text, parse_date};
+use hearth_contract::schema::Kind;
+use hearth_replica::{Days, Expiring, Figures, Overview, Row};
+use time::{Date, Duration};
+
+use crate::dates::months_on;
+use crate::words::{self, Due};
+
+/// Days that count as this week, after today.
+const WEEK_DAYS: i64 = 7;
+/// So many days ahead what runs out is listed, not only marked in the calendar.
+const SOON_DAYS: i64 = 45;
+/// So many days back something that ran out may have been forgotten.
+const PAST_DAYS: i64 = 60;
+/// Days of the sparkline.
+pub const ACTIVITY_DAYS: usize = 30;
+
+/// What the home screen shows and where its cursor is.
+#[derive(Debug, Default)]
+pub struct Home {
+    /// What needs attention, once it is read.
+    pub overview: Option<Overview>,
+    /// What the home is worth and how lively it is, once it is read.
+    pub figures: Option<Figures>,
+    /// Which entry is under the cursor, counted over all sections.
+    pub selected: usize,
+    /// How many months the calendar is ahead of today's.
+    pub month: i32,
+    /// The newest request; older answers are dropped.
+    pub ticket: u64,
+}
+
+/// A part of what needs attention.
+#[derive(Debug)]
+pub struct Section<'a> {
+    /// What its entries have in common.
+    pub title: &'static str,
+    /// How many there are.
+    pub count: usize,
+    /// The entries.
+    pub entries: Vec<Entry<'a>>,
+}
+
+/// Something that needs attention.
+#[derive(Debug, Clone, Copy)]
+pub enum Entry<'a> {
+    /// A task.
+    Task(&'a Row),
+    /// Something that runs out.
+    Expiring(&'a Expiring),
+}
+
+impl Entry<'_> {
+    /// The record.
+    pub fn record(&self) -> (Kind, &str) {
+        match self {
+            Entry::Task(row) => (row.kind, &row.id),
+            Entry::Expiring(it) => (it.kind, &it.id),
+        }
+    }
+
+    /// Its day.
+    pub fn on(&self) -> Option<Date> {
+        match self {
+            Entry::Task(row) => words::text(&row.fields, "due_on").and_then(parse_date),
+            Entry::Expiring(it) => parse_date(&it.on),
+        }
+    }
+}
+
+impl Home {
+    /// The days to ask for: around today, and the month of the calendar.
+    pub fn days(&self, today: Date) -> Days {
+        let month = self.first_of_month(today);
+        let end = months_on(month, 1).unwrap_or(month);
+        let from = month.min(today.saturating_sub(Duration::days(PAST_DAYS)));
+        let until = end.max(today.saturating_add(Duration::days(SOON_DAYS)));
+        Days {
+            today: date_text(today),
+            week: date_text(week_end(today)),
+            from: date_text(from),
+            until: date_text(until),
+        }
+    }
+
+    /// The first day of the calendar's month.
+    pub fn first_of_month(&self, today: Date) -> Date {
+        let month = months_on(today, self.month).unwrap_or(today);
+        month.replace_day(1).unwrap_or(month)
+    }
+
+    /// The first day of the sparkline.
+    pub fn since(today: Date) -> Date {
+        today.saturating_sub(Duration::days(i64::try_from(ACTIVITY_DAYS).unwrap_or(30) - 1))
+    }
+
+    /// Everything that needs attention, the most urgent first. Sections without entries are left out.
+    pub fn sections(&self, today: Date) -> Vec<Section<'_>> {
+        let Some(overview) = &self.overview else { return Vec::new() };
+        let tasks = |due: fn(&Due) -> bool| -> Vec<Entry<'_>> {
+            let day = |row: &&Row| words::text(&row.fields, "due_on").and_then(parse_date);
+            let is = |row: &&Row| day(row).is_some_and(|date| due(&words::due(today, date)));
+            overview.due.iter().filter(is).map(Entry::Task).collect()
+        };
+        let runs_out = |from: i64, until: i64| -> Vec<Entry<'_>> {
+            let away = |it: &&Expiring| parse_date(&it.on).map(|date| (date - today).whole_days());
+            // A warranty that has ended is no news.
+            let is = |it: &&Expiring| {
+                away(it).is_some_and(|days| (from..=until).contains(&days) && (days >= 0 || it.what != "warranty"))
+            };
+            overview.expiring.iter().filter(is).map(Entry::Expiring).collect()
+        };
+        let ended = runs_out(-PAST_DAYS, -1);
+        let ends = runs_out(0, SOON_DAYS);
+        let all = [
+            ("Overdue", overview.overdue, tasks(|due| matches!(due, Due::Overdue(_)))),
+            ("Today", overview.today, tasks(|due| *due == Due::Today)),
+            ("Ran out", ended.len(), ended),
+            ("This week", overview.week, tasks(|due| *due == Due::Soon)),
+            ("Runs out soon", ends.len(), ends),
+        ];
+        all.into_iter()
+            .filter(|(_, _, entries)| !entries.is_empty())
+            .map(|(title, count, entries)| Section { title, count, entries })
+            .collect()
+    }
+
+    /// The entry under the cursor.
+    pub fn current(&self, today: Date) -> Option<Entry<'_>> {
+        self.sections(today).into_iter().flat_map(|section| section.entries).nth(self.selected)
+    }
+
+    /// How many entries there are.
+    pub fn len(&self, today: Date) -> usize {
+        self.sections(today).iter().map(|section| section.entries.len()).sum()
+    }
+
+    /// Whether nothing needs attention.
+    pub fn is_empty(&self, today: Date) -> bool {
+        self.len(today) == 0
+    }
+
+    /// Takes what was read. The cursor stays on its record, or on its number.
+    pub fn take(&mut self, overview: Overview, today: Date) {
+        let before = self.current(today).map(|entry| (entry.record().0, entry.record().1.to_owned()));
+        self.overview = Some(overview);
+        let sections = self.sections(today);
+        let mut entries = sections.iter().flat_map(|section| &section.entries);
+        let found = before.and_then(|(kind, id)| entries.position(|entry| entry.record() == (kind, id.as_str())));
+        let last = self.len(today).saturating_sub(1);
+        self.selected = found.unwrap_or(self.selected).min(last);
+    }
+}
+
+/// The last day that counts as this week.
+pub fn week_end(today: Date) -> Date {
+    today.saturating_add(Duration::days(WEEK_DAYS))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::fixtures::{record, task};
+
+    #[test]
+    fn the_most_urgent_comes_first_and_the_cursor_stays_on_its_record() {
+        let today = parse_date("2026-11-21").unwrap();
+        let mut home = Home::default();
+        let car = Expiring {
+            on: "2026-12-01".into(),
+            what: "insurance".into(),
+            kind: Kind::Vehicle,
+            id: "car".into(),
+            title: "Car".into(),
+        };
+        let oven = Expiring { on: "2026-11-01".into(), what: "warranty".into(), ..car.clone() };
+        let due = vec![task("a", "Late", Some("2026-11-18")), task("b", "Now", Some("2026-11-21"))];
+        let overview = Overview { overdue: 1, today: 1, due, expiring: vec![oven, car], ..Overview::default() };
+        home.take(overview.clone(), today);
+        let titles: Vec<&str> = home.sections(today).iter().map(|section| section.title).collect();
+        assert_eq!(titles, ["Overdue", "Today", "Runs out soon"]);
+        home.selected = 1;
+        let mut more = overview;
+        more.due.insert(0, record(Kind::Task, "z", json!({ "title": "Later still", "due_on": "2026-11-10" })));
+        home.take(more, today);
+        assert_eq!(home.current(today).unwrap().record(), (Kind::Task, "b"));
+        home.month = -1;
+        assert_eq!(home.days(today).from, "2026-09-22");
+        home.month = 3;
+        assert_eq!((home.days(today).from.as_str(), home.days(today).until.as_str()), ("2026-09-22", "2027-03-01"));
+    }
+}

@@ -1,0 +1,120 @@
+//! Which key starts what: the table's keys, with those of a configuration in their place. Must not know where a
+//! configuration is kept.
+
+use std::collections::BTreeMap;
+
+use crossterm::event::KeyEvent;
+
+use super::table::is_typed_into;
+use super::{Action, BINDINGS, Context, in_context, is_name, name};
+
+/// The keys of every row of the table.
+#[derive(Debug, Clone)]
+pub struct Keymap(Vec<Vec<String>>);
+
+impl Default for Keymap {
+    fn default() -> Keymap {
+        Keymap(BINDINGS.iter().map(|binding| binding.keys.iter().map(|key| (*key).to_owned()).collect()).collect())
+    }
+}
+
+impl Keymap {
+    /// The table's keys with others for some actions, by their ids. The sentence of a refusal says what is wrong.
+    pub fn with(changes: &BTreeMap<String, Vec<String>>) -> Result<Keymap, String> {
+        let mut map = Keymap::default();
+        for (id, keys) in changes {
+            let Some(index) = BINDINGS.iter().position(|binding| binding.id == id) else {
+                let nearest = BINDINGS
+                    .iter()
+                    .max_by(|a, b| strsim::jaro(a.id, id).total_cmp(&strsim::jaro(b.id, id)))
+                    .map_or("", |binding| binding.id);
+                return Err(format!("{id:?} is no action; the nearest is {nearest:?} (`hearth keys` lists all)"));
+            };
+            for key in keys {
+                if !is_name(key) {
+                    return Err(format!(
+                        "{id}: {key:?} is no key; keys are written j, G, space, f5, ctrl-s, alt-x, pagedown"
+                    ));
+                }
+                let binding = &BINDINGS[index];
+                let typed = binding.contexts.iter().find(|context| is_typed_into(**context));
+                if let Some(context) = typed.filter(|_| key.chars().count() == 1 || key == "space") {
+                    return Err(format!(
+                        "{id}: {key:?} is a letter to be typed {}; take a ctrl key",
+                        context.heading()
+                    ));
+                }
+            }
+            map.0[index].clone_from(keys);
+        }
+        for context in Context::ALL {
+            let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+            for (index, binding) in in_context(context) {
+                for key in &map.0[index] {
+                    if let Some(other) = seen.insert(key, binding.id) {
+                        let heading = context.heading();
+                        return Err(format!("{key:?} would start both {other:?} and {:?} {heading}", binding.id));
+                    }
+                }
+            }
+            if context == Context::Confirm && !seen.values().any(|id| *id == "refuse") {
+                return Err("\"refuse\" needs a key, or a question could not be left".to_owned());
+            }
+        }
+        Ok(map)
+    }
+
+    /// The action a key starts in a context.
+    pub fn action(&self, context: Context, key: KeyEvent) -> Option<Action> {
+        let name = name(key)?;
+        in_context(context).find(|(index, _)| self.0[*index].contains(&name)).map(|(_, binding)| binding.action)
+    }
+
+    /// The keys of a row of the table, the one to show first.
+    pub fn keys(&self, index: usize) -> &[String] {
+        &self.0[index]
+    }
+
+    /// The first key of an action in a context.
+    pub fn key_of(&self, context: Context, action: Action) -> Option<&str> {
+        let mut rows = in_context(context).filter(|(_, binding)| binding.action == action);
+        rows.find_map(|(index, _)| self.0[index].first()).map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crossterm::event::{KeyCode, KeyModifiers};
+
+    use super::*;
+
+    fn with(changes: &[(&str, &[&str])]) -> Result<Keymap, String> {
+        let keys = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect();
+        Keymap::with(&changes.iter().map(|(id, names)| ((*id).to_owned(), keys(names))).collect())
+    }
+
+    #[test]
+    fn a_key_may_be_changed_and_the_old_one_is_free() {
+        let map = with(&[("done", &["D", "f5"]), ("delete", &["x"])]).unwrap();
+        let press = |code| map.action(Context::List, KeyEvent::new(code, KeyModifiers::NONE));
+        assert_eq!(press(KeyCode::Char('D')), Some(Action::Done));
+        assert_eq!(press(KeyCode::F(5)), Some(Action::Done));
+        assert_eq!(press(KeyCode::Char('x')), Some(Action::Delete));
+        assert_eq!(press(KeyCode::Char('d')), None);
+        assert_eq!(map.key_of(Context::List, Action::Delete), Some("x"));
+    }
+
+    #[test]
+    fn a_bad_change_is_refused_with_what_is_wrong() {
+        for (changes, words) in [
+            (vec![("dnoe", &["D"] as &[&str])], "\"dnoe\" is no action; the nearest is \"done\""),
+            (vec![("done", &["ctrl+x"])], "\"ctrl+x\" is no key"),
+            (vec![("done", &["d"])], "\"d\" would start both \"done\" and \"delete\" on the home screen"),
+            (vec![("save", &["x"])], "\"x\" is a letter to be typed in a form"),
+            (vec![("refuse", &[])], "needs a key"),
+        ] {
+            let refusal = with(&changes).unwrap_err();
+            assert!(refusal.contains(words), "{refusal}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Lists lived through: scrolling, changes that arrive, groups.
+
+use hearth_contract::schema::Kind;
+use hearth_replica::{Group, RowPage, Totals};
+
+use super::{List, ListLine};
+use crate::fixtures::room;
+
+/// The page that a database of rooms `names` answers.
+fn answer(list: &List, names: &[String]) -> (usize, RowPage) {
+    let query = list.query();
+    let rows = names.iter().skip(query.offset).take(query.limit).map(|name| room(name, name)).collect();
+    (query.offset, RowPage { rows, total: names.len() })
+}
+
+fn reload(list: &mut List, names: &[String]) {
+    for _ in 0..3 {
+        let (offset, page) = answer(list, names);
+        if !list.take(offset, page) {
+            return;
+        }
+    }
+    panic!("the list never was content");
+}
+
+fn names(numbers: std::ops::Range<usize>) -> Vec<String> {
+    numbers.map(|number| format!("room {number:06}")).collect()
+}
+
+fn selected(list: &List) -> &str {
+    &list.current().unwrap().title
+}
+
+#[test]
+fn only_a_stretch_is_loaded() {
+    let rooms = names(0..10_000);
+    let mut list = List::new(Kind::Room);
+    list.resize(20);
+    reload(&mut list, &rooms);
+    assert_eq!((list.total, list.rows.len(), selected(&list)), (10_000, 60, "room 000000"));
+    assert!(list.go(9_999));
+    reload(&mut list, &rooms);
+    assert_eq!(selected(&list), "room 009999");
+    assert_eq!(list.visible().len(), 20);
+    assert!(list.visible().iter().all(|line| matches!(line, ListLine::Record(_, Some(_)))));
+}
+
+#[test]
+fn a_change_keeps_the_selection_on_its_record_and_line() {
+    let rooms = names(100..200);
+    let mut list = List::new(Kind::Room);
+    list.resize(10);
+    reload(&mut list, &rooms);
+    list.go(50);
+    reload(&mut list, &rooms);
+    let line = list.selected - list.top;
+    // Three come in above.
+    let more: Vec<String> = names(0..3).into_iter().chain(rooms.clone()).collect();
+    reload(&mut list, &more);
+    assert_eq!((selected(&list), list.selected, list.selected - list.top), ("room 000150", 53, line));
+    // The selected one goes: its number stays.
+    let fewer: Vec<String> = more.iter().filter(|name| *name != "room 000150").cloned().collect();
+    reload(&mut list, &fewer);
+    assert_eq!(selected(&list), "room 000151");
+    // All go.
+    reload(&mut list, &[]);
+    assert!(list.current().is_none());
+}
+
+#[test]
+fn scrolling_moves_the_page_only_at_its_edges() {
+    let rooms = names(0..30);
+    let mut list = List::new(Kind::Room);
+    list.resize(10);
+    reload(&mut list, &rooms);
+    list.step(9);
+    assert_eq!(list.top, 0);
+    list.step(1);
+    assert_eq!(list.top, 1);
+    list.step(-5);
+    assert_eq!((list.top, list.selected), (1, 5));
+    list.step(-50);
+    assert_eq!((list.top, list.selected), (0, 0));
+}
+
+#[test]
+fn groups_have_headings_and_the_selected_line_stays_on_the_page() {
+    let rooms = names(0..30);
+    let mut list = List::new(Kind::Room);
+    list.sort_by(1, false);
+    list.grouped = true;
+    list.resize(8);
+    reload(&mut list, &rooms);
+    let group = |key: &str, count| Group { key: key.into(), title: String::new(), count, cents: 0 };
+    list.take_totals(Totals { cents: None, groups: vec![group("bedroom", 3), group("garage", 20), group("", 7)] });
+    let shape = |list: &List| -> String {
+        let sign = |line: &ListLine<'_>| match line {
+            ListLine::Group(group) => format!("[{}]", group.key),
+            ListLine::Record(number, _) if *number == list.selected => "*".to_owned(),
+            ListLine::Record(..) => "-".to_owned(),
+        };
+        list.visible().iter().map(sign).collect()
+    };
+    assert_eq!(shape(&list), "[bedroom]*--[garage]---");
+    list.step(5);
+    assert_eq!(shape(&list), "[bedroom]---[garage]--*");
+    list.step(1);
+    assert_eq!(shape(&list), "[bedroom]--[garage]---*");
+    list.step(10);
+    assert_eq!(shape(&list), "[garage]------*");
+    for number in 0..30 {
+        list.go(number);
+        assert!(shape(&list).contains('*'), "{number}: {}", shape(&list));
+        assert!(list.visible().len() <= 8);
+    }
+    // Sums of another moment are not drawn over these rows.
+    list.take_totals(Totals { cents: None, groups: vec![group("bedroom", 3)] });
+    assert_eq!(shape(&list), "-------*");
+}

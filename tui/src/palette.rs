@@ -1,0 +1,63 @@
+//! The list of actions: every action that does something where the keyboard was, narrowed by what is typed. It is the help
+//! and the way to run what has no key. Must not know what an action does.
+
+use crate::fuzzy;
+use crate::input::Line;
+use crate::keys::{BINDINGS, Context, in_context};
+
+/// The list of actions over a context.
+#[derive(Debug)]
+pub struct Palette {
+    /// What was typed.
+    pub words: Line,
+    /// Where the keyboard was.
+    pub context: Context,
+    /// The rows of the table that can do something there.
+    all: Vec<usize>,
+    /// Those that match, best first.
+    pub found: Vec<usize>,
+    /// Which of them is under the cursor.
+    pub selected: usize,
+}
+
+impl Palette {
+    /// The actions of a context that do something there.
+    pub fn over(context: Context, words: &str, applies: impl Fn(usize) -> bool) -> Palette {
+        let all: Vec<usize> = in_context(context).map(|(index, _)| index).filter(|index| applies(*index)).collect();
+        let mut palette = Palette { words: Line::holding(words), context, found: all.clone(), all, selected: 0 };
+        palette.narrow();
+        palette
+    }
+
+    /// Finds again after what was typed has changed.
+    pub fn narrow(&mut self) {
+        let texts = self.all.iter().map(|index| format!("{} {}", BINDINGS[*index].about, BINDINGS[*index].id));
+        self.found = fuzzy::best(self.words.text(), texts).into_iter().map(|at| self.all[at]).collect();
+        self.selected = 0;
+    }
+
+    /// Moves the cursor.
+    pub fn step(&mut self, by: isize) {
+        self.selected = self.selected.saturating_add_signed(by).min(self.found.len().saturating_sub(1));
+    }
+
+    /// The row of the table under the cursor.
+    pub fn chosen(&self) -> Option<usize> {
+        self.found.get(self.selected).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_action_of_a_context_is_listed_and_found_by_a_few_letters() {
+        for context in Context::ALL {
+            let palette = Palette::over(context, "", |_| true);
+            assert_eq!(palette.found.len(), in_context(context).count());
+        }
+        let palette = Palette::over(Context::List, "xprt json", |_| true);
+        assert_eq!(BINDINGS[palette.chosen().unwrap()].id, "export.json");
+    }
+}

@@ -1,0 +1,119 @@
+//! Quick add: a task in one line, `Buy filter !high due:fri @hvac`. Told what day it is; must not know how names are found.
+
+use hearth_contract::check::Fields;
+use hearth_contract::formats::date_text;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{Format, Kind};
+use time::Date;
+
+use crate::dates;
+
+/// What the line says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Quick {
+    /// The fields of the new task, without what it is about.
+    pub fields: Fields,
+    /// Part of the name of what it is about.
+    pub about: Option<String>,
+    /// What could not be understood.
+    pub faults: Vec<String>,
+}
+
+/// How the line is written, for people.
+pub const HOW: &str = "Buy filter !high due:fri @furnace +Ana cost:20 every:month";
+
+/// Understands a line. `!priority`, `due:day`, `@part of a name`, `+person`, `cost:sum`, `every:period`, the rest is the title.
+pub fn understand(text: &str, today: Date) -> Quick {
+    let mut quick = Quick::default();
+    let mut title: Vec<&str> = Vec::new();
+    for part in text.split_whitespace() {
+        let field = |mark: &str| part.strip_prefix(mark).filter(|rest| !rest.is_empty());
+        if let Some(word) = field("!") {
+            match choice("priority", word) {
+                Some(priority) => drop(quick.fields.insert("priority".into(), priority.into())),
+                // An exclamation is no priority.
+                None => title.push(part),
+            }
+        } else if let Some(day) = field("due:") {
+            match dates::understood(&day.replace('_', " "), today) {
+                Some(date) => drop(quick.fields.insert("due_on".into(), date_text(date).into())),
+                None => quick.faults.push(format!("{day} is no day: try {}", dates::HOW)),
+            }
+        } else if let Some(name) = field("@") {
+            quick.about = Some(name.replace('_', " "));
+        } else if let Some(name) = field("+") {
+            drop(quick.fields.insert("assignee".into(), name.replace('_', " ").into()));
+        } else if let Some(sum) = field("cost:") {
+            drop(quick.fields.insert("estimated_cost".into(), money(sum).into()));
+        } else if let Some(word) = field("every:") {
+            let period = match word {
+                "day" => "daily",
+                "week" => "weekly",
+                "month" => "monthly",
+                "quarter" => "quarterly",
+                "year" => "yearly",
+                other => other,
+            };
+            match choice("recurrence", period) {
+                Some(period) => drop(quick.fields.insert("recurrence".into(), period.into())),
+                None => quick.faults.push(format!("every: takes day, week, month, quarter or year, not {word}")),
+            }
+        } else {
+            title.push(part);
+        }
+    }
+    quick.fields.insert("title".into(), title.join(" ").into());
+    quick
+}
+
+fn choice(field: &str, word: &str) -> Option<&'static str> {
+    match resource(Kind::Task).field(field)?.format {
+        Format::Choice(words) => words.iter().copied().find(|known| known.starts_with(&word.to_lowercase())),
+        _ => None,
+    }
+}
+
+/// A sum as people type it, in the contract's spelling as far as possible: `$1,299.5` is `1299.5`.
+pub fn money(text: &str) -> String {
+    let text = text.trim().trim_start_matches(['$', '€', '£']).trim_end_matches(['$', '€', '£']).trim();
+    // A comma before exactly two last digits is a decimal one.
+    match text.rsplit_once(',') {
+        Some((whole, cents)) if cents.len() == 2 && !text.contains('.') && !whole.contains(',') => {
+            format!("{whole}.{cents}")
+        }
+        _ => text.replace([',', ' ', '\''], ""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hearth_contract::formats::parse_date;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn one_line_is_a_task() {
+        let today = parse_date("2026-11-21").unwrap();
+        let quick = understand("Buy filter !high due:fri @hvac +Ana cost:$29.95 every:month", today);
+        assert_eq!(
+            Value::Object(quick.fields),
+            json!({
+                "priority": "high", "due_on": "2026-11-27", "assignee": "Ana", "estimated_cost": "29.95",
+                "recurrence": "monthly", "title": "Buy filter"
+            })
+        );
+        assert_eq!((quick.about.as_deref(), quick.faults.len()), (Some("hvac"), 0));
+        let quick = understand("Call back! due:never", today);
+        assert_eq!((quick.fields["title"].as_str(), quick.faults.len()), (Some("Call back!"), 1));
+    }
+
+    #[test]
+    fn sums_are_taken_as_they_are_written() {
+        for (text, expected) in
+            [("1,299.50", "1299.50"), ("$20", "20"), ("12,50 €", "12.50"), ("1'000", "1000"), ("1,299", "1299")]
+        {
+            assert_eq!(money(text), expected);
+        }
+    }
+}

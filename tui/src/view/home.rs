@@ -1,0 +1,170 @@
+//! The home screen: what needs attention, and beside it the month, what the home is worth, how lively it is and what it is.
+
+mod panels;
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::{Theme, inset, padded, rows, scroll_bar};
+use crate::app::App;
+use crate::cells::cell;
+use crate::glyphs::{Sign, Tone};
+use crate::home::{Entry, Section};
+use crate::sanitize::fit;
+use crate::words::{self, choice, day};
+
+/// From this width on there is something beside what needs attention.
+const BESIDE_FROM: u16 = 72;
+/// From this width on there are two columns beside it.
+const TWO_FROM: u16 = 118;
+/// Columns of the calendar, and of what stands under it.
+const PANEL: u16 = 30;
+/// Columns of a day in the list.
+const DAY: usize = 13;
+
+pub(super) fn draw(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let inner = inset(area);
+    let panels = match area.width {
+        width if width >= TWO_FROM => 2,
+        width if width >= BESIDE_FROM => 1,
+        _ => 0,
+    };
+    let beside = panels * (PANEL + 3);
+    let list = Rect { width: inner.width - beside, ..inner };
+    attention(app, theme, frame, list);
+    let at = |number: u16| Rect { x: list.right() + 3 + number * (PANEL + 3), width: PANEL, ..inner };
+    match panels {
+        2 => {
+            panels::first(app, theme, frame, at(0), true);
+            panels::second(app, theme, frame, at(1));
+        }
+        1 => panels::first(app, theme, frame, at(0), false),
+        _ => {}
+    }
+}
+
+/// One line of what needs attention.
+enum Shown<'a> {
+    Heading(&'a Section<'a>),
+    Entry(usize, Entry<'a>),
+    Blank,
+}
+
+fn attention(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let sections = app.home.sections(app.today);
+    let Some(overview) = &app.home.overview else { return };
+    if sections.is_empty() {
+        let empty = app.counts.values().all(|count| *count == 0) && overview.profile.is_none();
+        return nothing(app, theme, frame, area, empty, overview.open);
+    }
+    let roomy = area.height >= 14;
+    let mut lines = Vec::new();
+    let mut number = 0;
+    for section in &sections {
+        if roomy && !lines.is_empty() {
+            lines.push(Shown::Blank);
+        }
+        lines.push(Shown::Heading(section));
+        for entry in &section.entries {
+            lines.push(Shown::Entry(number, *entry));
+            number += 1;
+        }
+    }
+    let cursor = lines.iter().position(|line| matches!(line, Shown::Entry(at, _) if *at == app.home.selected));
+    let cursor = cursor.unwrap_or(0);
+    let height = usize::from(area.height).max(1);
+    // The heading above the first entry is seen with it.
+    let top = if cursor + 2 < height {
+        0
+    } else {
+        (cursor + 2).saturating_sub(height).min(lines.len().saturating_sub(height))
+    };
+    let text = Rect { width: area.width.saturating_sub(2), ..area };
+    for (row, line) in rows(text).zip(lines.iter().skip(top)) {
+        match line {
+            Shown::Blank => {}
+            Shown::Heading(section) => {
+                let look = if section.title == "Overdue" { theme.tone(Tone::Alarm) } else { theme.accent() };
+                let sign = if section.title == "Overdue" {
+                    format!("{} ", Sign::NeedsYou.text(app.setup.ascii))
+                } else {
+                    String::new()
+                };
+                let count = words::grouped(i64::try_from(section.count).unwrap_or(i64::MAX));
+                let spans = vec![
+                    Span::styled(format!("{sign}{}", section.title), look),
+                    Span::styled(format!("  {count}"), theme.quiet()),
+                ];
+                frame.render_widget(Line::from(spans), row);
+            }
+            Shown::Entry(at, entry) => {
+                let selected = *at == app.home.selected;
+                frame.render_widget(entry_line(app, theme, entry, usize::from(row.width), selected), row);
+                if selected {
+                    frame.buffer_mut().set_style(row, theme.selected());
+                }
+            }
+        }
+    }
+    scroll_bar(app, theme, frame, area, top, lines.len());
+}
+
+fn entry_line<'a>(app: &App, theme: &Theme, entry: &Entry<'_>, columns: usize, selected: bool) -> Line<'a> {
+    let look = |tone: Tone| if selected { ratatui::style::Style::new() } else { theme.tone(tone) };
+    let when = DAY.min(columns / 2);
+    let (on, tone, title, more) = match entry {
+        Entry::Task(row) => {
+            let (due, tone) = cell(app.now, "due_on", row, app.setup.ascii);
+            let (priority, _) = cell(app.now, "priority", row, app.setup.ascii);
+            let urgent = matches!(words::text(&row.fields, "priority"), Some("urgent" | "high"));
+            let who = words::text(&row.fields, "assignee").unwrap_or_default();
+            let more = [priority.as_str(), who].into_iter().skip(usize::from(!urgent)).filter(|part| !part.is_empty());
+            (due, tone, row.title.clone(), more.collect::<Vec<_>>().join("  "))
+        }
+        Entry::Expiring(it) => {
+            let date = entry.on();
+            let text = date.map_or(it.on.clone(), |date| day(app.today, date));
+            let tone = if date.is_some_and(|date| date < app.today) { Tone::Alarm } else { Tone::Notice };
+            (text, tone, it.title.clone(), choice(&it.what))
+        }
+    };
+    let rest = columns.saturating_sub(when + 2);
+    // What is said beside the title gives way first.
+    let beside = if rest >= 34 { 16.min(rest / 3) } else { 0 };
+    let mut spans = vec![
+        Span::styled(padded(app, &format!("  {on}"), when + 1, false), look(tone)),
+        Span::raw(" "),
+        Span::raw(padded(app, &title, rest.saturating_sub(beside + usize::from(beside > 0)), false)),
+    ];
+    if beside > 0 {
+        spans.push(Span::raw(" "));
+        spans.push(Span::styled(padded(app, &more, beside, false), look(Tone::Quiet)));
+    }
+    Line::from(spans)
+}
+
+/// Nothing needs attention, or nothing is there at all.
+fn nothing(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect, empty: bool, open: usize) {
+    let keys = &app.setup.keys;
+    let key = |action| keys.key_of(crate::keys::Context::Home, action).unwrap_or("?").to_owned();
+    let (add, all) = (key(crate::keys::Action::QuickAdd), key(crate::keys::Action::Palette));
+    let lines: Vec<String> = if empty {
+        vec![
+            "This home is empty so far.".into(),
+            String::new(),
+            format!("{add}   add a task in one line"),
+            "3   the inventory: rooms are under 4, n makes a new one".into(),
+            format!("{all}   everything else"),
+        ]
+    } else {
+        vec![
+            "Nothing is due this week, and nothing runs out soon.".into(),
+            format!("{} for later.", words::counted(hearth_contract::schema::Kind::Task, open)),
+        ]
+    };
+    for (row, text) in rows(area).zip(lines) {
+        let text = fit(&text, row.width.into(), Sign::Cut.text(app.setup.ascii));
+        frame.render_widget(Span::styled(text, theme.quiet()), row);
+    }
+}

@@ -1,0 +1,281 @@
+//! What stands beside: the month, bars of what the home is worth, the sparkline of its activity, its profile.
+
+use std::collections::BTreeMap;
+
+use hearth_contract::formats::{date_text, parse_date};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+use ratatui::text::{Line, Span};
+use time::{Date, Duration};
+
+use super::super::{Theme, padded, rows};
+use crate::app::App;
+use crate::glyphs::{Sign, Tone};
+use crate::home::{ACTIVITY_DAYS, Home};
+use crate::sanitize::{fit, width};
+use crate::words::{self, choice, month_name, whole_money};
+
+/// Lines of the calendar: the month, the weekdays, six weeks.
+const CALENDAR: u16 = 8;
+
+/// The calendar and what fits under it. `wide`: there is another panel for the rest.
+pub(super) fn first(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect, wide: bool) {
+    let mut left = Stack { area };
+    if let Some(part) = left.take(CALENDAR) {
+        calendar(app, theme, frame, part);
+    }
+    let Some(figures) = &app.home.figures else { return };
+    left.gap();
+    if let Some(part) = left.take(if area.height >= 13 { 2 } else { 0 }) {
+        activity(app, &figures.activity, theme, frame, part);
+        left.gap();
+    }
+    let bars_of = |most: u16, left: &Stack| most.min(left.area.height);
+    let rooms = bars_of(if wide { 12 } else { 7 }, &left);
+    if let Some(part) = left.take(rooms) {
+        bars(app, "Worth by room", "no room", &figures.rooms, theme, frame, part);
+    }
+    if !wide {
+        left.gap();
+        let categories = bars_of(7, &left);
+        if let Some(part) = left.take(categories) {
+            bars(app, "By category", "no category", &figures.categories, theme, frame, part);
+        }
+        left.gap();
+        profile(app, theme, frame, left.area);
+    }
+}
+
+/// The rest of a wide screen.
+pub(super) fn second(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let mut left = Stack { area };
+    if let Some(part) = left.take(CALENDAR.min(area.height)) {
+        profile(app, theme, frame, part);
+    }
+    left.gap();
+    if let (Some(figures), Some(part)) = (&app.home.figures, left.take(left.area.height.min(13))) {
+        bars(app, "Worth by category", "no category", &figures.categories, theme, frame, part);
+    }
+}
+
+/// Parts one under another, as long as there is room.
+struct Stack {
+    area: Rect,
+}
+
+impl Stack {
+    /// The next part of so many lines; None where they do not fit or are none.
+    fn take(&mut self, height: u16) -> Option<Rect> {
+        if height == 0 || height > self.area.height {
+            return None;
+        }
+        let part = Rect { height, ..self.area };
+        self.area = Rect { y: self.area.y + height, height: self.area.height - height, ..self.area };
+        Some(part)
+    }
+
+    fn gap(&mut self) {
+        let _ = self.take(1);
+    }
+}
+
+/// The month, with a mark at each day on which something is due or runs out.
+fn calendar(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let first = app.home.first_of_month(app.today);
+    let marks = marks(app);
+    let ascii = app.setup.ascii;
+    let selected = app.home.current(app.today).and_then(|entry| entry.on());
+    let mut lines = rows(area);
+    let title = format!("{} {}", month_name(first), first.year());
+    let (previous, next) = (Sign::Previous.text(ascii), Sign::Next.text(ascii));
+    if let Some(row) = lines.next() {
+        let fill = " ".repeat(27_usize.saturating_sub(width(&title) + 5));
+        let spans = vec![
+            Span::styled(title, theme.strong()),
+            Span::raw(fill),
+            Span::styled(format!("{previous}   {next}"), theme.quiet()),
+        ];
+        frame.render_widget(Line::from(spans), row);
+    }
+    if let Some(row) = lines.next() {
+        frame.render_widget(Span::styled("Mo  Tu  We  Th  Fr  Sa  Su", theme.quiet()), row);
+    }
+    let away = i64::from(first.weekday().number_days_from_monday());
+    let mut date = first.saturating_sub(Duration::days(away));
+    for row in lines {
+        let mut spans = Vec::new();
+        for _ in 0..7 {
+            let inside = date.month() == first.month();
+            let (sign, tone) = marks.get(&date).copied().filter(|_| inside).unwrap_or((" ", Tone::Plain));
+            let mut look = if inside { theme.tone(tone) } else { theme.quiet() };
+            if date == app.today {
+                look = look.add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
+            }
+            if Some(date) == selected && inside {
+                look = look.add_modifier(Modifier::REVERSED);
+            }
+            let number = if inside { format!("{:>2}", date.day()) } else { "  ".into() };
+            spans.push(Span::styled(number, look));
+            spans.push(Span::styled(sign, theme.tone(tone)));
+            spans.push(Span::raw(" "));
+            date = date.saturating_add(Duration::days(1));
+        }
+        frame.render_widget(Line::from(spans), row);
+    }
+}
+
+/// The sign of each day: what ran out or is overdue before what comes, what runs out before what is to be done.
+fn marks(app: &App) -> BTreeMap<Date, (&'static str, Tone)> {
+    let mut marks = BTreeMap::new();
+    let Some(overview) = &app.home.overview else { return marks };
+    let ascii = app.setup.ascii;
+    for row in &overview.due {
+        if let Some(date) = words::text(&row.fields, "due_on").and_then(parse_date) {
+            let tone = if date < app.today { Tone::Alarm } else { Tone::Plain };
+            marks.insert(date, (Sign::News.text(ascii), tone));
+        }
+    }
+    for it in &overview.expiring {
+        if let Some(date) = parse_date(&it.on) {
+            let tone = if it.what == "warranty" && date < app.today { Tone::Quiet } else { Tone::Notice };
+            marks.insert(date, (Sign::Urgent.text(ascii), tone));
+        }
+    }
+    marks
+}
+
+/// A bar for each of the greatest, and the rest as one.
+fn bars(
+    app: &App,
+    title: &str,
+    unnamed: &str,
+    all: &[(String, i64)],
+    theme: &Theme,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
+    let mut lines = rows(area);
+    let Some(heading) = lines.next() else { return };
+    let columns = usize::from(area.width);
+    let sum: i64 = all.iter().map(|(_, cents)| cents).sum();
+    let total = whole_money(sum);
+    let name = padded(app, title, columns.saturating_sub(width(&total)), false);
+    frame.render_widget(Line::from(vec![Span::styled(name, theme.strong()), Span::raw(total)]), heading);
+    let fits = usize::from(area.height).saturating_sub(1);
+    let shown = if all.len() > fits { fits.saturating_sub(1) } else { all.len() };
+    let most = all.first().map_or(0, |(_, cents)| *cents).max(1);
+    let names = columns * 2 / 5;
+    for ((name, cents), row) in all.iter().take(shown).zip(&mut lines) {
+        let value = whole_money(*cents);
+        let room = columns.saturating_sub(names + width(&value) + 2);
+        let name = if name.is_empty() { unnamed.to_owned() } else { choice(name) };
+        frame.render_widget(
+            Line::from(vec![
+                Span::raw(padded(app, &name, names, false)),
+                Span::raw(" "),
+                Span::styled(padded(app, &bar(*cents, most, room, app.setup.ascii), room + 1, false), theme.figure()),
+                Span::styled(value, theme.quiet()),
+            ]),
+            row,
+        );
+    }
+    if let (Some(row), true) = (lines.next(), all.len() > shown) {
+        let rest: i64 = all.iter().skip(shown).map(|(_, cents)| cents).sum();
+        let value = whole_money(rest);
+        let text = padded(app, &format!("{} more", all.len() - shown), columns.saturating_sub(width(&value)), false);
+        frame.render_widget(Span::styled(text + &value, theme.quiet()), row);
+    }
+}
+
+/// A bar in eighths of a column, or in whole ones.
+fn bar(value: i64, most: i64, columns: usize, ascii: bool) -> String {
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let columns = i64::try_from(columns).unwrap_or(0);
+    let eighths = i64::try_from(i128::from(value) * i128::from(columns) * 8 / i128::from(most)).unwrap_or(0).max(1);
+    let whole = usize::try_from(eighths / 8).unwrap_or(0);
+    if ascii {
+        return "#".repeat(whole.max(1));
+    }
+    let part = usize::try_from(eighths % 8).unwrap_or(0);
+    format!("{}{}", "█".repeat(whole), PARTS[part])
+}
+
+/// How many records changed on each of the last days.
+fn activity(app: &App, days: &[(String, usize)], theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let steps: &[&str] = if app.setup.ascii {
+        &[".", ":", "-", "=", "#"]
+    } else {
+        &["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
+    };
+    let most = days.iter().map(|(_, count)| *count).max().unwrap_or(0);
+    let since = Home::since(app.today);
+    let mut line = String::new();
+    let mut sum = 0;
+    for number in 0..ACTIVITY_DAYS {
+        let date = date_text(since.saturating_add(Duration::days(i64::try_from(number).unwrap_or(0))));
+        let count = days.iter().find(|(day, _)| *day == date).map_or(0, |(_, count)| *count);
+        sum += count;
+        // Any change is more than none, however lively another day was.
+        let step = if count == 0 { 0 } else { (count * (steps.len() - 1)).div_ceil(most.max(1)) };
+        line.push_str(steps[step.min(steps.len() - 1)]);
+    }
+    let mut lines = rows(area);
+    let columns = usize::from(area.width);
+    if let Some(row) = lines.next() {
+        let count = words::grouped(i64::try_from(sum).unwrap_or(i64::MAX));
+        let text = padded(app, "Changed in 30 days", columns.saturating_sub(width(&count)), false);
+        frame.render_widget(Line::from(vec![Span::styled(text, theme.strong()), Span::raw(count)]), row);
+    }
+    if let Some(row) = lines.next() {
+        frame.render_widget(Span::styled(fit(&line, columns, ""), theme.figure()), row);
+    }
+}
+
+/// The profile at a glance: what is known of it, and how to write the rest.
+fn profile(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let Some(overview) = &app.home.overview else { return };
+    let columns = usize::from(area.width);
+    let mut lines: Vec<(String, bool)> = Vec::new();
+    match &overview.profile {
+        None => {
+            let key = app.setup.keys.key_of(crate::keys::Context::Home, crate::keys::Action::Profile).unwrap_or("?");
+            lines.push(("The house".into(), true));
+            lines.push((format!("Nothing is written of it; {key} does."), false));
+        }
+        Some(row) => {
+            let text = |name: &str| words::text(&row.fields, name).map(str::to_owned);
+            let number = |name: &str| row.fields.get(name).and_then(serde_json::Value::as_i64);
+            lines.push((row.title.clone(), true));
+            let place: Vec<String> = ["city", "state", "postal_code"].into_iter().filter_map(text).collect();
+            lines.push((place.join(", "), false));
+            let built = number("year_built").map(|year| format!("built {year}"));
+            let kind = text("property_type").map(|word| choice(&word));
+            lines.push(([kind, built].into_iter().flatten().collect::<Vec<_>>().join(", "), false));
+            let area = number("living_area_sq_ft").map(|area| format!("{} sq ft", words::grouped(area)));
+            let rooms = [("bedrooms", "bed"), ("bathrooms", "bath")].into_iter();
+            let rooms = rooms.filter_map(|(field, word)| number(field).map(|number| format!("{number} {word}")));
+            lines.push((area.into_iter().chain(rooms).collect::<Vec<_>>().join(", "), false));
+            let value = text("estimated_value").map(|sum| {
+                let on = text("estimated_value_on").and_then(|day| parse_date(&day));
+                let on = on.map(|date| format!(", {}", words::day(app.today, date))).unwrap_or_default();
+                format!("worth {}{on}", words::money(&sum))
+            });
+            lines.push((value.unwrap_or_default(), false));
+            let hvac = text("hvac_last_serviced_on").and_then(|day| parse_date(&day));
+            lines.push((
+                hvac.map(|date| format!("heating serviced {}", words::day(app.today, date))).unwrap_or_default(),
+                false,
+            ));
+            lines.push((
+                text("insurance_provider").map(|name| format!("insured with {name}")).unwrap_or_default(),
+                false,
+            ));
+        }
+    }
+    let cut = Sign::Cut.text(app.setup.ascii);
+    for (row, (text, strong)) in rows(area).zip(lines.into_iter().filter(|(text, _)| !text.is_empty())) {
+        let look = if strong { theme.strong() } else { theme.quiet() };
+        frame.render_widget(Span::styled(fit(&text, columns, cut), look), row);
+    }
+}

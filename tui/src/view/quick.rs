@@ -1,0 +1,60 @@
+//! Quick add: the line being typed and, under it, the task it makes.
+
+use hearth_contract::formats::parse_date;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::{Theme, rows, typing, window};
+use crate::app::{App, QuickLine};
+use crate::glyphs::{Sign, Tone};
+use crate::quick;
+use crate::sanitize::{fit, wrap};
+use crate::words;
+
+pub(super) fn draw(app: &App, line: &QuickLine, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let wide = area.width.min(84);
+    let tall = area.height.min(7);
+    let y = area.y + (area.height - tall) / 3;
+    let place = Rect { x: area.x + (area.width - wide) / 2, y, width: wide, height: tall };
+    let inside = window(app, theme, frame, place);
+    let prompt = if inside.width > 30 { "New task  " } else { "" };
+    let used = u16::try_from(prompt.len()).unwrap_or(0);
+    let first = Rect { height: inside.height.min(1), ..inside };
+    frame.render_widget(Span::styled(prompt, theme.quiet()), first);
+    typing(&line.line, theme.accent(), frame, Rect { x: first.x + used, width: first.width - used, ..first });
+    let gap = if inside.height > 3 { 2 } else { 1 };
+    let below = Rect { y: inside.y + gap, height: inside.height.saturating_sub(gap), ..inside };
+    let columns = usize::from(below.width);
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    let fault = line.refusal.as_ref().or(line.understood.faults.first());
+    if let Some(fault) = fault {
+        let text = format!("{} {fault}", Sign::Fault.text(app.setup.ascii));
+        lines.extend(wrap(&text, columns).into_iter().map(|part| Line::styled(part, theme.tone(Tone::Alarm))));
+    }
+    let said = said(app, line);
+    let text = if said.is_empty() { format!("such as: {}", quick::HOW) } else { said };
+    lines.extend(wrap(&text, columns).into_iter().map(|part| Line::styled(part, theme.quiet())));
+    for (row, text) in rows(below).zip(lines) {
+        frame.render_widget(text, row);
+    }
+}
+
+/// What the line is understood to say, beside the title.
+fn said(app: &App, line: &QuickLine) -> String {
+    let fields = &line.understood.fields;
+    let text = |name| words::text(fields, name);
+    let mut parts = Vec::new();
+    parts.extend(text("priority").map(|word| format!("{word} priority")));
+    let due = text("due_on").and_then(parse_date);
+    parts.extend(due.map(|date| format!("due {}", words::day(app.today, date))));
+    parts.extend(text("recurrence").map(str::to_owned));
+    parts.extend(text("assignee").map(|name| format!("for {name}")));
+    parts.extend(text("estimated_cost").map(|sum| format!("costs {sum}")));
+    match (&line.about, &line.understood.about) {
+        (Some((_, _, title)), _) => parts.push(format!("about {}", fit(title, 40, Sign::Cut.text(app.setup.ascii)))),
+        (None, Some(name)) => parts.push(format!("about {name}: nothing here is called so")),
+        (None, None) => {}
+    }
+    parts.join(&format!(" {} ", Sign::Dot.text(app.setup.ascii)))
+}

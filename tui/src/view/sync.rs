@@ -1,0 +1,30 @@
+//! How syncing stands: what is known of the server and the way to it, each line in plain words.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::{Theme, inset, padded, rows, scroll_bar};
+use crate::app::App;
+use crate::glyphs::Sign;
+use crate::now::Now;
+use crate::sanitize::fit;
+use crate::standing::report;
+
+/// Columns of the labels.
+const LABELS: usize = 20;
+
+pub(super) fn draw(app: &App, scroll: usize, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let inner = inset(area);
+    let Some(status) = &app.status else { return };
+    let lines = report(now, status, app.setup.ascii);
+    let labels = LABELS.min(usize::from(inner.width) / 3);
+    let room = usize::from(inner.width).saturating_sub(labels + 2);
+    let scroll = scroll.min(lines.len().saturating_sub(usize::from(inner.height)));
+    for (row, line) in rows(inner).zip(lines.iter().skip(scroll)) {
+        let text = fit(&line.text, room, Sign::Cut.text(app.setup.ascii));
+        let label = Span::styled(padded(app, line.label, labels, false), theme.quiet());
+        frame.render_widget(Line::from(vec![label, Span::raw("  "), Span::styled(text, theme.tone(line.tone))]), row);
+    }
+    scroll_bar(app, theme, frame, Rect { width: inner.width + 1, ..inner }, scroll, lines.len());
+}

@@ -1,0 +1,103 @@
+//! The picture of a first run.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::{Connection, OFFERS, Welcome};
+use crate::glyphs::{Sign, Tone};
+use crate::layout::{MIN_HEIGHT, MIN_WIDTH, is_too_small};
+use crate::sanitize::{self, fit, wrap};
+use crate::view::{Theme, typing};
+
+pub(super) fn draw(welcome: &Welcome, ascii: bool, theme: &Theme, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    if is_too_small(area.width, area.height) {
+        frame.render_widget(Line::raw(format!("needs {MIN_WIDTH}x{MIN_HEIGHT}")), area);
+        return;
+    }
+    frame.buffer_mut().set_style(area, theme.ground());
+    let margin = if area.width > 60 { 4 } else { 1 };
+    let top = if area.height > 16 { 2 } else { 0 };
+    let inner = Rect { x: margin, y: top, width: area.width - 2 * margin, height: area.height - top };
+    match &welcome.connection {
+        Some(connection) => connecting(connection, ascii, theme, frame, inner),
+        None => offers(welcome, ascii, theme, frame, inner),
+    }
+    sanitize::buffer(frame.buffer_mut());
+}
+
+fn put(frame: &mut Frame<'_>, area: Rect, y: &mut u16, line: Line<'_>) -> Rect {
+    let row = Rect { y: area.y + *y, height: 1, ..area }.intersection(area);
+    frame.render_widget(line, row);
+    *y = y.saturating_add(1).min(area.height);
+    row
+}
+
+fn paragraph(frame: &mut Frame<'_>, area: Rect, y: &mut u16, text: &str, style: ratatui::style::Style) {
+    for part in wrap(text, area.width.into()) {
+        put(frame, area, y, Line::styled(part, style));
+    }
+}
+
+fn offers(welcome: &Welcome, ascii: bool, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let roomy = area.height >= 15;
+    let mut y = 0;
+    put(frame, area, &mut y, Line::styled("Hearth", theme.accent()));
+    if roomy {
+        y += 1;
+        let text = "What a household knows about its home, on every device, with or without a network.";
+        paragraph(frame, area, &mut y, text, theme.quiet());
+        y += 1;
+        paragraph(frame, area, &mut y, "No home is set up on this machine yet.", ratatui::style::Style::new());
+        y += 1;
+    }
+    for (index, (offer, about)) in OFFERS.into_iter().enumerate() {
+        let selected = index == welcome.selected;
+        let mark = if selected { Sign::Selected.text(ascii) } else { " " };
+        let look = if selected { theme.accent() } else { ratatui::style::Style::new() };
+        let text = fit(offer, usize::from(area.width).saturating_sub(4), Sign::Cut.text(ascii));
+        put(frame, area, &mut y, Line::from(vec![Span::styled(format!("{mark} {} {text}", index + 1), look)]));
+        if roomy {
+            let inside = Rect { x: area.x + 4.min(area.width), width: area.width.saturating_sub(4), ..area };
+            paragraph(frame, inside, &mut y, about, theme.quiet());
+            y += 1;
+        }
+    }
+    let keys = fit("enter choose   up, down move   q leave", area.width.into(), "");
+    put(frame, area, &mut y, Line::styled(keys, theme.quiet()));
+}
+
+fn connecting(connection: &Connection, ascii: bool, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let mut y = 0;
+    put(frame, area, &mut y, Line::styled("Connect to a server", theme.accent()));
+    y += u16::from(area.height > 8);
+    let dot = if ascii { "*" } else { "•" };
+    let hidden = crate::input::Line::holding(&dot.repeat(connection.key.text().chars().count()));
+    for (label, line, here) in
+        [("Address  ", &connection.server, !connection.in_key), ("API key  ", &hidden, connection.in_key)]
+    {
+        let look = if here { theme.accent() } else { theme.quiet() };
+        let row = put(frame, area, &mut y, Line::styled(label, look));
+        let used = 9.min(row.width);
+        let field = Rect { x: row.x + used, width: row.width - used, ..row };
+        if here {
+            typing(line, ratatui::style::Style::new(), frame, field);
+        } else {
+            frame.render_widget(Span::raw(fit(line.text(), field.width.into(), Sign::Cut.text(ascii))), field);
+        }
+    }
+    y += u16::from(area.height > 8);
+    if connection.asking {
+        paragraph(frame, area, &mut y, "Asking the server", theme.quiet());
+    } else if let Some(fault) = &connection.fault {
+        let text = format!("{} {fault}", Sign::Fault.text(ascii));
+        paragraph(frame, area, &mut y, &text, theme.tone(Tone::Alarm));
+    } else if area.height > 10 {
+        let text = "The key is kept in a file of your own, and goes to this server alone.";
+        paragraph(frame, area, &mut y, text, theme.quiet());
+    }
+    y += u16::from(area.height > 8);
+    let keys = fit("enter next, then connect   esc back", area.width.into(), "");
+    put(frame, area, &mut y, Line::styled(keys, theme.quiet()));
+}
