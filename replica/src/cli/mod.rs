@@ -4,6 +4,7 @@
 mod copy;
 mod decide;
 mod doctor;
+mod drill;
 mod edits;
 mod help;
 mod init;
@@ -92,6 +93,8 @@ enum Command {
     Export(copy::Export),
     /// Read everything from the server again, into a new database if this one is damaged; edits are kept
     Rebuild(rebuild::Rebuild),
+    /// Try this machine's programs, in a scratch home, in situations that lose data elsewhere
+    Drill(drill::Drill),
     /// Write completions for a shell
     Completions(help::Completions),
     /// Write the manual page, or one page for each command
@@ -256,6 +259,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Path => query::path(&context),
         Command::Export(export) => export.run(&context),
         Command::Rebuild(rebuild) => rebuild.run(&context),
+        Command::Drill(drill) => drill.run(context.json),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
     }

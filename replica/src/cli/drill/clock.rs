@@ -1,0 +1,105 @@
+//! This machine's clock is years ahead, then years behind, while edits are refused and tried again. What the daemon does
+//! must not depend on it. The clock is that of one daemon alone, told by the program `faketime`.
+
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use hearth_contract::schema::Kind;
+use serde_json::json;
+
+use super::device::{Device, fields};
+use super::judge::{Effect, Made, account, equal};
+use super::scene::Scene;
+use super::{Outcome, Stop, failed};
+
+const LIMIT: Duration = Duration::from_secs(60);
+/// The steps of the clock, each while the daemon runs; after all but the first it is killed and started again.
+const STEPS: [(&str, &str); 3] =
+    [("+4000d", "eleven years ahead"), ("-4000d", "eleven years behind"), ("+0d", "right again")];
+
+pub(super) fn run(scene: &mut Scene) -> Outcome {
+    let library = faketime()?;
+    let shift = scene.path("clock");
+    fs::write(&shift, "+0d\n")?;
+    let mut device = scene.device(&scene.path("device"))?;
+    device.with_environment(
+        [
+            ("LD_PRELOAD", library),
+            ("FAKETIME_TIMESTAMP_FILE", shift.display().to_string()),
+            ("FAKETIME_NO_CACHE", "1".to_owned()),
+            ("FAKETIME_DONT_FAKE_MONOTONIC", "1".to_owned()),
+            ("DONT_FAKE_MONOTONIC", "1".to_owned()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .to_vec(),
+    );
+    device.start()?;
+    device.settle(scene, LIMIT)?;
+    scene.say("the replica is in step, by a clock of its own");
+
+    let mut made = Vec::new();
+    for (nth, (step, told)) in STEPS.into_iter().enumerate() {
+        // What is refused is tried again at a moment that is kept; by then the clock says something else.
+        scene.stop_server();
+        scene.serve(Some("503=always route=writes,bulk"))?;
+        in_step(scene, &device, told)?;
+        let title = format!("title=Made before the clock was {told}");
+        let id = device.say(&["add", "task", &title])?;
+        let id = id["id"].as_str().ok_or_else(|| failed("add does not say the id of the new task"))?.to_owned();
+        made.push(Made { id, what: Effect::Created });
+        let room = device.row(Kind::Room, nth)?.id;
+        device.replica.update(Kind::Room, &room, &fields(json!({ "paint_color": step })))?;
+        made.push(Made { id: room, what: Effect::Set("paint_color", json!(step)) });
+        scene.wait("both edits are refused", LIMIT, || Ok(device.edits()?.iter().all(|edit| edit.attempts > 0)))?;
+        fs::write(&shift, format!("{step}\n"))?;
+        if nth > 0 {
+            // What was put off by the old clock is taken up by a daemon that knows only the new one.
+            device.kill();
+            device.start()?;
+        }
+        scene.stop_server();
+        scene.serve(None)?;
+        let seed = (scene.options.seed + nth as u64).to_string();
+        scene.lab(&["churn", "--count", "20", "--rate", "10000", "--seed", &seed])?;
+        let took = scene.wait("the edits are through", LIMIT, || Ok(device.edits()?.is_empty()));
+        let took = took.map_err(|stop| about(stop, told))?;
+        in_step(scene, &device, told)?;
+        scene.say(format!("the clock is {told}: 2 edits and 20 changes are through after {:.1} s", took.as_secs_f64()));
+    }
+    device.settle(scene, LIMIT)?;
+    let account = account(scene, &device, &made)?;
+    if account.waiting + account.settled > 0 {
+        return Err(failed(format!("nobody else changed these records, yet {}", account.told())));
+    }
+    let records = equal(scene, &device)?;
+    device.stop()?;
+    Ok(format!("{}; {records} records are equal on both sides", account.told()))
+}
+
+/// Waits until the replica says that it is in step, by its own clock: whoever looks lives on the same machine.
+fn in_step(scene: &Scene, device: &Device, told: &str) -> Result<(), Stop> {
+    let head = scene.head()?;
+    let in_step = scene.wait("the replica says that it is in step", LIMIT, || {
+        let status = device.say(&["status"])?;
+        let current = status["phase"] == "live" && status["behind_events"] == 0;
+        Ok(current && status["position"].as_i64().is_some_and(|position| position >= head))
+    });
+    in_step.map(drop).map_err(|stop| about(stop, told))
+}
+
+fn about(stop: Stop, told: &str) -> Stop {
+    match stop {
+        Stop::Failed(why) => failed(format!("as the clock was {told}: {why}")),
+        skipped => skipped,
+    }
+}
+
+/// The library that tells another time, as the program of that name sets it.
+fn faketime() -> Result<String, Stop> {
+    let missing =
+        || Stop::Skipped("another clock needs the program faketime (Debian: apt install faketime)".to_owned());
+    let shown = Command::new("faketime").args(["-m", "-f", "+0d", "env"]).output().map_err(|_| missing())?;
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    shown.lines().find_map(|line| line.strip_prefix("LD_PRELOAD=")).map(str::to_owned).ok_or_else(missing)
+}

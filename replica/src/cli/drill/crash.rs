@@ -1,0 +1,64 @@
+//! The daemon is killed at moments that nobody chose, while it reads and sends, and now and then the server with it. Every
+//! edit must have its effect once.
+
+use std::time::Duration;
+
+use hearth_contract::schema::Kind;
+use serde_json::json;
+
+use super::device::fields;
+use super::judge::{Effect, Made, account, equal};
+use super::scene::Scene;
+use super::{Outcome, failed};
+
+const LIMIT: Duration = Duration::from_secs(60);
+const ROUNDS: u64 = 8;
+/// So that many a kill meets a write on its way, or one that is committed and not answered yet.
+const SLOW: &str = "latency=always by=0ms-40ms; lost-answer=10% route=writes,bulk";
+
+pub(super) fn run(scene: &mut Scene) -> Outcome {
+    let mut device = scene.device(&scene.path("device"))?;
+    device.start()?;
+    device.settle(scene, LIMIT)?;
+    scene.stop_server();
+    scene.serve(Some(SLOW))?;
+    scene.say("the replica is in step; from now on the server takes its time");
+    let mut chance = scene.options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut made = Vec::new();
+    for round in 0..ROUNDS {
+        let name = format!("round {round}");
+        let id = device.replica.create(Kind::Task, &fields(json!({ "title": name })))?;
+        made.push(Made { id: id.clone(), what: Effect::Created });
+        device.replica.update(Kind::Task, &id, &fields(json!({ "notes": name })))?;
+        let item = device.row(Kind::Inventory, round as usize)?.id;
+        device.replica.update(Kind::Inventory, &item, &fields(json!({ "description": name })))?;
+        made.push(Made { id: item, what: Effect::Set("description", json!(name)) });
+        let seed = (scene.options.seed + round).to_string();
+        scene.lab(&["churn", "--count", "15", "--rate", "10000", "--seed", &seed])?;
+        // xorshift64: any spread will do here.
+        chance ^= chance << 13;
+        chance ^= chance >> 7;
+        chance ^= chance << 17;
+        let pause = Duration::from_millis(chance % 120);
+        std::thread::sleep(pause);
+        device.kill();
+        let both = round % 3 == 2;
+        if both {
+            scene.kill_server();
+            scene.serve(Some(SLOW))?;
+        }
+        let who = if both { "daemon and server are" } else { "the daemon is" };
+        let at = device.replica.status()?.position;
+        scene.say(format!("round {round}: after {} ms {who} killed; the replica is at {at}", pause.as_millis()));
+        device.start()?;
+    }
+    let took = device.settle(scene, LIMIT)?;
+    scene.say(format!("left alone, the replica is in step after {:.1} s", took.as_secs_f64()));
+    let account = account(scene, &device, &made)?;
+    if account.waiting + account.settled > 0 {
+        return Err(failed(format!("nobody else changed these records, yet {}", account.told())));
+    }
+    let records = equal(scene, &device)?;
+    device.stop()?;
+    Ok(format!("{}; {records} records are equal on both sides", account.told()))
+}

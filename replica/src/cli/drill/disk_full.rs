@@ -1,0 +1,134 @@
+//! The disk that holds the replica is full. It must say so, lose nothing, and go on by itself once there is room. The disk
+//! is a small one in memory, in a mount namespace of its own, where this program is started again.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use hearth_contract::schema::Kind;
+use serde_json::{Value, json};
+
+use super::super::output;
+use super::device::fields;
+use super::judge::{Effect, Made, account, equal};
+use super::scene::Scene;
+use super::{Outcome, Stop, failed};
+
+const LIMIT: Duration = Duration::from_secs(90);
+/// Size of the small disk: room for the first read, and little more.
+const DISK_MEGABYTES: u32 = 8;
+/// Changes while it is full: more than fit into what SQLite has set aside.
+const CHANGES: &str = "1500";
+
+pub(super) fn run(scene: &mut Scene) -> Outcome {
+    match scene.options.small_disk.clone() {
+        Some(disk) => on_small_disk(scene, &disk),
+        None => start_again(scene),
+    }
+}
+
+/// Starts this program again where it may mount a disk of its own, and passes on what it says.
+fn start_again(scene: &mut Scene) -> Outcome {
+    let disk = scene.path("disk");
+    fs::create_dir(&disk)?;
+    let mount = format!("size={DISK_MEGABYTES}m,mode=0700");
+    let inside = r#"mount -t tmpfs -o "$1" none "$2" || exit 99; shift 2; exec "$@""#;
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", inside, "sh", &mount]).arg(&disk);
+    command.arg(std::env::current_exe()?).args(["--json", "drill", "disk-full", "--server-bin"]);
+    command.arg(&scene.options.server).arg("--small-disk").arg(&disk).args(["--seed", &scene.options.seed.to_string()]);
+    command.args(scene.options.keep.then_some("--keep"));
+    let answer = match command.output() {
+        Ok(answer) => answer,
+        Err(_) => return Err(Stop::Skipped("a small disk needs the program unshare (util-linux)".to_owned())),
+    };
+    let Ok(report) = serde_json::from_slice::<Value>(&answer.stdout) else {
+        let why = String::from_utf8_lossy(&answer.stderr).trim().replace('\n', "; ");
+        return Err(Stop::Skipped(format!("this machine lets nobody mount a small disk: {why}")));
+    };
+    for line in report["trace"].as_array().into_iter().flatten() {
+        scene.say(line["text"].as_str().unwrap_or_default());
+    }
+    let reason = report["reason"].as_str().unwrap_or_default().to_owned();
+    if let Some(kept) = report["kept"].as_str() {
+        output::note(&format!("its logs are kept in {kept}"));
+    }
+    match report["verdict"].as_str() {
+        Some("passed") => Ok(reason),
+        Some("skipped") => Err(Stop::Skipped(reason)),
+        _ => Err(failed(reason)),
+    }
+}
+
+fn on_small_disk(scene: &mut Scene, disk: &Path) -> Outcome {
+    let mut device = scene.device(&disk.join("device"))?;
+    device.start()?;
+    device.settle(scene, LIMIT)?;
+    let pid = device.pid();
+    let before = device.replica.create(Kind::Task, &fields(json!({ "title": "Made while there was room" })))?;
+    device.settle(scene, LIMIT)?;
+    let ballast = disk.join("ballast");
+    let filled = fill(&ballast)?;
+    scene.say(format!("the replica is in step; {filled} bytes fill its disk to the last"));
+
+    let seed = scene.options.seed.to_string();
+    scene.lab(&["churn", "--count", CHANGES, "--rate", "10000", "--quiet", "--seed", &seed])?;
+    let head = scene.head()?;
+    let told = scene.wait("the status says that the disk is full", LIMIT, || {
+        let status = device.replica.status()?;
+        if status.position >= head {
+            return Err(failed("the replica got by without room, so nothing was drilled"));
+        }
+        Ok(status.reason.is_some_and(|reason| says_full(&reason)) || log_says_full(&scene.path("daemon.log")))
+    })?;
+    let status = device.replica.status()?;
+    scene.say(format!(
+        "{CHANGES} changes later it says so, after {:.1} s: {}, {}",
+        told.as_secs_f64(),
+        status.phase,
+        status.reason.as_deref().unwrap_or("with the reason in its log")
+    ));
+    let mut made = vec![Made { id: before, what: Effect::Created }];
+    match device.replica.create(Kind::Task, &fields(json!({ "title": "Made while it was full" }))) {
+        Ok(id) => {
+            scene.say("an edit is still accepted");
+            made.push(Made { id, what: Effect::Created });
+        }
+        Err(error) => scene.say(format!("an edit is refused: {error}")),
+    }
+
+    fs::remove_file(&ballast)?;
+    let took = device.settle(scene, LIMIT)?;
+    scene.say(format!("there is room again; the replica is in step after {:.1} s", took.as_secs_f64()));
+    if device.pid() != pid {
+        return Err(failed("the daemon was started anew"));
+    }
+    let account = account(scene, &device, &made)?;
+    let records = equal(scene, &device)?;
+    device.stop()?;
+    Ok(format!(
+        "it said that its disk was full and healed alone; {}; {records} records are equal on both sides",
+        account.told()
+    ))
+}
+
+fn says_full(text: &str) -> bool {
+    let text = text.to_lowercase();
+    text.contains("disk is full") || text.contains("disk full") || text.contains("no room") || text.contains("no space")
+}
+
+fn log_says_full(log: &Path) -> bool {
+    fs::read_to_string(log).is_ok_and(|text| says_full(&text))
+}
+
+/// Writes until there is no room; gives how much went in.
+fn fill(file: &Path) -> Result<u64, Stop> {
+    let mut ballast = File::create_new(file)?;
+    // Ever smaller pieces, so that not even a page is left.
+    for size in [1 << 16, 1 << 12, 1 << 8] {
+        while ballast.write_all(&vec![0; size]).is_ok() {}
+    }
+    Ok(fs::metadata(file)?.len())
+}

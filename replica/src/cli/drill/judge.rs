@@ -1,0 +1,171 @@
+//! What every drill asks in the end: are both sides equal, did every edit have one effect or has it one visible reason,
+//! and did the status claim more than was so? Must not know what went wrong.
+
+use std::collections::BTreeMap;
+
+use hearth_contract::schema::Kind;
+use serde_json::Value;
+
+use super::device::{Device, Said};
+use super::scene::{Event, Scene};
+use super::{Stop, failed};
+
+/// States in which an edit waits for a person.
+const FOR_A_PERSON: [&str; 3] = ["blocked", "rejected", "conflict"];
+/// Differences that are told; the rest are counted.
+const TOLD: usize = 3;
+
+/// An edit that a person made, and how its effect is known on the server.
+#[derive(Debug, Clone)]
+pub(super) struct Made {
+    pub(super) id: String,
+    pub(super) what: Effect,
+}
+
+/// The effect of an edit.
+#[derive(Debug, Clone)]
+pub(super) enum Effect {
+    /// The record exists.
+    Created,
+    /// The field has this value, which nobody else gives it.
+    Set(&'static str, Value),
+    /// The record is gone.
+    Deleted,
+}
+
+/// What became of edits.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    /// Edits that had their effect, once.
+    pub(super) effective: usize,
+    /// Edits that wait for a person, with a reason.
+    pub(super) waiting: usize,
+    /// Edits that were settled otherwise, by the history.
+    pub(super) settled: usize,
+}
+
+impl Account {
+    /// In words.
+    pub(super) fn told(&self) -> String {
+        let mut told = format!("{} edits had one effect each", self.effective);
+        if self.waiting > 0 {
+            told.push_str(&format!(", {} wait for a person with a reason", self.waiting));
+        }
+        if self.settled > 0 {
+            told.push_str(&format!(", {} ended as the history says", self.settled));
+        }
+        told
+    }
+}
+
+/// Looks whether both sides have the same records, each with the same values; gives how many. Records with edits that
+/// wait for a person show those, and are left out.
+pub(super) fn equal(scene: &Scene, device: &Device) -> Result<usize, Stop> {
+    let edits = device.edits()?;
+    let has_edits = |id: &str| edits.iter().any(|edit| edit.record_id == id);
+    let mut theirs: BTreeMap<String, (&str, Value)> = BTreeMap::new();
+    for (kind, record) in scene.records()? {
+        theirs.insert(record["id"].as_str().unwrap_or_default().to_owned(), (kind, record));
+    }
+    let mut differences = Vec::new();
+    for kind in Kind::ALL {
+        for row in device.rows(kind)? {
+            let there = theirs.remove(&row.id);
+            if has_edits(&row.id) {
+                continue;
+            }
+            let Some((_, record)) = there else {
+                differences.push(format!("{kind} {} ({}) is on this side alone", row.id, row.title));
+                continue;
+            };
+            if row.rev != record["rev"].as_i64() {
+                differences.push(format!("{kind} {} is at {:?} here and at {} there", row.id, row.rev, record["rev"]));
+            } else if let Some((name, value)) = row.fields.iter().find(|(name, value)| record[*name] != **value) {
+                let here = &record[name];
+                differences.push(format!("{name} of {kind} {} is {value} here and {here} there", row.id));
+            }
+        }
+    }
+    theirs.retain(|id, _| !has_edits(id));
+    differences.extend(theirs.iter().map(|(id, (kind, _))| format!("{kind} {id} is on the server alone")));
+    if differences.is_empty() {
+        return Ok(scene.records()?.len());
+    }
+    let told = differences[..differences.len().min(TOLD)].join("; ");
+    let more = differences.len().saturating_sub(TOLD);
+    Err(failed(format!(
+        "the two sides differ: {told}{}",
+        if more > 0 { format!("; {more} more") } else { String::new() }
+    )))
+}
+
+/// Looks whether every edit had its effect just once, or waits with a reason, or has its ending in the history.
+pub(super) fn account(scene: &Scene, device: &Device, made: &[Made]) -> Result<Account, Stop> {
+    let (events, edits) = (scene.events()?, device.edits()?);
+    let mut account = Account::default();
+    for edit in made {
+        let times = effects(&events, edit);
+        let waits = edits.iter().find(|open| open.record_id == edit.id && FOR_A_PERSON.contains(&open.state.as_str()));
+        match (times, waits) {
+            (1, _) => account.effective += 1,
+            (0, Some(open)) if open.reason.as_ref().is_some_and(|reason| !reason.trim().is_empty()) => {
+                account.waiting += 1
+            }
+            (0, Some(open)) => return Err(failed(format!("edit {} is {} without a reason", open.id, open.state))),
+            (0, None) => {
+                let endings = device.endings(&edit.id)?;
+                if !endings.iter().any(|ending| ending != "confirmed") {
+                    let told = if endings.is_empty() {
+                        "and is nowhere to be seen".to_owned()
+                    } else {
+                        format!("though it is called {}", endings.join(", "))
+                    };
+                    return Err(failed(format!("{} had no effect {told}", describe(edit))));
+                }
+                account.settled += 1;
+            }
+            (times, _) => return Err(failed(format!("{} had its effect {times} times", describe(edit)))),
+        }
+    }
+    Ok(account)
+}
+
+/// How often an edit had its effect, by the feed.
+fn effects(events: &[Event], edit: &Made) -> usize {
+    let of_record = || events.iter().filter(|event| event.record == edit.id);
+    let count = |happening: &str| of_record().filter(|event| event.happening == happening).count();
+    match &edit.what {
+        Effect::Created => count("created"),
+        Effect::Deleted => count("deleted"),
+        Effect::Set(field, value) => {
+            // Each time that it came to have the value, not each event in which it still has.
+            let mut had = false;
+            let came = |event: &Event| {
+                let has = event.payload[field] == *value;
+                let came = has && !had;
+                had = has;
+                came
+            };
+            of_record().map(came).filter(|came| *came).count()
+        }
+    }
+}
+
+fn describe(edit: &Made) -> String {
+    match &edit.what {
+        Effect::Created => format!("the create of {}", edit.id),
+        Effect::Deleted => format!("the delete of {}", edit.id),
+        Effect::Set(field, value) => format!("the edit of {} that sets {field} to {value}", edit.id),
+    }
+}
+
+/// Looks whether the status ever claimed to be in step before the replica was at a position.
+pub(super) fn never_claimed_early(said: &[Said], position: i64) -> Result<(), Stop> {
+    match said.iter().find(|said| said.current && said.position < position) {
+        None => Ok(()),
+        Some(said) => Err(failed(format!(
+            "the status claimed to be in step at {} while the server was at {position}",
+            said.position
+        ))),
+    }
+}

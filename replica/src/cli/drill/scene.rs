@@ -1,0 +1,306 @@
+//! A scratch home: its server on a free port, its files, and another client that asks and changes over HTTP. Must not
+//! know what is drilled, nor anything of the server that its command line and its API do not say.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::super::{Exit, Failure, output};
+use super::device::Device;
+use super::keeper::{LOOK_EVERY, Program, Scratch};
+use super::{Stop, failed};
+
+/// Longest wait for the server to accept connections, or to answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The server's program, beside this one.
+const SERVER: &str = "hearth-server";
+/// Settings that a person may have for everyday use and that must not reach a scratch home.
+const EVERYDAY: [&str; 7] = [
+    "HEARTH_API_KEY",
+    "HEARTH_API_KEY_FILE",
+    "HEARTH_PROFILE",
+    "HEARTH_DATA",
+    "HEARTH_LOG",
+    "NOTIFY_SOCKET",
+    "CREDENTIALS_DIRECTORY",
+];
+
+/// What holds for every drill of a run.
+pub(super) struct Options {
+    pub(super) server: PathBuf,
+    pub(super) keep: bool,
+    pub(super) seed: u64,
+    pub(super) small_disk: Option<PathBuf>,
+    pub(super) quiet: bool,
+}
+
+/// A scratch home.
+pub(super) struct Scene {
+    name: String,
+    pub(super) options: Options,
+    began: Instant,
+    trace: Vec<(Duration, String)>,
+    server: Option<Program>,
+    /// Where it listens; the same after every restart.
+    address: Option<String>,
+    key: String,
+    client: Option<(tokio::runtime::Runtime, reqwest::Client)>,
+    scratch: Option<Scratch>,
+}
+
+/// One event of the feed.
+pub(super) struct Event {
+    pub(super) happening: String,
+    pub(super) record: String,
+    pub(super) payload: Value,
+}
+
+/// The server's program: the one that is named, or the one beside this.
+pub(super) fn find_server(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    let file = match named {
+        Some(file) => file.to_owned(),
+        None => std::env::current_exe()?.with_file_name(SERVER),
+    };
+    if file.is_file() {
+        return Ok(file);
+    }
+    Err(Failure::new(Exit::NotFound, format!("there is no server's program at {}", file.display()))
+        .hint("hearth-replica drill NAME --server-bin FILE"))
+}
+
+/// A command of one of the programs, without what this shell has set up for everyday use.
+pub(super) fn command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.stdin(Stdio::null());
+    for name in EVERYDAY {
+        command.env_remove(name);
+    }
+    command
+}
+
+impl Scene {
+    pub(super) fn new(name: &str, options: Options) -> Scene {
+        Scene {
+            name: name.to_owned(),
+            options,
+            began: Instant::now(),
+            trace: Vec::new(),
+            server: None,
+            address: None,
+            key: String::new(),
+            client: None,
+            scratch: None,
+        }
+    }
+
+    /// Makes the home: a team with its filled sandbox, served, and a key to it.
+    pub(super) fn set_up(&mut self) -> Result<(), Stop> {
+        self.scratch = Some(Scratch::make(&self.name, self.options.keep)?);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        // No connection outlives an answer: the server comes and goes.
+        let http = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).timeout(PATIENCE).build()?;
+        self.client = Some((runtime, http));
+        self.operate(&["team", "create", "Drill"])?;
+        self.key = self.operate(&["key", "create", "--team", "Drill", "--env", "test", "--quiet"])?;
+        let mut file = private(&self.path("key"))?;
+        file.write_all(self.key.as_bytes())?;
+        self.serve(None)?;
+        let records = self.records()?.len();
+        self.say(format!("a scratch home with {records} records is served at {}", self.url()));
+        Ok(())
+    }
+
+    /// Ends everything; gives what was told, and where the directory stays.
+    pub(super) fn clear(mut self) -> (Vec<(Duration, String)>, Option<PathBuf>) {
+        self.server = None;
+        let kept = self.scratch.as_ref().and_then(Scratch::kept);
+        self.scratch = None;
+        (self.trace, kept)
+    }
+
+    /// Tells what happens.
+    pub(super) fn say(&mut self, text: impl Into<String>) {
+        let (at, text) = (self.began.elapsed(), text.into());
+        if !self.options.quiet {
+            output::note(&format!("{:>7.1} s  {text}", at.as_secs_f64()));
+        }
+        self.trace.push((at, text));
+    }
+
+    /// A file of the scratch directory.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.scratch.as_ref().map_or_else(|| PathBuf::from(name), |scratch| scratch.path().join(name))
+    }
+
+    /// Where the home is served.
+    pub(super) fn url(&self) -> String {
+        format!("http://{}", self.address.as_deref().unwrap_or_default())
+    }
+
+    /// A replica of the home, set up and not yet in step, whose database lies in a directory.
+    pub(super) fn device(&self, directory: &Path) -> Result<Device, Stop> {
+        Device::set_up(directory.join("replica.db"), &self.url(), &self.path("key"), &self.path("daemon.log"))
+    }
+
+    /// Runs an operator's command to its end; gives what it printed.
+    pub(super) fn operate(&self, arguments: &[&str]) -> Result<String, Stop> {
+        let output = self.server_command().args(arguments).output()?;
+        let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        if output.status.success() {
+            return Ok(said(&output.stdout));
+        }
+        Err(failed(format!("{SERVER} {}: {}", arguments.join(" "), said(&output.stderr))))
+    }
+
+    /// Runs one of the test bench's tools on the home.
+    pub(super) fn lab(&self, arguments: &[&str]) -> Result<Value, Stop> {
+        let said = self.operate(&[&["--json", "lab"], arguments].concat())?;
+        Ok(serde_json::from_str(&said)?)
+    }
+
+    fn server_command(&self) -> Command {
+        let mut command = command(&self.options.server);
+        command.arg("--data").arg(self.path("server"));
+        command
+    }
+
+    /// Serves the home, with faults if there are to be some, where it was served before.
+    pub(super) fn serve(&mut self, faults: Option<&str>) -> Result<(), Stop> {
+        let log = File::options().create(true).append(true).open(self.path("server.log"))?;
+        let listen = self.address.clone().unwrap_or_else(|| "127.0.0.1:0".to_owned());
+        let mut command = self.server_command();
+        command.args(["serve", "--listen", &listen, "--rate-limits", "off"]);
+        command.args(faults.iter().flat_map(|faults| ["--faults", faults]));
+        command.stdout(Stdio::piped()).stderr(log);
+        let (server, stdout) = Program::start(&mut command, |child: &mut Child| child.stdout.take())?;
+        let Some(line) = stdout.and_then(first_line) else {
+            return Err(failed("the server did not start; its log says why, with --keep"));
+        };
+        self.address = line.strip_prefix("listening on http://").map(str::to_owned);
+        self.server = Some(server);
+        Ok(())
+    }
+
+    /// Stops the server as a service manager does.
+    pub(super) fn stop_server(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.terminate();
+        }
+    }
+
+    /// Kills the server without warning.
+    pub(super) fn kill_server(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.kill();
+        }
+    }
+
+    /// Asks as another client of the home does.
+    pub(super) fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Stop> {
+        let Some((runtime, http)) = &self.client else { return Err(failed("there is no client yet")) };
+        let mut request = http.request(method.clone(), format!("{}{path}", self.url())).bearer_auth(&self.key);
+        if let Some(body) = body {
+            request = request.header("content-type", "application/json").body(body.to_string());
+        }
+        let (status, text) = runtime.block_on(async {
+            let response = request.send().await?;
+            let status = response.status();
+            Ok::<_, reqwest::Error>((status, response.text().await?))
+        })?;
+        if status.is_success() {
+            Ok(serde_json::from_str(&text)?)
+        } else {
+            Err(failed(format!("{method} {path}: {text}")))
+        }
+    }
+
+    /// Deletes a record as another client of the home does.
+    pub(super) fn delete(&self, collection: &str, id: &str) -> Result<(), Stop> {
+        self.ask(Method::DELETE, &format!("/v1/{collection}/{id}"), None).map(drop)
+    }
+
+    /// The home's position.
+    pub(super) fn head(&self) -> Result<i64, Stop> {
+        let feed = self.ask(Method::GET, "/v1/events?limit=1", None)?;
+        Ok(feed["meta"]["feed"]["head"].as_i64().unwrap_or_default())
+    }
+
+    /// Every record, the home's profile among them.
+    pub(super) fn records(&self) -> Result<Vec<(&'static str, Value)>, Stop> {
+        let mut found = Vec::new();
+        for kind in hearth_contract::schema::Kind::COLLECTIONS {
+            let path = format!("/v1/{}?limit=100", kind.collection());
+            found.extend(self.walk(&path)?.into_iter().map(|record| (kind.word(), record)));
+        }
+        let profile = self.ask(Method::GET, "/v1/property", None)?["data"].take();
+        found.extend((!profile.is_null()).then_some(("property", profile)));
+        Ok(found)
+    }
+
+    /// Every event that the feed still has, in order.
+    pub(super) fn events(&self) -> Result<Vec<Event>, Stop> {
+        let text = |event: &Value, name: &str| event[name].as_str().unwrap_or_default().to_owned();
+        let events = self.walk("/v1/events?limit=1000")?;
+        let event = |mut event: Value| Event {
+            happening: text(&event, "type"),
+            record: text(&event, "resource_id"),
+            payload: event["payload"].take(),
+        };
+        Ok(events.into_iter().map(event).collect())
+    }
+
+    fn walk(&self, path: &str) -> Result<Vec<Value>, Stop> {
+        let (mut found, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let mut page = self.ask(Method::GET, &format!("{path}{cursor}"), None)?;
+            if let Value::Array(items) = page["data"].take() {
+                found.extend(items);
+            }
+            let place = &page["meta"]["page"];
+            if place["has_more"] != json!(true) {
+                return Ok(found);
+            }
+            cursor = format!("&cursor={}", place["next_cursor"].as_str().unwrap_or_default());
+        }
+    }
+
+    /// Looks until something is so, and says what took too long if it does not become so.
+    pub(super) fn wait(
+        &self,
+        what: &str,
+        limit: Duration,
+        mut is_so: impl FnMut() -> Result<bool, Stop>,
+    ) -> Result<Duration, Stop> {
+        let since = Instant::now();
+        while !is_so()? {
+            if since.elapsed() > limit {
+                return Err(failed(format!("waited {} s until {what}", limit.as_secs())));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(since.elapsed())
+    }
+}
+
+fn private(file: &Path) -> std::io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    File::options().create_new(true).write(true).mode(0o600).open(file)
+}
+
+/// The first line that a program prints, if it comes in time.
+fn first_line(stdout: ChildStdout) -> Option<String> {
+    let (told, line) = channel();
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        if BufReader::new(stdout).read_line(&mut line).is_ok() {
+            let _ = told.send(line.trim().to_owned());
+        }
+    });
+    line.recv_timeout(PATIENCE).ok().filter(|line| !line.is_empty())
+}
