@@ -22,7 +22,14 @@ pub struct Book {
     seen: Option<i64>,
 }
 
-/// An edit as it was first seen.
+impl Book {
+    /// The records of all edits that ever were.
+    pub fn names(&self) -> impl Iterator<Item = Name> {
+        self.known.values().map(|note| note.name.clone())
+    }
+}
+
+/// An edit as it was last seen.
 #[derive(Debug, Clone)]
 struct Note {
     name: Name,
@@ -71,7 +78,8 @@ impl Open {
 /// Checks everything that a look at the database can tell, unless it has not changed since the last look.
 pub fn check(eye: &Connection, book: &mut Book, model: &Model) -> Result<(), String> {
     let failed = |error: rusqlite::Error| format!("the replica cannot be read: {error}");
-    let version = eye.pragma_query_value(None, "data_version", |row| row.get(0)).map_err(failed)?;
+    let version = eye.prepare_cached("PRAGMA data_version").and_then(|mut s| s.query_row([], |row| row.get(0)));
+    let version = version.map_err(failed)?;
     if book.seen.replace(version) == Some(version) {
         return Ok(());
     }
@@ -149,7 +157,10 @@ fn account(eye: &Connection, book: &mut Book, model: &Model, edits: &[Open], pos
             return Err(format!("edit {} is said to be sent, but the server never had it", edit.id));
         }
     }
-    let ended = ended(eye).map_err(|error| format!("the replica cannot be read: {error}"))?;
+    let failed = |error: rusqlite::Error| format!("the replica cannot be read: {error}");
+    // Edits that go together with an earlier one of their record are in it.
+    open.extend(parts(eye, None).map_err(failed)?);
+    let ended = ended(eye).map_err(failed)?;
     for Ended { id, note, outcome, rev, key } in ended {
         if open.contains(&id) {
             return Err(format!("edit {id} is open and settled at once"));
@@ -181,6 +192,12 @@ fn account(eye: &Connection, book: &mut Book, model: &Model, edits: &[Open], pos
 /// Whether a record is deleted at a position: then nothing of an edit of it needs to be shown any longer.
 fn is_gone(model: &Model, name: &Name, position: i64) -> bool {
     model.any(|history| history.at(name, position).is_some_and(|(_, fields)| fields.is_none())).is_some()
+}
+
+/// The edits that an edit carries with it, or that any does.
+pub fn parts(eye: &Connection, edit: Option<i64>) -> rusqlite::Result<Vec<i64>> {
+    let mut statement = eye.prepare_cached("SELECT edit_id FROM _parts WHERE of_edit = coalesce(?1, of_edit)")?;
+    statement.query_map([edit], |row| row.get(0))?.collect()
 }
 
 struct Ended {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use hearth_contract::formats::Timestamp;
 use hearth_replica::sync::{Done, Ear, Engine, Heard, Moment, SyncLock, Until, Verdict};
-use hearth_replica::{Origin, Replica, StoreError};
+use hearth_replica::{ConflictPolicy, Origin, Replica, StoreError};
 use rusqlite::Connection;
 
 use super::dice::Dice;
@@ -67,6 +67,7 @@ pub struct Machine {
     pub eye: Connection,
     /// What is known of its edits.
     pub book: Book,
+    policy: ConflictPolicy,
     lock: Option<SyncLock>,
     born: i64,
     dice: Dice,
@@ -75,7 +76,7 @@ pub struct Machine {
 
 impl Machine {
     /// A machine on a database that [`make`] made; nothing syncs it yet.
-    pub fn new(number: usize, db: PathBuf, dice: Dice, interruptions: Interruptions) -> Result<Machine, String> {
+    pub fn new(number: usize, db: PathBuf, mut dice: Dice, interruptions: Interruptions) -> Result<Machine, String> {
         let failed = |error: StoreError| error.to_string();
         let script = Connection::open(&db).map_err(|error| error.to_string())?;
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
@@ -96,6 +97,7 @@ impl Machine {
             slept: 0,
             verdict: None,
             book: Book::default(),
+            policy: dice.of(&[ConflictPolicy::Ask, ConflictPolicy::Ask, ConflictPolicy::Mine, ConflictPolicy::Theirs]),
             lock: None,
             born: 0,
             dice,
@@ -118,8 +120,7 @@ impl Machine {
         self.born = now - self.dice.between(0, 1_000_000);
         let mut dice = self.dice.fork(self.life);
         let chance = Box::new(move || u128::from(dice.next()) << 64 | u128::from(dice.next()));
-        let engine =
-            Engine::open(&self.db, "http://hearth.test", Until::Stopped, hearth_replica::ConflictPolicy::Ask, chance);
+        let engine = Engine::open(&self.db, "http://hearth.test", Until::Stopped, self.policy, chance);
         self.engine = Some(engine.map_err(|error| format!("the replica cannot be opened: {error}"))?);
         Ok(self.work(now, |engine, now| engine.start(1, now)))
     }

@@ -1,7 +1,7 @@
 //! What the server has committed, as anybody could know it: read out of its log after each step and kept for good. Must
 //! not know replicas.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -90,6 +90,8 @@ fn new_marks(before: Option<&Fields>, after: &Fields) -> Vec<String> {
 pub struct Model {
     /// Its histories; the last is the present one.
     pub histories: Vec<History>,
+    /// Records about whose edits a person has decided: what was there before may be wanted again.
+    pub decided: HashSet<Name>,
     eye: Option<Connection>,
 }
 
@@ -140,7 +142,8 @@ impl Model {
         let many = found.len();
         let history = self.histories.last_mut().expect("there is a first history");
         for event in found {
-            take_in(history, event)?;
+            let again = self.decided.contains(&event.name);
+            take_in(history, event, again)?;
         }
         if history.head != head {
             return Err(format!("the home's head is {head}, but its last event is {}", history.head));
@@ -189,7 +192,7 @@ fn read(eye: &Connection, home: i64, after: i64) -> rusqlite::Result<(Vec<Seen>,
     Ok((found.collect::<Result<_, _>>()?, head))
 }
 
-fn take_in(history: &mut History, event: Seen) -> Result<(), String> {
+fn take_in(history: &mut History, event: Seen, again: bool) -> Result<(), String> {
     let Seen { id, name, happening, at, key, body } = event;
     let what = format!("event {id} of {} {}", name.0, name.1);
     if id <= history.head {
@@ -216,7 +219,7 @@ fn take_in(history: &mut History, event: Seen) -> Result<(), String> {
         for mark in new_marks(before.as_deref(), fields) {
             let times = history.marks.entry((name.clone(), mark.clone())).or_insert(0);
             *times += 1;
-            if *times > 1 {
+            if *times > 1 && !again {
                 return Err(format!("{what}: {mark} has its effect {times} times"));
             }
         }

@@ -51,6 +51,8 @@ pub enum Happening {
     Notice,
     /// The server forgets what is old.
     Tidy,
+    /// A person lets the sync go on.
+    Resume { machine: usize },
     /// A key is whole again.
     KeyBack { key: usize },
 }

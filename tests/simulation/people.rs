@@ -4,14 +4,15 @@
 use hearth_contract::check::Fields;
 use hearth_contract::paths;
 use hearth_contract::schema::Kind;
-use hearth_replica::EditError;
 use hearth_replica::sync::{Answer, Ask};
+use hearth_replica::{EditError, Resolution};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::dice::Dice;
+use super::invariants;
 use super::machine::Machine;
-use super::model::History;
+use super::model::{History, Model};
 
 /// What somebody did, in words; Err: what must not happen to them.
 pub type Told = Result<String, String>;
@@ -46,6 +47,44 @@ pub fn person(machine: &Machine, dice: &mut Dice, mark: &str) -> Told {
         Err(EditError::Refused(why)) => Ok(format!("{what}: refused, {why}")),
         Err(EditError::NotFound) => Ok(format!("{what}: not found")),
         Err(EditError::Store(error)) => Err(format!("a person cannot edit: {error}")),
+    }
+}
+
+/// A person decides about an edit that waits for one, or takes the last change back.
+pub fn decide(machine: &mut Machine, model: &mut Model, dice: &mut Dice) -> Told {
+    let failed = |error: rusqlite::Error| format!("the replica cannot be read: {error}");
+    let edits = invariants::edits(&machine.eye).map_err(failed)?;
+    let waiting: Vec<_> = edits.iter().filter(|edit| edit.needs_a_person()).collect();
+    let (what, done) = if waiting.is_empty() {
+        if !dice.happens(150) {
+            return Ok("has nothing to decide".to_owned());
+        }
+        // Whatever it was, its record may see its old values again.
+        model.decided.extend(edits.iter().map(|edit| edit.name.clone()));
+        model.decided.extend(machine.book.names());
+        machine.book.let_go.extend(edits.iter().map(|edit| edit.id));
+        machine.book.let_go.extend(invariants::parts(&machine.eye, None).map_err(failed)?);
+        ("takes the last change back".to_owned(), machine.screen.undo(None))
+    } else {
+        let edit = waiting[dice.place(waiting.len())];
+        model.decided.insert(edit.name.clone());
+        machine.book.let_go.insert(edit.id);
+        machine.book.let_go.extend(invariants::parts(&machine.eye, Some(edit.id)).map_err(failed)?);
+        let way = if edit.state == "conflict" { dice.between(0, 3) } else { dice.between(2, 3) };
+        let done = match way {
+            0 => machine.screen.resolve(edit.id, &Resolution::mine()),
+            1 => machine.screen.resolve(edit.id, &Resolution::theirs()),
+            2 => machine.screen.retry(edit.id),
+            _ => machine.screen.discard(edit.id),
+        };
+        let word = ["has his way with", "gives way in", "tries again with", "lets go"][way as usize];
+        (format!("{word} edit {}, which is {}", edit.id, edit.state), done)
+    };
+    match done {
+        Ok(decided) => Ok(format!("{what}: {}", decided.said)),
+        Err(EditError::Refused(why)) => Ok(format!("{what}: refused, {why}")),
+        Err(EditError::NotFound) => Ok(format!("{what}: not found")),
+        Err(EditError::Store(error)) => Err(format!("a person cannot decide: {error}")),
     }
 }
 

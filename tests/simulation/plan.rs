@@ -21,6 +21,8 @@ pub enum Act {
     Poison(usize),
     /// A person decides about edits that wait for one.
     Decide(usize),
+    /// A person pauses the sync for so many milliseconds.
+    Pause(usize, i64),
     /// A replica's process is killed.
     Kill(usize),
     /// A replica's process ends in an orderly way, and another starts.
@@ -153,6 +155,7 @@ impl Plan {
             0..=3 => Act::Person(machine),
             4..=6 => Act::Script(machine),
             7..=8 => Act::Client,
+            _ if dice.happens(50) => Act::Pause(machine, long),
             _ => Act::Decide(machine),
         }
     }

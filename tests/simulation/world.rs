@@ -232,6 +232,12 @@ impl World {
                 self.network.at(self.now + every.clamp(250, 60_000), Happening::Tidy);
                 Ok(())
             }
+            Happening::Resume { machine } => {
+                self.machines[machine].screen.resume().map_err(|error| error.to_string())?;
+                self.say(format_args!("r{machine} person: resumes"));
+                self.network.at(self.now + 1, Happening::Bell { machine });
+                Ok(())
+            }
             Happening::KeyBack { key } => {
                 self.say(format_args!("key {key} is whole again"));
                 self.server.change_key(key, false, &[])?;
@@ -258,7 +264,15 @@ impl World {
                 let told = people::poison(&self.machines[machine], &mut dice, &mark)?;
                 self.edited(machine, "script", &told, &mut dice);
             }
-            Act::Decide(_) => {}
+            Act::Decide(machine) => {
+                let told = people::decide(&mut self.machines[machine], &mut self.model, &mut dice)?;
+                self.edited(machine, "person", &told, &mut dice);
+            }
+            Act::Pause(machine, time) => {
+                self.machines[machine].screen.pause().map_err(|error| error.to_string())?;
+                self.edited(machine, "person", "pauses", &mut dice);
+                self.network.at(self.now + time, Happening::Resume { machine });
+            }
             Act::Client => {
                 let (ask, again) = people::client(self.model.present(), &mut dice, &mark);
                 self.client(&ask, again)?;
@@ -758,6 +772,7 @@ impl World {
             self.machines[machine].offline_until = 0;
             self.server.change_key(machine, false, &[])?;
             self.network.at(self.now, Happening::Start { machine });
+            self.network.at(self.now, Happening::Resume { machine });
         }
         self.network.at(self.now, Happening::ServerStart);
         self.network.at(self.now + NOTICE_MILLIS, Happening::Notice);

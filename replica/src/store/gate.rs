@@ -11,9 +11,9 @@ pub(crate) fn keep<T>(
     work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    tx.execute("UPDATE _gate SET open = 1, origin = 'sql', mark = NULL", [])?;
+    tx.prepare_cached("UPDATE _gate SET open = 1, origin = 'sql', mark = NULL")?.execute([])?;
     let value = work(&tx)?;
-    tx.execute("UPDATE _gate SET open = 0", [])?;
+    tx.prepare_cached("UPDATE _gate SET open = 0")?.execute([])?;
     at("replica commits")?;
     tx.commit()?;
     at("replica has committed")?;
@@ -37,9 +37,9 @@ pub(crate) fn edit<T, E: From<rusqlite::Error>>(
     work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    tx.execute("UPDATE _gate SET origin = ?1", [origin])?;
+    tx.prepare_cached("UPDATE _gate SET origin = ?1")?.execute([origin])?;
     let value = work(&tx)?;
-    tx.execute("UPDATE _gate SET origin = 'sql'", [])?;
+    tx.prepare_cached("UPDATE _gate SET origin = 'sql'")?.execute([])?;
     tx.commit()?;
     Ok(value)
 }
