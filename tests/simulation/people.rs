@@ -68,8 +68,11 @@ pub fn decide(machine: &mut Machine, model: &mut Model, dice: &mut Dice) -> Told
     } else {
         let edit = waiting[dice.place(waiting.len())];
         model.decided.insert(edit.name.clone());
-        machine.book.let_go.insert(edit.id);
-        machine.book.let_go.extend(invariants::parts(&machine.eye, Some(edit.id)).map_err(failed)?);
+        // With the create of a record go all edits of it.
+        for with in edits.iter().filter(|other| other.name == edit.name) {
+            machine.book.let_go.insert(with.id);
+            machine.book.let_go.extend(invariants::parts(&machine.eye, Some(with.id)).map_err(failed)?);
+        }
         let way = if edit.state == "conflict" { dice.between(0, 3) } else { dice.between(2, 3) };
         let done = match way {
             0 => machine.screen.resolve(edit.id, &Resolution::mine()),

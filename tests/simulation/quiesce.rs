@@ -76,7 +76,7 @@ impl World {
         for machine in &self.machines {
             let edits = invariants::edits(&machine.eye).map_err(|error| error.to_string())?;
             let rows = invariants::rows(&machine.eye).map_err(|error| error.to_string())?;
-            invariants::compare(present, present.head, &edits, &rows)
+            invariants::compare(present, &Default::default(), present.head, &edits, &rows)
                 .map_err(|why| format!("replica {} is not equal to home {HOME} at the end: {why}", machine.number))?;
         }
         if self.plan.seed.is_multiple_of(16) {
