@@ -47,8 +47,7 @@ pub(crate) fn indexes() -> Vec<String> {
     all.push(format!("CREATE INDEX _inventory_by_room ON inventory (room_id, {name})"));
     // All that the home's value is summed from, so that the sum reads no row.
     all.push(
-        "CREATE INDEX _inventory_by_worth ON inventory (room_id, category, quantity, current_value, purchase_price)"
-            .to_owned(),
+        "CREATE INDEX _inventory_by_worth ON inventory (room_id, category, current_value, purchase_price)".to_owned(),
     );
     all
 }

@@ -166,7 +166,7 @@ fn expiring(connection: &Connection, days: &Days) -> Result<Vec<Expiring>, Store
 
 /// Reads the figures; `since` is the first day of the activity.
 pub(crate) fn figures(connection: &Connection, since: &str) -> Result<Figures, StoreError> {
-    let worth = "sum(CAST(round(coalesce(current_value, purchase_price) * 100) AS INTEGER) * quantity)";
+    let worth = "sum(CAST(round(coalesce(current_value, purchase_price) * 100) AS INTEGER))";
     // Summed by room and category at once, from an index that holds all of it.
     let mut statement = connection.prepare_cached(&format!(
         "SELECT r.name, w.category, w.cents FROM

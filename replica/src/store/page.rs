@@ -289,9 +289,7 @@ const DUE: [&str; 6] = ["overdue", "today", "week", "later", "none", "done"];
 /// What a row is worth or costs, in cents, as SQL over `t`.
 fn worth(kind: Kind) -> Option<&'static str> {
     match kind {
-        Kind::Inventory => {
-            Some("CAST(round(coalesce(t.current_value, t.purchase_price) * 100) AS INTEGER) * t.quantity")
-        }
+        Kind::Inventory => Some("CAST(round(coalesce(t.current_value, t.purchase_price) * 100) AS INTEGER)"),
         Kind::Vehicle => Some("CAST(round(coalesce(t.current_value, t.purchase_price) * 100) AS INTEGER)"),
         Kind::Task => Some("CAST(round(t.estimated_cost * 100) AS INTEGER)"),
         Kind::Document => Some("CAST(round(t.amount * 100) AS INTEGER)"),

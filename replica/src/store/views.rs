@@ -90,9 +90,10 @@ WHERE t.status <> 'done'
 ORDER BY t.due_on IS NULL, t.due_on, t.title";
 
 const INVENTORY_OVERVIEW: &str = "
--- Items with the name of their room and what they are worth in cents, all pieces together.
+-- Items with the name of their room and what they are worth in cents. A value is that of the whole record:
+-- eight chairs with a current_value of 1300.00 are worth 1300.00 together.
 SELECT i.id, i.name, r.name AS room, i.category, i.quantity, i.make, i.model, i.condition,
-       CAST(round(coalesce(i.current_value, i.purchase_price) * 100) * i.quantity AS INTEGER) AS value_cents,
+       CAST(round(coalesce(i.current_value, i.purchase_price) * 100) AS INTEGER) AS value_cents,
        i.warranty_expires_on
 FROM inventory i LEFT JOIN rooms r ON r.id = i.room_id
 ORDER BY r.name IS NULL, r.name, i.name";
