@@ -54,10 +54,11 @@ impl Upkeep {
         Upkeep { app, outside, version: None }
     }
 
-    /// Looks whether another process wrote; then nothing that was read before is believed any more.
+    /// Looks whether another process wrote; then nothing that was read before is believed any more. The first look takes
+    /// it for granted: somebody may have written between the start and this look.
     pub async fn notice(&mut self) -> Result<(), Fault> {
         let version = self.app.db.write(|tx| tx.version()).await?;
-        if self.version.replace(version).is_some_and(|known| known != version) {
+        if self.version.replace(version) != Some(version) {
             self.app.keyring.forget();
             self.outside.send_modify(|count| *count += 1);
             self.app.tail.ring_all();

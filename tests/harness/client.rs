@@ -150,7 +150,7 @@ pub struct Frames {
 }
 
 /// Longest wait for a frame that must come.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Frames {
     /// The next frame; None when the stream has ended.

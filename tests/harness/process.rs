@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Longest wait for a program to say or do what it must.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Between two looks at something that another process does.
 pub const LOOK_EVERY: Duration = Duration::from_millis(10);

@@ -384,10 +384,10 @@ async fn teams_and_keys_go_by_id_or_unique_name_and_commands_work_while_it_serve
     place.said(&["team", "plan", "Hill house", "free"]);
     let since = std::time::Instant::now();
     while other.get("/v1/me").await.error() != "plan_required" {
-        assert!(since.elapsed().as_secs() < 20, "the plan is known");
+        assert!(since.elapsed().as_secs() < 120, "the plan is known");
     }
     place.said(&["team", "plan", "Hill house", "paid"]);
     while other.get("/v1/me").await.status != 200 {
-        assert!(since.elapsed().as_secs() < 20, "the plan is known");
+        assert!(since.elapsed().as_secs() < 120, "the plan is known");
     }
 }

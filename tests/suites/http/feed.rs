@@ -255,7 +255,7 @@ async fn wait_for<T, F: Future<Output = Option<T>>>(question: impl Fn() -> F) ->
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), asking).await.expect("it comes about in time")
+    tokio::time::timeout(Duration::from_secs(120), asking).await.expect("it comes about in time")
 }
 
 #[tokio::test]

@@ -362,3 +362,21 @@ async fn addresses_are_the_sockets_unless_a_trusted_proxy_says_otherwise() {
         assert_eq!((answer.status, answer.error()), expected, "{proxies:?} {forwarded}");
     }
 }
+
+#[tokio::test]
+async fn what_others_wrote_before_the_first_look_is_noticed() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = hearth_server::config::Config::new(dir.path().to_owned());
+    let mut inside = hearth_server::Inside::open(config, Clock::system()).unwrap();
+    let mut heard = inside.app.outside.clone();
+    let outside = hearth_server::store::Db::open(dir.path(), Default::default(), 7).unwrap();
+    operate::create_team(&outside, &Clock::system(), "Lake".to_owned(), Plan::Paid).await.unwrap();
+    for changed in [true, false] {
+        inside.upkeep.notice().await.unwrap();
+        assert_eq!(heard.has_changed().unwrap(), changed);
+        heard.mark_unchanged();
+    }
+    operate::set_plan(&outside, "Lake".to_owned(), Plan::Free).await.unwrap();
+    inside.upkeep.notice().await.unwrap();
+    assert!(heard.has_changed().unwrap());
+}
