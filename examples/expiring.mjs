@@ -1,9 +1,9 @@
-// What runs out within so many days, and a task for each that has none yet.
-// Usage: npm install better-sqlite3; REPLICA=$(hearth-replica path) node expiring.mjs [DAYS]
-import Database from 'better-sqlite3';
+// What runs out within so many days, and a task for each that has none yet. Node 22.16 or newer alone.
+// Usage: REPLICA=$(hearth-replica path) node expiring.mjs [DAYS]
+import { DatabaseSync } from 'node:sqlite';
 
 const days = Number(process.argv[2] ?? 60);
-const home = new Database(process.env.REPLICA, { timeout: 5000 });
+const home = new DatabaseSync(process.env.REPLICA, { timeout: 5000 });
 
 const soon = home
   .prepare(
@@ -13,26 +13,20 @@ const soon = home
   .all(`+${days} days`);
 
 const known = home.prepare('SELECT 1 FROM tasks WHERE title = ?');
-const add = home.prepare(
-  `INSERT INTO tasks (title, due_on, subject_type, subject_id) VALUES (@title, @due_on, @subject_type, @subject_id)
-   RETURNING id`,
-);
-// A task may be about an item or a vehicle; about a paper it speaks in its title alone.
-const subject = (row) =>
-  row.kind === 'document' ? [null, null] : [row.kind, row.record_id];
+const add = home.prepare('INSERT INTO tasks (title, due_on, subject_type, subject_id) VALUES (?, ?, ?, ?)');
 
-const remind = home.transaction((rows) => {
-  let made = 0;
-  for (const row of rows) {
-    const title = `Renew ${row.what}: ${row.name}`.slice(0, 200);
-    if (known.get(title)) continue;
-    const [subject_type, subject_id] = subject(row);
-    add.get({ title, due_on: row.expires_on, subject_type, subject_id });
-    made += 1;
-  }
-  return made;
-});
+let made = 0;
+home.exec('BEGIN IMMEDIATE'); // all of them or none
+for (const row of soon) {
+  const title = `Renew ${row.what}: ${row.name}`.slice(0, 200);
+  if (known.get(title)) continue;
+  // A task may be about an item or a vehicle; about a paper it speaks in its title alone.
+  const about = row.kind === 'document' ? [null, null] : [row.kind, row.record_id];
+  add.run(title, row.expires_on, ...about);
+  made += 1;
+}
+home.exec('COMMIT');
 
 for (const row of soon) console.log(`${row.expires_on}  ${row.what.padEnd(12)}  ${row.name}`);
-console.log(`${soon.length} run out within ${days} days; ${remind(soon)} tasks made`);
+console.log(`${soon.length} run out within ${days} days; ${made} tasks made`);
 home.close();

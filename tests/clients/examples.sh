@@ -8,19 +8,19 @@ REPLICA_PROGRAM=${HEARTH_REPLICA:-$(dirname "$SERVER")/hearth-replica}
 [ -x "$REPLICA_PROGRAM" ] || { echo "build the replica first: cargo build -p hearth-replica" >&2; exit 2; }
 examples=$ROOT/examples
 
-export REPLICA=$WORK/home/replica.db HOME=$WORK XDG_RUNTIME_DIR=$WORK/run
+export REPLICA=$WORK/home/replica.db XDG_RUNTIME_DIR=$WORK/run
 mkdir -m 700 "$WORK/run"
 replica() { "$REPLICA_PROGRAM" --db "$REPLICA" "$@"; }
 HEARTH_API_KEY=$KEY replica init --server "$URL" >/dev/null
 replica sync
-replica run 2>>"$WORK/log" &
+"$REPLICA_PROGRAM" --db "$REPLICA" run >/dev/null 2>>"$WORK/log" &
 
 python3 -m venv "$WORK/python"
 # DuckDB's SQLite extension comes from the package index too, in the version that fits.
 "$WORK/python/bin/pip" install --quiet --disable-pip-version-check \
   sqlite-utils==4.2.1 datasette==0.65.5 duckdb==1.5.5 duckdb-extension-sqlite-scanner==1.5.5
-npm install --silent --no-audit --no-fund --prefix "$WORK/node" better-sqlite3@12 >/dev/null
-PATH=$WORK/python/bin:$PATH
+npm install --silent --no-audit --no-fund --prefix "$WORK/node" node@22 >/dev/null # its own SQLite, for expiring.mjs
+PATH=$WORK/python/bin:$WORK/node/node_modules/.bin:$PATH
 
 echo "-- shell.sh"
 sh "$examples/shell.sh" >"$WORK/out"
@@ -38,9 +38,9 @@ if python "$examples/tasks_from_csv.py" "$WORK/tasks.csv" 2>"$WORK/out"; then ex
 grep -q 'Clean the gutters: due_on must be a calendar date' "$WORK/out"
 
 echo "-- expiring.mjs"
-cp "$examples/expiring.mjs" "$WORK/node/"
-node "$WORK/node/expiring.mjs" 400 | tail -n 1
-node "$WORK/node/expiring.mjs" 400 | grep '; 0 tasks made$'
+export NODE_NO_WARNINGS=1
+node "$examples/expiring.mjs" 400 | tail -n 1
+node "$examples/expiring.mjs" 400 | grep '; 0 tasks made$'
 
 echo "-- sqlite_utils.sh"
 sh "$examples/sqlite_utils.sh" >"$WORK/out"
