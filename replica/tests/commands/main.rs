@@ -4,6 +4,7 @@
 mod daemon;
 mod doctor;
 mod records;
+mod storm;
 mod upgrade;
 
 use std::path::Path;
