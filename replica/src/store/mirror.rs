@@ -5,11 +5,11 @@
 
 use std::collections::HashSet;
 
+use hearth_contract::check::Fields;
 use hearth_contract::event::{Event, Happening};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
-use serde_json::Value;
 
 use super::{StoreError, gate, image, log, open, replay, rows, settle};
 
@@ -56,6 +56,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         tx.query_row("SELECT position, replay FROM _sync", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let editing: bool = tx.query_row("SELECT EXISTS (SELECT 1 FROM edits)", [], |row| row.get(0))?;
     let mut touched_edits = false;
+    let mut covered = HashSet::new();
     let mut odd = HashSet::new();
     for event in &batch.events {
         let known = (Kind::from_word(&event.resource_type), Happening::from_word(&event.happening));
@@ -71,7 +72,12 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
             }
             match (happening, &event.payload) {
                 (Happening::Deleted, _) => delete(tx, kind, &id, event.id, waits, proof.now)?,
-                (_, Some(payload)) => put(tx, kind, &id, event.id, payload, waits)?,
+                (_, Some(payload)) if waits => {
+                    if cover(tx, kind, &id, event.id, payload)? {
+                        covered.insert((kind, id));
+                    }
+                }
+                (_, Some(payload)) => put(tx, kind, &id, event.id, payload)?,
                 (_, None) => drop(odd.insert(format!("{} event without a record", event.happening))),
             }
             // Of what is on the server already, nothing but its end is to come.
@@ -107,6 +113,10 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         last_at,
     ))?;
     settle::settle(tx, position, proof.now)?;
+    // After that, because most of what is confirmed needs no overlay any more.
+    for (kind, id) in covered {
+        image::project(tx, kind, &id)?;
+    }
     Ok(Applied { position, touched_edits })
 }
 
@@ -117,23 +127,20 @@ fn pending(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<bool>, S
         .query_row((kind.word(), id), |row| row.get(0))?)
 }
 
-fn put(
-    tx: &Transaction<'_>,
-    kind: Kind,
-    id: &str,
-    rev: i64,
-    payload: &serde_json::Map<String, Value>,
-    waits: bool,
-) -> Result<(), StoreError> {
+fn put(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload: &Fields) -> Result<(), StoreError> {
     if rev <= seen(tx, kind, id)? {
         return Ok(());
     }
-    let stored = rows::Stored::from_payload(kind, rev, payload);
-    if !waits {
-        return rows::put(tx, kind, id, &stored);
+    rows::put(tx, kind, id, &rows::Stored::from_payload(kind, rev, payload))
+}
+
+/// Keeps the form of a record that has edits, which are to be laid over it. False: a newer one is known.
+fn cover(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload: &Fields) -> Result<bool, StoreError> {
+    if rev <= seen(tx, kind, id)? {
+        return Ok(false);
     }
-    image::keep(tx, kind, id, &stored)?;
-    image::project(tx, kind, id)
+    image::keep(tx, kind, id, &rows::Stored::from_payload(kind, rev, payload))?;
+    Ok(true)
 }
 
 fn delete(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, waits: bool, now: Timestamp) -> Result<(), StoreError> {

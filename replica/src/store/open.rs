@@ -16,6 +16,8 @@ mod migrations {
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The write-ahead log is cut back to this size after a checkpoint.
 const JOURNAL_BYTES_MAX: i64 = 16 << 20;
+/// Statements kept prepared: more than a sync goes round, or each of them would be prepared anew in its turn.
+const STATEMENTS_MAX: usize = 256;
 
 /// A file that belongs to a database: its lock, its bell. `replica.db` has a directory of its own, so its companions
 /// have plain names there; any other database names them after itself.
@@ -82,7 +84,7 @@ fn tune(connection: &Connection) -> Result<(), StoreError> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "journal_size_limit", JOURNAL_BYTES_MAX)?;
     connection.pragma_update(None, "trusted_schema", false)?;
-    connection.set_prepared_statement_cache_capacity(64);
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     set_durable(connection, true)
 }
 

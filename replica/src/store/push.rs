@@ -106,13 +106,16 @@ pub(crate) fn freeze(
         tx.prepare_cached("INSERT INTO _requests (idempotency_key, verb, path, body) VALUES (?1, ?2, ?3, ?4)")?
             .execute((new_key, verb, path, body))?;
         for (parcel, guard) in &fit {
-            settle::forget_request(tx, parcel.edit)?;
+            if parcel.overtaken {
+                settle::forget_request(tx, parcel.edit)?;
+            }
             tx.prepare_cached(
                 "UPDATE edits SET state = 'sending', idempotency_key = ?2, attempts = attempts + 1,
                      next_attempt_at = NULL, reason = NULL, problem = NULL WHERE id = ?1",
             )?
             .execute((parcel.edit, new_key))?;
-            tx.prepare_cached("INSERT INTO _frozen (edit_id, guard) VALUES (?1, ?2)")?.execute((parcel.edit, guard))?;
+            tx.prepare_cached("INSERT OR REPLACE INTO _frozen (edit_id, guard) VALUES (?1, ?2)")?
+                .execute((parcel.edit, guard))?;
         }
         frozen(tx, new_key)
     })

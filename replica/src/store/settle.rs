@@ -85,9 +85,10 @@ pub(super) fn finish(
          FROM edits e LEFT JOIN _sent s ON s.edit_id = e.id LEFT JOIN _parts p ON p.of_edit = e.id WHERE e.id = ?1",
     )?
     .execute((edit, outcome, now.to_string(), reason))?;
-    forget_request(tx, edit)?;
+    tx.prepare_cached(FORGET_BYTES)?.execute([edit])?;
     for text in [
         "DELETE FROM edits WHERE id = ?1",
+        "DELETE FROM _frozen WHERE edit_id = ?1",
         "DELETE FROM _sent WHERE edit_id = ?1",
         "DELETE FROM _parts WHERE of_edit = ?1",
     ] {
@@ -96,11 +97,15 @@ pub(super) fn finish(
     Ok(())
 }
 
-/// Lets go of an edit's request, which was refused for good or is answered; the bytes go with its last edit.
+/// The bytes of a request go with the last edit that it carries.
+const FORGET_BYTES: &str =
+    "DELETE FROM _requests WHERE idempotency_key = (SELECT idempotency_key FROM edits WHERE id = ?1)
+     AND NOT EXISTS (SELECT 1 FROM edits e WHERE e.idempotency_key = _requests.idempotency_key AND e.id <> ?1)";
+
+/// Lets go of an edit's request, which was refused for good or is answered.
 pub(super) fn forget_request(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     for text in [
-        "DELETE FROM _requests WHERE idempotency_key = (SELECT idempotency_key FROM edits WHERE id = ?1)
-         AND NOT EXISTS (SELECT 1 FROM edits e WHERE e.idempotency_key = _requests.idempotency_key AND e.id <> ?1)",
+        FORGET_BYTES,
         "DELETE FROM _frozen WHERE edit_id = ?1",
         "UPDATE edits SET idempotency_key = NULL WHERE id = ?1",
     ] {
