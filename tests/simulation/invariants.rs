@@ -65,7 +65,6 @@ pub struct Open {
     pub state: String,
     /// Why it does not go on.
     pub reason: Option<String>,
-    key: Option<String>,
 }
 
 impl Open {
@@ -75,8 +74,9 @@ impl Open {
     }
 }
 
-/// Checks everything that a look at the database can tell, unless it has not changed since the last look.
-pub fn check(eye: &Connection, book: &mut Book, model: &Model) -> Result<(), String> {
+/// Checks everything that a look at the database can tell, unless it has not changed since the last look. `unaware`:
+/// the server was put back, and the replica could not hear of it yet.
+pub fn check(eye: &Connection, book: &mut Book, model: &Model, unaware: bool) -> Result<(), String> {
     let failed = |error: rusqlite::Error| format!("the replica cannot be read: {error}");
     let version = eye.prepare_cached("PRAGMA data_version").and_then(|mut s| s.query_row([], |row| row.get(0)));
     let version = version.map_err(failed)?;
@@ -95,10 +95,17 @@ pub fn check(eye: &Connection, book: &mut Book, model: &Model) -> Result<(), Str
     if standing.head.is_some_and(|head| head > model.highest()) {
         return Err(format!("head {:?} was never committed ({})", standing.head, model.highest()));
     }
+    if standing.phase == "live" && standing.head.is_some_and(|head| head > standing.position) {
+        return Err(format!("it claims to be live at {} of {:?}", standing.position, standing.head));
+    }
     let edits = edits(eye).map_err(failed)?;
     account(eye, book, model, &edits, standing.position)?;
     let rows = rows(eye).map_err(failed)?;
-    if standing.whole { strictly(model, &standing, &edits, &rows) } else { loosely(model, &edits, &rows) }
+    if standing.whole && !unaware {
+        strictly(model, &standing, &edits, &rows)
+    } else {
+        loosely(model, &edits, &rows, unaware)
+    }
 }
 
 /// Where a replica stands.
@@ -115,9 +122,8 @@ pub fn standing(eye: &Connection) -> rusqlite::Result<Standing> {
 
 /// The edits that are not settled, oldest first.
 pub fn edits(eye: &Connection) -> rusqlite::Result<Vec<Open>> {
-    let mut statement = eye.prepare_cached(
-        "SELECT id, kind, record_id, method, patch, state, reason, idempotency_key FROM edits ORDER BY id",
-    )?;
+    let mut statement =
+        eye.prepare_cached("SELECT id, kind, record_id, method, patch, state, reason FROM edits ORDER BY id")?;
     let found = statement.query_map([], |row| {
         Ok(Open {
             id: row.get(0)?,
@@ -126,7 +132,6 @@ pub fn edits(eye: &Connection) -> rusqlite::Result<Vec<Open>> {
             patch: fields(row, 4)?,
             state: row.get(5)?,
             reason: row.get(6)?,
-            key: row.get(7)?,
         })
     })?;
     found.collect()
@@ -153,7 +158,7 @@ fn account(eye: &Connection, book: &mut Book, model: &Model, edits: &[Open], pos
         if edit.needs_a_person() && edit.reason.is_none() {
             return Err(format!("edit {} is {} without a reason", edit.id, edit.state));
         }
-        if edit.state == "sent" && !is_held(model, &note(), edit.key.as_deref()) {
+        if edit.state == "sent" && !is_held(model, &without_what_came_over(book, edit.id, &note())) {
             return Err(format!("edit {} is said to be sent, but the server never had it", edit.id));
         }
     }
@@ -161,7 +166,7 @@ fn account(eye: &Connection, book: &mut Book, model: &Model, edits: &[Open], pos
     // Edits that go together with an earlier one of their record are in it.
     open.extend(parts(eye, None).map_err(failed)?);
     let ended = ended(eye).map_err(failed)?;
-    for Ended { id, note, outcome, rev, key } in ended {
+    for Ended { id, note, outcome, rev } in ended {
         if open.contains(&id) {
             return Err(format!("edit {id} is open and settled at once"));
         }
@@ -169,7 +174,7 @@ fn account(eye: &Connection, book: &mut Book, model: &Model, edits: &[Open], pos
             continue;
         }
         match outcome.as_str() {
-            "confirmed" if !is_held(model, &without_what_came_over(book, id, &note), key.as_deref()) => {
+            "confirmed" if !is_held(model, &without_what_came_over(book, id, &note)) => {
                 return Err(format!("edit {id} is said to be confirmed, but the server never had it"));
             }
             "confirmed" if rev.is_some_and(|rev| rev > position) && !is_gone(model, &note.name, position) => {
@@ -213,31 +218,27 @@ struct Ended {
     note: Note,
     outcome: String,
     rev: Option<i64>,
-    key: Option<String>,
 }
 
 fn ended(eye: &Connection) -> rusqlite::Result<Vec<Ended>> {
-    let mut statement = eye.prepare_cached(
-        "SELECT id, kind, record_id, method, patch, outcome, rev, idempotency_key FROM edit_history ORDER BY id",
-    )?;
+    let mut statement =
+        eye.prepare_cached("SELECT id, kind, record_id, method, patch, outcome, rev FROM edit_history ORDER BY id")?;
     let found = statement.query_map([], |row| {
         let note = Note { name: name(row)?, method: row.get(3)?, patch: fields(row, 4)? };
-        Ok(Ended { id: row.get(0)?, note, outcome: row.get(5)?, rev: row.get(6)?, key: row.get(7)? })
+        Ok(Ended { id: row.get(0)?, note, outcome: row.get(5)?, rev: row.get(6)? })
     })?;
     found.collect()
 }
 
 /// Whether the server has, or had in some history, what an edit wants.
-fn is_held(model: &Model, note: &Note, key: Option<&str>) -> bool {
+fn is_held(model: &Model, note: &Note) -> bool {
     let Note { name, method, patch } = note;
     let holds = |history: &&History| {
-        let by_key = key.is_some_and(|key| history.keys.contains_key(&(key.to_owned(), name.1.clone())));
         let versions = history.versions.get(name);
-        by_key
-            || match method.as_str() {
-                "delete" => versions.is_none_or(|versions| versions.iter().any(|(_, fields)| fields.is_none())),
-                _ => versions.is_some_and(|versions| versions.iter().any(|(_, fields)| has(fields.as_deref(), patch))),
-            }
+        match method.as_str() {
+            "delete" => versions.is_none_or(|versions| versions.iter().any(|(_, fields)| fields.is_none())),
+            _ => versions.is_some_and(|versions| versions.iter().any(|(_, fields)| has(fields.as_deref(), patch))),
+        }
     };
     model.any(holds).is_some()
 }
@@ -363,17 +364,21 @@ fn same(name: &Name, record: &Fields, row: &Fields, wholly: bool) -> Result<(), 
 }
 
 /// On the way there, every row without edits is at least something that the server said once.
-fn loosely(model: &Model, edits: &[Open], rows: &Rows) -> Result<(), String> {
+fn loosely(model: &Model, edits: &[Open], rows: &Rows, unaware: bool) -> Result<(), String> {
     for (name, row) in rows {
-        if edits.iter().any(|edit| edit.name == *name) {
+        // Positions of the other history make an edit look settled before the feed has shown its record.
+        let too_early = unaware && row.get("rev") == Some(&Value::Null);
+        if too_early || edits.iter().any(|edit| edit.name == *name) {
             continue;
         }
         let said = |history: &&History| {
             let versions = history.versions.get(name).into_iter().flatten();
             versions.filter_map(|(_, fields)| fields.as_deref()).any(|fields| {
                 let mut fields = fields.clone();
-                if row.get("rev") == Some(&Value::from(0)) {
-                    fields.insert("rev".to_owned(), 0.into()); // of a history that is put back: counted as unknown
+                // Of a history that is put back it counts as unknown.
+                let is_unknown = matches!(row.get("rev").and_then(Value::as_i64), None | Some(0));
+                if is_unknown && model.histories.len() > 1 {
+                    fields.insert("rev".to_owned(), row.get("rev").cloned().unwrap_or_default());
                 }
                 same(name, &fields, row, true).is_ok()
             })

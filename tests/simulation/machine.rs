@@ -65,6 +65,8 @@ pub struct Machine {
     pub script: Connection,
     /// What looks on, for the invariants.
     pub eye: Connection,
+    /// Whether the server was put back and this machine had no way to hear of it yet.
+    pub unaware: bool,
     /// What is known of its edits.
     pub book: Book,
     policy: ConflictPolicy,
@@ -86,6 +88,7 @@ impl Machine {
             number,
             screen: Replica::open(&db, Origin::Tui).map_err(failed)?,
             script,
+            unaware: false,
             eye,
             db,
             engine: None,

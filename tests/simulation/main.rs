@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use hearth_tests::simulation::enumerate::STORIES;
 use hearth_tests::simulation::faults::Fault;
 use hearth_tests::simulation::plan::Plan;
 use hearth_tests::simulation::quiesce::Rest;
@@ -29,6 +30,9 @@ struct Args {
     /// Tell all that happens
     #[arg(long)]
     trace: bool,
+    /// Tell the fixed stories with a crash at every point, or at every so many
+    #[arg(long, value_name = "STRIDE", num_args = 0..=1, default_missing_value = "1")]
+    enumerate: Option<u64>,
     /// Go on after a failure
     #[arg(long)]
     keep_going: bool,
@@ -50,9 +54,10 @@ const LINES: usize = 60;
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let result = match args.seed {
-        Some(seed) => one(seed, &args),
-        None => many(&args),
+    let result = match (args.enumerate, args.seed) {
+        (Some(stride), _) => every_point(stride),
+        (None, Some(seed)) => one(seed, &args),
+        (None, None) => many(&args),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
@@ -134,6 +139,31 @@ fn many(args: &Args) -> Result<bool, String> {
         slowest.load(Ordering::Relaxed) / 1000,
         most.load(Ordering::Relaxed),
     );
+    Ok(failed == 0)
+}
+
+fn every_point(stride: u64) -> Result<bool, String> {
+    let ground = Ground::new()?;
+    let (mut points, mut failed) = (0, 0);
+    for story in &STORIES {
+        let begun = Instant::now();
+        let told = story.tell(&ground, stride);
+        println!(
+            "{:5} points, {} failed, {:.1} s: {}",
+            told.points,
+            told.failures.len(),
+            begun.elapsed().as_secs_f64(),
+            story.name
+        );
+        (points, failed) = (points + told.points, failed + told.failures.len());
+        if let Some((point, why)) = told.failures.first() {
+            println!("      a crash at point {point}: {why}");
+            let report = ground.run(story.plan(Some(*point).filter(|point| *point > 0)), true);
+            let hidden = report.lines.len().saturating_sub(LINES);
+            report.lines.iter().skip(hidden).for_each(|line| println!("        {line}"));
+        }
+    }
+    println!("{points} points in all, {failed} failed");
     Ok(failed == 0)
 }
 

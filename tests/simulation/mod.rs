@@ -5,9 +5,11 @@
 //! - [`plan`], [`faults`], [`dice`]: who does what and what goes wrong, out of a seed.
 //! - [`network`], [`server`], [`machine`], [`people`]: those who take part.
 //! - [`model`], [`invariants`], [`quiesce`]: what must be true after each step, and at the end.
+//! - [`enumerate`]: fixed stories with a crash at every point.
 //! - [`trace`], [`shrink`]: what is told of a failure, and how it is made small.
 
 pub mod dice;
+pub mod enumerate;
 pub mod faults;
 pub mod invariants;
 pub mod machine;

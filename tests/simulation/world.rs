@@ -143,8 +143,8 @@ impl World {
         let World { model, server, machines, .. } = self;
         model.look(&server.data, HOME)?;
         for machine in machines {
-            let number = machine.number;
-            invariants::check(&machine.eye, &mut machine.book, model)
+            let (number, unaware) = (machine.number, machine.unaware);
+            invariants::check(&machine.eye, &mut machine.book, model, unaware)
                 .map_err(|why| format!("replica {number}: {why}"))?;
         }
         Ok(())
@@ -170,6 +170,7 @@ impl World {
                 let now = self.now;
                 let Some(listening) = self.listening(to, stream) else { return Ok(()) };
                 (listening.open, listening.heard_at) = (true, now);
+                self.machines[to.machine].unaware = false;
                 self.network.at(now + SILENCE, Happening::Silence { to, stream });
                 self.say(format_args!("r{} has its stream {stream}", to.machine));
                 self.tell(to.machine, Heard::StreamOpened)
@@ -178,6 +179,7 @@ impl World {
                 if self.listening(to, stream).is_none() {
                     return Ok(());
                 }
+                self.machines[to.machine].unaware &= answer.status != 410;
                 self.say(format_args!("r{} is refused its stream: {}", to.machine, answer.status));
                 self.tell(to.machine, Heard::StreamRefused(answer))
             }
@@ -698,6 +700,7 @@ impl World {
         self.restores += 1;
         self.server.put_back(&self.copy, by_files, self.dice.next() as i64)?;
         self.model.put_back(&self.server.data, HOME)?;
+        self.machines.iter_mut().for_each(|machine| machine.unaware = true);
         let (way, head) = (if by_files { "by its files" } else { "by the command" }, self.model.present().head);
         self.say(format_args!("the server is put back to {head} {way}"));
         Ok(())
@@ -764,7 +767,9 @@ impl World {
         self.say(format_args!("from now on nothing goes wrong"));
         self.resting = true;
         self.network.weather = Weather::fair();
-        self.interruptions.disarm();
+        if self.plan.crash_at.is_none() {
+            self.interruptions.disarm();
+        }
         for one in &mut self.flowing {
             (one.cut_in, one.mute_in) = (None, if one.mute_in.is_some() { Some(0) } else { None });
         }

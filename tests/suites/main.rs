@@ -5,6 +5,7 @@
 //! - [`crash`]: the real programs, killed without warning.
 //! - [`edits`]: local edits against the real server: conflicts, poison, bulk, undo, exactly once.
 //! - [`strain`]: the real program with readers that do not read, and on a full disk.
+//! - [`simulation`]: the whole house on a clock that nobody waits for, with everything that can go wrong.
 //! - [`tidy`]: the rules of the house that a compiler does not check.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
@@ -12,5 +13,6 @@ mod crash;
 mod edits;
 mod http;
 mod operating;
+mod simulation;
 mod strain;
 mod tidy;

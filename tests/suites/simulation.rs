@@ -1,0 +1,38 @@
+//! A few simulated worlds, for every run of the tests; `simulate` runs as many as one likes.
+
+use hearth_tests::simulation::Ground;
+use hearth_tests::simulation::enumerate::STORIES;
+use hearth_tests::simulation::plan::Plan;
+
+#[test]
+fn a_handful_of_worlds_come_to_rest() {
+    let ground = Ground::new().unwrap();
+    for seed in 1..=12 {
+        let report = ground.run(Plan::of(seed, &[]), false);
+        if let Err(why) = report.result {
+            panic!("seed {seed}: {why}\nagain: cargo run -p hearth-tests --bin simulate -- --seed {seed} --trace");
+        }
+    }
+}
+
+#[test]
+fn a_seed_tells_the_same_story_twice() {
+    let ground = Ground::new().unwrap();
+    for seed in [3, 7] {
+        let [first, second] = [(); 2].map(|()| ground.run(Plan::of(seed, &[]), true));
+        let differs = first.lines.iter().zip(&second.lines).find(|(one, other)| one != other);
+        assert_eq!(differs, None, "seed {seed}");
+        assert_eq!((first.steps, first.sum), (second.steps, second.sum), "seed {seed}");
+        assert!(first.lines.len() > 50, "seed {seed} tells nothing");
+    }
+}
+
+#[test]
+fn a_crash_at_one_point_in_twenty_is_survived() {
+    let ground = Ground::new().unwrap();
+    for story in &STORIES {
+        let told = story.tell(&ground, 20);
+        assert!(told.points > 50, "{}: {} points", story.name, told.points);
+        assert_eq!(told.failures, [], "{}", story.name);
+    }
+}
