@@ -4,14 +4,18 @@
 //! - [`operating`]: the operator's commands on the real program.
 //! - [`crash`]: the real programs, killed without warning.
 //! - [`edits`]: local edits against the real server: conflicts, poison, bulk, undo, exactly once.
+//! - [`lab`]: the test bench for developers. [`drills`]: the replica in bad weeks. [`docs`]: recipes, run as they stand.
 //! - [`strain`]: the real program with readers that do not read, and on a full disk.
 //! - [`simulation`]: the whole house on a clock that nobody waits for, with everything that can go wrong.
 //! - [`tidy`]: the rules of the house that a compiler does not check.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
 mod crash;
+mod docs;
+mod drills;
 mod edits;
 mod http;
+mod lab;
 mod operating;
 mod simulation;
 mod strain;

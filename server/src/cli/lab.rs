@@ -162,7 +162,7 @@ async fn carry_out(bench: &mut Bench, step: &Step, as_json: bool) -> anyhow::Res
         }
         Step::ForgetKeys => {
             let forgotten = bench.forget_keys().await?;
-            let told = format!("{forgotten} answers are forgotten: a retry of these writes is a write of its own");
+            let told = format!("{forgotten} forgotten: a retry of such a write is a write of its own");
             tell(bench, as_json, "forget-keys", json!({ "forgotten": forgotten }), &told);
             Ok(())
         }

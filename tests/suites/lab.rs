@@ -1,0 +1,426 @@
+//! The test bench for developers: `lab` on the real program, and faults in front of a service.
+
+use std::path::Path;
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use hearth_server::faults::{Plan, grammar};
+use hearth_tests::client::Client;
+use hearth_tests::process::{Process, run, stdout};
+use hearth_tests::server::Server;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+/// A data directory with a team and a key to its sandbox.
+struct Place {
+    dir: tempfile::TempDir,
+    key: String,
+}
+
+impl Place {
+    fn new() -> Place {
+        let mut place = Place { dir: tempfile::tempdir().unwrap(), key: String::new() };
+        place.said(&["team", "create", "Hill house"]);
+        place.key = place.said(&["key", "create", "--team", "Hill house", "--env", "test", "--quiet"]);
+        place
+    }
+
+    fn data(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        run("hearth-server", &[&["--data", self.data().to_str().unwrap()], arguments].concat())
+    }
+
+    /// Stdout of a command that must succeed.
+    fn said(&self, arguments: &[&str]) -> String {
+        stdout("hearth-server", &[&["--data", self.data().to_str().unwrap()], arguments].concat())
+    }
+
+    /// What a tool of the bench tells as JSON.
+    fn lab(&self, arguments: &[&str]) -> Value {
+        serde_json::from_str(&self.said(&[&["--json", "lab"], arguments].concat())).unwrap()
+    }
+
+    /// Stderr of a command that must be refused.
+    fn refused(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+
+    fn serve(&self) -> (Process, Client) {
+        let data = self.data().to_str().unwrap();
+        let serve = ["--data", data, "serve", "--listen", "127.0.0.1:0", "--rate-limits", "off"];
+        let (process, url) = Process::serve(&serve);
+        (process, Client::new(&url, &self.key))
+    }
+}
+
+async fn end(client: &Client) -> String {
+    client.get("/v1/events?limit=1000").await.next_cursor().unwrap()
+}
+
+#[tokio::test]
+async fn a_seeded_home_is_sound_and_the_same_for_the_same_seed() {
+    let (one, other) = (Place::new(), Place::new());
+    for place in [&one, &other] {
+        let made = place.lab(&["seed", "--records", "3000", "--seed", "5", "--env", "live", "--live"]);
+        assert_eq!((&made["records"], &made["head"]), (&json!(3000), &json!(3000)));
+        assert!(place.said(&["check"]).starts_with("sound"));
+    }
+    let mut homes = Vec::new();
+    for place in [&one, &other] {
+        let key = place.said(&["key", "create", "--team", "Hill house", "--env", "live", "--quiet"]);
+        let (_server, client) = place.serve();
+        let client = Client::new(client.url(), &key);
+        let mut records = client.walk("/v1/inventory?limit=100").await;
+        records.extend(client.walk("/v1/tasks?limit=100").await);
+        for record in &mut records {
+            for member in ["created_at", "updated_at", "completed_at"] {
+                record[member].take();
+            }
+        }
+        homes.push(records);
+    }
+    assert!(homes[0].len() > 2000);
+    assert_eq!(homes[0], homes[1]);
+    assert!(
+        one.refused(&["lab", "seed", "--records", "5", "--seed", "5", "--env", "live", "--live"]).contains("--seed")
+    );
+}
+
+#[test]
+fn a_live_home_is_touched_only_when_told_so() {
+    let place = Place::new();
+    for tool in [
+        &["churn", "--count", "1"][..],
+        &["trim"],
+        &["forget-keys"],
+        &["rewind", "--to", "0"],
+        &["seed", "--records", "1"],
+    ] {
+        let said = place.refused(&[&["lab"], tool, &["--env", "live"]].concat());
+        assert!(said.contains("--live"), "{said}");
+    }
+    assert_eq!(place.lab(&["churn", "--count", "3", "--rate", "1000", "--env", "live", "--live"])["changes"], 3);
+}
+
+#[test]
+fn the_team_must_be_said_when_there_are_several() {
+    let place = Place::new();
+    place.said(&["team", "create", "Other house"]);
+    assert!(place.refused(&["lab", "trim"]).contains("--team"));
+    assert!(place.refused(&["lab", "trim", "--team", "No house"]).contains("no team"));
+    place.lab(&["trim", "--team", "Other house"]);
+}
+
+#[tokio::test]
+async fn churn_is_ordinary_writes_that_open_streams_hear_of() {
+    let place = Place::new();
+    let (_server, client) = place.serve();
+    let mut frames = client.stream("", None).await;
+    while !frames.next().await.unwrap().starts_with("event: ready") {}
+    let told = place.lab(&["churn", "--count", "25", "--rate", "1000"]);
+    assert_eq!((&told["changes"], &told["refused"]), (&json!(25), &json!(0)));
+    let mut last = 0;
+    while last < told["head"].as_i64().unwrap() {
+        last = frames.event().await.expect("the stream goes on").1["id"].as_i64().unwrap();
+    }
+    assert!(place.said(&["check"]).starts_with("sound"));
+}
+
+#[test]
+fn churn_keeps_its_rate_and_its_end() {
+    let place = Place::new();
+    let began = Instant::now();
+    let told = place.lab(&["churn", "--for", "1s", "--rate", "20"]);
+    // 20 in the first second, the one at its end left out; a slow machine makes fewer, none makes more.
+    let changes = told["changes"].as_u64().unwrap();
+    assert!((1..=20).contains(&changes), "{told}");
+    assert!(began.elapsed() >= Duration::from_secs(1));
+    let lines = place.said(&["lab", "churn", "--count", "3", "--rate", "100"]);
+    assert_eq!(lines.lines().count(), 4, "a line for each change and one in the end: {lines}");
+}
+
+#[tokio::test]
+async fn a_trimmed_home_refuses_old_cursors_beside_a_running_server() {
+    let place = Place::new();
+    let (_server, client) = place.serve();
+    let old = end(&client).await;
+    place.lab(&["churn", "--count", "60", "--rate", "5000"]);
+    let recent = end(&client).await;
+    let trimmed = place.lab(&["trim"]);
+    assert!(trimmed["thinned"].as_i64().unwrap() <= trimmed["head"].as_i64().unwrap());
+    let gone = client.get(&format!("/v1/events?cursor={old}")).await;
+    assert_eq!((gone.status, &gone.json["error"]["details"]["reason"]), (410, &json!("retention")));
+    assert_eq!(client.get(&format!("/v1/events?cursor={recent}")).await.status, 200);
+    assert!(place.said(&["check"]).starts_with("sound"));
+
+    let kept = end(&client).await;
+    place.lab(&["churn", "--count", "30", "--rate", "5000"]);
+    place.lab(&["trim", "--keep", "1h"]);
+    assert_eq!(client.get(&format!("/v1/events?cursor={kept}")).await.status, 200, "what is an hour old stays");
+}
+
+#[tokio::test]
+async fn a_forgotten_key_is_no_replay() {
+    let place = Place::new();
+    let (_server, client) = place.serve();
+    let create = || async {
+        let request = client.request(Method::POST, "/v1/tasks").json(&json!({ "title": "Once" }));
+        client.send(request.header("idempotency-key", "k1")).await
+    };
+    let first = create().await;
+    assert_eq!(create().await.header("idempotency-replayed"), "true");
+    assert_eq!(place.lab(&["forget-keys"])["forgotten"], 1);
+    let again = create().await;
+    assert_eq!((again.status, again.header("idempotency-replayed")), (201, ""));
+    assert_ne!(again.id(), first.id());
+}
+
+#[tokio::test]
+async fn a_home_goes_back_alone_and_its_lost_cursors_are_refused() {
+    let place = Place::new();
+    place.lab(&["seed", "--records", "50", "--env", "live", "--live"]);
+    let (server, client) = place.serve();
+    let shared = end(&client).await;
+    let before = client.walk("/v1/tasks?limit=100").await;
+    let head = client.get("/v1/events?limit=1").await.json["meta"]["feed"]["head"].as_i64().unwrap();
+    place.lab(&["churn", "--count", "80", "--rate", "5000"]);
+    let room = client.walk("/v1/rooms").await[0]["id"].as_str().unwrap().to_owned();
+    client.delete(&format!("/v1/rooms/{room}")).await;
+    let lost = end(&client).await;
+    assert!(place.refused(&["lab", "rewind", "--to", &head.to_string()]).contains("served by another process"));
+    assert_eq!(server.terminate().code(), Some(0));
+
+    let rewound = place.lab(&["rewind", "--to", &head.to_string()]);
+    assert_eq!(rewound["to"], head);
+    assert!(place.said(&["check"]).starts_with("sound"), "records, feed, links and search agree");
+    place.lab(&["churn", "--count", "150", "--rate", "5000", "--seed", "2"]);
+    let (server, client) = place.serve();
+    let gone = client.get(&format!("/v1/events?cursor={lost}")).await;
+    let details = &gone.json["error"]["details"];
+    // Whoever wrote what was lost is unknown to the old copy, and so is where the histories part.
+    assert_eq!((gone.status, &details["reason"], &details["fork"]), (410, &json!("restored"), &Value::Null));
+    assert_eq!(client.get(&format!("/v1/events?cursor={shared}")).await.status, 200);
+    assert_eq!(server.terminate().code(), Some(0));
+
+    place.lab(&["rewind", "--to", &head.to_string(), "--marked"]);
+    let (server, client) = place.serve();
+    assert_eq!(client.walk("/v1/tasks?limit=100").await, before, "the records are as they were");
+    let gone = client.get(&format!("/v1/events?cursor={lost}")).await;
+    assert_eq!((gone.status, &gone.json["error"]["details"]["fork"]), (410, &json!(head)), "a marked break is known");
+    let created = client.post("/v1/rooms", &json!({ "name": "New" })).await;
+    assert!(created.data()["rev"].as_i64().unwrap() > head + 1_000_000, "a marked break leaves a gap");
+    assert_eq!(server.terminate().code(), Some(0));
+    assert!(place.refused(&["lab", "rewind", "--to", "99999999"]).contains("none of its past"));
+    let live = place.lab(&["trim", "--env", "live", "--live"]);
+    assert_eq!(live["head"], 50, "the other home stays where it was");
+    assert!(place.said(&["check"]).starts_with("sound"));
+}
+
+#[test]
+fn what_was_thinned_out_cannot_be_gone_back_to() {
+    let place = Place::new();
+    let began = place.lab(&["churn", "--count", "30", "--rate", "5000"])["head"].as_i64().unwrap();
+    place.lab(&["trim"]);
+    place.lab(&["churn", "--count", "60", "--rate", "5000"]);
+    let said = place.refused(&["lab", "rewind", "--to", &began.to_string()]);
+    assert!(said.contains("thinned out"), "{said}");
+    assert!(place.said(&["check"]).starts_with("sound"), "nothing was changed");
+}
+
+#[test]
+fn a_script_is_a_timed_list_and_names_the_line_of_a_slip() {
+    let place = Place::new();
+    let file = place.data().join("night.txt");
+    let script = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        place.run(&["--json", "lab", "script", file.to_str().unwrap()])
+    };
+    let played = script(
+        "# a night\nseed --records 20 --seed 9\n+100ms churn --count 5 --rate 500\n\ntrim\nforget-keys\nrewind --by 0\n",
+    );
+    assert!(played.status.success(), "{}", String::from_utf8_lossy(&played.stderr));
+    let did: Vec<Value> =
+        String::from_utf8(played.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let did: Vec<&str> = did.iter().map(|step| step["did"].as_str().unwrap()).collect();
+    assert_eq!(did, ["seed", "churn", "trim", "forget-keys", "rewind"]);
+
+    for (text, expected) in [
+        ("trim\nseed --recrods 5\n", "line 2: unexpected argument '--recrods' found"),
+        ("fly\n", "line 1: unrecognized subcommand 'fly'"),
+        ("5s trim\n2s trim\n", "line 2: 2s is before the line above"),
+        ("churn\n", "line 1: churn would never end here"),
+        ("script other.txt\n", "line 1: unrecognized subcommand 'script'"),
+    ] {
+        let slip = script(text);
+        let said = String::from_utf8_lossy(&slip.stderr).into_owned();
+        assert!(slip.status.code() == Some(1) && said.contains(expected), "{text}: {said}");
+    }
+    let (_server, _) = place.serve();
+    let held = script("trim\nrewind --by 1\n");
+    assert!(String::from_utf8_lossy(&held.stderr).contains("line 2: rewind needs the server stopped"));
+    assert!(held.stdout.is_empty(), "it is said before anything is done");
+}
+
+/// A service with faults in front of it.
+async fn faulty(text: &str, on_live: bool) -> Server {
+    let plan = Plan { on_live, ..grammar::read(text).unwrap() };
+    Server::start_with(|config| {
+        config.faults = Some(plan);
+        config.keepalive = Duration::from_millis(50);
+    })
+    .await
+}
+
+async fn task(client: &Client, title: &str) -> Result<u16, reqwest::Error> {
+    let create = client.request(Method::POST, "/v1/tasks").json(&json!({ "title": title }));
+    create.send().await.map(|answer| answer.status().as_u16())
+}
+
+async fn times(client: &Client, title: &str) -> usize {
+    client.walk("/v1/tasks?limit=100").await.iter().filter(|task| task["title"] == title).count()
+}
+
+#[tokio::test]
+async fn requests_are_lost_answers_are_lost_and_some_come_twice() {
+    let faults = "lost-request=once:1 route=createTask; lost-answer=once:2 route=create_task; duplicate=once:3 route=create_task";
+    let server = faulty(faults, false).await;
+    let client = Client::new(&server.url, &server.test_key);
+    assert!(task(&client, "never came").await.is_err());
+    assert!(task(&client, "not answered").await.is_err());
+    assert_eq!(task(&client, "twice").await.unwrap(), 201);
+    assert_eq!(task(&client, "as ever").await.unwrap(), 201);
+    let mut counts = Vec::new();
+    for title in ["never came", "not answered", "twice", "as ever"] {
+        counts.push(times(&client, title).await);
+    }
+    assert_eq!(counts, [0, 1, 2, 1]);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn refusals_come_in_bursts_with_their_headers_and_flag_nobody() {
+    let faults = "429=first:120 route=list_rooms retry-after=7; 503=burst:2/1h route=writes; 502=always route=get_property; 500=always route=search";
+    let server = faulty(faults, false).await;
+    let client = Client::new(&server.url, &server.test_key);
+    for _ in 0..120 {
+        let refused = client.get("/v1/rooms").await;
+        assert_eq!((refused.status, refused.error(), refused.header("retry-after")), (429, "rate_limited", "7"));
+        assert!(refused.header("x-hearth-faults").starts_with("on; 429=first:120"));
+    }
+    assert_eq!(client.get("/v1/rooms").await.status, 200);
+    let mut statuses = Vec::new();
+    for _ in 0..3 {
+        statuses.push(task(&client, "t").await.unwrap());
+    }
+    assert_eq!(statuses, [503, 503, 201]);
+    let proxy = client.get("/v1/property").await;
+    assert_eq!((proxy.status, proxy.header("content-type")), (502, "text/html"));
+    assert_eq!(client.get("/v1/search?q=lamp").await.error(), "internal_error");
+    let me = client.get("/v1/me").await;
+    assert_eq!(me.data()["key"]["flagged_at"], Value::Null, "refusals on order are not the key's fault");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn only_the_keys_and_routes_that_are_meant_are_touched_and_live_ones_not_at_all() {
+    let server = faulty("503=always route=list_rooms key=no-such-key; 500=always route=list_tasks", false).await;
+    let (test, live) = (Client::new(&server.url, &server.test_key), Client::new(&server.url, &server.live_key));
+    assert_eq!([test.get("/v1/rooms").await.status, test.get("/v1/tasks").await.status], [200, 500]);
+    assert_eq!(live.get("/v1/tasks").await.status, 200);
+    assert_eq!(test.get("/v1").await.status, 200, "what needs no key is not touched");
+    let banner = |me: &Value| (me["faults"]["rules"][1].clone(), me["faults"]["reaches_this_key"].clone());
+    let rule = json!("500=always route=list_tasks");
+    assert_eq!(banner(test.get("/v1/me").await.data()), (rule.clone(), json!(true)));
+    assert_eq!(banner(live.get("/v1/me").await.data()), (rule, json!(false)));
+    assert_eq!(live.get("/v1/me").await.header("x-hearth-faults"), "on");
+    server.stop().await;
+
+    let server = faulty("500=always route=list_tasks", true).await;
+    assert_eq!(Client::new(&server.url, &server.live_key).get("/v1/tasks").await.status, 500);
+    server.stop().await;
+
+    let server = Server::start().await;
+    let plain = Client::new(&server.url, &server.test_key).get("/v1/me").await;
+    assert!(plain.data().get("faults").is_none() && plain.header("x-hearth-faults").is_empty());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn latency_holds_a_request_up() {
+    let server = faulty("latency=once:2 by=300ms route=get_me", false).await;
+    let client = Client::new(&server.url, &server.test_key);
+    client.get("/v1/me").await;
+    let began = Instant::now();
+    assert_eq!(client.get("/v1/me").await.status, 200);
+    assert!(began.elapsed() >= Duration::from_millis(300));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_stream_is_cut_in_the_midst_and_goes_on_where_it_was() {
+    let server = faulty("cut=once:8; repeat=once:3", false).await;
+    let client = Client::new(&server.url, &server.test_key);
+    let response = client.request(Method::GET, "/v1/events/stream?cursor=start").send().await.unwrap();
+    let (mut text, mut pieces) = (String::new(), response.bytes_stream());
+    let broken = loop {
+        match futures_util::StreamExt::next(&mut pieces).await {
+            Some(Ok(piece)) => text.push_str(std::str::from_utf8(&piece).unwrap()),
+            Some(Err(_)) => break true,
+            None => break false,
+        }
+    };
+    assert!(broken, "a cut is no clean end");
+    let lines = |name: &str| text.lines().filter_map(|line| line.strip_prefix(name)).collect::<Vec<_>>();
+    let ids: Vec<i64> = lines("data: ")
+        .iter()
+        .map(|data| serde_json::from_str::<Value>(data).unwrap()["id"].as_i64().unwrap())
+        .collect();
+    assert_eq!(ids, [1, 2, 3, 3, 4, 5, 6, 7]);
+    let mut frames = client.stream("", lines("id: ").last().copied()).await;
+    assert_eq!(frames.event().await.unwrap().1["id"], 8);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_mute_stream_says_nothing_for_its_time_and_ends_with_the_service() {
+    let server = faulty("mute=once:4 for=400ms; mute=once:9 comments=pass", false).await;
+    let client = Client::new(&server.url, &server.test_key);
+    let began = Instant::now();
+    let mut frames = client.stream("?cursor=start", None).await;
+    for expected in 1..=3 {
+        assert_eq!(frames.event().await.unwrap().1["id"], expected);
+    }
+    assert_eq!(
+        frames.next().await.unwrap().lines().count(),
+        2,
+        "the fourth, once its time is over, and nothing before"
+    );
+    assert!(began.elapsed() >= Duration::from_millis(400));
+    for expected in 5..=8 {
+        assert_eq!(frames.event().await.unwrap().1["id"], expected);
+    }
+    for _ in 0..3 {
+        assert_eq!(frames.next().await.unwrap(), ":", "comments still come, and nothing else");
+    }
+    let stopping = Instant::now();
+    server.stop().await;
+    assert!(stopping.elapsed() < Duration::from_secs(8), "a mute stream does not hold the end up");
+}
+
+#[test]
+fn faults_that_are_misspelt_are_shown_where_they_are() {
+    let place = Place::new();
+    let said = place.refused(&["serve", "--listen", "127.0.0.1:0", "--faults", "cut=1%; lost-anser=5%"]);
+    assert!(said.contains("line 1, column 9: there is no fault `lost-anser`; did you mean lost-answer?"), "{said}");
+    let said = place.refused(&["serve", "--listen", "127.0.0.1:0", "--faults", "no-such-file"]);
+    assert!(said.contains("neither a fault"), "{said}");
+    let file = place.data().join("faults.txt");
+    std::fs::write(&file, "# slow\nlatency=1%\n  503=1% rout=reads\n").unwrap();
+    let said = place.refused(&["serve", "--listen", "127.0.0.1:0", "--faults", file.to_str().unwrap()]);
+    assert!(said.contains("faults.txt: line 3, column 10: there is no attribute `rout`"), "{said}");
+}
