@@ -1,11 +1,12 @@
 //! The whole state of the screen and how it changes: `update(now, message)` gives effects. Pure: it reads no clock, no
 //! database and no terminal, so a test can live through any evening in a millisecond.
 //!
-//! `act` has what keys do, `records` what they do to records, `layers` what they do over the tabs, `mouse` what the mouse does,
+//! `act` has what keys do, `records` what they do to records, `decisions` what to edits that wait, `layers` what they do over the tabs, `mouse` what the mouse does,
 //! `answers` what answers change, `sessions` what is found again after a restart.
 
 mod act;
 mod answers;
+mod decisions;
 mod layers;
 mod mouse;
 mod records;
@@ -17,9 +18,10 @@ use std::collections::BTreeMap;
 
 use hearth_contract::formats::{Timestamp, date_text};
 use hearth_contract::schema::Kind;
-use hearth_replica::{Edit, Status};
+use hearth_replica::{Edit, LogLine, Status};
 use time::Date;
 
+use crate::conflict::ConflictScreen;
 use crate::detail::Detail;
 use crate::form::Form;
 use crate::glyphs::Tone;
@@ -66,6 +68,8 @@ pub struct App {
     pub layers: Vec<Layer>,
     /// How syncing stands, once it is read.
     pub status: Option<Status>,
+    /// What the sync has done, newest first, once it was looked at.
+    pub log: Vec<LogLine>,
     /// How many records there are of each kind.
     pub counts: BTreeMap<Kind, usize>,
     /// What was just done, or why not.
@@ -105,6 +109,8 @@ pub enum Layer {
     Search(Search),
     /// The waiting edits.
     Edits(Edits),
+    /// A conflict, field by field.
+    Conflict(ConflictScreen),
     /// How syncing stands.
     Sync(usize),
     /// What became of a change of many.
@@ -190,6 +196,7 @@ impl App {
             filtering: false,
             layers: Vec::new(),
             status: None,
+            log: Vec::new(),
             counts: BTreeMap::new(),
             notice: None,
             news: None,
@@ -236,6 +243,8 @@ impl App {
             Some(Layer::Confirm(_)) => Context::Confirm,
             Some(Layer::Search(_)) => Context::Search,
             Some(Layer::Edits(_)) => Context::Edits,
+            Some(Layer::Conflict(screen)) if screen.typing.is_some() => Context::ConflictValue,
+            Some(Layer::Conflict(_)) => Context::Conflict,
             Some(Layer::Sync(_)) => Context::Sync,
             Some(Layer::Results(_)) => Context::Results,
             Some(Layer::Palette(_)) => Context::Palette,
@@ -298,9 +307,11 @@ impl App {
                 vec![Effect::Search(ticket, search.words.text().to_owned())]
             }
             Some(Layer::Edits(_)) => vec![Effect::Edits],
+            Some(Layer::Conflict(_)) => vec![Effect::Conflicts],
+            Some(Layer::Sync(_)) => vec![Effect::Log],
             None if self.tab == Kind::Property => self.ask_home(),
             Some(Layer::Form(_) | Layer::Quick(_) | Layer::Confirm(_) | Layer::Palette(_))
-            | Some(Layer::Results(_) | Layer::Sync(_))
+            | Some(Layer::Results(_))
             | None => {
                 if self.tab == Kind::Property {
                     self.ask_home()

@@ -14,10 +14,13 @@ use hearth_replica::{EditError, Replica, RowQuery, Sort, StoreError};
 use crate::detail::{CHANGES_MAX, Full, RELATED_MAX};
 use crate::home::week_end;
 use crate::list::MARKS_MAX;
-use crate::message::{Answer, Effect, Message, Write};
+use crate::message::{Answer, Decision, Effect, Message, Write};
 use crate::search::HITS_MAX;
-use crate::{export, fuzzy, session};
+use crate::undoing::Steps;
+use crate::{export, fuzzy, session, words};
 
+/// More lines of the log than this nobody reads on a screen.
+const LOG_MAX: usize = 200;
 /// More names than this are not offered but typed on.
 const TITLES_MAX: usize = 50;
 /// More names than this are not looked through.
@@ -74,6 +77,7 @@ pub fn start(reader: Replica, writer: Replica, places: Places, answers: Sender<M
 
 fn work(replica: &Replica, places: &Places, requests: &Receiver<Effect>, answers: &Sender<Message>) {
     let mut queue = VecDeque::new();
+    let mut steps = Steps::default();
     loop {
         if queue.is_empty() {
             match requests.recv() {
@@ -86,7 +90,7 @@ fn work(replica: &Replica, places: &Places, requests: &Receiver<Effect>, answers
         }
         let Some(effect) = queue.pop_front() else { continue };
         // Nobody may listen any more; what is still asked for is done all the same.
-        if let Some(answer) = fulfil(replica, places, effect) {
+        if let Some(answer) = fulfil(replica, places, &mut steps, effect) {
             let _ = answers.send(Message::Answer(answer));
         }
     }
@@ -100,7 +104,7 @@ fn enqueue(queue: &mut VecDeque<Effect>, effect: Effect) {
     queue.push_back(effect);
 }
 
-fn fulfil(replica: &Replica, places: &Places, effect: Effect) -> Option<Answer> {
+fn fulfil(replica: &Replica, places: &Places, steps: &mut Steps, effect: Effect) -> Option<Answer> {
     Some(match effect {
         Effect::Page(ticket, query) => {
             let page = said(replica.rows(&query));
@@ -141,11 +145,23 @@ fn fulfil(replica: &Replica, places: &Places, effect: Effect) -> Option<Answer> 
                 };
                 (title.clone(), result.map_err(|error| sentence(&error)))
             };
+            let before = Steps::before(replica);
             let results = records.iter().map(one).collect();
+            steps.note(replica, before, words::counted(kind, records.len()));
             Answer::ManyWritten(Write::Many { kind, records, change }, results)
         }
+        Effect::Log => Answer::Log(said(replica.log(LOG_MAX))),
+        Effect::Conflicts => Answer::Conflicts(said(replica.conflicts())),
+        Effect::Write(write @ (Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_))) => {
+            let result = decide(replica, steps, &write).map_err(|error| sentence(&error));
+            Answer::Decided(write, result)
+        }
         Effect::Write(write) => {
+            let before = Steps::before(replica);
             let result = carry_out(replica, &write).map_err(|error| sentence(&error));
+            if result.is_ok() {
+                steps.note(replica, before, words::written(&write));
+            }
             Answer::Written(write, result)
         }
         // These are the main loop's.
@@ -202,8 +218,29 @@ fn carry_out(replica: &Replica, write: &Write) -> Result<String, EditError> {
         Write::Create { kind, fields } => replica.create(*kind, fields),
         Write::Update { kind, id, fields, .. } => replica.update(*kind, id, fields).map(|()| id.clone()),
         Write::Delete { kind, id, .. } => replica.delete(*kind, id).map(|()| id.clone()),
-        Write::Many { .. } => Ok(String::new()),
+        // These have answers of their own.
+        Write::Many { .. } | Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) => Ok(String::new()),
     }
+}
+
+fn decide(replica: &Replica, steps: &mut Steps, write: &Write) -> Result<String, EditError> {
+    let before = Steps::before(replica);
+    let decided = match write {
+        Write::Undo => return steps.undo(replica),
+        Write::Redo => return steps.redo(replica),
+        Write::Pause(true) => {
+            return Ok(replica.pause().map(|_| "Syncing rests until you let it go on.".to_owned())?);
+        }
+        Write::Pause(false) => return Ok(replica.resume().map(|_| "Syncing goes on.".to_owned())?),
+        Write::Decide(edit, Decision::Retry) => replica.retry(*edit)?,
+        Write::Decide(edit, Decision::Discard) => replica.discard(*edit)?,
+        Write::Decide(edit, Decision::Undo) => replica.undo(Some(*edit))?,
+        Write::Decide(edit, Decision::Change(fields)) => replica.change(*edit, fields)?,
+        Write::Decide(edit, Decision::Resolve(resolution)) => replica.resolve(*edit, resolution)?,
+        _ => return Ok(String::new()),
+    };
+    steps.note(replica, before, decided.said.clone());
+    Ok(decided.said)
 }
 
 fn sentence(error: &EditError) -> String {

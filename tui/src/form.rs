@@ -9,7 +9,7 @@ use crossterm::event::KeyEvent;
 use hearth_contract::check::{Fields, Intent, check};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind, SUBJECT_ID, SUBJECT_TYPE};
-use hearth_replica::Row;
+use hearth_replica::{Edit, Row};
 use serde_json::Value;
 use time::Date;
 
@@ -27,6 +27,8 @@ pub struct Form {
     pub id: Option<String>,
     /// What the record was called when the form was opened.
     pub title: String,
+    /// The waiting edit that is changed; None: the record itself is.
+    pub edit: Option<i64>,
     /// The records that are changed together, ids and titles; empty unless they are many.
     pub many: Vec<(String, String)>,
     /// The fields a person may set, in the contract's order.
@@ -98,6 +100,14 @@ impl Form {
         Form { many, ..form }
     }
 
+    /// A form for what a waiting edit writes.
+    pub fn of_edit(edit: &Edit, today: Date) -> Form {
+        let mut fields = edit.base.clone();
+        fields.extend(edit.patch.clone());
+        let form = Form::holding(edit.kind, Some(edit.record_id.clone()), edit.title.clone(), fields, today, |_| None);
+        Form { edit: Some(edit.id), ..form }
+    }
+
     fn holding(
         kind: Kind,
         id: Option<String>,
@@ -113,7 +123,8 @@ impl Form {
         };
         let entries = resource(kind).fields.iter().filter(|field| field.is_writable()).map(entry).collect();
         let many = Vec::new();
-        Form { kind, id, title, many, entries, focus: 0, refusal: None, saving: false, ticket: 0, before, today }
+        let edit = None;
+        Form { kind, id, title, edit, many, entries, focus: 0, refusal: None, saving: false, ticket: 0, before, today }
     }
 
     /// Whether something was typed that closing would lose.

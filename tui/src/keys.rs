@@ -39,6 +39,10 @@ pub enum Context {
     Search,
     /// The waiting edits.
     Edits,
+    /// A conflict, field by field.
+    Conflict,
+    /// A value being typed for a field of a conflict.
+    ConflictValue,
     /// How syncing stands.
     Sync,
     /// What became of a bulk change.
@@ -49,7 +53,7 @@ pub enum Context {
 
 impl Context {
     /// All contexts.
-    pub const ALL: [Context; 15] = [
+    pub const ALL: [Context; 17] = [
         Context::Home,
         Context::List,
         Context::Filter,
@@ -61,6 +65,8 @@ impl Context {
         Context::Quick,
         Context::Search,
         Context::Edits,
+        Context::Conflict,
+        Context::ConflictValue,
         Context::Sync,
         Context::Results,
         Context::Confirm,
@@ -82,6 +88,8 @@ impl Context {
             Context::Confirm => "at a question",
             Context::Search => "in search",
             Context::Edits => "in the edits",
+            Context::Conflict => "on a conflict",
+            Context::ConflictValue => "in a conflict's own value",
             Context::Sync => "on the sync screen",
             Context::Results => "in the results",
             Context::Palette => "in this list",
@@ -136,6 +144,16 @@ pub enum Action {
     Editor,
     Take,
     Yes,
+    Undo,
+    Redo,
+    Retry,
+    Discard,
+    Mine,
+    Theirs,
+    Typed,
+    AllMine,
+    AllTheirs,
+    Pause,
     Copy(What),
     Export(Form),
 }

@@ -2,13 +2,13 @@
 //!
 //! - [`message`]: what can happen and what can be asked for.
 //! - [`app`]: the state and how it changes, pure: `update(now, message)` gives effects. Its parts are [`home`], [`list`],
-//!   [`detail`], [`form`] with [`editor`] and [`input`], [`search`], [`palette`].
+//!   [`detail`], [`form`] with [`editor`] and [`input`], [`search`], [`palette`], [`conflict`].
 //! - [`keys`]: the one table of actions; the footer, the palette and `hearth keys` read it.
 //! - [`dates`], [`filter`], [`quick`], [`fuzzy`]: what people type, understood.
 //! - [`words`], [`standing`], [`cells`], [`columns`], [`copying`], [`glyphs`], [`layout`], [`tabs`], [`now`]: how things are said
 //!   and where.
 //! - [`view`]: one file per screen, drawing only; [`sanitize`] makes data harmless before it is drawn.
-//! - [`effects`], [`event`], [`background`], [`terminal`], [`outside`], [`export`], [`session`], [`config`]: the edge, where
+//! - [`effects`] with [`undoing`], [`event`], [`background`], [`terminal`], [`outside`], [`export`], [`session`], [`config`]: the edge, where
 //!   threads, files and the terminal are.
 //! - [`welcome`]: a first run. [`demo`]: all of Hearth in one process.
 //!
@@ -19,6 +19,7 @@ pub mod background;
 pub mod cells;
 pub mod columns;
 pub mod config;
+pub mod conflict;
 pub mod copying;
 pub mod dates;
 pub mod demo;
@@ -49,6 +50,7 @@ pub mod session;
 pub mod standing;
 pub mod tabs;
 pub mod terminal;
+pub mod undoing;
 pub mod view;
 pub mod welcome;
 pub mod words;

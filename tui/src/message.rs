@@ -3,7 +3,9 @@
 use crossterm::event::{KeyEvent, MouseEvent};
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
-use hearth_replica::{Days, Edit, Figures, Hit, Overview, RowPage, RowQuery, Status, Totals};
+use hearth_replica::{
+    Conflict, Days, Edit, Figures, Hit, LogLine, Overview, Resolution, RowPage, RowQuery, Status, Totals,
+};
 use time::Date;
 
 use crate::detail::Full;
@@ -100,6 +102,12 @@ pub enum Answer {
     Edits(Result<Vec<Edit>, String>),
     /// A write was carried out, or refused with a sentence.
     Written(Write, Result<String, String>),
+    /// A decision about edits was carried out, in a sentence, or refused with one.
+    Decided(Write, Result<String, String>),
+    /// What the sync has done, newest first.
+    Log(Result<Vec<LogLine>, String>),
+    /// The fields that wait for a decision.
+    Conflicts(Result<Vec<Conflict>, String>),
     /// A change of many was tried on each: titles, and why not.
     ManyWritten(Write, Vec<(String, Result<(), String>)>),
 }
@@ -129,6 +137,10 @@ pub enum Effect {
     Counts,
     /// The waiting edits.
     Edits,
+    /// What the sync has done.
+    Log,
+    /// The fields that wait for a decision.
+    Conflicts,
     /// A change.
     Write(Write),
     /// Every record of a list, to be marked.
@@ -179,6 +191,14 @@ pub enum Write {
         /// The changed fields; None: they are removed.
         change: Option<Fields>,
     },
+    /// Take the last step back.
+    Undo,
+    /// Take it again.
+    Redo,
+    /// A decision about an edit.
+    Decide(i64, Decision),
+    /// Have syncing rest, or go on.
+    Pause(bool),
     /// Remove one.
     Delete {
         /// Of this kind.
@@ -188,6 +208,21 @@ pub enum Write {
         /// What it is called, for the answer.
         title: String,
     },
+}
+
+/// What shall become of an edit.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Decision {
+    /// It is sent again.
+    Retry,
+    /// It is given up.
+    Discard,
+    /// It is taken back.
+    Undo,
+    /// It gets other values.
+    Change(Fields),
+    /// Its conflict ends so.
+    Resolve(Resolution),
 }
 
 impl Effect {
@@ -207,6 +242,8 @@ impl Effect {
             Effect::Status => Some("status"),
             Effect::Counts => Some("counts"),
             Effect::Edits => Some("edits"),
+            Effect::Log => Some("log"),
+            Effect::Conflicts => Some("conflicts"),
             Effect::Write(_) | Effect::Export(..) | Effect::Copy(_) | Effect::Editor(_) => None,
             Effect::Suspend | Effect::Redraw | Effect::Quit => None,
         }

@@ -1,6 +1,6 @@
 //! How syncing stands, in plain words, from what the database knows and nothing else. Must not know the screen.
 
-use hearth_replica::Status;
+use hearth_replica::{LogLine, Status};
 
 use crate::glyphs::{Sign, Tone};
 use crate::now::Now;
@@ -137,6 +137,17 @@ pub fn report(now: Now, status: &Status, ascii: bool) -> Vec<ReportLine> {
     let process = status.daemon_pid.map_or("none at the moment".to_owned(), |pid| format!("process {pid}"));
     say("Synced by", process, Tone::Plain);
     lines
+}
+
+/// What the sync has done, newest first, as lines of the report.
+pub fn journal(now: Now, log: &[LogLine]) -> Vec<ReportLine> {
+    let line = |(index, line): (usize, &LogLine)| ReportLine {
+        label: if index == 0 { "What happened" } else { "" },
+        text: format!("{}  {}", moment(now, &line.at), line.text),
+        tone: if line.level == "warning" { Tone::Notice } else { Tone::Quiet },
+    };
+    let gap = ReportLine { label: "", text: String::new(), tone: Tone::Plain };
+    (!log.is_empty()).then_some(gap).into_iter().chain(log.iter().enumerate().map(line)).collect()
 }
 
 /// A length of time in its greatest unit.

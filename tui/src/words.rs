@@ -10,6 +10,7 @@ use serde_json::Value;
 use time::Date;
 
 use crate::glyphs::{Sign, Tone};
+use crate::message::Write;
 use crate::now::Now;
 
 /// A value of a field for reading; empty when it is not set. References show the name of what they point at.
@@ -261,6 +262,24 @@ pub fn singular(kind: Kind) -> &'static str {
 pub fn counted(kind: Kind, number: usize) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{} {}{s}", grouped(number.try_into().unwrap_or(i64::MAX)), singular(kind))
+}
+
+/// What was done, as a sentence. It claims no more than that: the server has not heard of it yet.
+pub fn written(write: &Write) -> String {
+    match write {
+        Write::Create { kind, fields } => {
+            let name = ["title", "name"].iter().find_map(|field| text(fields, field)).unwrap_or_default();
+            format!("New {}: {name}", singular(*kind))
+        }
+        Write::Update { fields, title, .. } if fields.len() == 1 && fields.contains_key("status") => {
+            format!("{}: {title}", choice(text(fields, "status").unwrap_or_default()))
+        }
+        Write::Update { kind: Kind::Property, .. } => "Saved the home profile".into(),
+        Write::Update { title, .. } => format!("Saved: {title}"),
+        Write::Delete { title, .. } => format!("Deleted: {title}"),
+        Write::Many { kind, records, .. } => counted(*kind, records.len()),
+        Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) => String::new(),
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::form::Form;
 use crate::keys::{Action, BINDINGS, Context};
 use crate::layout::Layout;
 use crate::list::List;
-use crate::message::Effect;
+use crate::message::{Decision, Effect, Write};
 use crate::now::Now;
 use crate::palette::Palette;
 use crate::search::Search;
@@ -52,6 +52,16 @@ impl App {
                 effects.push(Effect::Redraw);
                 effects
             }
+            (Action::Undo, Context::Edits) => self.decide(Decision::Undo),
+            (Action::Undo, _) => vec![Effect::Write(Write::Undo)],
+            (Action::Redo, _) => vec![Effect::Write(Write::Redo)],
+            (Action::Retry, _) => self.decide(Decision::Retry),
+            (Action::Discard, _) => self.ask_discard(),
+            (Action::Pause, _) => {
+                let paused = self.status.as_ref().is_some_and(|status| status.phase == "paused");
+                vec![Effect::Write(Write::Pause(!paused))]
+            }
+            (Action::Edit, Context::Edits) => self.change_edit(),
             (Action::Edit, _) => self.edit(),
             (Action::Delete, _) => self.delete(),
             (Action::Done, _) => self.done(context),
@@ -64,6 +74,7 @@ impl App {
             (action, Context::Confirm) => self.act_at_question(action),
             (action, Context::Search) => self.act_in_search(action),
             (action, Context::Edits) => self.act_in_edits(action),
+            (action, Context::Conflict | Context::ConflictValue) => self.act_on_conflict(action),
             (action, Context::Sync | Context::Results) => self.act_on_lines(action),
             (action, Context::Palette) => self.act_in_palette(now, action),
         }
@@ -72,7 +83,12 @@ impl App {
     /// Whether an action can do something where the keyboard is; footer and palette promise nothing else.
     pub fn applies(&self, context: Context, action: Action) -> bool {
         let marks = self.list(self.tab).is_some_and(|list| !list.marks.is_empty());
+        let edit = self.selected_edit();
         match action {
+            Action::Edit if context == Context::Edits => edit.is_some_and(|edit| edit.method != "delete"),
+            Action::Retry => edit.is_some_and(|edit| matches!(edit.state.as_str(), "rejected" | "blocked" | "waiting")),
+            Action::Discard => edit.is_some(),
+            Action::Undo | Action::Open if context == Context::Edits => edit.is_some(),
             Action::Done => self.shown_kind() == Some(Kind::Task) || (marks && self.tab == Kind::Task),
             Action::Delete => self.shown_kind().is_some_and(|kind| kind != Kind::Property) || marks,
             Action::Edit => self.shown().is_some() || marks || self.is_profile_unset(),

@@ -5,7 +5,8 @@ use hearth_replica::{Latest, RowPage};
 
 use super::{App, Layer, NOTICE_MILLIS, Notice, Results};
 use crate::glyphs::Tone;
-use crate::message::{Answer, Effect, Write};
+use crate::list::List;
+use crate::message::{Answer, Decision, Effect, Write};
 use crate::now::Now;
 use crate::words;
 
@@ -88,6 +89,16 @@ impl App {
                 effects = self.written(now, &write, result);
                 Ok(())
             }
+            Answer::Decided(write, result) => {
+                effects = self.decided(now, &write, result);
+                Ok(())
+            }
+            Answer::Log(log) => log.map(|log| self.log = log),
+            Answer::Conflicts(conflicts) => conflicts.map(|conflicts| {
+                if let Some(Layer::Conflict(screen)) = self.layers.last_mut() {
+                    screen.take(conflicts);
+                }
+            }),
             Answer::ManyWritten(write, each) => {
                 effects = self.many_written(now, &write, each);
                 Ok(())
@@ -150,6 +161,29 @@ impl App {
         self.reload()
     }
 
+    /// After a decision about edits.
+    fn decided(&mut self, now: Now, write: &Write, result: Result<String, String>) -> Vec<Effect> {
+        let saving = |layer: &mut Layer| matches!(layer, Layer::Form(form) if form.saving);
+        match result {
+            Ok(sentence) => {
+                self.layers.retain_mut(|layer| {
+                    !saving(layer)
+                        && !matches!((&layer, write), (Layer::Conflict(_), Write::Decide(_, Decision::Resolve(_))))
+                });
+                self.notify(now, Tone::Good, capital(&sentence));
+            }
+            Err(sentence) => match self.layers.iter_mut().find_map(|layer| match layer {
+                Layer::Form(form) if form.saving => Some(form),
+                _ => None,
+            }) {
+                Some(form) => form.refused(sentence),
+                None => self.notify(now, Tone::Alarm, capital(&sentence)),
+            },
+        }
+        self.lists.iter_mut().for_each(List::stale);
+        self.reload()
+    }
+
     fn written(&mut self, now: Now, write: &Write, result: Result<String, String>) -> Vec<Effect> {
         if let (Some(Layer::Quick(quick)), Err(sentence)) = (self.layers.last_mut(), &result)
             && quick.saving
@@ -173,26 +207,14 @@ impl App {
                 if let Write::Create { kind, .. } = write {
                     self.lists.iter_mut().filter(|list| list.kind == *kind).for_each(|list| list.seek(&id));
                 }
-                self.notify(now, Tone::Good, said(write));
+                self.notify(now, Tone::Good, words::written(write));
             }
         }
         self.reload()
     }
 }
 
-/// What was done, as a sentence. It claims no more than that: the server has not heard of it yet.
-fn said(write: &Write) -> String {
-    match write {
-        Write::Create { kind, fields } => {
-            let name = ["title", "name"].iter().find_map(|field| words::text(fields, field)).unwrap_or_default();
-            format!("New {}: {name}", words::singular(*kind))
-        }
-        Write::Update { fields, title, .. } if fields.len() == 1 && fields.contains_key("status") => {
-            format!("{}: {title}", words::choice(words::text(fields, "status").unwrap_or_default()))
-        }
-        Write::Update { kind: Kind::Property, .. } => "Saved the home profile".into(),
-        Write::Update { title, .. } => format!("Saved: {title}"),
-        Write::Delete { title, .. } => format!("Deleted: {title}"),
-        Write::Many { kind, records, .. } => words::counted(*kind, records.len()),
-    }
+fn capital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -102,7 +102,7 @@ impl App {
         match (action, question.write) {
             (Action::Yes, Some(write)) => {
                 // What was shown in full is about to be gone.
-                if matches!(self.layers.last(), Some(Layer::Detail(_))) {
+                if matches!(write, Write::Delete { .. }) && matches!(self.layers.last(), Some(Layer::Detail(_))) {
                     self.layers.pop();
                 }
                 vec![Effect::Write(write)]
@@ -128,22 +128,6 @@ impl App {
             }
             Action::Back => return self.close(),
             _ => {}
-        }
-        Vec::new()
-    }
-
-    pub(super) fn act_in_edits(&mut self, action: Action) -> Vec<Effect> {
-        let page = usize::from(Layout::of(self.height).screen());
-        let Some(Layer::Edits(screen)) = self.layers.last_mut() else { return Vec::new() };
-        match action {
-            Action::Back => return self.close(),
-            Action::Open => {
-                if let Some(edit) = screen.edits.get(screen.selected) {
-                    let detail = Detail::of(edit.kind, edit.record_id.clone());
-                    return self.open(detail);
-                }
-            }
-            other => screen.selected = scrolled(screen.selected, other, page, screen.edits.len().saturating_sub(1)),
         }
         Vec::new()
     }
@@ -189,6 +173,13 @@ impl App {
                 let changed = search.words.key(key);
                 return if changed { self.search_again() } else { Vec::new() };
             }
+            Some(Layer::Conflict(screen)) => {
+                if let Some(line) = &mut screen.typing {
+                    line.key(key);
+                    screen.fault = None;
+                }
+                return Vec::new();
+            }
             Some(Layer::Palette(palette)) => {
                 if palette.words.key(key) {
                     palette.narrow();
@@ -217,6 +208,12 @@ impl App {
             Some(Layer::Search(search)) => {
                 search.words.paste(text);
                 self.search_again()
+            }
+            Some(Layer::Conflict(screen)) => {
+                if let Some(line) = &mut screen.typing {
+                    line.paste(text);
+                }
+                Vec::new()
             }
             Some(Layer::Palette(palette)) => {
                 palette.words.paste(text);
@@ -269,7 +266,7 @@ impl App {
 }
 
 /// More lines than the sync screen ever has.
-const SYNC_LINES_MAX: usize = 40;
+const SYNC_LINES_MAX: usize = 240;
 
 impl QuickLine {
     /// The task that the line makes; None, with the reason on the line, while it makes none.

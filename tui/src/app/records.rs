@@ -143,9 +143,11 @@ fn deletion(row: &Row) -> Confirm {
 /// What follows from a deletion.
 const fn consequence(kind: Kind) -> &'static str {
     match kind {
-        Kind::Room => "Items in it lose their room; tasks about it become general.",
-        Kind::Inventory | Kind::Vehicle => "Its documents and tasks stay and become general.",
-        _ => "This cannot be taken back here.",
+        Kind::Room => "Items in it lose their room; tasks about it become general. Undo makes it anew, empty.",
+        Kind::Inventory | Kind::Vehicle => {
+            "Its documents and tasks stay and become general. Undo makes it anew, without them."
+        }
+        _ => "Undo brings it back.",
     }
 }
 

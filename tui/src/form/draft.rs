@@ -13,7 +13,7 @@ use crate::session::Draft;
 impl Form {
     /// What a crash must not lose: what differs from the record. None where nothing was typed, or for many records.
     pub fn draft(&self) -> Option<Draft> {
-        if !self.many.is_empty() || !self.is_changed() {
+        if !self.many.is_empty() || self.edit.is_some() || !self.is_changed() {
             return None;
         }
         let changed = || self.entries.iter().filter(|entry| entry.is_changed(self.today));

@@ -4,7 +4,7 @@ use hearth_contract::check::{Fields, Intent, check, check_subject};
 use serde_json::Value;
 
 use super::{Form, Wish};
-use crate::message::Write;
+use crate::message::{Decision, Write};
 
 impl Form {
     pub(super) fn save(&mut self) -> Wish {
@@ -23,6 +23,9 @@ impl Form {
         let kind = self.kind;
         if !self.many.is_empty() {
             return Wish::Save(Write::Many { kind, records: self.many.clone(), change: Some(fields) });
+        }
+        if let Some(edit) = self.edit {
+            return Wish::Save(Write::Decide(edit, Decision::Change(fields)));
         }
         Wish::Save(match &self.id {
             Some(id) => Write::Update { kind, id: id.clone(), fields, title: self.title.clone() },
@@ -57,8 +60,8 @@ impl Form {
             }
         }
         let mut checked = check(self.kind, intent, &Value::Object(body.clone()));
-        // Of many records each has a subject of its own; the writing of each checks it.
-        if intent == Intent::Patch && self.many.is_empty() {
+        // Of many records each has a subject of its own, and an edit knows a part of its record; the writing checks it.
+        if intent == Intent::Patch && self.many.is_empty() && self.edit.is_none() {
             let mut whole = self.before.clone();
             whole.extend(body.clone());
             check_subject(self.kind, &whole, &mut checked.faults);

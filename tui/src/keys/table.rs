@@ -3,8 +3,8 @@
 use hearth_contract::schema::Kind;
 
 use super::Context::{
-    self, Choice, Confirm, Detail, Edits, Filter, Form, Home, List, Notes, Options, Palette, Quick, Results, Search,
-    Sync,
+    self, Choice, Confirm, Conflict, ConflictValue, Detail, Edits, Filter, Form, Home, List, Notes, Options, Palette,
+    Quick, Results, Search, Sync,
 };
 use super::{Action, Binding, What};
 
@@ -20,13 +20,13 @@ const fn row(
 }
 
 /// Everything that is not typed into.
-const SCREENS: &[Context] = &[Home, List, Detail, Edits, Sync];
+const SCREENS: &[Context] = &[Home, List, Detail, Edits, Conflict, Sync];
 /// Where there is a record to act on.
 const RECORDS: &[Context] = &[Home, List, Detail];
 /// Whatever can be scrolled.
-const MOVING: &[Context] = &[Home, List, Detail, Edits, Sync, Results];
+const MOVING: &[Context] = &[Home, List, Detail, Edits, Conflict, Sync, Results];
 /// What is typed into.
-const LINES: &[Context] = &[Filter, Form, Choice, Notes, Options, Quick, Search];
+const LINES: &[Context] = &[Filter, Form, Choice, Notes, Options, Quick, Search, ConflictValue];
 
 /// Every action. Where two rows could answer a key, the first does. The footer shows hints in this order.
 pub const BINDINGS: &[Binding] = &[
@@ -70,9 +70,23 @@ pub const BINDINGS: &[Binding] = &[
     row("palette.next", &["down", "ctrl-n", "tab"], &[Palette], "", "Next action", Action::Down),
     row("palette.previous", &["up", "ctrl-p", "shift-tab"], &[Palette], "", "Previous action", Action::Up),
     row("palette.close", &["esc", "f1"], &[Palette], "close", "Close the list of actions", Action::Back),
+    // Edits and conflicts.
+    row("edit.change", &["e"], &[Edits], "change", "Give the edit other values", Action::Edit),
+    row("edit.retry", &["r"], &[Edits], "retry", "Send the edit again", Action::Retry),
+    row("edit.discard", &["d", "delete"], &[Edits], "discard", "Give the edit up, after a question", Action::Discard),
+    row("edit.undo", &["u"], &[Edits], "undo", "Take the edit back", Action::Undo),
+    row("conflict.mine", &["m"], &[Conflict], "mine", "Keep what was written here", Action::Mine),
+    row("conflict.theirs", &["t"], &[Conflict], "theirs", "Take what the server has", Action::Theirs),
+    row("conflict.type", &["e"], &[Conflict], "type", "Type another value", Action::Typed),
+    row("conflict.all_mine", &["M"], &[Conflict], "", "Keep every field as it was written here", Action::AllMine),
+    row("conflict.all_theirs", &["T"], &[Conflict], "", "Take every field as the server has it", Action::AllTheirs),
+    row("conflict.save", &["ctrl-s", "enter"], &[Conflict], "settle", "Settle the conflict as chosen", Action::Save),
+    row("conflict.value", &["enter"], &[ConflictValue], "take", "Take the typed value", Action::Take),
+    row("conflict.drop", &["esc"], &[ConflictValue], "cancel", "Leave the value as it was", Action::Back),
+    row("pause", &["p"], &[Sync], "pause or go on", "Have syncing rest, or let it go on", Action::Pause),
     // Records.
     row("open", &["enter"], &[Home, List, Detail, Edits], "open", "Open what is under the cursor", Action::Open),
-    row("back", &["esc", "q", "left", "h"], &[Detail, Edits, Sync], "back", "Back", Action::Back),
+    row("back", &["esc", "q", "left", "h"], &[Detail, Edits, Conflict, Sync], "back", "Back", Action::Back),
     row("open.right", &["right", "l"], &[List, Edits], "", "Open what is under the cursor", Action::Open),
     row("add", &["a"], RECORDS, "add", "Add a task in one line", Action::QuickAdd),
     row("new", &["n"], &[List], "new", "Fill in a form for a new record", Action::New),
@@ -86,6 +100,8 @@ pub const BINDINGS: &[Binding] = &[
         "Delete the record, or all that are marked, after a question",
         Action::Delete,
     ),
+    row("undo", &["u"], RECORDS, "undo", "Undo the last change made here", Action::Undo),
+    row("redo", &["U", "ctrl-r"], RECORDS, "", "Do again what was undone", Action::Redo),
     // The list.
     row("mark", &["space"], &[List], "mark", "Mark the record for a change of many", Action::Mark),
     row("mark.all", &["*"], &[List], "", "Mark every record of the list, or none", Action::MarkAll),
@@ -117,7 +133,7 @@ pub const BINDINGS: &[Binding] = &[
     row("tab.next", &["tab", "]"], &[Home, List], "", "Next tab", Action::NextTab),
     row("tab.previous", &["shift-tab", "["], &[Home, List], "", "Previous tab", Action::PreviousTab),
     row("profile", &["p"], &[Home, List], "", "The home's profile", Action::Profile),
-    row("edits", &["w"], &[Home, List, Detail, Sync], "", "What waits to reach the server", Action::Edits),
+    row("edits", &["w"], &[Home, List, Detail, Sync], "", "What waits to reach the server, or for you", Action::Edits),
     row("sync", &["S"], &[Home, List, Detail, Edits], "", "How syncing stands", Action::Sync),
     // Moving.
     row("down", &["down", "j"], MOVING, "", "Down", Action::Down),

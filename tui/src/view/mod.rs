@@ -2,6 +2,7 @@
 
 mod bars;
 mod confirm;
+mod conflict;
 mod detail;
 mod edits;
 mod form;
@@ -50,6 +51,7 @@ pub fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>) {
         Some(Layer::Form(form)) => form::draw(app, form, now, theme, frame, parts.screen),
         Some(Layer::Search(search)) => search::draw(app, search, theme, frame, parts.screen),
         Some(Layer::Edits(edits)) => edits::draw(app, edits, now, theme, frame, parts.screen),
+        Some(Layer::Conflict(screen)) => conflict::draw(app, screen, theme, frame, parts.screen),
         Some(Layer::Sync(scroll)) => sync::draw(app, *scroll, now, theme, frame, parts.screen),
         Some(Layer::Results(results)) => results::draw(app, results, theme, frame, parts.screen),
         _ if app.tab == Kind::Property => home::draw(app, theme, frame, parts.screen),

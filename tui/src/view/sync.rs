@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::glyphs::Sign;
 use crate::now::Now;
 use crate::sanitize::fit;
-use crate::standing::report;
+use crate::standing::{journal, report};
 
 /// Columns of the labels.
 const LABELS: usize = 20;
@@ -17,7 +17,8 @@ const LABELS: usize = 20;
 pub(super) fn draw(app: &App, scroll: usize, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let inner = inset(area);
     let Some(status) = &app.status else { return };
-    let lines = report(now, status, app.setup.ascii);
+    let mut lines = report(now, status, app.setup.ascii);
+    lines.extend(journal(now, &app.log));
     let labels = LABELS.min(usize::from(inner.width) / 3);
     let room = usize::from(inner.width).saturating_sub(labels + 2);
     let scroll = scroll.min(lines.len().saturating_sub(usize::from(inner.height)));

@@ -3,7 +3,8 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::schema::Kind;
 use hearth_replica::{
-    Change, Edit, Expiring, Figures, Group, Hit, Overview, Pending, Related, Row, RowPage, Status, Totals,
+    Change, Choice, Conflict, Edit, Expiring, Figures, Group, Hit, Overview, Pending, Related, Row, RowPage, Status,
+    Totals,
 };
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -13,6 +14,7 @@ use serde_json::json;
 use super::{Theme, draw};
 use crate::app::{App, Layer, Results, Setup};
 use crate::config::Colors;
+use crate::conflict::ConflictScreen;
 use crate::detail::Full;
 use crate::fixtures::{live, now, record, task};
 use crate::message::{Answer, Effect, Message};
@@ -142,6 +144,17 @@ fn every_screen() -> Vec<(&'static str, App)> {
     add("palette", &[KeyCode::Char('?')]);
     add("marks", &[KeyCode::Char(' '), KeyCode::Char(' ')]);
     add("bulk", &[KeyCode::Char(' '), KeyCode::Char(' '), KeyCode::Char('e')]);
+    for typing in [false, true] {
+        let mut app = household();
+        let mut conflict = ConflictScreen::of(1, false);
+        conflict.take(vec![clash("title", "Evil \u{1b}[2J"), clash("due_on", "2026-12-24")]);
+        conflict.choose(Choice::Mine);
+        if typing {
+            conflict.type_value();
+        }
+        app.layers.push(Layer::Conflict(conflict));
+        all.push((if typing { "conflict value" } else { "conflict" }, app));
+    }
     let mut app = household();
     let each = vec![("Evil \u{1b}[2J".into(), Err("title must be shorter".into())), ("Winter tyres".into(), Ok(()))];
     app.layers.push(Layer::Results(Results { done: "Changed 1 task; 1 task not changed".into(), each, scroll: 0 }));
@@ -161,6 +174,20 @@ fn every_screen() -> Vec<(&'static str, App)> {
         }
     }
     all
+}
+
+fn clash(field: &str, theirs: &str) -> Conflict {
+    Conflict {
+        edit_id: 1,
+        kind: Kind::Task,
+        record_id: "a".into(),
+        field: field.into(),
+        base: json!("2026-11-18"),
+        mine: json!("2026-12-01"),
+        theirs: json!(theirs),
+        theirs_at: Some("2026-11-21T13:02:00.000Z".into()),
+        title: "Service the boiler".into(),
+    }
 }
 
 fn full() -> Full {
@@ -264,6 +291,10 @@ fn the_other_screens_say_what_they_are_for() {
             "quick" => &["New task  B !h", "high priority", "enter add"],
             "sync" => &["Contact", "● live", "Server", "http://127.0.0.1:8750"],
             "palette" => &["What to do in a list", "Fill in a form for a new record", "enter do it"],
+            "conflict" => {
+                &["was changed here and on the server (13:02)", "2026-12-24", "✓ mine", "! choose", "t theirs"]
+            }
+            "conflict value" => &["Due on  2026-12-01", "enter take"],
             "marks" => &["◆ 2 marked", "x done"],
             "bulk" => &["Change 2 tasks alike"],
             "results" => &["1 task not changed", "✗ Evil", "title must be shorter"],

@@ -1,0 +1,89 @@
+//! What keys do to edits that wait and to conflicts. Pure; must not know how a decision is carried out.
+
+use hearth_replica::{Choice, Edit};
+
+use super::act::scrolled;
+use super::{App, Confirm, Layer};
+use crate::conflict::ConflictScreen;
+use crate::detail::Detail;
+use crate::form::Form;
+use crate::keys::Action;
+use crate::layout::Layout;
+use crate::message::{Decision, Effect, Write};
+
+impl App {
+    /// The edit under the cursor, while the edits are in front.
+    pub(super) fn selected_edit(&self) -> Option<&Edit> {
+        match self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_))) {
+            Some(Layer::Edits(screen)) => screen.edits.get(screen.selected),
+            _ => None,
+        }
+    }
+
+    pub(super) fn decide(&self, decision: Decision) -> Vec<Effect> {
+        let edit = self.selected_edit().map(|edit| edit.id);
+        edit.map(|edit| Effect::Write(Write::Decide(edit, decision))).into_iter().collect()
+    }
+
+    pub(super) fn ask_discard(&mut self) -> Vec<Effect> {
+        let question = self.selected_edit().map(|edit| Confirm {
+            question: format!("Give the change of “{}” up?", edit.title),
+            consequence: "The record is shown as the server has it; the change stays in the history for 30 days."
+                .into(),
+            write: Some(Write::Decide(edit.id, Decision::Discard)),
+        });
+        question.map_or_else(Vec::new, |question| self.put(Layer::Confirm(question)))
+    }
+
+    /// A form for what the edit changes.
+    pub(super) fn change_edit(&mut self) -> Vec<Effect> {
+        let today = self.today;
+        let form = self.selected_edit().filter(|edit| edit.method != "delete").map(|edit| Form::of_edit(edit, today));
+        form.map_or_else(Vec::new, |form| self.put(Layer::Form(Box::new(form))))
+    }
+
+    pub(super) fn act_in_edits(&mut self, action: Action) -> Vec<Effect> {
+        let page = usize::from(Layout::of(self.height).screen());
+        if action == Action::Open {
+            let Some(edit) = self.selected_edit() else { return Vec::new() };
+            let (id, kind, record) = (edit.id, edit.kind, edit.record_id.clone());
+            if edit.state == "conflict" {
+                let screen = ConflictScreen::of(id, edit.method == "delete");
+                self.layers.push(Layer::Conflict(screen));
+                return self.reload();
+            }
+            return self.open(Detail::of(kind, record));
+        }
+        let Some(Layer::Edits(screen)) = self.layers.last_mut() else { return Vec::new() };
+        if action == Action::Back {
+            return self.close();
+        }
+        screen.selected = scrolled(screen.selected, action, page, screen.edits.len().saturating_sub(1));
+        Vec::new()
+    }
+
+    pub(super) fn act_on_conflict(&mut self, action: Action) -> Vec<Effect> {
+        let today = self.today;
+        let page = usize::from(Layout::of(self.height).screen());
+        let Some(Layer::Conflict(screen)) = self.layers.last_mut() else { return Vec::new() };
+        match action {
+            Action::Back if screen.typing.is_some() => (screen.typing, screen.fault) = (None, None),
+            Action::Back => return self.close(),
+            Action::Mine => screen.choose(Choice::Mine),
+            Action::Theirs => screen.choose(Choice::Theirs),
+            Action::AllMine => screen.choose_all(&Choice::Mine),
+            Action::AllTheirs => screen.choose_all(&Choice::Theirs),
+            Action::Typed => screen.type_value(),
+            Action::Take => screen.take_value(today),
+            Action::Save => {
+                let edit = screen.edit;
+                let decided = screen.resolution().map(Decision::Resolve);
+                return decided.map(|d| Effect::Write(Write::Decide(edit, d))).into_iter().collect();
+            }
+            other => {
+                screen.selected = scrolled(screen.selected, other, page, screen.fields.len().saturating_sub(1));
+            }
+        }
+        Vec::new()
+    }
+}
