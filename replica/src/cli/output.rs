@@ -84,7 +84,7 @@ pub(super) fn table(table: &Table) -> io::Result<()> {
         .collect();
     if io::stdout().is_terminal() {
         let (_, columns) = console::Term::stdout().size();
-        narrow(&mut widths, columns.into());
+        narrow(&mut widths, &table.columns, columns.into());
     }
     let join = |row: &[String]| {
         let padded = row.iter().zip(&widths).map(|(cell, wide)| {
@@ -100,11 +100,12 @@ pub(super) fn table(table: &Table) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes from the widest columns until a row fits.
-fn narrow(widths: &mut [usize], line: usize) {
+/// Takes from the widest columns until a row fits. Ids stay whole: a part of one names nothing.
+fn narrow(widths: &mut [usize], columns: &[String], line: usize) {
     let gaps = 2 * widths.len().saturating_sub(1);
     while widths.iter().sum::<usize>() + gaps > line {
-        match widths.iter_mut().max() {
+        let giving = widths.iter_mut().zip(columns).filter(|(_, name)| *name != "id").map(|(width, _)| width);
+        match giving.max() {
             Some(widest) if *widest > COLUMN_MIN => *widest -= 1,
             _ => return,
         }
@@ -137,4 +138,17 @@ pub(super) fn one_line(text: &str) -> String {
         c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     text.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_columns_give_way_but_never_the_id() {
+        let columns = ["id", "title", "due"].map(str::to_owned);
+        let mut widths = [20, 40, 10];
+        narrow(&mut widths, &columns, 50);
+        assert_eq!(widths, [20, 16, 10]);
+    }
 }
