@@ -14,6 +14,7 @@ pub mod bell;
 pub mod doctor;
 pub mod log;
 pub mod profile;
+mod recovery;
 mod scripting;
 mod steering;
 mod store;
@@ -45,6 +46,7 @@ pub use store::related::{Change, Related};
 pub use store::rescue::{KEPT_MAX, Rescue};
 pub use store::status::Status;
 pub use store::tally::Tally;
+pub use store::verify::{Difference, How, Listing, Verification};
 pub use store::view::{Hit, Near, Pending, Row, RowPage, RowQuery, Sort};
 pub use store::why::{Origin as ValueOrigin, Source, Why};
 

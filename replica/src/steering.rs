@@ -1,8 +1,13 @@
-//! Steering the process that syncs, whichever it is, and reading its journal: wishes go through the database, and the
-//! bell tells of them. Must not sync.
+//! Steering the process that syncs, whichever it is, judging what it has done, and reading its journal: wishes go
+//! through the database, and the bell tells of them. Must not sync.
 
-use crate::store::{journal, wishes};
-use crate::{LogLine, Replica, StoreError, bell};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+
+use crate::store::{journal, verify, wishes};
+use crate::{Listing, LogLine, Replica, StoreError, Verification, bell};
 
 impl Replica {
     /// Stops syncing until [`Replica::resume`], across restarts; edits made meanwhile wait. False: it was paused already.
@@ -21,6 +26,16 @@ impl Replica {
         wishes::set_reconcile(&mut self.connection.borrow_mut(), accept_deletions)?;
         bell::ring(&self.db);
         Ok(())
+    }
+
+    /// Compares everything with what the server lists ([`crate::sync::listings`]); `repair` makes what differs as it is
+    /// there. None: the replica has not passed the position of the listings yet.
+    pub fn verify(&self, listings: &[(Kind, Listing)], repair: bool) -> Result<Option<Verification>, StoreError> {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
+        let found = verify::verify(&mut self.connection.borrow_mut(), listings, repair, now)?;
+        bell::ring(&self.db);
+        Ok(found)
     }
 
     /// The newest lines of the journal, newest first.

@@ -20,6 +20,7 @@ mod status;
 mod steer;
 mod sync;
 mod values;
+mod verify;
 mod why;
 
 use std::path::PathBuf;
@@ -63,6 +64,10 @@ enum Command {
     Resume,
     /// Look for whatever is wrong, and say what to type about it
     Doctor,
+    /// Compare with the server's lists and bring the database in step, whatever the feed has told
+    Reconcile(steer::Reconcile),
+    /// Compare every record with the server at one position
+    Verify(verify::Verify),
     /// List the records of a kind, all or those that have these values
     List(records::List),
     /// Show one record
@@ -210,6 +215,7 @@ impl From<SyncError> for Failure {
             SyncError::NeedsKey(_) => {
                 Failure::new(Exit::Key, error.to_string()).hint("hearth-replica init --server URL, with another key")
             }
+            SyncError::Asks(_) => Failure::new(Exit::NeedsYou, error.to_string()),
             SyncError::Paused => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica resume"),
             SyncError::Blocked(_) => Failure::new(Exit::NeedsYou, error.to_string())
                 .hint("hearth-replica init with another --profile or --db, for the other home"),
@@ -241,6 +247,8 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Run(run) => run.run(&context),
         Command::Sync(sync) => sync.run(&context),
         Command::Status(status) => status.run(&context),
+        Command::Reconcile(reconcile) => reconcile.run(&context),
+        Command::Verify(verify) => verify.run(&context),
         Command::Pause => steer::pause(&context),
         Command::Resume => steer::resume(&context),
         Command::Doctor => doctor::run(&context),

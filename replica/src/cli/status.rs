@@ -72,6 +72,11 @@ pub(super) fn sentence(status: &hearth_replica::Status) -> String {
         }
         ("offline", Some(since)) => format!("Without contact since {since}"),
         ("new", _) => "Nothing was read yet".to_owned(),
+        ("reconciling", None) => "Comparing with the server's lists".to_owned(),
+        ("reconciling", Some(since)) => {
+            format!("Comparison with the server not finished, and without contact since {since}")
+        }
+        ("blocked", _) => "Waiting for your decision".to_owned(),
         ("paused", _) => "Paused by a person; `hearth-replica resume` goes on".to_owned(),
         ("needs_key", _) => "The server does not accept the key".to_owned(),
         (phase, _) => phase.replace('_', " "),

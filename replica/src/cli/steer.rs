@@ -1,6 +1,36 @@
-//! `pause` and `resume`: wishes for whichever process syncs. Must not sync.
+//! `pause`, `resume` and `reconcile`: wishes for whichever process syncs. Must not know how they are carried out.
 
-use super::{Context, Failure, output, status};
+use std::time::Duration;
+
+use clap::Args;
+use hearth_replica::log;
+use hearth_replica::sync::Until;
+
+use super::{Context, Failure, output, status, sync};
+
+/// Arguments of `reconcile`.
+#[derive(Debug, Args)]
+pub(super) struct Reconcile {
+    /// Agree to however many records turn out to be deleted on the server
+    #[arg(long)]
+    accept_deletions: bool,
+    /// How long at most, as in 30s, 5m
+    #[arg(long, default_value = "5m", value_parser = sync::duration)]
+    timeout: Duration,
+}
+
+impl Reconcile {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        log::to_stderr(log::Form::Text, "warn");
+        let replica = context.existing()?;
+        replica.reconcile(self.accept_deletions)?;
+        let now = sync::bring_in_step(context, &replica, Until::Current, self.timeout)?;
+        if context.json {
+            return status::write(context, &now);
+        }
+        Ok(output::line(&format!("Compared with the server; in step at position {}.", now.position))?)
+    }
+}
 
 /// Stops syncing until `resume`.
 pub(super) fn pause(context: &Context) -> Result<(), Failure> {

@@ -29,23 +29,32 @@ impl Sync {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         log::to_stderr(log::Form::Text, "warn");
         let until = if self.until_current && !self.until_pushed { Until::Current } else { Until::Pushed };
-        let config = config(context)?;
-        let replica = context.replica()?;
-        let progress = Progress::of(&context.profile.db);
-        let reached = match SyncLock::try_take(&context.profile.db)? {
-            Some(lock) => in_process(config, lock, until, self.timeout, &replica),
-            None => by_daemon(context, until, self.timeout),
-        };
-        drop(progress);
-        if let Some(then) = reached? {
-            return Err(too_late(&then));
-        }
-        let now = replica.status()?;
+        let now = bring_in_step(context, &context.replica()?, until, self.timeout)?;
         settled(until, &now)?;
         if context.json {
             return status::write(context, &now);
         }
         Ok(output::line(&format!("In step with the server at position {}.", now.position))?)
+    }
+}
+
+/// Syncs until the goal, in this process or by the one that holds the lock, and gives the status then.
+pub(super) fn bring_in_step(
+    context: &Context,
+    replica: &Replica,
+    until: Until,
+    limit: Duration,
+) -> Result<Status, Failure> {
+    let config = config(context)?;
+    let progress = Progress::of(&context.profile.db);
+    let reached = match SyncLock::try_take(&context.profile.db)? {
+        Some(lock) => in_process(config, lock, until, limit, replica),
+        None => by_daemon(context, until, limit),
+    };
+    drop(progress);
+    match reached? {
+        Some(then) => Err(too_late(&then)),
+        None => Ok(replica.status()?),
     }
 }
 
@@ -89,7 +98,7 @@ fn by_daemon(context: &Context, until: Until, limit: Duration) -> Result<Option<
             drop(watch);
             return Ok(None);
         }
-        if now.phase == "paused" {
+        if matches!(now.phase.as_str(), "paused" | "blocked") {
             return Ok(Some(now));
         }
         let left = deadline.saturating_duration_since(Instant::now());
@@ -103,6 +112,7 @@ fn by_daemon(context: &Context, until: Until, limit: Duration) -> Result<Option<
 pub(super) fn too_late(then: &Status) -> Failure {
     let why = then.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
     match then.phase.as_str() {
+        "blocked" => Failure::new(Exit::NeedsYou, then.reason.clone().unwrap_or_default()),
         "paused" => Failure::new(Exit::Failure, "syncing is paused").hint("hearth-replica resume"),
         "needs_key" => Failure::new(Exit::Key, format!("the server does not accept the key{why}")),
         "live" => {

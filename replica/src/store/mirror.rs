@@ -11,7 +11,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 
-use super::{StoreError, gate, image, log, open, replay, rows, settle};
+use super::{StoreError, gate, image, log, lost, open, replay, rows, settle};
 
 /// A stretch of the feed.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -29,6 +29,8 @@ pub(crate) struct Batch {
 pub(crate) struct Proof {
     /// The phase.
     pub phase: &'static str,
+    /// How it came: `stream` or `poll`.
+    pub transport: &'static str,
     /// When.
     pub now: Timestamp,
 }
@@ -36,7 +38,7 @@ pub(crate) struct Proof {
 /// What came of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Applied {
-    /// Up to where the feed is applied now.
+    /// Up to where the feed is applied now; in a recovery that is ahead of what the tables show.
     pub position: i64,
     /// Whether events concern edits that are to be sent, or were found to be in: others may go or must wait.
     pub touched_edits: bool,
@@ -52,8 +54,11 @@ pub(crate) fn apply(connection: &mut Connection, batch: &Batch, proof: &Proof) -
 }
 
 fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applied, StoreError> {
-    let (mut position, replaying): (i64, bool) =
-        tx.query_row("SELECT position, replay FROM _sync", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    // In a recovery the feed is applied at the tail, and the tables are not all there yet: `position` waits.
+    let (shown, filled, replaying, tail): (i64, bool, bool, Option<i64>) = tx
+        .prepare_cached("SELECT position, filled, replay, (SELECT tail FROM _recovery) FROM _sync")?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    let mut position = tail.unwrap_or(shown);
     let editing: bool = tx.query_row("SELECT EXISTS (SELECT 1 FROM edits)", [], |row| row.get(0))?;
     let mut touched_edits = false;
     let mut covered = HashSet::new();
@@ -96,23 +101,32 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         replay::finish(tx, head, proof.now)?;
     }
     // The latest position must be known before edits are measured against it.
+    let shown = if tail.is_some() { shown } else { position };
     let last_at = batch.events.last().map(|event| event.created_at.to_string());
     tx.prepare_cached(
-        "UPDATE _sync SET cursor = coalesce(?1, cursor), position = ?2, head = max(coalesce(?3, 0), coalesce(head, 0), ?2),
+        "UPDATE _sync SET cursor = coalesce(?1, cursor), position = ?2, head = max(coalesce(?3, 0), coalesce(head, 0), ?8),
              phase = ?4, reason = NULL, filled = filled OR ?5, offline_since = NULL, next_attempt_at = NULL,
-             transport = 'stream', last_contact_at = ?6,
+             transport = ?9, last_contact_at = ?6,
              current_at = CASE WHEN ?4 = 'live' THEN ?6 WHEN filled THEN current_at ELSE ?7 END",
     )?
     .execute((
         &batch.cursor,
-        position,
+        shown,
         batch.ready,
         proof.phase,
-        batch.ready.is_some(),
+        batch.ready.is_some() && tail.is_none(),
         proof.now.to_string(),
         last_at,
+        position,
+        proof.transport,
     ))?;
-    settle::settle(tx, position, proof.now)?;
+    if tail.is_some() {
+        tx.prepare_cached("UPDATE _recovery SET tail = ?1")?.execute([position])?;
+    }
+    if filled && tail.is_none() {
+        touched_edits |= lost::notice(tx, shown)?;
+    }
+    settle::settle(tx, shown, proof.now)?;
     // After that, because most of what is confirmed needs no overlay any more.
     for (kind, id) in covered {
         image::project(tx, kind, &id)?;
@@ -125,6 +139,17 @@ fn pending(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<bool>, S
     Ok(tx
         .prepare_cached("SELECT max(state <> 'sent') FROM edits WHERE kind = ?1 AND record_id = ?2")?
         .query_row((kind.word(), id), |row| row.get(0))?)
+}
+
+/// Applies a record's form, if it is newer than what was seen of it, whether it has edits or not.
+pub(super) fn lay(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload: &Fields) -> Result<(), StoreError> {
+    if pending(tx, kind, id)?.is_none() {
+        return put(tx, kind, id, rev, payload);
+    }
+    match cover(tx, kind, id, rev, payload)? {
+        true => image::project(tx, kind, id),
+        false => Ok(()),
+    }
 }
 
 fn put(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload: &Fields) -> Result<(), StoreError> {
@@ -164,7 +189,7 @@ fn delete(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, waits: bool, now
 }
 
 /// The newest rev of a record that was ever applied; -1 for one that was never seen.
-fn seen(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<i64, StoreError> {
+pub(super) fn seen(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<i64, StoreError> {
     let row = rows::rev(tx, kind, id)?;
     let other: Option<i64> = tx
         .prepare_cached(

@@ -4,7 +4,8 @@
 //! - [`schema`]: the six typed tables and what is generated with them, from [`rules`],
 //!   [`triggers`], [`mod@search`] and [`views`].
 //! - [`gate`]: the transactions of whoever keeps the replica.
-//! - [`mirror`], [`image`], [`rows`]: what the server says becomes rows; [`replay`]: reading it all again.
+//! - [`mirror`], [`image`], [`rows`]: what the server says becomes rows; [`recovery`], [`lost`]: after a gap in what it
+//!   says, or when it was put back; [`replay`]: reading it all again; [`verify`]: comparing it all.
 //! - [`edits`], [`plan`], [`judge`], [`push`], [`settle`]: local changes, their way to the server and their end.
 //! - [`decide`], [`undo`], [`history`]: what a person decides about them, and what they can look back on.
 //! - [`view`], [`page`] with [`filter`] and [`mod@order`], [`related`], [`overview`]: what screens read; [`find`], [`why`],
@@ -24,6 +25,7 @@ pub(crate) mod history;
 mod image;
 pub(crate) mod journal;
 pub(crate) mod judge;
+mod lost;
 pub(crate) mod mirror;
 pub(crate) mod open;
 mod order;
@@ -32,8 +34,9 @@ pub(crate) mod page;
 pub(crate) mod plan;
 pub(crate) mod push;
 pub(crate) mod query;
+pub(crate) mod recovery;
 pub(crate) mod related;
-pub(crate) mod replay;
+mod replay;
 pub(crate) mod rescue;
 mod rows;
 mod rules;
@@ -46,6 +49,7 @@ pub(crate) mod status;
 pub(crate) mod tally;
 mod triggers;
 pub(crate) mod undo;
+pub(crate) mod verify;
 pub(crate) mod view;
 mod views;
 pub(crate) mod why;
@@ -87,6 +91,25 @@ impl StoreError {
         matches!(self, StoreError::Missing(_))
             || matches!(self, StoreError::Sqlite(error)
             if matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase)))
+    }
+
+    /// Whether there was no room to write; the same again may succeed once there is.
+    pub fn is_full(&self) -> bool {
+        use rusqlite::ffi;
+        const NO_ROOM: [i32; 5] = [
+            ffi::SQLITE_IOERR_WRITE,
+            ffi::SQLITE_IOERR_FSYNC,
+            ffi::SQLITE_IOERR_TRUNCATE,
+            ffi::SQLITE_IOERR_SHMSIZE,
+            ffi::SQLITE_IOERR_DIR_FSYNC,
+        ];
+        match self {
+            StoreError::Sqlite(error) => error.sqlite_error().is_some_and(|error| {
+                error.code == rusqlite::ErrorCode::DiskFull || NO_ROOM.contains(&error.extended_code)
+            }),
+            StoreError::File(_, error) => error.kind() == std::io::ErrorKind::StorageFull,
+            _ => false,
+        }
     }
 
     /// Whether another connection holds the database; the same again may succeed.

@@ -1,50 +1,12 @@
-//! Reading the feed again from its beginning over rows that exist: for a reader that was away longer than the server
-//! remembers, or whose server was put back. What the replay does not show is gone. Must not touch what only exists here.
+//! Reading the feed again from its beginning over rows that exist, after a rebuild: what the replay does not show is
+//! gone. Must not touch what only exists here.
 
 use hearth_contract::event::Happening;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, Transaction};
+use rusqlite::Transaction;
 
-use super::{StoreError, gate, log, rows, settle};
-
-/// Why the feed is read again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cause {
-    /// Events between the cursor and the present are forgotten.
-    Gap,
-    /// The server was put back to an older copy: what it numbered since is another history.
-    Restored,
-}
-
-/// Forgets the cursor. Rows and edits stay until the replay has reached the present.
-pub(crate) fn begin(connection: &mut Connection, cause: Cause) -> Result<(), StoreError> {
-    gate::keep(connection, |tx| {
-        tx.execute_batch(
-            "UPDATE _sync SET cursor = NULL, position = 0, head = NULL, filled = 0, replay = 1, phase = 'backfilling';
-             DELETE FROM _shown;",
-        )?;
-        let why = match cause {
-            Cause::Gap => "This replica was away longer than the server remembers; reading everything again.",
-            Cause::Restored => {
-                // Revs of the lost history mean nothing in the present one; 0 is lower than any.
-                for kind in Kind::ALL {
-                    let table = kind.collection();
-                    tx.execute_batch(&format!("UPDATE {table} SET rev = 0 WHERE rev IS NOT NULL"))?;
-                }
-                // What the lost history had accepted is sent again, with the same key and the same bytes.
-                tx.execute_batch(
-                    "UPDATE _images SET rev = 0, gone = 0;
-                     DELETE FROM _tombs;
-                     DELETE FROM _sent;
-                     UPDATE edits SET state = 'waiting' WHERE state = 'sent';",
-                )?;
-                "The server was put back to an older copy; reading everything again."
-            }
-        };
-        log(tx, "warning", why)
-    })
-}
+use super::{StoreError, log, rows, settle};
 
 /// Notes that the replay has shown a record, or its end.
 pub(crate) fn note(tx: &Transaction<'_>, kind: Kind, id: &str, happening: Happening) -> Result<(), StoreError> {

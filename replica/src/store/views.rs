@@ -19,14 +19,18 @@ WITH s AS (
     SELECT *, phase IN ('catching_up', 'live', 'polling', 'reconciling', 'backfilling')
               AND daemon_pid IS NOT NULL AND NOT paused
               AND last_contact_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-45 seconds') AS in_contact
-    FROM _sync
+    FROM _sync LEFT JOIN (SELECT 1 AS recovering, question FROM _recovery) ON 1
 )
 SELECT
     CASE WHEN paused THEN 'paused'
-         WHEN in_contact OR phase IN ('needs_key', 'blocked', 'new') THEN phase
+         WHEN question IS NOT NULL THEN 'blocked'
+         WHEN phase IN ('needs_key', 'blocked', 'new') THEN phase
+         -- In contact or not, until its end the tables are on the way to a position.
+         WHEN recovering OR reconcile > 0 THEN 'reconciling'
+         WHEN in_contact THEN phase
          WHEN NOT filled THEN CASE WHEN cursor IS NULL AND NOT replay THEN 'new' ELSE 'backfilling' END
          ELSE 'offline' END                                            AS phase,
-    reason,
+    coalesce(question, reason)                                         AS reason,
     server,
     coalesce(home_name, home_id)                                       AS home,
     environment,
@@ -42,7 +46,8 @@ SELECT
               ELSE CAST(strftime('%s', 'now') AS INTEGER) - CAST(strftime('%s', current_at) AS INTEGER) END)
     END AS INTEGER)                                                    AS retention_left_seconds,
     CAST((SELECT count(*) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) AS INTEGER) AS waiting,
-    CAST((SELECT count(*) FROM edits WHERE state IN ('blocked', 'rejected', 'conflict')) AS INTEGER) AS needs_you,
+    CAST((SELECT count(*) FROM edits WHERE state IN ('blocked', 'rejected', 'conflict'))
+         + (question IS NOT NULL) AS INTEGER)                          AS needs_you,
     (SELECT min(created_at) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) AS oldest_waiting_at,
     CASE WHEN in_contact THEN (SELECT min(next_attempt_at) FROM edits WHERE state IN ('waiting', 'sending'))
          WHEN daemon_pid IS NOT NULL THEN next_attempt_at END          AS next_attempt_at,

@@ -14,8 +14,6 @@ use super::core::{Failure, Identity};
 use super::wire::{self, Answer, Ask};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A stream says something every 15 s (contract 9.4); three times that is silence.
-const SILENCE_MAX: Duration = Duration::from_secs(45);
 /// A whole exchange that is not a stream.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -55,15 +53,14 @@ pub(crate) struct Met {
 /// Asks a server who a key belongs to and what time it is.
 pub(crate) async fn meet(server: &str, key: &SecretString) -> Result<Met, ClientError> {
     let client = Client::new(server, key)?;
-    let unreachable = |why| ClientError::Unreachable(client.base.clone(), why);
     let sent = client.request(&Ask::me()).timeout(ANSWER_TIMEOUT).send().await;
-    let response = sent.map_err(|error| unreachable(plain(&error)))?;
+    let response = sent.map_err(|error| client.unreachable(plain(&error)))?;
     let date = response.headers().get(DATE).and_then(|date| date.to_str().ok()).and_then(moment);
-    let answer = answer(response).await.map_err(unreachable)?;
+    let answer = answer(response).await.map_err(|why| client.unreachable(why))?;
     match wire::identity(&answer) {
         Ok(identity) => Ok(Met { identity, date }),
         Err(Failure::Refused(refusal)) => Err(ClientError::Refused(refusal.status, refusal.message)),
-        Err(Failure::NoAnswer(why)) => Err(ClientError::NotHearth(client.base, why)),
+        Err(Failure::NoAnswer(why)) => Err(client.not_hearth(why)),
     }
 }
 
@@ -98,14 +95,23 @@ impl Client {
             .default_headers(headers)
             .redirect(Policy::none())
             .no_proxy()
-            .connect_timeout(CONNECT_TIMEOUT)
-            .read_timeout(SILENCE_MAX);
+            .connect_timeout(CONNECT_TIMEOUT);
         if address.scheme() == "http" {
             // Without TLS no certificates are needed, and a small system may have none to load.
             builder = builder.tls_certs_only([]);
         }
         let http = builder.build().map_err(|error| ClientError::Unreachable(base.clone(), plain(&error)))?;
         Ok(Client { http, base })
+    }
+
+    /// Why there was no answer.
+    pub(super) fn unreachable(&self, why: String) -> ClientError {
+        ClientError::Unreachable(self.base.clone(), why)
+    }
+
+    /// Why an answer is none.
+    pub(super) fn not_hearth(&self, why: String) -> ClientError {
+        ClientError::NotHearth(self.base.clone(), why)
     }
 
     /// Asks once. Err: why there is no answer, in plain words.

@@ -5,15 +5,21 @@
 //! The push starts only once the server has accepted our cursor since contact was lost, so that nothing is pushed
 //! onto a history that was put back.
 
+mod gap;
 mod pace;
 mod push;
 #[cfg(test)]
 mod tests;
+mod transport;
 mod words;
 
 use super::Until;
+use crate::recovery::Cause;
+use gap::Recovering;
 use push::Push;
-pub(crate) use words::{Effect, Ending, Errand, Failure, Input, Outcome, Phase, Ready, Refusal, Standing, There, Word};
+pub(crate) use words::{
+    Effect, Ending, Errand, Expired, Failure, Input, Outcome, Phase, Ready, Refusal, Standing, There, Word,
+};
 pub use words::{Identity, Limits, Millis, Stretch, Verdict};
 
 const BACKOFF_FIRST: Millis = 500;
@@ -40,6 +46,15 @@ enum Link {
     Open {
         current: bool,
     },
+    /// The stream was silent. Not proven: perhaps nothing had happened, and a first poll tells.
+    Polling {
+        greet: Option<(Identity, Standing)>,
+        proven: bool,
+        current: bool,
+        asked: bool,
+        next_at: Millis,
+        stream_at: Millis,
+    },
     /// Until a person resumes it.
     Paused,
     Ended,
@@ -58,6 +73,21 @@ pub(crate) struct Core {
     key_refused: Option<String>,
     failures: u32,
     applying: usize,
+    /// When the stream said something last, whatever it was.
+    heard_at: Millis,
+    /// The stream that is open has brought something.
+    told: bool,
+    /// The last stream brought nothing although there was something.
+    mute: bool,
+    /// The disk was full: what is known here may not be what is on disk.
+    full: bool,
+    recovering: Option<Recovering>,
+    /// Reads a minute that the key may make, as far as it was told.
+    reads: Option<u32>,
+    /// Recoveries begun or taken up.
+    rounds: u64,
+    /// Up to where the feed is applied.
+    tail: i64,
     /// What the database says now.
     shown: Option<(Phase, Option<String>, Option<Millis>)>,
     touched_at: Millis,
@@ -79,6 +109,14 @@ impl Core {
             key_refused: None,
             failures: 0,
             applying: 0,
+            heard_at: 0,
+            told: false,
+            mute: false,
+            full: false,
+            recovering: None,
+            reads: None,
+            rounds: 0,
+            tail: 0,
             shown: None,
             touched_at: Millis::MIN / 2,
             push: Push::default(),
@@ -90,9 +128,9 @@ impl Core {
     pub(crate) fn wake_at(&self) -> Option<Millis> {
         let link = match self.link {
             Link::Down { retry_at } => Some(retry_at),
-            _ => None,
+            _ => self.transport_due_at(),
         };
-        link.into_iter().chain(self.push.wake_at()).min()
+        link.into_iter().chain(self.push.wake_at()).chain(self.recovery_due_at()).min()
     }
 
     /// Takes in what happened and says what is to be done.
@@ -102,31 +140,43 @@ impl Core {
             return effects;
         }
         match input {
-            Input::Started { cursor, filled, home, paused } => {
-                (self.cursor, self.filled, self.home) = (cursor, filled, home);
+            Input::Started { cursor, filled, home, recovery, paused } => {
+                (self.cursor, self.filled, self.home, self.full) = (cursor, filled, home, false);
+                self.forget_push();
+                self.take_up(recovery);
                 if paused {
                     self.pause(&mut effects);
                 } else {
                     self.open(&mut effects);
                 }
             }
-            Input::Paused(paused) => match (paused, &self.link) {
-                (true, Link::Paused) => {}
-                (true, _) => self.pause(&mut effects),
-                (false, Link::Paused) => self.open(&mut effects),
-                (false, _) => {}
-            },
+            Input::Wished { paused, reconcile } => {
+                match (paused, &self.link) {
+                    (true, Link::Paused) => {}
+                    (true, _) => self.pause(&mut effects),
+                    (false, Link::Paused) => self.open(&mut effects),
+                    (false, _) => {}
+                }
+                if let Some(accepted) = reconcile {
+                    self.wished(accepted, &mut effects);
+                }
+            }
+            Input::Recovering(recovery) => self.take_up(recovery),
+            Input::Found { round, answer } => self.found(now, round, answer, &mut effects),
+            Input::Missing(ids) => self.missing(now, ids, &mut effects),
+            Input::Swept { kind, swept } => self.swept(now, kind, swept, &mut effects),
+            Input::Scopes { round, answer } => self.scopes(now, round, answer, &mut effects),
             Input::Met(Ok(met)) => {
                 if let Link::Greeting { identity, .. } = &mut self.link {
                     *identity = Some(met);
                 }
-                self.greeted(&mut effects);
+                self.greeted(now, &mut effects);
             }
             Input::FeedStands(Ok(stands)) => {
                 if let Link::Greeting { standing, .. } = &mut self.link {
                     *standing = Some(stands);
                 }
-                self.greeted(&mut effects);
+                self.greeted(now, &mut effects);
             }
             Input::Met(Err(failure)) | Input::FeedStands(Err(failure)) => {
                 if matches!(self.link, Link::Greeting { .. }) {
@@ -136,12 +186,31 @@ impl Core {
                     }
                 }
             }
-            Input::StreamOpened => self.opened(&mut effects),
-            Input::Contact => self.touch(now, &mut effects),
+            Input::StreamOpened => {
+                self.heard_at = now;
+                self.opened(&mut effects);
+            }
+            Input::Contact => {
+                self.heard_at = now;
+                self.touch(now, &mut effects);
+            }
             Input::Frames(stretch) => self.frames(now, stretch, &mut effects),
-            Input::StreamEnded { reason } => self.lost(now, reason, None, &mut effects),
+            Input::Polled(answer) => self.polled(now, answer, &mut effects),
+            Input::DiskFull { reason } => {
+                self.lost(now, reason, None, &mut effects);
+                self.full = true;
+            }
+            Input::StreamEnded { reason } => {
+                if matches!(self.link, Link::Open { .. }) && !self.told {
+                    self.doubt(now, &mut effects);
+                } else {
+                    self.lost(now, reason, None, &mut effects);
+                }
+            }
             Input::StreamRefused(refusal) => self.refused(now, refusal, &mut effects),
-            Input::Applied { touched_edits } => {
+            Input::Applied { cursor, tail, touched_edits } => {
+                self.cursor = cursor.or(self.cursor.take());
+                self.tail = tail;
                 self.applying = self.applying.saturating_sub(1);
                 self.feed_applied(touched_edits, &mut effects);
             }
@@ -151,8 +220,13 @@ impl Core {
             Input::Looked { edit, there } => self.looked(now, edit, there, &mut effects),
             Input::Timer => {
                 if matches!(self.link, Link::Down { retry_at } if retry_at <= now) {
-                    self.open(&mut effects);
+                    if self.full {
+                        effects.push(Effect::Reload);
+                    } else {
+                        self.open(&mut effects);
+                    }
                 }
+                self.listen(now, &mut effects);
             }
             Input::StopRequested => {
                 effects.extend([Effect::CloseStream, Effect::Finish(Verdict::Done)]);
@@ -161,6 +235,7 @@ impl Core {
             }
         }
         self.push(now, &mut effects);
+        self.recover(now, &mut effects);
         self.show(&mut effects);
         self.finish(&mut effects);
         effects
@@ -180,7 +255,7 @@ impl Core {
     }
 
     /// Opens the stream once it is known whose it is.
-    fn greeted(&mut self, effects: &mut Vec<Effect>) {
+    fn greeted(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let Link::Greeting { identity: Some(identity), standing: Some(standing) } = &self.link else { return };
         let (identity, standing) = (identity.clone(), *standing);
         if let Some(ours) = self.home.as_ref().filter(|ours| **ours != identity.home_id) {
@@ -188,38 +263,46 @@ impl Core {
             return self.block(why, effects);
         }
         self.link = Link::Opening { identity, standing };
+        (self.heard_at, self.told) = (now, false);
         effects.push(Effect::OpenStream { cursor: self.cursor.clone() });
     }
 
     fn opened(&mut self, effects: &mut Vec<Effect>) {
         let Link::Opening { identity, standing } = &self.link else { return };
         let (identity, standing) = (identity.clone(), *standing);
+        self.link = Link::Open { current: false };
+        self.contact(identity, standing, effects);
+    }
+
+    /// The server tells the feed from our cursor on, one way or the other.
+    fn contact(&mut self, identity: Identity, standing: Standing, effects: &mut Vec<Effect>) {
         let limits = identity.limits;
         self.home = Some(identity.home_id.clone());
         effects.push(Effect::Greet { identity, standing });
-        self.link = Link::Open { current: false };
         self.reason = None;
         self.key_refused = None;
         self.push.contact(limits);
+        self.reads = limits.map(|limits| limits.reads);
+        self.pace_recovery();
         self.plan(effects);
     }
 
     fn frames(&mut self, now: Millis, stretch: Stretch, effects: &mut Vec<Effect>) {
         let Link::Open { current } = &mut self.link else { return };
+        *current |= stretch.ready.is_some();
+        (self.heard_at, self.told, self.mute) = (now, true, false);
+        self.apply(now, stretch, false, effects);
+    }
+
+    fn apply(&mut self, now: Millis, stretch: Stretch, polled: bool, effects: &mut Vec<Effect>) {
         self.failures = 0;
-        if stretch.ready.is_some() {
-            *current = true;
-            self.filled = true;
-        }
-        if stretch.cursor.is_some() {
-            self.cursor.clone_from(&stretch.cursor);
-        }
+        self.filled |= stretch.ready.is_some() && self.recovering.is_none();
         self.touched_at = now;
         self.applying += 1;
         let phase = self.phase();
         // The stretch's transaction writes the phase that it proves.
         self.shown = Some((phase, None, None));
-        effects.push(Effect::Apply { stretch, phase });
+        effects.push(Effect::Apply { stretch, phase, polled });
     }
 
     fn touch(&mut self, now: Millis, effects: &mut Vec<Effect>) {
@@ -239,13 +322,15 @@ impl Core {
 
     fn refused(&mut self, now: Millis, refusal: Refusal, effects: &mut Vec<Effect>) {
         match (refusal.status, refusal.kind.as_str()) {
-            (410, _) => {
-                let restored = refusal.reason.as_deref() == Some("restored");
-                effects.push(Effect::CloseStream);
-                effects.push(Effect::StartOver { restored });
-                (self.cursor, self.filled) = (None, false);
-                self.open(effects);
-            }
+            (410, _) => match refusal.expired {
+                Some(Expired { restored, resume, fork }) => {
+                    (self.cursor, self.tail) = (Some(resume.clone()), 0);
+                    let cause = if restored { Cause::Restored { resume, fork } } else { Cause::Gap { resume } };
+                    effects.extend([Effect::CloseStream, Effect::Recover(cause)]);
+                    self.open(effects);
+                }
+                None => self.lost(now, refusal.message, None, effects),
+            },
             (401 | 403, _) => {
                 self.key_refused = Some(refusal.message.clone());
                 self.lost(now, refusal.message, Some(KEY_RETRY), effects);
@@ -269,18 +354,40 @@ impl Core {
         match (&self.link, &self.key_refused) {
             (Link::Paused, _) => Phase::Paused,
             (_, Some(_)) => Phase::NeedsKey,
+            _ if self.full => Phase::Blocked,
+            _ if self.in_contact() && self.recovering.is_some() => self.recovery_phase(),
             (Link::Open { current: true }, _) => Phase::Live,
-            (Link::Open { .. }, _) if self.filled => Phase::CatchingUp,
-            (Link::Open { .. }, _) => Phase::Backfilling,
+            (Link::Polling { current: true, .. }, _) => Phase::Polling,
+            _ if self.in_contact() && self.filled => Phase::CatchingUp,
+            _ if self.in_contact() => Phase::Backfilling,
             _ => Phase::Offline,
         }
     }
 
+    fn recovery_phase(&self) -> Phase {
+        match &self.recovering {
+            Some(recovering) if recovering.question().is_some() => Phase::Blocked,
+            Some(recovering) if recovering.key_refused.is_some() => Phase::NeedsKey,
+            _ => Phase::Reconciling,
+        }
+    }
+
+    /// Whether the feed is being told, so that what is asked beside it is covered by it.
+    fn in_contact(&self) -> bool {
+        matches!(self.link, Link::Open { .. } | Link::Polling { proven: true, .. })
+    }
+
     fn show(&mut self, effects: &mut Vec<Effect>) {
-        if matches!(self.link, Link::Greeting { .. } | Link::Opening { .. } | Link::Ended) {
+        if matches!(
+            self.link,
+            Link::Greeting { .. } | Link::Opening { .. } | Link::Polling { proven: false, .. } | Link::Ended
+        ) {
             return; // nothing is proven yet; the last word stands
         }
-        let (phase, reason) = (self.phase(), self.key_refused.clone().or_else(|| self.reason.clone()));
+        let held = self.recovering.as_ref().filter(|_| self.in_contact());
+        let held = held.and_then(|recovering| recovering.key_refused.as_ref().or(recovering.question()));
+        let reason = self.key_refused.as_ref().or(held).or(self.reason.as_ref()).cloned();
+        let phase = self.phase();
         let retry_at = match self.link {
             Link::Down { retry_at } => Some(retry_at),
             _ => None,
@@ -297,11 +404,15 @@ impl Core {
         if self.until == Until::Stopped {
             return;
         }
-        let current = self.link == (Link::Open { current: true }) && self.applying == 0;
+        let current = matches!(self.link, Link::Open { current: true } | Link::Polling { current: true, .. });
+        let current = current && self.applying == 0 && self.recovering.is_none();
+        let question = self.recovering.as_ref().and_then(|recovering| recovering.question());
+        let key_refused = self.recovering.as_ref().and_then(|recovering| recovering.key_refused.as_ref());
         let pushed = self.push.open == Some(false) && !self.push.is_busy();
-        let verdict = match &self.key_refused {
+        let verdict = match self.key_refused.as_ref().or(key_refused) {
             _ if self.link == Link::Paused => Verdict::Paused,
             Some(why) => Verdict::NeedsKey(why.clone()),
+            None if question.is_some() => Verdict::Asks(question.cloned().unwrap_or_default()),
             None if current && (pushed || self.until == Until::Current) => Verdict::Done,
             None => return,
         };

@@ -55,6 +55,7 @@ pub(super) async fn run(
         Verdict::Done => Ok(left.map(drop)?),
         Verdict::NeedsKey(why) => Err(SyncError::NeedsKey(why)),
         Verdict::Blocked(why) => Err(SyncError::Blocked(why)),
+        Verdict::Asks(why) => Err(SyncError::Asks(why)),
         Verdict::Paused => Err(SyncError::Paused),
     }
 }

@@ -14,8 +14,10 @@ use super::core::{
 };
 use super::wire::{self, Answer, Ask};
 use crate::store::judge::ConflictPolicy;
-use crate::store::{Connection, StoreError, mirror, open, plan, push, replay, standing, wishes};
+use crate::store::{Connection, StoreError, mirror, open, plan, push, recovery, standing, wishes};
 
+/// Why nothing goes on while the disk is full.
+const NO_ROOM: &str = "the disk that holds the replica is full; make room, and it goes on by itself";
 /// Edits looked up at a time: a few bulk calls' worth.
 const PLAN_EDITS: usize = 200;
 
@@ -143,10 +145,9 @@ impl Engine {
 
     /// Begins where the database stands; this process is named as the one that syncs.
     pub fn start(&mut self, process: u32, now: Moment) -> Result<Done, StoreError> {
-        let standing::Standing { cursor, filled, home_id } = self.patiently(|c| standing::read(c))?;
-        self.keep(|c| standing::set_daemon(c, Some(process), now.wall))?;
-        let paused = self.patiently(|c| wishes::read(c))?.paused;
-        self.tell(now, [Input::Started { cursor, filled, home: home_id, paused }])
+        unless_full(self.keep(|c| standing::set_daemon(c, Some(process), now.wall)))?;
+        let (started, wishes) = (self.standing()?, self.wishes()?);
+        self.tell(now, [started, wishes])
     }
 
     /// Takes in what happened, carries out what it means here, and says what is to be done outside.
@@ -158,8 +159,8 @@ impl Engine {
                 if std::mem::replace(&mut self.seen, seen) == seen {
                     return Ok(Done::default());
                 }
-                let paused = self.patiently(|c| wishes::read(c))?.paused;
-                return self.tell(now, [Input::Paused(paused), Input::EditsChanged]);
+                let wishes = self.wishes()?;
+                return self.tell(now, [wishes, Input::EditsChanged]);
             }
             Heard::Answer { ticket, answer } => match self.asked.remove(&ticket) {
                 Some(asked) => self.answered(asked, answer)?,
@@ -183,7 +184,20 @@ impl Engine {
 
     /// Nobody shall read any longer that a process syncs.
     pub fn leave(&mut self, now: Moment) -> Result<(), StoreError> {
-        self.keep(|c| standing::set_daemon(c, None, now.wall))
+        unless_full(self.keep(|c| standing::set_daemon(c, None, now.wall)))
+    }
+
+    /// Where the database stands, to begin from.
+    fn standing(&mut self) -> Result<Input, StoreError> {
+        let standing::Standing { cursor, filled, home_id: home } = self.patiently(|c| standing::read(c))?;
+        let recovery = self.patiently(|c| recovery::read(c))?;
+        let paused = self.patiently(|c| wishes::read(c))?.paused;
+        Ok(Input::Started { cursor, filled, home, recovery, paused })
+    }
+
+    fn wishes(&mut self) -> Result<Input, StoreError> {
+        let wishes::Wishes { paused, reconcile } = self.patiently(|c| wishes::read(c))?;
+        Ok(Input::Wished { paused, reconcile })
     }
 
     /// Hands inputs to the core and carries out what comes of them.
@@ -191,7 +205,16 @@ impl Engine {
         let mut inputs = VecDeque::from(inputs);
         while let Some(input) = inputs.pop_front() {
             for effect in self.core.handle(now.steady, input) {
-                inputs.extend(self.carry_out(now, effect)?);
+                match self.carry_out(now, effect) {
+                    Ok(input) => inputs.extend(input),
+                    Err(error) if error.is_full() => {
+                        // Nothing of this effect was written, and what follows rests on it.
+                        tracing::warn!(%error, "no room");
+                        inputs = VecDeque::from([Input::DiskFull { reason: NO_ROOM.to_owned() }]);
+                        break;
+                    }
+                    Err(error) => return Err(error),
+                }
             }
         }
         Ok(std::mem::take(&mut self.done))
@@ -207,15 +230,19 @@ impl Engine {
                 let home = home(&self.server, &identity);
                 self.keep(|c| standing::greet(c, &home, standing.head, standing.retention_seconds, now.wall))?;
             }
-            Effect::Apply { stretch, phase } => {
+            Effect::Apply { stretch, phase, polled } => {
                 let Stretch { events, cursor, ready } = stretch;
                 if let Some(head) = ready {
                     tracing::info!(head, "in step");
                 }
                 let batch = mirror::Batch { events, cursor, ready };
-                let proof = mirror::Proof { phase: phase.word(), now: now.wall };
-                let applied = self.keep(|c| mirror::apply(c, &batch, &proof))?;
-                return Ok(Some(Input::Applied { touched_edits: applied.touched_edits }));
+                let proof = mirror::Proof {
+                    phase: phase.word(),
+                    transport: if polled { "poll" } else { "stream" },
+                    now: now.wall,
+                };
+                let mirror::Applied { position, touched_edits } = self.keep(|c| mirror::apply(c, &batch, &proof))?;
+                return Ok(Some(Input::Applied { cursor: batch.cursor, tail: position, touched_edits }));
             }
             Effect::Touch => self.keep(|c| standing::touch(c, now.wall))?,
             Effect::Plan => {
@@ -230,12 +257,26 @@ impl Engine {
             Effect::Show { phase, reason, retry_at } => {
                 let retry_at = retry_at.map(|at| moment(now, at));
                 tracing::info!(phase = phase.word(), reason, "phase");
-                self.keep(|c| standing::set_phase(c, phase.word(), reason.as_deref(), retry_at, now.wall))?;
+                let shown = self.keep(|c| standing::set_phase(c, phase.word(), reason.as_deref(), retry_at, now.wall));
+                unless_full(shown)?;
             }
-            Effect::StartOver { restored } => {
-                let cause = if restored { replay::Cause::Restored } else { replay::Cause::Gap };
-                self.keep(|c| replay::begin(c, cause))?;
+            Effect::Reload => return self.standing().map(Some),
+            Effect::Recover(cause) => {
+                tracing::warn!(?cause, "recovering");
+                return Ok(Some(Input::Recovering(self.keep(|c| recovery::begin(c, &cause))?)));
             }
+            Effect::Keep { question, found, then } => self.keep(|c| recovery::keep(c, &question, &found, &then))?,
+            Effect::SetStep(step) => self.keep(|c| recovery::set_step(c, &step))?,
+            Effect::LookForMissing { kind } => {
+                return Ok(Some(Input::Missing(self.patiently(|c| recovery::missing(c, kind))?)));
+            }
+            Effect::Sweep { kind, as_of, then } => {
+                let swept = self.keep(|c| recovery::sweep(c, kind, as_of, &then, now.wall))?;
+                return Ok(Some(Input::Swept { kind, swept }));
+            }
+            Effect::AskPerson(question) => self.keep(|c| recovery::ask(c, &question))?,
+            Effect::Heed { accepted } => self.keep(|c| recovery::heed(c, accepted))?,
+            Effect::EndRecovery => self.keep(|c| recovery::finish(c, now.wall))?,
         }
         Ok(None)
     }
@@ -244,8 +285,10 @@ impl Engine {
     fn ask(&mut self, now: Moment, errand: Errand) -> Result<Option<Input>, StoreError> {
         let mut request = None;
         let ask = match &errand {
-            Errand::Me => Ask::me(),
+            Errand::Me | Errand::Scopes { .. } => Ask::me(),
             Errand::Feed => Ask::feed(),
+            Errand::Poll { cursor } => Ask::poll(cursor.as_deref()),
+            Errand::Recover { question, .. } => Ask::recover(question),
             Errand::Send { parcels } => {
                 let (key, policy) = (Uuid::from_u128((self.chance)()).to_string(), self.policy);
                 match self.keep(|c| push::freeze(c, parcels, &key, policy, now.wall))? {
@@ -273,6 +316,13 @@ impl Engine {
         Ok(match asked.errand {
             Errand::Me => Input::Met(answer.and_then(|answer| wire::identity(&answer))),
             Errand::Feed => Input::FeedStands(answer.and_then(|answer| wire::standing(&answer))),
+            Errand::Poll { .. } => Input::Polled(answer.and_then(|answer| wire::polled(&answer))),
+            Errand::Recover { round, question } => {
+                Input::Found { round, answer: answer.and_then(|answer| wire::found(&question, &answer)) }
+            }
+            Errand::Scopes { round } => {
+                Input::Scopes { round, answer: answer.and_then(|answer| wire::identity(&answer)) }
+            }
             Errand::Send { parcels } => {
                 let edits = asked.request.as_ref().map_or(&[][..], |request| &request.edits);
                 let outcome = match (answer, &asked.request) {
@@ -320,6 +370,17 @@ impl Engine {
                 result => return result,
             }
         }
+    }
+}
+
+/// What only says how things stand may stay unsaid while there is no room; it is said again.
+fn unless_full(result: Result<(), StoreError>) -> Result<(), StoreError> {
+    match result {
+        Err(error) if error.is_full() => {
+            tracing::warn!(%error, "no room to write down how things stand");
+            Ok(())
+        }
+        result => result,
     }
 }
 

@@ -5,6 +5,7 @@
 //! - [`driver`]: the loop between the engine and the world; it decides nothing.
 //! - [`client`], [`stream`], [`sse`]: HTTP, and the stream's frames as the core's inputs.
 //! - [`ear`]: the same for a driver that has the bytes already and waits for nothing.
+//! - [`listing`]: everything that a server lists, for a comparison.
 //! - [`lock`]: the right to sync a database.
 
 mod client;
@@ -12,6 +13,7 @@ mod core;
 mod driver;
 mod ear;
 mod engine;
+mod listing;
 mod lock;
 mod sse;
 mod stream;
@@ -28,6 +30,7 @@ pub(crate) use driver::wall_clock;
 pub use ear::Ear;
 pub(crate) use engine::home;
 pub use engine::{Chance, Deed, Done, Engine, Heard, Moment};
+pub use listing::listings;
 pub use lock::SyncLock;
 pub use wire::{Answer, Ask};
 
@@ -70,6 +73,9 @@ pub enum SyncError {
     /// The server does not accept the key.
     #[error("the server does not accept the key: {0}")]
     NeedsKey(String),
+    /// A person is asked before it goes on.
+    #[error("{0}")]
+    Asks(String),
     /// A person has paused it.
     #[error("syncing is paused")]
     Paused,

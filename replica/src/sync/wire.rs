@@ -2,6 +2,7 @@
 //! try again.
 
 use hearth_contract::envelope::{Feed, Many, One};
+use hearth_contract::event::Event;
 use hearth_contract::headers::{CURRENT_VERSION, IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION};
 use hearth_contract::paths;
 use hearth_contract::record::{etag, parse_etag};
@@ -10,7 +11,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::core::{Failure, Identity, Limits, Outcome, Refusal, Standing, Word};
+use super::core::{Expired, Failure, Identity, Limits, Outcome, Refusal, Standing, Stretch, Word};
+use crate::recovery::{Found, Question};
 use crate::store::push::Request;
 
 /// One question: a request without the server's address and the key.
@@ -57,6 +59,12 @@ impl Ask {
         Ask::get(format!("{}?limit=1", paths::EVENTS))
     }
 
+    /// What the feed has after a cursor, or from its beginning.
+    pub(super) fn poll(cursor: Option<&str>) -> Ask {
+        let cursor = cursor.map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
+        Ask::get(format!("{}?limit={POLL_EVENTS}{cursor}", paths::EVENTS))
+    }
+
     /// The stream after a cursor, or from the feed's beginning.
     pub(super) fn stream(cursor: Option<&str>) -> Ask {
         let mut ask = Ask::get(paths::STREAM);
@@ -83,6 +91,53 @@ impl Ask {
     /// A record of a collection, as the server has it.
     pub(super) fn look(kind: Kind, record: &str) -> Ask {
         Ask::get(format!("{}/{record}", paths::collection(kind)))
+    }
+}
+
+/// Events of one poll (contract 9.1 allows a thousand).
+const POLL_EVENTS: u32 = 500;
+/// Records of a list on one page (contract 5).
+const PAGE_RECORDS: u32 = 100;
+
+impl Ask {
+    /// What a recovery asks for.
+    pub(super) fn recover(question: &Question) -> Ask {
+        let list = |kind, sort: &str, cursor: &Option<String>| {
+            let cursor = cursor.as_ref().map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
+            format!("{}?limit={PAGE_RECORDS}&sort={sort}&order=asc{cursor}", paths::collection(kind))
+        };
+        Ask::get(match question {
+            Question::Property => paths::PROPERTY.to_owned(),
+            Question::Changes { kind, since, cursor } => {
+                let since = since.as_ref().map(|since| format!("&updated_since={since}")).unwrap_or_default();
+                list(*kind, "updated_at", cursor) + &since
+            }
+            Question::Walk { kind, cursor } => list(*kind, "created_at", cursor),
+            Question::Ids { kind, cursor } => list(*kind, "created_at", cursor) + "&fields=id,rev",
+            Question::Record { kind, id } => format!("{}/{id}", paths::collection(*kind)),
+        })
+    }
+}
+
+/// What a recovery was answered.
+pub(super) fn found(question: &Question, answer: &Answer) -> Result<Found, Failure> {
+    let no_position = || Failure::NoAnswer("a list without the position that it was read at".to_owned());
+    match question {
+        Question::Changes { .. } | Question::Walk { .. } | Question::Ids { .. } => {
+            let Many { data: records, meta } = success::<Many<Map<String, Value>>>(answer)?;
+            let next_cursor = meta.page.filter(|page| page.has_more).and_then(|page| page.next_cursor);
+            Ok(Found { records, next_cursor, as_of: meta.as_of.ok_or_else(no_position)? })
+        }
+        // Whether it was deleted before or after what was listed, the tail tells.
+        Question::Record { .. } if answer.status == 404 => Ok(Found::default()),
+        Question::Property | Question::Record { .. } => {
+            let One { data, meta } = success::<One<Option<Map<String, Value>>>>(answer)?;
+            Ok(Found {
+                records: data.into_iter().collect(),
+                next_cursor: None,
+                as_of: meta.as_of.ok_or_else(no_position)?,
+            })
+        }
     }
 }
 
@@ -125,6 +180,14 @@ pub(super) fn standing(answer: &Answer) -> Result<Standing, Failure> {
     let Some(Feed { head, retention_seconds, .. }) = page.meta.feed else { return Ok(Standing::default()) };
     let retention_seconds = retention_seconds.and_then(|seconds| i64::try_from(seconds).ok());
     Ok(Standing { head: Some(head), retention_seconds })
+}
+
+/// What a poll of the feed brought.
+pub(super) fn polled(answer: &Answer) -> Result<Stretch, Failure> {
+    let Many { data: events, meta } = success::<Many<Event>>(answer)?;
+    let cursor = meta.page.as_ref().and_then(|page| page.next_cursor.clone());
+    let more = meta.page.is_some_and(|page| page.has_more);
+    Ok(Stretch { events, cursor, ready: meta.feed.filter(|_| !more).map(|feed| feed.head) })
 }
 
 /// What came of one edit's request. Err: nothing that makes sense.
@@ -208,10 +271,18 @@ fn refused(status: u16, problem: Value) -> Refusal {
         status,
         kind: word("type").unwrap_or_default(),
         message: word("message").unwrap_or_else(|| format!("the server answered {status}")),
-        reason: problem.get("details").and_then(|details| details.get("reason")?.as_str().map(str::to_owned)),
+        expired: problem.get("details").filter(|_| status == 410).and_then(expired),
         problem,
         retry_after: None,
     }
+}
+
+fn expired(details: &Value) -> Option<Expired> {
+    Some(Expired {
+        restored: details.get("reason")?.as_str()? == "restored",
+        resume: details.get("resume_cursor")?.as_str()?.to_owned(),
+        fork: details.get("fork").and_then(Value::as_i64),
+    })
 }
 
 #[cfg(test)]

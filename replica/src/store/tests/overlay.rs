@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, deleted, event, task, with_key};
 use crate::store::push::Verdict;
-use crate::store::{edits, replay, status};
+use crate::store::{edits, status};
 
 #[test]
 fn an_update_queues_only_what_changes_and_keeps_the_servers_form() {
@@ -158,21 +158,4 @@ fn what_a_newer_server_says_is_kept() {
     assert_eq!(scene.one("SELECT patch FROM edits"), r#"{"title":"Paint all"}"#);
     scene.hear(vec![task(4, "x", "low")]);
     assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Paint all4");
-}
-
-#[test]
-fn reading_again_removes_what_is_gone_and_keeps_what_is_ours() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low"), event(6, "created", "room", ROOM, json!({ "name": "Shed" }))]);
-    scene.does("INSERT INTO tasks (title) VALUES ('Mine')");
-    scene.does("UPDATE rooms SET name = 'My shed'");
-    replay::begin(&mut scene.db, replay::Cause::Restored).unwrap();
-    assert_eq!(status::read(&scene.db).unwrap().phase, "backfilling");
-    scene.hear(vec![event(3, "created", "vehicle", HOME, json!({ "name": "Car" }))]);
-    assert_eq!(scene.one("SELECT count(*) FROM tasks"), "2");
-    scene.is_at_present(4);
-    assert_eq!(scene.one("SELECT group_concat(title) FROM tasks"), "Mine");
-    assert_eq!(scene.one("SELECT name FROM rooms"), "My shed");
-    assert_eq!(scene.one("SELECT group_concat(state) FROM (SELECT state FROM edits ORDER BY id)"), "waiting,conflict");
-    assert_eq!(scene.one("SELECT position || '/' || filled || '/' || replay FROM _sync"), "4/1/0");
 }

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use hearth_contract::schema::Kind;
 
 use super::pace::Pace;
-use super::{Core, Effect, Ending, Errand, Failure, KEY_RETRY, Link, Millis, Outcome, Ready, Refusal, There, Word};
+use super::{Core, Effect, Ending, Errand, Failure, KEY_RETRY, Millis, Outcome, Ready, Refusal, There, Word};
 
 /// Requests under way beside each other: while one is answered the next is being written down.
 const IN_FLIGHT_MAX: usize = 2;
@@ -268,7 +268,7 @@ impl Core {
     /// Sends what is due.
     pub(super) fn push(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         self.push.wake_at = None;
-        if !matches!(self.link, Link::Open { .. }) {
+        if !self.in_contact() {
             return;
         }
         if self.push.looking.is_none()
@@ -302,6 +302,13 @@ impl Core {
             self.push.in_flight.push(Ready { edits, kind, frozen });
             effects.push(Effect::Ask(Errand::Send { parcels }));
         }
+    }
+
+    /// Knows nothing of the edits any more but what is on disk; a request under way goes again, with the same bytes.
+    pub(super) fn forget_push(&mut self) {
+        let writes = std::mem::take(&mut self.push.writes);
+        let bulk = std::mem::take(&mut self.push.bulk);
+        self.push = Push { writes, bulk, ..Push::default() };
     }
 
     /// Has the edits looked through, now or after the look that is under way.

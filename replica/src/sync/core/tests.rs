@@ -11,7 +11,13 @@ fn started(until: Until) -> Core {
     let mut core = Core::new(until, 7);
     let effects = core.handle(
         0,
-        Input::Started { cursor: Some("c1".into()), filled: true, home: Some("home".into()), paused: false },
+        Input::Started {
+            cursor: Some("c1".into()),
+            filled: true,
+            home: Some("home".into()),
+            recovery: None,
+            paused: false,
+        },
     );
     assert_eq!(effects, [Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)]);
     assert_eq!(greet(&mut core, 0), [Effect::OpenStream { cursor: Some("c1".into()) }]);
@@ -42,11 +48,15 @@ fn opened(until: Until) -> Core {
 }
 
 fn refusal(status: u16, kind: &str) -> Refusal {
-    Refusal { status, kind: kind.into(), message: kind.into(), reason: None, problem: json!({}), retry_after: None }
+    Refusal { status, kind: kind.into(), message: kind.into(), expired: None, problem: json!({}), retry_after: None }
 }
 
 fn ready(head: i64) -> Input {
     Input::Frames(Stretch { ready: Some(head), cursor: Some(format!("c{head}")), ..Stretch::default() })
+}
+
+fn wish(paused: bool) -> Input {
+    Input::Wished { paused, reconcile: None }
 }
 
 fn phases(effects: &[Effect]) -> Vec<Phase> {
@@ -92,7 +102,7 @@ fn live_is_claimed_with_what_proves_it() {
 #[test]
 fn a_first_sync_pushes_beside_the_backfill() {
     let mut core = Core::new(Until::Stopped, 7);
-    core.handle(0, Input::Started { cursor: None, filled: false, home: None, paused: false });
+    core.handle(0, Input::Started { cursor: None, filled: false, home: None, recovery: None, paused: false });
     greet(&mut core, 0);
     let effects = core.handle(0, Input::StreamOpened);
     assert_eq!(phases(&effects), [Phase::Backfilling]);
@@ -103,6 +113,7 @@ fn a_first_sync_pushes_beside_the_backfill() {
 #[test]
 fn retries_spread_out_and_keep_the_servers_floor() {
     let mut core = opened(Until::Stopped);
+    core.handle(0, ready(9));
     let mut longest = 0;
     let mut now = 0;
     for _ in 0..40 {
@@ -118,20 +129,6 @@ fn retries_spread_out_and_keep_the_servers_floor() {
     let floor = Refusal { retry_after: Some(70_000), ..refusal(429, "rate_limited") };
     core.handle(now, Input::StreamRefused(floor));
     assert!(core.wake_at().unwrap() >= now + 70_000);
-}
-
-#[test]
-fn an_expired_cursor_starts_over() {
-    let mut core = started(Until::Stopped);
-    let expired = Refusal { reason: Some("restored".into()), ..refusal(410, "cursor_expired") };
-    let effects = core.handle(0, Input::StreamRefused(expired));
-    assert_eq!(
-        effects,
-        [Effect::CloseStream, Effect::StartOver { restored: true }, Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)]
-    );
-    assert_eq!(greet(&mut core, 1), [Effect::OpenStream { cursor: None }]);
-    let effects = core.handle(1, Input::StreamOpened);
-    assert_eq!(phases(&effects), [Phase::Backfilling]);
 }
 
 #[test]
@@ -154,18 +151,18 @@ fn a_single_run_ends_when_everything_is_confirmed() {
     core.handle(0, Input::EditsChanged);
     core.handle(0, planned(&[1], true));
     core.handle(1, ready(9));
-    assert!(!done(&core.handle(1, Input::Applied { touched_edits: false })));
+    assert!(!done(&core.handle(1, Input::Applied { cursor: None, tail: 0, touched_edits: false })));
     let effects = core.handle(2, accepted(1, 10));
     assert!(!done(&effects) && effects.contains(&Effect::Plan));
     assert!(!done(&core.handle(2, planned(&[], true))), "sent, but not yet passed");
     core.handle(3, Input::Frames(Stretch { cursor: Some("c10".into()), ..Stretch::default() }));
-    let effects = core.handle(3, Input::Applied { touched_edits: true });
+    let effects = core.handle(3, Input::Applied { cursor: None, tail: 0, touched_edits: true });
     assert_eq!(effects, [Effect::Plan]);
     assert!(done(&core.handle(3, planned(&[], false))));
 
     let mut core = opened(Until::Current);
     core.handle(0, ready(9));
-    assert!(done(&core.handle(0, Input::Applied { touched_edits: false })));
+    assert!(done(&core.handle(0, Input::Applied { cursor: None, tail: 0, touched_edits: false })));
 }
 
 #[test]
@@ -180,13 +177,13 @@ fn contact_is_written_down_now_and_then() {
 #[test]
 fn a_pause_lets_go_and_a_resume_goes_on_at_once() {
     let mut core = opened(Until::Stopped);
-    let effects = core.handle(1, Input::Paused(true));
+    let effects = core.handle(1, wish(true));
     assert_eq!((&effects[0], phases(&effects)), (&Effect::CloseStream, vec![Phase::Paused]));
-    assert_eq!(core.handle(2, Input::Paused(true)), []);
+    assert_eq!(core.handle(2, wish(true)), []);
     assert_eq!(core.wake_at(), None);
     core.handle(3, Input::EditsChanged);
     assert!(sent(&core.handle(3, planned(&[1], true))).is_empty());
-    let effects = core.handle(4, Input::Paused(false));
+    let effects = core.handle(4, wish(false));
     assert_eq!(effects, [Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)]);
     greet(&mut core, 5);
     assert_eq!(sent(&core.handle(5, Input::StreamOpened)), [1]);
@@ -196,8 +193,96 @@ fn a_pause_lets_go_and_a_resume_goes_on_at_once() {
 fn a_pause_outlives_the_process() {
     let began = |until| {
         let mut core = Core::new(until, 7);
-        core.handle(0, Input::Started { cursor: None, filled: false, home: None, paused: true })
+        core.handle(0, Input::Started { cursor: None, filled: false, home: None, recovery: None, paused: true })
     };
     assert_eq!(phases(&began(Until::Stopped)), [Phase::Paused]);
     assert!(began(Until::Pushed).contains(&Effect::Finish(Verdict::Paused)));
+}
+
+fn polls(effects: &[Effect]) -> usize {
+    effects.iter().filter(|effect| matches!(effect, Effect::Ask(Errand::Poll { .. }))).count()
+}
+
+fn event(id: i64) -> hearth_contract::event::Event {
+    serde_json::from_value(json!({
+        "id": id, "type": "deleted", "resource_type": "room", "resource_id": "00000000-0000-0000-0000-000000000007",
+        "payload": null, "created_at": "2026-06-01T00:00:00.000Z",
+    }))
+    .unwrap()
+}
+
+#[test]
+fn a_silent_stream_is_doubted_and_without_evidence_opened_again() {
+    let mut core = opened(Until::Stopped);
+    core.handle(0, ready(9));
+    assert_eq!(core.wake_at(), Some(45_000));
+    core.handle(30_000, Input::Contact);
+    assert_eq!(polls(&core.handle(45_000, Input::Timer)), 0, "a comment is a sign of life");
+    let effects = core.handle(75_000, Input::Timer);
+    assert_eq!((effects[0] == Effect::CloseStream, polls(&effects)), (true, 1));
+    let nothing = Stretch { ready: Some(9), ..Stretch::default() };
+    core.handle(75_001, Input::Polled(Ok(nothing)));
+    let at = core.wake_at().unwrap();
+    assert!(core.handle(at, Input::Timer).contains(&Effect::Ask(Errand::Me)));
+}
+
+#[test]
+fn events_that_a_stream_kept_back_turn_it_to_polling_for_a_while() {
+    let mut core = started(Until::Stopped);
+    let effects = core.handle(45_000, Input::Timer);
+    assert_eq!(polls(&effects), 1, "a stream that never opens is silent too");
+    let found = |id| Stretch { events: vec![event(id)], ready: Some(id), cursor: Some(format!("c{id}")) };
+    let effects = core.handle(45_100, Input::Polled(Ok(found(10))));
+    assert!(matches!(effects[0], Effect::Greet { .. }), "{effects:?}");
+    let polling = |e: &Effect| matches!(e, Effect::Apply { phase: Phase::Polling, polled: true, .. });
+    assert!(effects.iter().any(polling), "{effects:?}");
+    core.handle(45_100, Input::Applied { cursor: Some("c10".into()), tail: 10, touched_edits: false });
+    assert_eq!(core.wake_at(), Some(75_100));
+    let effects = core.handle(75_100, Input::Timer);
+    assert!(effects.contains(&Effect::Ask(Errand::Poll { cursor: Some("c10".into()) })));
+    core.handle(75_200, planned(&[1], true));
+    core.handle(75_200, Input::Polled(Ok(Stretch { ready: Some(10), ..Stretch::default() })));
+
+    // Later the stream is tried again; it proves itself soon, or polling goes on.
+    let at = core.wake_at().unwrap().max(645_000);
+    assert!(core.handle(at, Input::Timer).contains(&Effect::Ask(Errand::Me)));
+    assert!(matches!(greet(&mut core, at)[..], [Effect::OpenStream { .. }]));
+    core.handle(at, Input::StreamOpened);
+    assert_eq!(core.wake_at(), Some(at + 10_000));
+    let effects = core.handle(at + 1, ready(10));
+    assert!(matches!(&effects[..], [Effect::Apply { phase: Phase::Live, polled: false, .. }]), "{effects:?}");
+    assert_eq!(core.wake_at(), Some(at + 1 + 45_000));
+}
+
+#[test]
+fn a_stream_that_ends_without_a_word_is_doubted() {
+    let mut core = opened(Until::Stopped);
+    assert_eq!(polls(&core.handle(5, Input::StreamEnded { reason: "cut".into() })), 1);
+    let mut core = opened(Until::Stopped);
+    core.handle(5, ready(9));
+    assert_eq!(polls(&core.handle(6, Input::StreamEnded { reason: "cut".into() })), 0);
+}
+
+#[test]
+fn a_full_disk_stops_the_feed_and_heals_from_what_is_on_disk() {
+    let mut core = opened(Until::Stopped);
+    core.handle(0, Input::EditsChanged);
+    core.handle(0, planned(&[1], true));
+    let effects = core.handle(1, Input::DiskFull { reason: "full".into() });
+    assert_eq!((&effects[0], phases(&effects)), (&Effect::CloseStream, vec![Phase::Blocked]));
+    let at = core.wake_at().unwrap();
+    assert_eq!(core.handle(at, Input::Timer), [Effect::Reload]);
+    let on_disk = Input::Started {
+        cursor: Some("c0".into()),
+        filled: true,
+        home: Some("home".into()),
+        recovery: None,
+        paused: false,
+    };
+    core.handle(at, on_disk);
+    assert_eq!(greet(&mut core, at), [Effect::OpenStream { cursor: Some("c0".into()) }]);
+    let effects = core.handle(at, Input::StreamOpened);
+    assert!(effects.contains(&Effect::Plan), "{effects:?}");
+    let effects = core.handle(at, planned(&[1], true));
+    assert_eq!(sent(&effects), [1], "the same edit, with the same bytes");
 }

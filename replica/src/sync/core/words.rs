@@ -4,6 +4,8 @@ use hearth_contract::event::Event;
 use hearth_contract::schema::Kind;
 use serde_json::Value;
 
+use crate::recovery::{Cause, Found, Question, Recovery, Step, Swept};
+
 /// Milliseconds of a clock that never goes back; its zero means nothing.
 pub type Millis = i64;
 
@@ -11,9 +13,9 @@ pub type Millis = i64;
 #[derive(Debug)]
 pub(crate) enum Input {
     /// The sync begins, from here.
-    Started { cursor: Option<String>, filled: bool, home: Option<String>, paused: bool },
-    /// Whether a person wants no sync until further notice.
-    Paused(bool),
+    Started { cursor: Option<String>, filled: bool, home: Option<String>, recovery: Option<Recovery>, paused: bool },
+    /// What people ask for: no sync until further notice; a recovery, and whether its deletions are agreed to.
+    Wished { paused: bool, reconcile: Option<bool> },
     /// Who the key belongs to.
     Met(Result<Identity, Failure>),
     /// Where the feed stands.
@@ -26,10 +28,14 @@ pub(crate) enum Input {
     Frames(Stretch),
     /// The stream is over, or never came to be.
     StreamEnded { reason: String },
+    /// What a poll of the feed brought, or why nothing.
+    Polled(Result<Stretch, Failure>),
     /// The server refuses the stream.
     StreamRefused(Refusal),
     /// A stretch is applied.
-    Applied { touched_edits: bool },
+    Applied { cursor: Option<String>, tail: i64, touched_edits: bool },
+    /// The disk has no room for what was to be written; nothing of it was.
+    DiskFull { reason: String },
     /// Somebody changed the database.
     EditsChanged,
     /// The edits were looked through.
@@ -38,6 +44,16 @@ pub(crate) enum Input {
     Answered { sent: Vec<i64>, carried: Vec<i64>, outcome: Outcome },
     /// The server was asked for the record of an edit that met its own id.
     Looked { edit: i64, there: There },
+    /// A recovery was begun; None: there was nothing to recover.
+    Recovering(Option<Recovery>),
+    /// What the recovery asked for, or why not.
+    Found { round: u64, answer: Result<Found, Failure> },
+    /// Records of which the server has a newer form were looked up.
+    Missing(Vec<String>),
+    /// A collection was swept, or not.
+    Swept { kind: Kind, swept: Swept },
+    /// What the key may do, for the recovery.
+    Scopes { round: u64, answer: Result<Identity, Failure> },
     /// The moment of [`super::Core::wake_at`] has come.
     Timer,
     /// A person or the system wants it to end.
@@ -56,7 +72,7 @@ pub(crate) enum Effect {
     /// Let go of the stream.
     CloseStream,
     /// Apply a stretch; the phase is true once it is applied.
-    Apply { stretch: Stretch, phase: Phase },
+    Apply { stretch: Stretch, phase: Phase, polled: bool },
     /// Note that the server was heard.
     Touch,
     /// Look through the edits.
@@ -65,8 +81,24 @@ pub(crate) enum Effect {
     Record { endings: Vec<(i64, Ending)> },
     /// Write the phase down.
     Show { phase: Phase, reason: Option<String>, retry_at: Option<Millis> },
-    /// Forget the cursor and read everything again.
-    StartOver { restored: bool },
+    /// Begin a recovery.
+    Recover(Cause),
+    /// Apply what a recovery was answered, and note how far it is with it.
+    Keep { question: Question, found: Found, then: Step },
+    /// Note how far the recovery is.
+    SetStep(Step),
+    /// Look up records of which the server has a newer form.
+    LookForMissing { kind: Kind },
+    /// End what the walk did not show, unless that is too much.
+    Sweep { kind: Kind, as_of: i64, then: Step },
+    /// Ask a person before the recovery goes on.
+    AskPerson(String),
+    /// Note that a person's wish was heard.
+    Heed { accepted: bool },
+    /// The recovery is done.
+    EndRecovery,
+    /// Begin again from what is on disk.
+    Reload,
     /// Nothing is left to do.
     Finish(Verdict),
 }
@@ -78,10 +110,16 @@ pub(crate) enum Errand {
     Me,
     /// Where the feed stands.
     Feed,
+    /// For what the feed has after this cursor.
+    Poll { cursor: Option<String> },
     /// To take edits, always with the same bytes; several parcels go as one bulk call.
     Send { parcels: Vec<Vec<i64>> },
     /// For the record of an edit, as it is there.
     Look { edit: i64 },
+    /// What a recovery asks for.
+    Recover { round: u64, question: Question },
+    /// What the key may do.
+    Scopes { round: u64 },
 }
 
 /// Edits that may be sent now.
@@ -158,6 +196,8 @@ pub(crate) enum Phase {
     Backfilling,
     CatchingUp,
     Live,
+    Polling,
+    Reconciling,
     Offline,
     Paused,
     NeedsKey,
@@ -171,6 +211,8 @@ impl Phase {
             Phase::Backfilling => "backfilling",
             Phase::CatchingUp => "catching_up",
             Phase::Live => "live",
+            Phase::Polling => "polling",
+            Phase::Reconciling => "reconciling",
             Phase::Offline => "offline",
             Phase::Paused => "paused",
             Phase::NeedsKey => "needs_key",
@@ -188,12 +230,23 @@ pub(crate) struct Refusal {
     pub kind: String,
     /// `error.message`.
     pub message: String,
-    /// `error.details.reason`, of a 410.
-    pub reason: Option<String>,
+    /// What a 410 says of the cursor.
+    pub expired: Option<Expired>,
     /// The whole error object.
     pub problem: Value,
     /// `Retry-After` in milliseconds.
     pub retry_after: Option<Millis>,
+}
+
+/// Why a cursor is good no more, and where the feed goes on (contract 9.3).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Expired {
+    /// The cursor is of a history that was thrown away; otherwise the server has only forgotten events.
+    pub restored: bool,
+    /// Where the feed goes on.
+    pub resume: String,
+    /// The last position that both histories share, if that is known.
+    pub fork: Option<i64>,
 }
 
 /// What became of one attempt to send edits.
@@ -263,6 +316,8 @@ pub enum Verdict {
     NeedsKey(String),
     /// A person must decide, for this reason.
     Blocked(String),
+    /// A person is asked this before it goes on.
+    Asks(String),
     /// A person has paused it.
     Paused,
 }

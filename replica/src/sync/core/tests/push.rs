@@ -45,6 +45,7 @@ fn nothing_is_pushed_before_the_cursor_is_accepted() {
 #[test]
 fn a_lost_answer_is_asked_again_when_contact_is_back() {
     let mut core = sending(&[1]);
+    core.handle(1, ready(9));
     let effects = core.handle(5, no_answer(&[1]));
     assert!(matches!(endings(&effects)[..], [(1, Ending::Later { .. })]), "{effects:?}");
     core.handle(6, Input::StreamEnded { reason: "cut".into() });
@@ -93,6 +94,7 @@ fn a_refused_key_loses_nothing_and_is_tried_again() {
     let effects = core.handle(1, refused(1, refusal(403, "insufficient_scope")));
     assert_eq!(phases(&effects), [Phase::NeedsKey]);
     assert!(sent(&effects).is_empty());
+    core.handle(40_000, Input::Contact);
     let at = core.wake_at().unwrap();
     assert_eq!(sent(&core.handle(at, Input::Timer)), [1]);
     let effects = core.handle(at, accepted(1, 3));
@@ -119,8 +121,8 @@ fn what_the_record_has_outrun_waits_for_the_feed() {
     let effects = core.handle(1, refused(1, refusal(412, "precondition_failed")));
     assert_eq!(endings(&effects), [(1, Ending::Overtaken)]);
     core.handle(1, planned(&[], true));
-    assert_eq!(core.wake_at(), None, "only the feed can help");
-    let effects = core.handle(2, Input::Applied { touched_edits: true });
+    assert_eq!(core.wake_at(), Some(45_000), "only the feed can help, or its silence");
+    let effects = core.handle(2, Input::Applied { cursor: None, tail: 0, touched_edits: true });
     assert!(effects.contains(&Effect::Plan));
     assert_eq!(sent(&core.handle(2, planned(&[1], true))), [1]);
 }
@@ -190,7 +192,7 @@ fn a_call_without_an_answer_goes_again_as_it_was() {
 #[test]
 fn a_backlog_stays_within_the_servers_windows() {
     let mut core = Core::new(Until::Stopped, 7);
-    core.handle(0, Input::Started { cursor: None, filled: false, home: None, paused: false });
+    core.handle(0, Input::Started { cursor: None, filled: false, home: None, recovery: None, paused: false });
     let limits = Some(Limits { reads: 300, writes: 60, bulk: 2 });
     let identity = Identity {
         home_id: "home".into(),
@@ -210,6 +212,7 @@ fn a_backlog_stays_within_the_servers_windows() {
             core.handle(2, Input::Answered { sent: edits.clone(), carried: edits, outcome: Outcome::Told(words) });
         assert!(calls(&effects).is_empty(), "single writes are left for others");
     }
+    core.handle(30_000, Input::Contact);
     let at = core.wake_at().unwrap();
     assert!((60_000..62_000).contains(&at), "{at}");
     assert_eq!(calls(&core.handle(at, Input::Timer)).len(), 2);

@@ -1,0 +1,109 @@
+//! `verify`: the replica compared with the server at one position. Must not know how they are compared.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use hearth_replica::sync::{self as syncing, Until};
+use hearth_replica::{Difference, How, log};
+use serde_json::{Value, json};
+
+use super::{Context, Exit, Failure, output, sync};
+
+/// How often it is looked whether the replica has passed what was read.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Arguments of `verify`.
+#[derive(Debug, Args)]
+pub(super) struct Verify {
+    /// Make what differs as the server has it; pending edits stay
+    #[arg(long)]
+    repair: bool,
+    /// How long at most, as in 30s, 5m
+    #[arg(long, default_value = "5m", value_parser = sync::duration)]
+    timeout: Duration,
+}
+
+impl Verify {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        log::to_stderr(log::Form::Text, "warn");
+        let replica = context.existing()?;
+        let config = sync::config(context)?;
+        let deadline = Instant::now() + self.timeout;
+        let left = || deadline.saturating_duration_since(Instant::now());
+        sync::bring_in_step(context, &replica, Until::Current, left())?;
+        let listings = sync::runtime()?.block_on(async {
+            tokio::select! {
+                listings = syncing::listings(&config) => listings.map_err(Failure::from),
+                () = tokio::time::sleep(left()) => Err(too_slow()),
+            }
+        })?;
+        let found = loop {
+            // What was read may be newer than the replica; a daemon or this process brings it there.
+            sync::bring_in_step(context, &replica, Until::Current, left())?;
+            if let Some(found) = replica.verify(&listings, self.repair)? {
+                break found;
+            }
+            if left().is_zero() {
+                return Err(too_slow());
+            }
+            std::thread::sleep(LOOK_EVERY);
+        };
+        let count = found.differences.len();
+        if context.json {
+            output::json(&json!({
+                "position": found.position, "compared": found.compared, "changed_meanwhile": found.changed_meanwhile,
+                "repaired": self.repair && count > 0,
+                "differences": found.differences.iter().map(as_json).collect::<Vec<_>>(),
+            }))?;
+        } else {
+            for difference in &found.differences {
+                output::line(&as_text(difference))?;
+            }
+            let compared = i64::try_from(found.compared).unwrap_or(i64::MAX);
+            let compared = format!("{} compared at position {}", output::count(compared, "record"), found.position);
+            output::line(&match (count, self.repair) {
+                (0, _) => format!("{compared}: all equal."),
+                (count, true) => format!("{compared}: {count} differed and are repaired."),
+                (count, false) => format!("{compared}: {count} differ."),
+            })?;
+        }
+        if count > 0 && !self.repair {
+            let text = "the replica is not as the server has it";
+            return Err(Failure::new(Exit::Failure, text).hint("hearth-replica verify --repair"));
+        }
+        Ok(())
+    }
+}
+
+fn too_slow() -> Failure {
+    Failure::new(Exit::Unreachable, "the comparison was not done in time").hint("hearth-replica verify --timeout 30m")
+}
+
+fn as_json(difference: &Difference) -> Value {
+    let Difference { kind, id, title, how } = difference;
+    let (how, fields) = match how {
+        How::Missing => ("missing", Vec::new()),
+        How::Extra => ("extra", Vec::new()),
+        How::Fields(fields) => (
+            "differs",
+            fields
+                .iter()
+                .map(|(name, ours, theirs)| json!({ "field": name, "ours": ours, "theirs": theirs }))
+                .collect(),
+        ),
+    };
+    json!({ "kind": kind.word(), "id": id, "title": title, "how": how, "fields": fields })
+}
+
+fn as_text(difference: &Difference) -> String {
+    let Difference { kind, id, title, how } = difference;
+    let how = match how {
+        How::Missing => "is missing here".to_owned(),
+        How::Extra => "is not on the server".to_owned(),
+        How::Fields(fields) => {
+            let fields = fields.iter().map(|(name, ours, theirs)| format!("{name}: {ours} here, {theirs} there"));
+            fields.collect::<Vec<_>>().join("; ")
+        }
+    };
+    output::one_line(&format!("{kind} {id} ({title}): {how}"))
+}

@@ -1,0 +1,213 @@
+//! Recoveries as stories of the database: what stays, what goes, what is offered again.
+
+use hearth_contract::check::Fields;
+use hearth_contract::schema::Kind;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::recovery::{Cause, Found, Question, Step, Swept};
+use crate::store::{recovery, status};
+
+const CAR: &str = "0190a3b0-0000-7000-8000-000000000003";
+
+fn record(id: &str, rev: i64, fields: Value) -> Fields {
+    let mut record = fields.as_object().cloned().unwrap();
+    record.insert("id".into(), id.into());
+    record.insert("rev".into(), rev.into());
+    record.insert("created_at".into(), at(0).to_string().into());
+    record.insert("updated_at".into(), at(rev).to_string().into());
+    record
+}
+
+impl Scene {
+    fn recovers(&mut self, cause: &Cause) -> crate::recovery::Recovery {
+        self.db
+            .execute_batch("UPDATE _gate SET open = 1; UPDATE _sync SET cursor = 'c'; UPDATE _gate SET open = 0")
+            .unwrap();
+        recovery::begin(&mut self.db, cause).unwrap().unwrap()
+    }
+
+    fn is_listed(&mut self, kind: Kind, records: Vec<Fields>, as_of: i64) {
+        let question = Question::Changes { kind, since: None, cursor: None };
+        let then = Step::Ids { kind, cursor: None, as_of: 0 };
+        recovery::keep(&mut self.db, &question, &Found { records, next_cursor: None, as_of }, &then).unwrap();
+    }
+
+    fn is_walked(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> Swept {
+        let records = ids.iter().map(|(id, rev)| json!({ "id": id, "rev": rev }).as_object().cloned().unwrap());
+        let found = Found { records: records.collect(), next_cursor: None, as_of };
+        let question = Question::Ids { kind, cursor: None };
+        recovery::keep(&mut self.db, &question, &found, &Step::Records { kind, as_of }).unwrap();
+        recovery::sweep(&mut self.db, kind, as_of, &Step::Done, at(0)).unwrap()
+    }
+}
+
+fn gap() -> Cause {
+    Cause::Gap { resume: "c90".into() }
+}
+
+#[test]
+fn a_gap_is_closed_without_losing_what_waits() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low"), event(6, "created", "room", ROOM, json!({ "name": "Shed" }))]);
+    scene.hear(vec![event(7, "created", "vehicle", CAR, json!({ "name": "Car" }))]);
+    scene.does("INSERT INTO tasks (title) VALUES ('Mine')");
+    scene.does("UPDATE rooms SET name = 'My shed'");
+    assert_eq!(scene.recovers(&gap()).since, Some(at(7).to_string()));
+    assert_eq!(scene.one("SELECT phase || position FROM sync_status"), "reconciling7");
+    scene.hear(vec![event(91, "created", "document", HOME, json!({ "title": "Deed" }))]);
+    assert_eq!(scene.one("SELECT position || head FROM _sync"), "791", "what the tail says is not all there is");
+    scene.is_listed(Kind::Vehicle, vec![record(CAR, 80, json!({ "name": "Bus" }))], 90);
+    scene.is_listed(Kind::Document, vec![record(HOME, 85, json!({ "title": "Late" }))], 90);
+    assert_eq!(scene.is_walked(Kind::Task, &[], 90), Swept::Done);
+    assert_eq!(scene.is_walked(Kind::Room, &[], 90), Swept::Done);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.one("SELECT position || '/' || filled FROM _sync"), "91/1");
+    assert_eq!(scene.one("SELECT group_concat(title) FROM tasks"), "Mine");
+    assert_eq!(scene.one("SELECT name FROM vehicles"), "Bus");
+    assert_eq!(scene.one("SELECT title FROM documents"), "Deed", "the newer form stays");
+    assert_eq!(scene.one("SELECT name FROM rooms"), "My shed");
+    assert_eq!(scene.one("SELECT group_concat(state) FROM (SELECT state FROM edits ORDER BY id)"), "waiting,conflict");
+}
+
+#[test]
+fn a_record_that_came_after_the_walk_began_is_not_gone() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.recovers(&gap());
+    scene.hear(vec![event(92, "created", "task", ROOM, json!({ "title": "New" }))]);
+    scene.is_walked(Kind::Task, &[], 91);
+    assert_eq!(scene.one("SELECT group_concat(title) FROM tasks"), "New");
+    scene.hear(vec![task(5, "Paint", "low")]);
+    assert_eq!(scene.one("SELECT count(*) FROM tasks"), "1", "deleted ids stay deleted");
+}
+
+#[test]
+fn an_accepted_edit_stays_laid_over_until_its_record_is_there() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.send(1);
+    scene.answer(1, Verdict::Sent { rev: Some(8) });
+    scene.recovers(&gap());
+    scene.is_at_present(90);
+    assert_eq!(scene.one("SELECT title || state FROM tasks JOIN edits"), "Minesent");
+    scene.is_listed(Kind::Task, vec![record(TASK, 8, json!({ "title": "Mine" }))], 90);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Mine8");
+    assert_eq!(scene.one("SELECT outcome FROM edit_history"), "confirmed");
+}
+
+#[test]
+fn the_fuse_counts_per_collection_and_a_word_lifts_it() {
+    let mut scene = Scene::new();
+    let id = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
+    scene.hear((1..=100).map(|n| event(n, "created", "room", &id(n), json!({ "name": "Room" }))).collect());
+    scene.recovers(&gap());
+    let walked: Vec<(String, i64)> = (1..=49).map(|n| (id(n), n)).collect();
+    let walked: Vec<(&str, i64)> = walked.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
+    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), Swept::TooMany { gone: 51, of: 100 });
+    assert_eq!(scene.one("SELECT count(*) FROM rooms"), "100");
+    recovery::ask(&mut scene.db, "51 of 100 rooms are gone").unwrap();
+    let shown = status::read(&scene.db).unwrap();
+    assert_eq!((shown.phase.as_str(), shown.needs_you), ("blocked", 1));
+    assert_eq!(shown.reason.as_deref(), Some("51 of 100 rooms are gone"));
+    recovery::heed(&mut scene.db, true).unwrap();
+    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), Swept::Done);
+    assert_eq!(scene.one("SELECT count(*) FROM rooms"), "49");
+}
+
+/// A room and a task that both histories share; afterwards, in the lost one: our update of the task, our car, and a
+/// document of somebody else.
+fn lost_history() -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.does("UPDATE rooms SET floor = '2'");
+    for (edit, rev) in [(1, 6), (2, 7), (3, 9)] {
+        scene.send(edit);
+        scene.answer(edit, Verdict::Sent { rev: Some(rev) });
+    }
+    scene.hear(vec![
+        task(6, "Paint", "high"),
+        event(7, "created", "vehicle", CAR, json!({ "name": "Car" })),
+        event(8, "created", "document", HOME, json!({ "title": "Theirs" })),
+    ]);
+    assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM edits) FROM edit_history"), "21");
+    scene
+}
+
+#[test]
+fn what_the_server_lost_is_offered_again() {
+    let mut scene = lost_history();
+    let recovery = scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    assert_eq!(recovery.since, Some(at(4).to_string()), "the newest of what both histories share");
+    assert_eq!(scene.one("SELECT position FROM _sync"), "5");
+    assert_eq!(
+        scene.one("SELECT group_concat(id || method || state) FROM (SELECT * FROM edits ORDER BY id)"),
+        "1updateconflict,2createconflict,3updateconflict"
+    );
+    assert_eq!(scene.one("SELECT count(*) FROM edit_history"), "0");
+    scene.is_listed(Kind::Room, vec![record(ROOM, 6, json!({ "name": "Barn" }))], 6);
+    for (kind, ids) in [(Kind::Document, vec![]), (Kind::Room, vec![(ROOM, 6)]), (Kind::Vehicle, vec![])] {
+        scene.is_walked(kind, &ids, 6);
+    }
+    let walked =
+        Found { records: vec![record(TASK, 5, json!({ "title": "Paint", "priority": "low" }))], ..Found::default() };
+    let question = Question::Record { kind: Kind::Task, id: TASK.into() };
+    recovery::keep(&mut scene.db, &question, &walked, &Step::Done).unwrap();
+    scene.is_at_present(6);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.one("SELECT priority || rev FROM tasks"), "high5");
+    assert_eq!(scene.one("SELECT name || floor || rev FROM rooms"), "Barn26");
+    assert_eq!(scene.one("SELECT name || (rev IS NULL) FROM vehicles"), "Car1");
+    assert_eq!(scene.one("SELECT count(*) FROM documents"), "0");
+    assert_eq!(scene.one("SELECT needs_you || position FROM sync_status"), "36");
+    assert_eq!(scene.one("SELECT count(*) FROM edits WHERE idempotency_key IS NOT NULL"), "0", "sent again it is new");
+}
+
+#[test]
+fn without_a_known_fork_only_what_is_not_there_is_offered_again() {
+    let mut scene = lost_history();
+    let recovery = scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+    assert_eq!((recovery.since, scene.one("SELECT position FROM _sync")), (None, "0".to_owned()));
+    assert_eq!(scene.one("SELECT group_concat(state) FROM edits"), "sent");
+    scene.is_listed(Kind::Task, vec![record(TASK, 6, json!({ "title": "Paint", "priority": "high" }))], 9);
+    scene.is_listed(Kind::Room, vec![record(ROOM, 4, json!({ "name": "Shed" }))], 9);
+    for (kind, ids) in [
+        (Kind::Document, vec![]),
+        (Kind::Task, vec![(TASK, 6)]),
+        (Kind::Room, vec![(ROOM, 4)]),
+        (Kind::Vehicle, vec![]),
+    ] {
+        scene.is_walked(kind, &ids, 9);
+    }
+    scene.is_at_present(9);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(
+        scene.one("SELECT group_concat(id || state) FROM (SELECT * FROM edits ORDER BY id)"),
+        "2conflict,3conflict"
+    );
+    assert_eq!(scene.one("SELECT name || (rev IS NULL) FROM vehicles"), "Car1");
+    assert_eq!(scene.one("SELECT floor || rev FROM rooms"), "24");
+}
+
+#[test]
+fn an_accepted_edit_that_the_feed_passes_without_bringing_it_is_offered_again() {
+    let mut scene = Scene::new();
+    scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.does("UPDATE rooms SET floor = '2'");
+    for (edit, rev) in [(1, 6), (2, 7)] {
+        scene.send(edit);
+        scene.answer(edit, Verdict::Sent { rev: Some(rev) });
+    }
+    // The server was put back to 5 and has gone on: 6 is another change now.
+    scene.hear(vec![event(6, "created", "vehicle", CAR, json!({ "name": "Car" }))]);
+    assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "1conflict,2sent");
+    assert_eq!(scene.one("SELECT priority FROM tasks"), "high", "what a person did stays visible");
+    scene.hear(vec![event(7, "updated", "room", ROOM, json!({ "name": "Shed", "floor": "2" }))]);
+    assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "1conflict");
+}

@@ -1,0 +1,283 @@
+//! The recovery half of the core: after a gap in the feed, after the server was put back, or on a person's wish, the
+//! collections are compared with the server's lists. What is asked next, and what an answer means for it. The feed
+//! runs beside it and never waits for it.
+//!
+//! Why this is sound: the tail tells every change after the cursor that it began with. The lists tell the rest, and
+//! of two forms of a record the one with the higher rev is the newer, whichever came first. A record that the whole
+//! walk did not show, and whose rev is not newer than the walk's first page, was deleted before that page or told of
+//! by the tail.
+
+use hearth_contract::schema::Kind;
+
+use super::pace::Pace;
+use super::{Core, Effect, Errand, Failure, Identity, KEY_RETRY, Millis, Refusal};
+use crate::recovery::{Found, Question, Recovery, Step, Swept};
+
+/// Of the key's reads a minute (contract 11) a recovery leaves a fifth to whoever else asks with it.
+const SHARE: (u32, u32) = (4, 5);
+/// What a person types who agrees to many deletions.
+const AGREE: &str = "hearth-replica reconcile --accept-deletions";
+
+/// A recovery that is under way.
+#[derive(Debug)]
+pub(super) struct Recovering {
+    recovery: Recovery,
+    /// Tells its errands from those of a recovery that was begun anew.
+    round: u64,
+    asked: Option<Question>,
+    /// Records to be fetched one by one, as far as they were looked up.
+    missing: Vec<String>,
+    /// The sweep that the key's scopes are looked at for.
+    suspected: Option<(Kind, Swept)>,
+    /// Why the key does not let it go on.
+    pub(super) key_refused: Option<String>,
+    failures: u32,
+    at: Millis,
+    pace: Pace,
+}
+
+impl Recovering {
+    pub(super) fn question(&self) -> Option<&String> {
+        self.recovery.question.as_ref()
+    }
+
+    fn is_busy(&self) -> bool {
+        self.asked.is_some() || self.suspected.is_some() || self.recovery.question.is_some()
+    }
+}
+
+/// The first step for the collection after this one.
+fn next_collection(kind: Option<Kind>) -> Step {
+    let mut kinds = Kind::COLLECTIONS.into_iter();
+    if let Some(kind) = kind {
+        kinds.find(|k| *k == kind);
+    }
+    kinds.next().map_or(Step::Done, |kind| Step::Changes { kind, cursor: None })
+}
+
+/// What the step asks of the server; None when it needs none.
+fn question(recovery: &Recovery, missing: &[String]) -> Option<Question> {
+    match recovery.step.clone() {
+        Step::Property => Some(Question::Property),
+        Step::Changes { kind, cursor } => Some(Question::Changes { kind, since: recovery.since.clone(), cursor }),
+        Step::Ids { kind, cursor, .. } => Some(Question::Ids { kind, cursor }),
+        Step::Records { kind, .. } => missing.last().map(|id| Question::Record { kind, id: id.clone() }),
+        Step::Sweep { .. } | Step::Done => None,
+    }
+}
+
+/// Where an answer leads.
+fn after(step: &Step, found: &Found) -> Step {
+    let next = found.next_cursor.clone();
+    match step.clone() {
+        Step::Property => next_collection(None),
+        Step::Changes { kind, .. } => match next {
+            cursor @ Some(_) => Step::Changes { kind, cursor },
+            None => Step::Ids { kind, cursor: None, as_of: 0 },
+        },
+        Step::Ids { kind, cursor, as_of } => {
+            let as_of = if cursor.is_none() { found.as_of } else { as_of };
+            match next {
+                cursor @ Some(_) => Step::Ids { kind, cursor, as_of },
+                None => Step::Records { kind, as_of },
+            }
+        }
+        step => step,
+    }
+}
+
+impl Core {
+    /// Takes up a recovery, from its beginning or where it was left.
+    pub(super) fn take_up(&mut self, recovery: Option<Recovery>) {
+        self.rounds += 1;
+        let pace = self.recovering.take().map(|before| before.pace).unwrap_or_default();
+        self.recovering = recovery.map(|recovery| Recovering {
+            recovery,
+            round: self.rounds,
+            asked: None,
+            missing: Vec::new(),
+            suspected: None,
+            key_refused: None,
+            failures: 0,
+            at: Millis::MIN,
+            pace,
+        });
+        self.pace_recovery();
+    }
+
+    /// Learns how often the key may read; None is without limit.
+    pub(super) fn pace_recovery(&mut self) {
+        let (of, share) = SHARE;
+        let limit = self.reads.map(|reads| reads / share * of);
+        if let Some(recovering) = &mut self.recovering {
+            recovering.pace.set_limit(limit);
+        }
+    }
+
+    /// When the recovery goes on, if nothing else happens.
+    pub(super) fn recovery_due_at(&self) -> Option<Millis> {
+        let recovering = self.recovering.as_ref().filter(|recovering| !recovering.is_busy() && self.in_contact())?;
+        match recovering.recovery.step {
+            Step::Done => None,
+            _ => Some(recovering.at),
+        }
+    }
+
+    /// Does the next piece, if it is due.
+    pub(super) fn recover(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        if !self.in_contact() {
+            return;
+        }
+        let tail = self.tail;
+        let Some(recovering) = &mut self.recovering else { return };
+        if recovering.is_busy() || recovering.at > now {
+            return;
+        }
+        match recovering.recovery.step {
+            Step::Done => {
+                if tail >= recovering.recovery.reach {
+                    self.recovering = None;
+                    effects.push(Effect::EndRecovery);
+                    self.plan(effects);
+                }
+            }
+            Step::Sweep { kind, as_of } => {
+                effects.push(Effect::Sweep { kind, as_of, then: next_collection(Some(kind)) });
+                // Its outcome comes at once, as an input.
+                recovering.at = Millis::MAX;
+            }
+            Step::Records { kind, .. } if recovering.missing.is_empty() => {
+                effects.push(Effect::LookForMissing { kind });
+                recovering.at = Millis::MAX;
+            }
+            _ => {
+                let free_at = recovering.pace.free_at(now);
+                if free_at > now {
+                    recovering.at = free_at;
+                    return;
+                }
+                if let Some(question) = question(&recovering.recovery, &recovering.missing) {
+                    recovering.pace.take(now);
+                    recovering.asked = Some(question.clone());
+                    effects.push(Effect::Ask(Errand::Recover { round: recovering.round, question }));
+                }
+            }
+        }
+    }
+
+    /// An answer came, or none.
+    pub(super) fn found(&mut self, now: Millis, round: u64, answer: Result<Found, Failure>, effects: &mut Vec<Effect>) {
+        let Some(recovering) = self.recovering.as_mut().filter(|recovering| recovering.round == round) else { return };
+        let Some(question) = recovering.asked.take() else { return };
+        match answer {
+            Ok(found) => {
+                (recovering.failures, recovering.at, recovering.key_refused) = (0, now, None);
+                if let Question::Record { .. } = question {
+                    recovering.missing.pop();
+                }
+                let then = after(&recovering.recovery.step, &found);
+                recovering.recovery.step = then.clone();
+                recovering.recovery.reach = recovering.recovery.reach.max(found.as_of);
+                effects.push(Effect::Keep { question, found, then });
+            }
+            Err(failure) => self.not_found(now, failure, effects),
+        }
+    }
+
+    fn not_found(&mut self, now: Millis, failure: Failure, effects: &mut Vec<Effect>) {
+        let failures = self.recovering.as_ref().map_or(0, |recovering| recovering.failures);
+        let pause = self.backoff(failures);
+        let Some(recovering) = &mut self.recovering else { return };
+        recovering.failures += 1;
+        recovering.at = now + pause;
+        let Failure::Refused(Refusal { status, kind, message, retry_after, .. }) = failure else { return };
+        match (status, kind.as_str()) {
+            (401 | 403, _) => {
+                // One list that this key may not read is no list of deletions.
+                recovering.key_refused = Some(message);
+                recovering.at = now + KEY_RETRY;
+            }
+            (400, "invalid_cursor") => {
+                // The list's cursor is from before something that the server forgot; the list begins again.
+                let step = match recovering.recovery.step.clone() {
+                    Step::Changes { kind, .. } => Step::Changes { kind, cursor: None },
+                    Step::Ids { kind, .. } => Step::Ids { kind, cursor: None, as_of: 0 },
+                    step => step,
+                };
+                recovering.recovery.step = step.clone();
+                effects.push(Effect::SetStep(step));
+            }
+            _ => recovering.at = recovering.at.max(now + retry_after.unwrap_or(0)),
+        }
+    }
+
+    /// Records that must be fetched were looked up; none means that the walk can be closed.
+    pub(super) fn missing(&mut self, now: Millis, ids: Vec<String>, effects: &mut Vec<Effect>) {
+        let Some(recovering) = &mut self.recovering else { return };
+        recovering.at = now;
+        if let (Step::Records { kind, as_of }, true) = (&recovering.recovery.step, ids.is_empty()) {
+            recovering.recovery.step = Step::Sweep { kind: *kind, as_of: *as_of };
+            effects.push(Effect::SetStep(recovering.recovery.step.clone()));
+        }
+        recovering.missing = ids;
+    }
+
+    /// A sweep was done, or would take too much.
+    pub(super) fn swept(&mut self, now: Millis, kind: Kind, swept: Swept, effects: &mut Vec<Effect>) {
+        let Some(recovering) = &mut self.recovering else { return };
+        recovering.at = now;
+        match swept {
+            Swept::Done => recovering.recovery.step = next_collection(Some(kind)),
+            Swept::TooMany { .. } => {
+                recovering.suspected = Some((kind, swept));
+                effects.push(Effect::Ask(Errand::Scopes { round: recovering.round }));
+            }
+        }
+    }
+
+    /// Whether the key may still read what seems to be gone.
+    pub(super) fn scopes(
+        &mut self,
+        now: Millis,
+        round: u64,
+        answer: Result<Identity, Failure>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(recovering) = self.recovering.as_mut().filter(|recovering| recovering.round == round) else { return };
+        let Some((kind, swept)) = recovering.suspected.take() else { return };
+        let Swept::TooMany { gone, of } = swept else { return };
+        let collection = kind.collection();
+        match answer {
+            Ok(identity) if identity.scopes.iter().any(|scope| *scope == format!("{collection}:read")) => {
+                let question = format!("{gone} of {of} {collection} are gone on the server; if that is right: {AGREE}");
+                recovering.recovery.question = Some(question.clone());
+                effects.push(Effect::AskPerson(question));
+            }
+            Ok(_) => {
+                // Walked again once the key may: what it could not see is not gone.
+                recovering.key_refused = Some(format!("the key has lost the scope {collection}:read"));
+                recovering.at = now + KEY_RETRY;
+                recovering.recovery.step = Step::Ids { kind, cursor: None, as_of: 0 };
+                effects.push(Effect::SetStep(recovering.recovery.step.clone()));
+            }
+            Err(failure) => self.not_found(now, failure, effects),
+        }
+    }
+
+    /// A person wants a recovery, and perhaps agrees to what one has asked.
+    pub(super) fn wished(&mut self, accepted: bool, effects: &mut Vec<Effect>) {
+        match &mut self.recovering {
+            Some(recovering) if accepted => {
+                recovering.recovery.accepted = true;
+                recovering.recovery.question = None;
+                effects.push(Effect::Heed { accepted });
+            }
+            // Asked for again while it waits for an answer: perhaps the server is as it should be now.
+            Some(recovering) if recovering.recovery.question.is_none() => effects.push(Effect::Heed { accepted }),
+            _ => effects.push(Effect::Recover(crate::recovery::Cause::Asked { accepted })),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,358 @@
+//! Recoveries as inputs and effects: their order, where a cut one goes on, and what stops them. A little server in
+//! values answers, so that every cut point can be tried.
+
+use serde_json::json;
+
+use super::super::{Core, Effect, Errand, Expired, Failure, Input, Millis, Phase, Refusal, Standing, Stretch};
+use super::*;
+use crate::sync::{Identity, Limits, Until, Verdict};
+
+fn identity(scopes: &[&str]) -> Identity {
+    Identity {
+        home_id: "home".into(),
+        home_name: "Home".into(),
+        environment: "live".into(),
+        scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
+        limits: Some(Limits { reads: 300, writes: 60, bulk: 20 }),
+    }
+}
+
+fn refusal(status: u16, kind: &str) -> Refusal {
+    Refusal { status, kind: kind.into(), message: kind.into(), expired: None, problem: json!({}), retry_after: None }
+}
+
+fn fresh(since: Option<&str>) -> Recovery {
+    let since = since.map(str::to_owned);
+    Recovery { since, step: Step::Property, reach: 0, accepted: false, question: None }
+}
+
+/// What would be on disk and on the server: enough of both to answer a core.
+struct World {
+    core: Core,
+    saved: Option<Recovery>,
+    /// Ids that a list shows, two to a page.
+    rooms: Vec<&'static str>,
+    missing: Vec<String>,
+    too_many: bool,
+    asked: Vec<Question>,
+    shown: Vec<Phase>,
+    finished: Option<Verdict>,
+    deleted: usize,
+    head: i64,
+}
+
+impl World {
+    fn new(saved: Option<Recovery>) -> World {
+        World {
+            core: Core::new(Until::Stopped, 7),
+            saved,
+            rooms: vec!["a", "b", "c"],
+            missing: Vec::new(),
+            too_many: false,
+            asked: Vec::new(),
+            shown: Vec::new(),
+            finished: None,
+            deleted: 0,
+            head: 9,
+        }
+    }
+
+    /// A process starts on what is saved, and the server accepts its cursor.
+    fn start(&mut self) -> Vec<Errand> {
+        let recovery = self.saved.clone();
+        let mut waiting = Vec::new();
+        let cursor = Some("c1".to_owned());
+        let started = Input::Started { cursor, filled: true, home: Some("home".into()), recovery, paused: false };
+        for input in [
+            started,
+            Input::Met(Ok(identity(&[]))),
+            Input::FeedStands(Ok(Standing::default())),
+            Input::StreamOpened,
+            Input::Frames(Stretch { ready: Some(self.head), ..Stretch::default() }),
+        ] {
+            waiting.extend(self.tell(0, input));
+        }
+        waiting.retain(|errand| matches!(errand, Errand::Recover { .. } | Errand::Scopes { .. }));
+        waiting
+    }
+
+    /// Hands an input in and does on "disk" what comes of it; gives what the server is asked.
+    fn tell(&mut self, now: Millis, input: Input) -> Vec<Errand> {
+        let mut inputs = vec![input];
+        let mut errands = Vec::new();
+        while !inputs.is_empty() {
+            for effect in self.core.handle(now, inputs.remove(0)) {
+                match effect {
+                    Effect::Ask(errand) => errands.push(errand),
+                    Effect::Recover(_) => {
+                        let since = self.saved.take().and_then(|before| before.since);
+                        self.saved = Some(fresh(since.as_deref()));
+                        inputs.push(Input::Recovering(self.saved.clone()));
+                    }
+                    Effect::Keep { question, found, then } => {
+                        if let Question::Record { id, .. } = &question {
+                            self.missing.retain(|missing| missing != id);
+                        }
+                        if let Some(saved) = &mut self.saved {
+                            (saved.step, saved.reach) = (then, saved.reach.max(found.as_of));
+                        }
+                    }
+                    Effect::SetStep(step) => self.save(|saved| saved.step = step),
+                    Effect::LookForMissing { kind } => inputs.push(Input::Missing(match kind {
+                        Kind::Room => self.missing.clone(),
+                        _ => Vec::new(),
+                    })),
+                    Effect::Sweep { kind, then, .. } => {
+                        let accepted = self.saved.as_ref().is_some_and(|saved| saved.accepted);
+                        let swept = if self.too_many && kind == Kind::Room && !accepted {
+                            Swept::TooMany { gone: 60, of: 80 }
+                        } else {
+                            self.deleted += 1;
+                            self.save(|saved| saved.step = then);
+                            Swept::Done
+                        };
+                        inputs.push(Input::Swept { kind, swept });
+                    }
+                    Effect::AskPerson(question) => self.save(|saved| saved.question = Some(question)),
+                    Effect::Heed { accepted } => self.save(|saved| {
+                        if accepted {
+                            (saved.accepted, saved.question) = (true, None);
+                        }
+                    }),
+                    Effect::EndRecovery => self.saved = None,
+                    Effect::Show { phase, .. } => self.shown.push(phase),
+                    Effect::Finish(verdict) => self.finished = Some(verdict),
+                    Effect::Plan => inputs.push(Input::Planned { ready: vec![], open: false }),
+                    Effect::Apply { stretch, phase, .. } => {
+                        self.shown.push(phase);
+                        let tail = stretch.ready.unwrap_or(self.head);
+                        inputs.push(Input::Applied { cursor: stretch.cursor, tail, touched_edits: false });
+                    }
+                    _ => {}
+                }
+            }
+        }
+        errands
+    }
+
+    fn save(&mut self, change: impl FnOnce(&mut Recovery)) {
+        if let Some(saved) = &mut self.saved {
+            change(saved);
+        }
+    }
+
+    fn answer(&self, question: &Question) -> Found {
+        let record = |id: &str| json!({ "id": id, "rev": 5 }).as_object().cloned().unwrap();
+        let (records, next_cursor) = match question {
+            Question::Ids { kind: Kind::Room, cursor } => {
+                let from = cursor.as_ref().map_or(0, |cursor| cursor.parse().unwrap());
+                let page = self.rooms.iter().skip(from).take(2).map(|id| record(id)).collect();
+                (page, (from + 2 < self.rooms.len()).then(|| (from + 2).to_string()))
+            }
+            Question::Record { id, .. } => (vec![record(id)], None),
+            _ => (Vec::new(), None),
+        };
+        Found { records, next_cursor, as_of: 9 }
+    }
+
+    /// Answers every question until none is left, or as many as are allowed.
+    fn go_on(&mut self, mut errands: Vec<Errand>, limit: usize) -> Vec<Errand> {
+        let mut answered = 0;
+        while !errands.is_empty() && answered < limit {
+            answered += 1;
+            errands = match errands.remove(0) {
+                Errand::Recover { round, question } => {
+                    self.asked.push(question.clone());
+                    let found = self.answer(&question);
+                    self.tell(1, Input::Found { round, answer: Ok(found) })
+                }
+                _ => Vec::new(),
+            };
+        }
+        errands
+    }
+}
+
+#[test]
+fn every_collection_is_listed_walked_completed_and_swept() {
+    let mut world = World::new(Some(fresh(Some("2026-06-01T00:00:00.000Z"))));
+    world.missing = vec!["b".into()];
+    let errands = world.start();
+    world.go_on(errands, usize::MAX);
+    assert_eq!((world.saved.as_ref(), world.deleted), (None, 5));
+    assert_eq!(world.shown.last(), Some(&Phase::Live));
+    assert!(!world.shown.contains(&Phase::CatchingUp), "{:?}", world.shown);
+    assert_eq!(world.asked[0], Question::Property);
+    let of_rooms: Vec<&Question> = world
+        .asked
+        .iter()
+        .filter(|question| match question {
+            Question::Changes { kind, .. } | Question::Ids { kind, .. } | Question::Record { kind, .. } => {
+                *kind == Kind::Room
+            }
+            _ => false,
+        })
+        .collect();
+    let since = Some("2026-06-01T00:00:00.000Z".to_owned());
+    assert_eq!(
+        of_rooms,
+        [
+            &Question::Changes { kind: Kind::Room, since, cursor: None },
+            &Question::Ids { kind: Kind::Room, cursor: None },
+            &Question::Ids { kind: Kind::Room, cursor: Some("2".into()) },
+            &Question::Record { kind: Kind::Room, id: "b".into() },
+        ]
+    );
+}
+
+#[test]
+fn cut_anywhere_it_goes_on_where_it_was() {
+    let whole = {
+        let mut world = World::new(Some(fresh(None)));
+        world.missing = vec!["b".into()];
+        let errands = world.start();
+        world.go_on(errands, usize::MAX);
+        world.asked
+    };
+    for cut in 0..=whole.len() {
+        let mut world = World::new(Some(fresh(None)));
+        world.missing = vec!["b".into()];
+        let errands = world.start();
+        world.go_on(errands, cut);
+        // The process dies; another takes up what is on disk.
+        world.core = Core::new(Until::Stopped, 8);
+        let errands = world.start();
+        world.go_on(errands, usize::MAX);
+        assert_eq!(world.asked, whole, "cut after {cut} answers");
+        assert_eq!((world.saved, world.deleted), (None, 5), "cut after {cut} answers");
+    }
+}
+
+#[test]
+fn an_expired_cursor_begins_one_and_the_tail_runs_beside_it() {
+    let mut world = World::new(None);
+    world.start();
+    world.tell(1, Input::StreamEnded { reason: "cut".into() });
+    let at = world.core.wake_at().unwrap();
+    world.tell(at, Input::Timer);
+    world.tell(at, Input::Met(Ok(identity(&[]))));
+    world.tell(at, Input::FeedStands(Ok(Standing::default())));
+    let expired = Expired { restored: false, resume: "c40".into(), fork: None };
+    let gone = Refusal { expired: Some(expired), ..refusal(410, "cursor_expired") };
+    world.tell(at, Input::StreamRefused(gone));
+    assert!(world.saved.is_some());
+    world.tell(at, Input::Met(Ok(identity(&[]))));
+    let effects = world.core.handle(at, Input::FeedStands(Ok(Standing::default())));
+    assert_eq!(effects, [Effect::OpenStream { cursor: Some("c40".into()) }]);
+    let errands = world.tell(at, Input::StreamOpened);
+    assert!(errands.iter().any(|errand| matches!(errand, Errand::Recover { .. })), "{errands:?}");
+    assert_eq!(world.shown.last(), Some(&Phase::Reconciling));
+}
+
+#[test]
+fn answers_of_one_that_was_begun_anew_count_no_more() {
+    let mut world = World::new(Some(fresh(None)));
+    let errands = world.start();
+    let Some(Errand::Recover { round, .. }) = errands.first().cloned() else { panic!("{errands:?}") };
+    world.tell(1, Input::Recovering(Some(fresh(None))));
+    let found = Found { as_of: 3, ..Found::default() };
+    assert!(world.tell(1, Input::Found { round, answer: Ok(found) }).is_empty());
+    assert_eq!(world.saved, Some(fresh(None)));
+}
+
+#[test]
+fn it_ends_only_when_the_tail_has_passed_what_was_read() {
+    let mut world = World::new(Some(fresh(None)));
+    world.head = 8;
+    let errands = world.start();
+    world.go_on(errands, usize::MAX);
+    assert_eq!(world.saved.as_ref().map(|saved| &saved.step), Some(&Step::Done));
+    world.tell(2, Input::Frames(Stretch { ready: Some(9), ..Stretch::default() }));
+    assert_eq!((world.saved.as_ref(), world.shown.last()), (None, Some(&Phase::Live)));
+}
+
+#[test]
+fn too_many_deletions_wait_for_a_person_across_restarts() {
+    let mut world = World::new(Some(fresh(None)));
+    world.too_many = true;
+    let errands = world.start();
+    let scopes = world.go_on(errands, usize::MAX);
+    assert!(scopes.is_empty());
+    let round = 1;
+    world.tell(2, Input::Scopes { round, answer: Ok(identity(&["rooms:read"])) });
+    let question = world.saved.as_ref().and_then(|saved| saved.question.clone()).unwrap();
+    assert!(question.contains("60 of 80 rooms") && question.contains("--accept-deletions"), "{question}");
+    assert_eq!(world.shown.last(), Some(&Phase::Blocked));
+
+    world.core = Core::new(Until::Stopped, 8);
+    assert!(world.start().is_empty());
+    assert_eq!(world.shown.last(), Some(&Phase::Blocked));
+    world.tell(3, Input::Wished { paused: false, reconcile: Some(true) });
+    assert_eq!((world.saved.as_ref(), world.shown.last()), (None, Some(&Phase::Live)));
+
+    let mut once = World::new(Some(Recovery { question: Some(question.clone()), ..fresh(None) }));
+    once.core = Core::new(Until::Current, 8);
+    once.start();
+    assert_eq!(once.finished, Some(Verdict::Asks(question)));
+}
+
+#[test]
+fn what_the_key_may_not_read_is_not_gone() {
+    let mut world = World::new(Some(fresh(None)));
+    world.too_many = true;
+    let errands = world.start();
+    world.go_on(errands, usize::MAX);
+    world.tell(2, Input::Scopes { round: 1, answer: Ok(identity(&["tasks:read"])) });
+    assert_eq!(world.shown.last(), Some(&Phase::NeedsKey));
+    assert_eq!(world.saved.as_ref().map(|saved| saved.question.is_none()), Some(true));
+    world.too_many = false;
+    world.tell(30_000, Input::Contact);
+    let at = world.core.wake_at().unwrap();
+    let errands = world.tell(at, Input::Timer);
+    world.go_on(errands, usize::MAX);
+    assert_eq!((world.saved.as_ref(), world.shown.last()), (None, Some(&Phase::Live)));
+}
+
+#[test]
+fn a_refused_list_waits_and_a_refusal_says_how_long() {
+    let mut world = World::new(Some(fresh(None)));
+    let errands = world.start();
+    let Some(Errand::Recover { round, question }) = errands.first().cloned() else { panic!("{errands:?}") };
+    let limited = Refusal { retry_after: Some(30_000), ..refusal(429, "rate_limited") };
+    assert!(world.tell(1, Input::Found { round, answer: Err(Failure::Refused(limited)) }).is_empty());
+    assert!(world.core.wake_at().unwrap() >= 30_001);
+    let again = world.tell(40_000, Input::Timer);
+    assert_eq!(again, [Errand::Recover { round, question }]);
+    let narrowed = refusal(403, "insufficient_scope");
+    world.tell(40_001, Input::Found { round, answer: Err(Failure::Refused(narrowed)) });
+    assert_eq!((world.shown.last(), world.deleted), (Some(&Phase::NeedsKey), 0));
+    world.tell(80_000, Input::Contact);
+    assert!(world.core.wake_at().unwrap() >= 100_000);
+}
+
+#[test]
+fn a_list_whose_cursor_is_unknown_begins_again() {
+    let step = Step::Ids { kind: Kind::Room, cursor: Some("2".into()), as_of: 4 };
+    let mut world = World::new(Some(Recovery { step, ..fresh(None) }));
+    let errands = world.start();
+    let Some(Errand::Recover { round, .. }) = errands.first().cloned() else { panic!("{errands:?}") };
+    let unknown = Failure::Refused(refusal(400, "invalid_cursor"));
+    world.tell(1, Input::Found { round, answer: Err(unknown) });
+    let at = world.core.wake_at().unwrap();
+    let errands = world.tell(at, Input::Timer);
+    let question = Question::Ids { kind: Kind::Room, cursor: None };
+    assert_eq!(errands, [Errand::Recover { round, question }]);
+}
+
+#[test]
+fn others_who_ask_with_the_same_key_are_left_reads() {
+    let mut world = World::new(Some(fresh(None)));
+    let many: Vec<&'static str> = (0..2000).map(|n| &*Box::leak(n.to_string().into_boxed_str())).collect();
+    world.rooms = many;
+    let errands = world.start();
+    world.go_on(errands, usize::MAX);
+    assert_eq!(world.asked.len(), 240);
+    world.tell(30_000, Input::Contact);
+    let at = world.core.wake_at().unwrap();
+    assert!(at >= 60_000, "{at}");
+}

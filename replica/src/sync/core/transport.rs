@@ -1,0 +1,78 @@
+//! How the feed comes: by the stream, or by polls when a stream brings nothing although something happened. Streams are
+//! judged by that alone, never by how long they last.
+
+use super::{Core, Effect, Errand, Failure, Link, Millis, Stretch};
+
+/// A stream says something every 15 s (contract 9.4); three times that is silence.
+const SILENCE_MAX: Millis = 45_000;
+/// After one that brought nothing, a stream has so long to bring the first bytes.
+const MUTE_SILENCE_MAX: Millis = 10_000;
+/// Between two polls when nothing more was there.
+const POLL_INTERVAL: Millis = 30_000;
+/// Streaming is tried again after this long.
+const STREAM_AGAIN: Millis = 600_000;
+
+impl Core {
+    /// When the feed needs attention, if nothing else happens.
+    pub(super) fn transport_due_at(&self) -> Option<Millis> {
+        match self.link {
+            Link::Open { .. } | Link::Opening { .. } => Some(self.heard_at + self.patience()),
+            Link::Polling { asked: false, next_at, .. } => Some(next_at),
+            _ => None,
+        }
+    }
+
+    fn patience(&self) -> Millis {
+        if self.mute { MUTE_SILENCE_MAX } else { SILENCE_MAX }
+    }
+
+    /// Looks after a stream that has fallen silent, and polls when it is time.
+    pub(super) fn listen(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        if self.transport_due_at().is_none_or(|at| at > now) {
+            return;
+        }
+        match &mut self.link {
+            Link::Polling { asked, stream_at, .. } if *stream_at > now => {
+                *asked = true;
+                effects.push(Effect::Ask(Errand::Poll { cursor: self.cursor.clone() }));
+            }
+            Link::Polling { .. } => self.open(effects),
+            _ => self.doubt(now, effects),
+        }
+    }
+
+    /// A stream brought nothing: a poll tells whether there was something.
+    pub(super) fn doubt(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        let greet = match std::mem::replace(&mut self.link, Link::Ended) {
+            Link::Opening { identity, standing } => Some((identity, standing)),
+            _ => None,
+        };
+        let stream_at = now + STREAM_AGAIN;
+        self.link = Link::Polling { greet, proven: false, current: false, asked: true, next_at: now, stream_at };
+        effects.extend([Effect::CloseStream, Effect::Ask(Errand::Poll { cursor: self.cursor.clone() })]);
+    }
+
+    /// A poll was answered.
+    pub(super) fn polled(&mut self, now: Millis, answer: Result<Stretch, Failure>, effects: &mut Vec<Effect>) {
+        let Link::Polling { greet, proven, current, asked, next_at, .. } = &mut self.link else { return };
+        let stretch = match answer {
+            Ok(stretch) => stretch,
+            Err(Failure::NoAnswer(reason)) => return self.lost(now, reason, None, effects),
+            Err(Failure::Refused(refusal)) => return self.refused(now, refusal, effects),
+        };
+        if !*proven && stretch.events.is_empty() {
+            // Nothing had happened, so nothing speaks against the stream but its silence.
+            return self.lost(now, "the stream was silent".to_owned(), None, effects);
+        }
+        (*proven, *asked) = (true, false);
+        *current |= stretch.ready.is_some();
+        *next_at = if stretch.ready.is_some() { now + POLL_INTERVAL } else { now };
+        let greet = greet.take();
+        if let Some((identity, standing)) = greet {
+            self.contact(identity, standing, effects);
+        }
+        self.mute = true;
+        self.reason = Some("the stream brings nothing although something happens; polling".to_owned());
+        self.apply(now, stretch, true, effects);
+    }
+}
