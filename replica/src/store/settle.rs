@@ -40,12 +40,15 @@ pub(crate) fn recognise(tx: &Transaction<'_>, event: &Event, record: &str) -> Re
 
 /// Ends the edits that the feed has passed: their overlay goes, because the record itself shows them now.
 pub(crate) fn settle(tx: &Transaction<'_>, position: i64, now: Timestamp) -> Result<bool, StoreError> {
-    // A delete's answer names no position; the record's tomb tells that the feed has passed it.
+    // The position alone proves nothing: an answer may come from a server that was put back to an older copy and counts
+    // from there. What was written must have been seen, in the record's form or in its end.
     let done: Vec<(i64, String, String)> = tx
         .prepare_cached(
             "SELECT e.id, e.kind, e.record_id FROM _sent s JOIN edits e ON e.id = s.edit_id
-             WHERE s.rev <= ?1 OR (s.rev IS NULL AND EXISTS
-                 (SELECT 1 FROM _tombs t WHERE t.kind = e.kind AND t.record_id = e.record_id))",
+             LEFT JOIN _images i ON i.kind = e.kind AND i.record_id = e.record_id
+             WHERE coalesce(s.rev, 0) <= ?1 AND (
+                 EXISTS (SELECT 1 FROM _tombs t WHERE t.kind = e.kind AND t.record_id = e.record_id)
+                 OR (s.rev IS NOT NULL AND CASE e.method WHEN 'delete' THEN coalesce(i.gone, 1) ELSE i.rev >= s.rev END))",
         )?
         .query_map([position], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<_, _>>()?;

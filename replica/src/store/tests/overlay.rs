@@ -98,7 +98,12 @@ fn a_rooms_delete_waits_for_what_refers_to_it() {
     let request = scene.send(2);
     assert_eq!((request.verb.as_str(), request.body), ("DELETE", None));
     scene.answer(2, Verdict::Sent { rev: None });
-    scene.hear(vec![event(4, "deleted", "room", ROOM, Value::Null)]);
+    let rake = scene.one("SELECT id FROM inventory");
+    scene.hear(vec![
+        event(2, "created", "inventory", &rake, json!({ "name": "Rake", "room_id": ROOM })),
+        event(3, "updated", "inventory", &rake, json!({ "name": "Rake", "room_id": null })),
+        event(4, "deleted", "room", ROOM, Value::Null),
+    ]);
     assert_eq!(scene.one("SELECT group_concat(outcome) FROM edit_history"), "confirmed,confirmed");
 }
 

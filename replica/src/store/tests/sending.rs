@@ -57,6 +57,23 @@ fn an_overtaken_edit_that_was_in_all_along_is_recognised() {
 }
 
 #[test]
+fn a_position_of_another_history_confirms_nothing() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low"), event(37, "created", "room", ROOM, json!({ "name": "Shed" }))]);
+    scene.does("INSERT INTO vehicles (name) VALUES ('Car')");
+    scene.send(1);
+    // The server was put back to an older copy, which the stream has not said yet.
+    scene.answer(1, Verdict::Sent { rev: Some(23) });
+    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("sent", ""));
+    scene.does("DELETE FROM tasks");
+    scene.send(2);
+    scene.answer(2, Verdict::Sent { rev: Some(24) });
+    assert_eq!(scene.one("SELECT (SELECT count(*) FROM tasks) || (SELECT count(*) FROM edits)"), "02");
+    scene.hear(vec![deleted(38)]);
+    assert_eq!(scene.outcomes(), "2 confirmed");
+}
+
+#[test]
 fn both_changed_the_same_field() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
