@@ -7,6 +7,7 @@
 //! - [`lab`]: the test bench for developers. [`drills`]: the replica in bad weeks. [`docs`]: recipes, run as they stand.
 //! - [`strain`]: the real program with readers that do not read, and on a full disk.
 //! - [`simulation`]: the whole house on a clock that nobody waits for, with everything that can go wrong.
+//! - [`terminal`]: the terminal UI on a terminal, as a person drives it.
 //! - [`tidy`]: the rules of the house that a compiler does not check.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
@@ -19,4 +20,5 @@ mod lab;
 mod operating;
 mod simulation;
 mod strain;
+mod terminal;
 mod tidy;

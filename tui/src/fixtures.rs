@@ -30,6 +30,7 @@ pub(crate) fn record(kind: Kind, id: &str, fields: Value) -> Row {
         created_at: Some("2026-11-01T09:00:00.000Z".into()),
         updated_at: Some("2026-11-20T09:00:00.000Z".into()),
         pending: Pending::No,
+        own: false,
         names: Default::default(),
         fields,
     }

@@ -208,12 +208,11 @@ impl List {
         self.settle();
     }
 
-    /// Notes which records of a page changed after a position, until a moment, and gives the title of the latest. What
-    /// was waiting here is no news when it comes back.
+    /// Notes which records of a page somebody else changed after a position, until a moment, and gives the title of the
+    /// latest.
     pub fn note_news(&mut self, position: i64, now: Timestamp, until: Timestamp, page: &RowPage) -> Option<String> {
         self.news.retain(|_, until| *until > now);
-        let is_own = |id: &str| self.rows.iter().any(|row| row.id == id && row.pending != Pending::No);
-        let is_new = |row: &&Row| row.rev.is_some_and(|rev| rev > position) && !is_own(&row.id);
+        let is_new = |row: &&Row| row.rev.is_some_and(|rev| rev > position) && !row.own && row.pending == Pending::No;
         let fresh: Vec<&Row> = page.rows.iter().filter(is_new).collect();
         self.news.extend(fresh.iter().map(|row| (row.id.clone(), until)));
         fresh.iter().max_by_key(|row| row.rev).map(|row| row.title.clone())

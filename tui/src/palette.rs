@@ -3,7 +3,7 @@
 
 use crate::fuzzy;
 use crate::input::Line;
-use crate::keys::{BINDINGS, Context, in_context};
+use crate::keys::{Action, BINDINGS, Context, in_context};
 
 /// The list of actions over a context.
 #[derive(Debug)]
@@ -23,7 +23,14 @@ pub struct Palette {
 impl Palette {
     /// The actions of a context that do something there.
     pub fn over(context: Context, words: &str, applies: impl Fn(usize) -> bool) -> Palette {
-        let all: Vec<usize> = in_context(context).map(|(index, _)| index).filter(|index| applies(*index)).collect();
+        let mut all: Vec<usize> = in_context(context).map(|(index, _)| index).filter(|index| applies(*index)).collect();
+        // Rows that start the same are one action with all their keys.
+        let mut seen: Vec<Action> = Vec::new();
+        all.retain(|index| {
+            let is_new = !seen.contains(&BINDINGS[*index].action);
+            seen.push(BINDINGS[*index].action);
+            is_new
+        });
         let mut palette = Palette { words: Line::holding(words), context, found: all.clone(), all, selected: 0 };
         palette.narrow();
         palette
@@ -55,7 +62,8 @@ mod tests {
     fn every_action_of_a_context_is_listed_and_found_by_a_few_letters() {
         for context in Context::ALL {
             let palette = Palette::over(context, "", |_| true);
-            assert_eq!(palette.found.len(), in_context(context).count());
+            let listed = |action| palette.found.iter().any(|index| BINDINGS[*index].action == action);
+            assert!(in_context(context).all(|(_, binding)| listed(binding.action)), "{}", context.heading());
         }
         let palette = Palette::over(Context::List, "xprt json", |_| true);
         assert_eq!(BINDINGS[palette.chosen().unwrap()].id, "export.json");

@@ -49,6 +49,8 @@ pub(crate) fn indexes() -> Vec<String> {
     all.push(
         "CREATE INDEX _inventory_by_worth ON inventory (room_id, category, current_value, purchase_price)".to_owned(),
     );
+    // Whose the last change of a record was is asked for every row that is shown.
+    all.push("CREATE INDEX _edit_history_by_record ON edit_history (record_id)".to_owned());
     all
 }
 

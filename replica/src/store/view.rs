@@ -83,6 +83,8 @@ pub struct Row {
     pub updated_at: Option<String>,
     /// Whether edits of it wait.
     pub pending: Pending,
+    /// Whether its last change was made on this machine.
+    pub own: bool,
     /// What the records are called that its reference fields point at, by field.
     pub names: BTreeMap<&'static str, String>,
 }
@@ -111,11 +113,13 @@ pub struct Hit {
     pub snippet: String,
 }
 
-/// Whether edits of the row `t` of a kind wait: null, 1 for the server, 2 for a person.
+/// Whether edits of the row `t` of a kind wait: null, 1 for the server, 2 for a person; and whether its last change was made
+/// here.
 pub(crate) fn pending(kind: Kind) -> String {
     format!(
         "(SELECT max(CASE WHEN state IN ('blocked', 'rejected', 'conflict') THEN 2 ELSE 1 END)
-          FROM edits e WHERE e.record_id = t.id AND e.kind = '{kind}') AS pending"
+          FROM edits e WHERE e.record_id = t.id AND e.kind = '{kind}') AS pending,
+         EXISTS (SELECT 1 FROM edit_history h WHERE h.record_id = t.id AND h.rev = t.rev) AS own"
     )
 }
 
@@ -225,6 +229,7 @@ pub(crate) fn read(kind: Kind, row: &SqlRow<'_>) -> Result<Row, rusqlite::Error>
             Some(1) => Pending::Waiting,
             Some(_) => Pending::NeedsYou,
         },
+        own: row.get("own")?,
         names: BTreeMap::new(),
     })
 }

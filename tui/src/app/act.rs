@@ -22,6 +22,8 @@ impl App {
         if key.kind == KeyEventKind::Release {
             return Vec::new();
         }
+        // What was said has been read by now; the keys it covered are wanted again.
+        self.notice = None;
         let context = self.context();
         match self.setup.keys.action(context, key) {
             Some(action) => self.act(now, context, action),

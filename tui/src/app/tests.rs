@@ -120,8 +120,8 @@ fn what_others_change_is_news_for_a_while_and_ones_own_is_not() {
     assert!(!list.is_news("b", now().moment.plus_millis(60_000)));
     // An edit made here comes back confirmed.
     let mut app = with_tasks(three());
-    for (pending, rev) in [(Pending::Waiting, 7), (Pending::No, 813)] {
-        (rows[1].pending, rows[1].rev) = (pending, Some(rev));
+    for (pending, rev, own) in [(Pending::Waiting, 7, false), (Pending::No, 813, true)] {
+        (rows[1].pending, rows[1].rev, rows[1].own) = (pending, Some(rev), own);
         let effects = app.update(now(), Message::Stale);
         answer(&mut app, &effects, rows.clone());
     }

@@ -75,10 +75,15 @@ impl Keymap {
         &self.0[index]
     }
 
+    /// Every key of an action in a context, the one to show first.
+    pub fn keys_of(&self, context: Context, action: Action) -> impl Iterator<Item = &str> {
+        let rows = in_context(context).filter(move |(_, binding)| binding.action == action);
+        rows.flat_map(|(index, _)| &self.0[index]).map(String::as_str)
+    }
+
     /// The first key of an action in a context.
     pub fn key_of(&self, context: Context, action: Action) -> Option<&str> {
-        let mut rows = in_context(context).filter(|(_, binding)| binding.action == action);
-        rows.find_map(|(index, _)| self.0[index].first()).map(String::as_str)
+        self.keys_of(context, action).next()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::app::{App, Edits};
 use crate::glyphs::{Sign, Tone};
 use crate::now::Now;
 use crate::sanitize::{fit, wrap};
-use crate::words::{age, choice, plain, singular};
+use crate::words::{age, changed, choice, edit_state, method, plain, singular};
 
 /// Columns of the state.
 const STATE: usize = 14;
@@ -38,9 +38,15 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
     let first = screen.selected.saturating_sub(fits - 1);
     for (row, (index, edit)) in rows(list).zip(screen.edits.iter().enumerate().skip(first)) {
         let (sign, tone) = look(edit);
-        let state = padded(app, &format!("{} {}", sign.text(app.setup.ascii), state(edit)), STATE.min(columns), false);
+        let state = padded(
+            app,
+            &format!("{} {}", sign.text(app.setup.ascii), edit_state(&edit.state).0),
+            STATE.min(columns),
+            false,
+        );
         let what = columns.saturating_sub(STATE + AGE + 3);
-        let text = padded(app, &format!("{} {}: {}", edit.method, singular(edit.kind), edit.title), what, false);
+        let text =
+            padded(app, &format!("{} {}: {}", method(&edit.method), singular(edit.kind), edit.title), what, false);
         let old = padded(app, &age(now, &edit.created_at), AGE, true);
         let is_selected = index == screen.selected;
         let style = if is_selected { Default::default() } else { theme.tone(tone) };
@@ -56,15 +62,6 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
     let place = Rect { y: list.bottom() + u16::from(below > 0), height: below.saturating_sub(1), ..inner };
     for (row, (text, tone)) in rows(place).zip(words) {
         frame.render_widget(Span::styled(text, theme.tone(tone)), row);
-    }
-}
-
-/// The state of an edit in words.
-fn state(edit: &Edit) -> String {
-    match edit.state.as_str() {
-        "sent" => "on its way".into(),
-        "conflict" => "conflict".into(),
-        other => choice(other),
     }
 }
 
@@ -87,15 +84,10 @@ fn said(app: &App, edit: &Edit, columns: usize) -> Vec<(String, Tone)> {
     if edit.attempts > 0 {
         out.push((format!("Tried {} times.", edit.attempts).replace("1 times", "once"), Tone::Quiet));
     }
-    let arrow = if app.setup.ascii { "->" } else { "→" };
     for (name, value) in edit.patch.iter().filter(|(_, value)| edit.method != "create" || !value.is_null()) {
-        let shown = |value: Option<&Value>| match value.map(plain).unwrap_or_default() {
-            text if text.is_empty() => Sign::Unset.text(app.setup.ascii).to_owned(),
-            text => text,
-        };
         let text = match edit.method.as_str() {
-            "update" => format!("{}: {} {arrow} {}", choice(name), shown(edit.base.get(name)), shown(Some(value))),
-            _ => format!("{}: {}", choice(name), shown(Some(value))),
+            "update" => changed(edit.kind, name, edit.base.get(name), value, app.setup.ascii),
+            _ => format!("{}: {}", choice(name), plain(value)),
         };
         out.push((fit(&text, columns, Sign::Cut.text(app.setup.ascii)), Tone::Quiet));
     }

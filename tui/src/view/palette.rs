@@ -38,7 +38,8 @@ pub(super) fn draw(app: &App, palette: &Palette, theme: &Theme, frame: &mut Fram
     let keys = KEYS.min(usize::from(below.width) / 3);
     let text = Rect { width: below.width.saturating_sub(2), ..below };
     for (row, (index, number)) in rows(text).zip(palette.found.iter().enumerate().skip(top)) {
-        let names: Vec<&str> = app.setup.keys.keys(*number).iter().map(|key| shown(key, app.setup.ascii)).collect();
+        let keys_of = app.setup.keys.keys_of(palette.context, BINDINGS[*number].action);
+        let names: Vec<&str> = keys_of.map(|key| shown(key, app.setup.ascii)).collect();
         let about = padded(app, BINDINGS[*number].about, usize::from(row.width).saturating_sub(keys + 2), false);
         let spans = vec![
             Span::raw(about),

@@ -283,7 +283,7 @@ fn the_other_screens_say_what_they_are_for() {
             "question" => &["Delete the task “Service the boiler”?", "y yes, do it", "n no"],
             "search" => &["Search  b", "Service the boiler", "before winter"],
             "edits" => {
-                &["! rejected", "update task: Service the boiler", "12 min", "The day lies before", "→ 2026-12-01"]
+                &["! rejected", "changed task: Service the boiler", "12 min", "The day lies before", "→ 2026-12-01"]
             }
             "home" => {
                 &["! Overdue  1", "Service the boiler", "Runs out soon", "November 2026", "Worth by room", "17,000"]
@@ -367,5 +367,24 @@ fn the_status_is_said_in_plain_words() {
         let mut app = household();
         app.update(now(), Message::Answer(Answer::Status(Ok(status))));
         assert_says(&screen(&mut app, 80, 24), &[words]);
+    }
+}
+
+#[test]
+fn screens_look_as_they_were_seen() {
+    let seen = [
+        "home", "list", "detail", "form", "picker", "quick", "search", "edits", "conflict", "sync", "palette", "marks",
+    ];
+    for (name, mut app) in every_screen().into_iter().filter(|(name, _)| seen.contains(name)) {
+        for (width, height) in [(80, 24), (120, 40), (50, 15)] {
+            let text = screen(&mut app, width, height);
+            insta::with_settings!({
+                snapshot_path => concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/screens"),
+                prepend_module_to_snapshot => false,
+                omit_expression => true,
+            }, {
+                insta::assert_snapshot!(format!("{name}-{width}x{height}"), text);
+            });
+        }
     }
 }

@@ -1,0 +1,214 @@
+//! The terminal UI on a terminal, as a person drives it: the real program, real keys, and what is then to be seen.
+
+use std::path::{Path, PathBuf};
+
+use hearth_replica::{Origin, Replica};
+use hearth_tests::terminal::Terminal;
+use rusqlite::Connection;
+
+/// A replica in a directory, with what these statements make. They pass the gate as the sync does: what comes from a server is
+/// not looked at twice, and a server may be a stranger's.
+fn home(statements: &str) -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let db = directory.path().join("replica.db");
+    drop(Replica::open(&db, Origin::Cli).unwrap());
+    let connection = Connection::open(&db).unwrap();
+    let text = format!("BEGIN; UPDATE _gate SET open = 1; {statements}; UPDATE _gate SET open = 0; COMMIT;");
+    connection.execute_batch(&text).unwrap();
+    (directory, db)
+}
+
+fn hearth(db: &Path, size: (u16, u16)) -> Terminal {
+    Terminal::start("hearth", &["--db", db.to_str().unwrap()], db.parent().unwrap(), size)
+}
+
+fn count(db: &Path, only: &str) -> i64 {
+    let connection = Connection::open(db).unwrap();
+    connection.query_row(&format!("SELECT count(*) FROM {only}"), [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn nothing_in_the_data_commands_the_terminal() {
+    let title = "'evil ' || char(27) || ']0;pwned' || char(7) || char(27) || '[?1049l' || char(155) || '2J' || char(8238) || 'x'";
+    let (_directory, db) = home(&format!(
+        "INSERT INTO tasks (title, notes, due_on, rev) VALUES ({title}, {title} || char(10) || {title}, date('now'), 1);
+         INSERT INTO rooms (name, rev) VALUES ({title}, 2)"
+    ));
+    let mut screen = hearth(&db, (80, 24));
+    screen.shows("evil");
+    for (keys, words) in
+        [("2", "Today"), ("\r", "Notes"), ("\x1b", "1 task"), ("e", "Change the task"), ("\x1b", "1 task")]
+    {
+        screen.types(keys);
+        screen.shows(words);
+    }
+    screen.types("4");
+    screen.shows("1 room");
+    screen.types("/evil");
+    screen.shows("Search");
+    screen.types("\x1b");
+    screen.shows("1 room");
+    screen.types("d");
+    screen.shows("Delete the room");
+    let raw = String::from_utf8_lossy(&screen.raw()).into_owned();
+    for bad in ["\x1b]0;", "pwned\x07", "\u{9b}", "\u{202e}", "\x07"] {
+        assert!(!raw.contains(bad), "{bad:?} reached the terminal");
+    }
+    // Ours is the only one that leaves the screen, and that comes at the end.
+    assert!(!raw.contains("\x1b[?1049l"));
+    screen.types("n");
+    screen.types("q");
+    assert!(screen.ends());
+}
+
+#[test]
+fn an_evening_without_a_network() {
+    let (_directory, db) =
+        home("INSERT INTO rooms (id, name, rev) VALUES ('0190a3b0-0000-7000-8000-000000000001', 'Garage', 1)");
+    let mut screen = hearth(&db, (100, 30));
+    screen.shows("This home is empty so far.");
+    for number in 1..=20 {
+        screen.types("a");
+        screen.shows("New task");
+        screen.types(&format!("Errand {number} !high due:tomorrow @garage"));
+        screen.shows("about Garage");
+        screen.types("\r");
+        screen.shows_no_longer("such as");
+        screen.shows(&format!("New task: Errand {number}"));
+    }
+    assert_eq!(count(&db, "tasks WHERE priority = 'high' AND due_on > date('now') AND subject_type = 'room'"), 20);
+    assert_eq!(count(&db, "edits WHERE state = 'waiting'"), 20);
+    screen.types("2");
+    screen.shows("20 tasks");
+    // A bulk change of three, and a mistake undone.
+    screen.types("f");
+    screen.types("Errand 1");
+    screen.shows("11 of 20 tasks");
+    screen.types("\r   ");
+    screen.shows("3 marked");
+    screen.types("x");
+    screen.shows("Done: 3 tasks");
+    assert_eq!(count(&db, "tasks WHERE status = 'done'"), 3);
+    screen.types("u");
+    screen.shows("Undone: 3 tasks");
+    assert_eq!(count(&db, "tasks WHERE status = 'done'"), 0);
+    screen.types("U");
+    screen.shows("Done again: 3 tasks");
+    assert_eq!(count(&db, "tasks WHERE status = 'done'"), 3);
+    screen.types("q");
+    assert!(screen.ends());
+}
+
+#[test]
+fn what_was_typed_survives_a_crash_and_the_session_is_found_again() {
+    let (_directory, db) = home("INSERT INTO tasks (title, rev) VALUES ('Bleed radiators', 1)");
+    let mut screen = hearth(&db, (80, 24));
+    screen.shows("1 Home");
+    screen.types("2");
+    screen.shows("by due day");
+    screen.types("ssr");
+    screen.shows("by priority");
+    screen.types("n");
+    screen.shows("New task");
+    screen.types("Half a thought");
+    screen.shows("Half a thought");
+    let session = PathBuf::from(format!("{}.session", db.display()));
+    hearth_tests::process::wait_until("the draft is kept", || {
+        std::fs::read_to_string(&session).is_ok_and(|text| text.contains("Half a thought"))
+    });
+    screen.kill();
+    let mut screen = hearth(&db, (80, 24));
+    screen.shows("Half a thought");
+    screen.shows("not saved last time");
+    screen.types("\x13");
+    screen.shows("by priority");
+    screen.shows("Half a thought");
+    assert_eq!(count(&db, "tasks WHERE title = 'Half a thought'"), 1);
+    screen.types("q");
+    assert!(screen.ends());
+}
+
+#[test]
+fn any_size_is_drawn_and_the_terminal_comes_back() {
+    let (_directory, db) = home("INSERT INTO tasks (title, due_on, rev) VALUES ('Bleed radiators', date('now'), 1)");
+    let mut screen = hearth(&db, (80, 24));
+    screen.shows("Bleed radiators");
+    for (columns, lines, words) in [
+        (20, 5, "Bleed"),
+        (300, 100, "Bleed radiators"),
+        (12, 4, "12x4"),
+        (50, 15, "Bleed radiators"),
+        (1, 1, ""),
+        (110, 8, "Bleed"),
+    ] {
+        screen.resize(columns, lines);
+        screen.shows(words);
+    }
+    for key in ["2", "?", "\x1b", "n", "\x1b", "S", "\x1b", "w", "\x1b"] {
+        screen.types(key);
+        screen.resize(33, 9);
+        screen.resize(140, 12);
+    }
+    screen.resize(80, 24);
+    screen.shows("1 task");
+    assert!(screen.look(vt100_alternate));
+    screen.types("q");
+    assert!(screen.ends());
+    assert!(!screen.look(vt100_alternate), "the shell's own screen is back");
+}
+
+fn vt100_alternate(screen: &vt100::Screen) -> bool {
+    screen.alternate_screen()
+}
+
+#[test]
+fn a_first_run_explains_itself_and_begins() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut screen = Terminal::start("hearth", &[], directory.path(), (80, 24));
+    screen.shows("No home is set up on this machine yet.");
+    screen.types("2");
+    screen.shows("API key");
+    screen.types("\r");
+    screen.types("nonsense\r");
+    screen.shows("This is no API key");
+    screen.types("\x1b");
+    screen.shows("Begin without a server");
+    screen.types("3");
+    screen.shows("This home is empty so far.");
+    screen.shows("not connected");
+    screen.types("q");
+    assert!(screen.ends());
+}
+
+#[test]
+fn settings_with_a_mistake_are_refused_before_the_screen_is_taken() {
+    let (_directory, db) = home("SELECT 1");
+    std::fs::write(format!("{}.toml", db.display()), "").unwrap();
+    std::fs::write(format!("{}.tui.toml", db.display()), "[keys]\ndoen = \"D\"\n").unwrap();
+    let mut screen = hearth(&db, (120, 24));
+    screen.shows("\"doen\" is no action; the nearest is \"done\"");
+    assert!(!screen.ends());
+    std::fs::write(format!("{}.tui.toml", db.display()), "[keys]\nquit = \"Q\"\n").unwrap();
+    let mut screen = hearth(&db, (120, 24));
+    screen.shows("Q quit");
+    screen.types("Q");
+    assert!(screen.ends());
+}
+
+#[test]
+fn colours_are_left_out_where_they_are_not_wanted() {
+    let (_directory, db) = home("INSERT INTO tasks (title, due_on, rev) VALUES ('Late', '2020-01-01', 1)");
+    let arguments = ["--db", db.to_str().unwrap()];
+    let coloured = |environment: &[(&str, &str)]| {
+        let screen = Terminal::start_with("hearth", &arguments, db.parent().unwrap(), (80, 24), environment);
+        screen.shows("Late");
+        screen.look(|screen| {
+            let cells = (0..24).flat_map(|row| (0..80).filter_map(move |column| screen.cell(row, column)));
+            cells
+                .filter(|cell| cell.fgcolor() != vt100::Color::Default || cell.bgcolor() != vt100::Color::Default)
+                .count()
+        })
+    };
+    assert!(coloured(&[]) > 0);
+    assert_eq!(coloured(&[("NO_COLOR", "1")]), 0);
+}
