@@ -32,7 +32,6 @@ pub(super) fn all() -> Named {
             json!({
                 "type": ["object", "null"],
                 "description": "What the method takes; null is as absent",
-                "properties": { "_meta": { "type": ["object", "null"], "additionalProperties": true } },
                 "additionalProperties": true,
             }),
         ),
