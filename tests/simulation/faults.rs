@@ -115,6 +115,11 @@ impl Weather {
         Weather(Vec::new())
     }
 
+    /// These faults all the time, and no others.
+    pub fn all_the_time(faults: &[Fault]) -> Weather {
+        Weather(faults.iter().map(|fault| (*fault, Rate::Heavy)).collect())
+    }
+
     /// Draws the rates: in some runs one fault alone, in some many at once.
     pub fn draw(dice: &mut Dice) -> Weather {
         let odds = dice.of(&[(150, 50), (350, 100), (500, 200)]);

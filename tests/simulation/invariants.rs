@@ -12,6 +12,25 @@ use serde_json::Value;
 
 use super::model::{Fields, History, Model, Name};
 
+/// At the end: an edit is blocked only behind one that needs a person, and none is refused for naming a record that is
+/// there.
+pub fn are_stuck_for_a_reason(edits: &[Open], present: &History) -> Result<(), String> {
+    let cause = |edit: &&Open| matches!(edit.state.as_str(), "rejected" | "conflict");
+    if let Some(edit) = edits.iter().find(|edit| edit.state == "blocked").filter(|_| !edits.iter().any(|e| cause(&e))) {
+        return Err(format!("edit {} is blocked, but nothing blocks it", edit.id));
+    }
+    let records = present.records_at(present.head);
+    for edit in edits.iter().filter(|edit| edit.state == "rejected") {
+        let room = edit.patch.get("room_id").and_then(Value::as_str).unwrap_or_default();
+        if edit.reason.as_deref().is_some_and(|why| why.contains("room_id"))
+            && records.contains_key(&(Kind::Room, room.to_owned()))
+        {
+            return Err(format!("edit {} is refused for a room that is there: {:?}", edit.id, edit.reason));
+        }
+    }
+    Ok(())
+}
+
 /// What is known of a replica's edits from looking at it before.
 #[derive(Debug, Default)]
 pub struct Book {

@@ -153,6 +153,12 @@ impl Machine {
         SyncLock::try_take(&self.db).is_ok_and(|lock| lock.is_some())
     }
 
+    /// Whether it reads the feed for the first time and has read some of it.
+    pub fn is_filling(&self) -> bool {
+        let text = "SELECT NOT filled AND NOT replay AND position > 0 FROM _sync";
+        self.eye.prepare_cached(text).and_then(|mut found| found.query_row([], |row| row.get(0))).unwrap_or(false)
+    }
+
     /// When the process wants to be woken, in the world's time.
     pub fn wake_at(&self) -> Option<i64> {
         Some(self.engine.as_ref()?.wake_at()? + self.born + self.slept)

@@ -1,14 +1,16 @@
-//! Runs simulated worlds: `simulate --seeds 1000`, `simulate --seed N --trace`.
+//! Runs simulated worlds: `simulate --seeds 1000`, `simulate --seed N --trace`, `simulate --enumerate`,
+//! `simulate --planted`.
 #![expect(clippy::print_stdout, reason = "what it finds is what it prints")]
 
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
 use hearth_tests::simulation::enumerate::STORIES;
 use hearth_tests::simulation::faults::Fault;
 use hearth_tests::simulation::plan::Plan;
+use hearth_tests::simulation::planted::{Found, PLANTED, Planted};
 use hearth_tests::simulation::quiesce::Rest;
 use hearth_tests::simulation::{Ground, shrink};
 
@@ -33,6 +35,12 @@ struct Args {
     /// Tell the fixed stories with a crash at every point, or at every so many
     #[arg(long, value_name = "STRIDE", num_args = 0..=1, default_missing_value = "1")]
     enumerate: Option<u64>,
+    /// Plant known faults in the code, all or those whose name holds this word, and see whether they are found
+    #[arg(long, value_name = "WORD", num_args = 0..=1, default_missing_value = "")]
+    planted: Option<String>,
+    /// Seconds to look for each planted fault
+    #[arg(long, default_value_t = 60)]
+    patience: u64,
     /// Go on after a failure
     #[arg(long)]
     keep_going: bool,
@@ -54,10 +62,11 @@ const LINES: usize = 60;
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let result = match (args.enumerate, args.seed) {
-        (Some(stride), _) => every_point(stride),
-        (None, Some(seed)) => one(seed, &args),
-        (None, None) => many(&args),
+    let result = match (&args.planted, args.enumerate, args.seed) {
+        (Some(word), ..) => planted(word, &args),
+        (None, Some(stride), _) => every_point(stride),
+        (None, None, Some(seed)) => one(seed, &args),
+        (None, None, None) => many(&args),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
@@ -165,6 +174,30 @@ fn every_point(stride: u64) -> Result<bool, String> {
     }
     println!("{points} points in all, {failed} failed");
     Ok(failed == 0)
+}
+
+fn planted(word: &str, args: &Args) -> Result<bool, String> {
+    let wanted: Vec<&Planted> = PLANTED.iter().filter(|planted| planted.name.contains(word)).collect();
+    let (next, found) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..args.jobs.max(1) {
+            scope.spawn(|| {
+                while let Some(planted) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    match planted.look_for(Duration::from_secs(args.patience)) {
+                        Ok(Some(Found { seeds, why, .. })) => {
+                            found.fetch_add(1, Ordering::Relaxed);
+                            println!("found after {seeds:4} seeds: {}\n        {why}", planted.name);
+                        }
+                        Ok(None) => println!("NOT FOUND in {} s: {}", args.patience, planted.name),
+                        Err(why) => println!("{}: {why}", planted.name),
+                    }
+                }
+            });
+        }
+    });
+    let found = found.load(Ordering::Relaxed);
+    println!("{found} of {} planted faults found", wanted.len());
+    Ok(found == wanted.len() && found > 0)
 }
 
 /// Tells a failure: seed, cause, a small plan, its last lines, and how to see it again.

@@ -6,6 +6,7 @@
 //! - [`network`], [`server`], [`machine`], [`people`]: those who take part.
 //! - [`model`], [`invariants`], [`quiesce`]: what must be true after each step, and at the end.
 //! - [`enumerate`]: fixed stories with a crash at every point.
+//! - [`planted`]: faults in the code that must be found.
 //! - [`trace`], [`shrink`]: what is told of a failure, and how it is made small.
 
 pub mod dice;
@@ -17,6 +18,7 @@ pub mod model;
 pub mod network;
 pub mod people;
 pub mod plan;
+pub mod planted;
 pub mod quiesce;
 pub mod server;
 pub mod shrink;

@@ -53,6 +53,8 @@ pub enum Happening {
     Tidy,
     /// A person lets the sync go on.
     Resume { machine: usize },
+    /// A client of the API asks again what it had no answer to.
+    ClientAgain { ask: Ask },
     /// A key is whole again.
     KeyBack { key: usize },
 }

@@ -85,6 +85,17 @@ impl Plan {
     pub fn of(seed: u64, without: &[Fault]) -> Plan {
         let mut dice = Dice::new(seed);
         let weather = without.iter().fold(Weather::draw(&mut dice), |weather, fault| weather.without(*fault));
+        Plan::in_weather(seed, weather, dice)
+    }
+
+    /// The plan of a seed, in which these faults happen all the time and no others.
+    pub fn with(seed: u64, faults: &[Fault]) -> Plan {
+        let mut dice = Dice::new(seed);
+        let _ = Weather::draw(&mut dice);
+        Plan::in_weather(seed, Weather::all_the_time(faults), dice)
+    }
+
+    fn in_weather(seed: u64, weather: Weather, mut dice: Dice) -> Plan {
         let machines = dice.between(2, 4) as usize;
         let short = dice.between(15, 60) as u64;
         let heavy = weather.rate(Fault::Retention);

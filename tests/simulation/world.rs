@@ -46,6 +46,8 @@ pub struct World {
     has_copy: bool,
     restores: i64,
     dice: Dice,
+    /// Whether so much time passed that keys of writes are forgotten.
+    has_slept: bool,
     /// When each machine's next waking is under way already.
     waking: Vec<Option<i64>>,
     /// Acts of the plan that are to come.
@@ -107,6 +109,7 @@ impl World {
             has_copy: false,
             restores: 0,
             dice,
+            has_slept: false,
             acts_left: plan.acts.len(),
             plan,
         })
@@ -180,6 +183,10 @@ impl World {
                     return Ok(());
                 }
                 self.machines[to.machine].unaware &= answer.status != 410;
+                let text = String::from_utf8_lossy(&answer.body);
+                if text.contains(r#""reason":"retention""#) && self.machines[to.machine].is_filling() {
+                    return Err(format!("the first read of replica {} has expired", to.machine));
+                }
                 self.say(format_args!("r{} is refused its stream: {}", to.machine, answer.status));
                 self.tell(to.machine, Heard::StreamRefused(answer))
             }
@@ -240,6 +247,7 @@ impl World {
                 self.network.at(self.now + 1, Happening::Bell { machine });
                 Ok(())
             }
+            Happening::ClientAgain { ask } => self.client(&ask, false),
             Happening::KeyBack { key } => {
                 self.say(format_args!("key {key} is whole again"));
                 self.server.change_key(key, false, &[])?;
@@ -338,6 +346,7 @@ impl World {
             }
             Act::ClockStep(whose, step) => {
                 self.say(format_args!("the clock of {whose:?} steps by {step} ms"));
+                self.has_slept = true;
                 match whose {
                     Some(machine) => self.machines[machine].wrong_by += step,
                     None => self.server.wrong_by.set(self.server.wrong_by.get() + step),
@@ -363,9 +372,19 @@ impl World {
                 Ok(answer) => answer,
                 Err(why) => {
                     self.say(format_args!("a client's {} {}: {why:?}", ask.verb, ask.path));
+                    self.network.at(self.now + 10_000, Happening::ClientAgain { ask: ask.clone() });
                     return Ok(());
                 }
             };
+            // Whoever asks again with the same key within a day is told what he was told, or would have been told.
+            let key = ask.headers.iter().find(|(name, _)| *name == "idempotency-key").map(|(_, key)| key.as_str());
+            let had_effect = key.is_some_and(|key| self.model.present().keys.keys().any(|(known, _)| known == key));
+            if had_effect && matches!(answer.status, 404 | 409 | 412) && !self.has_slept {
+                return Err(format!(
+                    "{} {} had its effect, but is answered with {}",
+                    ask.verb, ask.path, answer.status
+                ));
+            }
             self.say(format_args!("a client's {} {}: {}", ask.verb, ask.path, answer.status));
             let is_kept = (200..300).contains(&answer.status);
             match &first {
@@ -602,6 +621,13 @@ impl World {
             }
             Deed::OpenStream(ask) => {
                 self.leave_stream(machine);
+                let standing = invariants::standing(&self.machines[machine].eye).map_err(|error| error.to_string())?;
+                if standing.whole && standing.position > 0 && ask.path.contains("cursor=start") {
+                    return Err(format!(
+                        "replica {machine} stands at {} and reads from the beginning",
+                        standing.position
+                    ));
+                }
                 self.streams += 1;
                 let stream = self.streams;
                 self.say(format_args!("r{machine} opens stream {stream}: {} {:?}", ask.path, ask.headers));
@@ -715,6 +741,7 @@ impl World {
     fn night(&mut self, hours: i64, dice: &mut Dice) {
         let time = hours * 3_600_000;
         self.say(format_args!("{hours} hours pass"));
+        self.has_slept = true;
         self.network.drop_all(|what| {
             matches!(
                 what,

@@ -13,7 +13,9 @@ pub(crate) fn keep<T>(
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     tx.prepare_cached("UPDATE _gate SET open = 1, origin = 'sql', mark = NULL")?.execute([])?;
     let value = work(&tx)?;
-    tx.prepare_cached("UPDATE _gate SET open = 0")?.execute([])?;
+    if !hearth_simulated::planted("gate left open") {
+        tx.prepare_cached("UPDATE _gate SET open = 0")?.execute([])?;
+    }
     at("replica commits")?;
     tx.commit()?;
     at("replica has committed")?;

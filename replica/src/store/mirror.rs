@@ -48,6 +48,11 @@ pub(crate) struct Applied {
 pub(crate) fn apply(connection: &mut Connection, batch: &Batch, proof: &Proof) -> Result<Applied, StoreError> {
     // What the feed brings can be fetched again, so these commits need not wait for the disk.
     open::set_durable(connection, false)?;
+    if hearth_simulated::planted("position before rows") {
+        let last = batch.events.last().map(|event| event.id);
+        let text = "UPDATE _sync SET cursor = coalesce(?1, cursor), position = max(position, coalesce(?2, 0))";
+        gate::keep(connection, |tx| Ok(tx.execute(text, (&batch.cursor, last))?))?;
+    }
     let applied = gate::keep(connection, |tx| apply_in(tx, batch, proof));
     open::set_durable(connection, true)?;
     applied
@@ -110,7 +115,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
              current_at = CASE WHEN ?4 = 'live' THEN ?6 WHEN filled THEN current_at ELSE ?7 END",
     )?
     .execute((
-        &batch.cursor,
+        batch.cursor.as_ref().filter(|_| !hearth_simulated::planted("cursor not kept")),
         shown,
         batch.ready,
         proof.phase,
@@ -153,7 +158,7 @@ pub(super) fn lay(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload:
 }
 
 fn put(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload: &Fields) -> Result<(), StoreError> {
-    if rev <= seen(tx, kind, id)? {
+    if rev <= seen(tx, kind, id)? && !hearth_simulated::planted("an older image wins") {
         return Ok(());
     }
     rows::put(tx, kind, id, &rows::Stored::from_payload(kind, rev, payload))
@@ -177,6 +182,9 @@ fn delete(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, waits: bool, now
          ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
     )?
     .execute((kind.word(), id, rev))?;
+    if hearth_simulated::planted("deletes not remembered") {
+        tx.execute("DELETE FROM _tombs", [])?;
+    }
     if !waits {
         return rows::remove(tx, kind, id);
     }

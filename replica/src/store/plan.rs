@@ -72,6 +72,9 @@ pub(super) fn mark(tx: &Transaction<'_>) -> Result<(), StoreError> {
 
 fn write(tx: &Transaction<'_>, changes: Marks) -> Result<(), StoreError> {
     for (id, cause) in changes {
+        if cause.is_none() && hearth_simulated::planted("blocked for ever") {
+            continue;
+        }
         let (state, reason) = match cause {
             Some(cause) => ("blocked", Some(format!("waits for edit {cause}, which needs you"))),
             None => ("waiting", None),
@@ -116,7 +119,10 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
         let texts = [row.get_ref(3)?.as_str().unwrap_or("{}"), row.get_ref(4)?.as_str().unwrap_or("{}")];
         let targets = references(kind, texts)?;
         let others = [referring.get(&record)].into_iter().chain(targets.iter().map(|target| of_record.get(target)));
-        let others = others.flatten().map(|holder| (holder.holds, holder.edit)).max();
+        let mut others = others.flatten().map(|holder| (holder.holds, holder.edit)).max();
+        if hearth_simulated::planted("dependents do not wait") {
+            others = None;
+        }
         let own = of_record.get(&record).copied();
         let held_by = own.map(|holder| (holder.holds, holder.edit)).max(others);
         let key: Option<String> = row.get(6)?;

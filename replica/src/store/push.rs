@@ -80,7 +80,8 @@ pub(crate) fn freeze(
         let mut bytes = 0;
         for edits in parcels {
             let Some((&edit, with)) = edits.split_first() else { continue };
-            if let Some(key) = edits.iter().find_map(|edit| fixed(tx, *edit).transpose()).transpose()? {
+            let fixed = edits.iter().find_map(|edit| fixed(tx, *edit).transpose()).transpose()?;
+            if let Some(key) = fixed.filter(|_| !hearth_simulated::planted("a retry has a new key")) {
                 tx.prepare_cached(
                     "UPDATE edits SET state = 'sending', attempts = attempts + 1, next_attempt_at = NULL
                      WHERE idempotency_key = ?1 AND state IN ('waiting', 'sending')",
@@ -149,7 +150,7 @@ fn frozen(connection: &Connection, key: &str) -> Result<Option<Request>, StoreEr
         .query_row([key], |row| {
             let (verb, path, body): (String, String, Option<String>) = (row.get(0)?, row.get(1)?, row.get(2)?);
             let bulk = path.ends_with(BULK);
-            let guard = guard.filter(|_| !bulk);
+            let guard = guard.filter(|_| !bulk && !hearth_simulated::planted("no condition is sent"));
             Ok(Request { verb, path, body, key: key.to_owned(), guard, bulk, edits })
         })
         .optional()?;
@@ -416,6 +417,12 @@ pub(crate) fn record(
 }
 
 fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), StoreError> {
+    if matches!(verdict, Verdict::Rejected { .. }) && hearth_simulated::planted("a refused edit is dropped") {
+        return settle::finish(tx, edit, "discarded", None, Timestamp::from_millis(0));
+    }
+    if matches!(verdict, Verdict::Overtaken) && hearth_simulated::planted("an overtaken edit counts as sent") {
+        return settle::mark_sent(tx, edit, None);
+    }
     let (state, reason, problem, at) = match verdict {
         Verdict::Sent { rev } => return settle::mark_sent(tx, edit, *rev),
         Verdict::Later { at, reason } => ("waiting", reason.as_str(), None, at.map(|at| at.to_string())),

@@ -50,7 +50,10 @@ pub(crate) fn settle(tx: &Transaction<'_>, position: i64, now: Timestamp) -> Res
                  EXISTS (SELECT 1 FROM _tombs t WHERE t.kind = e.kind AND t.record_id = e.record_id)
                  OR (s.rev IS NOT NULL AND CASE e.method WHEN 'delete' THEN coalesce(i.gone, 1) ELSE i.rev >= s.rev END))",
         )?
-        .query_map([position], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .query_map(
+            [if hearth_simulated::planted("overlay removed at the answer") { i64::MAX } else { position }],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?
         .collect::<Result<_, _>>()?;
     for (edit, _, _) in &done {
         finish(tx, *edit, "confirmed", None, now)?;

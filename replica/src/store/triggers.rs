@@ -145,7 +145,7 @@ fn after_update(resource: &Resource) -> String {
     let set = rows(resource, |field| Some(changed(field)), &[("v", "NEW"), ("w", "OLD")]);
     let body = [
         RAISE_GATE.to_owned(),
-        keep_image(resource),
+        keep_image(resource, if hearth_simulated::planted("image of the edited row") { "NEW" } else { "OLD" }),
         queue(resource, "NEW.id", "update", "json_group_object(n, v)", "json_group_object(n, w)", &set),
         LOWER_GATE.to_owned(),
     ];
@@ -156,7 +156,7 @@ fn after_delete(resource: &Resource) -> String {
     let set = rows(resource, |_| None, &[("w", "OLD")]);
     let body = [
         RAISE_GATE.to_owned(),
-        keep_image(resource),
+        keep_image(resource, "OLD"),
         queue(resource, "OLD.id", "delete", "'{}'", "json_group_object(n, w)", &set),
         LOWER_GATE.to_owned(),
     ];
@@ -171,9 +171,9 @@ fn refuse_delete(resource: &Resource) -> String {
 
 /// The server's form of the record, kept when its first edit begins to wait. A conflict clause in here would be
 /// overruled by the one of the statement that fired the trigger, hence NOT EXISTS.
-fn keep_image(resource: &Resource) -> String {
+fn keep_image(resource: &Resource, row: &str) -> String {
     let kind = resource.kind.word();
-    let members = resource.fields.iter().map(|f| format!("'{0}', OLD.{0}", f.name)).collect::<Vec<_>>().join(", ");
+    let members = resource.fields.iter().map(|f| format!("'{0}', {row}.{0}", f.name)).collect::<Vec<_>>().join(", ");
     format!(
         "INSERT INTO _images (kind, record_id, rev, fields, created_at, updated_at, extra)\n  \
          SELECT '{kind}', OLD.id, OLD.rev, json_object({members}), OLD.created_at, OLD.updated_at, OLD.extra\n  \

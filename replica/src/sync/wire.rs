@@ -192,6 +192,9 @@ pub(super) fn polled(answer: &Answer) -> Result<Stretch, Failure> {
 
 /// What came of one edit's request. Err: nothing that makes sense.
 pub(super) fn outcome(answer: &Answer) -> Result<Word, String> {
+    if answer.status >= 500 && hearth_simulated::planted("a server error counts as sent") {
+        return Ok(Word::Accepted { rev: None });
+    }
     if !(200..300).contains(&answer.status) {
         return Ok(Word::Refused(refusal(answer)));
     }

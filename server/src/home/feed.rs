@@ -70,7 +70,8 @@ pub fn read(
         Err(problem) => return Ok(Err(problem)),
     };
     let mut found = events::after(tx, number, cursor.position, kinds, limit + 1)?;
-    if cursor.position < cursor.start && cursor.position < home.aged {
+    let graves = !hearth_simulated::planted("graves not shown");
+    if cursor.position < cursor.start && cursor.position < home.aged && graves {
         let up_to = home.aged.min(found.get(limit).map_or(i64::MAX, |event| event.id));
         found.extend(events::graves(tx, number, cursor.position, up_to, kinds, limit + 1)?);
         found.sort_by_key(|event| event.id);
@@ -104,7 +105,9 @@ fn judge(
     cursor: FeedCursor,
     retention_seconds: Option<u64>,
 ) -> Result<Result<FeedCursor, Problem>, Fault> {
-    if cursor.position > home.head || run_at(tx, home.number, cursor.position)? != cursor.run {
+    if (cursor.position > home.head || run_at(tx, home.number, cursor.position)? != cursor.run)
+        && !hearth_simulated::planted("another history goes unnoticed")
+    {
         let fork = homes::end_of_run(tx, home.number, cursor.run)?.or_else(|| {
             // The run still writes here, yet the position is beyond the head: all up to the head is shared.
             (cursor.run == home.run).then_some(home.head)
@@ -116,7 +119,9 @@ fn judge(
         let fork = fork.map(|fork| fork.min(cursor.position));
         return expired(tx, home, "restored", fork, retention_seconds).map(Err);
     }
-    if cursor.position < home.thinned && cursor.position >= cursor.start {
+    let first_read = cursor.position < cursor.start && !hearth_simulated::planted("a first read expires");
+    let unnoticed = hearth_simulated::planted("a gap goes unnoticed");
+    if cursor.position < home.thinned && !first_read && !unnoticed {
         return expired(tx, home, "retention", None, retention_seconds).map(Err);
     }
     Ok(Ok(cursor))

@@ -17,7 +17,8 @@ pub fn thin(tx: &Tx<'_>, number: HomeNo, before: Timestamp) -> Result<bool, Faul
         return Ok(false);
     };
     let mut after = Home { aged: last.id, ..home };
-    for event in aged.iter().filter(|event| !event.current) {
+    let too_much = hearth_simulated::planted("thinning takes the present");
+    for event in aged.iter().filter(|event| !event.current || too_much) {
         if event.deleted {
             events::bury(tx, number, event.id)?;
         } else {

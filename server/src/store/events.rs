@@ -23,7 +23,7 @@ pub fn append(tx: &Tx<'_>, home: HomeNo, event: &StoredEvent) -> Result<(), Faul
         &event.payload,
     ))?;
     tx.appended.update(|count| count + 1);
-    Ok(())
+    tx.tear("event in a transaction of its own")
 }
 
 /// Events after a position in id order, at most `limit`, of these kinds (none given: of all).

@@ -128,7 +128,14 @@ pub fn load(tx: &Tx<'_>, number: HomeNo) -> Result<Home, Fault> {
     let mut statement = tx
         .conn
         .prepare_cached("SELECT number, id, head, floor, clock, run, aged, thinned FROM homes WHERE number = ?1")?;
-    statement.query_row([number.0], home).optional()?.ok_or_else(|| Fault::Corrupt(format!("no home {}", number.0)))
+    let found = statement.query_row([number.0], home).optional()?;
+    let mut home = found.ok_or_else(|| Fault::Corrupt(format!("no home {}", number.0)))?;
+    if hearth_simulated::planted("ids used again after thinning") {
+        let mut last = tx.conn.prepare_cached("SELECT max(seat) FROM events WHERE seat >= ?1 AND seat < ?2")?;
+        let seats = (number.seat(0), HomeNo(number.0 + 1).seat(0));
+        home.head = last.query_row(seats, |row| row.get::<_, Option<i64>>(0))?.map_or(0, super::event_of_seat);
+    }
+    Ok(home)
 }
 
 fn home(row: &Row<'_>) -> rusqlite::Result<Home> {

@@ -120,6 +120,14 @@ impl<'c> Tx<'c> {
         Tx { conn, rung: RefCell::default(), words: RefCell::default(), appended: Cell::new(0) }
     }
 
+    /// For planted faults: ends the transaction here, and begins another for the rest of the job.
+    fn tear(&self, fault: &'static str) -> Result<(), Fault> {
+        if hearth_simulated::planted(fault) {
+            self.conn.execute_batch("COMMIT; BEGIN IMMEDIATE; SAVEPOINT job")?;
+        }
+        Ok(())
+    }
+
     /// A number that changes whenever another connection wrote. On the writer: whenever another process did.
     pub fn version(&self) -> Result<i64, Fault> {
         Ok(self.conn.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?)

@@ -160,14 +160,17 @@ fn batch(
         tally.committed(jobs.len() as u64, left.appended);
     }
     tally.waiting.fetch_sub(jobs.len() as u64, Ordering::Relaxed);
-    let committed = outcome.as_ref().map(|_| ()).map_err(reason);
+    let mut committed = outcome.as_ref().map(|_| ()).map_err(reason);
+    if hearth_simulated::planted("answer before commit") {
+        committed = Ok(());
+    }
     let answer = move || jobs.into_iter().for_each(|job| job.answer(committed));
     match callers {
         // One wake of the runtime for the whole batch, instead of one for each caller.
         Some(runtime) => drop(runtime.spawn(async move { answer() })),
         None => answer(),
     }
-    if outcome.is_ok() {
+    if outcome.is_ok() && !hearth_simulated::planted("bell not rung") {
         left.rung.into_iter().for_each(|(home, head)| tail.ring(home, head));
     }
 }
