@@ -27,7 +27,7 @@ fn the_recipes_for_testing_sync_work_as_they_stand() {
 
     let dir = tempfile::tempdir().unwrap();
     let script = format!(
-        "set -euo pipefail\ntrap 'code=$?; kill $(jobs -p) 2>/dev/null; wait; exit $code' EXIT\nset -x\n{}\n",
+        "set -euo pipefail\ntrap 'code=$?; kill $(jobs -p) 2>/dev/null || true; wait; exit $code' EXIT\nset -x\n{}\n",
         recipes.join("\n")
     );
     let programs = program("hearth-server").parent().unwrap().to_owned();
