@@ -390,9 +390,13 @@ fn wait_again(tx: &Transaction<'_>, found: &Pending) -> Result<(), StoreError> {
 fn look(tx: &Connection, found: &Pending) -> Result<Judgement, StoreError> {
     let known = image::known(tx, found.kind, &found.record)?;
     let judgement = judge(found.kind, &found.method, &found.patch, &found.base, known.as_ref());
-    // The server said that the id of a create was used, though its record never showed up here.
+    // The server said that the id of a create was used, though its record never showed up here. It has said nothing of
+    // a create that it lost when it was put back.
     if found.method == "create" && found.state == "conflict" && judgement == Judgement::Go {
-        return Ok(Judgement::Taken(Vec::new()));
+        let said = "SELECT problem IS NOT NULL FROM edits WHERE id = ?1";
+        if tx.prepare_cached(said)?.query_row([found.id], |row| row.get(0))? {
+            return Ok(Judgement::Taken(Vec::new()));
+        }
     }
     Ok(judgement)
 }

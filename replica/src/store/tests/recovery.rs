@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::recovery::{Cause, Found, Question, Step, Swept};
-use crate::store::{recovery, status};
+use crate::store::{decide, recovery, status};
 
 const CAR: &str = "0190a3b0-0000-7000-8000-000000000003";
 
@@ -165,6 +165,10 @@ fn what_the_server_lost_is_offered_again() {
     assert_eq!(scene.one("SELECT count(*) FROM documents"), "0");
     assert_eq!(scene.one("SELECT needs_you || position FROM sync_status"), "36");
     assert_eq!(scene.one("SELECT count(*) FROM edits WHERE idempotency_key IS NOT NULL"), "0", "sent again it is new");
+    for edit in 1..=3 {
+        decide::retry(&mut scene.db, edit).unwrap();
+    }
+    assert_eq!(scene.one("SELECT group_concat(DISTINCT state) FROM edits"), "waiting");
 }
 
 #[test]
