@@ -99,7 +99,7 @@ fn upserts(full: &Path, empty: &Path) -> anyhow::Result<f64> {
     triggers.iter().try_for_each(|name| db.execute_batch(&format!("DROP TRIGGER {name}")))?;
     let columns: Vec<String> = {
         let statement = db.prepare("SELECT * FROM tasks")?;
-        statement.column_names().into_iter().map(str::to_owned).collect()
+        statement.column_names().map(str::to_owned).collect()
     };
     let marks = vec!["?"; columns.len()].join(", ");
     let set: Vec<String> = columns[1..].iter().map(|name| format!("{name} = excluded.{name}")).collect();

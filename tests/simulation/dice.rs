@@ -12,11 +12,11 @@ impl Dice {
 
     /// Other dice, that follow from these and a purpose.
     pub fn fork(&mut self, purpose: u64) -> Dice {
-        Dice(self.next() ^ purpose.wrapping_mul(0xd6e8_feb8_6659_fd93))
+        Dice(self.bits() ^ purpose.wrapping_mul(0xd6e8_feb8_6659_fd93))
     }
 
     /// 64 random bits (splitmix64).
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -26,12 +26,12 @@ impl Dice {
 
     /// A number from `low` to `high`, both possible.
     pub fn between(&mut self, low: i64, high: i64) -> i64 {
-        low + (self.next() % (high - low + 1).unsigned_abs()) as i64
+        low + (self.bits() % (high - low + 1).unsigned_abs()) as i64
     }
 
     /// A place in a row of so many.
     pub fn place(&mut self, many: usize) -> usize {
-        (self.next() % many.max(1) as u64) as usize
+        (self.bits() % many.max(1) as u64) as usize
     }
 
     /// One of these.
@@ -41,19 +41,19 @@ impl Dice {
 
     /// True in so many of a thousand cases.
     pub fn happens(&mut self, permille: u32) -> bool {
-        self.next() % 1000 < u64::from(permille)
+        self.bits() % 1000 < u64::from(permille)
     }
 
     /// A UUID (version 4).
     pub fn id(&mut self) -> String {
-        let bits = u128::from(self.next()) << 64 | u128::from(self.next());
+        let bits = u128::from(self.bits()) << 64 | u128::from(self.bits());
         uuid::Builder::from_random_bytes(bits.to_be_bytes()).into_uuid().to_string()
     }
 
     /// Fills bytes.
     pub fn fill(&mut self, bytes: &mut [u8]) {
         for piece in bytes.chunks_mut(8) {
-            piece.copy_from_slice(&self.next().to_be_bytes()[..piece.len()]);
+            piece.copy_from_slice(&self.bits().to_be_bytes()[..piece.len()]);
         }
     }
 }

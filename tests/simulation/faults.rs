@@ -150,7 +150,7 @@ impl Weather {
     /// Whether it happens to this message or stream.
     pub fn strikes(&self, fault: Fault, dice: &mut Dice) -> bool {
         // Thrown in any case, so that a run without this fault goes the same way otherwise.
-        let throw = dice.next() % 1000;
+        let throw = dice.bits() % 1000;
         throw
             < match self.rate(fault) {
                 Rate::None => 0,

@@ -273,7 +273,7 @@ pub fn rows(eye: &Connection) -> rusqlite::Result<Rows> {
     let mut all = Rows::new();
     for kind in Kind::ALL {
         let mut statement = eye.prepare_cached(&format!("SELECT * FROM {}", kind.collection()))?;
-        let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let mut found = statement.query([])?;
         while let Some(row) = found.next()? {
             let mut fields = Fields::new();
@@ -342,7 +342,8 @@ pub fn compare(
         if expected.is_none() {
             // Gone there: the row stays as it was last seen until a person has decided.
             let versions = history.versions.get(name).into_iter().flatten();
-            let last = versions.filter(|(rev, _)| *rev <= position).filter_map(|(_, fields)| fields.clone()).last();
+            let last =
+                versions.filter(|(rev, _)| *rev <= position).filter_map(|(_, fields)| fields.clone()).next_back();
             expected = last.map(|fields: Rc<Fields>| Fields::clone(&fields));
             if expected.is_none() && !edits.iter().any(|edit| edit.method == "create") {
                 // It was last seen in a history that is put back.

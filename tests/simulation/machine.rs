@@ -122,7 +122,7 @@ impl Machine {
         // The zero of a steady clock means nothing, so each process has another.
         self.born = now - self.dice.between(0, 1_000_000);
         let mut dice = self.dice.fork(self.life);
-        let chance = Box::new(move || u128::from(dice.next()) << 64 | u128::from(dice.next()));
+        let chance = Box::new(move || u128::from(dice.bits()) << 64 | u128::from(dice.bits()));
         let engine = Engine::open(&self.db, "http://hearth.test", Until::Stopped, self.policy, chance);
         self.engine = Some(engine.map_err(|error| format!("the replica cannot be opened: {error}"))?);
         Ok(self.work(now, |engine, now| engine.start(1, now)))

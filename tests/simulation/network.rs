@@ -116,7 +116,7 @@ impl Network {
     }
 
     /// The next thing that happens, and when.
-    pub fn next(&mut self) -> Option<(i64, Happening)> {
+    pub fn pop(&mut self) -> Option<(i64, Happening)> {
         let ((time, _), what) = self.queue.pop_first()?;
         Some((time, what))
     }

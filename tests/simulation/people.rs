@@ -264,7 +264,7 @@ impl Known<'_> {
     /// Any record of one of these kinds.
     fn any(&self, dice: &mut Dice, kinds: &[Kind]) -> Option<(Kind, String)> {
         let kind = dice.of(kinds);
-        let throw = dice.next();
+        let throw = dice.bits();
         let count = format!("SELECT count(*) FROM {}", kind.collection());
         let many: i64 = self.eye.prepare_cached(&count).ok()?.query_row([], |row| row.get(0)).ok()?;
         let place = (throw >> 1).checked_rem(many.unsigned_abs())? as i64;

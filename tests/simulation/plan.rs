@@ -120,7 +120,7 @@ impl Plan {
         let mut time = dice.between(0, 500);
         for _ in 0..many {
             let act = plan.draw(&mut dice);
-            plan.acts.push((time, act, dice.next()));
+            plan.acts.push((time, act, dice.bits()));
             time += dice.between(0, pace * 2);
         }
         plan

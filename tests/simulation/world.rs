@@ -125,7 +125,7 @@ impl World {
 
     /// Lets the next thing happen, and looks whether all is as it must be.
     pub fn step(&mut self) -> Result<(), String> {
-        let Some((time, what)) = self.network.next() else { return Err("nothing happens any more".to_owned()) };
+        let Some((time, what)) = self.network.pop() else { return Err("nothing happens any more".to_owned()) };
         self.steps += 1;
         if self.steps > STEPS_MAX {
             return Err(format!("no end after {STEPS_MAX} steps"));
@@ -724,7 +724,7 @@ impl World {
         self.server_gone();
         self.model.close();
         self.restores += 1;
-        self.server.put_back(&self.copy, by_files, self.dice.next() as i64)?;
+        self.server.put_back(&self.copy, by_files, self.dice.bits() as i64)?;
         self.model.put_back(&self.server.data, HOME)?;
         self.machines.iter_mut().for_each(|machine| machine.unaware = true);
         let (way, head) = (if by_files { "by its files" } else { "by the command" }, self.model.present().head);
