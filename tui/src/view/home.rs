@@ -158,10 +158,11 @@ fn nothing(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect, empty: b
             format!("{all}   everything else"),
         ]
     } else {
-        vec![
-            "Nothing is due this week, and nothing runs out soon.".into(),
-            format!("{} for later.", words::counted(hearth_contract::schema::Kind::Task, open)),
-        ]
+        let later = match open {
+            0 => format!("{add} adds a task in one line."),
+            open => format!("{} for later.", words::counted(hearth_contract::schema::Kind::Task, open)),
+        };
+        vec!["Nothing is due this week, and nothing runs out soon.".into(), later]
     };
     for (row, text) in rows(area).zip(lines) {
         let text = fit(&text, row.width.into(), Sign::Cut.text(app.setup.ascii));
