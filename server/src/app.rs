@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use tokio::sync::watch;
 
+use crate::api::shelf::Shelves;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::exports::Exports;
@@ -42,6 +43,8 @@ pub struct App {
     pub metrics: Metrics,
     /// The open streams.
     pub streams: Streams,
+    /// What they share.
+    pub shelves: Shelves,
     /// True once it is stopping.
     pub stopping: Stopping,
     /// Faults on order; None in every service that was not started for tests.

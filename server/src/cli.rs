@@ -6,6 +6,7 @@ mod data;
 mod faults;
 mod key;
 mod lab;
+mod log;
 mod serve;
 mod team;
 

@@ -43,6 +43,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::api::shelf::Shelves;
 use crate::app::App;
 use crate::chance::random;
 use crate::clock::Clock;
@@ -199,6 +200,7 @@ fn assemble(
         exports: Exports::new(&config.data),
         metrics: Metrics::default(),
         streams: Streams::default(),
+        shelves: Shelves::default(),
         faults: config.faults.clone().map(Faults::new),
         config,
         db,

@@ -9,6 +9,8 @@ use hearth_tests::wire::Wire;
 pub(crate) struct Load {
     /// Answers for each second.
     pub(crate) rate: f64,
+    /// Answers in all.
+    pub(crate) answers: usize,
     latencies: Vec<Duration>,
 }
 
@@ -61,6 +63,6 @@ pub(crate) fn run(
         });
         let latencies = futures_util::future::try_join_all(asking).await?.concat();
         let rate = latencies.len() as f64 / began.elapsed().as_secs_f64();
-        Ok(Load { rate, latencies })
+        Ok(Load { rate, answers: latencies.len(), latencies })
     })
 }

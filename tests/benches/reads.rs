@@ -28,15 +28,16 @@ pub(crate) fn by_id(stand: &mut Stand) -> anyhow::Result<()> {
         true
     })?;
     let requests: Vec<Vec<u8>> = ids.iter().map(|id| stand.get(&format!("/v1/tasks/{id}"))).collect();
-    let (_limit, bare) = bare(stand, &requests[0])?;
-    let time = stand.scale.time;
-    let mut slow = Vec::new();
+    let (limit, bare) = bare(stand, &requests[0])?;
+    let (mut slow, mut each, mut bare_each) = (Vec::new(), Vec::new(), Vec::new());
     stand.compare(("reads", "bare hyper"), "/s", Target::AtLeast(0.75), |stand| {
-        let limit = load::run(&bare, MANY, time, &requests, 200)?;
-        let mut ours = load::run(&stand.address, MANY, time, &requests, 200)?;
+        let limit = stand.load((&bare, limit.id()), MANY, &requests, 200, &mut bare_each)?;
+        let mut ours = stand.load(stand.service(), MANY, &requests, 200, &mut each)?;
         slow.push(ours.quantile(0.99));
         Ok((ours.rate, limit.rate))
     })?;
+    stand.note("processor time for each", "µs", &each, None);
+    stand.note("processor time for each of bare hyper", "µs", &bare_each, None);
     stand.note("99 % of the answers within", "ms", &slow, Some(Target::AtMost(2.0)));
     Ok(())
 }
@@ -51,17 +52,18 @@ pub(crate) fn pages(stand: &mut Stand) -> anyhow::Result<()> {
     })?;
     let first = [stand.get("/v1/tasks?limit=50")];
     let deep = [stand.get(&format!("/v1/tasks?limit=50&cursor={cursor}"))];
-    let (_limit, bare) = bare(stand, &first[0])?;
-    let time = stand.scale.time;
-    let (mut depths, mut deeper) = (Vec::new(), Vec::new());
+    let (limit, bare) = bare(stand, &first[0])?;
+    let (mut depths, mut deeper, mut each, mut bare_each) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     stand.compare(("pages", "bare hyper"), "/s", Target::AtLeast(0.5), |stand| {
-        let limit = load::run(&bare, MANY, time, &first, 200)?;
-        let ours = load::run(&stand.address, MANY, time, &first, 200)?;
-        let far = load::run(&stand.address, MANY, time, &deep, 200)?;
+        let limit = stand.load((&bare, limit.id()), MANY, &first, 200, &mut bare_each)?;
+        let ours = stand.load(stand.service(), MANY, &first, 200, &mut each)?;
+        let far = stand.load(stand.service(), MANY, &deep, 200, &mut Vec::new())?;
         depths.push(far.rate);
         deeper.push(far.rate / ours.rate);
         Ok((ours.rate, limit.rate))
     })?;
+    stand.note("processor time for each", "µs", &each, None);
+    stand.note("processor time for each of bare hyper", "µs", &bare_each, None);
     stand.note("pages at 80 % depth", "/s", &depths, None);
     stand.note("pages at 80 % depth / pages", "", &deeper, Some(Target::AtLeast(0.95)));
     Ok(())

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::figures::{Row, Spread, Target};
-use crate::load;
+use crate::load::{self, Load};
 
 /// How much is measured.
 #[derive(Clone, Copy)]
@@ -76,8 +76,9 @@ pub(crate) fn build() -> anyhow::Result<()> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let status = Command::new(cargo)
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
-        .args(["build", "--quiet", "--locked", "--bins", "-p", "hearth-tests", "-p", "hearth-server"])
-        .args(["-p", "hearth-replica", "--profile", if made_by == "debug" { "dev" } else { made_by }])
+        // Apart from the tests, whose wishes for their libraries would hold for the programs too.
+        .args(["build", "--quiet", "--locked", "-p", "hearth-server", "-p", "hearth-replica"])
+        .args(["--profile", if made_by == "debug" { "dev" } else { made_by }])
         .status()?;
     anyhow::ensure!(status.success(), "the programs could not be built");
     Ok(())
@@ -123,8 +124,28 @@ impl Stand {
 
     /// The memory of the service's process in KiB: a line of its status, such as `VmRSS`.
     pub(crate) fn memory(&self, line: &str) -> anyhow::Result<f64> {
-        let server = self.server.as_ref().map_or(0, Process::id);
-        memory(server, line)
+        memory(self.service().1, line)
+    }
+
+    /// Asks a service for as long as a measurement takes; gives the answers for each second, and notes what each took of
+    /// the processor.
+    pub(crate) fn load(
+        &self,
+        whom: (&str, u32),
+        connections: usize,
+        requests: &[Vec<u8>],
+        status: u16,
+        each: &mut Vec<f64>,
+    ) -> anyhow::Result<Load> {
+        let before = processor_time(whom.1)?;
+        let load = load::run(whom.0, connections, self.scale.time, requests, status)?;
+        each.push((processor_time(whom.1)? - before) / load.answers as f64);
+        Ok(load)
+    }
+
+    /// The service's address and process.
+    pub(crate) fn service(&self) -> (&str, u32) {
+        (&self.address, self.server.as_ref().map_or(0, Process::id))
     }
 
     /// Its data directory.
@@ -233,6 +254,17 @@ pub(crate) fn memory(process: u32, line: &str) -> anyhow::Result<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let value = status.lines().find_map(|text| text.strip_prefix(line)?.strip_prefix(':'));
     Ok(value.unwrap_or_default().trim().trim_end_matches(" kB").parse()?)
+}
+
+/// The time of a processor that a process has taken so far, in microseconds.
+pub(crate) fn processor_time(process: u32) -> anyhow::Result<f64> {
+    /// Ticks of a second in /proc, on every Linux there is.
+    const TICKS: f64 = 100.0;
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
+    // The second field, in parentheses, is a name that may hold anything.
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: f64 = fields.skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum();
+    Ok(ticks / TICKS * 1e6)
 }
 
 fn serve(data: &Path) -> (Process, String) {

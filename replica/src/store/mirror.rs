@@ -3,7 +3,7 @@
 //! Applying an event twice, late or out of order changes nothing: the higher rev wins, deleted ids stay deleted.
 //! Rows, settled edits and position change in one transaction.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use hearth_contract::check::Fields;
 use hearth_contract::event::{Event, Happening};
@@ -11,7 +11,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 
-use super::{StoreError, gate, image, log, lost, open, replay, rows, settle};
+use super::{StoreError, gate, image, log, lost, open, replay, rows, search, settle};
 
 /// A stretch of the feed.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -68,6 +68,8 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     let mut touched_edits = false;
     let mut covered = HashSet::new();
     let mut odd = HashSet::new();
+    let mut touched = BTreeSet::new();
+    search::hold(tx)?;
     for event in &batch.events {
         let known = (Kind::from_word(&event.resource_type), Happening::from_word(&event.happening));
         if let (Some(kind), Some(happening)) = known {
@@ -84,7 +86,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
                 (Happening::Deleted, _) => delete(tx, kind, &id, event.id, waits, proof.now)?,
                 (_, Some(payload)) if waits => {
                     if cover(tx, kind, &id, event.id, payload)? {
-                        covered.insert((kind, id));
+                        covered.insert((kind, id.clone()));
                     }
                 }
                 (_, Some(payload)) => put(tx, kind, &id, event.id, payload)?,
@@ -92,12 +94,14 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
             }
             // Of what is on the server already, nothing but its end is to come.
             touched_edits |= pending == Some(true);
+            touched.insert((kind, id));
         } else {
             // A newer server may speak of things that this version has no table for. Its other words still count.
             odd.insert(format!("{} of {}", event.happening, event.resource_type));
         }
         position = position.max(event.id);
     }
+    search::follow(tx, &touched)?;
     for what in odd {
         log(tx, "warning", &format!("Skipped: {what}, which this version does not know."))?;
     }

@@ -16,7 +16,7 @@ use super::sse::{self, Frame};
 use super::wire::Ask;
 
 /// Events applied in one transaction at most.
-const STRETCH_EVENTS_MAX: usize = 500;
+const STRETCH_EVENTS_MAX: usize = 1000;
 /// Frames read ahead of the database.
 const FRAMES_AHEAD: usize = 1024;
 /// How long a silent stream's bytes are not reported again.

@@ -13,4 +13,5 @@ pub mod once;
 pub mod records;
 pub mod search;
 mod shape;
+pub mod shelf;
 pub mod stream;

@@ -34,10 +34,10 @@ pub async fn list(call: Call) -> Result<Reply, Refusal> {
     let home = call.principal.home_id();
     let place = place(kind, &call.query, home)?;
     let number = call.principal.key.home;
-    let (mut rows, as_of) = call
+    let (page, as_of) = call
         .app
         .db
-        .read(move |tx| {
+        .glance(move |tx| {
             let since = |sort, moment: Option<i64>| match moment {
                 Some(moment) => records::first_since(tx, number, kind, sort, Timestamp::from_millis(moment)),
                 None => Ok(0),
@@ -48,19 +48,40 @@ pub async fn list(call: Call) -> Result<Reply, Refusal> {
                 changed_from: since(Sort::Updated, place.cursor.updated_since)?,
             };
             let order = (place.cursor.sort, place.cursor.direction);
-            let mut rows = Vec::with_capacity(limit + 1);
-            for (position, json) in records::page(tx, number, kind, order, bounds, limit + 1)? {
-                rows.push((position, shape.apply(tx, number, kind, json)?));
-            }
-            Ok((rows, homes::load(tx, number)?.head))
+            let mut page = Records::default();
+            records::show_page(tx, number, kind, order, bounds, limit + 1, |position, json| {
+                if page.count == limit {
+                    page.has_more = true;
+                    return Ok(());
+                }
+                page.count += 1;
+                page.last = position;
+                page.text.push_str(if page.text.is_empty() { "" } else { "," });
+                if shape.is_whole() {
+                    page.text.push_str(json);
+                } else {
+                    page.text.push_str(&shape.apply(tx, number, kind, json.to_owned())?);
+                }
+                Ok(())
+            })?;
+            Ok((page, homes::load(tx, number)?.head))
         })
         .await?;
-    let has_more = rows.len() > limit;
-    rows.truncate(limit);
-    let next_cursor =
-        rows.last().filter(|_| has_more).map(|(after, _)| ListCursor { after: *after, ..place.cursor }.write(home));
-    let texts: Vec<String> = rows.into_iter().map(|(_, json)| json).collect();
-    Ok(call.wording.many(&texts, &Page { has_more, next_cursor }, &as_of_meta(as_of)))
+    let next_cursor = page.has_more.then(|| ListCursor { after: page.last, ..place.cursor }.write(home));
+    let texts = if page.count == 0 { &[][..] } else { &[page.text] };
+    let page = Page { has_more: page.has_more, next_cursor };
+    Ok(call.wording.many(texts, &page, &as_of_meta(as_of)))
+}
+
+/// What stands on a page.
+#[derive(Default)]
+struct Records {
+    /// The records, with commas between them.
+    text: String,
+    count: usize,
+    /// The position of the last.
+    last: i64,
+    has_more: bool,
 }
 
 /// `GET /v1/{collection}/{id}` and `GET /v1/property`.
@@ -73,13 +94,17 @@ pub async fn read(call: Call) -> Result<Reply, Refusal> {
     let (image, as_of) = call
         .app
         .db
-        .read(move |tx| {
-            let home = homes::load(tx, number)?;
-            let image = match records::image(tx, number, kind, id.unwrap_or(home.id))? {
+        .glance(move |tx| {
+            let id = match id {
+                Some(id) => id,
+                None => homes::load(tx, number)?.id,
+            };
+            let (image, head) = records::image_and_head(tx, number, kind, id)?;
+            let image = match image {
                 Some(Image { rev, json }) => Some(Image { rev, json: shape.apply(tx, number, kind, json)? }),
                 None => None,
             };
-            Ok((image, home.head))
+            Ok((image, head))
         })
         .await?;
     match (image, id) {

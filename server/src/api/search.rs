@@ -3,7 +3,7 @@
 use hearth_contract::envelope::Page;
 use hearth_contract::problem::Problem;
 use hearth_contract::schema::Kind;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::records::as_of_meta;
 use crate::home::cursor::SearchCursor;
@@ -55,14 +55,13 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
 }
 
 fn describe(hit: &Hit) -> String {
-    let record: Value = serde_json::from_str(&hit.json).unwrap_or_default();
     json!({
         "type": hit.kind.word(),
         "id": hit.id,
         "title": hit.title,
         "snippet": hit.snippet,
         "score": -hit.rank,
-        "updated_at": record["updated_at"],
+        "updated_at": hit.updated_at.to_string(),
     })
     .to_string()
 }

@@ -1,15 +1,16 @@
-//! `serve`: its settings, its log, and its end by a signal. Must not know how anything is served.
+//! `serve`: its settings, and its end by a signal. Must not know how anything is served.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use hearth_server::clock::Clock;
 use hearth_server::config::{Config, RateLimits, parse_duration, parse_origin, parse_rate_limits, parse_retention};
 use ipnet::IpNet;
 
 use super::faults::FaultArguments;
+use super::log::{self, LogForm};
 
 #[derive(Args)]
 pub(super) struct Serve {
@@ -67,15 +68,9 @@ fn parse_limits_arg(text: &str) -> Result<Rules, String> {
     parse_rate_limits(text).map(Rules)
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum LogForm {
-    Text,
-    Json,
-}
-
 /// Serves until told to stop.
 pub(super) async fn serve(args: Serve, data: PathBuf) -> anyhow::Result<()> {
-    log(args.log);
+    let _log = log::begin(args.log)?;
     let config = Config {
         listen: args.listen,
         metrics_listen: args.metrics_listen,
@@ -109,15 +104,5 @@ async fn stop_signal() -> std::io::Result<()> {
     tokio::select! {
         interrupt = tokio::signal::ctrl_c() => interrupt,
         _ = terminate.recv() => Ok(()),
-    }
-}
-
-fn log(form: LogForm) {
-    use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_env("HEARTH_LOG").unwrap_or_else(|_| EnvFilter::new("info,rmcp=warn"));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
-    match form {
-        LogForm::Text => builder.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init(),
-        LogForm::Json => builder.json().flatten_event(true).init(),
     }
 }

@@ -80,7 +80,7 @@ async fn find(app: &Arc<App>, text: &str) -> Result<Arc<Principal>, Refusal> {
     if let Some(principal) = app.keyring.recall(&hash, app.clock.passed()) {
         return Ok(principal);
     }
-    let found = app.db.read(move |tx| keys::by_hash(tx, &hash)).await?;
+    let found = app.db.glance(move |tx| keys::by_hash(tx, &hash)).await?;
     match found {
         Some(key) if bool::from(key.hash.ct_eq(&hash)) => {
             let principal = Arc::new(Principal::of(key));

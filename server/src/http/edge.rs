@@ -23,6 +23,7 @@ use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove
 use super::auth;
 use super::bodies::Carries;
 use super::call::{Call, Visit};
+use super::endless::{Endless, head_text};
 use super::json;
 use super::limits::Standing;
 use super::parts::{check_accept, check_content_type, check_size, joined, path_name, read_body, ticket};
@@ -235,16 +236,8 @@ pub fn too_late(app: &App) -> Vec<u8> {
         Payload::Json(text) => text.clone(),
         _ => String::new(),
     };
-    let head = finish(app, reply, &wording, None);
-    let mut bytes =
-        format!("HTTP/1.1 {}\r\nconnection: close\r\ncontent-length: {}\r\n", head.status(), body.len()).into_bytes();
-    for (name, value) in head.headers() {
-        bytes.extend_from_slice(name.as_str().as_bytes());
-        bytes.extend_from_slice(b": ");
-        bytes.extend_from_slice(value.as_bytes());
-        bytes.extend_from_slice(b"\r\n");
-    }
-    bytes.extend_from_slice(b"\r\n");
+    let (head, _) = finish(app, reply, &wording, None).into_parts();
+    let mut bytes = head_text(&head, &format!("content-length: {}\r\n", body.len()));
     bytes.extend_from_slice(body.as_bytes());
     bytes
 }
@@ -261,11 +254,13 @@ pub(crate) fn broken(fault: &Fault, wording: &Wording) -> Problem {
 
 fn finish(app: &App, mut reply: Reply, wording: &Wording, standing: Option<Standing>) -> Response<Body> {
     let version = reply.version().unwrap_or(wording.version);
+    let mut endless = None;
     let (media, body) = match reply.payload {
         Payload::Json(text) => (Some("application/json"), Body::from(text)),
         Payload::Text(media, text) => (Some(media), Body::from(text)),
         Payload::Events(frames) => {
             use futures_util::StreamExt;
+            endless = Some(Endless);
             (Some("text/event-stream"), Body::from_stream(frames.map(Ok::<_, std::convert::Infallible>)))
         }
         Payload::File { media, file, length } => {
@@ -275,6 +270,7 @@ fn finish(app: &App, mut reply: Reply, wording: &Wording, standing: Option<Stand
         Payload::Empty => (None, Body::empty()),
     };
     let mut response = Response::new(body);
+    endless.map(|endless| response.extensions_mut().insert(endless));
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     let mut set = |name: &'static str, value: &str| {

@@ -1,21 +1,30 @@
 //! Our accept loop: hyper with its timers on, a cap on connections, and a drain that ends. (`axum::serve` has none of
 //! the three.) Must not know what is served.
 
-use std::sync::Arc;
+use std::convert::Infallible;
+use std::future::{pending, poll_fn};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
+use axum::http::{Method, Version};
+use axum::response::Response;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
-use tower::util::MapRequestLayer;
-use tower::{Layer, Service};
+use tower::Service;
 
 use super::edge::Peer;
+use super::endless::{self, Endless};
 use crate::stopping::Stopping;
 
 /// Bytes of head that are read at all; the edge refuses smaller excess with an answer.
@@ -69,7 +78,11 @@ pub async fn serve(listener: TcpListener, router: Router, rules: Rules, mut stop
             Ok((socket, peer)) => {
                 let connection = connection(socket, Peer(peer), router.clone(), rules.clone(), stopping.clone());
                 connections.spawn(async move {
-                    connection.await;
+                    // What a connection needs for requests is let go before an endless answer begins.
+                    if let Some((socket, answer)) = Box::pin(connection).await {
+                        let ended = Box::pin(endless::run(socket, answer)).await;
+                        tracing::debug!(?ended, "an endless answer ended");
+                    }
                     drop(place);
                 });
             }
@@ -87,55 +100,146 @@ pub async fn serve(listener: TcpListener, router: Router, rules: Rules, mut stop
     }
 }
 
-async fn connection(socket: TcpStream, peer: Peer, router: Router, rules: Rules, mut stopping: Stopping) {
+/// Answers the requests of a connection. Some: the last has an answer without end, whose head is still to be written.
+async fn connection(
+    socket: TcpStream,
+    peer: Peer,
+    router: Router,
+    rules: Rules,
+    mut stopping: Stopping,
+) -> Option<(TcpStream, Response)> {
     // Answers and frames are small and whole: sending each at once beats waiting for more.
     let _ = socket.set_nodelay(true);
-    let hangup = Hangup::default();
+    let (exit, hangup) = (Arc::new(Exit::default()), Hangup::default());
+    let socket = Socket { io: TokioIo::new(socket), exit: exit.clone() };
+    let leaving = exit.clone();
     let hung_up = hangup.clone();
-    let with_peer = MapRequestLayer::new(move |mut request: hyper::Request<hyper::body::Incoming>| {
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(peer);
         request.extensions_mut().insert(hung_up.clone());
-        request
+        answer(router.clone(), request, exit.clone())
     });
-    let service = TowerToHyperService::new(with_peer.layer(tower_service(router)));
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(rules.headers_time_max)
         .max_buf_size(HEAD_BYTES_MAX)
         .max_headers(HEAD_LINES_MAX)
-        .serve_connection(TokioIo::new(socket), service);
-    let ended = tokio::select! {
-        ended = &mut connection => ended,
-        () = hangup.0.notified() => return,
-        () = stopping.heard() => {
-            Pin::new(&mut connection).graceful_shutdown();
-            tokio::select! {
-                ended = &mut connection => ended,
-                () = hangup.0.notified() => return,
+        .serve_connection(socket, service);
+    let mut is_stopping = false;
+    let ended = loop {
+        tokio::select! {
+            ended = poll_fn(|cx| ended_or_leaving(&mut connection, &leaving, cx)) => break ended,
+            () = hangup.0.notified() => return None,
+            () = stopping.heard(), if !is_stopping => {
+                is_stopping = true;
+                Pin::new(&mut connection).graceful_shutdown();
             }
         }
     };
-    let Err(error) = ended else { return };
-    tracing::debug!(%error, "a connection ended early");
     let http1::Parts { io, read_buf, .. } = connection.into_parts();
+    let mut socket = io.io.into_inner();
+    let error = match ended {
+        Ok(Some(answer)) => return Some((socket, answer)),
+        Ok(None) => return None,
+        Err(error) => error,
+    };
+    tracing::debug!(%error, "a connection ended early");
     // A connection that is only idle is closed without a word.
     if error.is_timeout() && !read_buf.is_empty() {
-        let mut socket = io.into_inner();
         let told = async {
             socket.write_all(&(rules.too_late)()).await?;
             socket.shutdown().await
         };
         let _ = tokio::time::timeout(TELL_TIME_MAX, told).await;
     }
+    None
 }
 
-fn tower_service<B>(
-    router: Router,
-) -> impl Service<hyper::Request<B>, Response = axum::response::Response, Error = std::convert::Infallible, Future: Send>
-+ Clone
+/// How an answer leaves hyper: put here, it goes once nothing is left to be written before it.
+#[derive(Default)]
+struct Exit {
+    left: Mutex<Option<Response>>,
+    /// The socket took less than it was given.
+    is_full: AtomicBool,
+}
+
+/// Answers one request. An endless answer to a client that understands chunks is put aside, and the request left open.
+async fn answer(
+    mut router: Router,
+    request: hyper::Request<Incoming>,
+    exit: Arc<Exit>,
+) -> Result<Response, Infallible> {
+    let takes_chunks = request.version() == Version::HTTP_11 && request.method() != Method::HEAD;
+    let response = router.call(request).await?;
+    if takes_chunks && response.extensions().get::<Endless>().is_some() {
+        *exit.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(response);
+        return pending().await;
+    }
+    Ok(response)
+}
+
+/// Ready when the connection has ended, or when all that was answered on it has left and what follows is endless.
+fn ended_or_leaving<S>(
+    connection: &mut http1::Connection<Socket, S>,
+    exit: &Exit,
+    cx: &mut Context<'_>,
+) -> Poll<hyper::Result<Option<Response>>>
 where
-    B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
-    B::Error: Into<axum::BoxError>,
+    S: hyper::service::HttpService<Incoming, ResBody = Body>,
+    S::Error: Into<axum::BoxError>,
 {
-    router
+    if let Poll::Ready(ended) = Pin::new(&mut *connection).poll(cx) {
+        return Poll::Ready(ended.map(|()| None));
+    }
+    let is_full = exit.is_full.load(Ordering::Relaxed);
+    match exit.left.lock().unwrap_or_else(PoisonError::into_inner).take_if(|_| !is_full) {
+        Some(left) => Poll::Ready(Ok(Some(left))),
+        None => Poll::Pending,
+    }
+}
+
+/// A socket that says whether it is full.
+struct Socket {
+    io: TokioIo<TcpStream>,
+    exit: Arc<Exit>,
+}
+
+impl hyper::rt::Read for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: hyper::rt::ReadBufCursor<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.io).poll_read(cx, buffer)
+    }
+}
+
+impl hyper::rt::Write for Socket {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
+        let written = Pin::new(&mut self.io).poll_write(cx, bytes);
+        self.exit.is_full.store(written.is_pending(), Ordering::Relaxed);
+        written
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[std::io::IoSlice<'_>],
+    ) -> Poll<std::io::Result<usize>> {
+        let written = Pin::new(&mut self.io).poll_write_vectored(cx, slices);
+        self.exit.is_full.store(written.is_pending(), Ordering::Relaxed);
+        written
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
 }

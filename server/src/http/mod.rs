@@ -6,13 +6,14 @@
 //! - [`edge`]: the wrapper that owns every exit; `parts` looks at what a request carries.
 //! - [`auth`], [`keyring`], [`limits`]: who asks, and how often they may.
 //! - [`call`]: a request as a handler sees it; [`query`], [`json`] and [`accept`] read its parts strictly.
-//! - [`reply`]: an answer as a handler gives it.
+//! - [`reply`]: an answer as a handler gives it; `endless` writes one that does not end.
 
 pub mod accept;
 pub mod auth;
 pub mod bodies;
 pub mod call;
 pub mod edge;
+pub(crate) mod endless;
 pub mod json;
 pub mod keyring;
 pub mod limits;

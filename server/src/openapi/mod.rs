@@ -1,4 +1,4 @@
-//! The API's description, OpenAPI 3.1 (contract 14): written once at start out of the routes and the resource table, so
+//! The API's description, OpenAPI 3.1 (contract 14): written once out of the routes and the resource table, so
 //! that it cannot say anything else than the service does.
 //!
 //! - [`schemas`]: every named schema: [`records`] out of the resource table, [`envelopes`], [`services`], [`rpc`].

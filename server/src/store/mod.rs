@@ -1,7 +1,8 @@
 //! The only place that speaks SQL. A narrow face of functions named by meaning, over one writer and several readers.
 //! Must not know HTTP, nor why a write is wanted.
 //!
-//! - [`Db`]: `read` on a reader thread, `write` on the writer thread; both take closures over a [`Tx`].
+//! - [`Db`]: `glance` on the spot, `read` on a reader thread, `write` on the writer thread; all take closures over a
+//!   [`Tx`].
 //! - [`open`]: files, permissions, pragmas, migrations.
 //! - [`tail`]: the bell that rings for a home after each commit.
 //! - [`homes`], [`records`], [`events`], [`links`], [`search`], [`receipts`], [`keys`], [`exports`]: one file for each
@@ -194,6 +195,18 @@ impl Db {
         let (answer, answered) = oneshot::channel();
         self.readers.push(Box::new(move |tx| drop(answer.send(tx.and_then(job)))))?;
         answered.await.unwrap_or(Err(Fault::Panicked))
+    }
+
+    /// Runs a short reading closure on the spot, in one read transaction: one that finds few rows where it looks, so that
+    /// it is done before another thread would have begun it.
+    pub async fn glance<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Tx<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, Fault> {
+        match self.readers.on_the_spot(job) {
+            Ok(answer) => answer,
+            Err(job) => self.read(job).await,
+        }
     }
 
     /// Runs a long reading closure in one read transaction on a connection and thread of its own, so that short reads

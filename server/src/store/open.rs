@@ -41,6 +41,9 @@ const SQLITE_MIN: i32 = 3_051_003;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pages of log after which the writer moves them into the database.
 const CHECKPOINT_PAGES: i64 = 4000;
+/// Pages that a reader holds, in KiB, negative as SQLite wants it: the upper levels of the trees. There are several
+/// readers, and what lies deeper the system holds for all of them.
+const READER_CACHE_KIB: i64 = -4096;
 /// Bytes to which the log is cut after a checkpoint.
 const LOG_BYTES_MAX: i64 = 64 * 1024 * 1024;
 /// Statements kept ready on each connection.
@@ -90,7 +93,9 @@ pub(super) fn writer(file: &Path) -> Result<Connection, OpenError> {
 
 /// A connection that only reads.
 pub(super) fn reader(file: &Path) -> Result<Connection, OpenError> {
-    connect(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
+    let conn = connect(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    conn.pragma_update(None, "cache_size", READER_CACHE_KIB)?;
+    Ok(conn)
 }
 
 /// Opens a file with the limits that hold for every connection.

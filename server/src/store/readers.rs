@@ -37,12 +37,19 @@ pub(super) struct Readers {
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Where the caller reads itself; None: the threads do.
     here: Option<Mutex<Connection>>,
+    /// Connections for reads so short that handing them to a thread would cost more than they do; None once closed.
+    desks: Vec<Mutex<Option<Connection>>>,
 }
 
 impl Readers {
     /// No threads: each job is done before its `push` returns.
     pub(super) fn here(conn: Connection) -> Readers {
-        Readers { shared: Arc::new(Shared::default()), threads: Mutex::default(), here: Some(Mutex::new(conn)) }
+        Readers {
+            shared: Arc::new(Shared::default()),
+            threads: Mutex::default(),
+            here: Some(Mutex::new(conn)),
+            desks: Vec::new(),
+        }
     }
 
     pub(super) fn start(connect: impl Fn() -> Result<Connection, OpenError>) -> Result<Readers, OpenError> {
@@ -53,8 +60,26 @@ impl Readers {
             let named = std::thread::Builder::new().name(format!("hearth-reader-{number}"));
             Ok(named.spawn(move || work(&conn, &shared))?)
         };
+        let desk = |_| Ok(Mutex::new(Some(connect()?)));
+        let desks = (0..threads).map(desk).collect::<Result<_, OpenError>>()?;
         let threads = (0..threads).map(start).collect::<Result<_, OpenError>>()?;
-        Ok(Readers { shared, threads: Mutex::new(threads), here: None })
+        Ok(Readers { shared, threads: Mutex::new(threads), here: None, desks })
+    }
+
+    /// Runs a job here and now, unless every desk is taken: then it comes back.
+    pub(super) fn on_the_spot<J, T>(&self, job: J) -> Result<Result<T, Fault>, J>
+    where
+        J: FnOnce(&Tx<'_>) -> Result<T, Fault>,
+    {
+        for desk in &self.desks {
+            if let Ok(desk) = desk.try_lock()
+                && let Some(conn) = &*desk
+            {
+                let job = |tx: Result<&Tx<'_>, Fault>| tx.and_then(job);
+                return Ok(read(conn, job).unwrap_or(Err(Fault::Panicked)));
+            }
+        }
+        Err(job)
     }
 
     pub(super) fn push(&self, job: Job) -> Result<(), Fault> {
@@ -67,7 +92,7 @@ impl Readers {
         }
         if let Some(conn) = &self.here {
             drop(queue);
-            read(&conn.lock().unwrap_or_else(PoisonError::into_inner), job);
+            let _ = read(&conn.lock().unwrap_or_else(PoisonError::into_inner), job);
             return Ok(());
         }
         queue.jobs.push_back(job);
@@ -86,6 +111,9 @@ impl Readers {
         for thread in threads {
             let _ = thread.join();
         }
+        for desk in &self.desks {
+            desk.lock().unwrap_or_else(PoisonError::into_inner).take();
+        }
     }
 }
 
@@ -97,20 +125,22 @@ impl Drop for Readers {
 
 fn work(conn: &Connection, shared: &Shared) {
     while let Some(job) = next(shared) {
-        read(conn, job);
+        // The job tells its own caller; a panic in it drops the caller's channel, which says so.
+        let _ = read(conn, job);
     }
 }
 
-fn read(conn: &Connection, job: Job) {
+/// Runs a job in one read transaction. None: it panicked.
+fn read<T>(conn: &Connection, job: impl FnOnce(Result<&Tx<'_>, Fault>) -> T) -> Option<T> {
     let begun = conn.prepare_cached("BEGIN").and_then(|mut begin| begin.raw_execute());
-    // The job tells its own caller; a panic in it drops the caller's channel, which says so.
-    let _ = catch_unwind(AssertUnwindSafe(|| match begun {
+    let done = catch_unwind(AssertUnwindSafe(|| match begun {
         Ok(_) => job(Ok(&Tx::new(conn))),
         Err(error) => job(Err(error.into())),
     }));
     if !conn.is_autocommit() {
         let _ = conn.prepare_cached("COMMIT").and_then(|mut commit| commit.raw_execute());
     }
+    done.ok()
 }
 
 fn next(shared: &Shared) -> Option<Job> {

@@ -7,6 +7,9 @@ use uuid::Uuid;
 
 use super::{Fault, HomeNo, Tx};
 
+/// Room that is made for a page at once: an ordinary one (contract 5). A longer one grows.
+const PAGE_ROOM: usize = 101;
+
 /// An id that was ever used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
@@ -84,6 +87,21 @@ pub fn image(tx: &Tx<'_>, home: HomeNo, kind: Kind, id: Uuid) -> Result<Option<I
     Ok(found.optional()?)
 }
 
+/// The image of an existing record of a kind, and the home's head.
+pub fn image_and_head(tx: &Tx<'_>, home: HomeNo, kind: Kind, id: Uuid) -> Result<(Option<Image>, i64), Fault> {
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT h.head, r.rev, e.body FROM homes h
+         LEFT JOIN records r ON r.home = h.number AND r.id = ?3 AND r.kind = ?4 AND r.deleted = 0
+         LEFT JOIN events e ON e.seat = ?1 + r.rev
+         WHERE h.number = ?2",
+    )?;
+    Ok(statement.query_row((home.seat(0), home.0, text(&id), number(kind)), |row| {
+        let rev: Option<i64> = row.get(1)?;
+        let image = rev.map(|rev| row.get(2).map(|json| Image { rev, json })).transpose()?;
+        Ok((image, row.get(0)?))
+    })?)
+}
+
 /// The ids of the existing records of a kind, in creation order.
 pub fn ids(tx: &Tx<'_>, home: HomeNo, kind: Kind) -> Result<Vec<Uuid>, Fault> {
     let mut statement = tx
@@ -109,8 +127,7 @@ pub fn forget(tx: &Tx<'_>, home: HomeNo, id: Uuid) -> Result<(), Fault> {
     Ok(())
 }
 
-/// One page of a collection, at most `limit` images in an order, with the position of each. The cost does not grow with
-/// depth: each order is an index that holds the image's place and the other order's position.
+/// One page of a collection, at most `limit` images in an order, with the position of each.
 pub fn page(
     tx: &Tx<'_>,
     home: HomeNo,
@@ -119,6 +136,25 @@ pub fn page(
     bounds: Bounds,
     limit: usize,
 ) -> Result<Vec<(i64, String)>, Fault> {
+    let mut found = Vec::with_capacity(limit.min(PAGE_ROOM));
+    show_page(tx, home, kind, order, bounds, limit, |position, image| {
+        found.push((position, image.to_owned()));
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// The same, each image shown where it lies. The cost does not grow with depth: each order is an index that holds the
+/// image's place and the other order's position.
+pub fn show_page(
+    tx: &Tx<'_>,
+    home: HomeNo,
+    kind: Kind,
+    order: (Sort, Direction),
+    bounds: Bounds,
+    limit: usize,
+    mut show: impl FnMut(i64, &str) -> Result<(), Fault>,
+) -> Result<(), Fault> {
     let (column, index) = column(order.0);
     let (word, low, high) = match order.1 {
         Direction::Ascending => ("ASC", bounds.after.map_or(0, |after| after + 1), i64::MAX),
@@ -136,7 +172,12 @@ pub fn page(
     ))?;
     let values: [&dyn ToSql; 8] =
         [&home.seat(0), &home.0, &number(kind), &low, &high, &created_from, &changed_from, &(limit as i64)];
-    Ok(statement.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
+    let mut rows = statement.query(values)?;
+    while let Some(row) = rows.next()? {
+        let text = row.get_ref(1)?.as_str().map_err(|error| Fault::Corrupt(error.to_string()))?;
+        show(row.get(0)?, text)?;
+    }
+    Ok(())
 }
 
 /// The position in an order from which on every record of a kind was created, or changed, at or after a moment. Both

@@ -1,5 +1,6 @@
 //! The words of records, and finding records by them (FTS5).
 
+use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, named_params};
 use uuid::Uuid;
@@ -22,8 +23,8 @@ pub struct Hit {
     pub rank: f64,
     /// Orders hits that fit alike.
     pub row: i64,
-    /// Its wire JSON.
-    pub json: String,
+    /// When it last changed.
+    pub updated_at: Timestamp,
 }
 
 /// Words around a hit in a snippet.
@@ -91,23 +92,24 @@ pub fn find(
 ) -> Result<Vec<Hit>, Fault> {
     let wanted: Vec<String> = words.iter().map(|word| format!("\"{}\"*", word.replace('"', ""))).collect();
     let question = format!("home : \"{}\" AND {{title body}} : ({})", word(home), wanted.join(" AND "));
-    let kinds: Vec<String> = kinds.iter().map(|kind| number(*kind).to_string()).collect();
+    // To look at the kind, the text of every record that fits has to be fetched: not when all are wanted.
+    let of_kind = match kinds.len() {
+        len if len == Kind::COLLECTIONS.len() => String::new(),
+        _ => {
+            let kinds: Vec<String> = kinds.iter().map(|kind| number(*kind).to_string()).collect();
+            format!("AND kind IN ({})", kinds.join(","))
+        }
+    };
+    // By `rank` alone, FTS5 sorts by itself and fetches only what is shown; of equals, the lower row comes first.
     let mut statement = tx.conn.prepare_cached(&format!(
-        "WITH hits AS (
-             SELECT rowid AS row, bm25(search, 0.0, {TITLE_WEIGHT:.1}, 1.0) AS rank FROM search
-             WHERE search MATCH :question AND kind IN ({})
-         ), page AS (
-             SELECT row, rank FROM hits WHERE :after IS NULL OR rank > :after OR (rank = :after AND row > :row)
-             ORDER BY rank, row LIMIT :limit
-         )
-         SELECT p.row, p.rank, s.kind, s.record, s.title,
-                snippet(search, 2, '**', '**', '…', {SNIPPET_WORDS}), highlight(search, 1, '**', '**'), e.body
-         FROM page p JOIN search s ON s.rowid = p.row
-         JOIN records r ON r.home = :home AND r.id = s.record
-         JOIN events e ON e.seat = :first + r.rev
-         WHERE search MATCH :question
-         ORDER BY p.rank, p.row",
-        kinds.join(",")
+        "SELECT rowid, rank, kind, record, title,
+                snippet(search, 2, '**', '**', '…', {SNIPPET_WORDS}), highlight(search, 1, '**', '**'),
+                (SELECT e.at FROM records r JOIN events e ON e.seat = :first + r.rev
+                 WHERE r.home = :home AND r.id = search.record)
+         FROM search
+         WHERE search MATCH :question AND rank MATCH 'bm25(0.0, {TITLE_WEIGHT:.1}, 1.0)' {of_kind}
+           AND (:after IS NULL OR rank > :after OR (rank = :after AND rowid > :row))
+         ORDER BY rank LIMIT :limit"
     ))?;
     let mut rows = statement.query(named_params! {
         ":question": question,
@@ -119,15 +121,15 @@ pub fn find(
     })?;
     let mut hits = Vec::new();
     while let Some(row) = rows.next()? {
-        let (in_body, in_title): (String, String) = (row.get(5)?, row.get(6)?);
+        let in_body: String = row.get(5)?;
         hits.push(Hit {
             row: row.get(0)?,
             rank: row.get(1)?,
             kind: kind(row.get(2)?)?,
             id: id(row.get_ref(3)?.as_str().unwrap_or_default())?,
             title: row.get(4)?,
-            snippet: if in_body.contains("**") { in_body } else { in_title },
-            json: row.get(7)?,
+            snippet: if in_body.contains("**") { in_body } else { row.get(6)? },
+            updated_at: Timestamp::from_millis(row.get(7)?),
         });
     }
     Ok(hits)

@@ -1,0 +1,85 @@
+//! An answer that does not end: its frames leave on the socket itself, as chunks, once the request is read. What a
+//! connection needs for requests is given back by then, so that a quiet stream costs next to nothing, and a frame that
+//! many wait for is written from one place in memory. Must not know what the frames say.
+
+use std::io::{self, IoSlice};
+use std::time::SystemTime;
+
+use axum::http::response::Parts;
+use axum::response::Response;
+use futures_util::StreamExt;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::net::tcp::{ReadHalf, WriteHalf};
+
+/// Marks an answer that does not end, beside its head.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Endless;
+
+/// A head as it is written, with these lines more. The connection ends with its answer.
+pub(super) fn head_text(head: &Parts, more: &str) -> Vec<u8> {
+    let date = httpdate::fmt_http_date(SystemTime::now());
+    let mut bytes = format!("HTTP/1.1 {}\r\ndate: {date}\r\nconnection: close\r\n{more}", head.status).into_bytes();
+    for (name, value) in &head.headers {
+        bytes.extend_from_slice(name.as_str().as_bytes());
+        bytes.extend_from_slice(b": ");
+        bytes.extend_from_slice(value.as_bytes());
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes.extend_from_slice(b"\r\n");
+    bytes
+}
+
+/// Writes an answer until its frames end or nobody listens any more.
+pub(super) async fn run(mut socket: TcpStream, answer: Response) -> io::Result<()> {
+    let (head, body) = answer.into_parts();
+    socket.write_all(&head_text(&head, "transfer-encoding: chunked\r\n")).await?;
+    drop(head);
+    let mut frames = body.into_data_stream();
+    let (read, mut write) = socket.split();
+    let mut gone = std::pin::pin!(gone(&read));
+    loop {
+        let frame = tokio::select! {
+            biased;
+            frame = frames.next() => frame,
+            gone = &mut gone => return gone,
+        };
+        match frame {
+            Some(Ok(frame)) if frame.is_empty() => (),
+            Some(Ok(frame)) => write_chunk(&mut write, &frame).await?,
+            // Broken off: without the last chunk the client knows.
+            Some(Err(error)) => return Err(io::Error::other(error)),
+            None => {
+                write.write_all(b"0\r\n\r\n").await?;
+                return write.shutdown().await;
+            }
+        }
+    }
+}
+
+async fn write_chunk(socket: &mut WriteHalf<'_>, frame: &[u8]) -> io::Result<()> {
+    let size = format!("{:x}\r\n", frame.len());
+    let mut parts = [IoSlice::new(size.as_bytes()), IoSlice::new(frame), IoSlice::new(b"\r\n")];
+    let mut left = &mut parts[..];
+    while !left.is_empty() {
+        let written = socket.write_vectored(left).await?;
+        if written == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        IoSlice::advance_slices(&mut left, written);
+    }
+    Ok(())
+}
+
+/// Returns when the other side has closed. What else it sends waits for ever: there is no further answer here.
+async fn gone(socket: &ReadHalf<'_>) -> io::Result<()> {
+    loop {
+        socket.readable().await?;
+        match socket.try_read(&mut [0; 1]) {
+            Ok(0) => return Ok(()),
+            Ok(_) => std::future::pending().await,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => (),
+            Err(error) => return Err(error),
+        }
+    }
+}
