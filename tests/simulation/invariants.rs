@@ -15,9 +15,12 @@ use super::model::{Fields, History, Model, Name};
 /// At the end: an edit is blocked only behind one that needs a person, and none is refused for naming a record that is
 /// there.
 pub fn are_stuck_for_a_reason(edits: &[Open], present: &History) -> Result<(), String> {
-    let cause = |edit: &&Open| matches!(edit.state.as_str(), "rejected" | "conflict");
-    if let Some(edit) = edits.iter().find(|edit| edit.state == "blocked").filter(|_| !edits.iter().any(|e| cause(&e))) {
-        return Err(format!("edit {} is blocked, but nothing blocks it", edit.id));
+    for edit in edits.iter().filter(|edit| edit.state == "blocked") {
+        let why = edit.reason.as_deref().unwrap_or_default();
+        let cause = why.split_whitespace().find_map(|word| word.trim_end_matches(',').parse::<i64>().ok());
+        if !edits.iter().any(|other| Some(other.id) == cause && other.needs_a_person()) {
+            return Err(format!("edit {} is blocked, but nothing blocks it: {why}", edit.id));
+        }
     }
     let records = present.records_at(present.head);
     for edit in edits.iter().filter(|edit| edit.state == "rejected") {
@@ -118,8 +121,8 @@ pub fn check(eye: &Connection, book: &mut Book, model: &Model, unaware: bool) ->
         return Err(format!("it claims to be live at {} of {:?}", standing.position, standing.head));
     }
     let edits = edits(eye).map_err(failed)?;
-    account(eye, book, model, &edits, standing.position)?;
     let rows = rows(eye).map_err(failed)?;
+    account(eye, book, model, &edits, standing.position, &rows)?;
     if standing.whole && !unaware {
         strictly(model, &standing, &edits, &rows)
     } else {
@@ -132,8 +135,9 @@ pub fn standing(eye: &Connection) -> rusqlite::Result<Standing> {
     let status = eye
         .prepare_cached("SELECT phase, position, head FROM sync_status")?
         .query_row([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))?;
-    let on_its_way: bool =
-        eye.prepare_cached("SELECT NOT filled OR replay FROM _sync")?.query_row([], |row| row.get(0))?;
+    let on_its_way: bool = eye
+        .prepare_cached("SELECT NOT filled OR replay OR EXISTS (SELECT 1 FROM _recovery) FROM _sync")?
+        .query_row([], |row| row.get(0))?;
     let (phase, position, head) = status;
     let whole = !on_its_way && !matches!(phase.as_str(), "new" | "backfilling" | "reconciling");
     Ok(Standing { phase, position, head, whole })
@@ -166,7 +170,14 @@ fn fields(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Fields> {
 }
 
 /// Every edit is in exactly one place, and what is said of it is so.
-fn account(eye: &Connection, book: &mut Book, model: &Model, edits: &[Open], position: i64) -> Result<(), String> {
+fn account(
+    eye: &Connection,
+    book: &mut Book,
+    model: &Model,
+    edits: &[Open],
+    position: i64,
+    rows: &Rows,
+) -> Result<(), String> {
     let mut open = BTreeSet::new();
     for edit in edits {
         open.insert(edit.id);
@@ -196,7 +207,7 @@ fn account(eye: &Connection, book: &mut Book, model: &Model, edits: &[Open], pos
             "confirmed" if !is_held(model, &without_what_came_over(book, id, &note)) => {
                 return Err(format!("edit {id} is said to be confirmed, but the server never had it"));
             }
-            "confirmed" if rev.is_some_and(|rev| rev > position) && !is_gone(model, &note.name, position) => {
+            "confirmed" if rev.is_some_and(|rev| rev > position && !is_shown(rows, &note.name, rev)) => {
                 return Err(format!("edit {id} is settled at {position}, before the feed has passed {rev:?}"));
             }
             "discarded" | "undone" if !book.let_go.contains(&id) => {
@@ -221,9 +232,9 @@ fn without_what_came_over(book: &Book, id: i64, note: &Note) -> Note {
     Note { patch: patch.map(|(name, value)| (name.clone(), value.clone())).collect(), ..note.clone() }
 }
 
-/// Whether a record is deleted at a position: then nothing of an edit of it needs to be shown any longer.
-fn is_gone(model: &Model, name: &Name, position: i64) -> bool {
-    model.any(|history| history.at(name, position).is_some_and(|(_, fields)| fields.is_none())).is_some()
+/// Whether a row shows its record as it was at a position or later, or is gone: then nothing flickers back.
+fn is_shown(rows: &Rows, name: &Name, position: i64) -> bool {
+    rows.get(name).is_none_or(|row| row["rev"].as_i64().is_some_and(|rev| rev >= position))
 }
 
 /// The edits that an edit carries with it, or that any does.

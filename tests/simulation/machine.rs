@@ -1,6 +1,7 @@
 //! A machine with a replica: the real engine on a real database, the people and scripts that edit beside it, and an eye
 //! that looks at the database as a stranger would. Must not know the server.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use hearth_contract::formats::Timestamp;
@@ -51,6 +52,10 @@ pub struct Machine {
     pub stream: Option<Listening>,
     /// Questions that wait for their answers.
     pub asked: Vec<u64>,
+    /// The key of each request, by path and body, that may have had its effect without an answer.
+    pub unanswered: HashMap<(String, String), String>,
+    /// The request of each question of this process.
+    pub sent_as: HashMap<u64, ((String, String), String)>,
     /// Until when it has no network.
     pub offline_until: i64,
     /// How wrong its wall clock is.
@@ -95,6 +100,8 @@ impl Machine {
             life: 0,
             stream: None,
             asked: Vec::new(),
+            unanswered: HashMap::new(),
+            sent_as: HashMap::new(),
             offline_until: 0,
             wrong_by: 0,
             slept: 0,
@@ -145,6 +152,7 @@ impl Machine {
         self.engine = None;
         self.stream = None;
         self.asked.clear();
+        self.sent_as.clear();
         self.lock = None;
     }
 

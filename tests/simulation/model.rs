@@ -50,7 +50,7 @@ impl History {
     }
 
     fn cut(&mut self, head: i64) {
-        self.head = head;
+        (self.head, self.last_at) = (head, 0);
         for versions in self.versions.values_mut() {
             versions.retain(|(rev, _)| *rev <= head);
         }

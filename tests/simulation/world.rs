@@ -161,6 +161,15 @@ impl World {
                 let Some(machine) = self.addressed(to) else { return Ok(()) };
                 let Some(place) = machine.asked.iter().position(|asked| *asked == ticket) else { return Ok(()) };
                 machine.asked.swap_remove(place);
+                let is_final = |answer: &hearth_replica::sync::Answer| match answer.status {
+                    200..300 => !answer.body.is_empty() || answer.etag.is_some(),
+                    status => status < 429 && status != 408,
+                };
+                if answer.as_ref().is_ok_and(is_final)
+                    && let Some((what, _)) = machine.sent_as.remove(&ticket)
+                {
+                    machine.unanswered.remove(&what);
+                }
                 let text = match &answer {
                     Ok(answer) => answer.status.to_string(),
                     Err(why) => why.clone(),
@@ -276,6 +285,7 @@ impl World {
             }
             Act::Decide(machine) => {
                 let told = people::decide(&mut self.machines[machine], &mut self.model, &mut dice)?;
+                self.machines[machine].unanswered.clear();
                 self.edited(machine, "person", &told, &mut dice);
             }
             Act::Pause(machine, time) => {
@@ -597,6 +607,7 @@ impl World {
         match deed {
             Deed::Ask { ticket, ask } => {
                 self.say(format_args!("r{machine} asks {ticket}: {} {}", ask.verb, ask.path));
+                self.check_ask(machine, ticket, &ask)?;
                 self.machines[machine].asked.push(ticket);
                 let late = Err("it does not answer in time".to_owned());
                 self.network.at(self.now + PATIENCE, Happening::Answer { to: from, ticket, answer: late });
@@ -653,6 +664,31 @@ impl World {
                 self.machines[machine].stop(self.now);
                 self.machines[machine].verdict = Some(verdict);
                 self.gone(machine, 5000);
+            }
+        }
+        Ok(())
+    }
+
+    /// A write of what the server is known to have says on which revision it was made; and one that had no answer goes
+    /// again with the same key.
+    fn check_ask(&mut self, machine: usize, ticket: u64, ask: &Ask) -> Result<(), String> {
+        let header = |name: &str| ask.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
+        let machine = &mut self.machines[machine];
+        let what = (ask.path.clone(), ask.body.clone().unwrap_or_default());
+        let is_new = !machine.unanswered.contains_key(&what);
+        if matches!(ask.verb.as_str(), "PATCH" | "DELETE") && header("if-match").is_none() && is_new {
+            let id = ask.path.rsplit('/').next().unwrap_or_default();
+            let rows = invariants::rows(&machine.eye).map_err(|error| error.to_string())?;
+            let known = rows.iter().find(|((kind, name), _)| name == id || kind.collection() == id);
+            if let Some((_, row)) = known.filter(|(_, row)| row["rev"].is_i64()) {
+                return Err(format!("{} {} is sent without the condition {}", ask.verb, ask.path, row["rev"]));
+            }
+        }
+        let Some(key) = header("idempotency-key") else { return Ok(()) };
+        if !what.1.is_empty() {
+            machine.sent_as.insert(ticket, (what.clone(), key.clone()));
+            if let Some(known) = machine.unanswered.insert(what, key.clone()).filter(|known| *known != key) {
+                return Err(format!("{} {} goes again as {key}, but was sent as {known}", ask.verb, ask.path));
             }
         }
         Ok(())

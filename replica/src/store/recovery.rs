@@ -13,7 +13,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
-use super::{StoreError, gate, log, lost, mirror, rows, settle};
+use super::{StoreError, gate, image, log, lost, mirror, rows, settle};
 use crate::recovery::{Cause, Found, Question, Recovery, Step, Swept};
 
 /// More than this many of a collection, and more than [`FUSE_SHARE`] of it, do not vanish unless a person agrees.
@@ -181,10 +181,26 @@ pub(crate) fn keep(
                 for record in &found.records {
                     put(tx, Kind::Property, record)?;
                 }
+                if found.records.is_empty() {
+                    unset_profile(tx, found.as_of)?;
+                }
             }
         }
         advance(tx, then, found.as_of)
     })
+}
+
+/// The home's profile is never deleted, but a server that was put back may be from before it was first set.
+fn unset_profile(tx: &Transaction<'_>, as_of: i64) -> Result<(), StoreError> {
+    tx.execute("DELETE FROM _images WHERE kind = 'property' AND rev <= ?1", [as_of])?;
+    let known = "SELECT id, EXISTS (SELECT 1 FROM edits WHERE kind = 'property') FROM property WHERE rev <= ?1";
+    let known: Option<(String, bool)> =
+        tx.query_row(known, [as_of], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    match known {
+        Some((id, true)) => image::project(tx, Kind::Property, &id),
+        Some((id, false)) => rows::remove(tx, Kind::Property, &id),
+        None => Ok(()),
+    }
 }
 
 /// Notes how far the recovery is.

@@ -190,7 +190,7 @@ fn batch(
         Some(runtime) => drop(runtime.spawn(async move { answer() })),
         None => answer(),
     }
-    if outcome.is_ok() && !hearth_simulated::planted("bell not rung") {
+    if outcome.is_ok() {
         left.rung.into_iter().for_each(|(home, head)| tail.ring(home, head));
     }
 }
