@@ -205,7 +205,8 @@ fn account(
         }
         match outcome.as_str() {
             "confirmed" if !is_held(model, &without_what_came_over(book, id, &note)) => {
-                return Err(format!("edit {id} is said to be confirmed, but the server never had it"));
+                let patch = Value::Object(note.patch.clone());
+                return Err(format!("edit {id} is said to be confirmed, but the server never had it: {patch}"));
             }
             "confirmed" if rev.is_some_and(|rev| rev > position && !is_shown(rows, &note.name, rev)) => {
                 return Err(format!("edit {id} is settled at {position}, before the feed has passed {rev:?}"));
@@ -227,7 +228,9 @@ fn account(
 /// An edit without the fields that another edit made here has changed since: they may have gone together, and of such
 /// values the server sees the last alone.
 fn without_what_came_over(book: &Book, id: i64, note: &Note) -> Note {
-    let later = || book.known.iter().filter(|(other, known)| **other != id && known.name == note.name);
+    // The profile may have had another id here before its home was known.
+    let same = |known: &Note| known.name == note.name || (known.name.0 == note.name.0 && note.name.0.is_singleton());
+    let later = || book.known.iter().filter(|(other, known)| **other != id && same(known));
     let patch = note.patch.iter().filter(|(name, _)| !later().any(|(_, known)| known.patch.contains_key(*name)));
     Note { patch: patch.map(|(name, value)| (name.clone(), value.clone())).collect(), ..note.clone() }
 }
@@ -361,7 +364,7 @@ pub fn compare(
                 expected = rows.get(name).cloned();
             }
         }
-        for edit in edits {
+        for edit in &edits {
             match (edit.method.as_str(), &mut expected) {
                 ("delete", expected) => *expected = None,
                 (_, Some(expected)) => expected.extend(edit.patch.clone()),
@@ -373,7 +376,10 @@ pub fn compare(
         match (expected, rows.get(name)) {
             (None, None) => {}
             (Some(expected), Some(row)) => same(name, &expected, row, false)?,
-            (Some(_), None) => return Err(format!("{} {} is missing with its edits", name.0, name.1)),
+            (Some(_), None) => {
+                let edits: Vec<String> = edits.iter().map(|edit| format!("{} {}", edit.state, edit.method)).collect();
+                return Err(format!("{} {} is missing with its edits ({})", name.0, name.1, edits.join(", ")));
+            }
             (None, Some(_)) => return Err(format!("{} {} is still there", name.0, name.1)),
         }
     }

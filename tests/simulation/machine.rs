@@ -1,7 +1,7 @@
 //! A machine with a replica: the real engine on a real database, the people and scripts that edit beside it, and an eye
 //! that looks at the database as a stranger would. Must not know the server.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use hearth_contract::formats::Timestamp;
@@ -56,6 +56,8 @@ pub struct Machine {
     pub unanswered: HashMap<(String, String), String>,
     /// The request of each question of this process.
     pub sent_as: HashMap<u64, ((String, String), String)>,
+    /// Questions whose answers say whether its cursor is still good.
+    pub polls: HashSet<u64>,
     /// Until when it has no network.
     pub offline_until: i64,
     /// How wrong its wall clock is.
@@ -101,6 +103,7 @@ impl Machine {
             stream: None,
             asked: Vec::new(),
             unanswered: HashMap::new(),
+            polls: HashSet::new(),
             sent_as: HashMap::new(),
             offline_until: 0,
             wrong_by: 0,
@@ -153,6 +156,7 @@ impl Machine {
         self.stream = None;
         self.asked.clear();
         self.sent_as.clear();
+        self.polls.clear();
         self.lock = None;
     }
 

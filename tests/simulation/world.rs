@@ -161,6 +161,9 @@ impl World {
                 let Some(machine) = self.addressed(to) else { return Ok(()) };
                 let Some(place) = machine.asked.iter().position(|asked| *asked == ticket) else { return Ok(()) };
                 machine.asked.swap_remove(place);
+                if machine.polls.remove(&ticket) && answer.is_ok() {
+                    machine.unaware = false;
+                }
                 let is_final = |answer: &hearth_replica::sync::Answer| match answer.status {
                     200..300 => !answer.body.is_empty() || answer.etag.is_some(),
                     status => status < 429 && status != 408,
@@ -608,6 +611,9 @@ impl World {
             Deed::Ask { ticket, ask } => {
                 self.say(format_args!("r{machine} asks {ticket}: {} {}", ask.verb, ask.path));
                 self.check_ask(machine, ticket, &ask)?;
+                if ask.path.starts_with("/v1/events") && ask.path.contains("cursor=") {
+                    self.machines[machine].polls.insert(ticket);
+                }
                 self.machines[machine].asked.push(ticket);
                 let late = Err("it does not answer in time".to_owned());
                 self.network.at(self.now + PATIENCE, Happening::Answer { to: from, ticket, answer: late });
@@ -675,7 +681,12 @@ impl World {
         let header = |name: &str| ask.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
         let machine = &mut self.machines[machine];
         let what = (ask.path.clone(), ask.body.clone().unwrap_or_default());
-        let is_new = !machine.unanswered.contains_key(&what);
+        // A request that was fixed before goes as it is, whatever has become known since.
+        let attempts = "SELECT coalesce(max(attempts), 0) FROM edits WHERE idempotency_key = ?1";
+        let attempts = machine.eye.prepare_cached(attempts).and_then(|mut found| {
+            found.query_row([header("idempotency-key").unwrap_or_default()], |row| row.get::<_, i64>(0))
+        });
+        let is_new = attempts.map_err(|error| error.to_string())? == 1;
         if matches!(ask.verb.as_str(), "PATCH" | "DELETE") && header("if-match").is_none() && is_new {
             let id = ask.path.rsplit('/').next().unwrap_or_default();
             let rows = invariants::rows(&machine.eye).map_err(|error| error.to_string())?;
