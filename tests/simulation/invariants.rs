@@ -376,6 +376,8 @@ pub fn compare(
         match (expected, rows.get(name)) {
             (None, None) => {}
             (Some(expected), Some(row)) => same(name, &expected, row, false)?,
+            // Given back, because a server that was put back lost them; but their record is gone on both sides.
+            (Some(_), None) if !records.contains_key(name) && edits.iter().all(|edit| edit.needs_a_person()) => {}
             (Some(_), None) => {
                 let edits: Vec<String> = edits.iter().map(|edit| format!("{} {}", edit.state, edit.method)).collect();
                 return Err(format!("{} {} is missing with its edits ({})", name.0, name.1, edits.join(", ")));
