@@ -4,7 +4,7 @@
 //!
 //! - [`figures`]: spreads, targets, the table.
 //! - [`stand`]: the service under load, filled. [`load`]: what asks it. [`limits`]: what it is measured against.
-//! - [`reads`], [`writes`], [`streams`], [`replicas`], [`machine`]: the workloads.
+//! - [`reads`], [`writes`], [`streams`], [`replicas`], [`screens`], [`machine`]: the workloads.
 #![expect(clippy::print_stdout, reason = "a bench's answer is what it prints")]
 
 mod figures;
@@ -13,6 +13,7 @@ mod load;
 mod machine;
 mod reads;
 mod replicas;
+mod screens;
 mod stand;
 mod streams;
 mod writes;
@@ -65,7 +66,7 @@ type Workload = (&'static str, fn(&mut Stand) -> anyhow::Result<()>);
 
 /// All of them, in an order in which none disturbs the next: what only reads, then what adds little, then what adds
 /// much, then the machine's state after all that.
-const WORKLOADS: [Workload; 13] = [
+const WORKLOADS: [Workload; 14] = [
     ("read", reads::by_id),
     ("page", reads::pages),
     ("search", reads::search),
@@ -74,6 +75,7 @@ const WORKLOADS: [Workload; 13] = [
     ("arrive-many", streams::arrive_at_many),
     ("fan-out", streams::fan_out),
     ("idle", streams::idle),
+    ("screen", screens::screens),
     ("create-one", writes::create_alone),
     ("create-many", writes::create_together),
     ("bulk", writes::bulk),

@@ -77,7 +77,7 @@ pub(crate) fn build() -> anyhow::Result<()> {
     let status = Command::new(cargo)
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
         // Apart from the tests, whose wishes for their libraries would hold for the programs too.
-        .args(["build", "--quiet", "--locked", "-p", "hearth-server", "-p", "hearth-replica"])
+        .args(["build", "--quiet", "--locked", "-p", "hearth-server", "-p", "hearth-replica", "-p", "hearth"])
         .args(["--profile", if made_by == "debug" { "dev" } else { made_by }])
         .status()?;
     anyhow::ensure!(status.success(), "the programs could not be built");

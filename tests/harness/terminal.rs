@@ -109,6 +109,16 @@ impl Terminal {
         self.seen.lock().expect("no panic while looking").raw.clone()
     }
 
+    /// How many bytes the program has written to the terminal.
+    pub fn written(&self) -> usize {
+        self.seen.lock().expect("no panic while looking").raw.len()
+    }
+
+    /// The program's process.
+    pub fn pid(&self) -> Option<u32> {
+        self.child.process_id()
+    }
+
     /// Waits until a text is to be seen.
     pub fn shows(&self, words: &str) {
         self.waits(words, |text| text.contains(words));

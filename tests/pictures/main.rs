@@ -28,7 +28,7 @@ struct Picture {
 const PICTURES: [Picture; 7] = [
     Picture {
         name: "home",
-        size: (120, 34),
+        size: (140, 34),
         arguments: &["demo", "--theme", "dark"],
         steps: &[("", "Worth by category")],
     },
@@ -36,7 +36,7 @@ const PICTURES: [Picture; 7] = [
         name: "tasks",
         size: (104, 28),
         arguments: &["demo", "--theme", "dark"],
-        steps: &[("2", "Overdue"), ("jj  ", "2 marked")],
+        steps: &[("2", "tasks  ·"), ("jj  ", "2 marked")],
     },
     Picture {
         name: "inventory",
@@ -48,7 +48,7 @@ const PICTURES: [Picture; 7] = [
         name: "quick-add",
         size: (104, 28),
         arguments: &["demo", "--theme", "dark"],
-        steps: &[("2", "Overdue"), ("a", "New task"), ("Buy filter !high due:fri @gas", "about")],
+        steps: &[("2", "tasks  ·"), ("a", "New task"), ("Buy filter !high due:fri @gas", "about")],
     },
     Picture {
         name: "search",
@@ -60,9 +60,9 @@ const PICTURES: [Picture; 7] = [
         name: "actions",
         size: (104, 28),
         arguments: &["demo", "--theme", "light"],
-        steps: &[("2", "Overdue"), ("?", "What to do"), ("exp", "CSV")],
+        steps: &[("2", "tasks  ·"), ("?", "What to do"), ("exp", "a list  exp")],
     },
-    Picture { name: "small", size: (50, 15), arguments: &["demo", "--theme", "light"], steps: &[("2", "Overdue")] },
+    Picture { name: "small", size: (50, 15), arguments: &["demo", "--theme", "light"], steps: &[("2", "tasks  ·")] },
 ];
 
 fn main() -> anyhow::Result<()> {

@@ -212,3 +212,18 @@ fn colours_are_left_out_where_they_are_not_wanted() {
     assert!(coloured(&[]) > 0);
     assert_eq!(coloured(&[("NO_COLOR", "1")]), 0);
 }
+
+#[test]
+fn the_table_of_keys_in_the_documentation_is_the_programs_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = hearth_tests::process::command("hearth", &["keys"]).env("HOME", directory.path()).output().unwrap();
+    let table = String::from_utf8(output.stdout).unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/terminal.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (before, _) = text.split_once("<!-- keys: `hearth keys` -->").unwrap();
+    let expected = format!("{before}<!-- keys: `hearth keys` -->\n```text\n{table}```\n");
+    if text != expected {
+        std::fs::write(&path, expected).unwrap();
+        panic!("docs/terminal.md was stale and is written anew; commit it");
+    }
+}

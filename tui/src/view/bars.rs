@@ -44,7 +44,10 @@ pub(super) fn status(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, 
     let mut spans = vec![Span::raw(" ")];
     let mut used = 0;
     for standing in standings(now, status) {
-        let text = format!("{} {}", standing.sign.text(app.setup.ascii), line(&standing.words));
+        // Work under way breathes once in two seconds, unless nothing shall move.
+        let breathes = standing.sign == Sign::Working && !app.setup.reduced_motion && now.moment.seconds() % 2 == 1;
+        let sign = if breathes { Sign::Breathing } else { standing.sign };
+        let text = format!("{} {}", sign.text(app.setup.ascii), line(&standing.words));
         let gap = if used == 0 { 0 } else { 3 };
         if used + gap + width(&text) > room && used > 0 {
             break;

@@ -17,7 +17,7 @@ use crate::words::{self, choice, day};
 /// From this width on there is something beside what needs attention.
 const BESIDE_FROM: u16 = 72;
 /// From this width on there are two columns beside it.
-const TWO_FROM: u16 = 118;
+const TWO_FROM: u16 = 132;
 /// Columns of the calendar, and of what stands under it.
 const PANEL: u16 = 30;
 /// Columns of a day in the list.

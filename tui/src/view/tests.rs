@@ -371,6 +371,22 @@ fn the_status_is_said_in_plain_words() {
 }
 
 #[test]
+fn work_under_way_breathes_unless_nothing_shall_move() {
+    let mut later = now();
+    later.moment = later.moment.plus_millis(1_000);
+    for (reduced_motion, sign) in [(false, "◍ catching up"), (true, "◌ catching up")] {
+        let mut app = household();
+        app.setup.reduced_motion = reduced_motion;
+        let status = Status { phase: "catching_up".into(), ..live() };
+        app.update(later, Message::Answer(Answer::Status(Ok(status))));
+        let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+        terminal.draw(|frame| draw(&app, later, &Theme::new(Colors::Mono), frame)).unwrap();
+        let text: String = terminal.backend().buffer().content.iter().map(|cell| cell.symbol()).collect();
+        assert!(text.contains(sign), "{sign}");
+    }
+}
+
+#[test]
 fn screens_look_as_they_were_seen() {
     let seen = [
         "home", "list", "detail", "form", "picker", "quick", "search", "edits", "conflict", "sync", "palette", "marks",

@@ -32,13 +32,13 @@ pub(super) fn first(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect,
         left.gap();
     }
     let bars_of = |most: u16, left: &Stack| most.min(left.area.height);
-    let rooms = bars_of(if wide { 12 } else { 7 }, &left);
+    let rooms = bars_of(if wide { 12 } else { 6 }, &left);
     if let Some(part) = left.take(rooms) {
         bars(app, "Worth by room", "no room", &figures.rooms, theme, frame, part);
     }
     if !wide {
         left.gap();
-        let categories = bars_of(7, &left);
+        let categories = bars_of(5, &left);
         if let Some(part) = left.take(categories) {
             bars(app, "By category", "no category", &figures.categories, theme, frame, part);
         }
