@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_micros(50);
 /// Keys that are pressed one after another.
 const KEYS: usize = 300;
-/// The sum of the parts of a thousand in [`fill`].
+/// Columns and lines of the terminal.
 const SIZE: (u16, u16) = (120, 40);
 
 /// All figures of the screens.
