@@ -76,12 +76,17 @@ fn write(tx: &Transaction<'_>, changes: Marks) -> Result<(), StoreError> {
             continue;
         }
         let (state, reason) = match cause {
-            Some(cause) => ("blocked", Some(format!("waits for edit {cause}, which needs you"))),
+            Some(cause) => ("blocked", Some(waits_for(cause))),
             None => ("waiting", None),
         };
         tx.prepare_cached("UPDATE edits SET state = ?2, reason = ?3 WHERE id = ?1")?.execute((id, state, reason))?;
     }
     Ok(())
+}
+
+/// Why an edit is blocked, in the words of `edits.reason`.
+fn waits_for(cause: i64) -> String {
+    format!("waits for edit {cause}, which needs you")
 }
 
 fn is_open(connection: &Connection) -> Result<bool, StoreError> {
@@ -97,7 +102,7 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
         connection.prepare_cached("SELECT phase IN ('live', 'polling') FROM _sync")?.query_row([], |row| row.get(0))?;
     let mut statement = connection.prepare_cached(
         "SELECT e.id, e.kind, e.record_id, e.patch, e.base, e.state, e.idempotency_key, e.method, f.guard,
-                coalesce(f.refused, 0)
+                coalesce(f.refused, 0), e.reason
          FROM edits e LEFT JOIN _frozen f ON f.edit_id = e.id ORDER BY e.id",
     )?;
     let mut found = statement.query([])?;
@@ -132,7 +137,8 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
         let holds = match (state.as_str(), held_by) {
             ("rejected" | "conflict", _) => Holds::UntilAPersonActs,
             (_, Some((Holds::UntilAPersonActs, cause))) => {
-                if state != "blocked" {
+                let said: Option<String> = row.get(10)?;
+                if state != "blocked" || said != Some(waits_for(cause)) {
                     changes.insert(id, Some(cause));
                 }
                 Holds::UntilAPersonActs

@@ -62,6 +62,29 @@ fn in_conflict() -> Scene {
 }
 
 #[test]
+fn who_is_blocked_says_by_whom_after_one_of_two_is_discarded() {
+    let item = "00000000-0000-4000-8000-0000000000e1";
+    let mut scene = Scene::new();
+    scene.hear(vec![
+        event(1, "created", "room", ROOM, json!({ "name": "Shed" })),
+        event(2, "created", "room", HOME, json!({ "name": "Attic" })),
+        event(3, "created", "inventory", item, json!({ "name": "Rake", "room_id": ROOM, "quantity": 1 })),
+    ]);
+    scene.does(&format!("UPDATE rooms SET floor = '1' WHERE id = '{ROOM}'"));
+    scene.does(&format!("UPDATE rooms SET floor = '2' WHERE id = '{HOME}'"));
+    scene.does(&format!("UPDATE inventory SET room_id = '{HOME}'"));
+    scene.reject(1);
+    scene.reject(2);
+    scene.plan();
+    let reason = "SELECT reason FROM edits WHERE id = 3";
+    assert_eq!(scene.one(reason), "waits for edit 2, which needs you");
+    scene.discard(2).unwrap();
+    assert_eq!(scene.one(reason), "waits for edit 1, which needs you");
+    scene.discard(1).unwrap();
+    assert_eq!(scene.states(), "waiting");
+}
+
+#[test]
 fn a_refused_create_can_be_changed_and_frees_what_waited_for_it() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
