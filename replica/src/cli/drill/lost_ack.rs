@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use hearth_contract::schema::Kind;
+use reqwest::Method;
 use serde_json::json;
 
 use super::device::{Device, fields};
@@ -29,6 +30,7 @@ pub(super) fn run(scene: &mut Scene) -> Outcome {
     scene.say(format!("all are settled after {:.1} s", took.as_secs_f64()));
     account(scene, &device, &made)?;
 
+    made.push(overtaken(scene, &mut device)?);
     device.stop()?;
     scene.stop_server();
     scene.serve(Some("lost-answer=always route=writes,bulk"))?;
@@ -59,6 +61,34 @@ pub(super) fn run(scene: &mut Scene) -> Outcome {
     let records = equal(scene, &device)?;
     device.stop()?;
     Ok(format!("{}; {records} records are equal on both sides", account.told()))
+}
+
+/// An edit is committed, its answer is lost, and before it is sent again somebody else changes the same field: it has had
+/// its effect and must neither have it again nor become a conflict.
+fn overtaken(scene: &mut Scene, device: &mut Device) -> Result<Made, Stop> {
+    device.stop()?;
+    scene.stop_server();
+    scene.serve(Some("lost-answer=always route=writes,bulk"))?;
+    let id = device.row(Kind::Vehicle, 0)?.id;
+    device.replica.update(Kind::Vehicle, &id, &fields(json!({ "color": "mine" })))?;
+    let before = scene.head()?;
+    device.start()?;
+    scene.wait("a write whose answer is lost is committed", LIMIT, || Ok(scene.head()? > before))?;
+    device.kill();
+    scene.stop_server();
+    scene.serve(None)?;
+    scene.ask(Method::PATCH, &format!("/v1/vehicles/{id}"), Some(&json!({ "color": "theirs" })))?;
+    device.start()?;
+    device.settle(scene, LIMIT)?;
+    if let Some(edit) = device.edits()?.into_iter().find(|edit| edit.record_id == id) {
+        let why = edit.reason.unwrap_or_default();
+        return Err(failed(format!(
+            "an edit that had its effect before somebody else's waits as {}: {why}",
+            edit.state
+        )));
+    }
+    scene.say("one more is committed without an answer, then overtaken by somebody else's change: it is not sent as a new one");
+    Ok(Made { id, what: Effect::Set("color", json!("mine")) })
 }
 
 /// Creates, updates and a delete, of records that the other rounds leave alone.
