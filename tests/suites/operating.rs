@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Output;
 
 use hearth_tests::client::Client;
-use hearth_tests::process::{Process, run, stdout};
+use hearth_tests::process::{Process, run, stdout, wait_until};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -219,10 +219,13 @@ async fn metrics_are_told_on_their_own_address() {
     let (data, log) = (place.path("data"), place.path("log"));
     let arguments = ["--data", &data, "serve", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"];
     let (server, url) = Process::serve_logging(&[&arguments[..], &["--log", "json"]].concat(), Path::new(&log));
-    let logged = std::fs::read_to_string(&log).unwrap();
-    let lines: Vec<Value> = logged.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let told = lines.iter().find(|line| line["message"] == "metrics are told").unwrap();
-    let metrics = Client::new(&format!("http://{}", told["address"].as_str().unwrap()), "");
+    let told = || {
+        let logged = std::fs::read_to_string(&log).unwrap();
+        let mut lines = logged.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        lines.find(|line| line["message"] == "metrics are told")
+    };
+    wait_until("the log says where metrics are told", || told().is_some());
+    let metrics = Client::new(&format!("http://{}", told().unwrap()["address"].as_str().unwrap()), "");
     let client = Client::new(&url, &place.key);
     add_rooms(&client, &["a", "b"]).await;
     assert_eq!(client.get("/v1/rooms/nope").await.status, 404);
