@@ -332,6 +332,7 @@ pub(crate) fn heed(connection: &mut Connection, accepted: bool) -> Result<(), St
         tx.execute("UPDATE _sync SET reconcile = 0", [])?;
         if accepted {
             tx.execute("UPDATE _recovery SET accepted = 1, question = NULL", [])?;
+            tx.execute("UPDATE _sync SET phase = 'reconciling' WHERE phase = 'blocked'", [])?;
             log(tx, "info", "A person has agreed to the deletions.")?;
         }
         Ok(())

@@ -23,6 +23,8 @@ WITH s AS (
 )
 SELECT
     CASE WHEN paused THEN 'paused'
+         -- A person has answered; the process that syncs goes on in a moment.
+         WHEN reconcile > 0 AND daemon_pid IS NOT NULL AND (question IS NOT NULL OR phase = 'blocked') THEN 'reconciling'
          WHEN question IS NOT NULL THEN 'blocked'
          WHEN phase IN ('needs_key', 'blocked', 'new') THEN phase
          -- In contact or not, until its end the tables are on the way to a position.

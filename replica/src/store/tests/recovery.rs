@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::recovery::{Cause, Found, Question, Step, Swept};
-use crate::store::{decide, recovery, status};
+use crate::store::{decide, recovery, standing, status, wishes};
 
 const CAR: &str = "0190a3b0-0000-7000-8000-000000000003";
 
@@ -112,7 +112,11 @@ fn the_fuse_counts_per_collection_and_a_word_lifts_it() {
     let shown = status::read(&scene.db).unwrap();
     assert_eq!((shown.phase.as_str(), shown.needs_you), ("blocked", 1));
     assert_eq!(shown.reason.as_deref(), Some("51 of 100 rooms are gone"));
+    standing::set_daemon(&mut scene.db, Some(std::process::id()), at(0)).unwrap();
+    wishes::set_reconcile(&mut scene.db, true).unwrap();
+    assert_eq!(status::read(&scene.db).unwrap().phase, "reconciling", "answered, so nobody is asked again");
     recovery::heed(&mut scene.db, true).unwrap();
+    assert_eq!(status::read(&scene.db).unwrap().phase, "reconciling");
     assert_eq!(scene.is_walked(Kind::Room, &walked, 200), Swept::Done);
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "49");
 }
