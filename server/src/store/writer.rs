@@ -49,9 +49,6 @@ const BATCH_MAX: usize = 512;
 /// Time after which a batch is closed, so that the first in it does not wait for ever.
 const BATCH_TIME_MAX: Duration = Duration::from_millis(20);
 
-/// Time that a batch waits for as many jobs as the last one had: less than the fsync that each would cost alone.
-const GATHER_TIME_MAX: Duration = Duration::from_micros(300);
-
 /// The hand that gives jobs to the writer thread.
 pub(super) struct Writer {
     jobs: Mutex<Option<mpsc::Sender<Box<dyn Job>>>>,
@@ -117,25 +114,8 @@ fn work(
     callers: Option<&Handle>,
     tally: &Tally,
 ) {
-    let mut expected = 1;
     while let Some(first) = queue.blocking_recv() {
-        let (mut count, since) = (1, Instant::now());
-        let more = || {
-            loop {
-                match queue.try_recv() {
-                    Ok(job) => {
-                        count += 1;
-                        return Some(job);
-                    }
-                    // Whoever was answered with the last batch is about to ask again: to share one more fsync, the first
-                    // of them waits a little for the others. Who writes alone never waits.
-                    Err(_) if count < expected && since.elapsed() < GATHER_TIME_MAX => std::thread::yield_now(),
-                    Err(_) => return None,
-                }
-            }
-        };
-        batch(conn, first, more, tail, callers, tally);
-        expected = count;
+        batch(conn, first, || queue.try_recv().ok(), tail, callers, tally);
     }
     let _ = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
 }
