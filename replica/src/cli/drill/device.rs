@@ -169,6 +169,20 @@ impl Device {
     }
 }
 
+/// Waits until the device is in step again, and tells what its status said meanwhile.
+pub(super) fn in_step_again(
+    scene: &mut Scene,
+    device: &Device,
+    watch: Watch,
+    limit: Duration,
+) -> Result<Vec<Said>, Stop> {
+    let took = device.settle(scene, limit);
+    let said = watch.end();
+    let took = took?.as_secs_f64();
+    scene.say(format!("the replica is in step again after {took:.1} s; its status said {}", phases(&said)));
+    Ok(said)
+}
+
 /// The members of an object.
 pub(super) fn fields(value: Value) -> Fields {
     match value {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::device::{Device, Said};
 use super::scene::{Event, Scene};
-use super::{Stop, failed};
+use super::{Outcome, Stop, failed};
 
 /// States in which an edit waits for a person.
 const FOR_A_PERSON: [&str; 3] = ["blocked", "rejected", "conflict"];
@@ -97,6 +97,18 @@ pub(super) fn equal(scene: &Scene, device: &Device) -> Result<usize, Stop> {
         "the two sides differ: {told}{}",
         if more > 0 { format!("; {more} more") } else { String::new() }
     )))
+}
+
+/// The end of a drill in which nobody else changed what was edited: every edit had its effect just once, both sides are
+/// equal, and the device is stopped.
+pub(super) fn all_had_their_effect(scene: &Scene, device: &mut Device, made: &[Made]) -> Outcome {
+    let account = account(scene, device, made)?;
+    if account.waiting + account.settled > 0 {
+        return Err(failed(format!("nobody else changed these records, yet {}", account.told())));
+    }
+    let records = equal(scene, device)?;
+    device.stop()?;
+    Ok(format!("{}; {records} records are equal on both sides", account.told()))
 }
 
 /// Looks whether every edit had its effect just once, or waits with a reason, or has its ending in the history.

@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::device::{Device, fields};
-use super::judge::{Effect, Made, account, equal};
+use super::judge::{Effect, Made, account, all_had_their_effect};
 use super::scene::Scene;
 use super::{Outcome, Stop, failed};
 
@@ -54,13 +54,7 @@ pub(super) fn run(scene: &mut Scene) -> Outcome {
     let took = device.settle(scene, LIMIT)?;
     scene.say(format!("all are settled after {:.1} s", took.as_secs_f64()));
 
-    let account = account(scene, &device, &made)?;
-    if account.waiting + account.settled > 0 {
-        return Err(failed(format!("nobody else changed these records, yet {}", account.told())));
-    }
-    let records = equal(scene, &device)?;
-    device.stop()?;
-    Ok(format!("{}; {records} records are equal on both sides", account.told()))
+    all_had_their_effect(scene, &mut device, &made)
 }
 
 /// An edit is committed, its answer is lost, and before it is sent again somebody else changes the same field: it has had

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hearth_contract::schema::Kind;
 use serde_json::json;
 
-use super::device::{fields, phases};
+use super::device::{fields, in_step_again};
 use super::judge::{Effect, Made, account, equal, never_claimed_early};
 use super::scene::Scene;
 use super::{Outcome, failed};
@@ -48,14 +48,7 @@ pub(super) fn run(scene: &mut Scene) -> Outcome {
 
     let watch = device.watch();
     device.start()?;
-    let took = device.settle(scene, LIMIT);
-    let said = watch.end();
-    let took = took?;
-    scene.say(format!(
-        "the replica is in step again after {:.1} s; its status said {}",
-        took.as_secs_f64(),
-        phases(&said)
-    ));
+    let said = in_step_again(scene, &device, watch, LIMIT)?;
     never_claimed_early(&said, head)?;
     let account = account(scene, &device, &made)?;
     let records = equal(scene, &device)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hearth_contract::schema::Kind;
 use serde_json::json;
 
-use super::device::{fields, phases};
+use super::device::{fields, in_step_again};
 use super::judge::{self, Effect, Made, account, equal};
 use super::scene::Scene;
 use super::{Outcome, failed};
@@ -46,14 +46,7 @@ pub(super) fn run(scene: &mut Scene) -> Outcome {
         return Err(failed(format!("the server did not get past {lost} again, so nothing was drilled")));
     }
 
-    let took = device.settle(scene, LIMIT);
-    let said = watch.end();
-    let took = took?;
-    scene.say(format!(
-        "the replica is in step again after {:.1} s; its status said {}",
-        took.as_secs_f64(),
-        phases(&said)
-    ));
+    in_step_again(scene, &device, watch, LIMIT)?;
     let account = account(scene, &device, &mine)?;
     if account.waiting < mine.len() {
         return Err(failed(format!(
