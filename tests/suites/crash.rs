@@ -6,52 +6,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use hearth_tests::client::Client;
-use hearth_tests::process::{Process, command, stdout, wait_until};
+use hearth_tests::home::{Home, UNLIMITED};
+use hearth_tests::process::{Process, stdout, wait_until};
 use reqwest::Method;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// A served home in a directory, with a key to its empty live home.
-struct Home {
-    dir: tempfile::TempDir,
-    key: String,
-    port: Option<String>,
-}
-
-impl Home {
-    fn new() -> Home {
-        let dir = tempfile::tempdir().unwrap();
-        let data = dir.path().join("server");
-        let data = data.to_str().unwrap();
-        stdout("hearth-server", &["--data", data, "team", "create", "Hill house"]);
-        let key = ["--data", data, "key", "create", "--team", "Hill house", "--env", "live", "--quiet"];
-        Home { key: stdout("hearth-server", &key), dir, port: None }
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.dir.path().join(name).to_str().unwrap().to_owned()
-    }
-
-    /// Serves; from the second time on where it was served before.
-    fn serve(&mut self) -> (Process, String) {
-        let listen = self.port.clone().unwrap_or_else(|| "127.0.0.1:0".to_owned());
-        let data = self.path("server");
-        let (process, url) = Process::serve(&["--data", &data, "serve", "--listen", &listen, "--rate-limits", "off"]);
-        self.port = url.strip_prefix("http://").map(str::to_owned);
-        (process, url)
-    }
-
-    /// A replica with its syncing program.
-    fn replica(&self, url: &str, name: &str) -> (Process, String) {
-        let db = self.path(name);
-        let init = command("hearth-replica", &["--db", &db, "init", "--server", url])
-            .env("HEARTH_API_KEY", &self.key)
-            .output()
-            .unwrap();
-        assert!(init.status.success(), "{}", String::from_utf8_lossy(&init.stderr));
-        (Process::start("hearth-replica", &["--db", &db, "run"]), db)
-    }
+/// A replica with its syncing program.
+fn syncing(home: &Home, name: &str) -> (Process, String) {
+    let db = home.replica(name);
+    (Process::start("hearth-replica", &["--db", &db, "run"]), db)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -59,7 +24,7 @@ async fn every_acknowledged_write_survives_a_kill_exactly_once() {
     let mut home = Home::new();
     let acknowledged = Arc::new(Mutex::new(BTreeSet::new()));
     for round in 0..3u32 {
-        let (server, url) = home.serve();
+        let (server, url) = home.serve(&UNLIMITED);
         let stop = Arc::new(AtomicBool::new(false));
         let writers: Vec<_> = (0..8)
             .map(|_| {
@@ -87,7 +52,7 @@ async fn every_acknowledged_write_survives_a_kill_exactly_once() {
             writer.await.unwrap();
         }
     }
-    let (server, url) = home.serve();
+    let (server, url) = home.serve(&UNLIMITED);
     let client = Client::new(&url, &home.key);
     let id = |record: &Value, name: &str| record[name].as_str().unwrap().to_owned();
     let listed: Vec<String> = client.walk("/v1/tasks?limit=100").await.iter().map(|task| id(task, "id")).collect();
@@ -167,7 +132,7 @@ async fn a_storm_of_every_sort_of_write_is_applied_exactly_once_across_kills() {
     let storm = Arc::new(Mutex::new(Storm::default()));
     let whole_turns = Arc::new(Mutex::new(0));
     for _ in 0..3 {
-        let (server, url) = home.serve();
+        let (server, url) = home.serve(&UNLIMITED);
         let lost = std::mem::take(&mut storm.lock().unwrap().lost);
         let client = Client::new(&url, &home.key);
         // What nobody got an answer to is sent again, as a client does.
@@ -198,7 +163,7 @@ async fn a_storm_of_every_sort_of_write_is_applied_exactly_once_across_kills() {
             writer.await.unwrap();
         }
     }
-    let (server, url) = home.serve();
+    let (server, url) = home.serve(&UNLIMITED);
     let client = Client::new(&url, &home.key);
     let Storm { mut answered, lost } = std::mem::take(&mut *storm.lock().unwrap());
     for sent in lost {
@@ -267,9 +232,9 @@ async fn a_storm_of_every_sort_of_write_is_applied_exactly_once_across_kills() {
 #[tokio::test]
 async fn two_replicas_find_together_over_a_killed_server_and_a_killed_daemon() {
     let mut home = Home::new();
-    let (server, url) = home.serve();
-    let (first, first_db) = home.replica(&url, "first.db");
-    let (second, second_db) = home.replica(&url, "second.db");
+    let (server, _) = home.serve(&UNLIMITED);
+    let (first, first_db) = syncing(&home, "first.db");
+    let (second, second_db) = syncing(&home, "second.db");
     script(&first_db, "INSERT INTO rooms (name) VALUES ('Kitchen')");
     wait_until("the other replica has the room", || count(&second_db, "rooms") == 1);
 
@@ -282,7 +247,7 @@ async fn two_replicas_find_together_over_a_killed_server_and_a_killed_daemon() {
     script(&first_db, "DELETE FROM tasks WHERE title = 'Sand'");
     let first = Process::start("hearth-replica", &["--db", &first_db, "run"]);
 
-    let (server, url) = home.serve();
+    let (server, url) = home.serve(&UNLIMITED);
     for db in [&first_db, &second_db] {
         wait_until("its edits are confirmed", || count(db, "edits") == 0);
     }

@@ -4,51 +4,24 @@
 use std::process::Output;
 
 use hearth_tests::client::Client;
-use hearth_tests::process::{Process, command, stdout, wait_until};
+use hearth_tests::home::{Home, UNLIMITED};
+use hearth_tests::process::{Process, command, wait_until};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// A home in a directory, with a key to its empty live side.
-struct Home {
-    dir: tempfile::TempDir,
-    key: String,
-    port: Option<String>,
+/// Serves it, with a client of its key.
+fn serve(home: &mut Home, with: &[&str]) -> (Process, Client) {
+    let (process, url) = home.serve(with);
+    (process, Client::new(&url, &home.key))
 }
 
-impl Home {
-    fn new() -> Home {
-        let dir = tempfile::tempdir().unwrap();
-        let data = dir.path().join("server");
-        let data = data.to_str().unwrap();
-        stdout("hearth-server", &["--data", data, "team", "create", "Hill house"]);
-        let key = ["--data", data, "key", "create", "--team", "Hill house", "--env", "live", "--quiet"];
-        Home { key: stdout("hearth-server", &key), dir, port: None }
-    }
-
-    /// Serves, always at the same address.
-    fn serve(&mut self, with: &[&str]) -> (Process, Client) {
-        let data = self.dir.path().join("server");
-        let listen = self.port.clone().unwrap_or_else(|| "127.0.0.1:0".to_owned());
-        let serve = ["--data", data.to_str().unwrap(), "serve", "--listen", &listen];
-        let (process, url) = Process::serve(&[&serve, with].concat());
-        self.port = url.strip_prefix("http://").map(str::to_owned);
-        (process, Client::new(&url, &self.key))
-    }
-
-    fn device(&self, name: &str) -> Device {
-        let db = self.dir.path().join(name).to_str().unwrap().to_owned();
-        let url = format!("http://{}", self.port.as_deref().unwrap());
-        let init = command("hearth-replica", &["--db", &db, "init", "--server", &url]);
-        let output = { init }.env("HEARTH_API_KEY", &self.key).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let device = Device { db };
-        assert_eq!(device.sync(), 0);
-        device
-    }
+/// A replica of it, in step.
+fn device(home: &Home, name: &str) -> Device {
+    let device = Device { db: home.replica(name) };
+    assert_eq!(device.sync(), 0);
+    device
 }
-
-const UNLIMITED: [&str; 2] = ["--rate-limits", "off"];
 
 /// A replica and its command line.
 struct Device {
@@ -102,7 +75,7 @@ impl Device {
 
 /// Two devices that both know one task.
 fn two_with_a_task(home: &Home) -> (Device, Device) {
-    let (first, second) = (home.device("first.db"), home.device("second.db"));
+    let (first, second) = (device(home, "first.db"), device(home, "second.db"));
     first.sql("INSERT INTO tasks (title, priority) VALUES ('Paint', 'low')");
     assert_eq!((first.sync(), second.sync()), (0, 0));
     (first, second)
@@ -115,7 +88,7 @@ async fn task(client: &Client) -> Value {
 #[tokio::test]
 async fn both_changed_the_same_field_and_a_person_decides() {
     let mut home = Home::new();
-    let (_server, client) = home.serve(&UNLIMITED);
+    let (_server, client) = serve(&mut home, &UNLIMITED);
     let (first, second) = two_with_a_task(&home);
     first.sql("UPDATE tasks SET title = 'Mine', notes = 'A note'");
     second.sql("UPDATE tasks SET title = 'Theirs', assignee = 'Bo'");
@@ -146,7 +119,7 @@ async fn both_changed_the_same_field_and_a_person_decides() {
 async fn the_profile_decides_and_undo_takes_the_decision_back() {
     for (policy, wins, loses) in [("mine", "Mine", "Theirs"), ("theirs", "Theirs", "Mine")] {
         let mut home = Home::new();
-        let (_server, client) = home.serve(&UNLIMITED);
+        let (_server, client) = serve(&mut home, &UNLIMITED);
         let (first, second) = two_with_a_task(&home);
         first.policy(policy);
         first.sql("UPDATE tasks SET title = 'Mine'");
@@ -158,8 +131,8 @@ async fn the_profile_decides_and_undo_takes_the_decision_back() {
         assert_eq!((first.sync(), &task(&client).await["title"]), (0, &json!(loses)));
     }
     let mut home = Home::new();
-    let (_server, _) = home.serve(&UNLIMITED);
-    let device = home.device("first.db");
+    let (_server, _) = serve(&mut home, &UNLIMITED);
+    let device = device(&home, "first.db");
     device.policy("perhaps");
     let refused = device.run(&["sync"]);
     let words = String::from_utf8_lossy(&refused.stderr);
@@ -169,7 +142,7 @@ async fn the_profile_decides_and_undo_takes_the_decision_back() {
 #[tokio::test]
 async fn changes_of_different_fields_both_stand() {
     let mut home = Home::new();
-    let (_server, client) = home.serve(&UNLIMITED);
+    let (_server, client) = serve(&mut home, &UNLIMITED);
     let (first, second) = two_with_a_task(&home);
     second.sql("UPDATE tasks SET estimated_cost = '12'");
     assert_eq!(second.sync(), 0);
@@ -184,7 +157,7 @@ async fn changes_of_different_fields_both_stand() {
 #[tokio::test]
 async fn a_delete_and_a_change_meet() {
     let mut home = Home::new();
-    let (_server, client) = home.serve(&UNLIMITED);
+    let (_server, client) = serve(&mut home, &UNLIMITED);
     let (first, second) = two_with_a_task(&home);
     first.sql("DELETE FROM tasks");
     second.sql("UPDATE tasks SET priority = 'urgent'");
@@ -209,8 +182,8 @@ async fn a_delete_and_a_change_meet() {
 #[tokio::test]
 async fn a_lost_answer_and_a_forgotten_key_make_one_effect() {
     let mut home = Home::new();
-    let (server, _) = home.serve(&UNLIMITED);
-    let device = home.device("first.db");
+    let (server, _) = serve(&mut home, &UNLIMITED);
+    let device = device(&home, "first.db");
     device.sql(
         "INSERT INTO tasks (title) VALUES ('To change'), ('To delete'), ('To leave');
          INSERT INTO vehicles (name) VALUES ('1'), ('2'), ('3'), ('4'), ('5'), ('6')",
@@ -219,7 +192,7 @@ async fn a_lost_answer_and_a_forgotten_key_make_one_effect() {
     assert_eq!(server.terminate().code(), Some(0));
 
     let faults = "lost-answer=always route=writes,bulk; mute=always";
-    let (server, client) = home.serve(&[&UNLIMITED[..], &["--faults", faults, "--faults-on-live"]].concat());
+    let (server, client) = serve(&mut home, &[&UNLIMITED[..], &["--faults", faults, "--faults-on-live"]].concat());
     device.sql(
         "UPDATE tasks SET title = 'Changed' WHERE title = 'To change';
          DELETE FROM tasks WHERE title = 'To delete';
@@ -243,7 +216,7 @@ async fn a_lost_answer_and_a_forgotten_key_make_one_effect() {
     server.kill();
     assert_eq!(device.one("SELECT count(*) FROM edits"), "10", "nothing was heard of it");
 
-    let (_server, client) = home.serve(&[&UNLIMITED[..], &["--idempotency-ttl", "1ms"]].concat());
+    let (_server, client) = serve(&mut home, &[&UNLIMITED[..], &["--idempotency-ttl", "1ms"]].concat());
     // Meanwhile somebody has gone on with two of them.
     let of_title = |title: &str| device.one(&format!("SELECT id FROM tasks WHERE title = '{title}'"));
     client.patch(&format!("/v1/tasks/{}", of_title("Changed")), &json!({ "title": "To change" })).await;
@@ -268,8 +241,8 @@ async fn a_lost_answer_and_a_forgotten_key_make_one_effect() {
 #[tokio::test]
 async fn a_poison_edit_holds_what_depends_on_it_and_nothing_else() {
     let mut home = Home::new();
-    let (_server, client) = home.serve(&UNLIMITED);
-    let device = home.device("first.db");
+    let (_server, client) = serve(&mut home, &UNLIMITED);
+    let device = device(&home, "first.db");
     let (item, nowhere) = (Uuid::from_u128(7), Uuid::from_u128(9));
     device.sql(&format!(
         "INSERT INTO inventory (id, name, room_id) VALUES ('{item}', 'Rake', '{nowhere}');
@@ -297,8 +270,8 @@ async fn a_poison_edit_holds_what_depends_on_it_and_nothing_else() {
 #[tokio::test]
 async fn many_edits_of_a_script_go_in_few_calls_within_the_keys_windows() {
     let mut home = Home::new();
-    let (_server, client) = home.serve(&["--rate-limits", "reads=300,writes=60,bulk=20"]);
-    let device = home.device("first.db");
+    let (_server, client) = serve(&mut home, &["--rate-limits", "reads=300,writes=60,bulk=20"]);
+    let device = device(&home, "first.db");
     let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)";
     let poison = Uuid::from_u128(9);
     device.sql(&format!(
@@ -319,7 +292,7 @@ async fn many_edits_of_a_script_go_in_few_calls_within_the_keys_windows() {
 #[tokio::test]
 async fn undo_of_every_sort_reaches_the_server() {
     let mut home = Home::new();
-    let (_server, client) = home.serve(&UNLIMITED);
+    let (_server, client) = serve(&mut home, &UNLIMITED);
     let (first, _) = two_with_a_task(&home);
     first.does(&["undo"]);
     assert_eq!((first.sync(), client.walk("/v1/tasks").await.len()), (0, 0), "a create is undone by a delete");
