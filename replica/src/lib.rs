@@ -31,24 +31,24 @@ use store::Connection;
 
 pub use scripting::{left_a_log, rebuild};
 pub use store::StoreError;
-pub use store::copy::Copied;
-pub use store::decide::{Choice, Decided, Resolution};
+pub use store::edits::decide::{Choice, Decided, Resolution};
+pub use store::edits::history::{Conflict, Settled};
+pub use store::edits::judge::ConflictPolicy;
 pub use store::edits::{Edit, EditError};
-pub use store::filter::{Condition, Test, WAITING};
-pub use store::find::{Found, ID_PREFIX_MIN};
-pub use store::history::{Conflict, Settled};
 pub use store::journal::LogLine;
-pub use store::judge::ConflictPolicy;
-pub use store::overview::{Days, Expiring, Figures, Latest, Overview};
-pub use store::page::{Group, Totals};
-pub use store::query::{Table, read_query};
-pub use store::related::{Change, Related};
+pub use store::read::filter::{Condition, Test, WAITING};
+pub use store::read::find::{Found, ID_PREFIX_MIN};
+pub use store::read::overview::{Days, Expiring, Figures, Latest, Overview};
+pub use store::read::page::{Group, Totals};
+pub use store::read::query::{Table, read_query};
+pub use store::read::related::{Change, Related};
+pub use store::read::tally::Tally;
+pub use store::read::view::{Hit, Near, Pending, Row, RowPage, RowQuery, Sort};
+pub use store::read::why::{Origin as ValueOrigin, Source, Why};
+pub use store::recovery::verify::{Difference, How, Listing, Verification};
+pub use store::rescue::copy::Copied;
 pub use store::rescue::{KEPT_MAX, Rescue};
 pub use store::status::Status;
-pub use store::tally::Tally;
-pub use store::verify::{Difference, How, Listing, Verification};
-pub use store::view::{Hit, Near, Pending, Row, RowPage, RowQuery, Sort};
-pub use store::why::{Origin as ValueOrigin, Source, Why};
 
 /// One connection to a replica. Every call is one short transaction.
 #[derive(Debug)]
@@ -85,47 +85,47 @@ impl Replica {
 
     /// One page of a kind's rows.
     pub fn rows(&self, query: &RowQuery) -> Result<RowPage, StoreError> {
-        store::page::page(&self.connection.borrow(), query)
+        store::read::page::page(&self.connection.borrow(), query)
     }
 
     /// What the rows of a list come to, and the groups of its order. Days are dates; `week` is the last of this week.
     pub fn totals(&self, query: &RowQuery, today: &str, week: &str) -> Result<Totals, StoreError> {
-        store::page::totals(&self.connection.borrow(), query, today, week)
+        store::read::page::totals(&self.connection.borrow(), query, today, week)
     }
 
     /// What needs attention.
     pub fn overview(&self, days: &Days) -> Result<Overview, StoreError> {
-        store::overview::read(&self.connection.borrow(), days)
+        store::read::overview::read(&self.connection.borrow(), days)
     }
 
     /// What the home is worth, and how many records changed on each day since one.
     pub fn figures(&self, since: &str) -> Result<Figures, StoreError> {
-        store::overview::figures(&self.connection.borrow(), since)
+        store::read::overview::figures(&self.connection.borrow(), since)
     }
 
     /// The records that refer to one, so many of each kind.
     pub fn related(&self, kind: Kind, id: &str, most: usize) -> Result<Vec<Related>, StoreError> {
-        store::related::related(&self.connection.borrow(), kind, id, most)
+        store::read::related::related(&self.connection.borrow(), kind, id, most)
     }
 
     /// The changes of a record that were made on this machine, newest first.
     pub fn changes(&self, kind: Kind, id: &str, most: usize) -> Result<Vec<Change>, StoreError> {
-        store::related::changes(&self.connection.borrow(), kind, id, most)
+        store::read::related::changes(&self.connection.borrow(), kind, id, most)
     }
 
     /// One row. The home's profile is found whatever the id.
     pub fn row(&self, kind: Kind, id: &str) -> Result<Option<Row>, StoreError> {
-        store::view::row(&self.connection.borrow(), kind, id)
+        store::read::view::row(&self.connection.borrow(), kind, id)
     }
 
     /// Records of any kind in whose text every word begins a word, best first. Without a word: none.
     pub fn search(&self, words: &str, limit: usize) -> Result<Vec<Hit>, StoreError> {
-        store::view::search(&self.connection.borrow(), words, limit)
+        store::read::view::search(&self.connection.borrow(), words, limit)
     }
 
     /// Ids and titles of a kind, by title; for choosing what a reference points at.
     pub fn titles(&self, kind: Kind, words: &str, limit: usize) -> Result<Vec<(String, String)>, StoreError> {
-        store::view::titles(&self.connection.borrow(), kind, words, limit)
+        store::read::view::titles(&self.connection.borrow(), kind, words, limit)
     }
 
     /// Where the replica stands.
@@ -155,40 +155,40 @@ impl Replica {
 
     /// The edits that were settled within the last 30 days, newest first.
     pub fn history(&self, limit: usize) -> Result<Vec<Settled>, StoreError> {
-        store::history::list(&self.connection.borrow(), limit)
+        store::edits::history::list(&self.connection.borrow(), limit)
     }
 
     /// The fields that were changed here and there and wait for a decision.
     pub fn conflicts(&self) -> Result<Vec<Conflict>, StoreError> {
-        store::history::conflicts(&self.connection.borrow())
+        store::edits::history::conflicts(&self.connection.borrow())
     }
 
     /// Lets an edit that the server refused go again. Refused: when that cannot help, with what can.
     pub fn retry(&self, edit: i64) -> Result<Decided, EditError> {
-        self.changed(store::decide::retry(&mut self.connection.borrow_mut(), edit))
+        self.changed(store::edits::decide::retry(&mut self.connection.borrow_mut(), edit))
     }
 
     /// Gives an edit up. If it may be on the server already, its inverse is queued instead, so that its effect ends
     /// whatever became of it.
     pub fn discard(&self, edit: i64) -> Result<Decided, EditError> {
-        self.changed(store::decide::discard(&mut self.connection.borrow_mut(), self.origin.word(), edit, now()))
+        self.changed(store::edits::decide::discard(&mut self.connection.borrow_mut(), self.origin.word(), edit, now()))
     }
 
     /// Gives an edit that is not on its way other values and lets it go (again). A null clears a field.
     pub fn change(&self, edit: i64, fields: &Fields) -> Result<Decided, EditError> {
-        self.changed(store::decide::change(&mut self.connection.borrow_mut(), edit, fields, now()))
+        self.changed(store::edits::decide::change(&mut self.connection.borrow_mut(), edit, fields, now()))
     }
 
     /// Ends a conflict. The values that lose are kept in the history and can be brought back by [`Replica::undo`].
     pub fn resolve(&self, edit: i64, resolution: &Resolution) -> Result<Decided, EditError> {
         let origin = self.origin.word();
-        self.changed(store::decide::resolve(&mut self.connection.borrow_mut(), origin, edit, resolution, now()))
+        self.changed(store::edits::decide::resolve(&mut self.connection.borrow_mut(), origin, edit, resolution, now()))
     }
 
     /// Undoes an edit, waiting or settled; None: the newest change made here that stands. An edit that was never sent
     /// is taken back; of any other the inverse is queued. Undoing an edit that undoes does the first again.
     pub fn undo(&self, edit: Option<i64>) -> Result<Decided, EditError> {
-        self.changed(store::undo::undo(&mut self.connection.borrow_mut(), self.origin.word(), edit, now()))
+        self.changed(store::edits::undo::undo(&mut self.connection.borrow_mut(), self.origin.word(), edit, now()))
     }
 
     /// Makes this the replica of the home that a server has named. False: it is the replica of another home, and

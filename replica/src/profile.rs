@@ -9,7 +9,7 @@ use directories::ProjectDirs;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
-use crate::store::judge::ConflictPolicy;
+use crate::store::edits::judge::ConflictPolicy;
 use crate::store::open::{make_private_directory, private_file};
 
 /// The profile that is meant when none is named.

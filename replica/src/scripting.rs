@@ -4,10 +4,10 @@ use std::path::Path;
 
 use hearth_contract::schema::Kind;
 
-use crate::store::copy::Copied;
-use crate::store::find::Found;
-use crate::store::tally::Tally;
-use crate::store::why::Why;
+use crate::store::read::find::Found;
+use crate::store::read::tally::Tally;
+use crate::store::read::why::Why;
+use crate::store::rescue::copy::Copied;
 use crate::store::{self, StoreError};
 use crate::sync::{SyncLock, wall_clock};
 use crate::{Replica, Rescue};
@@ -28,26 +28,26 @@ impl Replica {
     /// The record whose id begins so, of one of these kinds. `also_gone` finds those too of which only edits or the
     /// server's deletes tell.
     pub fn find(&self, id: &str, kinds: &[Kind], also_gone: bool) -> Result<Found, StoreError> {
-        store::find::by_id(&self.connection.borrow(), id, kinds, also_gone)
+        store::read::find::by_id(&self.connection.borrow(), id, kinds, also_gone)
     }
 
     /// How much of each id is enough to name it, in the same order.
     pub fn short_ids(&self, ids: &[&str]) -> Result<Vec<String>, StoreError> {
-        store::find::short_ids(&self.connection.borrow(), ids)
+        store::read::find::short_ids(&self.connection.borrow(), ids)
     }
 
     /// Where each value that is shown of a record comes from; None when nothing is known of such a record.
     pub fn why(&self, kind: Kind, id: &str) -> Result<Option<Why>, StoreError> {
-        store::why::read(&self.connection.borrow(), kind, id)
+        store::read::why::read(&self.connection.borrow(), kind, id)
     }
 
     /// How much there is of everything.
     pub fn tally(&self) -> Result<Tally, StoreError> {
-        store::tally::read(&self.connection.borrow(), &self.db)
+        store::read::tally::read(&self.connection.borrow(), &self.db)
     }
 
     /// Writes a consistent copy of the whole database to a file that does not exist yet, pending edits included.
     pub fn export(&self, file: &Path) -> Result<Copied, StoreError> {
-        store::copy::write(&self.connection.borrow(), file)
+        store::rescue::copy::write(&self.connection.borrow(), file)
     }
 }

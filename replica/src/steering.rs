@@ -6,7 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 
-use crate::store::{journal, verify, wishes};
+use crate::store::recovery::verify;
+use crate::store::{journal, wishes};
 use crate::{Listing, LogLine, Replica, StoreError, Verification, bell};
 
 impl Replica {

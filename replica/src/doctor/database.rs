@@ -2,7 +2,8 @@
 
 use super::{Finding, Grade, Matter, count, size, span};
 use crate::profile::Profile;
-use crate::store::{StoreError, health, open};
+use crate::store::rescue::health;
+use crate::store::{StoreError, open};
 use crate::sync::SyncLock;
 use crate::{Origin, Replica, Status};
 

@@ -3,7 +3,7 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::StoreError;
+use crate::store::StoreError;
 
 /// Runs `work` as the replica's keeper: triggers queue nothing, guards let it pass. All or nothing.
 pub(crate) fn keep<T>(

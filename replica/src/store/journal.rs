@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::StoreError;
+use crate::store::StoreError;
 
 /// One line of `sync_log`.
 #[derive(Debug, Clone, PartialEq, Eq)]

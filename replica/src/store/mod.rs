@@ -1,58 +1,25 @@
 //! The replica database and the only SQL of this crate. Must not know HTTP or when anything happens.
 //!
-//! - [`open`]: files, connections, pragmas, migrations.
-//! - [`schema`]: the six typed tables and what is generated with them, from [`rules`],
-//!   [`triggers`], [`mod@search`] and [`views`].
-//! - [`gate`]: the transactions of whoever keeps the replica.
-//! - [`mirror`], [`image`], [`rows`]: what the server says becomes rows; [`recovery`], [`lost`]: after a gap in what it
-//!   says, or when it was put back; [`replay`]: reading it all again; [`verify`]: comparing it all.
-//! - [`edits`], [`plan`], [`judge`], [`push`], [`settle`]: local changes, their way to the server and their end.
-//! - [`decide`], [`undo`], [`history`]: what a person decides about them, and what they can look back on.
-//! - [`view`], [`page`] with [`filter`] and [`mod@order`], [`related`], [`overview`]: what screens read; [`find`], [`why`],
-//!   [`query`]: what scripts do; [`copy`]: a consistent copy of it all; [`rescue`], [`salvage`],
-//!   [`health`]: what to do when it is damaged.
-//! - [`standing`], [`status`], [`tally`]: where the replica stands; [`wishes`], [`journal`]: what people ask of it, and what it
-//!   has done.
+//! - [`open`]: files, connections, pragmas, migrations. [`gate`]: the transactions of whoever keeps the replica.
+//! - [`mod@schema`]: the tables, triggers and views, generated from the contract.
+//! - [`mirror`]: what the server says becomes rows. [`recovery`]: after a gap in what it says, or when it was put back.
+//! - [`edits`]: local changes, their way to the server, their end, and what people decide about them.
+//! - [`read`]: what screens, commands and scripts read. [`rows`]: rows as values.
+//! - [`rescue`]: what to do when the database is damaged.
+//! - [`standing`], [`status`]: where the replica stands; [`wishes`], [`journal`]: what people ask of it, and what it has done.
 
-pub(crate) mod copy;
-pub(crate) mod decide;
 pub(crate) mod edits;
-pub(crate) mod filter;
-pub(crate) mod find;
 mod gate;
-pub(crate) mod health;
-pub(crate) mod history;
-mod image;
 pub(crate) mod journal;
-pub(crate) mod judge;
-mod lost;
 pub(crate) mod mirror;
 pub(crate) mod open;
-mod order;
-pub(crate) mod overview;
-pub(crate) mod page;
-pub(crate) mod plan;
-pub(crate) mod push;
-pub(crate) mod query;
+pub(crate) mod read;
 pub(crate) mod recovery;
-pub(crate) mod related;
-mod replay;
 pub(crate) mod rescue;
 mod rows;
-mod rules;
-mod salvage;
 mod schema;
-mod search;
-mod settle;
 pub(crate) mod standing;
 pub(crate) mod status;
-pub(crate) mod tally;
-mod triggers;
-pub(crate) mod undo;
-pub(crate) mod verify;
-pub(crate) mod view;
-mod views;
-pub(crate) mod why;
 pub(crate) mod wishes;
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::{StoreError, schema};
+use crate::store::{StoreError, schema};
 
 mod migrations {
     refinery::embed_migrations!("../migrations/replica");

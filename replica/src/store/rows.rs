@@ -7,7 +7,7 @@ use rusqlite::types::{Value as Sql, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, ToSql, params_from_iter};
 use serde_json::{Map, Value};
 
-use super::StoreError;
+use crate::store::StoreError;
 
 /// One record as a typed table holds it.
 #[derive(Debug, Clone, PartialEq, Default)]

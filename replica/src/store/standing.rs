@@ -3,7 +3,7 @@
 use hearth_contract::formats::Timestamp;
 use rusqlite::Connection;
 
-use super::{StoreError, gate, open};
+use crate::store::{StoreError, gate, open};
 
 /// What a sync starts from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::StoreError;
+use crate::store::StoreError;
 
 /// The one row of `sync_status`.
 #[derive(Debug, Clone, PartialEq, Default)]

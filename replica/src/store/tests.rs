@@ -15,10 +15,11 @@ use hearth_contract::formats::Timestamp;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use super::judge::ConflictPolicy;
-use super::push::Verdict;
-use super::standing::Home;
-use super::{mirror, open, plan, push, standing};
+use crate::store::edits::judge::ConflictPolicy;
+use crate::store::edits::push::Verdict;
+use crate::store::edits::{plan, push};
+use crate::store::standing::Home;
+use crate::store::{mirror, open, standing};
 
 const ROOM: &str = "0190a3b0-0000-7000-8000-000000000001";
 const TASK: &str = "0190a3b0-0000-7000-8000-000000000002";

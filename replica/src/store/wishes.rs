@@ -3,7 +3,7 @@
 
 use rusqlite::Connection;
 
-use super::{StoreError, gate, log};
+use crate::store::{StoreError, gate, log};
 
 /// What people ask for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -13,8 +13,9 @@ use super::core::{
     Core, Effect, Ending, Errand, Failure, Identity, Input, Millis, Outcome, Ready, Stretch, There, Verdict, Word,
 };
 use super::wire::{self, Answer, Ask};
-use crate::store::judge::ConflictPolicy;
-use crate::store::{Connection, StoreError, mirror, open, plan, push, recovery, standing, wishes};
+use crate::store::edits::judge::ConflictPolicy;
+use crate::store::edits::{plan, push};
+use crate::store::{Connection, StoreError, mirror, open, recovery, standing, wishes};
 
 /// Why nothing goes on while the disk is full.
 const NO_ROOM: &str = "the disk that holds the replica is full; make room, and it goes on by itself";

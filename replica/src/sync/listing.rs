@@ -10,7 +10,7 @@ use super::client::{Client, ClientError};
 use super::core::{Failure, Refusal};
 use super::wire::{self, Ask};
 use crate::recovery::Question;
-use crate::store::verify::Listing;
+use crate::store::recovery::verify::Listing;
 
 /// Between two attempts when the server does not say how long.
 const PAUSE: Duration = Duration::from_secs(2);

@@ -35,7 +35,7 @@ pub use lock::SyncLock;
 pub use wire::{Answer, Ask};
 
 use crate::store::StoreError;
-use crate::store::judge::ConflictPolicy;
+use crate::store::edits::judge::ConflictPolicy;
 
 /// What is synced with whom.
 #[derive(Debug, Clone)]

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::core::{Expired, Failure, Identity, Limits, Outcome, Refusal, Standing, Stretch, Word};
 use crate::recovery::{Found, Question};
-use crate::store::push::Request;
+use crate::store::edits::push::Request;
 
 /// One question: a request without the server's address and the key.
 #[derive(Debug, Clone, PartialEq, Eq)]

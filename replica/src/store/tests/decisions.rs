@@ -6,11 +6,11 @@ use hearth_contract::check::Fields;
 use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, at, deleted, event, task};
-use crate::store::decide::{self, Choice, Decided, Resolution};
 use crate::store::edits::EditError;
-use crate::store::judge::ConflictPolicy;
-use crate::store::push::Verdict;
-use crate::store::undo;
+use crate::store::edits::decide::{self, Choice, Decided, Resolution};
+use crate::store::edits::judge::ConflictPolicy;
+use crate::store::edits::push::Verdict;
+use crate::store::edits::undo;
 
 impl Scene {
     fn retry(&mut self, edit: i64) -> Result<Decided, String> {

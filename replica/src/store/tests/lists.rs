@@ -2,9 +2,10 @@
 
 use hearth_contract::schema::Kind;
 
-use super::super::filter::{Condition, Test, WAITING};
-use super::super::view::{Near, RowQuery, Sort};
-use super::super::{Connection, open, overview, page, related};
+use crate::store::read::filter::{Condition, Test, WAITING};
+use crate::store::read::view::{Near, RowQuery, Sort};
+use crate::store::read::{overview, page, related};
+use crate::store::{Connection, open};
 
 /// A home of items in rooms and tasks on days, many of them alike.
 fn home() -> (std::path::PathBuf, Connection) {
@@ -173,7 +174,7 @@ fn groups_stand_in_the_order_of_their_rows() {
 fn a_page_is_read_from_an_index() {
     let (directory, connection) = home();
     for (kind, column) in [(Kind::Task, "due_on"), (Kind::Inventory, "current_value"), (Kind::Document, "expires_on")] {
-        let key = super::super::order::key(kind, column);
+        let key = crate::store::schema::order::key(kind, column);
         let text = format!("EXPLAIN QUERY PLAN SELECT * FROM {} t ORDER BY {key}, t.rowid LIMIT 9", kind.collection());
         let plan: String = connection.query_row(&text, [], |row| row.get("detail")).unwrap();
         assert!(plan.contains(&format!("_by_{column}")), "{plan}");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, deleted, event, task, with_key};
-use crate::store::push::Verdict;
+use crate::store::edits::push::Verdict;
 use crate::store::{edits, status};
 
 #[test]

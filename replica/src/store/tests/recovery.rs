@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::recovery::{Cause, Found, Question, Step, Swept};
-use crate::store::{decide, recovery, standing, status, wishes};
+use crate::store::edits::decide;
+use crate::store::{recovery, standing, status, wishes};
 
 const CAR: &str = "0190a3b0-0000-7000-8000-000000000003";
 

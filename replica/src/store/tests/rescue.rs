@@ -4,9 +4,10 @@ use std::fs;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
-use super::super::rescue::{self, LOCAL, Rescue};
-use super::super::{open, schema};
 use super::{HOME, ROOM, Scene, at, json};
+use crate::store::rescue;
+use crate::store::rescue::{LOCAL, Rescue};
+use crate::store::{open, schema};
 
 /// A replica with a room from the server, an edit of it, and a task that exists only here; closed.
 struct Wreck {

@@ -4,7 +4,8 @@ use hearth_contract::formats::Timestamp;
 use serde_json::{Value, json};
 
 use super::{ROOM, Scene, TASK, at, event, task};
-use crate::store::{query, schema, standing, status, view};
+use crate::store::read::{query, view};
+use crate::store::{schema, standing, status};
 
 #[test]
 fn bad_values_are_refused_with_the_contracts_sentences() {

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, deleted, event, task, with_key};
-use crate::store::judge::ConflictPolicy;
-use crate::store::push::Verdict;
+use crate::store::edits::judge::ConflictPolicy;
+use crate::store::edits::push::Verdict;
 
-fn body(request: &crate::store::push::Request) -> Value {
+fn body(request: &crate::store::edits::push::Request) -> Value {
     serde_json::from_str(request.body.as_deref().unwrap()).unwrap()
 }
 
@@ -36,7 +36,7 @@ fn an_overtaken_edit_waits_for_the_feed_and_goes_again_under_a_new_key() {
     scene.hear(vec![task(7, "Paint", "high")]);
     assert_eq!(scene.plan(), [1]);
     let key = "key-again";
-    let again = crate::store::push::freeze(&mut scene.db, &[vec![1]], key, ConflictPolicy::Ask, super::at(0));
+    let again = crate::store::edits::push::freeze(&mut scene.db, &[vec![1]], key, ConflictPolicy::Ask, super::at(0));
     let again = again.unwrap().unwrap();
     assert_eq!((again.key.as_str(), again.guard, body(&again)), (key, Some(7), json!({ "title": "Mine" })));
     assert_eq!(scene.one("SELECT count(*) FROM _requests"), "1", "the refused one is forgotten");

@@ -1,0 +1,150 @@
+//! What a person can look back on: edits that ended, and what is in conflict now. Must not write.
+
+use hearth_contract::check::Fields;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
+use serde_json::Value;
+
+use crate::store::{StoreError, rows};
+
+/// A local change that was settled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settled {
+    /// Its number, as among the edits.
+    pub id: i64,
+    /// The kind of the record.
+    pub kind: Kind,
+    /// Which record.
+    pub record_id: String,
+    /// `create`, `update` or `delete`.
+    pub method: String,
+    /// The changed fields and their values; of a `superseded` entry the values that lost.
+    pub patch: Fields,
+    /// Their values before; of a `superseded` entry the values that won, where that is known.
+    pub base: Fields,
+    /// `confirmed`, `merged`, `superseded`, `discarded` or `undone`.
+    pub outcome: String,
+    /// The position at which the server holds it.
+    pub rev: Option<i64>,
+    /// More about the outcome.
+    pub reason: Option<String>,
+    /// `tui`, `cli` or `sql`.
+    pub origin: String,
+    /// When the change was made.
+    pub created_at: String,
+    /// When it was settled.
+    pub settled_at: String,
+    /// What the record is called, as far as it is known.
+    pub title: String,
+}
+
+/// A field that was changed here and there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conflict {
+    /// The edit that waits for a decision.
+    pub edit_id: i64,
+    /// The kind of the record.
+    pub kind: Kind,
+    /// Which record.
+    pub record_id: String,
+    /// Which field.
+    pub field: String,
+    /// Its value before.
+    pub base: Value,
+    /// What you want; null for a delete.
+    pub mine: Value,
+    /// What the server has; null when the record is deleted there.
+    pub theirs: Value,
+    /// Since when; None when the record is deleted there.
+    pub theirs_at: Option<String>,
+    /// What the record is called, as far as it is known.
+    pub title: String,
+}
+
+/// Settled edits, newest first.
+pub(crate) fn list(connection: &Connection, limit: usize) -> Result<Vec<Settled>, StoreError> {
+    let mut statement = connection.prepare_cached("SELECT * FROM edit_history ORDER BY id DESC LIMIT ?1")?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let found = statement.query_map([limit], |row| Ok(read(connection, row)))?.collect::<Result<Vec<_>, _>>()?;
+    found.into_iter().collect()
+}
+
+/// Settled edits of one record, the last settled first.
+pub(crate) fn of_record(
+    connection: &Connection,
+    kind: Kind,
+    record: &str,
+    limit: usize,
+) -> Result<Vec<Settled>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT * FROM edit_history WHERE kind = ?1 AND record_id = ?2 ORDER BY settled_at DESC, id DESC LIMIT ?3",
+    )?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let found = statement
+        .query_map((kind.word(), record, limit), |row| Ok(read(connection, row)))?
+        .collect::<Result<Vec<_>, _>>()?;
+    found.into_iter().collect()
+}
+
+/// One settled edit.
+pub(crate) fn get(connection: &Connection, edit: i64) -> Result<Option<Settled>, StoreError> {
+    let mut statement = connection.prepare_cached("SELECT * FROM edit_history WHERE id = ?1")?;
+    statement.query_row([edit], |row| Ok(read(connection, row))).optional()?.transpose()
+}
+
+/// What is in conflict now.
+pub(crate) fn conflicts(connection: &Connection) -> Result<Vec<Conflict>, StoreError> {
+    let mut statement = connection.prepare_cached("SELECT * FROM conflicts")?;
+    let read = |row: &SqlRow<'_>| -> Result<Conflict, StoreError> {
+        let (kind, record_id) = (kind(row)?, row.get::<_, String>("record_id")?);
+        Ok(Conflict {
+            edit_id: row.get("edit_id")?,
+            field: row.get("field")?,
+            base: rows::from_sql(row.get_ref("base")?),
+            mine: rows::from_sql(row.get_ref("mine")?),
+            theirs: rows::from_sql(row.get_ref("theirs")?),
+            theirs_at: row.get("theirs_at")?,
+            title: title(connection, kind, &record_id, &[])?,
+            kind,
+            record_id,
+        })
+    };
+    let found = statement.query_map([], |row| Ok(read(row)))?.collect::<Result<Vec<_>, _>>()?;
+    found.into_iter().collect()
+}
+
+fn read(connection: &Connection, row: &SqlRow<'_>) -> Result<Settled, StoreError> {
+    let (kind, record_id) = (kind(row)?, row.get::<_, String>("record_id")?);
+    let patch = rows::object(&row.get::<_, String>("patch")?)?;
+    let base = rows::object(&row.get::<_, String>("base")?)?;
+    Ok(Settled {
+        id: row.get("id")?,
+        method: row.get("method")?,
+        outcome: row.get("outcome")?,
+        rev: row.get("rev")?,
+        reason: row.get("reason")?,
+        origin: row.get("origin")?,
+        created_at: row.get("created_at")?,
+        settled_at: row.get("settled_at")?,
+        title: title(connection, kind, &record_id, &[&patch, &base])?,
+        kind,
+        record_id,
+        patch,
+        base,
+    })
+}
+
+fn kind(row: &SqlRow<'_>) -> Result<Kind, StoreError> {
+    let word: String = row.get("kind")?;
+    Kind::from_word(&word).ok_or_else(|| StoreError::Odd(format!("an edit of unknown kind {word}")))
+}
+
+/// What a record is called: as it stands here, or as it last was.
+fn title(connection: &Connection, kind: Kind, id: &str, before: &[&Fields]) -> Result<String, StoreError> {
+    let name = resource(kind).title;
+    let stored = rows::get(connection, kind, id)?;
+    let fields = stored.as_ref().map(|stored| &stored.fields).into_iter().chain(before.iter().copied());
+    let title = fields.filter_map(|fields| fields.get(name)?.as_str()).find(|title| !title.is_empty());
+    Ok(title.unwrap_or(kind.word()).to_owned())
+}

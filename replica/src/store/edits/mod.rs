@@ -1,0 +1,225 @@
+//! Local changes: made through the same statements as anyone's, and listed while they wait. Must not know how they
+//! are sent.
+//!
+//! [`plan`] says which may go, [`judge`] whether they still fit what the server has, [`push`] sends them, [`settle`] ends
+//! them. [`decide`], [`undo`] and [`history`]: what a person decides about them, and what they can look back on.
+
+pub(crate) mod decide;
+pub(crate) mod history;
+pub(crate) mod judge;
+pub(crate) mod plan;
+pub(crate) mod push;
+pub(super) mod settle;
+pub(crate) mod undo;
+
+use hearth_contract::check::Fields;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::Kind;
+use rusqlite::types::Value as Sql;
+use rusqlite::{Connection, OptionalExtension, Row as SqlRow, Transaction};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::store::{StoreError, gate, rows};
+
+/// A local change that the server has not confirmed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Edit {
+    /// Its number; later changes have higher ones.
+    pub id: i64,
+    /// The kind of the record.
+    pub kind: Kind,
+    /// Which record.
+    pub record_id: String,
+    /// `create`, `update` or `delete`.
+    pub method: String,
+    /// The changed fields and their new values.
+    pub patch: Fields,
+    /// Their values before.
+    pub base: Fields,
+    /// `waiting`, `sending`, `sent`, or one that needs a person: `blocked`, `rejected`, `conflict`.
+    pub state: String,
+    /// Why it does not go on.
+    pub reason: Option<String>,
+    /// How often it was sent.
+    pub attempts: i64,
+    /// When it is tried again.
+    pub next_attempt_at: Option<String>,
+    /// The server's error object.
+    pub problem: Option<Value>,
+    /// `tui`, `cli` or `sql`.
+    pub origin: String,
+    /// When the change was made.
+    pub created_at: String,
+    /// What the record is called, as far as it is known.
+    pub title: String,
+}
+
+/// Why a change was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    /// A value broke a rule; the sentence says which.
+    #[error("{0}")]
+    Refused(String),
+    /// There is no such record here.
+    #[error("there is no such record")]
+    NotFound,
+    /// The database failed.
+    #[error(transparent)]
+    Store(StoreError),
+}
+
+impl From<StoreError> for EditError {
+    fn from(error: StoreError) -> EditError {
+        match error {
+            StoreError::Sqlite(error) => error.into(),
+            other => EditError::Store(other),
+        }
+    }
+}
+
+impl From<rusqlite::Error> for EditError {
+    fn from(error: rusqlite::Error) -> EditError {
+        match &error {
+            // What a trigger aborts with, or STRICT: a sentence for whoever typed the value.
+            rusqlite::Error::SqliteFailure(failure, Some(sentence))
+                if failure.code == rusqlite::ErrorCode::ConstraintViolation =>
+            {
+                EditError::Refused(sentence.clone())
+            }
+            _ => EditError::Store(error.into()),
+        }
+    }
+}
+
+/// Inserts a record and gives its id.
+pub(crate) fn create(
+    connection: &mut Connection,
+    origin: &str,
+    kind: Kind,
+    fields: &Fields,
+) -> Result<String, EditError> {
+    gate::edit(connection, origin, |tx| create_in(tx, kind, fields))
+}
+
+/// Updates the fields of a record that differ. The home's profile comes into being by its first update.
+pub(crate) fn update(
+    connection: &mut Connection,
+    origin: &str,
+    kind: Kind,
+    id: &str,
+    fields: &Fields,
+) -> Result<(), EditError> {
+    gate::edit(connection, origin, |tx| update_in(tx, kind, id, fields))
+}
+
+/// Deletes a record.
+pub(crate) fn delete(connection: &mut Connection, origin: &str, kind: Kind, id: &str) -> Result<(), EditError> {
+    gate::edit(connection, origin, |tx| delete_in(tx, kind, id))
+}
+
+/// [`update`], within an editor's transaction.
+pub(crate) fn update_in(tx: &Transaction<'_>, kind: Kind, id: &str, fields: &Fields) -> Result<(), EditError> {
+    let id = if kind.is_singleton() { profile_id(tx)? } else { Some(id.to_owned()) };
+    let Some(id) = id else { return create_in(tx, kind, fields).map(drop) };
+    let Some(present) = rows::get(tx, kind, &id)? else { return Err(EditError::NotFound) };
+    let changed: Vec<(&str, Sql)> = known(kind, fields)?
+        .into_iter()
+        .filter(|(name, value)| rows::to_sql(present.fields.get(*name)) != *value)
+        .collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let set: Vec<String> = changed.iter().enumerate().map(|(n, (name, _))| format!("{name} = ?{}", n + 2)).collect();
+    let mut values = vec![Sql::from(id)];
+    values.extend(changed.into_iter().map(|(_, value)| value));
+    let text = format!("UPDATE {} SET {} WHERE id = ?1", kind.collection(), set.join(", "));
+    tx.execute(&text, rows::bound(&values).as_slice())?;
+    Ok(())
+}
+
+/// [`delete`], within an editor's transaction.
+pub(crate) fn delete_in(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), EditError> {
+    match tx.execute(&format!("DELETE FROM {} WHERE id = ?1", kind.collection()), [id])? {
+        0 => Err(EditError::NotFound),
+        _ => Ok(()),
+    }
+}
+
+/// [`create`], within an editor's transaction.
+pub(crate) fn create_in(tx: &Transaction<'_>, kind: Kind, fields: &Fields) -> Result<String, EditError> {
+    let id = match fields.get("id").and_then(Value::as_str) {
+        Some(id) => id.to_owned(),
+        None => Uuid::new_v4().to_string(),
+    };
+    let mut names = vec!["id"];
+    let mut values = vec![Sql::from(id.clone())];
+    for (name, value) in known(kind, fields)? {
+        // A null is left to the column's default, so a form may leave a field with a preset empty.
+        if value != Sql::Null {
+            names.push(name);
+            values.push(value);
+        }
+    }
+    let marks: Vec<String> = (1..=names.len()).map(|n| format!("?{n}")).collect();
+    let text = format!("INSERT INTO {} ({}) VALUES ({})", kind.collection(), names.join(", "), marks.join(", "));
+    tx.execute(&text, rows::bound(&values).as_slice())?;
+    Ok(match profile_id(tx)? {
+        Some(profile) if kind.is_singleton() => profile,
+        _ => id,
+    })
+}
+
+/// The columns and values of a change; a name that is no column of the kind is refused before it reaches SQL text.
+fn known(kind: Kind, fields: &Fields) -> Result<Vec<(&'static str, Sql)>, EditError> {
+    fields
+        .iter()
+        .filter(|(name, _)| name.as_str() != "id")
+        .map(|(name, value)| match resource(kind).field(name) {
+            Some(field) => Ok((field.name, rows::to_sql(Some(value)))),
+            None => Err(EditError::Refused(format!("{kind} has no field {name}"))),
+        })
+        .collect()
+}
+
+fn profile_id(connection: &Connection) -> Result<Option<String>, rusqlite::Error> {
+    connection.query_row("SELECT id FROM property", [], |row| row.get(0)).optional()
+}
+
+/// All edits that are not settled, oldest first.
+pub(crate) fn list(connection: &Connection) -> Result<Vec<Edit>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT e.*, (SELECT s.title FROM search s, _search_rows r
+                      WHERE r.kind = e.kind AND r.record_id = e.record_id AND s.rowid = r.id) AS title
+         FROM edits e ORDER BY e.id",
+    )?;
+    let found = statement.query_map([], |row| Ok(read(row)))?.collect::<Result<Vec<_>, _>>()?;
+    found.into_iter().collect()
+}
+
+fn read(row: &SqlRow<'_>) -> Result<Edit, StoreError> {
+    let word: String = row.get("kind")?;
+    let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Odd(format!("an edit of unknown kind {word}")))?;
+    let patch = rows::object(&row.get::<_, String>("patch")?)?;
+    let base = rows::object(&row.get::<_, String>("base")?)?;
+    // A deleted record is no longer in the search index; its last values are the edit's base.
+    let name = resource(kind).title;
+    let named = |fields: &Fields| fields.get(name).and_then(Value::as_str).map(str::to_owned);
+    let title = row.get::<_, Option<String>>("title")?.or_else(|| named(&patch)).or_else(|| named(&base));
+    Ok(Edit {
+        id: row.get("id")?,
+        kind,
+        record_id: row.get("record_id")?,
+        method: row.get("method")?,
+        patch,
+        base,
+        state: row.get("state")?,
+        reason: row.get("reason")?,
+        attempts: row.get("attempts")?,
+        next_attempt_at: row.get("next_attempt_at")?,
+        problem: row.get::<_, Option<String>>("problem")?.and_then(|text| serde_json::from_str(&text).ok()),
+        origin: row.get("origin")?,
+        created_at: row.get("created_at")?,
+        title: title.filter(|title| !title.is_empty()).unwrap_or_else(|| kind.word().to_owned()),
+    })
+}

@@ -1,0 +1,230 @@
+//! Which edits may be sent now, and which wait for what. Must not know how they are sent.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use hearth_contract::check::Fields;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{Format, Kind};
+use rusqlite::{Connection, Transaction};
+
+use crate::store::mirror::image;
+use crate::store::{StoreError, gate, rows};
+
+/// Edits that are sent as one make one change; at most so many.
+const CHAIN_EDITS_MAX: usize = 100;
+
+/// What stands in `edits`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// What may be sent now, in order; at most as many as were asked for.
+    pub ready: Vec<Ready>,
+    /// Whether an edit is not settled and waits for nobody but the server.
+    pub open: bool,
+}
+
+/// Edits that may be sent now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ready {
+    /// Of a fixed request: all its edits. Otherwise one edit, and the later ones of its record that go with it.
+    pub edits: Vec<i64>,
+    /// The kind of their records.
+    pub kind: Kind,
+    /// Whether their request is fixed: it may have been sent before.
+    pub frozen: bool,
+}
+
+/// Edits to be marked as held by one that needs a person, or to be unmarked.
+type Marks = BTreeMap<i64, Option<i64>>;
+
+/// How a standing edit concerns those after it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Holds {
+    UntilSettled,
+    UntilAPersonActs,
+}
+
+/// Who holds the edits of a record: the strictest, and the place in `ready` where all of them go together.
+#[derive(Clone, Copy)]
+struct Holder {
+    holds: Holds,
+    edit: i64,
+    chain: Option<usize>,
+}
+
+/// Reads which edits may go, and marks or unmarks those that depend on one which waits for a person.
+pub(crate) fn plan(connection: &mut Connection, limit: usize) -> Result<Plan, StoreError> {
+    let (ready, changes) = examine(connection, limit)?;
+    if changes.is_empty() {
+        return Ok(Plan { ready, open: is_open(connection)? });
+    }
+    gate::keep(connection, |tx| {
+        // Read again: another connection may have added edits meanwhile.
+        let (ready, changes) = examine(tx, limit)?;
+        write(tx, changes)?;
+        Ok(Plan { ready, open: is_open(tx)? })
+    })
+}
+
+/// Marks and unmarks what depends on edits that wait for a person, after a person has decided.
+pub(crate) fn mark(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    let (_, changes) = examine(tx, usize::MAX)?;
+    write(tx, changes)
+}
+
+fn write(tx: &Transaction<'_>, changes: Marks) -> Result<(), StoreError> {
+    for (id, cause) in changes {
+        if cause.is_none() && hearth_simulated::planted("blocked for ever") {
+            continue;
+        }
+        let (state, reason) = match cause {
+            Some(cause) => ("blocked", Some(waits_for(cause))),
+            None => ("waiting", None),
+        };
+        tx.prepare_cached("UPDATE edits SET state = ?2, reason = ?3 WHERE id = ?1")?.execute((id, state, reason))?;
+    }
+    Ok(())
+}
+
+/// Why an edit is blocked, in the words of `edits.reason`.
+fn waits_for(cause: i64) -> String {
+    format!("waits for edit {cause}, which needs you")
+}
+
+fn is_open(connection: &Connection) -> Result<bool, StoreError> {
+    let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE state IN ('waiting', 'sending', 'sent'))";
+    Ok(connection.prepare_cached(text)?.query_row([], |row| row.get(0))?)
+}
+
+/// One pass in the order of the edits, which ends when enough is ready. An edit waits for every earlier one of the same
+/// record, of a record it refers to, and of a record that refers to it: so a room's delete never overtakes the create
+/// of an item in it. Later edits of a record that wait for nothing else go with the first, if none of them was sent.
+fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks), StoreError> {
+    let in_step: bool =
+        connection.prepare_cached("SELECT phase IN ('live', 'polling') FROM _sync")?.query_row([], |row| row.get(0))?;
+    let mut statement = connection.prepare_cached(
+        "SELECT e.id, e.kind, e.record_id, e.patch, e.base, e.state, e.idempotency_key, e.method, f.guard,
+                coalesce(f.refused, 0), e.reason
+         FROM edits e LEFT JOIN _frozen f ON f.edit_id = e.id ORDER BY e.id",
+    )?;
+    let mut found = statement.query([])?;
+    let mut ready: Vec<Ready> = Vec::new();
+    let mut changes = BTreeMap::new();
+    let mut of_record: HashMap<String, Holder> = HashMap::new();
+    let mut referring: HashMap<String, Holder> = HashMap::new();
+    let mut requests: HashMap<String, usize> = HashMap::new();
+    let mut held_requests: HashSet<String> = HashSet::new();
+    while let Some(row) = found.next()? {
+        let (id, word, record): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let state: String = row.get(5)?;
+        if state == "sent" {
+            continue; // its effect is in; nothing waits for it
+        }
+        let Some(kind) = Kind::from_word(&word) else {
+            return Err(StoreError::Odd(format!("an edit of unknown kind {word}")));
+        };
+        let texts = [row.get_ref(3)?.as_str().unwrap_or("{}"), row.get_ref(4)?.as_str().unwrap_or("{}")];
+        let targets = references(kind, texts)?;
+        let others = [referring.get(&record)].into_iter().chain(targets.iter().map(|target| of_record.get(target)));
+        let mut others = others.flatten().map(|holder| (holder.holds, holder.edit)).max();
+        if hearth_simulated::planted("dependents do not wait") {
+            others = None;
+        }
+        let own = of_record.get(&record).copied();
+        let held_by = own.map(|holder| (holder.holds, holder.edit)).max(others);
+        let key: Option<String> = row.get(6)?;
+        let (guard, refused): (Option<i64>, bool) = (row.get(8)?, row.get(9)?);
+        let frozen = key.is_some() && !refused;
+        let mut chain = None;
+        let holds = match (state.as_str(), held_by) {
+            ("rejected" | "conflict", _) => Holds::UntilAPersonActs,
+            (_, Some((Holds::UntilAPersonActs, cause))) => {
+                let said: Option<String> = row.get(10)?;
+                if state != "blocked" || said != Some(waits_for(cause)) {
+                    changes.insert(id, Some(cause));
+                }
+                Holds::UntilAPersonActs
+            }
+            (_, held_by) => {
+                if state == "blocked" {
+                    changes.insert(id, None);
+                }
+                match (held_by, key) {
+                    (None, Some(key)) if frozen => {
+                        // A profile that did not exist had no revision to insist on. Only the feed can tell whether
+                        // its first update, sent long ago, is in; so it must have reached the present.
+                        let blind = guard.is_none() && row.get_ref(7)?.as_str() == Ok("update");
+                        if blind && !in_step {
+                            held_requests.insert(key);
+                        } else {
+                            let place = *requests.entry(key).or_insert(ready.len());
+                            if place == ready.len() {
+                                ready.push(Ready { edits: Vec::new(), kind, frozen });
+                            }
+                            ready[place].edits.push(id);
+                        }
+                    }
+                    (Some(_), Some(key)) if frozen => drop(held_requests.insert(key)),
+                    // What was refused because the record has moved on is judged anew once the feed has brought it.
+                    (None, Some(_)) if image::known(connection, kind, &record)?.and_then(|it| it.rev) == guard => {}
+                    (None, _) => {
+                        chain = Some(ready.len());
+                        ready.push(Ready { edits: vec![id], kind, frozen: false });
+                    }
+                    (Some(_), None) if others.is_none() && state == "waiting" => {
+                        // Held by nothing but what it goes with.
+                        if let Some(first) = own.and_then(|holder| holder.chain)
+                            && ready[first].edits.len() < CHAIN_EDITS_MAX
+                        {
+                            ready[first].edits.push(id);
+                            chain = Some(first);
+                        }
+                    }
+                    _ => {}
+                }
+                Holds::UntilSettled
+            }
+        };
+        let hold = |map: &mut HashMap<String, Holder>, key: String| {
+            let holder = map.entry(key).or_insert(Holder { holds, edit: id, chain });
+            if holds > holder.holds {
+                (holder.holds, holder.edit) = (holds, id);
+            }
+            if holder.chain != chain {
+                holder.chain = None;
+            }
+        };
+        hold(&mut of_record, record);
+        for target in targets {
+            hold(&mut referring, target);
+        }
+        if ready.len() >= limit {
+            break;
+        }
+    }
+    if !held_requests.is_empty() {
+        let held: HashSet<usize> =
+            requests.iter().filter(|(key, _)| held_requests.contains(*key)).map(|it| *it.1).collect();
+        let mut place = 0..;
+        ready.retain(|_| place.next().is_some_and(|place| !held.contains(&place)));
+    }
+    Ok((ready, changes))
+}
+
+/// The records that an edit has to do with besides its own.
+fn references(kind: Kind, texts: [&str; 2]) -> Result<Vec<String>, StoreError> {
+    let fields = resource(kind).fields.iter();
+    let fields: Vec<_> =
+        fields.filter(|field| matches!(field.format, Format::Reference(_) | Format::Subject)).collect();
+    // Most edits name no record, and reading JSON is what a plan over many edits spends its time on.
+    if fields.is_empty() || !texts.iter().any(|text| fields.iter().any(|field| text.contains(field.name))) {
+        return Ok(Vec::new());
+    }
+    let sides: Vec<Fields> = texts.into_iter().map(rows::object).collect::<Result<_, _>>()?;
+    let mut ids: Vec<String> = fields
+        .into_iter()
+        .flat_map(|field| sides.iter().filter_map(|side| side.get(field.name)?.as_str().map(str::to_owned)))
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    Ok(ids)
+}

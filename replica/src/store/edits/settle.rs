@@ -1,0 +1,248 @@
+//! How edits end: the server is known to hold them, the feed passes them, they move to the history. Must not send.
+
+use hearth_contract::check::Fields;
+use hearth_contract::event::Event;
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+use rusqlite::{OptionalExtension, Transaction};
+use serde_json::Value;
+
+use crate::store::mirror::image;
+use crate::store::{StoreError, log, rows};
+
+/// Notes that the server holds an edit, since this position if it is known.
+pub(crate) fn mark_sent(tx: &Transaction<'_>, edit: i64, rev: Option<i64>) -> Result<(), StoreError> {
+    let known = tx
+        .prepare_cached(
+            "UPDATE edits SET state = 'sent', reason = NULL, problem = NULL, next_attempt_at = NULL WHERE id = ?1",
+        )?
+        .execute([edit])?;
+    if known > 0 {
+        tx.prepare_cached(
+            "INSERT INTO _sent (edit_id, rev) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET rev = coalesce(rev, excluded.rev)",
+        )?
+        .execute((edit, rev))?;
+    }
+    Ok(())
+}
+
+/// An event that carries the key of one of our requests proves that the server has it, even if its answer was lost.
+pub(crate) fn recognise(tx: &Transaction<'_>, event: &Event, record: &str) -> Result<bool, StoreError> {
+    let Some(key) = &event.idempotency_key else { return Ok(false) };
+    let edit: Option<i64> = tx
+        .prepare_cached("SELECT id FROM edits WHERE idempotency_key = ?1 AND record_id = ?2")?
+        .query_row((key, record), |row| row.get(0))
+        .optional()?;
+    if let Some(edit) = edit {
+        mark_sent(tx, edit, Some(event.id))?;
+    }
+    Ok(edit.is_some())
+}
+
+/// Ends the edits that the feed has passed: their overlay goes, because the record itself shows them now.
+pub(crate) fn settle(tx: &Transaction<'_>, position: i64, now: Timestamp) -> Result<bool, StoreError> {
+    // The position alone proves nothing: an answer may come from a server that was put back to an older copy and counts
+    // from there. What was written must have been seen, in the record's form or in its end.
+    let done: Vec<(i64, String, String)> = tx
+        .prepare_cached(
+            "SELECT e.id, e.kind, e.record_id FROM _sent s JOIN edits e ON e.id = s.edit_id
+             LEFT JOIN _images i ON i.kind = e.kind AND i.record_id = e.record_id
+             WHERE coalesce(s.rev, 0) <= ?1 AND (
+                 EXISTS (SELECT 1 FROM _tombs t WHERE t.kind = e.kind AND t.record_id = e.record_id)
+                 OR (s.rev IS NOT NULL AND CASE e.method WHEN 'delete' THEN coalesce(i.gone, 1) ELSE i.rev >= s.rev END))",
+        )?
+        .query_map(
+            [if hearth_simulated::planted("overlay removed at the answer") { i64::MAX } else { position }],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?
+        .collect::<Result<_, _>>()?;
+    for (edit, _, _) in &done {
+        finish(tx, *edit, "confirmed", None, now)?;
+    }
+    for (_, word, record) in &done {
+        if let Some(kind) = Kind::from_word(word) {
+            image::project(tx, kind, record)?;
+        }
+    }
+    if !done.is_empty() {
+        let oldest = now.plus_millis(-HISTORY_MILLIS).to_string();
+        tx.prepare_cached("DELETE FROM _undone WHERE edit_id IN (SELECT id FROM edit_history WHERE settled_at < ?1)")?
+            .execute([&oldest])?;
+        tx.prepare_cached("DELETE FROM edit_history WHERE settled_at < ?1")?.execute([oldest])?;
+    }
+    Ok(!done.is_empty())
+}
+
+/// Moves an edit to the history; what was sent as one is remembered as it was made.
+pub(crate) fn finish(
+    tx: &Transaction<'_>,
+    edit: i64,
+    outcome: &str,
+    reason: Option<&str>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    tx.prepare_cached(
+        "INSERT INTO edit_history (id, kind, record_id, method, patch, base, outcome, rev, reason, attempts,
+             idempotency_key, origin, created_at, settled_at)
+         SELECT coalesce(p.edit_id, e.id), kind, record_id, coalesce(p.method, e.method), coalesce(p.patch, e.patch),
+             coalesce(p.base, e.base),
+             CASE WHEN p.method <> e.method AND e.method = 'delete' THEN 'superseded' ELSE ?2 END,
+             s.rev, coalesce(?4, e.reason), attempts, idempotency_key, coalesce(p.origin, e.origin),
+             coalesce(p.created_at, e.created_at), ?3
+         FROM edits e LEFT JOIN _sent s ON s.edit_id = e.id LEFT JOIN _parts p ON p.of_edit = e.id WHERE e.id = ?1",
+    )?
+    .execute((edit, outcome, now.to_string(), reason))?;
+    tx.prepare_cached(FORGET_BYTES)?.execute([edit])?;
+    for text in [
+        "DELETE FROM edits WHERE id = ?1",
+        "DELETE FROM _frozen WHERE edit_id = ?1",
+        "DELETE FROM _sent WHERE edit_id = ?1",
+        "DELETE FROM _parts WHERE of_edit = ?1",
+    ] {
+        tx.prepare_cached(text)?.execute([edit])?;
+    }
+    Ok(())
+}
+
+/// The bytes of a request go with the last edit that it carries.
+const FORGET_BYTES: &str =
+    "DELETE FROM _requests WHERE idempotency_key = (SELECT idempotency_key FROM edits WHERE id = ?1)
+     AND NOT EXISTS (SELECT 1 FROM edits e WHERE e.idempotency_key = _requests.idempotency_key AND e.id <> ?1)";
+
+/// Lets go of an edit's request, which was refused for good or is answered.
+pub(crate) fn forget_request(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
+    for text in [
+        FORGET_BYTES,
+        "DELETE FROM _frozen WHERE edit_id = ?1",
+        "UPDATE edits SET idempotency_key = NULL WHERE id = ?1",
+    ] {
+        tx.prepare_cached(text)?.execute([edit])?;
+    }
+    Ok(())
+}
+
+/// Keeps values that lost against others, so that they can be brought back. The entry has a number of its own, because
+/// the edit may go on with what is left of it.
+pub(crate) fn keep_loser(
+    tx: &Transaction<'_>,
+    edit: i64,
+    values: &Fields,
+    against: &Fields,
+    reason: &str,
+    now: Timestamp,
+) -> Result<i64, StoreError> {
+    tx.prepare_cached("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'edits'")?.execute([])?;
+    let number: i64 =
+        tx.prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'edits'")?.query_row([], |row| row.get(0))?;
+    tx.prepare_cached(
+        "INSERT INTO edit_history (id, kind, record_id, method, patch, base, outcome, reason, attempts, origin, created_at,
+             settled_at)
+         SELECT ?2, kind, record_id, 'update', ?3, ?4, 'superseded', ?5, 0, origin, ?6, ?6 FROM edits WHERE id = ?1",
+    )?
+    .execute((
+        edit,
+        number,
+        Value::Object(values.clone()).to_string(),
+        Value::Object(against.clone()).to_string(),
+        reason,
+        now.to_string(),
+    ))?;
+    Ok(number)
+}
+
+/// How long settled edits are remembered: 30 days.
+const HISTORY_MILLIS: i64 = 30 * 24 * 3600 * 1000;
+
+/// Takes an edit back that cannot take effect any more, or never could; later edits of the record stay in order. With
+/// a create goes everything that was done to what it would have made.
+pub(crate) fn take_back(
+    tx: &Transaction<'_>,
+    edit: i64,
+    outcome: &str,
+    reason: Option<&str>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let (word, record, method, patch, base): (String, String, String, String, String) = tx
+        .prepare_cached("SELECT kind, record_id, method, patch, base FROM edits WHERE id = ?1")?
+        .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?;
+    let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Odd(format!("an edit of unknown kind {word}")))?;
+    let later: Vec<i64> = tx
+        .prepare_cached("SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 AND id > ?3 ORDER BY id")?
+        .query_map((&word, &record, edit), |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    finish(tx, edit, outcome, reason, now)?;
+    // What an edit had undone stands again without it.
+    tx.prepare_cached("DELETE FROM _undone WHERE by_edit = ?1")?.execute([edit])?;
+    if method == "create" {
+        for edit in later {
+            finish(tx, edit, outcome, reason, now)?;
+        }
+    } else {
+        hand_on(tx, edit, &later, &rows::object(&patch)?, &rows::object(&base)?)?;
+    }
+    image::project(tx, kind, &record)?;
+    let known: bool = tx
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)
+                 OR EXISTS (SELECT 1 FROM _images WHERE kind = ?1 AND record_id = ?2)",
+        )?
+        .query_row((&word, &record), |row| row.get(0))?;
+    // A row that neither the server nor an edit knows is one that a create had made.
+    if !known && rows::rev(tx, kind, &record)?.is_none() {
+        rows::remove(tx, kind, &record)?;
+    }
+    Ok(())
+}
+
+/// Tells the later edits of a record what their fields were before, now that an earlier one's values have become
+/// others: for each field the first that touches it.
+pub(crate) fn hand_on(
+    tx: &Transaction<'_>,
+    edit: i64,
+    later: &[i64],
+    fields: &Fields,
+    values: &Fields,
+) -> Result<(), StoreError> {
+    let mut open: Vec<&String> = fields.keys().collect();
+    for later in later.iter().filter(|later| **later != edit) {
+        let base: String =
+            tx.prepare_cached("SELECT base FROM edits WHERE id = ?1")?.query_row([later], |row| row.get(0))?;
+        let mut base = rows::object(&base)?;
+        let touched: Vec<&String> = open.iter().copied().filter(|name| base.contains_key(*name)).collect();
+        if touched.is_empty() {
+            continue;
+        }
+        open.retain(|name| !touched.contains(name));
+        for name in touched {
+            base.insert(name.clone(), values.get(name).cloned().unwrap_or(Value::Null));
+        }
+        tx.prepare_cached("UPDATE edits SET base = ?2 WHERE id = ?1")?
+            .execute((later, Value::Object(base).to_string()))?;
+    }
+    Ok(())
+}
+
+/// A record with edits was deleted on the server. If its last edit deletes it too, both wanted the same; otherwise
+/// the edits wait for a person and the row stays as it was last seen.
+pub(crate) fn record_is_gone(tx: &Transaction<'_>, kind: Kind, record: &str, now: Timestamp) -> Result<(), StoreError> {
+    let edits: Vec<(i64, String, String)> = tx
+        .prepare_cached("SELECT id, method, state FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id")?
+        .query_map((kind.word(), record), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_, _>>()?;
+    let agreed = edits.last().is_some_and(|(_, method, _)| method == "delete");
+    for (edit, method, state) in &edits {
+        if agreed {
+            let outcome = if method == "delete" || state == "sent" { "confirmed" } else { "superseded" };
+            finish(tx, *edit, outcome, None, now)?;
+        } else if state != "sent" {
+            tx.execute(
+                "UPDATE edits SET state = 'conflict', reason = 'deleted there', next_attempt_at = NULL WHERE id = ?1",
+                [edit],
+            )?;
+            // A deleted id is never used again (contract 6.1), so whatever was sent cannot take effect later.
+            tx.execute("UPDATE _frozen SET refused = 1 WHERE edit_id = ?1", [edit])?;
+            log(tx, "warning", &format!("Edit {edit} needs you (conflict): the {kind} was deleted there."))?;
+        }
+    }
+    image::project(tx, kind, record)
+}

@@ -1,0 +1,269 @@
+//! Undo: an edit that was never sent is taken back; of any other the inverse is queued, as an edit like every other.
+//! Values that lost a conflict come back the same way. Must not know who asks, nor how edits are sent.
+
+use hearth_contract::check::Fields;
+use hearth_contract::formats::Timestamp;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE};
+use rusqlite::{Connection, OptionalExtension, Transaction};
+use serde_json::Value;
+
+use crate::store::edits;
+use crate::store::edits::EditError;
+use crate::store::edits::decide::{Decided, Pending, load};
+use crate::store::edits::history;
+use crate::store::edits::history::Settled;
+use crate::store::edits::judge::spelled;
+use crate::store::edits::{plan, settle};
+use crate::store::{gate, rows};
+
+/// Undoes an edit; None: the newest change made here that stands. An edit that undoes can be undone too.
+pub(crate) fn undo(
+    connection: &mut Connection,
+    origin: &str,
+    edit: Option<i64>,
+    now: Timestamp,
+) -> Result<Decided, EditError> {
+    gate::edit(connection, origin, |tx| {
+        let edit = match edit {
+            Some(edit) => edit,
+            None => newest(tx)?.ok_or_else(|| refused("there is no change to undo"))?,
+        };
+        if let Some(by) = undone_by(tx, edit)? {
+            return Err(refused(format!("edit {edit} is undone already, by edit {by}; undo {by} does it again")));
+        }
+        if let Some(found) = load(tx, edit)? {
+            if found.in_doubt {
+                return invert(tx, &found);
+            }
+            return gate::pass(tx, |tx| {
+                settle::take_back(tx, edit, "undone", None, now)?;
+                plan::mark(tx)?;
+                Ok(Decided { said: format!("edit {edit} is taken back; it was never sent"), edit: None })
+            });
+        }
+        if let Some(found) = history::get(tx, edit)? {
+            let past = Past::from(&found);
+            return match found.outcome.as_str() {
+                "confirmed" | "merged" => inverse(tx, &past),
+                _ => again(tx, &past),
+            };
+        }
+        let with: Option<i64> = tx
+            .prepare_cached("SELECT of_edit FROM _parts WHERE edit_id = ?1")?
+            .query_row([edit], |row| row.get(0))
+            .optional()?;
+        Err(refused(match with {
+            Some(with) => format!("edit {edit} goes to the server as one with edit {with}; undo {with}"),
+            None => format!("there is no edit {edit}, or it was settled more than 30 days ago"),
+        }))
+    })
+}
+
+/// Queues the inverse of an edit that the server has, or may have.
+pub(crate) fn invert(tx: &Transaction<'_>, found: &Pending) -> Result<Decided, EditError> {
+    let Pending { id, kind, record, method, patch, base, .. } = found;
+    inverse(tx, &Past { id: *id, kind: *kind, record, method, patch, base })
+}
+
+/// Makes a record anew that was deleted there, as it stands here: with another id, because the server never takes one
+/// twice (contract 6.1). What waited for the old one is settled with it.
+pub(crate) fn make_anew(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -> Result<Decided, EditError> {
+    let Pending { id, kind, record, .. } = found;
+    let Some(stored) = rows::get(tx, *kind, record)? else {
+        return Err(refused(format!("a later edit deletes the {kind} too: discard {id}")));
+    };
+    let (fields, without) = living(tx, *kind, &stored.fields)?;
+    let new = edits::create_in(tx, *kind, &fields)?;
+    let edit = newest_of(tx, *kind, &new)?;
+    gate::pass(tx, |tx| {
+        let all: Vec<i64> = tx
+            .prepare_cached("SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id DESC")?
+            .query_map((kind.word(), record), |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
+        for edit in all {
+            settle::take_back(tx, edit, "superseded", Some("made anew as another record"), now)?;
+        }
+        rows::remove(tx, *kind, record)?;
+        Ok::<_, EditError>(plan::mark(tx)?)
+    })?;
+    Ok(Decided { said: format!("the {kind} is made anew, with the id {new}{without}"), edit })
+}
+
+/// A change that was made.
+struct Past<'a> {
+    id: i64,
+    kind: Kind,
+    record: &'a str,
+    method: &'a str,
+    patch: &'a Fields,
+    base: &'a Fields,
+}
+
+impl<'a> From<&'a Settled> for Past<'a> {
+    fn from(found: &'a Settled) -> Past<'a> {
+        let Settled { id, kind, record_id, method, patch, base, .. } = found;
+        Past { id: *id, kind: *kind, record: record_id, method, patch, base }
+    }
+}
+
+/// Queues what takes a change back.
+fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> {
+    let Past { id, kind, record, .. } = *past;
+    let (sentence, of) = match past.method {
+        "create" => {
+            edits::delete_in(tx, kind, record).map_err(|error| gone(error, past))?;
+            (format!("the {kind} is deleted again"), record.to_owned())
+        }
+        "delete" => {
+            let (fields, without) = living(tx, kind, past.base)?;
+            let new = edits::create_in(tx, kind, &fields)?;
+            let text =
+                format!("a deleted id is never used again, so the {kind} is made anew, with the id {new}{without}");
+            (text, new)
+        }
+        _ => {
+            let Some(present) = rows::get(tx, kind, record)? else { return Err(gone(EditError::NotFound, past)) };
+            let (mut set, mut changed) = (Fields::new(), Vec::new());
+            for (name, value) in past.patch {
+                let before = past.base.get(name).cloned().unwrap_or_default();
+                let now = spelled(kind, name, present.fields.get(name));
+                if now == spelled(kind, name, Some(value)) {
+                    set.insert(name.clone(), before);
+                } else if now != spelled(kind, name, Some(&before)) {
+                    changed.push(name.as_str());
+                }
+            }
+            let names = changed.join(", ");
+            if set.is_empty() {
+                let what = if changed.is_empty() { "what it changed".to_owned() } else { names };
+                return Err(refused(format!(
+                    "{what} has been changed since, so there is nothing of edit {id} to undo"
+                )));
+            }
+            edits::update_in(tx, kind, record, &set)?;
+            let back = set.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let kept = if changed.is_empty() { String::new() } else { format!("; changed since, and left: {names}") };
+            (format!("{kind}: {back} as before edit {id}{kept}"), record.to_owned())
+        }
+    };
+    let edit = newest_of(tx, kind, &of)?;
+    gate::pass(tx, |tx| {
+        if let Some(edit) = edit {
+            tx.execute("INSERT OR REPLACE INTO _undone (edit_id, by_edit) VALUES (?1, ?2)", (id, edit))?;
+        }
+        Ok::<_, EditError>(())
+    })?;
+    Ok(Decided { said: sentence, edit })
+}
+
+/// Makes a change again that did not come to stand: it was taken back, given up, or lost a conflict.
+fn again(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> {
+    let Past { id, kind, record, .. } = *past;
+    let (sentence, of) = match past.method {
+        "create" => {
+            let (mut fields, without) = living(tx, kind, past.patch)?;
+            let free: bool = tx.query_row(
+                "SELECT NOT EXISTS (SELECT 1 FROM _tombs WHERE kind = ?1 AND record_id = ?2)
+                    AND NOT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)",
+                (kind.word(), record),
+                |row| row.get(0),
+            )?;
+            if free && rows::get(tx, kind, record)?.is_none() {
+                fields.insert("id".to_owned(), record.into());
+            }
+            let new = edits::create_in(tx, kind, &fields)?;
+            (format!("the {kind} is there again, with the id {new}{without}"), new)
+        }
+        "delete" => {
+            edits::delete_in(tx, kind, record).map_err(|error| gone(error, past))?;
+            (format!("the {kind} is deleted"), record.to_owned())
+        }
+        _ => {
+            let before = newest_of(tx, kind, record)?;
+            edits::update_in(tx, kind, record, past.patch).map_err(|error| gone(error, past))?;
+            if newest_of(tx, kind, record)? == before {
+                return Err(refused(format!("the {kind} has these values already")));
+            }
+            let names = past.patch.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            (format!("{kind}: {names} as in edit {id}"), record.to_owned())
+        }
+    };
+    Ok(Decided { said: sentence, edit: newest_of(tx, kind, &of)? })
+}
+
+/// The newest change made here that stands and does not itself undo another.
+fn newest(tx: &Connection) -> Result<Option<i64>, EditError> {
+    let mut statement = tx.prepare_cached(
+        "SELECT id FROM edits UNION ALL SELECT id FROM edit_history WHERE outcome IN ('confirmed', 'merged')
+         EXCEPT SELECT by_edit FROM _undone ORDER BY id DESC",
+    )?;
+    let mut found = statement.query([])?;
+    while let Some(row) = found.next()? {
+        let edit = row.get(0)?;
+        if undone_by(tx, edit)?.is_none() {
+            return Ok(Some(edit));
+        }
+    }
+    Ok(None)
+}
+
+/// The edit that undoes this one, unless that is undone itself.
+fn undone_by(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
+    let by: Option<i64> = tx
+        .prepare_cached("SELECT by_edit FROM _undone WHERE edit_id = ?1")?
+        .query_row([edit], |row| row.get(0))
+        .optional()?;
+    Ok(match by {
+        Some(by) if undone_by(tx, by)?.is_none() => Some(by),
+        _ => None,
+    })
+}
+
+fn newest_of(tx: &Connection, kind: Kind, record: &str) -> Result<Option<i64>, EditError> {
+    let text = "SELECT max(id) FROM edits WHERE kind = ?1 AND record_id = ?2";
+    Ok(tx.prepare_cached(text)?.query_row((kind.word(), record), |row| row.get(0))?)
+}
+
+/// The values with which a record can be made: without what the server sets, and without references to what is gone.
+/// With it a phrase that says which are left out.
+fn living(tx: &Connection, kind: Kind, fields: &Fields) -> Result<(Fields, String), EditError> {
+    let mut living = Fields::new();
+    let mut left_out = Vec::new();
+    let subject = fields.get(SUBJECT_TYPE).and_then(Value::as_str).and_then(Kind::from_word);
+    for field in resource(kind).fields.iter().filter(|field| field.is_writable()) {
+        let Some(value) = fields.get(field.name).filter(|value| !value.is_null()) else { continue };
+        let target = match field.format {
+            Format::Reference(kind) => Some(kind),
+            Format::Subject => subject,
+            _ => None,
+        };
+        if let (Some(target), Some(id)) = (target, value.as_str())
+            && rows::get(tx, target, id)?.is_none()
+        {
+            left_out.push(field.name);
+            continue;
+        }
+        living.insert(field.name.to_owned(), value.clone());
+    }
+    if left_out.contains(&SUBJECT_ID) {
+        living.shift_remove(SUBJECT_TYPE);
+    }
+    let phrase = if left_out.is_empty() {
+        String::new()
+    } else {
+        format!(", without {}, which named what is gone", left_out.join(", "))
+    };
+    Ok((living, phrase))
+}
+
+fn gone(error: EditError, past: &Past<'_>) -> EditError {
+    match error {
+        EditError::NotFound => refused(format!("the {} of edit {} is deleted by now", past.kind, past.id)),
+        other => other,
+    }
+}
+
+fn refused(sentence: impl Into<String>) -> EditError {
+    EditError::Refused(sentence.into())
+}

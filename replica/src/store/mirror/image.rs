@@ -1,0 +1,123 @@
+//! The server's form of records that have edits, and the row that comes of it: image, then edits, in order. Must not
+//! know how either arrived.
+
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, OptionalExtension, Transaction};
+use serde_json::Value;
+
+use crate::store::edits::judge::Known;
+use crate::store::{StoreError, rows};
+
+/// Keeps the server's newest form of a record.
+pub(crate) fn keep(tx: &Transaction<'_>, kind: Kind, id: &str, stored: &rows::Stored) -> Result<(), StoreError> {
+    tx.prepare_cached(
+        "INSERT INTO _images (kind, record_id, rev, fields, created_at, updated_at, extra) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+         ON CONFLICT DO UPDATE SET rev = excluded.rev, fields = excluded.fields, created_at = excluded.created_at,
+             updated_at = excluded.updated_at, extra = excluded.extra, gone = 0",
+    )?
+    .execute((
+        kind.word(),
+        id,
+        stored.rev,
+        Value::Object(stored.fields.clone()).to_string(),
+        &stored.created_at,
+        &stored.updated_at,
+        &stored.extra,
+    ))?;
+    Ok(())
+}
+
+/// Makes a record's row what it must be: the server's form with the remaining edits laid over, in order. Without
+/// edits the image has done its service.
+pub(crate) fn project(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
+    let edits: bool = tx
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)")?
+        .query_row((kind.word(), id), |row| row.get(0))?;
+    if !edits {
+        match get(tx, kind, id)? {
+            Some((_, true)) => rows::remove(tx, kind, id)?,
+            Some((stored, false)) => rows::put(tx, kind, id, &stored)?,
+            None => {}
+        }
+        tx.prepare_cached("DELETE FROM _images WHERE kind = ?1 AND record_id = ?2")?.execute((kind.word(), id))?;
+        return Ok(());
+    }
+    match form(tx, kind, id, i64::MAX)? {
+        Some(stored) => rows::put(tx, kind, id, &stored),
+        None => rows::remove(tx, kind, id),
+    }
+}
+
+/// A record as the server has it, with the edits before this one laid over; None: there would be none.
+pub(crate) fn form(tx: &Connection, kind: Kind, id: &str, before: i64) -> Result<Option<rows::Stored>, StoreError> {
+    let edits: Vec<(String, String)> = tx
+        .prepare_cached("SELECT method, patch FROM edits WHERE kind = ?1 AND record_id = ?2 AND id < ?3 ORDER BY id")?
+        .query_map((kind.word(), id, before), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    // A record that the server does not hold yet keeps the provisional times of its row.
+    let provisional = rows::get(tx, kind, id)?;
+    let mut row = get(tx, kind, id)?.map(|(stored, _)| stored);
+    for (method, patch) in edits {
+        match method.as_str() {
+            "delete" => row = None,
+            method => {
+                if row.is_none() && (method == "create" || kind.is_singleton()) {
+                    let times = provisional.as_ref();
+                    row = Some(rows::Stored {
+                        created_at: times.and_then(|stored| stored.created_at.clone()),
+                        updated_at: times.and_then(|stored| stored.updated_at.clone()),
+                        ..rows::Stored::default()
+                    });
+                }
+                if let Some(row) = &mut row {
+                    row.merge(&rows::object(&patch)?);
+                }
+            }
+        }
+    }
+    Ok(row)
+}
+
+/// What the server is known to hold of a record: its image, with what it has accepted since laid over.
+pub(crate) fn known(tx: &Connection, kind: Kind, id: &str) -> Result<Option<Known>, StoreError> {
+    let mut known = get(tx, kind, id)?.map(|(stored, gone)| Known { rev: stored.rev, fields: stored.fields, gone });
+    let seen = known.as_ref().and_then(|known| known.rev).unwrap_or(-1);
+    let sent: Vec<(String, String, Option<i64>)> = tx
+        .prepare_cached(
+            "SELECT e.method, e.patch, s.rev FROM edits e JOIN _sent s ON s.edit_id = e.id
+             WHERE e.kind = ?1 AND e.record_id = ?2 AND coalesce(s.rev, ?3 + 1) > ?3 ORDER BY e.id",
+        )?
+        .query_map((kind.word(), id, seen), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_, _>>()?;
+    for (method, patch, rev) in sent {
+        let known = known.get_or_insert_default();
+        known.rev = known.rev.max(rev);
+        known.gone |= method == "delete";
+        for (name, value) in rows::object(&patch)? {
+            known.fields.insert(name.clone(), crate::store::edits::judge::spelled(kind, &name, Some(&value)));
+        }
+    }
+    Ok(known)
+}
+
+/// The server's form of a record that has edits, and whether it is gone there.
+pub(crate) fn get(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows::Stored, bool)>, StoreError> {
+    let found = tx
+        .prepare_cached(
+            "SELECT rev, fields, created_at, updated_at, extra, gone FROM _images WHERE kind = ?1 AND record_id = ?2",
+        )?
+        .query_row((kind.word(), id), |row| {
+            let stored = rows::Stored {
+                rev: row.get(0)?,
+                fields: serde_json::Map::new(),
+                created_at: row.get(2)?,
+                updated_at: row.get(3)?,
+                extra: row.get(4)?,
+            };
+            Ok((stored, row.get::<_, String>(1)?, row.get::<_, bool>(5)?))
+        })
+        .optional()?;
+    let Some((mut stored, fields, gone)) = found else { return Ok(None) };
+    stored.fields = rows::object(&fields)?;
+    Ok(Some((stored, gone)))
+}

@@ -1,0 +1,218 @@
+//! What the server says, applied: the one way its events become rows. Must not know how events arrive.
+//!
+//! Applying an event twice, late or out of order changes nothing: the higher rev wins, deleted ids stay deleted.
+//! Rows, settled edits and position change in one transaction.
+
+pub(super) mod image;
+
+use std::collections::{BTreeSet, HashSet};
+
+use hearth_contract::check::Fields;
+use hearth_contract::event::{Event, Happening};
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, Transaction};
+
+use crate::store::edits::settle;
+use crate::store::recovery::{lost, replay};
+use crate::store::schema::search;
+use crate::store::{StoreError, gate, log, open, rows};
+
+/// A stretch of the feed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Batch {
+    /// Events in the order of the feed.
+    pub events: Vec<Event>,
+    /// The cursor after the last of them; None leaves it.
+    pub cursor: Option<String>,
+    /// The head, when this stretch ends at the present.
+    pub ready: Option<i64>,
+}
+
+/// What is true once a batch is applied, to be written with it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Proof {
+    /// The phase.
+    pub phase: &'static str,
+    /// How it came: `stream` or `poll`.
+    pub transport: &'static str,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// What came of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Applied {
+    /// Up to where the feed is applied now; in a recovery that is ahead of what the tables show.
+    pub position: i64,
+    /// Whether events concern edits that are to be sent, or were found to be in: others may go or must wait.
+    pub touched_edits: bool,
+}
+
+/// Applies a batch.
+pub(crate) fn apply(connection: &mut Connection, batch: &Batch, proof: &Proof) -> Result<Applied, StoreError> {
+    // What the feed brings can be fetched again, so these commits need not wait for the disk.
+    open::set_durable(connection, false)?;
+    if hearth_simulated::planted("position before rows") {
+        let last = batch.events.last().map(|event| event.id);
+        let text = "UPDATE _sync SET cursor = coalesce(?1, cursor), position = max(position, coalesce(?2, 0))";
+        gate::keep(connection, |tx| Ok(tx.execute(text, (&batch.cursor, last))?))?;
+    }
+    let applied = gate::keep(connection, |tx| apply_in(tx, batch, proof));
+    open::set_durable(connection, true)?;
+    applied
+}
+
+fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applied, StoreError> {
+    // In a recovery the feed is applied at the tail, and the tables are not all there yet: `position` waits.
+    let (shown, filled, replaying, tail): (i64, bool, bool, Option<i64>) = tx
+        .prepare_cached("SELECT position, filled, replay, (SELECT tail FROM _recovery) FROM _sync")?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    let mut position = tail.unwrap_or(shown);
+    let editing: bool = tx.query_row("SELECT EXISTS (SELECT 1 FROM edits)", [], |row| row.get(0))?;
+    let mut touched_edits = false;
+    let mut covered = HashSet::new();
+    let mut odd = HashSet::new();
+    let mut touched = BTreeSet::new();
+    search::hold(tx)?;
+    for event in &batch.events {
+        let known = (Kind::from_word(&event.resource_type), Happening::from_word(&event.happening));
+        if let (Some(kind), Some(happening)) = known {
+            let id = event.resource_id.to_string();
+            let pending = if editing { pending(tx, kind, &id)? } else { None };
+            let waits = pending.is_some();
+            if waits {
+                touched_edits |= settle::recognise(tx, event, &id)?;
+            }
+            if replaying {
+                replay::note(tx, kind, &id, happening)?;
+            }
+            match (happening, &event.payload) {
+                (Happening::Deleted, _) => delete(tx, kind, &id, event.id, waits, proof.now)?,
+                (_, Some(payload)) if waits => {
+                    if cover(tx, kind, &id, event.id, payload)? {
+                        covered.insert((kind, id.clone()));
+                    }
+                }
+                (_, Some(payload)) => put(tx, kind, &id, event.id, payload)?,
+                (_, None) => drop(odd.insert(format!("{} event without a record", event.happening))),
+            }
+            // Of what is on the server already, nothing but its end is to come.
+            touched_edits |= pending == Some(true);
+            touched.insert((kind, id));
+        } else {
+            // A newer server may speak of things that this version has no table for. Its other words still count.
+            odd.insert(format!("{} of {}", event.happening, event.resource_type));
+        }
+        position = position.max(event.id);
+    }
+    search::follow(tx, &touched)?;
+    for what in odd {
+        log(tx, "warning", &format!("Skipped: {what}, which this version does not know."))?;
+    }
+    if let Some(head) = batch.ready {
+        position = position.max(head);
+        replay::finish(tx, head, proof.now)?;
+    }
+    // The latest position must be known before edits are measured against it.
+    let shown = if tail.is_some() { shown } else { position };
+    let last_at = batch.events.last().map(|event| event.created_at.to_string());
+    tx.prepare_cached(
+        "UPDATE _sync SET cursor = coalesce(?1, cursor), position = ?2, head = max(coalesce(?3, 0), coalesce(head, 0), ?8),
+             phase = ?4, reason = NULL, filled = filled OR ?5, offline_since = NULL, next_attempt_at = NULL,
+             transport = ?9, last_contact_at = ?6,
+             current_at = CASE WHEN ?4 = 'live' THEN ?6 WHEN filled THEN current_at ELSE ?7 END",
+    )?
+    .execute((
+        batch.cursor.as_ref().filter(|_| !hearth_simulated::planted("cursor not kept")),
+        shown,
+        batch.ready,
+        proof.phase,
+        batch.ready.is_some() && tail.is_none(),
+        proof.now.to_string(),
+        last_at,
+        position,
+        proof.transport,
+    ))?;
+    if tail.is_some() {
+        tx.prepare_cached("UPDATE _recovery SET tail = ?1")?.execute([position])?;
+    }
+    if filled && tail.is_none() {
+        touched_edits |= lost::notice(tx, shown)?;
+    }
+    settle::settle(tx, shown, proof.now)?;
+    // After that, because most of what is confirmed needs no overlay any more.
+    for (kind, id) in covered {
+        image::project(tx, kind, &id)?;
+    }
+    Ok(Applied { position, touched_edits })
+}
+
+/// Whether a record has edits, and whether one of them is not on the server yet.
+fn pending(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<bool>, StoreError> {
+    Ok(tx
+        .prepare_cached("SELECT max(state <> 'sent') FROM edits WHERE kind = ?1 AND record_id = ?2")?
+        .query_row((kind.word(), id), |row| row.get(0))?)
+}
+
+/// Applies a record's form, if it is newer than what was seen of it, whether it has edits or not.
+pub(crate) fn lay(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload: &Fields) -> Result<(), StoreError> {
+    if pending(tx, kind, id)?.is_none() {
+        return put(tx, kind, id, rev, payload);
+    }
+    match cover(tx, kind, id, rev, payload)? {
+        true => image::project(tx, kind, id),
+        false => Ok(()),
+    }
+}
+
+fn put(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload: &Fields) -> Result<(), StoreError> {
+    if rev <= seen(tx, kind, id)? && !hearth_simulated::planted("an older image wins") {
+        return Ok(());
+    }
+    rows::put(tx, kind, id, &rows::Stored::from_payload(kind, rev, payload))
+}
+
+/// Keeps the form of a record that has edits, which are to be laid over it. False: a newer one is known.
+fn cover(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload: &Fields) -> Result<bool, StoreError> {
+    if rev <= seen(tx, kind, id)? {
+        return Ok(false);
+    }
+    image::keep(tx, kind, id, &rows::Stored::from_payload(kind, rev, payload))?;
+    Ok(true)
+}
+
+fn delete(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, waits: bool, now: Timestamp) -> Result<(), StoreError> {
+    if rev <= seen(tx, kind, id)? {
+        return Ok(());
+    }
+    tx.prepare_cached(
+        "INSERT INTO _tombs (kind, record_id, rev) VALUES (?1, ?2, ?3)
+         ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
+    )?
+    .execute((kind.word(), id, rev))?;
+    if hearth_simulated::planted("deletes not remembered") {
+        tx.execute("DELETE FROM _tombs", [])?;
+    }
+    if !waits {
+        return rows::remove(tx, kind, id);
+    }
+    tx.prepare_cached("UPDATE _images SET gone = 1, rev = ?3 WHERE kind = ?1 AND record_id = ?2")?.execute((
+        kind.word(),
+        id,
+        rev,
+    ))?;
+    settle::record_is_gone(tx, kind, id, now)
+}
+
+/// The newest rev of a record that was ever applied; -1 for one that was never seen.
+pub(crate) fn seen(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<i64, StoreError> {
+    let row = rows::rev(tx, kind, id)?;
+    let other: Option<i64> = tx
+        .prepare_cached(
+            "SELECT max(rev) FROM (SELECT rev FROM _images WHERE kind = ?1 AND record_id = ?2
+             UNION ALL SELECT rev FROM _tombs WHERE kind = ?1 AND record_id = ?2)",
+        )?
+        .query_row((kind.word(), id), |row| row.get(0))?;
+    Ok(row.max(other).unwrap_or(-1))
+}

@@ -1,0 +1,123 @@
+//! What belongs to one record: the records that refer to it, and what was changed about it here. Must not write.
+
+use hearth_contract::check::Fields;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::Kind;
+use rusqlite::Connection;
+
+use crate::store::read::view::{Row, or_kind};
+use crate::store::{StoreError, rows};
+
+/// Records of a kind that refer to a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Related {
+    /// Of this kind.
+    pub kind: Kind,
+    /// How many there are.
+    pub total: usize,
+    /// Ids and titles of the first, by title.
+    pub first: Vec<(String, String)>,
+}
+
+/// One change of a record that was made on this machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// The number of its edit.
+    pub edit: i64,
+    /// When it was made.
+    pub at: String,
+    /// `create`, `update` or `delete`.
+    pub method: String,
+    /// The changed fields and their new values.
+    pub patch: Fields,
+    /// Their values before.
+    pub base: Fields,
+    /// `tui`, `cli` or `sql`.
+    pub origin: String,
+    /// The state of the edit while it waits, afterwards how it ended.
+    pub state: String,
+    /// Why, where there is more to say.
+    pub reason: Option<String>,
+}
+
+/// The records that refer to one, by kind; kinds of which none does are left out.
+pub(crate) fn related(connection: &Connection, kind: Kind, id: &str, most: usize) -> Result<Vec<Related>, StoreError> {
+    let subject = "subject_type = ?2 AND subject_id = ?1";
+    let home = "subject_type = 'home' AND ?1 IS NOT NULL AND ?2 IS NOT NULL";
+    let sources: &[(Kind, &str)] = match kind {
+        Kind::Room => &[(Kind::Inventory, "room_id = ?1 AND ?2 IS NOT NULL"), (Kind::Task, subject)],
+        Kind::Inventory | Kind::Vehicle => &[(Kind::Task, subject), (Kind::Document, subject)],
+        Kind::Property => &[(Kind::Task, home), (Kind::Document, home)],
+        Kind::Document | Kind::Task => &[],
+    };
+    let mut all = Vec::new();
+    for (kind_of, only) in sources {
+        let (table, title) = (kind_of.collection(), resource(*kind_of).title);
+        let text = format!("SELECT count(*) FROM {table} WHERE {only}");
+        let total: i64 = connection.prepare_cached(&text)?.query_row((id, kind.word()), |row| row.get(0))?;
+        let text = format!("SELECT id, {title} FROM {table} WHERE {only} ORDER BY lower({title}), id LIMIT ?3");
+        let mut statement = connection.prepare_cached(&text)?;
+        let limit = i64::try_from(most).unwrap_or(i64::MAX);
+        let found = statement.query_map((id, kind.word(), limit), |row| {
+            Ok((row.get(0)?, or_kind(*kind_of, row.get::<_, Option<String>>(1)?.unwrap_or_default())))
+        })?;
+        let first = found.collect::<Result<Vec<_>, _>>()?;
+        if total > 0 {
+            all.push(Related { kind: *kind_of, total: usize::try_from(total).unwrap_or_default(), first });
+        }
+    }
+    Ok(all)
+}
+
+/// The changes of a record that were made on this machine, newest first.
+pub(crate) fn changes(connection: &Connection, kind: Kind, id: &str, most: usize) -> Result<Vec<Change>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id, created_at, method, patch, base, origin, state, reason FROM edits WHERE kind = ?1 AND record_id = ?2
+         UNION ALL
+         SELECT id, created_at, method, patch, base, origin, outcome, reason FROM edit_history
+         WHERE kind = ?1 AND record_id = ?2
+         ORDER BY id DESC LIMIT ?3",
+    )?;
+    let limit = i64::try_from(most).unwrap_or(i64::MAX);
+    let found = statement.query_map((kind.word(), id, limit), |row| {
+        Ok((
+            row.get::<_, String>(3)?,
+            row.get::<_, String>(4)?,
+            Change {
+                edit: row.get(0)?,
+                at: row.get(1)?,
+                method: row.get(2)?,
+                patch: Fields::new(),
+                base: Fields::new(),
+                origin: row.get(5)?,
+                state: row.get(6)?,
+                reason: row.get(7)?,
+            },
+        ))
+    })?;
+    let mut all = Vec::new();
+    for change in found {
+        let (patch, base, change) = change?;
+        all.push(Change { patch: rows::object(&patch)?, base: rows::object(&base)?, ..change });
+    }
+    Ok(all)
+}
+
+impl Row {
+    /// The statement that would make this record in another database of the same shape.
+    pub fn as_sql(&self) -> String {
+        let quoted = |value: &serde_json::Value| match value {
+            serde_json::Value::String(text) => format!("'{}'", text.replace('\'', "''")),
+            other => other.to_string(),
+        };
+        let writable = resource(self.kind).fields.iter().filter(|field| field.is_writable());
+        let set: Vec<(&str, String)> = writable
+            .filter_map(|field| Some((field.name, self.fields.get(field.name).filter(|value| !value.is_null())?)))
+            .map(|(name, value)| (name, quoted(value)))
+            .collect();
+        let names: Vec<&str> = ["id"].into_iter().chain(set.iter().map(|(name, _)| *name)).collect();
+        let id = format!("'{}'", self.id.replace('\'', "''"));
+        let values: Vec<&str> = [id.as_str()].into_iter().chain(set.iter().map(|(_, value)| value.as_str())).collect();
+        format!("INSERT INTO {} ({}) VALUES ({});", self.kind.collection(), names.join(", "), values.join(", "))
+    }
+}

@@ -1,0 +1,208 @@
+//! What a server that was put back to an older copy has lost: revs of the lost history mean nothing any more, and
+//! edits that only it had are offered again. Must not send anything.
+
+use hearth_contract::check::{Fields, Intent, check_field};
+use hearth_contract::formats::Timestamp;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, OptionalExtension, Transaction};
+
+use crate::store::edits::settle;
+use crate::store::mirror::image;
+use crate::store::{StoreError, log, mirror, rows};
+
+/// What is said of an edit that the server has lost.
+const REASON: &str =
+    "the server was put back to an older copy and lost this change; retry sends it again, discard lets it go";
+
+/// Makes unknown what is of the lost history: rev 0 is lower than any. Gives how many records that are.
+pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>) -> Result<i64, StoreError> {
+    let fork = fork.unwrap_or(0);
+    let mut unknown = 0;
+    for kind in Kind::ALL {
+        let text = format!("UPDATE {} SET rev = 0 WHERE rev > ?1", kind.collection());
+        unknown += i64::try_from(tx.execute(&text, [fork])?).unwrap_or(i64::MAX);
+    }
+    tx.execute("UPDATE _images SET rev = 0, gone = 0 WHERE rev > ?1", [fork])?;
+    unknown += i64::try_from(tx.execute("DELETE FROM _tombs WHERE rev > ?1", [fork])?).unwrap_or(i64::MAX);
+    Ok(unknown)
+}
+
+/// Offers again what only the history after the fork had.
+pub(crate) fn offer(tx: &Transaction<'_>, fork: i64) -> Result<(), StoreError> {
+    let sent = candidates(
+        tx,
+        "SELECT e.id, kind, record_id FROM edits e JOIN _sent s ON s.edit_id = e.id
+         WHERE s.rev IS NULL OR s.rev > ?1 ORDER BY e.id",
+        fork,
+    )?;
+    let settled = candidates(
+        tx,
+        "SELECT id, kind, record_id FROM edit_history
+         WHERE outcome IN ('confirmed', 'merged') AND rev > ?1 ORDER BY id",
+        fork,
+    )?;
+    give_back(tx, &sent, &settled)
+}
+
+/// At the end of a recovery that knew no fork: offers again what the server does not hold, and confirms what it does.
+pub(crate) fn offer_what_is_not_there(tx: &Transaction<'_>, now: Timestamp) -> Result<(), StoreError> {
+    let mut sent = Vec::new();
+    for lost in candidates(tx, "SELECT id, kind, record_id FROM edits WHERE state = 'sent' AND id > ?1 ORDER BY id", 0)?
+    {
+        if is_there(tx, "edits", &lost)? {
+            // The position at which it was accepted was the lost history's.
+            tx.execute("UPDATE _sent SET rev = 0 WHERE edit_id = ?1", [lost.edit])?;
+        } else {
+            sent.push(lost);
+        }
+    }
+    settle::settle(tx, 0, now)?;
+    let mut settled = Vec::new();
+    let all = "SELECT id, kind, record_id FROM edit_history
+         WHERE outcome IN ('confirmed', 'merged') AND rev > ?1 ORDER BY id";
+    for lost in candidates(tx, all, 0)? {
+        if !is_there(tx, "edit_history", &lost)? {
+            settled.push(lost);
+        }
+    }
+    // Whatever is left was judged now: it must not be judged by numbers of the lost history again.
+    give_back(tx, &sent, &settled)?;
+    tx.execute("UPDATE edit_history SET rev = NULL", [])?;
+    Ok(())
+}
+
+/// A server that was put back to before an accepted edit, yet not to before our cursor, has lost it without our cursor
+/// showing that: the feed has passed the position of the edit and did not bring it. Offers such edits again.
+pub(crate) fn notice(tx: &Transaction<'_>, position: i64) -> Result<bool, StoreError> {
+    let passed =
+        "SELECT e.id, kind, record_id FROM _sent s JOIN edits e ON e.id = s.edit_id WHERE s.rev <= ?1 ORDER BY e.id";
+    let mut sent = Vec::new();
+    for lost in candidates(tx, passed, position)? {
+        // A delete names the position of its answer, not its own.
+        let (rev, delete): (i64, bool) = tx.query_row(
+            "SELECT s.rev, e.method = 'delete' FROM _sent s JOIN edits e ON e.id = s.edit_id WHERE e.id = ?1",
+            [lost.edit],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        let is_there = match delete {
+            true => tx.query_row(
+                "SELECT EXISTS (SELECT 1 FROM _tombs WHERE kind = ?1 AND record_id = ?2)",
+                (lost.kind.word(), &lost.record),
+                |row| row.get(0),
+            )?,
+            false => mirror::seen(tx, lost.kind, &lost.record)? >= rev,
+        };
+        if !is_there {
+            sent.push(lost);
+        }
+    }
+    give_back(tx, &sent, &[])?;
+    Ok(!sent.is_empty())
+}
+
+struct Lost {
+    edit: i64,
+    kind: Kind,
+    record: String,
+}
+
+fn candidates(tx: &Transaction<'_>, text: &str, after: i64) -> Result<Vec<Lost>, StoreError> {
+    let mut statement = tx.prepare(text)?;
+    let found = statement.query_map([after], |row| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?)))?;
+    let mut all = Vec::new();
+    for one in found {
+        let (edit, word, record) = one?;
+        all.extend(Kind::from_word(&word).map(|kind| Lost { edit, kind, record }));
+    }
+    Ok(all)
+}
+
+/// Whether the server's form of the record shows an edit's effect.
+fn is_there(tx: &Connection, table: &str, lost: &Lost) -> Result<bool, StoreError> {
+    let (method, patch): (String, String) =
+        tx.query_row(&format!("SELECT method, patch FROM {table} WHERE id = ?1"), [lost.edit], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+    let pending: bool = tx.query_row(
+        "SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)",
+        (lost.kind.word(), &lost.record),
+        |row| row.get(0),
+    )?;
+    let form = if pending {
+        image::get(tx, lost.kind, &lost.record)?.and_then(|(stored, gone)| (!gone).then_some(stored))
+    } else {
+        rows::get(tx, lost.kind, &lost.record)?
+    };
+    Ok(match (method.as_str(), form) {
+        ("delete", form) => form.is_none(),
+        ("create", form) => form.is_some(),
+        (_, Some(stored)) => shows(lost.kind, &stored.fields, &rows::object(&patch)?),
+        (_, None) => false,
+    })
+}
+
+/// Whether a record has these values, in the server's spelling.
+fn shows(kind: Kind, record: &Fields, values: &Fields) -> bool {
+    values.iter().all(|(name, value)| match resource(kind).field(name) {
+        Some(field) => check_field(field, Intent::Patch, value).ok().as_ref() == record.get(name),
+        None => true,
+    })
+}
+
+/// Lost edits wait for a person again, under their old numbers; what they change stays visible here.
+fn give_back(tx: &Transaction<'_>, sent: &[Lost], settled: &[Lost]) -> Result<(), StoreError> {
+    for Lost { edit, .. } in sent {
+        // A retry is a new request: the bytes of the old one may be guarded by the lost history's numbers.
+        settle::forget_request(tx, *edit)?;
+        tx.execute("DELETE FROM _sent WHERE edit_id = ?1", [edit])?;
+    }
+    for Lost { edit, kind, record } in settled {
+        keep_form(tx, *kind, record)?;
+        tx.execute(
+            "INSERT INTO edits (id, kind, record_id, method, patch, base, attempts, origin, created_at)
+             SELECT id, kind, record_id, method, patch, base, attempts, origin, created_at FROM edit_history WHERE id = ?1",
+            [edit],
+        )?;
+        tx.execute("DELETE FROM edit_history WHERE id = ?1", [edit])?;
+    }
+    for Lost { edit, kind, record } in sent.iter().chain(settled) {
+        let method: String = tx.query_row(
+            "UPDATE edits SET state = 'conflict', reason = ?2, problem = NULL, next_attempt_at = NULL
+             WHERE id = ?1 RETURNING method",
+            (edit, REASON),
+            |row| row.get(0),
+        )?;
+        if method == "create" {
+            // The server does not hold the record at all any more.
+            tx.execute("DELETE FROM _images WHERE kind = ?1 AND record_id = ?2", (kind.word(), record))?;
+            let text = format!("UPDATE {} SET rev = NULL WHERE id = ?1", kind.collection());
+            tx.execute(&text, [record])?;
+        }
+    }
+    for Lost { kind, record, .. } in sent.iter().chain(settled) {
+        image::project(tx, *kind, record)?;
+    }
+    let count = sent.len() + settled.len();
+    if count > 0 {
+        log(
+            tx,
+            "warning",
+            &format!(
+                "The server lost {count} of this replica's edits with the history it threw away; they are offered again."
+            ),
+        )?;
+    }
+    Ok(())
+}
+
+/// Keeps the row of a record as the server's form before edits are laid over it.
+fn keep_form(tx: &Transaction<'_>, kind: Kind, record: &str) -> Result<(), StoreError> {
+    let has: Option<i64> = tx
+        .query_row("SELECT 1 FROM _images WHERE kind = ?1 AND record_id = ?2", (kind.word(), record), |row| row.get(0))
+        .optional()?;
+    match rows::get(tx, kind, record)? {
+        Some(stored) if has.is_none() && stored.rev.is_some() => image::keep(tx, kind, record, &stored),
+        _ => Ok(()),
+    }
+}

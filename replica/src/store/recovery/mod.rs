@@ -1,0 +1,370 @@
+//! A recovery on disk: its progress, what the server's answers do to rows, and its end. Each answer and the progress
+//! it makes are one transaction, so that a recovery that is cut off goes on where it was. Must not know what is asked
+//! next.
+//!
+//! Until the end `position` stays where it was: what lies between it and the tail is not all there yet.
+//!
+//! [`lost`]: what a server that was put back no longer has. [`replay`]: the feed read again after a rebuild. [`verify`]:
+//! everything compared.
+
+pub(super) mod lost;
+pub(super) mod replay;
+pub(crate) mod verify;
+
+use std::fmt::Write as _;
+
+use hearth_contract::check::Fields;
+use hearth_contract::formats::Timestamp;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, OptionalExtension, Transaction};
+use serde_json::Value;
+
+use crate::recovery::{Cause, Found, Question, Recovery, Step, Swept};
+use crate::store::edits::settle;
+use crate::store::mirror::image;
+use crate::store::{StoreError, gate, log, mirror, rows};
+
+/// More than this many of a collection, and more than [`FUSE_SHARE`] of it, do not vanish unless a person agrees.
+const FUSE_RECORDS: i64 = 50;
+/// A fifth.
+const FUSE_SHARE: i64 = 5;
+/// Missing records are looked up so many at a time.
+const MISSING_MAX: usize = 100;
+/// With more unknown records than this, and more than a tenth of all, listing everything costs less than fetching each.
+const UNKNOWN_MAX: i64 = 100;
+/// Titles of vanished records that the journal names at most.
+const NAMED_MAX: usize = 20;
+
+/// Begins one, or begins the one that is under way anew from the server's present. None: nothing was read yet, so there
+/// is nothing to recover.
+pub(crate) fn begin(connection: &mut Connection, cause: &Cause) -> Result<Option<Recovery>, StoreError> {
+    gate::keep(connection, |tx| {
+        tx.execute_batch("UPDATE _sync SET reconcile = 0; DELETE FROM _walked;")?;
+        let (position, filled, begun, replaying): (i64, bool, bool, bool) =
+            tx.query_row("SELECT position, filled, cursor IS NOT NULL, replay FROM _sync", [], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+            })?;
+        if !begun || (!filled && matches!(cause, Cause::Asked { .. })) {
+            return Ok(None);
+        }
+        // What a replay would have shown from here on, the lists show.
+        tx.execute_batch("UPDATE _sync SET replay = 0; DELETE FROM _shown;")?;
+        let before = read(tx)?;
+        let mut since = match &before {
+            Some(recovery) => recovery.since.clone(),
+            None if replaying => None,
+            None => last_change(tx, position)?,
+        };
+        let mut accepted = before.as_ref().is_some_and(|recovery| recovery.accepted);
+        let word = match cause {
+            Cause::Gap { resume } => {
+                tx.execute("UPDATE _sync SET cursor = ?1", [resume])?;
+                log(
+                    tx,
+                    "warning",
+                    "This replica was away longer than the server remembers; comparing with its lists.",
+                )?;
+                "gap"
+            }
+            Cause::Restored { resume, fork } => {
+                let shared = fork.unwrap_or(0).min(position);
+                // The lost history ends the tail too.
+                tx.execute("DELETE FROM _recovery", [])?;
+                tx.execute("UPDATE _sync SET cursor = ?1, position = ?2, head = NULL", (resume, shared))?;
+                let unknown = lost::forget(tx, *fork)?;
+                let all: i64 = tx.query_row(&count_all(), [], |row| row.get(0))?;
+                since = match last_change(tx, shared)?.filter(|_| !replaying) {
+                    Some(at) if unknown <= UNKNOWN_MAX || unknown * 10 <= all => {
+                        Some(since.map_or(at.clone(), |s| s.min(at)))
+                    }
+                    _ => None,
+                };
+                accepted = false;
+                log(tx, "warning", "The server was put back to an older copy; comparing with its lists.")?;
+                if let Some(fork) = fork {
+                    lost::offer(tx, *fork)?;
+                }
+                "restored"
+            }
+            Cause::Asked { accepted: agreed } => {
+                accepted |= agreed;
+                log(tx, "info", "Comparing with the server's lists, as a person asked.")?;
+                "asked"
+            }
+        };
+        let fork = match cause {
+            Cause::Restored { fork, .. } => *fork,
+            _ => None,
+        };
+        tx.execute(
+            "INSERT INTO _recovery (one, cause, since, fork, tail, step, accepted)
+             VALUES (1, ?1, ?2, ?3, (SELECT position FROM _sync), 'property', ?4)
+             ON CONFLICT DO UPDATE SET since = excluded.since, tail = max(tail, excluded.tail), step = 'property',
+                 kind = NULL, cursor = NULL, as_of = NULL, accepted = excluded.accepted, question = NULL",
+            (word, &since, fork, accepted),
+        )?;
+        read(tx)
+    })
+}
+
+/// When the newest record as of a position was changed: whatever changed after it, changed then or later.
+fn last_change(tx: &Transaction<'_>, position: i64) -> Result<Option<String>, StoreError> {
+    let mut newest: Option<String> = None;
+    for kind in Kind::ALL {
+        let text = format!("SELECT max(updated_at) FROM {} WHERE rev BETWEEN 1 AND ?1", kind.collection());
+        newest = newest.max(tx.query_row(&text, [position], |row| row.get(0))?);
+    }
+    Ok(newest)
+}
+
+fn count_all() -> String {
+    let parts: Vec<String> =
+        Kind::ALL.iter().map(|kind| format!("(SELECT count(*) FROM {})", kind.collection())).collect();
+    format!("SELECT {}", parts.join(" + "))
+}
+
+/// The recovery that is under way.
+pub(crate) fn read(connection: &Connection) -> Result<Option<Recovery>, StoreError> {
+    let found = connection
+        .prepare_cached("SELECT since, step, kind, cursor, as_of, reach, accepted, question FROM _recovery")?
+        .query_row([], |row| {
+            let words: (String, Option<String>) = (row.get(1)?, row.get(2)?);
+            let place: (Option<String>, Option<i64>) = (row.get(3)?, row.get(4)?);
+            Ok((words, place, row.get(0)?, row.get(5)?, row.get(6)?, row.get(7)?))
+        })
+        .optional()?;
+    let Some(((word, kind), (cursor, as_of), since, reach, accepted, question)) = found else { return Ok(None) };
+    let kind = kind.as_deref().and_then(Kind::from_word);
+    let as_of = as_of.unwrap_or_default();
+    let step = match (word.as_str(), kind) {
+        ("property", _) => Step::Property,
+        ("changes", Some(kind)) => Step::Changes { kind, cursor },
+        ("ids", Some(kind)) => Step::Ids { kind, cursor, as_of },
+        ("records", Some(kind)) => Step::Records { kind, as_of },
+        ("sweep", Some(kind)) => Step::Sweep { kind, as_of },
+        ("done", _) => Step::Done,
+        _ => return Err(StoreError::Odd(format!("a recovery at the step {word}"))),
+    };
+    Ok(Some(Recovery { since, step, reach, accepted, question }))
+}
+
+/// Applies an answer and notes how far the recovery is with it.
+pub(crate) fn keep(
+    connection: &mut Connection,
+    question: &Question,
+    found: &Found,
+    then: &Step,
+) -> Result<(), StoreError> {
+    gate::keep(connection, |tx| {
+        match question {
+            Question::Ids { kind, cursor } => {
+                if cursor.is_none() {
+                    tx.execute("DELETE FROM _walked", [])?;
+                }
+                let mut walked = tx.prepare_cached(
+                    "INSERT INTO _walked (kind, record_id, rev) VALUES (?1, ?2, ?3)
+                     ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
+                )?;
+                for record in &found.records {
+                    walked.execute((kind.word(), text(record, "id")?, number(record, "rev")?))?;
+                }
+            }
+            Question::Record { kind, id } => {
+                let text = match found.records.first() {
+                    Some(record) => {
+                        put(tx, *kind, record)?;
+                        "UPDATE _walked SET rev = 0 WHERE kind = ?1 AND record_id = ?2"
+                    }
+                    // Deleted since it was listed.
+                    None => "DELETE FROM _walked WHERE kind = ?1 AND record_id = ?2",
+                };
+                tx.prepare_cached(text)?.execute((kind.word(), id))?;
+            }
+            Question::Changes { kind, .. } | Question::Walk { kind, .. } => {
+                for record in &found.records {
+                    put(tx, *kind, record)?;
+                }
+            }
+            Question::Property => {
+                for record in &found.records {
+                    put(tx, Kind::Property, record)?;
+                }
+                if found.records.is_empty() {
+                    unset_profile(tx, found.as_of)?;
+                }
+            }
+        }
+        advance(tx, then, found.as_of)
+    })
+}
+
+/// The home's profile is never deleted, but a server that was put back may be from before it was first set.
+fn unset_profile(tx: &Transaction<'_>, as_of: i64) -> Result<(), StoreError> {
+    tx.execute("DELETE FROM _images WHERE kind = 'property' AND rev <= ?1", [as_of])?;
+    let known = "SELECT id, EXISTS (SELECT 1 FROM edits WHERE kind = 'property') FROM property WHERE rev <= ?1";
+    let known: Option<(String, bool)> =
+        tx.query_row(known, [as_of], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    match known {
+        Some((id, true)) => image::project(tx, Kind::Property, &id),
+        Some((id, false)) => rows::remove(tx, Kind::Property, &id),
+        None => Ok(()),
+    }
+}
+
+/// Notes how far the recovery is.
+pub(crate) fn set_step(connection: &mut Connection, step: &Step) -> Result<(), StoreError> {
+    gate::keep(connection, |tx| advance(tx, step, 0))
+}
+
+fn advance(tx: &Transaction<'_>, step: &Step, reach: i64) -> Result<(), StoreError> {
+    let (word, kind, cursor, as_of) = match step {
+        Step::Property => ("property", None, None, None),
+        Step::Changes { kind, cursor } => ("changes", Some(kind), cursor.as_ref(), None),
+        Step::Ids { kind, cursor, as_of } => ("ids", Some(kind), cursor.as_ref(), Some(as_of)),
+        Step::Records { kind, as_of } => ("records", Some(kind), None, Some(as_of)),
+        Step::Sweep { kind, as_of } => ("sweep", Some(kind), None, Some(as_of)),
+        Step::Done => ("done", None, None, None),
+    };
+    tx.prepare_cached("UPDATE _recovery SET step = ?1, kind = ?2, cursor = ?3, as_of = ?4, reach = max(reach, ?5)")?
+        .execute((word, kind.map(|kind| kind.word()), cursor, as_of, reach))?;
+    Ok(())
+}
+
+fn put(tx: &Transaction<'_>, kind: Kind, record: &Fields) -> Result<(), StoreError> {
+    mirror::lay(tx, kind, text(record, "id")?, number(record, "rev")?, record)
+}
+
+fn text<'a>(record: &'a Fields, name: &str) -> Result<&'a str, StoreError> {
+    let found = record.get(name).and_then(Value::as_str);
+    found.ok_or_else(|| StoreError::Odd(format!("a listed record without {name}")))
+}
+
+fn number(record: &Fields, name: &str) -> Result<i64, StoreError> {
+    let found = record.get(name).and_then(Value::as_i64);
+    found.ok_or_else(|| StoreError::Odd(format!("a listed record without {name}")))
+}
+
+/// Records that the walk has shown in a newer form than the one that is here; some of them.
+pub(crate) fn missing(connection: &Connection, kind: Kind) -> Result<Vec<String>, StoreError> {
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT w.record_id FROM _walked w WHERE w.kind = ?1 AND w.rev > max(
+             coalesce((SELECT rev FROM {} WHERE id = w.record_id), -1),
+             coalesce((SELECT rev FROM _images i WHERE i.kind = w.kind AND i.record_id = w.record_id), -1),
+             coalesce((SELECT rev FROM _tombs t WHERE t.kind = w.kind AND t.record_id = w.record_id), -1)) LIMIT {MISSING_MAX}",
+        kind.collection()
+    ))?;
+    let found = statement.query_map([kind.word()], |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// Ends the records that the walk did not show, unless they are too many to go without a person's word.
+pub(crate) fn sweep(
+    connection: &mut Connection,
+    kind: Kind,
+    as_of: i64,
+    then: &Step,
+    now: Timestamp,
+) -> Result<Swept, StoreError> {
+    gate::keep(connection, |tx| {
+        // What the server was known to hold. What changed after the walk began, the tail tells.
+        let known = format!(
+            "SELECT id, max(rev) AS rev FROM (
+                 SELECT id, rev FROM {} WHERE rev IS NOT NULL
+                 UNION ALL SELECT record_id, rev FROM _images WHERE kind = ?1 AND NOT gone
+                 UNION ALL SELECT e.record_id, s.rev FROM _sent s JOIN edits e ON e.id = s.edit_id
+                           WHERE e.kind = ?1 AND e.method = 'create' AND s.rev IS NOT NULL) GROUP BY id",
+            kind.collection()
+        );
+        let vanished: Vec<(String, bool)> = tx
+            .prepare(&format!(
+                "SELECT id, EXISTS (SELECT 1 FROM edits e WHERE e.kind = ?1 AND e.record_id = known.id) FROM ({known}) AS known
+                 WHERE rev <= ?2 AND id NOT IN (SELECT record_id FROM _walked WHERE kind = ?1)"
+            ))?
+            .query_map((kind.word(), as_of), |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<_, _>>()?;
+        let gone = i64::try_from(vanished.len()).unwrap_or(i64::MAX);
+        let of: i64 = tx.query_row(&format!("SELECT count(*) FROM ({known})"), [kind.word()], |row| row.get(0))?;
+        let accepted: bool = tx.query_row("SELECT accepted FROM _recovery", [], |row| row.get(0))?;
+        if !accepted && gone > FUSE_RECORDS && gone > of / FUSE_SHARE {
+            return Ok(Swept::TooMany { gone, of });
+        }
+        let mut names = String::new();
+        for (n, (id, waits)) in vanished.iter().enumerate() {
+            if n < NAMED_MAX {
+                let _ = write!(names, "{}{}", if n > 0 { ", " } else { ": " }, title(tx, kind, id)?);
+            }
+            tx.execute(
+                "INSERT INTO _tombs (kind, record_id, rev) VALUES (?1, ?2, ?3)
+                 ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
+                (kind.word(), id, as_of),
+            )?;
+            if *waits {
+                tx.execute(
+                    "INSERT INTO _images (kind, record_id, rev, fields, gone) VALUES (?1, ?2, ?3, '{}', 1)
+                     ON CONFLICT DO UPDATE SET gone = 1, rev = max(rev, excluded.rev)",
+                    (kind.word(), id, as_of),
+                )?;
+                settle::record_is_gone(tx, kind, id, now)?;
+            } else {
+                rows::remove(tx, kind, id)?;
+            }
+        }
+        if gone > 0 {
+            let more = if vanished.len() > NAMED_MAX { " and more" } else { "" };
+            log(tx, "info", &format!("{gone} of {of} {} were deleted there{names}{more}.", kind.collection()))?;
+        }
+        tx.execute("UPDATE _recovery SET gone = gone + ?1", [gone])?;
+        tx.execute("DELETE FROM _walked", [])?;
+        advance(tx, then, as_of)?;
+        Ok(Swept::Done)
+    })
+}
+
+fn title(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<String, StoreError> {
+    let stored = rows::get(tx, kind, id)?;
+    let title = stored.and_then(|stored| stored.fields.get(resource(kind).title)?.as_str().map(str::to_owned));
+    Ok(title.unwrap_or_else(|| id.to_owned()))
+}
+
+/// Asks a person before it goes on.
+pub(crate) fn ask(connection: &mut Connection, question: &str) -> Result<(), StoreError> {
+    gate::keep(connection, |tx| {
+        tx.execute("UPDATE _recovery SET question = ?1", [question])?;
+        log(tx, "warning", question)
+    })
+}
+
+/// Takes note of a person's wish for a recovery while one is under way.
+pub(crate) fn heed(connection: &mut Connection, accepted: bool) -> Result<(), StoreError> {
+    gate::keep(connection, |tx| {
+        tx.execute("UPDATE _sync SET reconcile = 0", [])?;
+        if accepted {
+            tx.execute("UPDATE _recovery SET accepted = 1, question = NULL", [])?;
+            tx.execute("UPDATE _sync SET phase = 'reconciling' WHERE phase = 'blocked'", [])?;
+            log(tx, "info", "A person has agreed to the deletions.")?;
+        }
+        Ok(())
+    })
+}
+
+/// Ends it: the tables are at the position of the tail.
+pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
+    gate::keep(connection, |tx| {
+        let (cause, fork, gone): (String, Option<i64>, i64) =
+            tx.query_row("SELECT cause, fork, gone FROM _recovery", [], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })?;
+        if cause == "restored" && fork.is_none() {
+            lost::offer_what_is_not_there(tx, now)?;
+        }
+        let position: i64 = tx.query_row(
+            "UPDATE _sync SET position = (SELECT tail FROM _recovery), filled = 1 RETURNING position",
+            [],
+            |row| row.get(0),
+        )?;
+        tx.execute_batch("DELETE FROM _recovery; DELETE FROM _walked;")?;
+        settle::settle(tx, position, now)?;
+        log(tx, "info", &format!("Everything is compared with the server; {gone} records were deleted there."))
+    })
+}

@@ -1,0 +1,224 @@
+//! The replica compared with what the server lists, at one position, and repaired from it. Pending edits are laid
+//! aside: the server's form is compared. Must not fetch.
+//!
+//! Every page names the position it was read at, and of every record both sides know the rev, so the comparison holds
+//! while things change: what is newer here than its page is not comparable and is left out; everything else must be
+//! equal once the replica has passed the last page.
+
+use hearth_contract::check::Fields;
+use hearth_contract::formats::Timestamp;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, OptionalExtension, Transaction};
+use serde_json::Value;
+
+use crate::store::edits::settle;
+use crate::store::mirror::image;
+use crate::store::{StoreError, gate, log, rows};
+
+/// Everything that the server lists of a kind.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Listing {
+    /// The records, each with the position at which its page was read.
+    pub records: Vec<(Fields, i64)>,
+    /// The position at which the last page was read.
+    pub as_of: i64,
+}
+
+/// A record that is not as the server has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// Its kind.
+    pub kind: Kind,
+    /// Which one.
+    pub id: String,
+    /// What it is called.
+    pub title: String,
+    /// How it differs.
+    pub how: How,
+}
+
+/// How a record differs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum How {
+    /// The server has it, the replica does not.
+    Missing,
+    /// The replica has it, the server does not.
+    Extra,
+    /// These members differ: name, here, there.
+    Fields(Vec<(String, Value, Value)>),
+}
+
+/// What came of a comparison.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Verification {
+    /// The position at which the replica was compared.
+    pub position: i64,
+    /// Records that were found equal, or not.
+    pub compared: usize,
+    /// Records that changed meanwhile, which says nothing of them.
+    pub changed_meanwhile: usize,
+    /// Records that are not as the server has them.
+    pub differences: Vec<Difference>,
+}
+
+/// Compares, and repairs what differs if that is wanted, in one transaction. None: the replica has not passed the
+/// last page yet.
+pub(crate) fn verify(
+    connection: &mut Connection,
+    listings: &[(Kind, Listing)],
+    repair: bool,
+    now: Timestamp,
+) -> Result<Option<Verification>, StoreError> {
+    gate::keep(connection, |tx| {
+        let (position, recovering): (i64, bool) =
+            tx.query_row("SELECT position, EXISTS (SELECT 1 FROM _recovery) FROM _sync", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+        if recovering || listings.iter().any(|(_, listing)| listing.as_of > position) {
+            return Ok(None);
+        }
+        let mut found = Verification { position, ..Verification::default() };
+        for (kind, listing) in listings {
+            compare(tx, *kind, listing, &mut found)?;
+        }
+        if repair {
+            for difference in &found.differences {
+                let listing = listings.iter().find(|(kind, _)| *kind == difference.kind).map(|(_, listing)| listing);
+                if let Some(listing) = listing {
+                    mend(tx, difference, listing, now)?;
+                }
+            }
+        }
+        if repair || found.differences.is_empty() {
+            tx.execute("UPDATE _sync SET verified_at = ?1", [now.to_string()])?;
+        }
+        let count = found.differences.len();
+        if count > 0 {
+            let done = if repair { "; they are repaired" } else { "" };
+            log(tx, "warning", &format!("{count} records were not as the server has them{done}."))?;
+        }
+        Ok(Some(found))
+    })
+}
+
+fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Verification) -> Result<(), StoreError> {
+    let mut listed = std::collections::HashSet::new();
+    for (record, as_of) in &listing.records {
+        let (Some(id), Some(rev)) =
+            (record.get("id").and_then(Value::as_str), record.get("rev").and_then(Value::as_i64))
+        else {
+            return Err(StoreError::Odd("a listed record without id and rev".to_owned()));
+        };
+        listed.insert(id);
+        let theirs = rows::Stored::from_payload(kind, rev, record);
+        let (ours, ours_rev) = ours(tx, kind, id)?;
+        if ours_rev > *as_of {
+            found.changed_meanwhile += 1;
+            continue;
+        }
+        found.compared += 1;
+        let how = match ours {
+            None => How::Missing,
+            Some(ours) if ours == theirs => continue,
+            Some(ours) => How::Fields(differing(&ours, &theirs)),
+        };
+        let title = theirs.fields.get(resource(kind).title).and_then(Value::as_str).unwrap_or(id).to_owned();
+        found.differences.push(Difference { kind, id: id.to_owned(), title, how });
+    }
+    // Rows that neither the server nor an edit has told of are as wrong as those that the server does not list.
+    let known: Vec<(String, Option<i64>, String)> = tx
+        .prepare(&format!(
+            "SELECT id, rev, coalesce({1}, id) FROM {0} t WHERE rev IS NOT NULL
+                 OR NOT EXISTS (SELECT 1 FROM edits e WHERE e.kind = ?1 AND e.record_id = t.id)
+             UNION SELECT record_id, rev, record_id FROM _images i WHERE kind = ?1 AND NOT gone
+                 AND NOT EXISTS (SELECT 1 FROM {0} t WHERE t.id = i.record_id)",
+            kind.collection(),
+            resource(kind).title
+        ))?
+        .query_map([kind.word()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_, _>>()?;
+    for (id, rev, title) in known {
+        if listed.contains(id.as_str()) {
+            continue;
+        }
+        if rev.is_some_and(|rev| rev > listing.as_of) {
+            found.changed_meanwhile += 1;
+            continue;
+        }
+        found.compared += 1;
+        found.differences.push(Difference { kind, id, title, how: How::Extra });
+    }
+    Ok(())
+}
+
+/// The server's form of a record as it is known here, and the newest rev seen of it.
+fn ours(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(Option<rows::Stored>, i64), StoreError> {
+    let tomb: Option<i64> = tx
+        .prepare_cached("SELECT rev FROM _tombs WHERE kind = ?1 AND record_id = ?2")?
+        .query_row((kind.word(), id), |row| row.get(0))
+        .optional()?;
+    let form = match image::get(tx, kind, id)? {
+        Some((stored, gone)) => (!gone).then_some(stored),
+        None => rows::get(tx, kind, id)?.filter(|stored| stored.rev.is_some()),
+    };
+    let rev = form.as_ref().and_then(|stored| stored.rev).max(tomb).unwrap_or(-1);
+    Ok((form, rev))
+}
+
+fn differing(ours: &rows::Stored, theirs: &rows::Stored) -> Vec<(String, Value, Value)> {
+    let members = |stored: &rows::Stored| {
+        let mut all = stored.fields.clone();
+        all.insert("rev".to_owned(), stored.rev.into());
+        all.insert("created_at".to_owned(), stored.created_at.clone().into());
+        all.insert("updated_at".to_owned(), stored.updated_at.clone().into());
+        all.insert("extra".to_owned(), stored.extra.clone().into());
+        all
+    };
+    let (ours, theirs) = (members(ours), members(theirs));
+    let mut names: Vec<&String> = ours.keys().chain(theirs.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let value = |side: &Fields, name: &String| side.get(name).cloned().unwrap_or_default();
+    names
+        .into_iter()
+        .filter(|name| value(&ours, name) != value(&theirs, name))
+        .map(|name| (name.clone(), value(&ours, name), value(&theirs, name)))
+        .collect()
+}
+
+/// Makes a record as the server has it.
+fn mend(tx: &Transaction<'_>, difference: &Difference, listing: &Listing, now: Timestamp) -> Result<(), StoreError> {
+    let Difference { kind, id, .. } = difference;
+    let waits: bool = tx
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)")?
+        .query_row((kind.word(), id), |row| row.get(0))?;
+    let is_it = |record: &&(Fields, i64)| record.0.get("id").and_then(Value::as_str) == Some(id);
+    match listing.records.iter().find(is_it) {
+        Some((record, _)) => {
+            tx.execute("DELETE FROM _tombs WHERE kind = ?1 AND record_id = ?2", (kind.word(), id))?;
+            let rev = record.get("rev").and_then(Value::as_i64).unwrap_or_default();
+            let stored = rows::Stored::from_payload(*kind, rev, record);
+            if !waits {
+                return rows::put(tx, *kind, id, &stored);
+            }
+            image::keep(tx, *kind, id, &stored)?;
+            image::project(tx, *kind, id)
+        }
+        None => {
+            tx.execute(
+                "INSERT INTO _tombs (kind, record_id, rev) VALUES (?1, ?2, ?3)
+                 ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
+                (kind.word(), id, listing.as_of),
+            )?;
+            if !waits {
+                return rows::remove(tx, *kind, id);
+            }
+            tx.execute(
+                "UPDATE _images SET gone = 1, rev = max(rev, ?3) WHERE kind = ?1 AND record_id = ?2",
+                (kind.word(), id, listing.as_of),
+            )?;
+            settle::record_is_gone(tx, *kind, id, now)
+        }
+    }
+}

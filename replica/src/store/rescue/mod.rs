@@ -1,0 +1,351 @@
+//! A database that is damaged or wanted anew: the damaged file is kept aside, the rest is read again from the server,
+//! and what only exists here (the edits, and what the server had said of their records) is carried over. Must not lose
+//! an edit without naming it.
+//!
+//! [`health`] finds the damage, [`salvage`] reads around it; [`copy`] is for those who look ahead.
+
+pub(crate) mod copy;
+pub(crate) mod health;
+mod salvage;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+use rusqlite::backup::Backup;
+use rusqlite::types::Value as Sql;
+use rusqlite::{Connection, Transaction, params_from_iter};
+
+use crate::store::mirror::image;
+use crate::store::rescue::salvage::Salvaged;
+use crate::store::{StoreError, gate, log, open, rows, schema};
+
+/// Damaged copies of one database that may lie about. One more is a sign that something destroys it again and again.
+pub const KEPT_MAX: usize = 5;
+
+/// The tables that hold what the server cannot tell again.
+pub(crate) const LOCAL: [&str; 10] =
+    ["edits", "edit_history", "_requests", "_frozen", "_sent", "_parts", "_undone", "_images", "_tombs", "sync_log"];
+
+/// What became of a database.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rescue {
+    /// Where the damaged file is kept; None when the database was sound.
+    pub kept_as: Option<PathBuf>,
+    /// Edits that go on.
+    pub edits: usize,
+    /// What could not be carried over, a sentence each.
+    pub lost: Vec<String>,
+    /// Edits that wait for a person, because it is not known any more which home they are for.
+    pub parked: usize,
+}
+
+/// Makes a database fit to be filled from the server again. Rows stay until the server's word replaces them if the
+/// database is sound, else it begins empty but for the edits.
+pub(crate) fn rebuild(db: &Path, now: Timestamp) -> Result<Rescue, StoreError> {
+    if is_sound(db)? {
+        return start_over(db);
+    }
+    let kept = keep_aside(db, now)?;
+    let saved = read(&kept)?;
+    reset(db)?;
+    let mut connection = open::read_write(db)?;
+    let mut rescue = restore(&mut connection, saved)?;
+    let name = kept.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    gate::keep(&mut connection, |tx| {
+        let text = format!("The database was damaged; {} edits were carried over. It is kept as {name}.", rescue.edits);
+        log(tx, "warning", &text)?;
+        rescue.lost.iter().try_for_each(|sentence| log(tx, "warning", sentence))
+    })?;
+    rescue.kept_as = Some(kept);
+    Ok(rescue)
+}
+
+/// The damaged copies of a database, oldest first.
+pub(crate) fn damaged_copies(db: &Path) -> Vec<PathBuf> {
+    let (Some(directory), Some(name)) = (db.parent(), db.file_name().and_then(|name| name.to_str())) else {
+        return Vec::new();
+    };
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    let beginning = format!("{name}.damaged-");
+    let is_copy = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.starts_with(&beginning) && !name.ends_with("-wal") && !name.ends_with("-shm")
+    };
+    let mut found: Vec<PathBuf> =
+        fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).filter(is_copy).collect();
+    found.sort();
+    found
+}
+
+/// Whether every page of the database is what it must be. A missing one is sound if it left no log behind.
+fn is_sound(db: &Path) -> Result<bool, StoreError> {
+    let look = || -> Result<bool, StoreError> {
+        let connection = open::read_write(db)?;
+        let answer: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        Ok(answer == "ok")
+    };
+    match look() {
+        Err(error) if error.is_damaged() => Ok(false),
+        result => result,
+    }
+}
+
+/// Forgets where the feed was read to, so that everything is read and compared again.
+fn start_over(db: &Path) -> Result<Rescue, StoreError> {
+    let mut connection = open::read_write(db)?;
+    // Tables, triggers and views too: somebody may have dropped one.
+    schema::renew(&mut connection)?;
+    let edits = gate::keep(&mut connection, |tx| {
+        for kind in Kind::ALL {
+            // Whatever the server says is newer than this.
+            tx.execute_batch(&format!("UPDATE {} SET rev = 0 WHERE rev IS NOT NULL", kind.collection()))?;
+        }
+        tx.execute_batch(
+            "UPDATE _images SET rev = 0;
+             DELETE FROM _shown;
+             DELETE FROM _recovery;
+             DELETE FROM _walked;
+             UPDATE _sync SET cursor = NULL, position = 0, head = NULL, filled = 0, replay = 1, current_at = NULL,
+                 phase = 'new', reason = NULL, verified_at = NULL;",
+        )?;
+        log(tx, "info", "Reading everything again, because a person asked for it.")?;
+        Ok(tx.query_row("SELECT count(*) FROM edits", [], |row| row.get::<_, i64>(0))?)
+    })?;
+    Ok(Rescue { edits: usize::try_from(edits).unwrap_or_default(), ..Rescue::default() })
+}
+
+/// Copies the damaged files, log included, for this user alone.
+fn keep_aside(db: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
+    let copies = damaged_copies(db);
+    if copies.len() >= KEPT_MAX {
+        let text = format!(
+            "{} damaged copies of itself beside it: its disk may be failing. Look at them, delete those that are not needed, and rebuild again",
+            copies.len()
+        );
+        return Err(StoreError::Odd(text));
+    }
+    // To the second, without signs that file names had better not have.
+    let stamp: String = now.to_string().chars().take(19).filter(|c| !matches!(c, '-' | ':')).collect();
+    let kept = open::beside(db, &format!(".damaged-{stamp}Z"));
+    let copy = |from: &Path, to: &Path| -> io::Result<()> {
+        let mut file = open::private_file(to)?;
+        file.set_len(0)?;
+        match fs::File::open(from) {
+            Ok(mut from) => io::copy(&mut from, &mut file).map(drop)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        file.sync_all()
+    };
+    let at = |error| StoreError::File(kept.clone(), error);
+    copy(db, &kept).map_err(at)?;
+    let log = open::beside(db, "-wal");
+    if log.exists() {
+        copy(&log, &open::beside(&kept, "-wal")).map_err(at)?;
+    }
+    Ok(kept)
+}
+
+/// What was read of a damaged database.
+struct Saved {
+    tables: Vec<(&'static str, Salvaged)>,
+    /// Server, id, name and environment of its home.
+    home: Option<Vec<Sql>>,
+    /// Whether a person wanted no sync until further notice.
+    paused: bool,
+    lost: Vec<String>,
+}
+
+/// Reads from a second copy, which is thrown away: what is kept aside stays as it was found.
+fn read(kept: &Path) -> Result<Saved, StoreError> {
+    let work = open::beside(kept, ".reading");
+    let parts = [("", true), ("-wal", false)];
+    let at = |error| StoreError::File(work.clone(), error);
+    for (part, must) in parts {
+        let from = open::beside(kept, part);
+        if must || from.exists() {
+            fs::copy(&from, open::beside(&work, part)).map_err(at)?;
+        }
+    }
+    // SQLite throws the log of an empty file away, but a database that was never checkpointed is all in its log.
+    let empty = fs::metadata(&work).map_err(at)?.len() == 0;
+    if empty && open::beside(&work, "-wal").exists() {
+        open::private_file(&work).and_then(|file| file.set_len(4096)).map_err(at)?;
+    }
+    let mut saved = Saved { tables: Vec::new(), home: None, paused: false, lost: Vec::new() };
+    if let Some(connection) = salvage::open(&work) {
+        for name in LOCAL {
+            let table = salvage::table(&connection, name);
+            if !table.complete && name == "edits" {
+                saved.lost.push("A part of the edits cannot be read; some may be missing.".to_owned());
+            }
+            saved.tables.push((name, table));
+        }
+        let home = "SELECT server, home_id, home_name, environment FROM _sync";
+        saved.home = connection
+            .query_row(home, [], |row| (0..4).map(|n| row.get(n)).collect::<Result<Vec<Sql>, _>>())
+            .ok()
+            .filter(|home| home.get(1).is_some_and(|id| matches!(id, Sql::Text(_))));
+        saved.paused = connection.query_row("SELECT paused FROM _sync", [], |row| row.get(0)).unwrap_or_default();
+    } else if !empty || open::beside(&work, "-wal").exists() {
+        saved.lost.push(format!(
+            "Nothing in it can be read here, edits that the server has not confirmed neither; \
+             `sqlite3 {} .recover` may still show some.",
+            kept.display()
+        ));
+    }
+    for part in ["", "-wal", "-shm"] {
+        let _ = fs::remove_file(open::beside(&work, part));
+    }
+    Ok(saved)
+}
+
+/// Puts an empty replica in the place of the damaged one, page by page, so that programs which have it open go on with
+/// the new one. A file that SQLite cannot take in hand at all makes room for another.
+fn reset(db: &Path) -> Result<(), StoreError> {
+    if db.exists() && (overwrite(db).is_ok() || (salvage::mend_header(db).is_ok() && overwrite(db).is_ok())) {
+        return Ok(());
+    }
+    remove(db)
+}
+
+fn overwrite(db: &Path) -> Result<(), StoreError> {
+    let blank = open::beside(db, ".blank");
+    remove(&blank)?;
+    let fill = || -> Result<(), StoreError> {
+        let empty = open::read_write(&blank)?;
+        let mut damaged = Connection::open(db)?;
+        damaged.busy_timeout(open::BUSY_TIMEOUT)?;
+        Backup::new(&empty, &mut damaged)?.run_to_completion(i32::MAX, open::BUSY_TIMEOUT, None)?;
+        Ok(())
+    };
+    let filled = fill();
+    remove(&blank)?;
+    for part in ["setup", "lock", "bell"] {
+        let _ = fs::remove_file(open::companion(&blank, part));
+    }
+    filled
+}
+
+/// Removes a database with its log.
+fn remove(db: &Path) -> Result<(), StoreError> {
+    for part in ["-wal", "-shm", ""] {
+        let path = open::beside(db, part);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(StoreError::File(path, error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn restore(connection: &mut Connection, saved: Saved) -> Result<Rescue, StoreError> {
+    let Saved { tables, home, paused, lost } = saved;
+    let mut rescue = Rescue { lost, ..Rescue::default() };
+    gate::keep(connection, |tx| {
+        for (name, table) in &tables {
+            put(tx, name, table, &mut rescue)?;
+        }
+        tx.execute_batch(
+            // A request whose bytes are lost is made anew; an edit whose proof is lost is sent again, by its key.
+            "UPDATE edits SET state = 'waiting' WHERE state = 'sent' AND id NOT IN (SELECT edit_id FROM _sent);
+             UPDATE edits SET idempotency_key = NULL, state = 'waiting' WHERE state IN ('waiting', 'sending')
+                 AND idempotency_key NOT IN (SELECT idempotency_key FROM _requests);
+             DELETE FROM _sent WHERE edit_id NOT IN (SELECT id FROM edits);
+             DELETE FROM _images WHERE NOT EXISTS
+                 (SELECT 1 FROM edits e WHERE e.kind = _images.kind AND e.record_id = _images.record_id);
+             -- Numbers of edits are never used again.
+             UPDATE sqlite_sequence SET seq = max(seq, (SELECT coalesce(max(id), 0) FROM edit_history)) WHERE name = 'edits';
+             UPDATE _sync SET replay = 1;",
+        )?;
+        tx.execute("UPDATE _sync SET paused = ?1", [paused])?;
+        match &home {
+            Some(home) => {
+                let text = "UPDATE _sync SET server = ?1, home_id = ?2, home_name = ?3, environment = ?4";
+                tx.execute(text, params_from_iter(home))?;
+            }
+            None => {
+                rescue.parked = tx.execute(
+                    "UPDATE edits SET state = 'rejected', reason = 'The database was damaged and does not say any more \
+                     which home this is for. If it is for this one, let it be tried again.'",
+                    [],
+                )?;
+            }
+        }
+        let mut statement = tx.prepare("SELECT DISTINCT kind, record_id FROM edits")?;
+        let records = statement
+            .query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?
+            .collect::<Result<Vec<_>, _>>()?;
+        for (word, record) in records {
+            if let Some(kind) = Kind::from_word(&word) {
+                image::project(tx, kind, &record)?;
+            }
+        }
+        let edits: i64 = tx.query_row("SELECT count(*) FROM edits", [], |row| row.get(0))?;
+        rescue.edits = usize::try_from(edits).unwrap_or_default();
+        Ok(())
+    })?;
+    Ok(rescue)
+}
+
+/// Writes the rows of one table into the columns that both databases have.
+fn put(tx: &Transaction<'_>, name: &str, table: &Salvaged, rescue: &mut Rescue) -> Result<(), StoreError> {
+    let known: Vec<String> = tx
+        .prepare("SELECT name FROM pragma_table_info(?1)")?
+        .query_map([name], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    let common: Vec<usize> = (0..table.columns.len()).filter(|n| known.contains(&table.columns[*n])).collect();
+    if common.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<&str> = common.iter().map(|n| table.columns[*n].as_str()).collect();
+    let marks: Vec<String> = (1..=names.len()).map(|n| format!("?{n}")).collect();
+    let text = format!("INSERT OR IGNORE INTO {name} ({}) VALUES ({})", names.join(", "), marks.join(", "));
+    let mut statement = tx.prepare(&text)?;
+    for row in &table.rows {
+        if name == "edits" && !is_an_edit(&table.columns, row) {
+            rescue.lost.push(named(&table.columns, row));
+            continue;
+        }
+        // What does not fit (a null that damage has left, text in a number's place) is as lost as what cannot be read.
+        let kept = statement.execute(params_from_iter(common.iter().map(|n| &row[*n])));
+        if name == "edits" && !matches!(kept, Ok(1)) {
+            rescue.lost.push(named(&table.columns, row));
+        }
+    }
+    Ok(())
+}
+
+fn member<'a>(columns: &[String], row: &'a [Sql], name: &str) -> Option<&'a Sql> {
+    columns.iter().position(|column| column == name).and_then(|n| row.get(n))
+}
+
+fn text<'a>(columns: &[String], row: &'a [Sql], name: &str) -> Option<&'a str> {
+    match member(columns, row, name) {
+        Some(Sql::Text(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// Whether a row is an edit that can still be sent.
+fn is_an_edit(columns: &[String], row: &[Sql]) -> bool {
+    let object = |name| text(columns, row, name).is_some_and(|text| rows::object(text).is_ok());
+    text(columns, row, "kind").and_then(Kind::from_word).is_some()
+        && matches!(text(columns, row, "method"), Some("create" | "update" | "delete"))
+        && object("patch")
+        && object("base")
+}
+
+/// An edit that cannot go on, in a sentence that lets a person do it again.
+fn named(columns: &[String], row: &[Sql]) -> String {
+    let word = |name: &str| match member(columns, row, name) {
+        Some(Sql::Text(text)) => text.chars().take(200).collect(),
+        Some(Sql::Integer(number)) => number.to_string(),
+        _ => "?".to_owned(),
+    };
+    let [id, kind, record, method, patch] = ["id", "kind", "record_id", "method", "patch"].map(word);
+    format!("Edit {id} could not be carried over: {method} of {kind} {record} with {patch}")
+}

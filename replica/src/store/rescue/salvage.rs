@@ -1,0 +1,137 @@
+//! Reading what can still be read of a damaged database: table by table, row by row, around what is broken. Must not
+//! write to it, and must not judge what it finds.
+
+use std::fs;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use rusqlite::config::DbConfig;
+use rusqlite::types::Value as Sql;
+use rusqlite::{Connection, OpenFlags, Row};
+
+/// Rows that are asked for one by one where a table is broken in its middle.
+const PROBES_MAX: i64 = 10_000;
+/// Every replica has pages of this size, SQLite's default.
+const PAGE_BYTES: u64 = 4096;
+
+/// What was read of one table.
+#[derive(Debug, Default)]
+pub(crate) struct Salvaged {
+    /// Names of its columns, as the damaged database has them.
+    pub columns: Vec<String>,
+    /// Its rows, in the order of the columns.
+    pub rows: Vec<Vec<Sql>>,
+    /// Whether these are all.
+    pub complete: bool,
+}
+
+/// Opens a copy of a damaged database. None: not even its list of tables can be read.
+pub(crate) fn open(copy: &Path) -> Option<Connection> {
+    try_open(copy).or_else(|| {
+        // The first bytes are the same in every replica, so they can be put back if the rest of the page is whole.
+        mend_header(copy).ok()?;
+        try_open(copy)
+    })
+}
+
+fn try_open(copy: &Path) -> Option<Connection> {
+    let connection = Connection::open_with_flags(copy, OpenFlags::SQLITE_OPEN_READ_WRITE).ok()?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).ok()?;
+    let known = "SELECT count(*) FROM sqlite_schema WHERE name IN ('edits', '_sync')";
+    let tables: i64 = connection.query_row(known, [], |row| row.get(0)).ok()?;
+    (tables > 0).then_some(connection)
+}
+
+/// Reads a table as far as it can be read.
+pub(crate) fn table(connection: &Connection, name: &str) -> Salvaged {
+    let mut salvaged = Salvaged::default();
+    let Ok((columns, keys)) = columns(connection, name) else { return salvaged };
+    salvaged.columns = columns;
+    if salvaged.columns.is_empty() {
+        return salvaged;
+    }
+    let by_rowid = keys.is_empty();
+    let key = |way: &str| {
+        let names = if by_rowid { vec!["rowid".to_owned()] } else { keys.clone() };
+        names.iter().map(|name| format!("{name} {way}")).collect::<Vec<_>>().join(", ")
+    };
+    let all = salvaged.columns.join(", ");
+    let first = if by_rowid { "rowid" } else { "0" };
+    let text = |way: &str| format!("SELECT {first}, {all} FROM {name} NOT INDEXED ORDER BY {}", key(way));
+    let (mut rising, whole) = until_broken(connection, &text("ASC"), salvaged.columns.len());
+    if !whole {
+        let (falling, _) = until_broken(connection, &text("DESC"), salvaged.columns.len());
+        let low = rising.last().map_or(0, |(rowid, _)| *rowid);
+        let high = falling.last().map_or(low, |(rowid, _)| *rowid);
+        if by_rowid {
+            let between = format!("SELECT rowid, {all} FROM {name} NOT INDEXED WHERE rowid = ?1");
+            for rowid in (low + 1..high).take(PROBES_MAX as usize) {
+                let row = connection.query_row(&between, [rowid], |row| values(row, salvaged.columns.len()));
+                rising.extend(row.ok());
+            }
+        }
+        rising.extend(falling);
+    }
+    salvaged.rows = rising.into_iter().map(|(_, row)| row).collect();
+    salvaged.complete = whole;
+    salvaged
+}
+
+/// Names of a table's columns, and those of its key where that is not the rowid.
+fn columns(connection: &Connection, table: &str) -> Result<(Vec<String>, Vec<String>), rusqlite::Error> {
+    let text: String =
+        connection
+            .query_row("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1", [table], |r| r.get(0))?;
+    let mut statement = connection.prepare("SELECT name, pk FROM pragma_table_info(?1) ORDER BY pk")?;
+    let found = statement.query_map([table], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
+    let found = found.collect::<Result<Vec<_>, _>>()?;
+    let without_rowid = text.to_ascii_uppercase().contains("WITHOUT ROWID");
+    let keys = found.iter().filter(|(_, pk)| without_rowid && *pk > 0).map(|(name, _)| name.clone()).collect();
+    Ok((found.into_iter().map(|(name, _)| name).collect(), keys))
+}
+
+type Found = (i64, Vec<Sql>);
+
+/// The rows of a query up to the first that cannot be read, and whether there was none such.
+fn until_broken(connection: &Connection, text: &str, columns: usize) -> (Vec<Found>, bool) {
+    let mut found = Vec::new();
+    let Ok(mut statement) = connection.prepare(text) else { return (found, false) };
+    let Ok(mut rows) = statement.query([]) else { return (found, false) };
+    let mut whole = true;
+    loop {
+        match rows.next() {
+            Ok(Some(row)) => match values(row, columns) {
+                Ok(row) => found.push(row),
+                Err(_) => whole = false,
+            },
+            Ok(None) => return (found, whole),
+            Err(_) => return (found, false),
+        }
+    }
+}
+
+fn values(row: &Row<'_>, columns: usize) -> Result<Found, rusqlite::Error> {
+    let values = (1..=columns).map(|n| row.get::<_, Sql>(n)).collect::<Result<_, _>>()?;
+    Ok((row.get(0)?, values))
+}
+
+/// Writes the header that every replica begins with (<https://www.sqlite.org/fileformat2.html>, 1.3).
+pub(crate) fn mend_header(copy: &Path) -> std::io::Result<()> {
+    let mut file = fs::OpenOptions::new().read(true).write(true).open(copy)?;
+    let mut page = [0; 101];
+    file.read_exact(&mut page)?;
+    // A first page whose tree is gone too holds nothing that a header could help to read.
+    if !matches!(page[100], 0x05 | 0x0d) {
+        return Err(std::io::ErrorKind::InvalidData.into());
+    }
+    let pages = u32::try_from(file.metadata()?.len() / PAGE_BYTES).unwrap_or(u32::MAX);
+    let mut header = [0_u8; 100];
+    header[..16].copy_from_slice(b"SQLite format 3\0");
+    header[16..24].copy_from_slice(&[0x10, 0x00, 2, 2, 0, 64, 32, 32]);
+    for (at, number) in [(24, 1), (28, pages), (40, 1), (44, 4), (56, 1), (92, 1), (96, 3_040_000)] {
+        header[at..at + 4].copy_from_slice(&u32::to_be_bytes(number));
+    }
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(&header)?;
+    file.sync_all()
+}

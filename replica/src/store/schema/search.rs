@@ -1,0 +1,140 @@
+//! What holds `search` in step with the typed tables: triggers, row by row; or, for many rows of the keeper's, once they
+//! are all written. Must not know what searches it.
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{Kind, Resource};
+use rusqlite::{OptionalExtension, Transaction};
+
+use crate::store::StoreError;
+use crate::store::schema::triggers::{LOWER_GATE, RAISE_GATE, changed, trigger};
+
+/// How far the gate is raised while the triggers below are held back.
+const HELD: i64 = 1000;
+
+/// Holds the triggers back. FTS5 writes out all it has gathered whenever a statement fires a trigger, so that row by row
+/// costs many times what the words themselves do.
+pub(crate) fn hold(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    tx.prepare_cached("UPDATE _gate SET open = open + ?1")?.execute([HELD])?;
+    Ok(())
+}
+
+/// Lets the triggers go again, and brings search in step with the records that were touched meanwhile.
+pub(crate) fn follow(tx: &Transaction<'_>, touched: &BTreeSet<(Kind, String)>) -> Result<(), StoreError> {
+    for (kind, id) in touched {
+        let texts: Option<(String, String)> = tx
+            .prepare_cached(texts_statement(*kind))?
+            .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        let place: Option<i64> = tx
+            .prepare_cached("SELECT id FROM _search_rows WHERE kind = ?1 AND record_id = ?2")?
+            .query_row((kind.word(), id), |row| row.get(0))
+            .optional()?;
+        match (texts, place) {
+            (Some((title, body)), None) => {
+                tx.prepare_cached("INSERT INTO _search_rows (kind, record_id) VALUES (?1, ?2)")?
+                    .execute((kind.word(), id))?;
+                tx.prepare_cached(
+                    "INSERT INTO search (rowid, kind, record_id, title, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+                )?
+                .execute((tx.last_insert_rowid(), kind.word(), id, title, body))?;
+            }
+            (Some((title, body)), Some(place)) => {
+                tx.prepare_cached(
+                    "UPDATE search SET title = ?2, body = ?3 WHERE rowid = ?1 AND (title IS NOT ?2 OR body IS NOT ?3)",
+                )?
+                .execute((place, title, body))?;
+            }
+            (None, Some(place)) => {
+                tx.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([place])?;
+                tx.prepare_cached("DELETE FROM _search_rows WHERE id = ?1")?.execute([place])?;
+            }
+            (None, None) => {}
+        }
+    }
+    tx.prepare_cached("UPDATE _gate SET open = open - ?1")?.execute([HELD])?;
+    Ok(())
+}
+
+/// The texts of the six statements that read what a record is found by, made once.
+fn texts_statement(kind: Kind) -> &'static str {
+    static TEXTS: OnceLock<Vec<String>> = OnceLock::new();
+    let all = TEXTS.get_or_init(|| {
+        Kind::ALL
+            .into_iter()
+            .map(|kind| {
+                let (title, body) = texts(resource(kind), "t");
+                format!("SELECT {title}, {body} FROM {} t WHERE id = ?1", kind.collection())
+            })
+            .collect()
+    });
+    &all[kind as usize]
+}
+
+/// What a row is found by, as SQL: its title, and the rest.
+fn texts(resource: &Resource, row: &str) -> (String, String) {
+    let body = resource
+        .searchable()
+        .filter(|field| field.name != resource.title)
+        .map(|field| format!("coalesce({row}.{} || char(10), '')", field.name))
+        .collect::<Vec<_>>()
+        .join(" || ");
+    (format!("coalesce({row}.{}, '')", resource.title), body)
+}
+
+/// Search follows every row, whoever writes it; only the keeper may hold this back.
+pub(crate) fn triggers(resource: &Resource) -> [String; 3] {
+    let kind = resource.kind.word();
+    let (title, body) = texts(resource, "NEW");
+    let goes = format!("(SELECT open FROM _gate) < {HELD}");
+    let changed = resource.searchable().map(changed).collect::<Vec<_>>().join(" OR ");
+    let row = |side: &str| format!("(SELECT id FROM _search_rows WHERE kind = '{kind}' AND record_id = {side}.id)");
+    // The profile's id is set by another AFTER INSERT trigger, before this one or after it; the table knows.
+    let id = if resource.kind.is_singleton() { "(SELECT id FROM property)" } else { "NEW.id" };
+    [
+        trigger(
+            resource,
+            "search_insert",
+            "AFTER INSERT",
+            &goes,
+            &[
+                RAISE_GATE.to_owned(),
+                format!("INSERT INTO _search_rows (kind, record_id) VALUES ('{kind}', {id});"),
+                format!(
+                    "INSERT INTO search (rowid, kind, record_id, title, body) SELECT id, kind, record_id, {title}, {body} \
+                     FROM _search_rows WHERE kind = '{kind}' AND record_id = {id};"
+                ),
+                LOWER_GATE.to_owned(),
+            ],
+        ),
+        trigger(
+            resource,
+            "search_update",
+            "AFTER UPDATE",
+            &format!("{goes} AND (NEW.id IS NOT OLD.id OR {changed})"),
+            &[
+                RAISE_GATE.to_owned(),
+                format!("UPDATE _search_rows SET record_id = NEW.id WHERE kind = '{kind}' AND record_id = OLD.id;"),
+                format!(
+                    "UPDATE search SET record_id = NEW.id, title = {title}, body = {body} WHERE rowid = {};",
+                    row("NEW")
+                ),
+                LOWER_GATE.to_owned(),
+            ],
+        ),
+        trigger(
+            resource,
+            "search_delete",
+            "AFTER DELETE",
+            &goes,
+            &[
+                RAISE_GATE.to_owned(),
+                format!("DELETE FROM search WHERE rowid = {};", row("OLD")),
+                format!("DELETE FROM _search_rows WHERE kind = '{kind}' AND record_id = OLD.id;"),
+                LOWER_GATE.to_owned(),
+            ],
+        ),
+    ]
+}
