@@ -1,0 +1,124 @@
+//! What comes of each thing that happens. Must not know why it does.
+
+use hearth_replica::sync::Heard;
+
+use super::{NOTICE_MILLIS, World};
+use crate::simulation::network::{Happening, SILENCE};
+
+impl World {
+    pub(super) fn happen(&mut self, what: Happening) -> Result<(), String> {
+        match what {
+            Happening::Act(number) => self.act(number),
+            Happening::Question { from, ticket, ask, wanted } => self.question(from, ticket, &ask, wanted),
+            Happening::Answer { to, ticket, answer } => {
+                let Some(machine) = self.addressed(to) else { return Ok(()) };
+                let Some(place) = machine.asked.iter().position(|asked| *asked == ticket) else { return Ok(()) };
+                machine.asked.swap_remove(place);
+                if machine.polls.remove(&ticket) && answer.is_ok() {
+                    machine.unaware = false;
+                }
+                let is_final = |answer: &hearth_replica::sync::Answer| match answer.status {
+                    200..300 => !answer.body.is_empty() || answer.etag.is_some(),
+                    status => status < 429 && status != 408,
+                };
+                if answer.as_ref().is_ok_and(is_final)
+                    && let Some((what, _)) = machine.sent_as.remove(&ticket)
+                {
+                    machine.unanswered.remove(&what);
+                }
+                let text = match &answer {
+                    Ok(answer) => answer.status.to_string(),
+                    Err(why) => why.clone(),
+                };
+                self.say(format_args!("r{} hears {ticket}: {text}", to.machine));
+                self.tell(to.machine, Heard::Answer { ticket, answer })
+            }
+            Happening::StreamWish { from, stream, ask } => self.stream_wish(from, stream, &ask),
+            Happening::StreamOpen { to, stream } => {
+                let now = self.now;
+                let Some(listening) = self.listening(to, stream) else { return Ok(()) };
+                (listening.open, listening.heard_at) = (true, now);
+                self.machines[to.machine].unaware = false;
+                self.network.at(now + SILENCE, Happening::Silence { to, stream });
+                self.say(format_args!("r{} has its stream {stream}", to.machine));
+                self.tell(to.machine, Heard::StreamOpened)
+            }
+            Happening::StreamRefused { to, stream, answer } => {
+                if self.listening(to, stream).is_none() {
+                    return Ok(());
+                }
+                self.machines[to.machine].unaware &= answer.status != 410;
+                let text = String::from_utf8_lossy(&answer.body);
+                if text.contains(r#""reason":"retention""#) && self.machines[to.machine].is_filling() {
+                    return Err(format!("the first read of replica {} has expired", to.machine));
+                }
+                self.say(format_args!("r{} is refused its stream: {}", to.machine, answer.status));
+                self.tell(to.machine, Heard::StreamRefused(answer))
+            }
+            Happening::Bytes { to, stream, bytes } => self.bytes(to, stream, &bytes),
+            Happening::StreamEnd { to, stream, reason } => {
+                if self.listening(to, stream).is_none() {
+                    return Ok(());
+                }
+                self.say(format_args!("r{}'s stream {stream} is over: {reason}", to.machine));
+                self.machines[to.machine].stream = None;
+                self.tell(to.machine, Heard::StreamEnded { reason: reason.to_owned() })
+            }
+            Happening::Silence { to, stream } => {
+                let now = self.now;
+                let Some(listening) = self.listening(to, stream) else { return Ok(()) };
+                let due = listening.heard_at + SILENCE;
+                let next = Happening::Silence { to, stream };
+                if due > now {
+                    self.network.at(due, next);
+                } else {
+                    self.network.at(now, Happening::StreamEnd { to, stream, reason: "it says nothing" });
+                }
+                Ok(())
+            }
+            Happening::Wake { to } => {
+                self.waking[to.machine] = None;
+                let Some(machine) = self.addressed(to) else { return Ok(()) };
+                match machine.wake_at() {
+                    Some(at) if at <= self.now => self.tell(to.machine, Heard::Timer),
+                    _ => {
+                        self.set_alarm(to.machine);
+                        Ok(())
+                    }
+                }
+            }
+            Happening::Bell { machine } => {
+                if !self.machines[machine].is_up() {
+                    return Ok(());
+                }
+                self.tell(machine, Heard::DatabaseChanged)
+            }
+            Happening::Start { machine } => self.start(machine),
+            Happening::ServerStart => self.server_start(),
+            Happening::Notice => {
+                let crashed = self.server.notice();
+                self.server_crashed(crashed);
+                Ok(())
+            }
+            Happening::Tidy => {
+                self.tidy();
+                let every = self.server.retention().map_or(60_000, |kept| kept.as_millis() as i64);
+                self.network.at(self.now + every.clamp(250, 60_000), Happening::Tidy);
+                Ok(())
+            }
+            Happening::Resume { machine } => {
+                self.machines[machine].screen.resume().map_err(|error| error.to_string())?;
+                self.say(format_args!("r{machine} person: resumes"));
+                self.network.at(self.now + 1, Happening::Bell { machine });
+                Ok(())
+            }
+            Happening::ClientAgain { ask } => self.client(&ask, false),
+            Happening::KeyBack { key } => {
+                self.say(format_args!("key {key} is whole again"));
+                self.server.change_key(key, false, &[])?;
+                self.network.at(self.now + NOTICE_MILLIS, Happening::Notice);
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Streams, from the server's bytes to the machines' ears. Must not know what they tell.
+
+use hearth_replica::sync::{Ask, Heard};
+
+use super::World;
+use crate::simulation::machine::Listening;
+use crate::simulation::network::{Address, Flowing, Happening, SILENCE};
+use crate::simulation::server::NoAnswer;
+
+impl World {
+    pub(super) fn stream_wish(&mut self, from: Address, stream: u64, ask: &Ask) -> Result<(), String> {
+        self.requests += 1;
+        if self.listening(from, stream).is_none() {
+            return Ok(());
+        }
+        let there = self.network.latency();
+        let (cut_in, mute_in) = self.network.stream_fate();
+        let at = self.now + there;
+        match self.server.open(from.machine, ask) {
+            Ok(Ok(body)) => {
+                let flowing = Flowing { to: from, number: stream, body, cut_in, mute_in, last_at: at, left_at: None };
+                self.flowing.push(flowing);
+                self.network.at(at, Happening::StreamOpen { to: from, stream });
+            }
+            Ok(Err(answer)) => self.network.at(at, Happening::StreamRefused { to: from, stream, answer }),
+            Err(why) => {
+                self.network.at(at, Happening::StreamEnd { to: from, stream, reason: "connection refused" });
+                if let NoAnswer::Crashed(point) = why {
+                    self.say(format_args!("the server crashes: {point}"));
+                    self.server_gone();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes from every stream what it has to say.
+    pub(super) fn flow(&mut self) {
+        let mut kept = Vec::new();
+        for mut one in std::mem::take(&mut self.flowing) {
+            if one.left_at.is_some_and(|left| self.now - left > SILENCE) {
+                continue;
+            }
+            if self.run_dry(&mut one) {
+                kept.push(one);
+            }
+        }
+        self.flowing = kept;
+    }
+
+    /// False: it is over.
+    fn run_dry(&mut self, one: &mut Flowing) -> bool {
+        let (to, stream) = (one.to, one.number);
+        while let Some(said) = self.server.next(&mut one.body) {
+            let Some(mut bytes) = said else {
+                one.last_at = one.last_at.max(self.now + self.network.latency());
+                let end = Happening::StreamEnd { to, stream, reason: "the server ended the stream" };
+                self.network.at(one.last_at, end);
+                return false;
+            };
+            if let Some(left) = &mut one.mute_in {
+                let through = bytes.len().min(*left);
+                *left -= through;
+                bytes.truncate(through);
+            }
+            let breaks = one.cut_in.is_some_and(|left| left < bytes.len());
+            if let Some(left) = &mut one.cut_in {
+                bytes.truncate(*left);
+                *left = left.saturating_sub(bytes.len());
+            }
+            // What the server wrote at once may come in pieces.
+            let piece = self.network.dice.of(&[17, 400, 4000, usize::MAX]);
+            for bytes in bytes.chunks(piece.min(bytes.len().max(1))) {
+                one.last_at = one.last_at.max(self.now + self.network.latency());
+                self.network.at(one.last_at, Happening::Bytes { to, stream, bytes: bytes.to_vec() });
+            }
+            if breaks {
+                let end = Happening::StreamEnd { to, stream, reason: "the connection broke" };
+                self.network.at(one.last_at, end);
+                return false;
+            }
+        }
+        true
+    }
+
+    pub(super) fn bytes(&mut self, to: Address, stream: u64, bytes: &[u8]) -> Result<(), String> {
+        let now = self.now;
+        let is_offline = self.machines[to.machine].offline_until > now;
+        let Some(listening) = self.listening(to, stream) else { return Ok(()) };
+        listening.broken |= is_offline;
+        if listening.broken {
+            return Ok(());
+        }
+        listening.heard_at = now;
+        let heard = listening.ear.hear(bytes);
+        for heard in heard {
+            if let Heard::Frames(stretch) = &heard {
+                let (first, last) = (stretch.events.first().map(|e| e.id), stretch.events.last().map(|e| e.id));
+                let ready = stretch.ready;
+                self.say(format_args!("r{} hears events {first:?} to {last:?}, ready {ready:?}", to.machine));
+            }
+            if self.listening(to, stream).is_none() {
+                return Ok(());
+            }
+            self.tell(to.machine, heard)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn leave_stream(&mut self, machine: usize) {
+        let Some(left) = self.machines[machine].stream.take() else { return };
+        let now = self.now;
+        // The server hears of it, unless nothing comes through any more.
+        self.flowing.retain_mut(|one| {
+            if one.number == left.number {
+                one.left_at = Some(now);
+            }
+            one.number != left.number || one.mute_in.is_some()
+        });
+    }
+
+    pub(super) fn listening(&mut self, to: Address, stream: u64) -> Option<&mut Listening> {
+        self.addressed(to)?.stream.as_mut().filter(|listening| listening.number == stream)
+    }
+}
