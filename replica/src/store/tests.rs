@@ -7,6 +7,7 @@ mod recovery;
 mod rescue;
 mod scripts;
 mod sending;
+mod verify;
 
 use std::path::PathBuf;
 

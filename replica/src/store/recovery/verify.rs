@@ -126,11 +126,13 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
         let title = theirs.fields.get(resource(kind).title).and_then(Value::as_str).unwrap_or(id).to_owned();
         found.differences.push(Difference { kind, id: id.to_owned(), title, how });
     }
-    // Rows that neither the server nor an edit has told of are as wrong as those that the server does not list.
+    // Rows that neither the server nor an edit has told of are as wrong as those that the server does not list. A row whose
+    // record is known to be gone there is only kept in sight for the person its edits wait for.
     let known: Vec<(String, Option<i64>, String)> = tx
         .prepare(&format!(
-            "SELECT id, rev, coalesce({1}, id) FROM {0} t WHERE rev IS NOT NULL
-                 OR NOT EXISTS (SELECT 1 FROM edits e WHERE e.kind = ?1 AND e.record_id = t.id)
+            "SELECT id, rev, coalesce({1}, id) FROM {0} t
+             WHERE (rev IS NOT NULL OR NOT EXISTS (SELECT 1 FROM edits e WHERE e.kind = ?1 AND e.record_id = t.id))
+                 AND NOT EXISTS (SELECT 1 FROM _images i WHERE i.kind = ?1 AND i.record_id = t.id AND i.gone)
              UNION SELECT record_id, rev, record_id FROM _images i WHERE kind = ?1 AND NOT gone
                  AND NOT EXISTS (SELECT 1 FROM {0} t WHERE t.id = i.record_id)",
             kind.collection(),

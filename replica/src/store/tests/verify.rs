@@ -1,0 +1,36 @@
+//! Comparisons with what the server lists, as stories of the database.
+
+use hearth_contract::schema::Kind;
+use serde_json::json;
+
+use super::*;
+use crate::store::recovery::verify::{How, Listing, Verification, verify};
+
+impl Scene {
+    /// Compares with a server that holds nothing.
+    fn compared_with_nothing(&mut self, as_of: i64) -> Verification {
+        let empty = Kind::ALL.map(|kind| (kind, Listing { as_of, ..Listing::default() }));
+        verify(&mut self.db, &empty, false, at(0)).unwrap().unwrap()
+    }
+}
+
+#[test]
+fn a_record_that_was_deleted_there_and_waits_for_a_person_is_no_difference() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.hear(vec![deleted(6)]);
+    assert_eq!(scene.one("SELECT count(*) FROM tasks"), "1", "the row stays in sight while the edit waits");
+    assert_eq!(scene.compared_with_nothing(6).differences, []);
+}
+
+#[test]
+fn a_record_that_only_the_replica_has_is_a_difference_with_or_without_edits() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low"), event(6, "created", "room", ROOM, json!({ "name": "Shed" }))]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.does("INSERT INTO documents (title) VALUES ('Not there yet')");
+    let found = scene.compared_with_nothing(6).differences;
+    let extra: Vec<&str> = found.iter().filter(|one| one.how == How::Extra).map(|one| one.title.as_str()).collect();
+    assert_eq!((found.len(), extra), (2, vec!["Mine", "Shed"]));
+}
