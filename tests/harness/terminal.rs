@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::num::NonZeroU16;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
@@ -21,6 +21,7 @@ pub struct Terminal {
     master: Box<dyn MasterPty + Send>,
     keyboard: Box<dyn Write + Send>,
     seen: Arc<Mutex<Seen>>,
+    reader: JoinHandle<()>,
 }
 
 struct Seen {
@@ -71,7 +72,7 @@ impl Terminal {
         let parser = vt100::Parser::new(count(lines), count(columns), 0);
         let seen = Arc::new(Mutex::new(Seen { parser, raw: Vec::new() }));
         let sees = Arc::clone(&seen);
-        thread::spawn(move || {
+        let reader = thread::spawn(move || {
             let mut piece = [0; 8192];
             while let Ok(length @ 1..) = output.read(&mut piece) {
                 let mut seen = sees.lock().expect("no panic while looking");
@@ -79,7 +80,7 @@ impl Terminal {
                 seen.raw.extend_from_slice(&piece[..length]);
             }
         });
-        Terminal { child, master: pair.master, keyboard, seen }
+        Terminal { child, master: pair.master, keyboard, seen, reader }
     }
 
     /// Types.
@@ -137,11 +138,12 @@ impl Terminal {
         }
     }
 
-    /// Waits for the program's end; true: it ended well.
+    /// Waits for the program's end and until all it wrote has been seen; true: it ended well.
     pub fn ends(&mut self) -> bool {
         let since = Instant::now();
         loop {
-            if let Some(status) = self.child.try_wait().expect("its end can be asked for") {
+            let ended = self.child.try_wait().expect("its end can be asked for");
+            if let Some(status) = ended.filter(|_| self.reader.is_finished()) {
                 return status.success();
             }
             assert!(since.elapsed() < PATIENCE, "it did not end; there is:\n{}", self.text());

@@ -144,10 +144,24 @@ fn any_size_is_drawn_and_the_terminal_comes_back() {
         screen.resize(columns, lines);
         screen.shows(words);
     }
-    for key in ["2", "?", "\x1b", "n", "\x1b", "S", "\x1b", "w", "\x1b"] {
+    // What a key brings is waited for before the next: an escape and a letter that are read at once are another key.
+    for (key, words) in [
+        ("2", "by due day"),
+        ("?", "What to do in a list"),
+        ("\x1b", "by due day"),
+        ("n", "New task"),
+        ("\x1b", "by due day"),
+        ("S", "Waiting to be sent"),
+        ("\x1b", "by due day"),
+        ("w", "Nothing waits"),
+        ("\x1b", "by due day"),
+    ] {
+        screen.resize(80, 24);
         screen.types(key);
-        screen.resize(33, 9);
-        screen.resize(140, 12);
+        screen.shows(words);
+        for (columns, lines) in [(33, 9), (140, 12), (20, 5)] {
+            screen.resize(columns, lines);
+        }
     }
     screen.resize(80, 24);
     screen.shows("1 task");

@@ -340,7 +340,11 @@ impl App {
             let wants = list.resize(body);
             reload |= wants && list.kind == kind;
         }
-        if reload { self.ask_page() } else { Vec::new() }
+        let mut effects = if reload { self.ask_page() } else { Vec::new() };
+        // A terminal may have been smaller for a moment and cut off what it showed, also when it is as large as before by
+        // the time it is looked at.
+        effects.push(Effect::Redraw);
+        effects
     }
 
     fn tick(&mut self, now: Now) -> Vec<Effect> {

@@ -36,7 +36,7 @@ impl Screen {
         restore();
         let value = work();
         take(self.mouse)?;
-        self.terminal.clear()?;
+        self.forget()?;
         Ok(value)
     }
 
@@ -57,7 +57,9 @@ impl Screen {
 
     /// Forgets what is on the screen, so that the next frame is drawn in full.
     pub fn forget(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+        // `clear` would first ask the terminal where its cursor is, and fail where no answer comes.
+        let size = self.terminal.size()?;
+        self.terminal.resize(size.into())
     }
 }
 
