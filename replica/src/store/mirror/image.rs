@@ -27,6 +27,21 @@ pub(crate) fn keep(tx: &Transaction<'_>, kind: Kind, id: &str, stored: &rows::St
     Ok(())
 }
 
+/// Notes that the server has a record no more, since this position at the latest. Its last form there is kept for its
+/// edits: of one that was made here and never came back, that is what the server has taken of it.
+pub(crate) fn end(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64) -> Result<(), StoreError> {
+    if get(tx, kind, id)?.is_none()
+        && let Some(Known { rev: taken, fields, .. }) = known(tx, kind, id)?
+    {
+        let row = rows::get(tx, kind, id)?.unwrap_or_default();
+        let (created_at, updated_at) = (row.created_at, row.updated_at);
+        keep(tx, kind, id, &rows::Stored { fields, rev: taken.or(Some(rev)), created_at, updated_at, extra: None })?;
+    }
+    tx.prepare_cached("UPDATE _images SET gone = 1, rev = max(rev, ?3) WHERE kind = ?1 AND record_id = ?2")?
+        .execute((kind.word(), id, rev))?;
+    Ok(())
+}
+
 /// Makes a record's row what it must be: the server's form with the remaining edits laid over, in order. Without
 /// edits the image has done its service.
 pub(crate) fn project(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {

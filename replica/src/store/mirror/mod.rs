@@ -197,11 +197,7 @@ fn delete(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, waits: bool, now
     if !waits {
         return rows::remove(tx, kind, id);
     }
-    tx.prepare_cached("UPDATE _images SET gone = 1, rev = ?3 WHERE kind = ?1 AND record_id = ?2")?.execute((
-        kind.word(),
-        id,
-        rev,
-    ))?;
+    image::end(tx, kind, id, rev)?;
     settle::record_is_gone(tx, kind, id, now)
 }
 

@@ -300,11 +300,7 @@ pub(crate) fn sweep(
                 (kind.word(), id, as_of),
             )?;
             if *waits {
-                tx.execute(
-                    "INSERT INTO _images (kind, record_id, rev, fields, gone) VALUES (?1, ?2, ?3, '{}', 1)
-                     ON CONFLICT DO UPDATE SET gone = 1, rev = max(rev, excluded.rev)",
-                    (kind.word(), id, as_of),
-                )?;
+                image::end(tx, kind, id, as_of)?;
                 settle::record_is_gone(tx, kind, id, now)?;
             } else {
                 rows::remove(tx, kind, id)?;

@@ -7,6 +7,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
 use crate::store::edits::settle;
+use crate::store::mirror::image;
 use crate::store::{StoreError, log, rows};
 
 /// Notes that the replay has shown a record, or its end.
@@ -41,7 +42,7 @@ pub(crate) fn finish(tx: &Transaction<'_>, head: i64, now: Timestamp) -> Result<
             gone += 1;
             tx.execute("INSERT INTO _tombs VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", (kind.word(), &id, head))?;
             if waits {
-                tx.execute("UPDATE _images SET gone = 1 WHERE kind = ?1 AND record_id = ?2", (kind.word(), &id))?;
+                image::end(tx, kind, &id, head)?;
                 settle::record_is_gone(tx, kind, &id, now)?;
             } else {
                 rows::remove(tx, kind, &id)?;

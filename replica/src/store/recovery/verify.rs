@@ -216,10 +216,7 @@ fn mend(tx: &Transaction<'_>, difference: &Difference, listing: &Listing, now: T
             if !waits {
                 return rows::remove(tx, *kind, id);
             }
-            tx.execute(
-                "UPDATE _images SET gone = 1, rev = max(rev, ?3) WHERE kind = ?1 AND record_id = ?2",
-                (kind.word(), id, listing.as_of),
-            )?;
+            image::end(tx, *kind, id, listing.as_of)?;
             settle::record_is_gone(tx, *kind, id, now)
         }
     }

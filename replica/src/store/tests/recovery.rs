@@ -220,3 +220,34 @@ fn an_accepted_edit_that_the_feed_passes_without_bringing_it_is_offered_again() 
     scene.hear(vec![event(7, "updated", "room", ROOM, json!({ "name": "Shed", "floor": "2" }))]);
     assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "1conflict");
 }
+
+/// A car that the server took and that never came back here, with an edit that it refused because the car was gone.
+fn taken_and_gone() -> Scene {
+    let mut scene = Scene::new();
+    scene.is_at_present(5);
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.send(1);
+    scene.answer(1, Verdict::Sent { rev: Some(6) });
+    scene.does("UPDATE vehicles SET color = 'red'");
+    scene
+}
+
+#[test]
+fn a_record_that_came_and_went_in_a_gap_keeps_its_values_for_its_edits() {
+    let mut scene = taken_and_gone();
+    scene.recovers(&gap());
+    assert_eq!(scene.is_walked(Kind::Vehicle, &[], 90), Swept::Done);
+    scene.is_at_present(90);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "2conflict");
+    assert_eq!(scene.one("SELECT name || color FROM vehicles"), "Carred");
+    assert_eq!(scene.one("SELECT created_at IS NOT NULL FROM vehicles"), "1");
+}
+
+#[test]
+fn a_record_whose_end_alone_is_told_keeps_its_values_for_its_edits() {
+    let mut scene = taken_and_gone();
+    scene.hear(vec![event(9, "deleted", "vehicle", CAR, Value::Null)]);
+    assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "2conflict");
+    assert_eq!(scene.one("SELECT name || color FROM vehicles"), "Carred");
+}
