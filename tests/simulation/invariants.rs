@@ -352,27 +352,23 @@ pub fn compare(
         }
     }
     for (name, edits) in edited {
-        let mut expected = records.get(name).map(|(_, fields)| Fields::clone(fields));
-        if expected.is_none() {
-            // Gone there: the row stays as it was last seen until a person has decided.
-            let versions = history.versions.get(name).into_iter().flatten();
-            let last =
-                versions.filter(|(rev, _)| *rev <= position).filter_map(|(_, fields)| fields.clone()).next_back();
-            expected = last.map(|fields: Rc<Fields>| Fields::clone(&fields));
-            if expected.is_none() && !edits.iter().any(|edit| edit.method == "create") {
-                // It was last seen in a history that is put back.
-                expected = rows.get(name).cloned();
+        let laid_over = |form: Option<Fields>| lay_over(name, form, &edits);
+        let expected = match records.get(name) {
+            Some((_, fields)) => laid_over(Some(Fields::clone(fields))),
+            // Gone there: the row stays as it was last seen, whenever that was, until a person has decided.
+            None => {
+                let versions = history.versions.get(name).into_iter().flatten();
+                let seen = versions.filter(|(rev, _)| *rev <= position).filter_map(|(_, fields)| fields.as_deref());
+                let mut forms = seen.rev().map(|fields| laid_over(Some(fields.clone())));
+                let is_shown = |form: &Option<Fields>| match (form, rows.get(name)) {
+                    (Some(form), Some(row)) => same(name, form, row, false).is_ok(),
+                    (form, row) => form.is_some() == row.is_some(),
+                };
+                // Or it was last seen in a history that is put back.
+                let other = || rows.get(name).filter(|_| !edits.iter().any(|edit| edit.method == "create"));
+                forms.find(is_shown).unwrap_or_else(|| laid_over(other().cloned()))
             }
-        }
-        for edit in &edits {
-            match (edit.method.as_str(), &mut expected) {
-                ("delete", expected) => *expected = None,
-                (_, Some(expected)) => expected.extend(edit.patch.clone()),
-                ("create", expected) => *expected = Some(edit.patch.clone()),
-                (_, expected) if name.0.is_singleton() => *expected = Some(edit.patch.clone()),
-                _ => {}
-            }
-        }
+        };
         match (expected, rows.get(name)) {
             (None, None) => {}
             (Some(expected), Some(row)) => same(name, &expected, row, false)?,
@@ -386,6 +382,20 @@ pub fn compare(
         }
     }
     Ok(())
+}
+
+/// A record with edits laid over, in their order; None: there is none then.
+fn lay_over(name: &Name, mut form: Option<Fields>, edits: &[&Open]) -> Option<Fields> {
+    for edit in edits {
+        match (edit.method.as_str(), &mut form) {
+            ("delete", form) => *form = None,
+            (_, Some(form)) => form.extend(edit.patch.clone()),
+            ("create", form) => *form = Some(edit.patch.clone()),
+            (_, form) if name.0.is_singleton() => *form = Some(edit.patch.clone()),
+            _ => {}
+        }
+    }
+    form
 }
 
 /// Whether a row shows a record; `wholly`: with what only the server sets.
