@@ -2,7 +2,6 @@
 //! a stranger would. Must not know how anything came about.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::rc::Rc;
 
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;

@@ -3,6 +3,7 @@
 use hearth_contract::formats::Timestamp;
 use rusqlite::Connection;
 
+use crate::store::recovery::lost;
 use crate::store::{StoreError, gate, open};
 
 /// What a sync starts from.
@@ -106,10 +107,12 @@ pub(crate) fn adopt(connection: &mut Connection, home: &Home) -> Result<bool, St
 }
 
 /// Notes what an opened connection has said: whose home it is, the head and the retention. A stream is contact.
+/// `accepted`: the edits that the server had accepted when it was asked for its head.
 pub(crate) fn greet(
     connection: &mut Connection,
     home: &Home,
     head: Option<i64>,
+    accepted: &[i64],
     retention_seconds: Option<i64>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -120,7 +123,7 @@ pub(crate) fn greet(
                  offline_since = NULL, transport = 'stream'",
             (head, retention_seconds, now.to_string()),
         )?;
-        Ok(())
+        head.map_or(Ok(()), |head| lost::compare_head(tx, head, accepted))
     })
 }
 

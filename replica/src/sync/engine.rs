@@ -101,6 +101,8 @@ pub struct Engine {
     chance: Chance,
     asked: HashMap<u64, Asked>,
     tickets: u64,
+    /// The edits that the server had accepted when it was last asked for its head.
+    accepted: Vec<i64>,
     /// The database as it was last looked at: others' commits change it, ours do not.
     seen: i64,
     done: Done,
@@ -140,6 +142,7 @@ impl Engine {
             chance,
             asked: HashMap::new(),
             tickets: 0,
+            accepted: Vec::new(),
             done: Done::default(),
         })
     }
@@ -229,7 +232,10 @@ impl Engine {
             Effect::Finish(verdict) => self.done.deeds.push(Deed::End(verdict)),
             Effect::Greet { identity, standing } => {
                 let home = home(&self.server, &identity);
-                self.keep(|c| standing::greet(c, &home, standing.head, standing.retention_seconds, now.wall))?;
+                let accepted = self.accepted.clone();
+                self.keep(|c| {
+                    standing::greet(c, &home, standing.head, &accepted, standing.retention_seconds, now.wall)
+                })?;
             }
             Effect::Apply { stretch, phase, polled } => {
                 let Stretch { events, cursor, ready } = stretch;
@@ -287,7 +293,10 @@ impl Engine {
         let mut request = None;
         let ask = match &errand {
             Errand::Me | Errand::Scopes { .. } => Ask::me(),
-            Errand::Feed => Ask::feed(),
+            Errand::Feed => {
+                self.accepted = self.patiently(|c| recovery::lost::accepted(c))?;
+                Ask::feed()
+            }
             Errand::Poll { cursor } => Ask::poll(cursor.as_deref()),
             Errand::Recover { question, .. } => Ask::recover(question),
             Errand::Send { parcels } => {

@@ -103,7 +103,8 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
         connection.prepare_cached("SELECT phase IN ('live', 'polling') FROM _sync")?.query_row([], |row| row.get(0))?;
     let mut statement = connection.prepare_cached(
         "SELECT e.id, e.kind, e.record_id, e.patch, e.base, e.state, e.idempotency_key, e.method, f.guard,
-                coalesce(f.refused, 0), e.reason
+                coalesce(f.refused, 0), e.reason,
+                EXISTS (SELECT 1 FROM _sent s WHERE s.edit_id = e.id AND s.rev IS NOT NULL)
          FROM edits e LEFT JOIN _frozen f ON f.edit_id = e.id ORDER BY e.id",
     )?;
     let mut found = statement.query([])?;
@@ -116,7 +117,7 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
     while let Some(row) = found.next()? {
         let (id, word, record): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let state: String = row.get(5)?;
-        if state == "sent" {
+        if state == "sent" && row.get(11)? {
             continue; // its effect is in; nothing waits for it
         }
         let Some(kind) = Kind::from_word(&word) else {
@@ -137,6 +138,8 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
         let mut chain = None;
         let holds = match (state.as_str(), held_by) {
             ("rejected" | "conflict", _) => Holds::UntilAPersonActs,
+            // Another history: whether it is in shows at the end of the recovery.
+            ("sent", _) => Holds::UntilSettled,
             (_, Some((Holds::UntilAPersonActs, cause))) => {
                 let said: Option<String> = row.get(10)?;
                 if state != "blocked" || said != Some(waits_for(cause)) {

@@ -35,6 +35,8 @@ pub(crate) fn recognise(tx: &Transaction<'_>, event: &Event, record: &str) -> Re
         .optional()?;
     if let Some(edit) = edit {
         mark_sent(tx, edit, Some(event.id))?;
+        // Whatever was said of its position before, perhaps by a history that is put back: here it is.
+        tx.prepare_cached("UPDATE _sent SET rev = ?2 WHERE edit_id = ?1")?.execute((edit, event.id))?;
     }
     Ok(edit.is_some())
 }

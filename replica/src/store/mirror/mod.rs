@@ -115,6 +115,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         replay::finish(tx, head, proof.now)?;
     }
     // The latest position must be known before edits are measured against it.
+    let before = shown;
     let shown = if tail.is_some() { shown } else { position };
     let last_at = batch.events.last().map(|event| event.created_at.to_string());
     tx.prepare_cached(
@@ -138,7 +139,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         tx.prepare_cached("UPDATE _recovery SET tail = ?1")?.execute([position])?;
     }
     if filled && tail.is_none() {
-        touched_edits |= lost::notice(tx, shown)?;
+        touched_edits |= lost::notice(tx, before, shown, &batch.events)?;
     }
     settle::settle(tx, shown, proof.now)?;
     // After that, because most of what is confirmed needs no overlay any more.

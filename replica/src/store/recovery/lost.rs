@@ -2,10 +2,11 @@
 //! edits that only it had are offered again. Must not send anything.
 
 use hearth_contract::check::{Fields, Intent, check_field};
+use hearth_contract::event::Event;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, OptionalExtension, Params, Transaction};
 
 use crate::store::edits::settle;
 use crate::store::mirror::image;
@@ -18,6 +19,8 @@ const REASON: &str =
 /// Makes unknown what is of the lost history: rev 0 is lower than any. Gives how many records that are.
 pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>) -> Result<i64, StoreError> {
     let fork = fork.unwrap_or(0);
+    // Whether these are in, only what the server holds now can tell: perhaps they were accepted by the new history.
+    tx.execute("UPDATE _sent SET rev = NULL WHERE rev > ?1", [fork])?;
     let mut unknown = 0;
     for kind in Kind::ALL {
         let text = format!("UPDATE {} SET rev = 0 WHERE rev > ?1", kind.collection());
@@ -28,30 +31,23 @@ pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>) -> Result<i64, Sto
     Ok(unknown)
 }
 
-/// Offers again what only the history after the fork had.
+/// Offers again what the feed had confirmed after the fork.
 pub(crate) fn offer(tx: &Transaction<'_>, fork: i64) -> Result<(), StoreError> {
-    let sent = candidates(
-        tx,
-        "SELECT e.id, kind, record_id FROM edits e JOIN _sent s ON s.edit_id = e.id
-         WHERE s.rev IS NULL OR s.rev > ?1 ORDER BY e.id",
-        fork,
-    )?;
-    let settled = candidates(
-        tx,
-        "SELECT id, kind, record_id FROM edit_history
-         WHERE outcome IN ('confirmed', 'merged') AND rev > ?1 ORDER BY id",
-        fork,
-    )?;
-    give_back(tx, &sent, &settled)
+    give_back(tx, &[], &confirmed(tx, fork)?)
 }
 
-/// At the end of a recovery that knew no fork: offers again what the server does not hold, and confirms what it does.
-pub(crate) fn offer_what_is_not_there(tx: &Transaction<'_>, now: Timestamp) -> Result<(), StoreError> {
+/// At the end of a recovery from another history: offers again what the server does not hold, and confirms what it does.
+/// Without a known fork that goes for everything that ever was confirmed.
+pub(crate) fn offer_what_is_not_there(
+    tx: &Transaction<'_>,
+    fork: Option<i64>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     let mut sent = Vec::new();
-    for lost in candidates(tx, "SELECT id, kind, record_id FROM edits WHERE state = 'sent' AND id > ?1 ORDER BY id", 0)?
-    {
+    let unknown =
+        "SELECT e.id, kind, record_id FROM edits e JOIN _sent s ON s.edit_id = e.id WHERE s.rev IS NULL ORDER BY e.id";
+    for lost in candidates(tx, unknown, [])? {
         if is_there(tx, "edits", &lost)? {
-            // The position at which it was accepted was the lost history's.
             tx.execute("UPDATE _sent SET rev = 0 WHERE edit_id = ?1", [lost.edit])?;
         } else {
             sent.push(lost);
@@ -59,39 +55,49 @@ pub(crate) fn offer_what_is_not_there(tx: &Transaction<'_>, now: Timestamp) -> R
     }
     settle::settle(tx, 0, now)?;
     let mut settled = Vec::new();
-    let all = "SELECT id, kind, record_id FROM edit_history
-         WHERE outcome IN ('confirmed', 'merged') AND rev > ?1 ORDER BY id";
-    for lost in candidates(tx, all, 0)? {
-        if !is_there(tx, "edit_history", &lost)? {
-            settled.push(lost);
+    if fork.is_none() {
+        for lost in confirmed(tx, 0)? {
+            if !is_there(tx, "edit_history", &lost)? {
+                settled.push(lost);
+            }
         }
     }
-    // Whatever is left was judged now: it must not be judged by numbers of the lost history again.
     give_back(tx, &sent, &settled)?;
-    tx.execute("UPDATE edit_history SET rev = NULL", [])?;
+    if fork.is_none() {
+        // Whatever is left was judged now: it must not be judged by numbers of the lost history again.
+        tx.execute("UPDATE edit_history SET rev = NULL", [])?;
+    }
     Ok(())
 }
 
 /// A server that was put back to before an accepted edit, yet not to before our cursor, has lost it without our cursor
-/// showing that: the feed has passed the position of the edit and did not bring it. Offers such edits again.
-pub(crate) fn notice(tx: &Transaction<'_>, position: i64) -> Result<bool, StoreError> {
+/// showing that. The feed leaves nothing out after a cursor that is good (contract 9.3), so if a stretch of it passes
+/// the edit's position without bringing the edit there, it is lost. Offers such edits again.
+pub(crate) fn notice(tx: &Transaction<'_>, before: i64, position: i64, events: &[Event]) -> Result<bool, StoreError> {
     let passed =
         "SELECT e.id, kind, record_id FROM _sent s JOIN edits e ON e.id = s.edit_id WHERE s.rev <= ?1 ORDER BY e.id";
     let mut sent = Vec::new();
-    for lost in candidates(tx, passed, position)? {
+    for lost in candidates(tx, passed, [position])? {
         // A delete names the position of its answer, not its own.
         let (rev, delete): (i64, bool) = tx.query_row(
             "SELECT s.rev, e.method = 'delete' FROM _sent s JOIN edits e ON e.id = s.edit_id WHERE e.id = ?1",
             [lost.edit],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
-        let is_there = match delete {
-            true => tx.query_row(
+        let is_there = if delete {
+            tx.query_row(
                 "SELECT EXISTS (SELECT 1 FROM _tombs WHERE kind = ?1 AND record_id = ?2)",
                 (lost.kind.word(), &lost.record),
                 |row| row.get(0),
-            )?,
-            false => mirror::seen(tx, lost.kind, &lost.record)? >= rev,
+            )?
+        } else if rev > before {
+            let event = events.iter().find(|event| event.id == rev && event.resource_id.to_string() == lost.record);
+            match event {
+                Some(event) => brought(tx, &lost, event)?,
+                None => false,
+            }
+        } else {
+            mirror::seen(tx, lost.kind, &lost.record)? >= rev
         };
         if !is_there {
             sent.push(lost);
@@ -101,15 +107,38 @@ pub(crate) fn notice(tx: &Transaction<'_>, position: i64) -> Result<bool, StoreE
     Ok(!sent.is_empty())
 }
 
+/// A head below the position of an edit that was accepted before the server said so is the head of another history.
+/// Offers such edits again.
+pub(crate) fn compare_head(tx: &Transaction<'_>, head: i64, accepted: &[i64]) -> Result<(), StoreError> {
+    let above =
+        "SELECT e.id, kind, record_id FROM _sent s JOIN edits e ON e.id = s.edit_id WHERE s.rev > ?1 ORDER BY e.id";
+    let mut sent = candidates(tx, above, [head])?;
+    sent.retain(|lost| accepted.contains(&lost.edit));
+    give_back(tx, &sent, &[])
+}
+
+/// The edits that the server has accepted and the feed has not brought.
+pub(crate) fn accepted(connection: &Connection) -> Result<Vec<i64>, StoreError> {
+    let mut statement = connection.prepare_cached("SELECT edit_id FROM _sent")?;
+    Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+}
+
 struct Lost {
     edit: i64,
     kind: Kind,
     record: String,
 }
 
-fn candidates(tx: &Transaction<'_>, text: &str, after: i64) -> Result<Vec<Lost>, StoreError> {
+/// What the history calls confirmed after a position.
+fn confirmed(tx: &Transaction<'_>, after: i64) -> Result<Vec<Lost>, StoreError> {
+    let text = "SELECT id, kind, record_id FROM edit_history
+         WHERE outcome IN ('confirmed', 'merged') AND rev > ?1 ORDER BY id";
+    candidates(tx, text, [after])
+}
+
+fn candidates(tx: &Transaction<'_>, text: &str, values: impl Params) -> Result<Vec<Lost>, StoreError> {
     let mut statement = tx.prepare(text)?;
-    let found = statement.query_map([after], |row| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?)))?;
+    let found = statement.query_map(values, |row| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?)))?;
     let mut all = Vec::new();
     for one in found {
         let (edit, word, record) = one?;
@@ -140,6 +169,19 @@ fn is_there(tx: &Connection, table: &str, lost: &Lost) -> Result<bool, StoreErro
         (_, Some(stored)) => shows(lost.kind, &stored.fields, &rows::object(&patch)?),
         (_, None) => false,
     })
+}
+
+/// Whether an event is an edit's: it carries the key of its request, or, if that changed nothing any more, its values.
+fn brought(tx: &Connection, lost: &Lost, event: &Event) -> Result<bool, StoreError> {
+    let (key, patch): (Option<String>, String) =
+        tx.query_row("SELECT idempotency_key, patch FROM edits WHERE id = ?1", [lost.edit], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+    Ok((key.is_some() && event.idempotency_key == key)
+        || match &event.payload {
+            Some(record) => shows(lost.kind, record, &rows::object(&patch)?),
+            None => false,
+        })
 }
 
 /// Whether a record has these values, in the server's spelling.

@@ -7,7 +7,7 @@
 //! [`lost`]: what a server that was put back no longer has. [`replay`]: the feed read again after a rebuild. [`verify`]:
 //! everything compared.
 
-pub(super) mod lost;
+pub(crate) mod lost;
 pub(super) mod replay;
 pub(crate) mod verify;
 
@@ -351,8 +351,8 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
             tx.query_row("SELECT cause, fork, gone FROM _recovery", [], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?))
             })?;
-        if cause == "restored" && fork.is_none() {
-            lost::offer_what_is_not_there(tx, now)?;
+        if cause == "restored" {
+            lost::offer_what_is_not_there(tx, fork, now)?;
         }
         let position: i64 = tx.query_row(
             "UPDATE _sync SET position = (SELECT tail FROM _recovery), filled = 1 RETURNING position",

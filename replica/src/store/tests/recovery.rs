@@ -151,7 +151,8 @@ fn what_the_server_lost_is_offered_again() {
     assert_eq!(scene.one("SELECT position FROM _sync"), "5");
     assert_eq!(
         scene.one("SELECT group_concat(id || method || state) FROM (SELECT * FROM edits ORDER BY id)"),
-        "1updateconflict,2createconflict,3updateconflict"
+        "1updateconflict,2createconflict,3updatesent",
+        "whether what the feed has not confirmed is lost shows at the end"
     );
     assert_eq!(scene.one("SELECT count(*) FROM edit_history"), "0");
     scene.is_listed(Kind::Room, vec![record(ROOM, 6, json!({ "name": "Barn" }))], 6);
@@ -222,9 +223,11 @@ fn an_accepted_edit_that_the_feed_passes_without_bringing_it_is_offered_again() 
 }
 
 /// A car that the server took and that never came back here, with an edit that it refused because the car was gone.
-fn taken_and_gone() -> Scene {
+fn taken_and_gone(filled: bool) -> Scene {
     let mut scene = Scene::new();
-    scene.is_at_present(5);
+    if filled {
+        scene.is_at_present(5);
+    }
     scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
     scene.send(1);
     scene.answer(1, Verdict::Sent { rev: Some(6) });
@@ -234,7 +237,7 @@ fn taken_and_gone() -> Scene {
 
 #[test]
 fn a_record_that_came_and_went_in_a_gap_keeps_its_values_for_its_edits() {
-    let mut scene = taken_and_gone();
+    let mut scene = taken_and_gone(true);
     scene.recovers(&gap());
     assert_eq!(scene.is_walked(Kind::Vehicle, &[], 90), Swept::Done);
     scene.is_at_present(90);
@@ -246,8 +249,85 @@ fn a_record_that_came_and_went_in_a_gap_keeps_its_values_for_its_edits() {
 
 #[test]
 fn a_record_whose_end_alone_is_told_keeps_its_values_for_its_edits() {
-    let mut scene = taken_and_gone();
+    // A first replay leaves out what was there between (contract 9.2).
+    let mut scene = taken_and_gone(false);
     scene.hear(vec![event(9, "deleted", "vehicle", CAR, Value::Null)]);
     assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "2conflict");
     assert_eq!(scene.one("SELECT name || color FROM vehicles"), "Carred");
+}
+
+#[test]
+fn what_the_new_history_has_accepted_already_is_not_lost() {
+    let mut scene = lost_history();
+    scene.does("UPDATE rooms SET paint_color = 'red'");
+    scene.send(4);
+    // The server has been put back to 5, and nobody here knows.
+    scene.answer(4, Verdict::Sent { rev: Some(7) });
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.does("UPDATE rooms SET notes = 'later'");
+    assert_eq!(scene.plan(), [0; 0], "it waits until it is known what is there");
+    let listed = json!({ "name": "Shed", "paint_color": "red" });
+    scene.is_listed(Kind::Room, vec![record(ROOM, 7, listed)], 8);
+    for (kind, ids) in [
+        (Kind::Document, vec![]),
+        (Kind::Task, vec![(TASK, 5)]),
+        (Kind::Room, vec![(ROOM, 7)]),
+        (Kind::Vehicle, vec![]),
+    ] {
+        scene.is_walked(kind, &ids, 8);
+    }
+    scene.is_at_present(8);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.one("SELECT group_concat(id || outcome) FROM edit_history"), "4confirmed");
+    assert_eq!(
+        scene.one("SELECT group_concat(id || state) FROM (SELECT * FROM edits ORDER BY id)"),
+        "1conflict,2conflict,3conflict,5waiting"
+    );
+}
+
+/// A task whose update the server has accepted at 6; the replica is at 5.
+fn accepted_at_6() -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.send(1);
+    scene.answer(1, Verdict::Sent { rev: Some(6) });
+    scene
+}
+
+#[test]
+fn a_later_change_of_its_record_does_not_confirm_an_edit_that_was_lost() {
+    let mut scene = accepted_at_6();
+    // Put back to 5: 6 is another's change of the same record now, and after `restore` there is no 6 at all.
+    scene.hear(vec![task(1_000_006, "Theirs", "low")]);
+    assert_eq!(scene.one("SELECT state FROM edits"), "conflict");
+    let mut scene = accepted_at_6();
+    scene.hear(vec![task(6, "Theirs", "low")]);
+    assert_eq!(scene.one("SELECT state FROM edits"), "conflict");
+    let mut scene = accepted_at_6();
+    let mine = with_key(task(6, "Paint", "high"), "key-1");
+    scene.hear(vec![mine, task(7, "Theirs", "low")]);
+    assert_eq!(scene.outcomes(), "1 confirmed");
+}
+
+#[test]
+fn a_head_below_an_accepted_edit_tells_that_the_server_was_put_back() {
+    let mut scene = accepted_at_6();
+    let home = standing::Home {
+        server: "http://localhost:1".to_owned(),
+        id: HOME.to_owned(),
+        name: "My home".to_owned(),
+        environment: "test".to_owned(),
+    };
+    let mut greet = |scene: &mut Scene, head, accepted: &[i64]| {
+        standing::greet(&mut scene.db, &home, Some(head), accepted, None, at(0)).unwrap();
+    };
+    greet(&mut scene, 5, &[]);
+    assert_eq!(scene.one("SELECT state FROM edits"), "sent", "it was accepted after the server said so");
+    greet(&mut scene, 6, &[1]);
+    assert_eq!(scene.one("SELECT state FROM edits"), "sent");
+    greet(&mut scene, 5, &[1]);
+    assert_eq!(scene.one("SELECT state FROM edits"), "conflict");
+    assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
 }
