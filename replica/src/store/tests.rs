@@ -42,17 +42,20 @@ fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(1_780_272_000_000 + millis)
 }
 
+fn home() -> Home {
+    Home {
+        server: "http://localhost:1".to_owned(),
+        id: HOME.to_owned(),
+        name: "My home".to_owned(),
+        environment: "test".to_owned(),
+    }
+}
+
 impl Scene {
     fn new() -> Scene {
         let directory = std::env::temp_dir().join(format!("hearth-store-{}", uuid::Uuid::new_v4()));
         let mut db = open::read_write(&directory.join("replica.db")).unwrap();
-        let home = Home {
-            server: "http://localhost:1".to_owned(),
-            id: HOME.to_owned(),
-            name: "My home".to_owned(),
-            environment: "test".to_owned(),
-        };
-        assert!(standing::adopt(&mut db, &home).unwrap());
+        assert!(standing::adopt(&mut db, &home()).unwrap());
         Scene { directory, db }
     }
 

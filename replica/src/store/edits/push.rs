@@ -65,7 +65,13 @@ struct Parcel {
     base: Fields,
     /// A request of it was refused because the record had moved on.
     overtaken: bool,
+    /// That request may have been in before: its own event may be among those that were missed.
+    in_doubt: bool,
 }
+
+/// What is said of an edit whose effect may have been there and gone again.
+const IN_DOUBT: &str = "it may have been on the server already and been changed there since, while this replica was away; \
+     retry sends it again, discard lets it go";
 
 /// Commits the exact request of edits before it is first sent; later calls give the same one. Each parcel is an edit
 /// and those that go with it, or the edits of a fixed request; several parcels make one bulk call. None: nothing of
@@ -87,6 +93,11 @@ pub(crate) fn freeze(
                 tx.prepare_cached(
                     "UPDATE edits SET state = 'sending', attempts = attempts + 1, next_attempt_at = NULL
                      WHERE idempotency_key = ?1 AND state IN ('waiting', 'sending')",
+                )?
+                .execute([&key])?;
+                tx.prepare_cached(
+                    "UPDATE _frozen SET missed = 2
+                     WHERE missed = 1 AND edit_id IN (SELECT id FROM edits WHERE idempotency_key = ?1)",
                 )?
                 .execute([&key])?;
                 return frozen(tx, &key);
@@ -136,6 +147,27 @@ pub(crate) fn fixed(tx: &Connection, edit: i64) -> Result<Option<String>, StoreE
         .optional()?)
 }
 
+/// Events are missed from here on, perhaps that of a request whose answer never came.
+pub(crate) fn doubt(tx: &Connection) -> Result<(), StoreError> {
+    tx.prepare_cached("UPDATE _frozen SET missed = 1 WHERE missed = 0 AND NOT refused")?.execute([])?;
+    Ok(())
+}
+
+/// After what was missed is made up for: a record at the revision that a request insists on shows that it is not in. One
+/// that insists on none, because there was no profile yet, must not go again now that there is one.
+pub(crate) fn doubt_less(tx: &Connection) -> Result<(), StoreError> {
+    let rev = "(SELECT i.rev FROM _images i JOIN edits e ON e.kind = i.kind AND e.record_id = i.record_id
+                WHERE e.id = edit_id)";
+    tx.execute(&format!("UPDATE _frozen SET missed = 0 WHERE missed AND guard = {rev}"), [])?;
+    let blind = "SELECT id FROM edits WHERE method = 'update' AND state IN ('waiting', 'sending', 'blocked')";
+    let text = format!(
+        "UPDATE _frozen SET refused = 1, missed = 2
+         WHERE missed AND guard IS NULL AND edit_id IN ({blind}) AND {rev} IS NOT NULL"
+    );
+    tx.execute(&text, [])?;
+    Ok(())
+}
+
 /// A request as it was committed.
 fn frozen(connection: &Connection, key: &str) -> Result<Option<Request>, StoreError> {
     let edits: Vec<(i64, String, Option<i64>)> = connection
@@ -162,18 +194,18 @@ fn frozen(connection: &Connection, key: &str) -> Result<Option<Request>, StoreEr
 fn load(tx: &Connection, edit: i64) -> Result<Option<Parcel>, StoreError> {
     let found = tx
         .prepare_cached(
-            "SELECT kind, record_id, method, patch, base, EXISTS (SELECT 1 FROM _frozen f WHERE f.edit_id = e.id AND f.refused)
-             FROM edits e WHERE id = ?1 AND state IN ('waiting', 'sending')",
+            "SELECT kind, record_id, method, patch, base, coalesce(f.refused, 0), coalesce(f.refused AND f.missed = 2, 0)
+             FROM edits e LEFT JOIN _frozen f ON f.edit_id = e.id WHERE id = ?1 AND state IN ('waiting', 'sending')",
         )?
         .query_row([edit], |row| {
             let strings: (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok((strings, row.get::<_, String>(3)?, row.get::<_, String>(4)?, row.get(5)?))
+            Ok((strings, row.get::<_, String>(3)?, row.get::<_, String>(4)?, (row.get(5)?, row.get(6)?)))
         })
         .optional()?;
-    let Some(((word, record, method), patch, base, overtaken)) = found else { return Ok(None) };
+    let Some(((word, record, method), patch, base, (overtaken, in_doubt))) = found else { return Ok(None) };
     let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Odd(format!("an edit of unknown kind {word}")))?;
     let (patch, base) = (rows::object(&patch)?, rows::object(&base)?);
-    Ok(Some(Parcel { edit, kind, record, method, patch, base, overtaken }))
+    Ok(Some(Parcel { edit, kind, record, method, patch, base, overtaken, in_doubt }))
 }
 
 /// Makes one edit of an edit and later ones of its record that were never sent. None: the record came and went without
@@ -248,6 +280,10 @@ fn admit(
     let known = image::known(tx, kind, &parcel.record)?;
     let guard = known.as_ref().and_then(|known| known.rev).filter(|_| parcel.method != "create");
     match judge(kind, &parcel.method, &parcel.patch, &parcel.base, known.as_ref()) {
+        // A second effect would undo what others have done since.
+        Judgement::Go | Judgement::Clash(_) if parcel.in_doubt && parcel.method == "update" => {
+            return wait_for_a_person(tx, &mut parcel, IN_DOUBT);
+        }
         Judgement::Go if parcel.overtaken => {
             log(tx, "info", &format!("Edit {edit}: the {kind} was changed there meanwhile; both changes stand."))?;
         }

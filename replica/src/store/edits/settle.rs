@@ -49,9 +49,9 @@ pub(crate) fn settle(tx: &Transaction<'_>, position: i64, now: Timestamp) -> Res
         .prepare_cached(
             "SELECT e.id, e.kind, e.record_id FROM _sent s JOIN edits e ON e.id = s.edit_id
              LEFT JOIN _images i ON i.kind = e.kind AND i.record_id = e.record_id
-             WHERE coalesce(s.rev, 0) <= ?1 AND (
+             WHERE s.rev <= ?1 AND (
                  EXISTS (SELECT 1 FROM _tombs t WHERE t.kind = e.kind AND t.record_id = e.record_id)
-                 OR (s.rev IS NOT NULL AND CASE e.method WHEN 'delete' THEN coalesce(i.gone, 1) ELSE i.rev >= s.rev END))",
+                 OR CASE e.method WHEN 'delete' THEN coalesce(i.gone, 1) ELSE i.rev >= s.rev END)",
         )?
         .query_map(
             [if hearth_simulated::planted("overlay removed at the answer") { i64::MAX } else { position }],

@@ -13,7 +13,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 
-use crate::store::edits::settle;
+use crate::store::edits::{push, settle};
 use crate::store::recovery::{lost, replay};
 use crate::store::schema::search;
 use crate::store::{StoreError, gate, log, open, rows};
@@ -70,6 +70,10 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     let mut position = tail.unwrap_or(shown);
     let editing: bool = tx.query_row("SELECT EXISTS (SELECT 1 FROM edits)", [], |row| row.get(0))?;
+    if editing && !filled {
+        // A replay of the past shows a record's newest event alone (contract 9.2).
+        push::doubt(tx)?;
+    }
     let mut touched_edits = false;
     let mut covered = HashSet::new();
     let mut odd = HashSet::new();
@@ -119,7 +123,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     let shown = if tail.is_some() { shown } else { position };
     let last_at = batch.events.last().map(|event| event.created_at.to_string());
     tx.prepare_cached(
-        "UPDATE _sync SET cursor = coalesce(?1, cursor), position = ?2, head = max(coalesce(?3, 0), coalesce(head, 0), ?8),
+        "UPDATE _sync SET cursor = coalesce(?1, cursor), position = ?2, head = max(coalesce(?3, head, 0), ?8),
              phase = ?4, reason = NULL, filled = filled OR ?5, offline_since = NULL, next_attempt_at = NULL,
              transport = ?9, last_contact_at = ?6,
              current_at = CASE WHEN ?4 = 'live' THEN ?6 WHEN filled THEN current_at ELSE ?7 END",

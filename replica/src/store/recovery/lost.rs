@@ -53,6 +53,7 @@ pub(crate) fn offer_what_is_not_there(
             sent.push(lost);
         }
     }
+    give_back(tx, &sent, &[])?;
     settle::settle(tx, 0, now)?;
     let mut settled = Vec::new();
     if fork.is_none() {
@@ -62,7 +63,7 @@ pub(crate) fn offer_what_is_not_there(
             }
         }
     }
-    give_back(tx, &sent, &settled)?;
+    give_back(tx, &[], &settled)?;
     if fork.is_none() {
         // Whatever is left was judged now: it must not be judged by numbers of the lost history again.
         tx.execute("UPDATE edit_history SET rev = NULL", [])?;

@@ -21,7 +21,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
 use crate::recovery::{Cause, Found, Question, Recovery, Step, Swept};
-use crate::store::edits::settle;
+use crate::store::edits::{push, settle};
 use crate::store::mirror::image;
 use crate::store::{StoreError, gate, log, mirror, rows};
 
@@ -47,6 +47,9 @@ pub(crate) fn begin(connection: &mut Connection, cause: &Cause) -> Result<Option
             })?;
         if !begun || (!filled && matches!(cause, Cause::Asked { .. })) {
             return Ok(None);
+        }
+        if !matches!(cause, Cause::Asked { .. }) {
+            push::doubt(tx)?;
         }
         // What a replay would have shown from here on, the lists show.
         tx.execute_batch("UPDATE _sync SET replay = 0; DELETE FROM _shown;")?;
@@ -361,6 +364,7 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
         )?;
         tx.execute_batch("DELETE FROM _recovery; DELETE FROM _walked;")?;
         settle::settle(tx, position, now)?;
+        push::doubt_less(tx)?;
         log(tx, "info", &format!("Everything is compared with the server; {gone} records were deleted there."))
     })
 }

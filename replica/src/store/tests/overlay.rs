@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{HOME, ROOM, Scene, TASK, deleted, event, task, with_key};
+use super::{HOME, ROOM, Scene, TASK, at, deleted, event, home, task, with_key};
 use crate::store::edits::push::Verdict;
-use crate::store::{edits, status};
+use crate::store::{edits, standing, status};
 
 #[test]
 fn an_update_queues_only_what_changes_and_keeps_the_servers_form() {
@@ -163,4 +163,14 @@ fn what_a_newer_server_says_is_kept() {
     assert_eq!(scene.one("SELECT patch FROM edits"), r#"{"title":"Paint all"}"#);
     scene.hear(vec![task(4, "x", "low")]);
     assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Paint all4");
+}
+
+#[test]
+fn a_head_that_a_server_has_lost_is_not_claimed() {
+    let mut scene = Scene::new();
+    let home = home();
+    // It answered for its head, was put back to an older copy, and then told its feed from the beginning.
+    standing::greet(&mut scene.db, &home, Some(17), &[], None, at(0)).unwrap();
+    scene.is_at_present(6);
+    assert_eq!(scene.one("SELECT position || '/' || head FROM sync_status"), "6/6");
 }

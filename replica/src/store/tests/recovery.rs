@@ -314,13 +314,8 @@ fn a_later_change_of_its_record_does_not_confirm_an_edit_that_was_lost() {
 #[test]
 fn a_head_below_an_accepted_edit_tells_that_the_server_was_put_back() {
     let mut scene = accepted_at_6();
-    let home = standing::Home {
-        server: "http://localhost:1".to_owned(),
-        id: HOME.to_owned(),
-        name: "My home".to_owned(),
-        environment: "test".to_owned(),
-    };
-    let mut greet = |scene: &mut Scene, head, accepted: &[i64]| {
+    let home = home();
+    let greet = |scene: &mut Scene, head, accepted: &[i64]| {
         standing::greet(&mut scene.db, &home, Some(head), accepted, None, at(0)).unwrap();
     };
     greet(&mut scene, 5, &[]);
@@ -330,4 +325,102 @@ fn a_head_below_an_accepted_edit_tells_that_the_server_was_put_back() {
     greet(&mut scene, 5, &[1]);
     assert_eq!(scene.one("SELECT state FROM edits"), "conflict");
     assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
+}
+
+/// A task whose update was sent at 5, without an answer; then a gap, in which somebody changed the task.
+fn sent_before_a_gap() -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.send(1);
+    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    scene.recovers(&gap());
+    scene
+}
+
+fn ends(scene: &mut Scene, rev: i64, fields: Value) {
+    scene.is_listed(Kind::Task, vec![record(TASK, rev, fields)], 90);
+    scene.is_walked(Kind::Task, &[(TASK, rev)], 90);
+    scene.is_at_present(90);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+}
+
+#[test]
+fn an_edit_that_may_have_been_in_and_undone_does_not_happen_twice() {
+    let mut scene = sent_before_a_gap();
+    // Perhaps 6 was ours, and 7 set it back. The server has forgotten our key.
+    ends(&mut scene, 7, json!({ "title": "Paint", "priority": "low" }));
+    assert_eq!(scene.plan(), [1], "a server that remembers the key tells");
+    scene.send(1);
+    scene.answer(1, Verdict::Overtaken);
+    assert_eq!(scene.plan(), [1]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine), None);
+    assert_eq!(scene.one("SELECT state || (reason LIKE 'it may have been%') FROM edits"), "conflict1");
+    assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
+    decide::retry(&mut scene.db, 1).unwrap();
+    assert_eq!(scene.plan(), [1]);
+}
+
+#[test]
+fn an_edit_whose_effect_is_there_after_a_gap_is_done() {
+    let mut scene = sent_before_a_gap();
+    ends(&mut scene, 7, json!({ "title": "Theirs", "priority": "high" }));
+    scene.send(1);
+    scene.answer(1, Verdict::Overtaken);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.outcomes(), "1 merged");
+}
+
+#[test]
+fn an_edit_that_cannot_have_been_in_goes_again_by_itself() {
+    // Nobody has changed the task: the request is not in, and whatever refuses it later tells the truth.
+    let mut scene = sent_before_a_gap();
+    ends(&mut scene, 5, json!({ "title": "Paint", "priority": "low" }));
+    scene.send(1);
+    scene.answer(1, Verdict::Overtaken);
+    scene.hear(vec![task(91, "Theirs", "low")]);
+    assert!(push::freeze(&mut scene.db, &[vec![1]], "again", ConflictPolicy::Ask, at(0)).unwrap().is_some());
+    // Or the refusal answers the only time that it was sent.
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.send(1);
+    scene.recovers(&gap());
+    scene.answer(1, Verdict::Overtaken);
+    ends(&mut scene, 7, json!({ "title": "Theirs", "priority": "low" }));
+    assert!(push::freeze(&mut scene.db, &[vec![1]], "again", ConflictPolicy::Ask, at(0)).unwrap().is_some());
+}
+
+#[test]
+fn a_first_update_of_the_profile_does_not_go_blindly_once_there_is_one() {
+    let mut scene = Scene::new();
+    scene.is_at_present(5);
+    scene.does("INSERT INTO property (city) VALUES ('Bern')");
+    scene.send(1);
+    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    scene.recovers(&gap());
+    let profile = record(HOME, 7, json!({ "city": "Basel" }));
+    let found = Found { records: vec![profile], next_cursor: None, as_of: 90 };
+    recovery::keep(&mut scene.db, &Question::Property, &found, &Step::Done).unwrap();
+    scene.is_at_present(90);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.plan(), [1]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine), None);
+    assert_eq!(scene.one("SELECT e.state || city FROM edits e JOIN property"), "conflictBern");
+}
+
+#[test]
+fn a_lost_edit_of_a_record_that_is_gone_is_offered_again() {
+    let mut scene = lost_history();
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(3) });
+    for (kind, ids) in
+        [(Kind::Document, vec![]), (Kind::Task, vec![(TASK, 5)]), (Kind::Room, vec![]), (Kind::Vehicle, vec![])]
+    {
+        scene.is_walked(kind, &ids, 6);
+    }
+    scene.is_at_present(6);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.one("SELECT state FROM edits WHERE id = 3"), "conflict");
+    assert_eq!(scene.one("SELECT name || floor FROM rooms"), "Shed2");
 }
