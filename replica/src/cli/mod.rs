@@ -145,6 +145,9 @@ enum Exit {
     DatabaseDamaged = 8,
 }
 
+/// What helps when a key is refused. Whoever syncs takes the new one up by itself.
+const ANOTHER_KEY: &str = "hearth-replica init --server URL, with another key";
+
 /// A failed command: what happened, and what to type next.
 #[derive(Debug)]
 struct Failure {
@@ -212,9 +215,7 @@ impl From<SyncError> for Failure {
         match error {
             SyncError::Store(error) => error.into(),
             SyncError::Client(error) => error.into(),
-            SyncError::NeedsKey(_) => {
-                Failure::new(Exit::Key, error.to_string()).hint("hearth-replica init --server URL, with another key")
-            }
+            SyncError::NeedsKey(_) => Failure::new(Exit::Key, error.to_string()).hint(ANOTHER_KEY),
             SyncError::Asks(_) => Failure::new(Exit::NeedsYou, error.to_string()),
             SyncError::Paused => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica resume"),
             SyncError::Blocked(_) => Failure::new(Exit::NeedsYou, error.to_string())

@@ -9,7 +9,10 @@ use hearth_replica::{Replica, Status, bell, log};
 use tokio::sync::watch;
 
 use super::progress::Progress;
-use super::{Context, Exit, Failure, output, status};
+use super::{ANOTHER_KEY, Context, Exit, Failure, output, status};
+
+/// A daemon whose key was refused has taken up a new one within this time, if there is one.
+const KEY_TAKEN_UP_WITHIN: Duration = Duration::from_secs(3);
 
 /// Arguments of `sync`.
 #[derive(Debug, Args)]
@@ -90,15 +93,27 @@ fn by_daemon(context: &Context, until: Until, limit: Duration) -> Result<Option<
     let watch = bell::watch(&context.profile.db, move || {
         let _ = ring.send(());
     })?;
-    let deadline = Instant::now() + limit;
+    let began = Instant::now();
+    let deadline = began + limit;
+    let heard_before = replica.status()?.last_contact_at;
     loop {
         let now = replica.status()?;
-        let current = now.phase == "live" && now.behind_events == Some(0);
+        let current = match now.phase.as_str() {
+            "live" => now.behind_events == Some(0),
+            // What the last poll said is old; the next one tells.
+            "polling" => now.behind_events == Some(0) && now.last_contact_at != heard_before,
+            _ => false,
+        };
         if current && (until == Until::Current || now.waiting == 0) {
             drop(watch);
             return Ok(None);
         }
-        if matches!(now.phase.as_str(), "paused" | "blocked") {
+        let held = match now.phase.as_str() {
+            "paused" | "blocked" => true,
+            "needs_key" => began.elapsed() >= KEY_TAKEN_UP_WITHIN,
+            _ => false,
+        };
+        if held {
             return Ok(Some(now));
         }
         let left = deadline.saturating_duration_since(Instant::now());
@@ -114,7 +129,7 @@ pub(super) fn too_late(then: &Status) -> Failure {
     match then.phase.as_str() {
         "blocked" => Failure::new(Exit::NeedsYou, then.reason.clone().unwrap_or_default()),
         "paused" => Failure::new(Exit::Failure, "syncing is paused").hint("hearth-replica resume"),
-        "needs_key" => Failure::new(Exit::Key, format!("the server does not accept the key{why}")),
+        "needs_key" => Failure::new(Exit::Key, format!("the server does not accept the key{why}")).hint(ANOTHER_KEY),
         "live" => {
             let text = format!("in step, but {} still on the way", output::count(then.waiting, "edit"));
             Failure::new(Exit::StillWaiting, text).hint("hearth-replica edits")
