@@ -1,5 +1,6 @@
 //! A home in a directory, served by the real program, with replicas of it. Must not know what happens to them.
 
+use crate::device::Device;
 use crate::process::{Process, command, stdout};
 
 /// Keys without windows, for what is not about them.
@@ -35,6 +36,22 @@ impl Home {
         self.dir.path().join(name).to_str().expect("a path of text").to_owned()
     }
 
+    /// What a command of its server says; it must succeed.
+    pub fn said(&self, arguments: &[&str]) -> String {
+        stdout("hearth-server", &[&["--data", &self.path("server")], arguments].concat())
+    }
+
+    /// A tool of the test bench, on its live side.
+    pub fn lab(&self, arguments: &[&str]) {
+        self.said(&[&["lab"], arguments, &["--env", "live", "--live"]].concat());
+    }
+
+    /// A further key to its live side.
+    pub fn new_key(&self, name: &str, scopes: &str) -> String {
+        let wish = ["key", "create", "--team", "Hill house", "--env", "live", "--quiet"];
+        self.said(&[&wish[..], &["--name", name, "--scopes", scopes]].concat())
+    }
+
     /// Serves with these options; from the second time on where it was served before. Gives the base address too.
     pub fn serve(&mut self, with: &[&str]) -> (Process, String) {
         let data = self.path("server");
@@ -54,5 +71,10 @@ impl Home {
             .expect("hearth-replica runs");
         assert!(init.status.success(), "{}", String::from_utf8_lossy(&init.stderr));
         db
+    }
+
+    /// The same, with its command line and its tables.
+    pub fn device(&self, name: &str) -> Device {
+        Device { db: self.replica(name) }
     }
 }

@@ -1,12 +1,10 @@
 //! Local edits against the real server, through the real programs and plain SQL: who wins, what is asked, what is undone,
 //! and that everything happens once.
 
-use std::process::Output;
-
 use hearth_tests::client::Client;
+use hearth_tests::device::Device;
 use hearth_tests::home::{Home, UNLIMITED};
-use hearth_tests::process::{Process, command, wait_until};
-use rusqlite::Connection;
+use hearth_tests::process::{Process, wait_until};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -18,59 +16,9 @@ fn serve(home: &mut Home, with: &[&str]) -> (Process, Client) {
 
 /// A replica of it, in step.
 fn device(home: &Home, name: &str) -> Device {
-    let device = Device { db: home.replica(name) };
+    let device = home.device(name);
     assert_eq!(device.sync(), 0);
     device
-}
-
-/// A replica and its command line.
-struct Device {
-    db: String,
-}
-
-impl Device {
-    fn run(&self, arguments: &[&str]) -> Output {
-        command("hearth-replica", &[&["--db", &self.db], arguments].concat()).output().unwrap()
-    }
-
-    /// Until everything is pushed or waits for a person; gives the exit code.
-    fn sync(&self) -> i32 {
-        self.run(&["sync"]).status.code().unwrap()
-    }
-
-    /// A command that must succeed.
-    fn does(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    }
-
-    fn json(&self, arguments: &[&str]) -> Value {
-        serde_json::from_str(&self.does(&[arguments, &["--json"]].concat())).unwrap()
-    }
-
-    fn sql(&self, text: &str) {
-        self.connect().execute_batch(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-    }
-
-    /// One value as text.
-    fn one(&self, text: &str) -> String {
-        let text = format!("SELECT CAST(({text}) AS TEXT)");
-        self.connect().query_row(&text, [], |row| row.get::<_, Option<String>>(0)).unwrap().unwrap_or_default()
-    }
-
-    /// What the profile says becomes of conflicts.
-    fn policy(&self, word: &str) {
-        let file = format!("{}.toml", self.db);
-        let text = std::fs::read_to_string(&file).unwrap().replace("\"ask\"", &format!("\"{word}\""));
-        std::fs::write(file, text).unwrap();
-    }
-
-    fn connect(&self) -> Connection {
-        let connection = Connection::open(&self.db).unwrap();
-        connection.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
-        connection
-    }
 }
 
 /// Two devices that both know one task.
