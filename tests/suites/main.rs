@@ -4,6 +4,7 @@
 //! - [`operating`]: the operator's commands on the real program.
 //! - [`crash`]: the real programs, killed without warning.
 //! - [`edits`]: local edits against the real server: conflicts, poison, bulk, undo, exactly once.
+//! - [`recovery`]: replicas that fell out of the feed find back.
 //! - [`lab`]: the test bench for developers. [`drills`]: the replica in bad weeks. [`docs`]: recipes, run as they stand.
 //! - [`strain`]: the real program with readers that do not read, and on a full disk.
 //! - [`simulation`]: the whole house on a clock that nobody waits for, with everything that can go wrong.
@@ -18,6 +19,7 @@ mod edits;
 mod http;
 mod lab;
 mod operating;
+mod recovery;
 mod simulation;
 mod strain;
 mod terminal;
