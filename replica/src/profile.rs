@@ -119,6 +119,14 @@ impl Profile {
         self.config.with_extension("tui.toml")
     }
 
+    /// The file that the key in use comes from, or will come from; None when the environment gives the key itself.
+    pub fn key_source(&self) -> Option<PathBuf> {
+        match key_variable() {
+            Some(_) => None,
+            None => Some(key_file_of_environment().unwrap_or_else(|| self.key_file.clone())),
+        }
+    }
+
     /// The file of the key.
     pub fn key_file(&self) -> &Path {
         &self.key_file
@@ -134,14 +142,23 @@ pub fn key_from_file(path: &Path) -> Result<SecretString, ProfileError> {
 /// The key that the environment gives, which goes before any file of ours: the key itself, a file of it, or a
 /// systemd credential named `hearth-api-key`.
 pub fn key_from_environment() -> Result<Option<SecretString>, ProfileError> {
-    if let Some(key) = env::var("HEARTH_API_KEY").ok().filter(|key| !key.trim().is_empty()) {
-        return Ok(Some(key.trim().to_owned().into()));
+    match key_variable() {
+        Some(key) => Ok(Some(key)),
+        None => key_file_of_environment().map(|file| key_from_file(&file)).transpose(),
     }
+}
+
+fn key_variable() -> Option<SecretString> {
+    let key = env::var("HEARTH_API_KEY").ok()?;
+    Some(key.trim().to_owned().into()).filter(|_| !key.trim().is_empty())
+}
+
+fn key_file_of_environment() -> Option<PathBuf> {
     if let Some(file) = env::var_os("HEARTH_API_KEY_FILE").filter(|file| !file.is_empty()) {
-        return key_from_file(Path::new(&file)).map(Some);
+        return Some(file.into());
     }
     let credential = env::var_os("CREDENTIALS_DIRECTORY").map(|directory| Path::new(&directory).join("hearth-api-key"));
-    credential.filter(|file| file.exists()).map(|file| key_from_file(&file)).transpose()
+    credential.filter(|file| file.exists())
 }
 
 fn directories() -> Result<ProjectDirs, ProfileError> {

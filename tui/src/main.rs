@@ -74,7 +74,13 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     let sync = match (&profile.server, &profile.key) {
         (Some(server), Some(key)) => {
             let (server, key) = (server.clone(), key.clone());
-            Some(SyncConfig { db: profile.db.clone(), server, key, conflict_policy: profile.conflict_policy })
+            Some(SyncConfig {
+                db: profile.db.clone(),
+                server,
+                key,
+                key_file: profile.key_source(),
+                conflict_policy: profile.conflict_policy,
+            })
         }
         (None, _) if !profile.db.exists() && arguments.db.is_none() => match welcome::run(&mut profile, &config)? {
             Outcome::Quit => return Ok(()),

@@ -6,7 +6,7 @@ use clap::Args;
 use hearth_replica::bell;
 use serde_json::{Map, Value};
 
-use super::{Context, Failure, output};
+use super::{ANOTHER_KEY, Context, Failure, output};
 
 /// Arguments of `status`.
 #[derive(Debug, Args)]
@@ -55,6 +55,9 @@ pub(super) fn write(context: &Context, status: &hearth_replica::Status) -> Resul
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         output::line(&format!("{:<24}{text}", name.replace('_', " ")))?;
+    }
+    if status.phase == "needs_key" {
+        output::note(&format!("next: {ANOTHER_KEY}; it is taken up at once"));
     }
     Ok(())
 }

@@ -167,7 +167,13 @@ pub(super) fn config(context: &Context) -> Result<SyncConfig, Failure> {
         .key
         .clone()
         .ok_or_else(|| Failure::new(Exit::Key, format!("the profile {} has no key", profile.name)).hint(set_up))?;
-    Ok(SyncConfig { db: profile.db.clone(), server, key, conflict_policy: profile.conflict_policy })
+    Ok(SyncConfig {
+        db: profile.db.clone(),
+        server,
+        key,
+        key_file: profile.key_source(),
+        conflict_policy: profile.conflict_policy,
+    })
 }
 
 pub(super) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {

@@ -218,6 +218,7 @@ impl Core {
             Input::Planned { ready, open } => self.planned(ready, open, &mut effects),
             Input::Answered { sent, carried, outcome } => self.answered(now, &sent, carried, outcome, &mut effects),
             Input::Looked { edit, there } => self.looked(now, edit, there, &mut effects),
+            Input::KeyChanged => self.key_changed(&mut effects),
             Input::Timer => {
                 if matches!(self.link, Link::Down { retry_at } if retry_at <= now) {
                     if self.full {
@@ -252,6 +253,19 @@ impl Core {
         effects.push(Effect::CloseStream);
         self.link = Link::Paused;
         (self.reason, self.key_refused, self.failures) = (None, None, 0);
+    }
+
+    /// Another key may be another home's or may do more: contact begins anew, and nothing is sent before that.
+    fn key_changed(&mut self, effects: &mut Vec<Effect>) {
+        if self.link == Link::Paused || self.full {
+            return; // it is used when they end
+        }
+        (self.key_refused, self.failures) = (None, 0);
+        // What was asked with the old key is not waited for.
+        let recovery = self.recovering.as_ref().map(Recovering::progress);
+        self.take_up(recovery);
+        effects.push(Effect::CloseStream);
+        self.open(effects);
     }
 
     /// Opens the stream once it is known whose it is.

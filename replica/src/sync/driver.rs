@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::client::Client;
 use super::core::{Millis, Verdict};
 use super::engine::{Deed, Done, Engine, Heard, Moment};
+use super::keyfile::KeyFile;
 use super::stream::{Stream, heard};
 use super::{SyncConfig, SyncError, SyncLock, Until};
 use crate::bell;
@@ -35,6 +36,7 @@ pub(super) async fn run(
     let bell = bell::watch(&config.db, move || knock.notify_one())?;
 
     let mut driver = Driver {
+        key_file: KeyFile::new(config.key_file.clone(), config.key.clone()),
         engine: Arc::new(Mutex::new(engine)),
         client,
         config,
@@ -64,6 +66,7 @@ struct Driver {
     engine: Arc<Mutex<Engine>>,
     client: Client,
     config: SyncConfig,
+    key_file: KeyFile,
     epoch: Instant,
     wake_at: Option<Millis>,
     stream: Option<Stream>,
@@ -79,6 +82,17 @@ impl Driver {
             () = told_to_stop(stop) => Heard::StopRequested,
             Some(answer) = self.asking.next() => answer,
             () = changed.notified() => Heard::DatabaseChanged,
+            key = self.key_file.another() => match Client::new(&self.config.server, &key) {
+                Ok(client) => {
+                    tracing::info!("the profile has another key");
+                    self.client = client;
+                    Heard::KeyChanged
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the profile has another key, but");
+                    Heard::Timer
+                }
+            },
             () = sleep_until(wake) => Heard::Timer,
             heard = heard(&mut self.stream) => heard,
         }

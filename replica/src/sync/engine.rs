@@ -59,6 +59,8 @@ pub enum Heard {
     },
     /// Somebody wrote to the database.
     DatabaseChanged,
+    /// Another key is asked with from now on.
+    KeyChanged,
     /// The moment of [`Engine::wake_at`] has come.
     Timer,
     /// A person or the system wants it to end.
@@ -175,6 +177,7 @@ impl Engine {
             Heard::Frames(stretch) => Input::Frames(stretch),
             Heard::Contact => Input::Contact,
             Heard::StreamEnded { reason } => Input::StreamEnded { reason },
+            Heard::KeyChanged => Input::KeyChanged,
             Heard::Timer => Input::Timer,
             Heard::StopRequested => Input::StopRequested,
         };

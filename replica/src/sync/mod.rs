@@ -2,6 +2,7 @@
 //!
 //! - [`core`]: what to do next, decided without clock, chance or network.
 //! - [`engine`]: what was decided, on the database and as questions to the server ([`wire`]); still without network.
+//! - [`keyfile`]: a key that is replaced while syncing.
 //! - [`driver`]: the loop between the engine and the world; it decides nothing.
 //! - [`client`], [`stream`], [`sse`]: HTTP, and the stream's frames as the core's inputs.
 //! - [`ear`]: the same for a driver that has the bytes already and waits for nothing.
@@ -13,6 +14,7 @@ mod core;
 mod driver;
 mod ear;
 mod engine;
+mod keyfile;
 mod listing;
 mod lock;
 mod sse;
@@ -46,6 +48,8 @@ pub struct SyncConfig {
     pub server: String,
     /// The API key.
     pub key: SecretString,
+    /// The file it comes from, if any: a new key there is taken up while syncing.
+    pub key_file: Option<PathBuf>,
     /// What becomes of a field that was changed here and there.
     pub conflict_policy: ConflictPolicy,
 }

@@ -77,7 +77,13 @@ impl Household {
     }
 
     fn sync_of(&self, db: PathBuf) -> SyncConfig {
-        SyncConfig { db, server: self.url(), key: self.key.clone().into(), conflict_policy: ConflictPolicy::Ask }
+        SyncConfig {
+            db,
+            server: self.url(),
+            key: self.key.clone().into(),
+            key_file: None,
+            conflict_policy: ConflictPolicy::Ask,
+        }
     }
 
     /// A second device of the same home, in step.

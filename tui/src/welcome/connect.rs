@@ -26,5 +26,11 @@ pub(super) fn connect(profile: &mut Profile, server: &str, key: &str) -> Result<
     profile.server = Some(server.clone());
     profile.key = Some(key.clone());
     profile.save().map_err(|error| error.to_string())?;
-    Ok(SyncConfig { db: profile.db.clone(), server, key, conflict_policy: profile.conflict_policy })
+    Ok(SyncConfig {
+        db: profile.db.clone(),
+        server,
+        key,
+        key_file: profile.key_source(),
+        conflict_policy: profile.conflict_policy,
+    })
 }

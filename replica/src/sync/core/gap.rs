@@ -41,6 +41,11 @@ impl Recovering {
         self.recovery.question.as_ref()
     }
 
+    /// How far it is, as it is on disk.
+    pub(super) fn progress(&self) -> Recovery {
+        self.recovery.clone()
+    }
+
     fn is_busy(&self) -> bool {
         self.asked.is_some() || self.suspected.is_some() || self.recovery.question.is_some()
     }

@@ -286,3 +286,23 @@ fn a_full_disk_stops_the_feed_and_heals_from_what_is_on_disk() {
     let effects = core.handle(at, planned(&[1], true));
     assert_eq!(sent(&effects), [1], "the same edit, with the same bytes");
 }
+
+#[test]
+fn another_key_is_tried_at_once_and_nothing_is_sent_before_its_home_is_known() {
+    let mut core = opened(Until::Stopped);
+    let refused = Input::StreamRefused(refusal(401, "invalid_api_key"));
+    core.handle(1, Input::StreamEnded { reason: "cut".into() });
+    core.handle(2, refused);
+    assert!(core.wake_at().unwrap() > 50_000);
+    let effects = core.handle(3, Input::KeyChanged);
+    assert_eq!(effects, [Effect::CloseStream, Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)]);
+    assert!(sent(&core.handle(3, planned(&[1], true))).is_empty());
+    greet(&mut core, 4);
+    assert_eq!(sent(&core.handle(4, Input::StreamOpened)), [1]);
+
+    // In contact too: the key may be another home's.
+    let effects = core.handle(5, Input::KeyChanged);
+    assert_eq!(effects, [Effect::CloseStream, Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)]);
+    core.handle(6, wish(true));
+    assert_eq!(core.handle(7, Input::KeyChanged), [], "a pause stays one");
+}

@@ -54,6 +54,8 @@ pub(crate) enum Input {
     Swept { kind: Kind, swept: Swept },
     /// What the key may do, for the recovery.
     Scopes { round: u64, answer: Result<Identity, Failure> },
+    /// Another key is asked with from now on.
+    KeyChanged,
     /// The moment of [`super::Core::wake_at`] has come.
     Timer,
     /// A person or the system wants it to end.
