@@ -1,6 +1,7 @@
 //! Figures as values: how they spread over the runs, what is aimed at, and the table of all. Must not know how anything
 //! is measured.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use serde_json::{Value, json};
@@ -92,6 +93,31 @@ pub(crate) fn table(rows: &[Row], judged: bool) -> String {
             target
         );
     }
+    out
+}
+
+/// The medians side by side, one column for each size: whether cost grows as its work does.
+pub(crate) fn growth(rows: &[Row]) -> String {
+    let sizes: BTreeSet<usize> = rows.iter().map(|row| row.records).collect();
+    let mut figures: Vec<(String, &str, Vec<String>)> = Vec::new();
+    for row in rows {
+        let name = format!("{}: {}", row.workload, row.what);
+        let place = figures.iter().position(|(known, ..)| *known == name).unwrap_or_else(|| {
+            figures.push((name, row.unit, vec![String::new(); sizes.len()]));
+            figures.len() - 1
+        });
+        if let Some(column) = sizes.iter().position(|size| *size == row.records) {
+            figures[place].2[column] = number(row.spread.median);
+        }
+    }
+    let mut out = String::new();
+    let mut line = |name: &str, unit: &str, cells: &[String]| {
+        let cells: String = cells.iter().map(|cell| format!(" {cell:>9}")).collect();
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "{name:62} {unit:6}{cells}");
+    };
+    line("median at so many records", "", &sizes.iter().map(usize::to_string).collect::<Vec<_>>());
+    figures.iter().for_each(|(name, unit, medians)| line(name, unit, medians));
     out
 }
 

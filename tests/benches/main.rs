@@ -4,13 +4,18 @@
 //!
 //! - [`figures`]: spreads, targets, the table.
 //! - [`stand`]: the service under load, filled. [`load`]: what asks it. [`limits`]: what it is measured against.
-//! - [`reads`], [`writes`], [`streams`], [`replicas`], [`screens`], [`machine`]: the workloads.
+//! - [`reads`], [`writes`], [`streams`], [`replicas`], [`gaps`], [`pushes`], [`looks`], [`screens`], [`machine`]: the
+//!   workloads. [`counting`]: what counts the bytes between a replica and the service.
 #![expect(clippy::print_stdout, reason = "a bench's answer is what it prints")]
 
+mod counting;
 mod figures;
+mod gaps;
 mod limits;
 mod load;
+mod looks;
 mod machine;
+mod pushes;
 mod reads;
 mod replicas;
 mod screens;
@@ -66,11 +71,13 @@ type Workload = (&'static str, fn(&mut Stand) -> anyhow::Result<()>);
 
 /// All of them, in an order in which none disturbs the next: what only reads, then what adds little, then what adds
 /// much, then the machine's state after all that.
-const WORKLOADS: [Workload; 14] = [
+const WORKLOADS: [Workload; 17] = [
     ("read", reads::by_id),
     ("page", reads::pages),
     ("search", reads::search),
     ("sync", replicas::first_sync),
+    ("catch-up", gaps::catch_up),
+    ("look", looks::looks),
     ("arrive-one", streams::arrive_at_one),
     ("arrive-many", streams::arrive_at_many),
     ("fan-out", streams::fan_out),
@@ -79,6 +86,7 @@ const WORKLOADS: [Workload; 14] = [
     ("create-one", writes::create_alone),
     ("create-many", writes::create_together),
     ("bulk", writes::bulk),
+    ("push", pushes::push),
     ("memory", machine::memory),
     ("start", machine::start),
 ];
@@ -117,6 +125,9 @@ fn main() -> anyhow::Result<()> {
         stand.end();
     }
     println!("{}", figures::table(&rows, !args.short));
+    if args.records.len() > 1 && !args.short {
+        println!("{}", figures::growth(&rows));
+    }
     if let Some(file) = &args.json {
         std::fs::write(file, figures::json(&rows))?;
     }

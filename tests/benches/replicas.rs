@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use hearth_tests::process;
 use rusqlite::types::Value as Cell;
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, Rows, params_from_iter};
 
 use crate::figures::Target;
 use crate::stand::{self, Stand};
@@ -18,40 +18,52 @@ const TOGETHER: usize = 10_000;
 
 /// Everything into a new file, its search index included, against prepared upserts of the same rows into the same tables.
 pub(crate) fn first_sync(stand: &mut Stand) -> anyhow::Result<()> {
-    let (mut peaks, mut requests) = (Vec::new(), Vec::new());
+    let (mut peaks, mut requests, mut each) = (Vec::new(), Vec::new(), Vec::new());
     let records = stand.scale.records as f64;
     let mut run = 0;
     stand.compare(("records into a replica", "prepared upserts"), "/s", Target::AtLeast(0.5), |stand| {
         run += 1;
-        let db = init(stand, &format!("replica-{run}.db"))?;
+        let db = init(stand, &format!("replica-{run}.db"), &stand.address)?;
         let asked = requests_of(stand)?;
         let began = Instant::now();
-        peaks.push(sync(&db)? / 1024.0);
+        let synced = sync(&db)?;
         let took = began.elapsed().as_secs_f64();
+        peaks.push(synced.peak / 1024.0);
+        each.push(synced.processor / records);
         requests.push((requests_of(stand)? - asked) as f64);
-        let limit = upserts(&db, &init(stand, &format!("limit-{run}.db"))?)?;
+        let limit = upserts(&db, &init(stand, &format!("limit-{run}.db"), &stand.address)?)?;
         for name in [format!("replica-{run}.db"), format!("limit-{run}.db")] {
             std::fs::remove_file(stand.file(&name))?;
         }
         Ok((records / took, limit))
     })?;
     stand.note("streams opened for it", "", &requests, Some(Target::AtMost(1.0)));
+    stand.note("processor time of the replica for a record", "µs", &each, None);
     stand.note("most memory of the replica's process", "MiB", &peaks, None);
     Ok(())
 }
 
-/// Sets up a replica in an empty file.
-fn init(stand: &Stand, name: &str) -> anyhow::Result<PathBuf> {
+/// Sets up a replica in an empty file, of the service behind an address.
+pub(crate) fn init(stand: &Stand, name: &str, address: &str) -> anyhow::Result<PathBuf> {
     let (db, key) = (stand.file(name), stand.file("key"));
     std::fs::write(&key, &stand.key)?;
-    let (file, key, url) = (db.display().to_string(), key.display().to_string(), format!("http://{}", stand.address));
+    let (file, key, url) = (db.display().to_string(), key.display().to_string(), format!("http://{address}"));
     process::stdout("hearth-replica", &["--db", &file, "init", "--server", &url, "--key-file", &key]);
     Ok(db)
 }
 
-/// Brings a replica in step; gives the most memory its process had, in KiB.
-fn sync(db: &Path) -> anyhow::Result<f64> {
+/// What a sync took.
+pub(crate) struct Synced {
+    /// The most memory of its process, in KiB.
+    pub(crate) peak: f64,
+    /// Its time of the processors, in microseconds.
+    pub(crate) processor: f64,
+}
+
+/// Brings a replica in step, and its edits to the service.
+pub(crate) fn sync(db: &Path) -> anyhow::Result<Synced> {
     let db = db.display().to_string();
+    let before = stand::processor_time_of_the_ended()?;
     let mut syncing = process::command("hearth-replica", &["--db", &db, "sync", "--timeout", "30m"])
         .stdout(std::process::Stdio::null())
         .spawn()?;
@@ -59,7 +71,7 @@ fn sync(db: &Path) -> anyhow::Result<f64> {
     loop {
         if let Some(status) = syncing.try_wait()? {
             anyhow::ensure!(status.success(), "the replica did not get in step");
-            return Ok(peak);
+            return Ok(Synced { peak, processor: stand::processor_time_of_the_ended()? - before });
         }
         peak = peak.max(stand::memory(syncing.id(), "VmHWM").unwrap_or_default());
         std::thread::sleep(LOOK_EVERY);
@@ -73,23 +85,20 @@ fn requests_of(stand: &Stand) -> anyhow::Result<usize> {
 }
 
 /// Rows for each second that plain prepared statements bring from a full replica into an empty one: the record, and what
-/// search finds it by. No trigger is fired, nothing is fetched, read or decided.
+/// search finds it by. No trigger is fired, nothing is fetched, read or decided; reading the full one is not counted.
 fn upserts(full: &Path, empty: &Path) -> anyhow::Result<f64> {
-    let rows = |sql: &str| -> anyhow::Result<Vec<Vec<Cell>>> {
-        let db = Connection::open(full)?;
-        let mut statement = db.prepare(sql)?;
-        let columns = statement.column_count();
-        let found = statement.query_map([], |row| (0..columns).map(|at| row.get(at)).collect())?;
-        Ok(found.collect::<Result<_, _>>()?)
-    };
-    let records = rows("SELECT * FROM tasks")?;
-    let places = rows(
-        "SELECT s.id, s.kind, s.record_id FROM tasks t JOIN _search_rows s ON s.kind = 'task' AND s.record_id = t.id ORDER BY t.rowid",
+    let full = Connection::open(full)?;
+    let mut records = full.prepare("SELECT * FROM tasks ORDER BY rowid")?;
+    let mut places = full.prepare(
+        "SELECT s.id, s.kind, s.record_id FROM tasks t JOIN _search_rows s ON s.kind = 'task' AND s.record_id = t.id
+         ORDER BY t.rowid",
     )?;
-    let words = rows(
+    let mut words = full.prepare(
         "SELECT s.rowid, s.kind, s.record_id, s.title, s.body FROM tasks t
          JOIN _search_rows r ON r.kind = 'task' AND r.record_id = t.id JOIN search s ON s.rowid = r.id ORDER BY t.rowid",
     )?;
+    let columns = records.column_names().into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let (mut records, mut places, mut words) = (records.query([])?, places.query([])?, words.query([])?);
     let db = Connection::open(empty)?;
     db.pragma_update(None, "synchronous", "NORMAL")?;
     let triggers: Vec<String> = db
@@ -97,25 +106,37 @@ fn upserts(full: &Path, empty: &Path) -> anyhow::Result<f64> {
         .query_map([], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     triggers.iter().try_for_each(|name| db.execute_batch(&format!("DROP TRIGGER {name}")))?;
-    let columns: Vec<String> = {
-        let statement = db.prepare("SELECT * FROM tasks")?;
-        statement.column_names().map(str::to_owned).collect()
-    };
     let marks = vec!["?"; columns.len()].join(", ");
     let set: Vec<String> = columns[1..].iter().map(|name| format!("{name} = excluded.{name}")).collect();
     let upsert = format!("INSERT INTO tasks VALUES ({marks}) ON CONFLICT (id) DO UPDATE SET {}", set.join(", "));
-    let began = Instant::now();
-    for first in (0..records.len()).step_by(TOGETHER) {
-        let last = (first + TOGETHER).min(records.len());
+    let (mut count, mut took) = (0, Duration::ZERO);
+    loop {
+        let some = (some(&mut records)?, some(&mut places)?, some(&mut words)?);
+        if some.0.is_empty() {
+            return Ok(count as f64 / took.as_secs_f64());
+        }
+        let began = Instant::now();
         db.execute_batch("BEGIN IMMEDIATE")?;
-        for at in first..last {
-            db.prepare_cached(&upsert)?.execute(params_from_iter(&records[at]))?;
+        for ((record, place), words) in some.0.iter().zip(&some.1).zip(&some.2) {
+            db.prepare_cached(&upsert)?.execute(params_from_iter(record))?;
             db.prepare_cached("INSERT INTO _search_rows (id, kind, record_id) VALUES (?, ?, ?)")?
-                .execute(params_from_iter(&places[at]))?;
+                .execute(params_from_iter(place))?;
             db.prepare_cached("INSERT INTO search (rowid, kind, record_id, title, body) VALUES (?, ?, ?, ?, ?)")?
-                .execute(params_from_iter(&words[at]))?;
+                .execute(params_from_iter(words))?;
         }
         db.execute_batch("COMMIT")?;
+        took += began.elapsed();
+        count += some.0.len();
     }
-    Ok(records.len() as f64 / began.elapsed().as_secs_f64())
+}
+
+/// The rows of the limit's next transaction.
+fn some(rows: &mut Rows<'_>) -> anyhow::Result<Vec<Vec<Cell>>> {
+    let mut some = Vec::with_capacity(TOGETHER);
+    while some.len() < TOGETHER
+        && let Some(row) = rows.next()?
+    {
+        some.push((0..row.as_ref().column_count()).map(|at| row.get(at)).collect::<Result<_, _>>()?);
+    }
+    Ok(some)
 }

@@ -115,7 +115,7 @@ fn millis(since: Instant) -> f64 {
 }
 
 /// A replica of so many records: rooms, items, tasks and documents. They pass the gate as the sync does.
-fn fill(db: &Path, records: usize) -> anyhow::Result<()> {
+pub(crate) fn fill(db: &Path, records: usize) -> anyhow::Result<()> {
     drop(Replica::open(db, Origin::Cli)?);
     let (items, documents) = (records * 2 / 5, records / 5);
     let tasks = records.saturating_sub(items + documents + 100).max(100);

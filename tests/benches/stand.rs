@@ -28,6 +28,8 @@ pub(crate) struct Scale {
     pub(crate) idle: usize,
     /// Events that are spread to all streams, and those whose way is timed.
     pub(crate) events: (usize, usize),
+    /// Edits that wait to be pushed.
+    pub(crate) edits: usize,
 }
 
 impl Scale {
@@ -38,9 +40,17 @@ impl Scale {
         streams: 1000,
         idle: 10_000,
         events: (1000, 200),
+        edits: 10_000,
     };
-    pub(crate) const SHORT: Scale =
-        Scale { records: 300, runs: 1, time: Duration::from_millis(50), streams: 20, idle: 50, events: (20, 5) };
+    pub(crate) const SHORT: Scale = Scale {
+        records: 300,
+        runs: 1,
+        time: Duration::from_millis(50),
+        streams: 20,
+        idle: 50,
+        events: (20, 5),
+        edits: 200,
+    };
 }
 
 /// The service, filled, and what was measured so far.
@@ -55,7 +65,7 @@ pub(crate) struct Stand {
 }
 
 /// Operations of a bulk call at most (contract 7).
-const BULK_MAX: usize = 50;
+pub(crate) const BULK_MAX: usize = 50;
 
 /// Words of which each stands in the title of one task in a hundred.
 pub(crate) fn topic(number: usize) -> String {
@@ -171,13 +181,15 @@ impl Stand {
 
     /// A bulk call that creates these tasks.
     pub(crate) fn bulk(&self, tasks: impl Iterator<Item = Value>) -> Vec<u8> {
-        let operations: Vec<Value> = tasks
-            .map(|mut task| {
-                task["method"] = "create".into();
-                task
-            })
-            .collect();
-        self.post("/v1/tasks/bulk", &json!({ "operations": operations }).to_string())
+        self.operations(tasks.map(|mut task| {
+            task["method"] = "create".into();
+            task
+        }))
+    }
+
+    /// A bulk call on tasks.
+    pub(crate) fn operations(&self, operations: impl Iterator<Item = Value>) -> Vec<u8> {
+        self.post("/v1/tasks/bulk", &json!({ "operations": operations.collect::<Vec<_>>() }).to_string())
     }
 
     fn head(&self, method: &str, target: &str) -> String {
@@ -258,12 +270,22 @@ pub(crate) fn memory(process: u32, line: &str) -> anyhow::Result<f64> {
 
 /// The time of a processor that a process has taken so far, in microseconds.
 pub(crate) fn processor_time(process: u32) -> anyhow::Result<f64> {
+    ticks(&process.to_string(), 11)
+}
+
+/// The same of all processes that this one has started and seen end.
+pub(crate) fn processor_time_of_the_ended() -> anyhow::Result<f64> {
+    ticks("self", 13)
+}
+
+/// Two neighbouring counts of a process's `stat`, by their place behind its name, in microseconds.
+fn ticks(process: &str, place: usize) -> anyhow::Result<f64> {
     /// Ticks of a second in /proc, on every Linux there is.
     const TICKS: f64 = 100.0;
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
     // The second field, in parentheses, is a name that may hold anything.
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-    let ticks: f64 = fields.skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum();
+    let ticks: f64 = fields.skip(place).take(2).filter_map(|field| field.parse::<f64>().ok()).sum();
     Ok(ticks / TICKS * 1e6)
 }
 

@@ -1,0 +1,78 @@
+//! Edits that were made while nobody synced, pushed all at once. Must not know how the others are measured.
+
+use std::path::Path;
+use std::time::Instant;
+
+use futures_util::future::try_join_all;
+use hearth_tests::wire::Wire;
+use rusqlite::Connection;
+
+use crate::figures::Target;
+use crate::load::block_on;
+use crate::replicas::{init, sync};
+use crate::stand::{BULK_MAX, Stand, task};
+
+/// Connections that send bulk calls at the limit.
+const CONNECTIONS: usize = 2;
+
+/// Waiting edits from the start of a sync until every one is confirmed, against as many records in bare bulk calls.
+pub(crate) fn push(stand: &mut Stand) -> anyhow::Result<()> {
+    let edits = stand.scale.edits;
+    let db = init(stand, "push.db", &stand.address)?;
+    let mut each = Vec::new();
+    stand.compare(("edits pushed until confirmed", "bulk calls"), "/s", Target::AtLeast(0.5), |stand| {
+        let limit = bulk(stand, edits)?;
+        // What others have written is not part of the push.
+        sync(&db)?;
+        edit(&db, edits)?;
+        let began = Instant::now();
+        let synced = sync(&db)?;
+        let rate = edits as f64 / began.elapsed().as_secs_f64();
+        each.push(synced.processor / edits as f64);
+        let left: i64 = Connection::open(&db)?.query_row("SELECT count(*) FROM edits", [], |row| row.get(0))?;
+        anyhow::ensure!(left == 0, "{left} edits were not confirmed");
+        Ok((rate, limit))
+    })?;
+    stand.note("processor time of the replica for an edit", "µs", &each, None);
+    Ok(std::fs::remove_file(db)?)
+}
+
+/// Makes tasks by plain SQL, as a script does.
+fn edit(db: &Path, edits: usize) -> anyhow::Result<()> {
+    let db = Connection::open(db)?;
+    db.execute_batch("BEGIN IMMEDIATE")?;
+    for number in 0..edits {
+        let task = task(number);
+        db.prepare_cached("INSERT INTO tasks (title, priority, assignee) VALUES (?, ?, ?)")?.execute([
+            task["title"].as_str(),
+            task["priority"].as_str(),
+            task["assignee"].as_str(),
+        ])?;
+    }
+    Ok(db.execute_batch("COMMIT")?)
+}
+
+/// Records for each second when nothing but bulk calls of as many creates is sent.
+fn bulk(stand: &Stand, records: usize) -> anyhow::Result<f64> {
+    let calls: Vec<Vec<u8>> = (0..records)
+        .step_by(BULK_MAX)
+        .map(|first| stand.bulk((first..(first + BULK_MAX).min(records)).map(task)))
+        .collect();
+    block_on(async {
+        let mut wires = Vec::new();
+        for _ in 0..CONNECTIONS {
+            wires.push(Wire::connect(&stand.address).await?);
+        }
+        let began = Instant::now();
+        let calls = &calls;
+        try_join_all(wires.into_iter().enumerate().map(|(number, mut wire)| async move {
+            for call in calls.iter().skip(number).step_by(CONNECTIONS) {
+                let answer = wire.ask(call).await?;
+                anyhow::ensure!(answer.status == 207, "status {}: {:?}", answer.status, wire.text(answer));
+            }
+            Ok(())
+        }))
+        .await?;
+        Ok(records as f64 / began.elapsed().as_secs_f64())
+    })
+}
