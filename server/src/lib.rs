@@ -50,6 +50,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::exports::Exports;
 use crate::faults::Faults;
+use crate::http::edge::Edge;
 use crate::http::keyring::Keyring;
 use crate::http::limits::{Limits, Refusals, Streams};
 use crate::http::listener;
@@ -135,26 +136,26 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
         headers_time_max: app.config.headers_time_max,
         too_late: Arc::new(move || http::edge::too_late(&apology)),
     };
-    let router = http::edge::router(app.clone());
+    let edge = Edge::new(app.clone());
     if let Some(faults) = &app.faults {
         for rule in &faults.plan().rules {
             tracing::warn!(rule = rule.text, "faults are injected on order: this service is for tests");
         }
     }
-    let serving = tokio::spawn(listener::serve(listener, router, rules.clone(), stopping.clone()));
-    let telling = tokio::spawn(tell(metrics, http::edge::operating_router(app.clone()), rules, stopping));
+    let serving = tokio::spawn(listener::serve(listener, edge, rules.clone(), stopping.clone()));
+    let telling = tokio::spawn(tell(metrics, Edge::operating(app.clone()), rules, stopping));
     let exporting = tokio::spawn(exports::run::run(app.clone()));
     let upkeep = tokio::spawn(upkeep::run(app.clone(), outside));
     Ok(Running { address, metrics_address, app, stop, serving, telling, exporting, upkeep, _lock: lock })
 }
 
-/// The service without sockets, threads and tasks of its own: requests go straight into its router, and its upkeep is
+/// The service without sockets, threads and tasks of its own: requests go straight to its edge, and its upkeep is
 /// done when its holder says. Dropping it is the end of a process that had no time to tidy up.
 pub struct Inside {
     /// Its inside.
     pub app: Arc<App>,
     /// What answers requests.
-    pub router: axum::Router,
+    pub edge: Edge,
     /// What it does beside answering.
     pub upkeep: Upkeep,
     /// Held, because a dropped sender would be the word to stop.
@@ -174,8 +175,8 @@ impl Inside {
         let (stop, stopping) = Stopping::new();
         let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{}", config.listen));
         let (app, outside) = assemble(config, &base_url, db, tail, clock, stopping);
-        let (router, upkeep) = (http::edge::router(app.clone()), Upkeep::new(app.clone(), outside));
-        Ok(Inside { app, router, upkeep, _stop: stop, _lock: lock })
+        let (edge, upkeep) = (Edge::new(app.clone()), Upkeep::new(app.clone(), outside));
+        Ok(Inside { app, edge, upkeep, _stop: stop, _lock: lock })
     }
 }
 
@@ -220,13 +221,8 @@ async fn listen(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr), StartEr
 }
 
 /// Serves what watches ask on an address of its own, if there is one.
-async fn tell(
-    metrics: Option<(TcpListener, SocketAddr)>,
-    router: axum::Router,
-    rules: listener::Rules,
-    stopping: Stopping,
-) {
+async fn tell(metrics: Option<(TcpListener, SocketAddr)>, edge: Edge, rules: listener::Rules, stopping: Stopping) {
     if let Some((listener, _)) = metrics {
-        listener::serve(listener, router, rules, stopping).await;
+        listener::serve(listener, edge, rules, stopping).await;
     }
 }

@@ -25,7 +25,6 @@ use http_body_util::BodyExt;
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 use tokio::runtime::Runtime;
-use tower::ServiceExt;
 use uuid::Uuid;
 
 use super::faults::{Interruptions, Who};
@@ -155,10 +154,10 @@ impl ServerSide {
         }
         let body = ask.body.clone().map_or_else(Body::empty, Body::from);
         let request = request.body(body).expect("a question is a request");
-        let (router, guard) = (inside.router.clone(), self.runtime.enter());
-        let (response, crashed) = self.interruptions.run(Who::Server, || router.oneshot(request).now_or_never());
+        let (edge, guard) = (inside.edge.clone(), self.runtime.enter());
+        let (response, crashed) = self.interruptions.run(Who::Server, || edge.answer(request).now_or_never());
         drop(guard);
-        let response = response.expect("the service answers without waiting").expect("the router does not fail");
+        let response = response.expect("the service answers without waiting");
         let crashed = crashed.or_else(|| self.turn());
         // Between the commit and the answer there is the way out.
         let left = || self.interruptions.crashes(Who::Server, "server answers").then_some("server answers");

@@ -16,9 +16,9 @@ use super::{Faults, frames};
 use crate::app::App;
 use crate::http::auth;
 use crate::http::listener::Hangup;
+use crate::http::map::Found;
 use crate::http::parts::BODY_MAX;
 use crate::http::route::{Access, Route};
-use crate::http::routes::ROUTES;
 
 /// Says in every answer that faults are on order, and which befell it.
 const HEADER: &str = "x-hearth-faults";
@@ -42,15 +42,15 @@ struct Fate {
 }
 
 /// Carries a request out by `handle`, with the faults that are its turn.
-pub async fn around<F, A>(app: Arc<App>, path: &'static str, request: Request<Body>, handle: F) -> Response<Body>
+pub async fn around<F, A>(app: Arc<App>, found: Found<'static>, request: Request<Body>, handle: F) -> Response<Body>
 where
-    F: Fn(Arc<App>, Option<&'static str>, Request<Body>) -> A,
+    F: Fn(Arc<App>, Option<Found<'static>>, Request<Body>) -> A,
     A: Future<Output = Response<Body>>,
 {
-    let Some(faults) = &app.faults else { return handle(app, Some(path), request).await };
-    let route = ROUTES.iter().find(|route| route.path == path && route.method == request.method());
+    let Some(faults) = &app.faults else { return handle(app, Some(found), request).await };
+    let route = found.place.routes.iter().find(|route| route.method == request.method());
     let Some(route) = route.filter(|route| route.access != Access::Open && reaches(faults, request.headers())) else {
-        return mark(handle(app, Some(path), request).await, &[]);
+        return mark(handle(app, Some(found), request).await, &[]);
     };
     let rules = rules(&app, faults, route, request.headers()).await;
     let fate = fate(&app, faults, route, &rules);
@@ -71,15 +71,15 @@ where
         Some(Fault::Status { status, retry_after }) => {
             let mut request = request;
             request.extensions_mut().insert(Forced(refusal(status, retry_after)));
-            handle(app.clone(), Some(path), request).await
+            handle(app.clone(), Some(found), request).await
         }
         Some(Fault::LostAnswer) => {
-            let response = handle(app.clone(), Some(path), request).await;
+            let response = handle(app.clone(), Some(found), request).await;
             tracing::warn!(status = response.status().as_u16(), "the answer that is lost");
             lose().await
         }
-        Some(Fault::Duplicate) => twice(&app, path, request, &handle).await,
-        _ => handle(app.clone(), Some(path), request).await,
+        Some(Fault::Duplicate) => twice(&app, found, request, &handle).await,
+        _ => handle(app.clone(), Some(found), request).await,
     };
     let of_frames: Vec<usize> =
         rules.into_iter().filter(|rule| faults.plan.rules[*rule].fault.is_of_frames()).collect();
@@ -149,9 +149,9 @@ fn fate(app: &App, faults: &Faults, route: &Route, rules: &[usize]) -> Fate {
 }
 
 /// Carries a request out twice, as when a proxy sends it again; the client gets the second answer.
-async fn twice<F, A>(app: &Arc<App>, path: &'static str, request: Request<Body>, handle: &F) -> Response<Body>
+async fn twice<F, A>(app: &Arc<App>, found: Found<'static>, request: Request<Body>, handle: &F) -> Response<Body>
 where
-    F: Fn(Arc<App>, Option<&'static str>, Request<Body>) -> A,
+    F: Fn(Arc<App>, Option<Found<'static>>, Request<Body>) -> A,
     A: Future<Output = Response<Body>>,
 {
     let (parts, body) = request.into_parts();
@@ -160,8 +160,8 @@ where
     };
     let body = body.to_bytes();
     let copy = || Request::from_parts(parts.clone(), Body::from(body.clone()));
-    handle(app.clone(), Some(path), copy()).await;
-    handle(app.clone(), Some(path), copy()).await
+    handle(app.clone(), Some(found.clone()), copy()).await;
+    handle(app.clone(), Some(found), copy()).await
 }
 
 fn refusal(status: u16, retry_after: u64) -> Problem {

@@ -1,14 +1,14 @@
 //! The wrapper around every request. It alone gives request ids, reads what is sent, turns refusals and faults into
 //! answers, adds the common headers and logs; so what is inside may simply use `?`. Must not know what a path does.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use axum::Router;
 use axum::body::Body;
+use axum::http::header::ACCEPT_ENCODING;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use axum::routing::any;
 use data_encoding::{Encoding, Specification};
 use futures_util::FutureExt;
 use hearth_contract::headers::{LAST_EVENT_ID, SERVICE_API_VERSION, X_REQUEST_ID};
@@ -17,6 +17,7 @@ use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType, nearest};
 use serde_json::Value;
 use tokio_util::io::ReaderStream;
+use tower::{Layer, ServiceExt, service_fn};
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
@@ -26,7 +27,8 @@ use super::call::{Call, Visit};
 use super::endless::{Endless, head_text};
 use super::json;
 use super::limits::Standing;
-use super::parts::{check_accept, check_content_type, check_size, joined, path_name, read_body, ticket};
+use super::map::{Found, Map};
+use super::parts::{check_accept, check_content_type, check_size, joined, read_body, ticket};
 use super::query::Query;
 use super::reply::{Payload, Refusal, Reply, Wording};
 use super::route::{Handler, Route};
@@ -41,6 +43,8 @@ use crate::versions::{self, Version};
 const COMPRESSED_MIN: u64 = 1024;
 /// A media type that is compressed by itself.
 const ZIP: &str = "application/zip";
+/// Headers for which there is room from the start.
+const HEADERS_USUAL: usize = 12;
 /// Bytes of a file that are read and sent at once.
 const FILE_PIECE: usize = 64 * 1024;
 
@@ -48,26 +52,46 @@ const FILE_PIECE: usize = 64 * 1024;
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub SocketAddr);
 
-/// The service as a router: every path of the table, and one answer for all others.
-pub fn router(app: Arc<App>) -> Router {
-    router_of(app, &ROUTES)
+/// The service at one of its addresses: gives every request to the route of its path. Cheap to clone.
+#[derive(Clone)]
+pub struct Edge {
+    app: Arc<App>,
+    map: &'static Map,
 }
 
-/// What is told on an address of its own to whoever watches the service.
-pub fn operating_router(app: Arc<App>) -> Router {
-    router_of(app, &OPERATING)
-}
-
-fn router_of(app: Arc<App>, routes: &'static [Route]) -> Router {
-    let mut router = Router::new();
-    let mut paths: Vec<&str> = routes.iter().map(|route| route.path.as_str()).collect();
-    paths.sort_unstable();
-    paths.dedup();
-    for path in paths {
-        let app = app.clone();
-        router = router.route(path, any(move |request| faults::around(app.clone(), path, request, handle)));
+impl Edge {
+    /// What clients ask.
+    pub fn new(app: Arc<App>) -> Edge {
+        static MAP: LazyLock<Map> = LazyLock::new(|| Map::of(&ROUTES));
+        Edge { app, map: &MAP }
     }
-    router.fallback(move |request| handle(app.clone(), None, request)).layer(compression())
+
+    /// What is told on an address of its own to whoever watches the service.
+    pub fn operating(app: Arc<App>) -> Edge {
+        static MAP: LazyLock<Map> = LazyLock::new(|| Map::of(&OPERATING));
+        Edge { app, map: &MAP }
+    }
+
+    /// Answers a request, compressed when it asks for that. What does not ask is kept from the layer that compresses,
+    /// because even where that does nothing it makes room in each answer for every compressor there is.
+    pub async fn answer(self, request: Request<Body>) -> Response<Body> {
+        if !request.headers().contains_key(ACCEPT_ENCODING) {
+            return self.answer_plainly(request).await;
+        }
+        let plain = service_fn(async |request| Ok::<_, Infallible>(self.answer_plainly(request).await));
+        match Box::pin(compression().layer(plain).oneshot(request)).await {
+            Ok(response) => response.map(Body::new),
+            Err(never) => match never {},
+        }
+    }
+
+    async fn answer_plainly(&self, request: Request<Body>) -> Response<Body> {
+        let app = self.app.clone();
+        match self.map.find(request.uri().path()) {
+            Some(found) => faults::around(app, found, request, handle).await,
+            None => handle(app, None, request).await,
+        }
+    }
 }
 
 /// Answers from 1 KiB up are compressed when the client asks for it; streams never are, because each frame must leave
@@ -85,7 +109,7 @@ struct Learnt {
     standing: Option<Standing>,
 }
 
-async fn handle(app: Arc<App>, path: Option<&'static str>, request: Request<Body>) -> Response<Body> {
+async fn handle(app: Arc<App>, found: Option<Found<'static>>, request: Request<Body>) -> Response<Body> {
     let began = app.clock.passed();
     let mut wording = Wording {
         request_id: request_id(random()).into(),
@@ -95,7 +119,7 @@ async fn handle(app: Arc<App>, path: Option<&'static str>, request: Request<Body
     };
     let (method, target) = (request.method().clone(), request.uri().path().to_owned());
     let mut learnt = Learnt::default();
-    let work = AssertUnwindSafe(answer(&app, path, request, &mut wording, &mut learnt)).catch_unwind();
+    let work = AssertUnwindSafe(answer(&app, found, request, &mut wording, &mut learnt)).catch_unwind();
     let reply = match work.await {
         Ok(Ok(reply)) => reply,
         Ok(Err(Refusal::Problem(problem))) => wording.problem(&problem),
@@ -123,14 +147,15 @@ async fn handle(app: Arc<App>, path: Option<&'static str>, request: Request<Body
 /// Everything between a request and its answer, in the contract's order of checks (section 4).
 async fn answer(
     app: &Arc<App>,
-    path: Option<&'static str>,
+    found: Option<Found<'static>>,
     request: Request<Body>,
     wording: &mut Wording,
     learnt: &mut Learnt,
 ) -> Result<Reply, Refusal> {
-    let (mut parts, body) = request.into_parts();
+    let (parts, body) = request.into_parts();
     check_size(&parts)?;
-    let route = find_route(path, &parts.method, parts.uri.path())?;
+    let route = find_route(found.as_ref(), &parts.method, parts.uri.path())?;
+    let name = found.and_then(|found| found.name);
     learnt.operation = &route.operation;
     faults::forced(&parts.extensions)?;
     let handler = match route.handler {
@@ -141,7 +166,7 @@ async fn answer(
             if route.path.starts_with(paths::ROOT) {
                 Query::read(parts.uri.query().unwrap_or_default(), route.parameters)?;
             }
-            let name = path_name(&mut parts).await.unwrap_or_default();
+            let name = name.unwrap_or_default();
             return handler(Visit { app: app.clone(), name, media, wording: wording.clone() }).await;
         }
     };
@@ -178,13 +203,12 @@ async fn answer(
         wording.version.raise_body(&mut body);
         query.change(|name, value| wording.version.raise_parameter(name, value));
     }
-    let id = path_name(&mut parts).await;
     let text = |name: &str| joined(&parts.headers, name);
     handler(Call {
         app: app.clone(),
         principal,
         kind: route.kind,
-        id,
+        id: name,
         query,
         body,
         ticket,
@@ -197,8 +221,8 @@ async fn answer(
     .await
 }
 
-fn find_route(path: Option<&str>, method: &Method, target: &str) -> Result<&'static Route, Problem> {
-    let Some(path) = path else {
+fn find_route(found: Option<&Found<'static>>, method: &Method, target: &str) -> Result<&'static Route, Problem> {
+    let Some(Found { place, .. }) = found else {
         let known = nearest(target, ROUTES.iter().map(|route| route.path.as_str()));
         let problem = Problem::new(ProblemType::RouteNotFound, format!("There is no path {target}."));
         return Err(match known {
@@ -207,11 +231,8 @@ fn find_route(path: Option<&str>, method: &Method, target: &str) -> Result<&'sta
         });
     };
     let wanted = if method == Method::HEAD { &Method::GET } else { method };
-    let here = || ROUTES.iter().chain(OPERATING.iter()).filter(|route| route.path == path);
-    here().find(|route| route.method == wanted).ok_or_else(|| {
-        let mut allowed: Vec<&str> = here().map(|route| route.method.as_str()).collect();
-        // What both tables have is said once.
-        allowed.dedup();
+    place.routes.iter().find(|route| route.method == wanted).copied().ok_or_else(|| {
+        let mut allowed: Vec<&str> = place.routes.iter().map(|route| route.method.as_str()).collect();
         if allowed.contains(&"GET") {
             allowed.push("HEAD");
         }
@@ -228,7 +249,8 @@ fn named_version(app: &App, headers: &HeaderMap) -> Option<Option<&'static Versi
 /// The whole answer to a head that did not arrive in time: there was no request, so nothing is known but that.
 pub fn too_late(app: &App) -> Vec<u8> {
     let version = Version::current();
-    let wording = Wording { request_id: request_id(random()).into(), base_url: app.base_url.clone(), version };
+    let wording =
+        Wording { request_id: request_id(random()).into(), base_url: app.base_url.clone(), version };
     let seconds = app.config.headers_time_max.as_secs_f32();
     let message = format!("The headers did not arrive within {seconds} s.");
     let reply = wording.problem(&Problem::new(ProblemType::RequestTimeout, message));
@@ -261,7 +283,7 @@ fn finish(app: &App, mut reply: Reply, wording: &Wording, standing: Option<Stand
         Payload::Events(frames) => {
             use futures_util::StreamExt;
             endless = Some(Endless);
-            (Some("text/event-stream"), Body::from_stream(frames.map(Ok::<_, std::convert::Infallible>)))
+            (Some("text/event-stream"), Body::from_stream(frames.map(Ok::<_, Infallible>)))
         }
         Payload::File { media, file, length } => {
             reply.headers.push(("content-length", length.to_string()));
@@ -273,6 +295,7 @@ fn finish(app: &App, mut reply: Reply, wording: &Wording, standing: Option<Stand
     endless.map(|endless| response.extensions_mut().insert(endless));
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
+    headers.reserve(HEADERS_USUAL);
     let mut set = |name: &'static str, value: &str| {
         if let Ok(value) = HeaderValue::from_str(value) {
             headers.insert(HeaderName::from_static(name), value);

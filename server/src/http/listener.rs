@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::{Method, Version};
 use axum::response::Response;
@@ -21,9 +20,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
-use tower::Service;
 
-use super::edge::Peer;
+use super::edge::{Edge, Peer};
 use super::endless::{self, Endless};
 use crate::stopping::Stopping;
 
@@ -62,7 +60,7 @@ impl Hangup {
 }
 
 /// Serves until told to stop, then lets what is in flight end.
-pub async fn serve(listener: TcpListener, router: Router, rules: Rules, mut stopping: Stopping) {
+pub async fn serve(listener: TcpListener, edge: Edge, rules: Rules, mut stopping: Stopping) {
     let places = Arc::new(Semaphore::new(rules.connections_max));
     let mut connections = JoinSet::new();
     loop {
@@ -76,7 +74,7 @@ pub async fn serve(listener: TcpListener, router: Router, rules: Rules, mut stop
         };
         match accepted {
             Ok((socket, peer)) => {
-                let connection = connection(socket, Peer(peer), router.clone(), rules.clone(), stopping.clone());
+                let connection = connection(socket, Peer(peer), edge.clone(), rules.clone(), stopping.clone());
                 connections.spawn(async move {
                     // What a connection needs for requests is let go before an endless answer begins.
                     if let Some((socket, answer)) = Box::pin(connection).await {
@@ -104,7 +102,7 @@ pub async fn serve(listener: TcpListener, router: Router, rules: Rules, mut stop
 async fn connection(
     socket: TcpStream,
     peer: Peer,
-    router: Router,
+    edge: Edge,
     rules: Rules,
     mut stopping: Stopping,
 ) -> Option<(TcpStream, Response)> {
@@ -117,7 +115,7 @@ async fn connection(
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(peer);
         request.extensions_mut().insert(hung_up.clone());
-        answer(router.clone(), request, exit.clone())
+        answer(edge.clone(), request, exit.clone())
     });
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -164,13 +162,9 @@ struct Exit {
 }
 
 /// Answers one request. An endless answer to a client that understands chunks is put aside, and the request left open.
-async fn answer(
-    mut router: Router,
-    request: hyper::Request<Incoming>,
-    exit: Arc<Exit>,
-) -> Result<Response, Infallible> {
+async fn answer(edge: Edge, request: hyper::Request<Incoming>, exit: Arc<Exit>) -> Result<Response, Infallible> {
     let takes_chunks = request.version() == Version::HTTP_11 && request.method() != Method::HEAD;
-    let response = router.call(request).await?;
+    let response = edge.answer(request.map(Body::new)).await;
     if takes_chunks && response.extensions().get::<Endless>().is_some() {
         *exit.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(response);
         return pending().await;

@@ -3,6 +3,7 @@
 //!
 //! - [`listener`]: our accept loop: timers, caps, drain.
 //! - [`routes`]: the one table of what can be asked; each [`route`] with its [`parameters`], [`bodies`] and [`scopes`].
+//!   [`map`] looks paths up in it.
 //! - [`edge`]: the wrapper that owns every exit; `parts` looks at what a request carries.
 //! - [`auth`], [`keyring`], [`limits`]: who asks, and how often they may.
 //! - [`call`]: a request as a handler sees it; [`query`], [`json`] and [`accept`] read its parts strictly.
@@ -18,6 +19,7 @@ pub mod json;
 pub mod keyring;
 pub mod limits;
 pub mod listener;
+pub mod map;
 pub mod parameters;
 pub(crate) mod parts;
 pub mod query;

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use hearth_contract::headers::{IDEMPOTENCY_KEY, idempotency_key};
@@ -101,12 +100,6 @@ pub(super) fn ticket(route: &Route, parts: &Parts, body: &[u8]) -> Result<Option
     let target = parts.uri.path_and_query().map_or("", |target| target.as_str());
     let if_match = joined(&parts.headers, "if-match").unwrap_or_default();
     Ok(Some(Ticket::new(key, parts.method.as_str(), target, body, if_match.as_bytes())))
-}
-
-/// What a path names in its one open segment.
-pub(super) async fn path_name(parts: &mut Parts) -> Option<String> {
-    let params = RawPathParams::from_request_parts(parts, &()).await.ok()?;
-    params.iter().next().map(|(_, value)| value.to_owned())
 }
 
 /// A header's value; several lines are one list (RFC 9110 5.3).

@@ -1,0 +1,83 @@
+//! Which routes stand at a path: a table of routes, put in order to be looked up by the target of a request. Must not know
+//! what a route does.
+
+use std::collections::BTreeMap;
+
+use percent_encoding::percent_decode_str;
+
+use super::route::Route;
+
+/// The paths of a table of routes.
+pub struct Map(matchit::Router<Place>);
+
+/// A path and what can be asked there.
+pub struct Place {
+    /// The path as the table has it, with `{id}` for an open segment.
+    pub path: &'static str,
+    /// What can be asked there, one for each method.
+    pub routes: Vec<&'static Route>,
+}
+
+/// The place that a request's target names.
+#[derive(Clone)]
+pub struct Found<'m> {
+    /// The place.
+    pub place: &'m Place,
+    /// What stands in the open segment, decoded. None: there is no such segment, or it is not UTF-8.
+    pub name: Option<String>,
+}
+
+impl Map {
+    /// The map of a table.
+    pub fn of(routes: &'static [Route]) -> Map {
+        let mut places: BTreeMap<&str, Vec<&Route>> = BTreeMap::new();
+        for route in routes {
+            places.entry(&route.path).or_default().push(route);
+        }
+        let mut map = matchit::Router::new();
+        for (path, routes) in places {
+            map.insert(path, Place { path, routes }).expect("no two paths of the table mean the same targets");
+        }
+        Map(map)
+    }
+
+    /// The place of a target's path, as it came.
+    pub fn find(&self, target: &str) -> Option<Found<'_>> {
+        let found = self.0.at(target).ok()?;
+        let name = found.params.iter().next().map(|(_, value)| percent_decode_str(value).decode_utf8());
+        Some(Found { place: found.value, name: name.and_then(Result::ok).map(|name| name.into_owned()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::routes::ROUTES;
+
+    #[test]
+    fn a_target_names_one_place_and_what_stands_in_its_open_segment() {
+        let map = Map::of(&ROUTES);
+        for (target, path, name) in [
+            ("/v1/tasks", Some("/v1/tasks"), None),
+            ("/v1/tasks/bulk", Some("/v1/tasks/bulk"), None),
+            ("/v1/tasks/a%20b", Some("/v1/tasks/{id}"), Some("a b")),
+            ("/v1/tasks/%ff", Some("/v1/tasks/{id}"), None),
+            ("/v1/exports/7/download", Some("/v1/exports/{id}/download"), Some("7")),
+            ("/v1/tasks/", None, None),
+            ("/v1/tasks/a/b", None, None),
+            ("/V1/tasks", None, None),
+            ("*", None, None),
+        ] {
+            let found = map.find(target);
+            assert_eq!(found.as_ref().map(|found| found.place.path), path, "{target}");
+            assert_eq!(found.and_then(|found| found.name).as_deref(), name, "{target}");
+        }
+    }
+
+    #[test]
+    fn a_place_has_the_routes_of_its_path() {
+        let map = Map::of(&ROUTES);
+        let methods: Vec<_> = map.find("/v1/tasks/1").unwrap().place.routes.iter().map(|route| &route.method).collect();
+        assert_eq!(methods, ["GET", "PATCH", "DELETE"]);
+    }
+}
