@@ -5,6 +5,10 @@ mod cli;
 
 use std::process::ExitCode;
 
+/// What is asked for and let go in thousands at a time, by many threads, goes back to the system soon.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     cli::main()
 }
