@@ -80,7 +80,8 @@ async fn find(app: &Arc<App>, text: &str) -> Result<Arc<Principal>, Refusal> {
     if let Some(principal) = app.keyring.recall(&hash, app.clock.passed()) {
         return Ok(principal);
     }
-    let found = app.db.glance(move |tx| keys::by_hash(tx, &hash)).await?;
+    // No glance: that may be a moment behind another process, and a key that was just made there is good at once.
+    let found = app.db.read(move |tx| keys::by_hash(tx, &hash)).await?;
     match found {
         Some(key) if bool::from(key.hash.ct_eq(&hash)) => {
             let principal = Arc::new(Principal::of(key));

@@ -12,6 +12,7 @@
 
 pub mod check;
 pub mod copies;
+mod desks;
 pub mod events;
 pub mod exports;
 pub mod homes;
@@ -151,8 +152,8 @@ impl Db {
     pub fn open(dir: &Path, tail: Tail, run: i64) -> Result<Db, open::OpenError> {
         let file = open::prepare(dir)?;
         let tally = Arc::new(Tally::default());
-        let writer = Writer::start(open::writer(&file)?, tail, tally.clone())?;
         let readers = Readers::start(|| open::reader(&file))?;
+        let writer = Writer::start(open::writer(&file)?, tail, readers.desks().clone(), tally.clone())?;
         Ok(Db { readers: Arc::new(readers), writer: Arc::new(writer), tally, file: Arc::new(file), run })
     }
 
@@ -161,8 +162,8 @@ impl Db {
     pub fn open_here(dir: &Path, tail: Tail, run: i64) -> Result<Db, open::OpenError> {
         let file = open::prepare(dir)?;
         let tally = Arc::new(Tally::default());
-        let writer = Writer::here(open::writer(&file)?, tail, tally.clone());
         let readers = Readers::here(open::reader(&file)?);
+        let writer = Writer::here(open::writer(&file)?, tail, tally.clone());
         Ok(Db { readers: Arc::new(readers), writer: Arc::new(writer), tally, file: Arc::new(file), run })
     }
 
@@ -198,12 +199,13 @@ impl Db {
     }
 
     /// Runs a short reading closure on the spot, in one read transaction: one that finds few rows where it looks, so that
-    /// it is done before another thread would have begun it.
+    /// it is done before another thread would have begun it. It sees all that this process has committed; what another
+    /// process did may be a millisecond late.
     pub async fn glance<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Tx<'_>) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Fault> {
-        match self.readers.on_the_spot(job) {
+        match self.readers.desks().read(job) {
             Ok(answer) => answer,
             Err(job) => self.read(job).await,
         }

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
+use super::desks::{Desks, begin, end};
 use super::open::OpenError;
 use super::{Fault, Tx};
 
@@ -37,8 +38,8 @@ pub(super) struct Readers {
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Where the caller reads itself; None: the threads do.
     here: Option<Mutex<Connection>>,
-    /// Connections for reads so short that handing them to a thread would cost more than they do; None once closed.
-    desks: Vec<Mutex<Option<Connection>>>,
+    /// Where callers read what is so short that handing it to a thread would cost more than it does.
+    desks: Arc<Desks>,
 }
 
 impl Readers {
@@ -48,7 +49,7 @@ impl Readers {
             shared: Arc::new(Shared::default()),
             threads: Mutex::default(),
             here: Some(Mutex::new(conn)),
-            desks: Vec::new(),
+            desks: Arc::default(),
         }
     }
 
@@ -60,26 +61,15 @@ impl Readers {
             let named = std::thread::Builder::new().name(format!("hearth-reader-{number}"));
             Ok(named.spawn(move || work(&conn, &shared))?)
         };
-        let desk = |_| Ok(Mutex::new(Some(connect()?)));
-        let desks = (0..threads).map(desk).collect::<Result<_, OpenError>>()?;
+        let desks = (0..threads).map(|_| connect()).collect::<Result<_, OpenError>>()?;
         let threads = (0..threads).map(start).collect::<Result<_, OpenError>>()?;
+        let desks = Arc::new(Desks::of(desks));
         Ok(Readers { shared, threads: Mutex::new(threads), here: None, desks })
     }
 
-    /// Runs a job here and now, unless every desk is taken: then it comes back.
-    pub(super) fn on_the_spot<J, T>(&self, job: J) -> Result<Result<T, Fault>, J>
-    where
-        J: FnOnce(&Tx<'_>) -> Result<T, Fault>,
-    {
-        for desk in &self.desks {
-            if let Ok(desk) = desk.try_lock()
-                && let Some(conn) = &*desk
-            {
-                let job = |tx: Result<&Tx<'_>, Fault>| tx.and_then(job);
-                return Ok(read(conn, job).unwrap_or(Err(Fault::Panicked)));
-            }
-        }
-        Err(job)
+    /// Where callers read on the spot.
+    pub(super) fn desks(&self) -> &Arc<Desks> {
+        &self.desks
     }
 
     pub(super) fn push(&self, job: Job) -> Result<(), Fault> {
@@ -111,9 +101,7 @@ impl Readers {
         for thread in threads {
             let _ = thread.join();
         }
-        for desk in &self.desks {
-            desk.lock().unwrap_or_else(PoisonError::into_inner).take();
-        }
+        self.desks.close();
     }
 }
 
@@ -132,14 +120,12 @@ fn work(conn: &Connection, shared: &Shared) {
 
 /// Runs a job in one read transaction. None: it panicked.
 fn read<T>(conn: &Connection, job: impl FnOnce(Result<&Tx<'_>, Fault>) -> T) -> Option<T> {
-    let begun = conn.prepare_cached("BEGIN").and_then(|mut begin| begin.raw_execute());
+    let begun = begin(conn);
     let done = catch_unwind(AssertUnwindSafe(|| match begun {
-        Ok(_) => job(Ok(&Tx::new(conn))),
+        Ok(()) => job(Ok(&Tx::new(conn))),
         Err(error) => job(Err(error.into())),
     }));
-    if !conn.is_autocommit() {
-        let _ = conn.prepare_cached("COMMIT").and_then(|mut commit| commit.raw_execute());
-    }
+    end(conn);
     done.ok()
 }
 

@@ -11,6 +11,7 @@ use rusqlite::Connection;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
+use super::desks::Desks;
 use super::open::OpenError;
 use super::tail::Tail;
 use super::tally::Tally;
@@ -55,21 +56,35 @@ pub(super) struct Writer {
     thread: Mutex<Option<JoinHandle<()>>>,
     tally: Arc<Tally>,
     /// Where the caller writes itself; None: the thread does.
-    here: Option<Mutex<(Connection, Tail)>>,
+    here: Option<Mutex<(Connection, Concerned)>>,
+}
+
+/// Whom a batch concerns beside its callers.
+struct Concerned {
+    tail: Tail,
+    desks: Arc<Desks>,
+    tally: Arc<Tally>,
+    /// Where the callers wait; None: here.
+    callers: Option<Handle>,
 }
 
 impl Writer {
     /// No thread: each job is done and answered before its `push` returns.
     pub(super) fn here(conn: Connection, tail: Tail, tally: Arc<Tally>) -> Writer {
-        let here = Some(Mutex::new((conn, tail)));
+        let concerned = Concerned { tail, desks: Arc::default(), tally: tally.clone(), callers: None };
+        let here = Some(Mutex::new((conn, concerned)));
         Writer { jobs: Mutex::default(), thread: Mutex::default(), tally, here }
     }
 
-    pub(super) fn start(conn: Connection, tail: Tail, tally: Arc<Tally>) -> Result<Writer, OpenError> {
+    pub(super) fn start(
+        conn: Connection,
+        tail: Tail,
+        desks: Arc<Desks>,
+        tally: Arc<Tally>,
+    ) -> Result<Writer, OpenError> {
         let (jobs, queue) = mpsc::channel(QUEUE_MAX);
-        let callers = Handle::try_current().ok();
-        let counting = tally.clone();
-        let writer = move || work(&conn, queue, &tail, callers.as_ref(), &counting);
+        let concerned = Concerned { tail, desks, tally: tally.clone(), callers: Handle::try_current().ok() };
+        let writer = move || work(&conn, queue, &concerned);
         let thread = std::thread::Builder::new().name("hearth-writer".into()).spawn(writer)?;
         Ok(Writer { jobs: Mutex::new(Some(jobs)), thread: Mutex::new(Some(thread)), tally, here: None })
     }
@@ -78,7 +93,7 @@ impl Writer {
         if let Some(here) = &self.here {
             self.tally.waiting.fetch_add(1, Ordering::Relaxed);
             let here = here.lock().unwrap_or_else(PoisonError::into_inner);
-            batch(&here.0, job, || None, &here.1, None, &self.tally);
+            batch(&here.0, job, || None, &here.1);
             return Ok(());
         }
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -107,15 +122,9 @@ impl Drop for Writer {
     }
 }
 
-fn work(
-    conn: &Connection,
-    mut queue: mpsc::Receiver<Box<dyn Job>>,
-    tail: &Tail,
-    callers: Option<&Handle>,
-    tally: &Tally,
-) {
+fn work(conn: &Connection, mut queue: mpsc::Receiver<Box<dyn Job>>, concerned: &Concerned) {
     while let Some(first) = queue.blocking_recv() {
-        batch(conn, first, || queue.try_recv().ok(), tail, callers, tally);
+        batch(conn, first, || queue.try_recv().ok(), concerned);
     }
     let _ = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
 }
@@ -128,32 +137,12 @@ struct Left {
     appended: u64,
 }
 
-fn batch(
-    conn: &Connection,
-    first: Box<dyn Job>,
-    mut more: impl FnMut() -> Option<Box<dyn Job>>,
-    tail: &Tail,
-    callers: Option<&Handle>,
-    tally: &Tally,
-) {
-    let (started, changes) = (Instant::now(), conn.total_changes());
-    let mut jobs = Vec::new();
-    let mut left = Left::default();
-    let mut outcome = statement(conn, "BEGIN IMMEDIATE");
-    let mut next = Some(first);
-    while let Some(mut job) = next {
-        if outcome.is_ok() {
-            outcome = run(conn, job.as_mut(), &mut left);
-        }
-        jobs.push(job);
-        let open = jobs.len() < BATCH_MAX && started.elapsed() < BATCH_TIME_MAX;
-        next = if open { more() } else { None };
-    }
-    outcome = outcome.and_then(|()| search::flush(conn, left.words)).and_then(|()| commit(conn));
+fn batch(conn: &Connection, first: Box<dyn Job>, more: impl FnMut() -> Option<Box<dyn Job>>, concerned: &Concerned) {
+    let Concerned { tail, desks, tally, callers } = concerned;
+    let changes = conn.total_changes();
+    let (mut jobs, mut left) = (Vec::new(), Left::default());
+    let outcome = desks.writing(|| transaction(conn, first, more, &mut jobs, &mut left));
     if let Err(error) = &outcome {
-        if !conn.is_autocommit() {
-            let _ = statement(conn, "ROLLBACK");
-        }
         tracing::error!(%error, jobs = jobs.len(), "a batch of writes was not committed");
         tally.failures.fetch_add(1, Ordering::Relaxed);
     } else if conn.total_changes() > changes {
@@ -173,6 +162,32 @@ fn batch(
     if outcome.is_ok() {
         left.rung.into_iter().for_each(|(home, head)| tail.ring(home, head));
     }
+}
+
+/// Runs jobs in one transaction, up to its end on disk; an error undoes all of them.
+fn transaction(
+    conn: &Connection,
+    first: Box<dyn Job>,
+    mut more: impl FnMut() -> Option<Box<dyn Job>>,
+    jobs: &mut Vec<Box<dyn Job>>,
+    left: &mut Left,
+) -> rusqlite::Result<()> {
+    let started = Instant::now();
+    let mut outcome = statement(conn, "BEGIN IMMEDIATE");
+    let mut next = Some(first);
+    while let Some(mut job) = next {
+        if outcome.is_ok() {
+            outcome = run(conn, job.as_mut(), left);
+        }
+        jobs.push(job);
+        let open = jobs.len() < BATCH_MAX && started.elapsed() < BATCH_TIME_MAX;
+        next = if open { more() } else { None };
+    }
+    outcome = outcome.and_then(|()| search::flush(conn, std::mem::take(&mut left.words))).and_then(|()| commit(conn));
+    if outcome.is_err() && !conn.is_autocommit() {
+        let _ = statement(conn, "ROLLBACK");
+    }
+    outcome
 }
 
 /// One job in its savepoint. An error is the whole batch's: the connection itself refused.
