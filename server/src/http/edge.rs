@@ -34,7 +34,7 @@ use super::reply::{Payload, Refusal, Reply, Wording};
 use super::route::{Handler, Route};
 use super::routes::{OPERATING, ROUTES};
 use crate::app::App;
-use crate::chance::random;
+use crate::chance::unlike_any_other;
 use crate::faults;
 use crate::store::Fault;
 use crate::versions::{self, Version};
@@ -112,7 +112,7 @@ struct Learnt {
 async fn handle(app: Arc<App>, found: Option<Found<'static>>, request: Request<Body>) -> Response<Body> {
     let began = app.clock.passed();
     let mut wording = Wording {
-        request_id: request_id(random()).into(),
+        request_id: request_id(unlike_any_other()).into(),
         base_url: app.base_url.clone(),
         // A version in service that is named holds from the start, also for the form of refusals (contract 13).
         version: named_version(&app, request.headers()).flatten().unwrap_or_else(Version::current),
@@ -250,7 +250,7 @@ fn named_version(app: &App, headers: &HeaderMap) -> Option<Option<&'static Versi
 pub fn too_late(app: &App) -> Vec<u8> {
     let version = Version::current();
     let wording =
-        Wording { request_id: request_id(random()).into(), base_url: app.base_url.clone(), version };
+        Wording { request_id: request_id(unlike_any_other()).into(), base_url: app.base_url.clone(), version };
     let seconds = app.config.headers_time_max.as_secs_f32();
     let message = format!("The headers did not arrive within {seconds} s.");
     let reply = wording.problem(&Problem::new(ProblemType::RequestTimeout, message));
