@@ -7,6 +7,7 @@ use std::rc::Rc;
 use hearth_simulated::Interruption;
 
 use super::dice::Dice;
+use super::tally::Tally;
 
 /// A kind of fault, each with its own rate in each run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -191,6 +192,7 @@ struct Points {
     target: Option<u64>,
     passed: u64,
     crashed: Option<&'static str>,
+    tally: Tally,
 }
 
 /// The points that processes pass, and what happens to them there.
@@ -199,8 +201,8 @@ pub struct Interruptions(Rc<RefCell<Points>>);
 
 impl Interruptions {
     /// Interrupts the code of this thread from now on.
-    pub fn install() -> Interruptions {
-        let all = Interruptions::default();
+    pub fn install(tally: Tally) -> Interruptions {
+        let all = Interruptions(Rc::new(RefCell::new(Points { tally, ..Points::default() })));
         let here = all.clone();
         hearth_simulated::interrupt_by(Some(Box::new(move |point| here.pass(point))));
         all
@@ -254,6 +256,9 @@ impl Interruptions {
             } else {
                 points.armed[at].1 -= 1;
             }
+        }
+        if let Some(what) = happens {
+            points.tally.note(format!("point: {what:?} where {point}"));
         }
         if happens == Some(Interruption::Crash) {
             points.crashed = Some(point);

@@ -171,6 +171,12 @@ impl Machine {
         self.eye.prepare_cached(text).and_then(|mut found| found.query_row([], |row| row.get(0))).unwrap_or(false)
     }
 
+    /// At which step a recovery is; Err: none is.
+    pub fn recovery_step(&self) -> rusqlite::Result<String> {
+        let text = "SELECT cause || ', ' || step FROM _recovery";
+        self.eye.prepare_cached(text)?.query_row([], |row| row.get(0))
+    }
+
     /// When the process wants to be woken, in the world's time.
     pub fn wake_at(&self) -> Option<i64> {
         Some(self.engine.as_ref()?.wake_at()? + self.born + self.slept)

@@ -4,6 +4,7 @@
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
@@ -12,7 +13,8 @@ use hearth_tests::simulation::faults::Fault;
 use hearth_tests::simulation::plan::Plan;
 use hearth_tests::simulation::planted::{Found, PLANTED, Planted};
 use hearth_tests::simulation::quiesce::Rest;
-use hearth_tests::simulation::{Ground, shrink};
+use hearth_tests::simulation::tally::Counts;
+use hearth_tests::simulation::{Ground, shrink, tally};
 
 /// Simulates homes with their servers, replicas and failing networks.
 #[derive(Parser)]
@@ -102,6 +104,7 @@ fn one(seed: u64, args: &Args) -> Result<bool, String> {
 fn many(args: &Args) -> Result<bool, String> {
     let begun = Instant::now();
     let (next, failures) = (AtomicU64::new(args.from), AtomicU64::new(0));
+    let counts = Mutex::new(Counts::new());
     let (steps, slowest, most) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     std::thread::scope(|scope| {
         for _ in 0..args.jobs.max(1) {
@@ -123,6 +126,9 @@ fn many(args: &Args) -> Result<bool, String> {
                     let plan = Plan::of(seed, &args.without);
                     let report = ground.run(plan.clone(), false);
                     steps.fetch_add(report.steps, Ordering::Relaxed);
+                    let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
+                    report.counts.into_iter().for_each(|(name, many)| *counts.entry(name).or_default() += many);
+                    drop(counts);
                     match report.result {
                         Ok(Rest { time, requests }) => {
                             slowest.fetch_max(time.unsigned_abs(), Ordering::Relaxed);
@@ -139,6 +145,9 @@ fn many(args: &Args) -> Result<bool, String> {
     });
     let (seconds, failed) = (begun.elapsed().as_secs_f64(), failures.load(Ordering::Relaxed));
     let steps = steps.load(Ordering::Relaxed);
+    for line in tally::lines(&counts.into_inner().unwrap_or_else(PoisonError::into_inner)) {
+        println!("{line}");
+    }
     println!(
         "{} seeds, {failed} failed, {steps} steps in {seconds:.1} s: {:.1} seeds/s, {:.0} steps/s; slowest rest {} s, \
          most requests {}",

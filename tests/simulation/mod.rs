@@ -7,7 +7,7 @@
 //! - [`model`], [`invariants`], [`quiesce`]: what must be true after each step, and at the end.
 //! - [`enumerate`]: fixed stories with a crash at every point.
 //! - [`planted`]: faults in the code that must be found.
-//! - [`trace`], [`shrink`]: what is told of a failure, and how it is made small.
+//! - [`trace`], [`shrink`]: what is told of a failure, and how it is made small; [`tally`]: how often what happened.
 
 pub mod dice;
 pub mod enumerate;
@@ -22,6 +22,7 @@ pub mod planted;
 pub mod quiesce;
 pub mod server;
 pub mod shrink;
+pub mod tally;
 pub mod trace;
 pub mod world;
 
@@ -44,6 +45,8 @@ pub struct Report {
     pub points: u64,
     /// What happened, if it was wanted.
     pub lines: Vec<String>,
+    /// How often what happened.
+    pub counts: tally::Counts,
     /// A number that two runs share only if the same happened.
     pub sum: u64,
 }
@@ -86,7 +89,15 @@ fn run_in(plan: Plan, dir: &PathBuf, templates: &Path, trace: bool) -> Report {
     {
         Ok(world) => world,
         Err(why) => {
-            return Report { result: Err(why), steps: 0, time: 0, points: 0, lines: Vec::new(), sum: 0 };
+            return Report {
+                result: Err(why),
+                steps: 0,
+                time: 0,
+                points: 0,
+                lines: Vec::new(),
+                counts: tally::Counts::new(),
+                sum: 0,
+            };
         }
     };
     let mut result = world.live().map(|()| Rest::default());
@@ -101,6 +112,7 @@ fn run_in(plan: Plan, dir: &PathBuf, templates: &Path, trace: bool) -> Report {
         steps: world.steps,
         time: world.now,
         points: world.interruptions.passed(),
+        counts: world.counts(),
         lines: world.trace.lines().map(str::to_owned).collect(),
         sum: world.trace.sum(),
     };

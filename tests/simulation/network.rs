@@ -8,6 +8,7 @@ use hearth_replica::sync::{Answer, Ask};
 
 use super::dice::Dice;
 use super::faults::{Fault, Weather};
+use super::tally::Tally;
 
 /// Which process of which machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +97,8 @@ pub struct Network {
     pub dice: Dice,
     /// How often what goes wrong.
     pub weather: Weather,
+    /// What it has done to messages.
+    pub tally: Tally,
 }
 
 /// A client gives up on an answer after this time.
@@ -105,8 +108,17 @@ pub const SILENCE: i64 = 45_000;
 
 impl Network {
     /// An empty network.
-    pub fn new(dice: Dice, weather: Weather) -> Network {
-        Network { queue: BTreeMap::new(), sent: 0, dice, weather }
+    pub fn new(dice: Dice, weather: Weather, tally: Tally) -> Network {
+        Network { queue: BTreeMap::new(), sent: 0, dice, weather, tally }
+    }
+
+    /// Whether a fault strikes this message or stream.
+    pub fn strikes(&mut self, fault: Fault) -> bool {
+        let struck = self.weather.strikes(fault, &mut self.dice);
+        if struck {
+            self.tally.struck(fault);
+        }
+        struck
     }
 
     /// Lets something happen at a time.
@@ -141,16 +153,15 @@ impl Network {
     pub fn latency(&mut self) -> i64 {
         let usual = self.dice.between(1, 60);
         let late = self.dice.between(500, 40_000);
-        if self.weather.strikes(Fault::Delay, &mut self.dice) { late } else { usual }
+        if self.strikes(Fault::Delay) { late } else { usual }
     }
 
     /// What becomes of a question.
     pub fn fate(&mut self) -> Fate {
-        let Network { dice, weather, .. } = self;
-        let lost = weather.strikes(Fault::LostRequest, dice);
-        let busy = weather.strikes(Fault::TooMany, dice);
-        let broken = weather.strikes(Fault::ServerError, dice);
-        let twice = weather.strikes(Fault::Duplicate, dice);
+        let lost = self.strikes(Fault::LostRequest);
+        let busy = self.strikes(Fault::TooMany);
+        let broken = self.strikes(Fault::ServerError);
+        let twice = self.strikes(Fault::Duplicate);
         let there = self.latency();
         let again = self.latency();
         if lost {
@@ -167,11 +178,10 @@ impl Network {
 
     /// After how many bytes a stream that opens now breaks off, and after how many it falls silent.
     pub fn stream_fate(&mut self) -> (Option<usize>, Option<usize>) {
-        let Network { dice, weather, .. } = self;
-        let after = dice.of(&[40, 300, 3000, 20_000]);
-        let after = dice.between(0, after) as usize;
-        let cut = weather.strikes(Fault::StreamCut, dice);
-        let mute = weather.strikes(Fault::StreamMute, dice);
+        let after = self.dice.of(&[40, 300, 3000, 20_000]);
+        let after = self.dice.between(0, after) as usize;
+        let cut = self.strikes(Fault::StreamCut);
+        let mute = self.strikes(Fault::StreamMute);
         (cut.then_some(after), (mute && !cut).then_some(after))
     }
 }

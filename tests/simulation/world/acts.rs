@@ -19,6 +19,8 @@ impl World {
         self.acts_left -= 1;
         let (_, act, chance) = self.plan.acts[number];
         let (mut dice, mark) = (Dice::new(chance), format!("{MARK}{number}"));
+        let name = format!("{act:?}");
+        self.tally.note(format!("act: {}", name.split('(').next().unwrap_or_default()));
         match act {
             Act::Person(machine) => {
                 let told = people::person(&self.machines[machine], &mut dice, &mark)?;

@@ -18,6 +18,7 @@ use super::model::Model;
 use super::network::{Flowing, Happening, Network};
 use super::plan::Plan;
 use super::server::{HOME, Hand, ServerSide};
+use super::tally::{Counts, Tally};
 use super::trace::Trace;
 
 /// Things that happen in one run at most; more is a loop without end.
@@ -36,6 +37,7 @@ pub struct World {
     pub(super) network: Network,
     pub(super) model: Model,
     pub(super) trace: Trace,
+    pub(super) tally: Tally,
     pub(super) interruptions: Interruptions,
     /// Whether everybody only waits for what is under way.
     pub(super) resting: bool,
@@ -57,7 +59,8 @@ pub struct World {
 impl World {
     /// A world on files in an empty directory, as the plan wants it.
     pub fn new(plan: Plan, dir: &Path, templates: &Path, trace: bool) -> Result<World, String> {
-        let interruptions = Interruptions::install();
+        let tally = Tally::default();
+        let interruptions = Interruptions::install(tally.clone());
         if let Some(point) = plan.crash_at {
             interruptions.crash_at(point);
         }
@@ -79,7 +82,7 @@ impl World {
             std::fs::copy(templates.join("replica.db"), &db).map_err(failed)?;
             machines.push(Machine::new(number, db, dice.fork(100 + number as u64), interruptions.clone())?);
         }
-        let mut network = Network::new(dice.fork(2), plan.weather.clone());
+        let mut network = Network::new(dice.fork(2), plan.weather.clone(), tally.clone());
         for (number, (time, ..)) in plan.acts.iter().enumerate() {
             network.at(*time, Happening::Act(number));
         }
@@ -100,6 +103,7 @@ impl World {
             network,
             model,
             trace: Trace::new(trace),
+            tally,
             interruptions,
             resting: false,
             flowing: Vec::new(),
@@ -173,6 +177,15 @@ impl World {
         self.network.at(self.now, Happening::ServerStart);
         self.network.at(self.now + NOTICE_MILLIS, Happening::Notice);
         Ok(())
+    }
+
+    /// What happened, counted, with what the replicas tell of themselves.
+    pub(super) fn counts(&self) -> Counts {
+        for machine in &self.machines {
+            // A database that cannot be read is for the invariants to judge.
+            let _ = self.tally.hear_out(&machine.eye);
+        }
+        self.tally.counts()
     }
 
     pub(super) fn say(&mut self, text: std::fmt::Arguments<'_>) {

@@ -139,6 +139,9 @@ impl World {
 
     /// A machine's process is no more; another starts after a while.
     pub(super) fn gone(&mut self, machine: usize, after: i64) {
+        if let Ok(step) = self.machines[machine].recovery_step() {
+            self.tally.note(format!("recovery: cut off at {step}"));
+        }
         self.waking[machine] = None;
         self.flowing.retain(|one| one.to.machine != machine);
         self.network.at(self.now + after, Happening::Start { machine });

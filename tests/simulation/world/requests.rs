@@ -78,8 +78,8 @@ impl World {
         if !wanted {
             return Ok(());
         }
-        let lost = self.network.weather.strikes(Fault::LostAnswer, &mut self.network.dice);
-        let cut = self.network.weather.strikes(Fault::CutAnswer, &mut self.network.dice);
+        let lost = self.network.strikes(Fault::LostAnswer);
+        let cut = self.network.strikes(Fault::CutAnswer);
         let back = self.network.latency();
         let answer = match called {
             Ok(_) if lost => Err("the connection broke".to_owned()),
