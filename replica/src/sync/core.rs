@@ -49,6 +49,8 @@ enum Link {
     /// The stream was silent. Not proven: perhaps nothing had happened, and a first poll tells.
     Polling {
         greet: Option<(Identity, Standing)>,
+        /// The stream brought not even what every stream brings.
+        owes: bool,
         proven: bool,
         current: bool,
         asked: bool,
@@ -202,7 +204,7 @@ impl Core {
             }
             Input::StreamEnded { reason } => {
                 if matches!(self.link, Link::Open { .. }) && !self.told {
-                    self.doubt(now, &mut effects);
+                    self.doubt(now, false, &mut effects);
                 } else {
                     self.lost(now, reason, None, &mut effects);
                 }

@@ -134,6 +134,10 @@ impl Core {
         let Some(place) = self.push.in_flight.iter().position(|ready| ready.edits == sent) else { return };
         let kind = self.push.in_flight.swap_remove(place).kind;
         self.push.open = None;
+        let accepted = |word: &Word| matches!(word, Word::Accepted { .. });
+        if matches!(&outcome, Outcome::Told(words) if words.iter().any(|(_, word)| accepted(word))) {
+            self.look_soon(now);
+        }
         let mut endings = Vec::with_capacity(carried.len());
         match outcome {
             Outcome::Moot => {}

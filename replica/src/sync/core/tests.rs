@@ -237,11 +237,11 @@ fn events_that_a_stream_kept_back_turn_it_to_polling_for_a_while() {
     let polling = |e: &Effect| matches!(e, Effect::Apply { phase: Phase::Polling, polled: true, .. });
     assert!(effects.iter().any(polling), "{effects:?}");
     core.handle(45_100, Input::Applied { cursor: Some("c10".into()), tail: 10, touched_edits: false });
-    assert_eq!(core.wake_at(), Some(75_100));
-    let effects = core.handle(75_100, Input::Timer);
+    assert_eq!(core.wake_at(), Some(65_100));
+    let effects = core.handle(65_100, Input::Timer);
     assert!(effects.contains(&Effect::Ask(Errand::Poll { cursor: Some("c10".into()) })));
-    core.handle(75_200, planned(&[1], true));
-    core.handle(75_200, Input::Polled(Ok(Stretch { ready: Some(10), ..Stretch::default() })));
+    core.handle(65_200, planned(&[1], true));
+    core.handle(65_200, Input::Polled(Ok(Stretch { ready: Some(10), ..Stretch::default() })));
 
     // Later the stream is tried again; it proves itself soon, or polling goes on.
     let at = core.wake_at().unwrap().max(645_000);
@@ -252,6 +252,35 @@ fn events_that_a_stream_kept_back_turn_it_to_polling_for_a_while() {
     let effects = core.handle(at + 1, ready(10));
     assert!(matches!(&effects[..], [Effect::Apply { phase: Phase::Live, polled: false, .. }]), "{effects:?}");
     assert_eq!(core.wake_at(), Some(at + 1 + 45_000));
+}
+
+#[test]
+fn a_stream_that_never_brought_a_word_is_mute_although_nothing_happens() {
+    let nothing = || Input::Polled(Ok(Stretch { ready: Some(9), ..Stretch::default() }));
+    let mut core = opened(Until::Stopped);
+    core.handle(20_000, Input::Contact);
+    core.handle(65_000, Input::Timer);
+    let effects = core.handle(65_001, nothing());
+    let polling = |e: &Effect| matches!(e, Effect::Apply { phase: Phase::Polling, polled: true, .. });
+    assert!(effects.iter().any(polling), "{effects:?}");
+
+    // Edits go up meanwhile, and what they do comes with the poll that follows at once.
+    core.handle(65_002, Input::Applied { cursor: None, tail: 9, touched_edits: false });
+    core.handle(65_003, Input::EditsChanged);
+    assert_eq!(sent(&core.handle(65_003, planned(&[1], true))), [1]);
+    assert_eq!(polls(&core.handle(65_004, accepted(1, 10))), 0);
+    assert_eq!(core.wake_at(), Some(65_004));
+    assert_eq!(polls(&core.handle(65_004, Input::Timer)), 1);
+    core.handle(65_005, nothing());
+
+    // Each time the stream is tried again it has ten seconds, and polling goes on if it is as mute as before.
+    let at = core.wake_at().unwrap().max(665_000);
+    core.handle(at, Input::Timer);
+    greet(&mut core, at);
+    core.handle(at, Input::StreamOpened);
+    assert_eq!(polls(&core.handle(at + 10_000, Input::Timer)), 1);
+    assert!(core.handle(at + 10_001, nothing()).iter().any(polling));
+    assert_eq!(core.wake_at(), Some(at + 30_001));
 }
 
 #[test]

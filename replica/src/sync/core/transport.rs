@@ -1,5 +1,5 @@
-//! How the feed comes: by the stream, or by polls when a stream brings nothing although something happened. Streams are
-//! judged by that alone, never by how long they last.
+//! How the feed comes: by the stream, or by polls when a stream brings nothing although there was something to bring.
+//! Streams are judged by that alone, never by how long they last.
 
 use super::{Core, Effect, Errand, Failure, Link, Millis, Stretch};
 
@@ -8,7 +8,7 @@ const SILENCE_MAX: Millis = 45_000;
 /// After one that brought nothing, a stream has so long to bring the first bytes.
 const MUTE_SILENCE_MAX: Millis = 10_000;
 /// Between two polls when nothing more was there.
-const POLL_INTERVAL: Millis = 30_000;
+const POLL_INTERVAL: Millis = 20_000;
 /// Streaming is tried again after this long.
 const STREAM_AGAIN: Millis = 600_000;
 
@@ -37,30 +37,41 @@ impl Core {
                 effects.push(Effect::Ask(Errand::Poll { cursor: self.cursor.clone() }));
             }
             Link::Polling { .. } => self.open(effects),
-            _ => self.doubt(now, effects),
+            _ => {
+                let owes = !self.told;
+                self.doubt(now, owes, effects);
+            }
         }
     }
 
-    /// A stream brought nothing: a poll tells whether there was something.
-    pub(super) fn doubt(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+    /// The feed has something new for certain: the next poll need not wait.
+    pub(super) fn look_soon(&mut self, now: Millis) {
+        if let Link::Polling { next_at, .. } = &mut self.link {
+            *next_at = now;
+        }
+    }
+
+    /// A stream brought nothing: a poll tells whether there was something. One that was silent from its beginning owes at
+    /// least the word that the present is reached (contract 9.4).
+    pub(super) fn doubt(&mut self, now: Millis, owes: bool, effects: &mut Vec<Effect>) {
         let greet = match std::mem::replace(&mut self.link, Link::Ended) {
             Link::Opening { identity, standing } => Some((identity, standing)),
             _ => None,
         };
         let stream_at = now + STREAM_AGAIN;
-        self.link = Link::Polling { greet, proven: false, current: false, asked: true, next_at: now, stream_at };
+        self.link = Link::Polling { greet, owes, proven: false, current: false, asked: true, next_at: now, stream_at };
         effects.extend([Effect::CloseStream, Effect::Ask(Errand::Poll { cursor: self.cursor.clone() })]);
     }
 
     /// A poll was answered.
     pub(super) fn polled(&mut self, now: Millis, answer: Result<Stretch, Failure>, effects: &mut Vec<Effect>) {
-        let Link::Polling { greet, proven, current, asked, next_at, .. } = &mut self.link else { return };
+        let Link::Polling { greet, owes, proven, current, asked, next_at, .. } = &mut self.link else { return };
         let stretch = match answer {
             Ok(stretch) => stretch,
             Err(Failure::NoAnswer(reason)) => return self.lost(now, reason, None, effects),
             Err(Failure::Refused(refusal)) => return self.refused(now, refusal, effects),
         };
-        if !*proven && stretch.events.is_empty() {
+        if !*proven && stretch.events.is_empty() && !*owes {
             // Nothing had happened, so nothing speaks against the stream but its silence.
             return self.lost(now, "the stream was silent".to_owned(), None, effects);
         }
@@ -72,7 +83,7 @@ impl Core {
             self.contact(identity, standing, effects);
         }
         self.mute = true;
-        self.reason = Some("the stream brings nothing although something happens; polling".to_owned());
+        self.reason = Some("the stream brings nothing, as behind some proxies; polling".to_owned());
         self.apply(now, stretch, true, effects);
     }
 }
