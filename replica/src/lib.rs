@@ -158,6 +158,16 @@ impl Replica {
         store::edits::history::list(&self.connection.borrow(), limit)
     }
 
+    /// The number of the newest edit that was ever made here; 0 before the first.
+    pub fn newest_edit(&self) -> Result<i64, StoreError> {
+        store::edits::history::newest(&self.connection.borrow())
+    }
+
+    /// The numbers of the edits that came after one, waiting or settled, in their order; of one origin alone, or of all.
+    pub fn edits_after(&self, edit: i64, origin: Option<Origin>) -> Result<Vec<i64>, StoreError> {
+        store::edits::history::after(&self.connection.borrow(), edit, origin.map(Origin::word))
+    }
+
     /// The fields that were changed here and there and wait for a decision.
     pub fn conflicts(&self) -> Result<Vec<Conflict>, StoreError> {
         store::edits::history::conflicts(&self.connection.borrow())

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::store::edits::EditError;
 use crate::store::edits::judge::{Clash, Judgement, judge};
-use crate::store::edits::{plan, push, settle, undo};
+use crate::store::edits::{history, plan, push, settle, undo};
 use crate::store::mirror::image;
 use crate::store::{StoreError, gate, rows};
 
@@ -60,6 +60,8 @@ impl Resolution {
 /// An edit as a decision needs it.
 pub(crate) struct Pending {
     pub id: i64,
+    /// What the record is called, in quotes: how a sentence speaks of it.
+    pub name: String,
     pub kind: Kind,
     pub record: String,
     pub method: String,
@@ -82,7 +84,13 @@ pub(crate) fn load(tx: &Connection, edit: i64) -> Result<Option<Pending>, StoreE
     let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Odd(format!("an edit of unknown kind {word}")))?;
     let in_doubt = state == "sent" || push::fixed(tx, edit)?.is_some();
     let (patch, base) = (rows::object(&patch)?, rows::object(&base)?);
-    Ok(Some(Pending { id: edit, kind, record, method, patch, base, state, in_doubt }))
+    let name = quoted(&history::title(tx, kind, &record, &[&patch, &base])?);
+    Ok(Some(Pending { id: edit, name, kind, record, method, patch, base, state, in_doubt }))
+}
+
+/// A name as it stands in a sentence.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("“{name}”")
 }
 
 fn pending(tx: &Connection, edit: i64) -> Result<Pending, EditError> {
@@ -104,21 +112,22 @@ fn said(sentence: impl Into<String>) -> Decided {
 pub(crate) fn retry(connection: &mut Connection, edit: i64) -> Result<Decided, EditError> {
     decide(connection, |tx| {
         let found = pending(tx, edit)?;
+        let name = &found.name;
         match found.state.as_str() {
             "rejected" => {}
             "conflict" => match look(tx, &found)? {
                 Judgement::Gone => return Err(refused(deleted_there(&found))),
                 Judgement::Taken(_) => return Err(refused(taken(&found))),
                 Judgement::Clash(_) => {
-                    return Err(refused(format!("both sides still differ: resolve {edit} mine, or theirs")));
+                    return Err(refused(format!("{name}: both sides still differ; settle it as mine or as theirs")));
                 }
                 Judgement::Go | Judgement::Done => {}
             },
             "blocked" => {
-                return Err(refused(format!("edit {edit} waits for another that needs you first: see its reason")));
+                return Err(refused(format!("{name} waits for another change that needs you first: see its reason")));
             }
-            "sent" => return Ok(said(format!("edit {edit} is in; nothing is left to try"))),
-            _ => return Ok(said(format!("edit {edit} is on its way already"))),
+            "sent" => return Ok(said(format!("{name}: the server has this change; nothing is left to try"))),
+            _ => return Ok(said(format!("{name}: the change is on its way already"))),
         }
         // A request that nobody has refused may be in: it must stay the same.
         let open = "SELECT EXISTS (SELECT 1 FROM _frozen WHERE edit_id = ?1 AND NOT refused)";
@@ -128,7 +137,7 @@ pub(crate) fn retry(connection: &mut Connection, edit: i64) -> Result<Decided, E
             wait_again(tx, &found)?;
         }
         plan::mark(tx)?;
-        Ok(said(format!("edit {edit} is tried again")))
+        Ok(said(format!("{name}: the change goes to the server again")))
     })
 }
 
@@ -141,10 +150,11 @@ pub(crate) fn discard(
 ) -> Result<Decided, EditError> {
     gate::edit(connection, origin, |tx| {
         let found = pending(tx, edit)?;
+        let name = &found.name;
         if found.in_doubt {
             // It may be in, or come in late. Only a change after it can take it back for sure.
             let mut decided = undo::invert(tx, &found)?;
-            decided.said = format!("edit {edit} may be on the server already, so it is undone there: {}", decided.said);
+            decided.said = format!("the change may be on the server already, so it is undone there: {}", decided.said);
             return Ok(decided);
         }
         gate::pass(tx, |tx| {
@@ -152,15 +162,14 @@ pub(crate) fn discard(
             settle::take_back(tx, edit, "discarded", None, now)?;
             plan::mark(tx)?;
             Ok(said(match dependents {
-                0 => format!("edit {edit} is discarded"),
+                0 => format!("{name}: the change is given up"),
                 1 => format!(
-                    "edit {edit} is discarded; another edit names the {} that it would have made, and the server will \
-                     refuse it until that is changed",
+                    "{name} is given up; another change names this {}, and the server will refuse it until that is changed",
                     found.kind
                 ),
                 many => format!(
-                    "edit {edit} is discarded; {many} other edits name the {} that it would have made, and the server \
-                     will refuse them until that is changed",
+                    "{name} is given up; {many} other changes name this {}, and the server will refuse them until that is \
+                     changed",
                     found.kind
                 ),
             }))
@@ -178,10 +187,13 @@ pub(crate) fn change(
     decide(connection, |tx| {
         let mut found = pending(tx, edit)?;
         if found.in_doubt {
-            return Err(refused(format!("edit {edit} is on its way; change the {} itself instead", found.kind)));
+            return Err(refused(format!(
+                "{}: the change is on its way; change the {} itself instead",
+                found.name, found.kind
+            )));
         }
         if found.method == "delete" {
-            return Err(refused(format!("edit {edit} deletes the {}; it has no values to change", found.kind)));
+            return Err(refused(format!("{} is to be deleted; there are no values to change", found.name)));
         }
         if found.state == "conflict" && look(tx, &found)? == Judgement::Gone {
             return Err(refused(deleted_there(&found)));
@@ -190,12 +202,12 @@ pub(crate) fn change(
         if found.method == "update" && found.patch.is_empty() {
             settle::take_back(tx, edit, "discarded", None, now)?;
             plan::mark(tx)?;
-            return Ok(said(format!("edit {edit} changes nothing any more and is discarded")));
+            return Ok(said(format!("{}: nothing of the change is left, so it is given up", found.name)));
         }
         wait_again(tx, &found)?;
         image::project(tx, found.kind, &found.record)?;
         plan::mark(tx)?;
-        Ok(said(format!("edit {edit} is changed and goes again")))
+        Ok(said(format!("{}: the change has other values now and goes to the server", found.name)))
     })
 }
 
@@ -210,7 +222,7 @@ pub(crate) fn resolve(
     gate::edit(connection, origin, |tx| {
         let mut found = pending(tx, edit)?;
         if found.state != "conflict" {
-            return Err(refused(format!("edit {edit} is not in conflict; it is {}", found.state)));
+            return Err(refused(format!("{} is not in conflict; its change is {}", found.name, found.state)));
         }
         let judgement = look(tx, &found)?;
         let whole = match (&resolution.rest, resolution.fields.is_empty()) {
@@ -220,7 +232,7 @@ pub(crate) fn resolve(
         };
         match (judgement, whole) {
             (Judgement::Gone | Judgement::Taken(_), None) => {
-                Err(refused(format!("edit {edit} can only be resolved as a whole: resolve {edit} mine, or theirs")))
+                Err(refused(format!("{} can only be settled as a whole: as mine, or as theirs", found.name)))
             }
             (Judgement::Gone, Some(true)) => undo::make_anew(tx, &found, now),
             (Judgement::Taken(clashes), Some(true)) => {
@@ -233,15 +245,15 @@ pub(crate) fn resolve(
                     found.patch = clashes.iter().map(|clash| (clash.field.to_owned(), clash.mine.clone())).collect();
                     found.base = Fields::new();
                     win(tx, &mut found, &clashes, now)?;
-                    again(tx, &found, format!("edit {edit} now changes the {} that is there", found.kind))
+                    again(tx, &found, format!("the {} that is there is changed to what was written here", found.kind))
                 })
             }
             (Judgement::Clash(clashes), Some(true)) if found.method == "delete" => gate::pass(tx, |tx| {
                 found.base.extend(clashes.into_iter().map(|clash| (clash.field.to_owned(), clash.theirs)));
-                again(tx, &found, format!("edit {edit} deletes the {} as it is now", found.kind))
+                again(tx, &found, format!("{} is deleted as it is now", found.name))
             }),
             (Judgement::Clash(_), None) if found.method == "delete" => {
-                Err(refused(format!("edit {edit} deletes the {}: resolve {edit} mine, or theirs", found.kind)))
+                Err(refused(format!("{} is to be deleted: settle it as mine, or as theirs", found.name)))
             }
             (Judgement::Gone | Judgement::Taken(_), Some(false)) => gate::pass(tx, |tx| give_in(tx, &found, now)),
             (Judgement::Clash(_), Some(false)) if found.method == "delete" => {
@@ -252,7 +264,11 @@ pub(crate) fn resolve(
             }
             (Judgement::Go | Judgement::Done, Some(false)) => gate::pass(tx, |tx| give_in(tx, &found, now)),
             (Judgement::Go | Judgement::Done, _) => gate::pass(tx, |tx| {
-                again(tx, &found, format!("nothing stands against edit {edit} any more; it goes again"))
+                again(
+                    tx,
+                    &found,
+                    format!("{}: nothing stands against the change any more; it goes to the server", found.name),
+                )
             }),
         }
     })
@@ -268,7 +284,7 @@ fn resolve_fields(
     let edit = found.id;
     if let Some(name) = resolution.fields.keys().find(|name| clashes.iter().all(|clash| clash.field != name.as_str())) {
         let names = clashes.iter().map(|clash| clash.field).collect::<Vec<_>>().join(", ");
-        return Err(refused(format!("{name} is not in conflict in edit {edit}; in conflict: {names}")));
+        return Err(refused(format!("{name} is not in conflict; in conflict: {names}")));
     }
     let (mut won, mut lost, mut typed) = (Vec::new(), Vec::new(), Fields::new());
     for clash in clashes {
@@ -306,7 +322,7 @@ fn resolve_fields(
         settle::keep_loser(tx, edit, &mine, &typed, &format!("of edit {edit}: you wrote another value"), now)?;
         set(tx, found, &typed)?;
     }
-    again(tx, found, format!("edit {edit} is resolved and goes again"))
+    again(tx, found, format!("{}: settled; the change goes to the server", found.name))
 }
 
 /// What the server has of these fields counts as seen; it is kept in the history.
@@ -325,7 +341,7 @@ fn win(tx: &Transaction<'_>, found: &mut Pending, clashes: &[Clash], now: Timest
 fn give_in(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -> Result<Decided, EditError> {
     settle::take_back(tx, found.id, "superseded", Some("you took what was there"), now)?;
     plan::mark(tx)?;
-    Ok(said(format!("edit {} gave way; undo {0} brings it back", found.id)))
+    Ok(said(format!("{} is as the server has it; undo brings back what was written here", found.name)))
 }
 
 fn again(tx: &Transaction<'_>, found: &Pending, sentence: String) -> Result<Decided, EditError> {
@@ -411,16 +427,16 @@ fn referring(tx: &Connection, record: &str) -> Result<i64, StoreError> {
 
 fn deleted_there(found: &Pending) -> String {
     format!(
-        "the {} was deleted there, and a deleted id is never used again: resolve {1} mine makes it anew as another \
-         record, discard {1} gives it up",
-        found.kind, found.id
+        "{} was deleted on the server, and a deleted id is never used again: settled as mine it is made anew as another \
+         {}, as theirs it is given up",
+        found.name, found.kind
     )
 }
 
 fn taken(found: &Pending) -> String {
     format!(
-        "the server has a {} of this id already: resolve {1} mine changes that one, resolve {1} theirs takes it as it is",
-        found.kind, found.id
+        "the server has a {} of this id already: settled as mine {} is written over it, as theirs it is taken as it is",
+        found.kind, found.name
     )
 }
 

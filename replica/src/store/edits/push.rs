@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::store::edits::judge::{Clash, ConflictPolicy, Judgement, judge, spelled};
-use crate::store::edits::settle;
+use crate::store::edits::{history, settle};
 use crate::store::mirror::image;
 use crate::store::{StoreError, gate, log, open, rows};
 
@@ -323,7 +323,8 @@ fn wait_for_a_person<T>(tx: &Transaction<'_>, parcel: &mut Parcel, reason: &str)
     write(tx, parcel)?;
     tx.prepare_cached("UPDATE edits SET state = 'conflict', reason = ?2, next_attempt_at = NULL WHERE id = ?1")?
         .execute((edit, reason))?;
-    log(tx, "warning", &format!("Edit {edit} needs you (conflict): {reason}."))?;
+    let name = history::title(tx, kind, &parcel.record, &[&parcel.patch, &parcel.base])?;
+    log(tx, "warning", &format!("“{name}” needs you (edit {edit}, conflict): {reason}."))?;
     Ok(None)
 }
 
@@ -492,7 +493,8 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
         .execute([edit])?;
     }
     if state != "waiting" {
-        log(tx, "warning", &format!("Edit {edit} needs you ({state}): {reason}"))?;
+        let name = super::decide::load(tx, edit)?.map(|found| found.name).unwrap_or_default();
+        log(tx, "warning", &format!("{name} needs you (edit {edit}, {state}): {reason}"))?;
     }
     Ok(())
 }

@@ -243,7 +243,8 @@ pub(crate) fn record_is_gone(tx: &Transaction<'_>, kind: Kind, record: &str, now
             )?;
             // A deleted id is never used again (contract 6.1), so whatever was sent cannot take effect later.
             tx.execute("UPDATE _frozen SET refused = 1 WHERE edit_id = ?1", [edit])?;
-            log(tx, "warning", &format!("Edit {edit} needs you (conflict): the {kind} was deleted there."))?;
+            let name = super::decide::load(tx, *edit)?.map(|found| found.name).unwrap_or_default();
+            log(tx, "warning", &format!("{name} needs you (edit {edit}, conflict): the {kind} was deleted there."))?;
         }
     }
     image::project(tx, kind, record)

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::store::edits;
 use crate::store::edits::EditError;
-use crate::store::edits::decide::{Decided, Pending, load};
+use crate::store::edits::decide::{Decided, Pending, load, quoted};
 use crate::store::edits::history;
 use crate::store::edits::history::Settled;
 use crate::store::edits::judge::spelled;
@@ -30,7 +30,10 @@ pub(crate) fn undo(
             None => newest(tx)?.ok_or_else(|| refused("there is no change to undo"))?,
         };
         if let Some(by) = undone_by(tx, edit)? {
-            return Err(refused(format!("edit {edit} is undone already, by edit {by}; undo {by} does it again")));
+            return Err(refused(format!("this change is undone already, by edit {by}; undo {by} does it again")));
+        }
+        if let Some(part) = part(tx, edit)? {
+            return inverse(tx, &part.past());
         }
         if let Some(found) = load(tx, edit)? {
             if found.in_doubt {
@@ -39,11 +42,12 @@ pub(crate) fn undo(
             return gate::pass(tx, |tx| {
                 settle::take_back(tx, edit, "undone", None, now)?;
                 plan::mark(tx)?;
-                Ok(Decided { said: format!("edit {edit} is taken back; it was never sent"), edit: None })
+                Ok(Decided { said: format!("{}: the change is taken back; it was never sent", found.name), edit: None })
             });
         }
         if let Some(found) = history::get(tx, edit)? {
-            let past = Past::from(&found);
+            let name = quoted(&found.title);
+            let past = Past::of(&found, &name);
             return match found.outcome.as_str() {
                 "confirmed" | "merged" => inverse(tx, &past),
                 _ => again(tx, &past),
@@ -54,7 +58,9 @@ pub(crate) fn undo(
             .query_row([edit], |row| row.get(0))
             .optional()?;
         Err(refused(match with {
-            Some(with) => format!("edit {edit} goes to the server as one with edit {with}; undo {with}"),
+            Some(with) => format!(
+                "this change was refused as one with another of its record (edit {with}): give that up, or change it"
+            ),
             None => format!("there is no edit {edit}, or it was settled more than 30 days ago"),
         }))
     })
@@ -62,16 +68,16 @@ pub(crate) fn undo(
 
 /// Queues the inverse of an edit that the server has, or may have.
 pub(crate) fn invert(tx: &Transaction<'_>, found: &Pending) -> Result<Decided, EditError> {
-    let Pending { id, kind, record, method, patch, base, .. } = found;
-    inverse(tx, &Past { id: *id, kind: *kind, record, method, patch, base })
+    let Pending { id, name, kind, record, method, patch, base, .. } = found;
+    inverse(tx, &Past { id: *id, name, kind: *kind, record, method, patch, base })
 }
 
 /// Makes a record anew that was deleted there, as it stands here: with another id, because the server never takes one
 /// twice (contract 6.1). What waited for the old one is settled with it.
 pub(crate) fn make_anew(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -> Result<Decided, EditError> {
-    let Pending { id, kind, record, .. } = found;
+    let Pending { id, name, kind, record, .. } = found;
     let Some(stored) = rows::get(tx, *kind, record)? else {
-        return Err(refused(format!("a later edit deletes the {kind} too: discard {id}")));
+        return Err(refused(format!("{name} is deleted here by a later change: discard edit {id}")));
     };
     let (fields, without) = living(tx, *kind, &stored.fields)?;
     let new = edits::create_in(tx, *kind, &fields)?;
@@ -87,12 +93,14 @@ pub(crate) fn make_anew(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -
         rows::remove(tx, *kind, record)?;
         Ok::<_, EditError>(plan::mark(tx)?)
     })?;
-    Ok(Decided { said: format!("the {kind} is made anew, with the id {new}{without}"), edit })
+    Ok(Decided { said: format!("{name} is made anew, with another id{without}"), edit })
 }
 
 /// A change that was made.
 struct Past<'a> {
     id: i64,
+    /// What the record is called, in quotes.
+    name: &'a str,
     kind: Kind,
     record: &'a str,
     method: &'a str,
@@ -100,27 +108,55 @@ struct Past<'a> {
     base: &'a Fields,
 }
 
-impl<'a> From<&'a Settled> for Past<'a> {
-    fn from(found: &'a Settled) -> Past<'a> {
+impl<'a> Past<'a> {
+    fn of(found: &'a Settled, name: &'a str) -> Past<'a> {
         let Settled { id, kind, record_id, method, patch, base, .. } = found;
-        Past { id: *id, kind: *kind, record: record_id, method, patch, base }
+        Past { id: *id, name, kind: *kind, record: record_id, method, patch, base }
     }
+}
+
+/// A change that is on its way to the server as one with others of its record, as it was made.
+struct Part {
+    id: i64,
+    name: String,
+    kind: Kind,
+    record: String,
+    method: String,
+    patch: Fields,
+    base: Fields,
+}
+
+impl Part {
+    fn past(&self) -> Past<'_> {
+        let Part { id, name, kind, record, method, patch, base } = self;
+        Past { id: *id, name, kind: *kind, record, method, patch, base }
+    }
+}
+
+/// The change of that number, if it is on its way as one with others. What was refused as one stays one.
+fn part(tx: &Connection, edit: i64) -> Result<Option<Part>, EditError> {
+    let found = tx
+        .prepare_cached("SELECT of_edit, method, patch, base FROM _parts WHERE edit_id = ?1")?
+        .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?, row.get::<_, String>(3)?)))
+        .optional()?;
+    let Some((with, method, patch, base)) = found else { return Ok(None) };
+    let Some(sum) = load(tx, with)?.filter(|sum| sum.in_doubt) else { return Ok(None) };
+    let (patch, base) = (rows::object(&patch)?, rows::object(&base)?);
+    Ok(Some(Part { id: edit, name: sum.name, kind: sum.kind, record: sum.record, method, patch, base }))
 }
 
 /// Queues what takes a change back.
 fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> {
-    let Past { id, kind, record, .. } = *past;
+    let Past { id, name, kind, record, .. } = *past;
     let (sentence, of) = match past.method {
         "create" => {
             edits::delete_in(tx, kind, record).map_err(|error| gone(error, past))?;
-            (format!("the {kind} is deleted again"), record.to_owned())
+            (format!("{name} is deleted again"), record.to_owned())
         }
         "delete" => {
             let (fields, without) = living(tx, kind, past.base)?;
             let new = edits::create_in(tx, kind, &fields)?;
-            let text =
-                format!("a deleted id is never used again, so the {kind} is made anew, with the id {new}{without}");
-            (text, new)
+            (format!("{name} is made anew, with another id, because a deleted one is never used again{without}"), new)
         }
         _ => {
             let Some(present) = rows::get(tx, kind, record)? else { return Err(gone(EditError::NotFound, past)) };
@@ -138,13 +174,13 @@ fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> 
             if set.is_empty() {
                 let what = if changed.is_empty() { "what it changed".to_owned() } else { names };
                 return Err(refused(format!(
-                    "{what} has been changed since, so there is nothing of edit {id} to undo"
+                    "{name}: {what} has been changed since, so there is nothing left to undo"
                 )));
             }
             edits::update_in(tx, kind, record, &set)?;
             let back = set.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             let kept = if changed.is_empty() { String::new() } else { format!("; changed since, and left: {names}") };
-            (format!("{kind}: {back} as before edit {id}{kept}"), record.to_owned())
+            (format!("{name}: {back} as before{kept}"), record.to_owned())
         }
     };
     let edit = newest_of(tx, kind, &of)?;
@@ -159,7 +195,7 @@ fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> 
 
 /// Makes a change again that did not come to stand: it was taken back, given up, or lost a conflict.
 fn again(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> {
-    let Past { id, kind, record, .. } = *past;
+    let Past { name, kind, record, .. } = *past;
     let (sentence, of) = match past.method {
         "create" => {
             let (mut fields, without) = living(tx, kind, past.patch)?;
@@ -173,20 +209,20 @@ fn again(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> {
                 fields.insert("id".to_owned(), record.into());
             }
             let new = edits::create_in(tx, kind, &fields)?;
-            (format!("the {kind} is there again, with the id {new}{without}"), new)
+            (format!("{name} is there again{without}"), new)
         }
         "delete" => {
             edits::delete_in(tx, kind, record).map_err(|error| gone(error, past))?;
-            (format!("the {kind} is deleted"), record.to_owned())
+            (format!("{name} is deleted"), record.to_owned())
         }
         _ => {
             let before = newest_of(tx, kind, record)?;
             edits::update_in(tx, kind, record, past.patch).map_err(|error| gone(error, past))?;
             if newest_of(tx, kind, record)? == before {
-                return Err(refused(format!("the {kind} has these values already")));
+                return Err(refused(format!("{name} has these values already")));
             }
             let names = past.patch.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-            (format!("{kind}: {names} as in edit {id}"), record.to_owned())
+            (format!("{name}: {names} as it was written"), record.to_owned())
         }
     };
     Ok(Decided { said: sentence, edit: newest_of(tx, kind, &of)? })
@@ -259,7 +295,7 @@ fn living(tx: &Connection, kind: Kind, fields: &Fields) -> Result<(Fields, Strin
 
 fn gone(error: EditError, past: &Past<'_>) -> EditError {
     match error {
-        EditError::NotFound => refused(format!("the {} of edit {} is deleted by now", past.kind, past.id)),
+        EditError::NotFound => refused(format!("{} is deleted by now", past.name)),
         other => other,
     }
 }

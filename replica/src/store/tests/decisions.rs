@@ -110,7 +110,7 @@ fn a_discarded_create_takes_what_was_done_to_it_along() {
     scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
     scene.reject(1);
     let decided = scene.discard(1).unwrap();
-    assert!(decided.said.contains("another edit names the room"), "{}", decided.said);
+    assert!(decided.said.contains("another change names this room"), "{}", decided.said);
     assert_eq!((scene.outcomes().as_str(), scene.states().as_str()), ("1 discarded,2 discarded", "waiting"));
     assert_eq!(scene.one("SELECT (SELECT count(*) FROM rooms) || (SELECT count(*) FROM inventory)"), "01");
     scene.change(3, json!({ "room_id": null })).unwrap();
@@ -148,7 +148,7 @@ fn an_edit_taken_back_leaves_the_later_ones_in_order() {
 #[test]
 fn all_mine_all_theirs_or_field_by_field() {
     let mut scene = in_conflict();
-    assert!(scene.retry(1).unwrap_err().contains("resolve 1 mine"));
+    assert!(scene.retry(1).unwrap_err().contains("“Mine”: both sides still differ"));
     scene.resolve(1, &Resolution::mine()).unwrap();
     let request = scene.send(1);
     assert_eq!((request.guard, request.body.as_deref()), (Some(6), Some(r#"{"title":"Mine","priority":"high"}"#)));
@@ -194,7 +194,7 @@ fn what_is_deleted_there_can_be_made_anew_or_given_up() {
         scene
     };
     let mut scene = gone();
-    assert!(scene.retry(1).unwrap_err().contains("makes it anew"), "it can only be made anew");
+    assert!(scene.retry(1).unwrap_err().contains("is made anew"), "it can only be made anew");
     let decided = scene.resolve(1, &Resolution::mine()).unwrap();
     assert!(decided.said.contains("made anew"), "{}", decided.said);
     assert_eq!(scene.one("SELECT count(*) || min(title) || min(priority) FROM tasks"), "1Minelow");
@@ -242,7 +242,7 @@ fn an_id_that_is_in_use_there() {
         scene.one("SELECT json_array(mine, theirs) FROM conflicts WHERE field = 'title'"),
         r#"["Mine","Theirs"]"#
     );
-    assert!(scene.retry(1).unwrap_err().contains("resolve 1 mine"));
+    assert!(scene.retry(1).unwrap_err().contains("settled as mine “Mine” is written over it"));
     scene.resolve(1, &Resolution::mine()).unwrap();
     let request = scene.send(1);
     assert_eq!((request.verb.as_str(), request.guard), ("PATCH", Some(6)));
@@ -276,6 +276,50 @@ fn undo_of_a_confirmed_change_leaves_what_was_changed_since() {
     assert_eq!(scene.one("SELECT priority FROM tasks"), "low");
     scene.hear(vec![task(9, "Theirs", "urgent")]);
     assert!(scene.undo(None).unwrap_err().contains("no change to undo"), "what was undone stays so");
+}
+
+/// Two changes of a task of which the second came before the first was sent, on their way as one.
+fn on_the_way_as_one() -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'One'");
+    scene.does("UPDATE tasks SET title = 'Two', priority = 'high'");
+    assert!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).is_some());
+    scene
+}
+
+#[test]
+fn of_two_changes_on_their_way_as_one_each_is_undone_alone() {
+    let mut scene = on_the_way_as_one();
+    scene.undo(Some(2)).unwrap();
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Onelow");
+    scene.undo(Some(1)).unwrap();
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Paintlow");
+    assert!(scene.undo(Some(1)).unwrap_err().contains("undone already"));
+
+    // The first alone leaves what the second has made of it.
+    let mut scene = on_the_way_as_one();
+    let refused = scene.undo(Some(1)).unwrap_err();
+    assert!(refused.contains("“Two”: title has been changed since"), "{refused}");
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Twohigh");
+}
+
+#[test]
+fn what_was_refused_as_one_is_taken_back_as_one() {
+    let mut scene = on_the_way_as_one();
+    scene.answer(1, Verdict::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    assert!(scene.undo(Some(2)).unwrap_err().contains("refused as one"));
+    scene.undo(Some(1)).unwrap();
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Paintlow");
+}
+
+#[test]
+fn sentences_speak_of_the_record_by_its_name() {
+    let mut scene = in_conflict();
+    assert!(scene.one("SELECT text FROM sync_log ORDER BY id DESC").starts_with("“Mine” needs you"));
+    assert_eq!(scene.resolve(1, &Resolution::mine()).unwrap().said, "“Mine”: settled; the change goes to the server");
+    assert_eq!(scene.undo(Some(1)).unwrap().said, "“Mine”: the change is taken back; it was never sent");
+    assert_eq!(scene.undo(Some(1)).unwrap().said, "“Theirs”: title, priority as it was written");
 }
 
 #[test]
