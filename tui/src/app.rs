@@ -7,6 +7,8 @@
 mod act;
 mod answers;
 mod decisions;
+#[cfg(test)]
+mod fuzz;
 mod layers;
 mod mouse;
 mod records;
@@ -36,6 +38,7 @@ use crate::palette::Palette;
 use crate::quick::Quick;
 use crate::search::Search;
 use crate::session::Session;
+use crate::words::Names;
 
 /// The tabs, from left to right. The home's own is the home screen.
 pub const TABS: [Kind; 6] = [Kind::Property, Kind::Task, Kind::Inventory, Kind::Room, Kind::Vehicle, Kind::Document];
@@ -165,6 +168,8 @@ pub struct Results {
 pub struct Edits {
     /// The edits, oldest first.
     pub edits: Vec<Edit>,
+    /// Names of what their values point at.
+    pub names: Names,
     /// Which of them is under the cursor.
     pub selected: usize,
     /// Whether they have been read.

@@ -89,15 +89,17 @@ pub const fn columns(kind: Kind) -> &'static [Column] {
     }
 }
 
-/// The columns that fit, each with the width it gets.
-pub fn fitting(kind: Kind, width: usize) -> Vec<(&'static Column, usize)> {
-    let all = columns(kind);
+/// The columns that fit, each with the width it gets. What the headings of groups say already is not said in each line.
+pub fn fitting(kind: Kind, grouped_by: Option<&str>, width: usize) -> Vec<(&'static Column, usize)> {
+    // Days stand in groups of several days.
+    let said = grouped_by.filter(|column| *column != "due_on");
+    let all: Vec<&Column> = columns(kind).iter().filter(|column| Some(column.field) != said).collect();
     let needed = |most: usize| -> usize {
         let kept = all.iter().filter(|column| column.rank <= most);
         kept.map(|column| column.width + GAP).sum::<usize>().saturating_sub(GAP)
     };
-    let most = (0..all.len()).rev().find(|most| needed(*most) <= width).unwrap_or(0);
-    let kept: Vec<&Column> = all.iter().filter(|column| column.rank <= most).collect();
+    let most = (0..columns(kind).len()).rev().find(|most| needed(*most) <= width).unwrap_or(0);
+    let kept: Vec<&Column> = all.iter().copied().filter(|column| column.rank <= most).collect();
     let shares: usize = kept.iter().map(|column| column.grow).sum();
     let spare = width.saturating_sub(needed(most));
     let mut given = 0;
@@ -204,14 +206,19 @@ mod tests {
     #[test]
     fn columns_fill_the_width_and_never_exceed_it() {
         for kind in Kind::COLLECTIONS {
-            for width in 0..300 {
-                let fitted = fitting(kind, width);
+            let groups = orders(kind).iter().map(|order| order.column).filter(|column| is_grouping(kind, column));
+            for (width, group) in
+                (0..300).flat_map(|width| groups.clone().map(Some).chain([None]).map(move |group| (width, group)))
+            {
+                let fitted = fitting(kind, group, width);
                 let total: usize = fitted.iter().map(|(_, wide)| wide + GAP).sum::<usize>() - GAP;
                 assert!(total <= width.max(1), "{kind} at {width}: {total}");
                 assert!(!fitted.is_empty());
             }
         }
-        assert_eq!(fitting(Kind::Task, 120).len(), 7);
-        assert_eq!(fitting(Kind::Task, 40).len(), 2);
+        assert_eq!(fitting(Kind::Task, None, 120).len(), 7);
+        assert_eq!(fitting(Kind::Task, None, 40).len(), 2);
+        assert_eq!(fitting(Kind::Task, Some("status"), 120).len(), 6);
+        assert_eq!(fitting(Kind::Task, Some("due_on"), 120).len(), 7);
     }
 }

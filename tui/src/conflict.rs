@@ -10,7 +10,7 @@ use time::Date;
 
 use crate::editor::Editor;
 use crate::input::Line;
-use crate::words::plain;
+use crate::words::{Names, field_label, plain};
 
 /// The conflict of one edit.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub struct ConflictScreen {
     pub deletes: bool,
     /// Its fields, and what was chosen for each.
     pub fields: Vec<(Conflict, Option<Choice>)>,
+    /// Names of what their values point at.
+    pub names: Names,
     /// Which of them is under the cursor.
     pub selected: usize,
     /// A value that is being typed for it.
@@ -34,7 +36,8 @@ pub struct ConflictScreen {
 impl ConflictScreen {
     /// The conflict of an edit, still to be read.
     pub fn of(edit: i64, deletes: bool) -> ConflictScreen {
-        ConflictScreen { edit, deletes, fields: Vec::new(), selected: 0, typing: None, fault: None, loaded: false }
+        let (fields, names) = (Vec::new(), Names::new());
+        ConflictScreen { edit, deletes, fields, names, selected: 0, typing: None, fault: None, loaded: false }
     }
 
     /// Takes what was read; what was chosen stays chosen unless the server has another value by now.
@@ -99,9 +102,14 @@ impl ConflictScreen {
 
     /// How it ends; None, with the reason, while something is not chosen.
     pub fn resolution(&mut self) -> Option<Resolution> {
-        let waiting = self.fields.iter().filter(|(_, choice)| choice.is_none()).count();
-        if waiting > 0 || self.fields.is_empty() {
-            self.fault = Some(format!("{waiting} of {} fields still wait for a choice.", self.fields.len()));
+        let waiting: Vec<String> = self
+            .fields
+            .iter()
+            .filter(|(_, choice)| choice.is_none())
+            .map(|(conflict, _)| field_label(conflict.kind, &conflict.field))
+            .collect();
+        if !waiting.is_empty() || self.fields.is_empty() {
+            self.fault = Some(format!("Choose first: {}.", waiting.join(", ")));
             return None;
         }
         if self.deletes {

@@ -9,7 +9,7 @@ use hearth_replica::{Change, Pending, Related, Row};
 use crate::glyphs::{Sign, Tone};
 use crate::now::Now;
 use crate::sanitize::{width, wrap};
-use crate::words::{self, Due};
+use crate::words::{self, Due, Names};
 
 /// For so long after its last day a paper still is news.
 const RECENT_DAYS: i64 = 60;
@@ -28,6 +28,8 @@ pub struct Full {
     pub related: Vec<Related>,
     /// What was changed about it here, newest first.
     pub changes: Vec<Change>,
+    /// Names of what those changes point at.
+    pub names: Names,
 }
 
 /// A record that is shown in full.
@@ -57,7 +59,7 @@ impl Detail {
 
     /// A record that is at hand.
     pub fn showing(row: Row) -> Detail {
-        let full = Full { row: row.clone(), related: Vec::new(), changes: Vec::new() };
+        let full = Full { row: row.clone(), related: Vec::new(), changes: Vec::new(), names: Names::new() };
         Detail { full: Some(full), ..Detail::of(row.kind, row.id) }
     }
 
@@ -182,7 +184,7 @@ pub fn full_lines(now: Now, full: &Full, columns: usize, ascii: bool) -> Vec<Det
         out.push(label, &head, tone);
         if change.method == "update" {
             for (name, value) in &change.patch {
-                let text = words::changed(row.kind, name, change.base.get(name), value, ascii);
+                let text = words::changed(row.kind, name, change.base.get(name), value, &full.names, ascii);
                 out.push("", &format!("  {text}"), Tone::Quiet);
             }
         }

@@ -8,8 +8,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use hearth_contract::formats::date_text;
-use hearth_contract::schema::Kind;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{Format, Kind};
 use hearth_replica::{EditError, Replica, RowQuery, Sort, StoreError};
+use serde_json::Value;
 
 use crate::detail::{CHANGES_MAX, Full, RELATED_MAX};
 use crate::home::week_end;
@@ -17,6 +19,7 @@ use crate::list::MARKS_MAX;
 use crate::message::{Answer, Decision, Effect, Message, Write};
 use crate::search::HITS_MAX;
 use crate::undoing::Steps;
+use crate::words::Names;
 use crate::{export, fuzzy, session, words};
 
 /// More lines of the log than this nobody reads on a screen.
@@ -25,6 +28,9 @@ const LOG_MAX: usize = 200;
 const TITLES_MAX: usize = 50;
 /// More names than this are not looked through.
 const NAMES_MAX: usize = 200_000;
+
+/// More names than this are not looked up for one screen.
+const POINTED_MAX: usize = 200;
 
 /// What the edge needs beside the replica.
 #[derive(Debug, Clone)]
@@ -104,7 +110,7 @@ fn enqueue(queue: &mut VecDeque<Effect>, effect: Effect) {
     queue.push_back(effect);
 }
 
-fn fulfil(replica: &Replica, places: &Places, steps: &mut Steps, effect: Effect) -> Option<Answer> {
+pub(crate) fn fulfil(replica: &Replica, places: &Places, steps: &mut Steps, effect: Effect) -> Option<Answer> {
     Some(match effect {
         Effect::Page(ticket, query) => {
             let page = said(replica.rows(&query));
@@ -122,7 +128,16 @@ fn fulfil(replica: &Replica, places: &Places, steps: &mut Steps, effect: Effect)
         Effect::About(ticket, words) => Answer::About(ticket, about(replica, &words)),
         Effect::Status => Answer::Status(said(replica.status())),
         Effect::Counts => Answer::Counts(counts(replica)),
-        Effect::Edits => Answer::Edits(said(replica.edits())),
+        Effect::Edits => Answer::Edits(said(replica.edits().map(|edits| {
+            let names = names(
+                replica,
+                edits.iter().flat_map(|edit| {
+                    let values = edit.patch.iter().chain(&edit.base);
+                    values.map(|(name, value)| (edit.kind, name.as_str(), value))
+                }),
+            );
+            (edits, names)
+        }))),
         Effect::All(query) => {
             let kind = query.kind;
             let all = replica.rows(&RowQuery { limit: MARKS_MAX, ..query });
@@ -151,7 +166,15 @@ fn fulfil(replica: &Replica, places: &Places, steps: &mut Steps, effect: Effect)
             Answer::ManyWritten(Write::Many { kind, records, change }, results)
         }
         Effect::Log => Answer::Log(said(replica.log(LOG_MAX))),
-        Effect::Conflicts => Answer::Conflicts(said(replica.conflicts())),
+        Effect::Conflicts => Answer::Conflicts(said(replica.conflicts().map(|conflicts| {
+            let names = names(
+                replica,
+                conflicts
+                    .iter()
+                    .flat_map(|it| [&it.base, &it.mine, &it.theirs].map(|value| (it.kind, it.field.as_str(), value))),
+            );
+            (conflicts, names)
+        }))),
         Effect::Write(write @ (Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_))) => {
             let result = decide(replica, steps, &write).map_err(|error| sentence(&error));
             Answer::Decided(write, result)
@@ -177,7 +200,35 @@ fn full(replica: &Replica, kind: Kind, id: &str) -> Result<Option<Full>, StoreEr
     let Some(row) = replica.row(kind, id)? else { return Ok(None) };
     let related = replica.related(kind, &row.id, RELATED_MAX)?;
     let changes = replica.changes(kind, &row.id, CHANGES_MAX)?;
-    Ok(Some(Full { row, related, changes }))
+    let names = names(
+        replica,
+        changes.iter().flat_map(|change| {
+            let values = change.patch.iter().chain(&change.base);
+            values.map(|(name, value)| (kind, name.as_str(), value))
+        }),
+    );
+    Ok(Some(Full { row, related, changes, names }))
+}
+
+/// The names of what values point at: fields of kinds with their values. What is not here has none.
+fn names<'a>(replica: &Replica, values: impl Iterator<Item = (Kind, &'a str, &'a Value)>) -> Names {
+    let mut names = Names::new();
+    for (kind, name, value) in values {
+        let targets: &[Kind] = match resource(kind).field(name).map(|field| field.format) {
+            Some(Format::Reference(Kind::Room)) => &[Kind::Room],
+            Some(Format::Reference(_) | Format::Subject) => &[Kind::Inventory, Kind::Vehicle, Kind::Room],
+            _ => continue,
+        };
+        let Some(id) = value.as_str().filter(|id| !names.contains_key(*id)) else { continue };
+        if names.len() == POINTED_MAX {
+            break;
+        }
+        let found = targets.iter().find_map(|target| replica.row(*target, id).ok().flatten());
+        if let Some(row) = found {
+            names.insert(id.to_owned(), row.title);
+        }
+    }
+    names
 }
 
 /// The names that match a few letters, best first.
@@ -224,7 +275,6 @@ fn carry_out(replica: &Replica, write: &Write) -> Result<String, EditError> {
 }
 
 fn decide(replica: &Replica, steps: &mut Steps, write: &Write) -> Result<String, EditError> {
-    let before = Steps::before(replica);
     let decided = match write {
         Write::Undo => return steps.undo(replica),
         Write::Redo => return steps.redo(replica),
@@ -232,14 +282,22 @@ fn decide(replica: &Replica, steps: &mut Steps, write: &Write) -> Result<String,
             return Ok(replica.pause().map(|_| "Syncing rests until you let it go on.".to_owned())?);
         }
         Write::Pause(false) => return Ok(replica.resume().map(|_| "Syncing goes on.".to_owned())?),
-        Write::Decide(edit, Decision::Retry) => replica.retry(*edit)?,
-        Write::Decide(edit, Decision::Discard) => replica.discard(*edit)?,
-        Write::Decide(edit, Decision::Undo) => replica.undo(Some(*edit))?,
-        Write::Decide(edit, Decision::Change(fields)) => replica.change(*edit, fields)?,
-        Write::Decide(edit, Decision::Resolve(resolution)) => replica.resolve(*edit, resolution)?,
+        Write::Decide(edit, decision) => {
+            let (before, waited) = (Steps::before(replica), replica.edits()?);
+            let decided = match decision {
+                Decision::Retry => replica.retry(*edit)?,
+                Decision::Discard => replica.discard(*edit)?,
+                Decision::Undo => replica.undo(Some(*edit))?,
+                Decision::Change(fields) => replica.change(*edit, fields)?,
+                Decision::Resolve(resolution) => replica.resolve(*edit, resolution)?,
+            };
+            let title = waited.iter().find(|one| one.id == *edit).map_or("", |one| one.title.as_str());
+            let waited: Vec<i64> = waited.iter().map(|one| one.id).collect();
+            steps.note_decision(replica, before, &waited, words::decision(decision, title));
+            decided
+        }
         _ => return Ok(String::new()),
     };
-    steps.note(replica, before, decided.said.clone());
     Ok(decided.said)
 }
 

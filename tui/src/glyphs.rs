@@ -31,7 +31,6 @@ pub enum Sign {
     Unset,
     Rule,
     Divider,
-    Track,
     Thumb,
     Fault,
 }
@@ -66,7 +65,6 @@ impl Sign {
             Sign::Unset => ("–", "-"),
             Sign::Rule => ("─", "-"),
             Sign::Divider => ("│", "|"),
-            Sign::Track => ("│", "|"),
             Sign::Thumb => ("┃", "#"),
             Sign::Fault => ("✗", "x"),
         };

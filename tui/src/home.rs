@@ -142,9 +142,11 @@ impl Home {
         self.len(today) == 0
     }
 
-    /// Takes what was read. The cursor stays on its record, or on its number.
-    pub fn take(&mut self, overview: Overview, today: Date) {
-        let before = self.current(today).map(|entry| (entry.record().0, entry.record().1.to_owned()));
+    /// Takes what was read. The cursor stays on its record, or on its number; at the top in any case while the home comes
+    /// here for the first time.
+    pub fn take(&mut self, overview: Overview, today: Date, first: bool) {
+        let before = self.current(today).filter(|_| !first || self.selected > 0);
+        let before = before.map(|entry| (entry.record().0, entry.record().1.to_owned()));
         self.overview = Some(overview);
         let sections = self.sections(today);
         let mut entries = sections.iter().flat_map(|section| &section.entries);
@@ -180,13 +182,13 @@ mod tests {
         let oven = Expiring { on: "2026-11-01".into(), what: "warranty".into(), ..car.clone() };
         let due = vec![task("a", "Late", Some("2026-11-18")), task("b", "Now", Some("2026-11-21"))];
         let overview = Overview { overdue: 1, today: 1, due, expiring: vec![oven, car], ..Overview::default() };
-        home.take(overview.clone(), today);
+        home.take(overview.clone(), today, false);
         let titles: Vec<&str> = home.sections(today).iter().map(|section| section.title).collect();
         assert_eq!(titles, ["Overdue", "Today", "Runs out soon"]);
         home.selected = 1;
         let mut more = overview;
         more.due.insert(0, record(Kind::Task, "z", json!({ "title": "Later still", "due_on": "2026-11-10" })));
-        home.take(more, today);
+        home.take(more, today, false);
         assert_eq!(home.current(today).unwrap().record(), (Kind::Task, "b"));
         home.month = -1;
         assert_eq!(home.days(today).from, "2026-09-22");

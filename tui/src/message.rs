@@ -11,6 +11,7 @@ use time::Date;
 use crate::detail::Full;
 use crate::keys;
 use crate::session::Session;
+use crate::words::Names;
 
 /// Something that happened.
 #[derive(Debug)]
@@ -98,16 +99,16 @@ pub enum Answer {
     Status(Result<Status, String>),
     /// How many records there are of each kind.
     Counts(Vec<(Kind, usize)>),
-    /// The waiting edits.
-    Edits(Result<Vec<Edit>, String>),
+    /// The waiting edits, and names of what their values point at.
+    Edits(Result<(Vec<Edit>, Names), String>),
     /// A write was carried out, or refused with a sentence.
     Written(Write, Result<String, String>),
     /// A decision about edits was carried out, in a sentence, or refused with one.
     Decided(Write, Result<String, String>),
     /// What the sync has done, newest first.
     Log(Result<Vec<LogLine>, String>),
-    /// The fields that wait for a decision.
-    Conflicts(Result<Vec<Conflict>, String>),
+    /// The fields that wait for a decision, and names of what their values point at.
+    Conflicts(Result<(Vec<Conflict>, Names), String>),
     /// A change of many was tried on each: titles, and why not.
     ManyWritten(Write, Vec<(String, Result<(), String>)>),
 }

@@ -1,5 +1,6 @@
 //! How syncing stands, in plain words, from what the database knows and nothing else. Must not know the screen.
 
+use hearth_contract::formats::Timestamp;
 use hearth_replica::{LogLine, Status};
 
 use crate::glyphs::{Sign, Tone};
@@ -88,36 +89,43 @@ pub fn report(now: Now, status: &Status, ascii: bool) -> Vec<ReportLine> {
     if let Some(reason) = &status.reason {
         say("Why", reason.clone(), Tone::Notice);
     }
-    if let Some(at) = &status.next_attempt_at {
-        say("Next attempt", moment(now, at), Tone::Plain);
+    if let Some(at) = status.next_attempt_at.as_deref().and_then(Timestamp::parse) {
+        let text = match at.seconds() - now.moment.seconds() {
+            ..=0 => "now".to_owned(),
+            1 => "in 1 second".to_owned(),
+            seconds => format!("in {}", span(seconds)),
+        };
+        say("Next attempt", text, Tone::Plain);
     }
     match status.transport.as_deref() {
-        Some("stream") => say("Way", "a stream: changes arrive as they are made".into(), Tone::Plain),
-        Some("poll") => say("Way", "asking now and then: something on the way holds streams back".into(), Tone::Plain),
+        Some("stream") => say("Connection", "a stream: changes arrive as they are made".into(), Tone::Plain),
+        Some("poll") => {
+            say("Connection", "asks now and then: something on the way holds streams back".into(), Tone::Plain)
+        }
         _ => {}
     }
     let behind = match (status.behind_events, status.behind_seconds) {
         (Some(0), _) => "nothing: this is what the server has".to_owned(),
-        (Some(events), _) => format!("{} changes still to be read", grouped(events)),
+        (Some(events), _) => format!("{} still to be read", changes(events)),
         (None, Some(seconds)) => format!("as the server was {} ago", span(seconds)),
         (None, None) => "not known: the first sync is not done".to_owned(),
     };
     say("Behind", behind, Tone::Plain);
     if let Some(left) = status.retention_left_seconds {
         let tone = if left < 86_400 { Tone::Notice } else { Tone::Plain };
-        say("May stay away", format!("{} before all is read from the beginning", span(left)), tone);
+        say("Can stay offline", format!("{}; after that everything is read anew", span(left)), tone);
     }
     let waiting = match status.waiting {
         0 => "nothing".to_owned(),
         waiting => {
             let since = status.oldest_waiting_at.as_deref().map(|at| format!(", the oldest since {}", moment(now, at)));
-            format!("{} changes{}", grouped(waiting), since.unwrap_or_default())
+            format!("{}{}", changes(waiting), since.unwrap_or_default())
         }
     };
     say("Waiting to be sent", waiting, if status.waiting > 0 { Tone::Notice } else { Tone::Plain });
     if status.needs_you > 0 {
         let sign = Sign::NeedsYou.text(ascii);
-        say("Needs you", format!("{sign} {} changes; see the edits", grouped(status.needs_you)), Tone::Alarm);
+        say("Needs you", format!("{sign} {}: see the edits", changes(status.needs_you)), Tone::Alarm);
     }
     let verified = status.verified_at.as_deref().map_or("never yet".to_owned(), |at| moment(now, at));
     say("Compared with server", verified, Tone::Plain);
@@ -148,6 +156,10 @@ pub fn journal(now: Now, log: &[LogLine]) -> Vec<ReportLine> {
     };
     let gap = ReportLine { label: "", text: String::new(), tone: Tone::Plain };
     (!log.is_empty()).then_some(gap).into_iter().chain(log.iter().enumerate().map(line)).collect()
+}
+
+fn changes(number: i64) -> String {
+    if number == 1 { "1 change".to_owned() } else { format!("{} changes", grouped(number)) }
 }
 
 /// A length of time in its greatest unit.

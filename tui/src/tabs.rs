@@ -36,25 +36,38 @@ pub struct Tab {
 /// Columns between two tabs.
 const GAP: usize = 2;
 
-/// The tabs as they fit the width.
+/// How much is said of the tabs.
+#[derive(Clone, Copy)]
+struct Way {
+    /// The name of the program.
+    name: bool,
+    /// How many records there are.
+    counts: bool,
+    /// The words of the tabs behind; without them their keys alone.
+    words: bool,
+}
+
+/// The tabs as they fit the width: the first way that does.
 pub fn fitting(app: &App) -> Tabs {
     let room = usize::from(app.width);
-    let ways = [(true, true, false), (true, false, false), (false, false, false)];
-    let all = ways.into_iter().map(|(name, counts, only)| laid_out(app, name, counts, only));
+    let ways = [(true, true, true), (true, false, true), (false, false, true), (false, false, false)];
     let wide = |tabs: &Tabs| tabs.tabs.last().map_or(0, |tab| tab.column + tab.width());
-    all.into_iter().find(|tabs| wide(tabs) <= room).unwrap_or_else(|| laid_out(app, false, true, true))
+    let mut all = ways.map(|(name, counts, words)| laid_out(app, Way { name, counts, words })).into_iter();
+    let least = laid_out(app, Way { name: false, counts: false, words: false });
+    all.find(|tabs| wide(tabs) <= room).unwrap_or(least)
 }
 
 impl Tab {
     /// The columns it takes.
     pub fn width(&self) -> usize {
         let count = if self.count.is_empty() { 0 } else { width(&self.count) + 1 };
-        width(&self.key) + 1 + width(self.word) + count
+        let word = if self.word.is_empty() { 0 } else { width(self.word) + 1 };
+        width(&self.key) + word + count
     }
 }
 
-fn laid_out(app: &App, name: bool, counts: bool, only_front: bool) -> Tabs {
-    let name = name.then(|| match &app.setup.title {
+fn laid_out(app: &App, way: Way) -> Tabs {
+    let name = way.name.then(|| match &app.setup.title {
         Some(title) => format!("Hearth {}", line(title)),
         None => "Hearth".to_owned(),
     });
@@ -62,13 +75,19 @@ fn laid_out(app: &App, name: bool, counts: bool, only_front: bool) -> Tabs {
     let mut tabs = Vec::new();
     for (index, kind) in TABS.into_iter().enumerate() {
         let front = kind == app.tab;
-        if only_front && !front {
-            continue;
-        }
-        let count = app.counts.get(&kind).filter(|_| counts && kind != Kind::Property);
+        let says = front || way.words;
+        let count = app.counts.get(&kind).filter(|_| way.counts && kind != Kind::Property);
         let count = count.map_or_else(String::new, |count| grouped(i64::try_from(*count).unwrap_or(i64::MAX)));
-        let tab = Tab { kind, column, key: (index + 1).to_string(), word: plural(kind), count, front };
-        column += tab.width() + GAP;
+        let tab = Tab {
+            kind,
+            column,
+            key: (index + 1).to_string(),
+            word: if says { plural(kind) } else { "" },
+            count,
+            front,
+        };
+        // Keys alone stand close, so that all of them are seen on the smallest screen.
+        column += tab.width() + if way.words || app.width >= 33 { GAP } else { 1 };
         tabs.push(tab);
     }
     Tabs { name, tabs }

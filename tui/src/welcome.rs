@@ -54,6 +54,18 @@ struct Connection {
     asking: bool,
 }
 
+/// Where a server of one's own listens unless it is told otherwise.
+const USUAL: &str = "http://127.0.0.1:8750";
+
+impl Connection {
+    /// The usual address makes way for what is typed.
+    fn make_room(&mut self) {
+        if !self.in_key && self.server.text() == USUAL {
+            self.server = Line::default();
+        }
+    }
+}
+
 /// What a key leads to.
 #[derive(Debug, PartialEq, Eq)]
 enum Step {
@@ -80,6 +92,9 @@ impl Welcome {
                     connection.in_key = !connection.in_key;
                 }
                 _ => {
+                    if let KeyCode::Char(_) = key.code {
+                        connection.make_room();
+                    }
                     let line = if connection.in_key { &mut connection.key } else { &mut connection.server };
                     line.key(key);
                     connection.fault = None;
@@ -104,8 +119,7 @@ impl Welcome {
         match self.selected {
             0 => Step::Demo,
             1 => {
-                self.connection =
-                    Some(Connection { server: Line::holding("http://127.0.0.1:8750"), ..Connection::default() });
+                self.connection = Some(Connection { server: Line::holding(USUAL), ..Connection::default() });
                 Step::Stay
             }
             _ => Step::Local,
@@ -114,6 +128,7 @@ impl Welcome {
 
     fn paste(&mut self, text: &str) {
         if let Some(connection) = &mut self.connection {
+            connection.make_room();
             let line = if connection.in_key { &mut connection.key } else { &mut connection.server };
             line.paste(text.trim());
             connection.fault = None;
@@ -187,6 +202,9 @@ mod tests {
         assert_eq!(press(&mut welcome, KeyCode::Enter), Step::Demo);
         assert_eq!(press(&mut welcome, KeyCode::Char('3')), Step::Local);
         press(&mut welcome, KeyCode::Char('2'));
+        assert!(screen(&welcome, 80, 24).contains(USUAL));
+        "http://10".chars().for_each(|letter| drop(press(&mut welcome, KeyCode::Char(letter))));
+        assert!(screen(&welcome, 80, 24).contains("Address  http://10 "));
         press(&mut welcome, KeyCode::Enter);
         welcome.paste("svc_live_secret\n");
         let text = screen(&welcome, 80, 24);

@@ -1,6 +1,8 @@
 //! Values as people read them: days, sums, choices, times, and how syncing stands. Must not know screens, colours
 //! or widths.
 
+use std::collections::BTreeMap;
+
 use hearth_contract::check::Fields;
 use hearth_contract::formats::{Timestamp, parse_date};
 use hearth_contract::resources::resource;
@@ -10,7 +12,7 @@ use serde_json::Value;
 use time::Date;
 
 use crate::glyphs::{Sign, Tone};
-use crate::message::Write;
+use crate::message::{Decision, Write};
 use crate::now::Now;
 
 /// A value of a field for reading; empty when it is not set. References show the name of what they point at.
@@ -220,21 +222,63 @@ pub fn edit_state(state: &str) -> (&str, Tone) {
     }
 }
 
-/// A changed field in words: `Due on: 18 Nov → 1 Dec`.
-pub fn changed(kind: Kind, name: &str, from: Option<&Value>, to: &Value, ascii: bool) -> String {
-    let field = resource(kind).field(name);
-    let unset = Sign::Unset.text(ascii);
-    let shown = |value: Option<&Value>| match value.map(plain).unwrap_or_default() {
-        text if text.is_empty() => unset.to_owned(),
-        text => match field.map(|field| field.format) {
-            Some(Format::Choice(_)) => choice(&text),
-            Some(Format::Money) => money(&text),
-            _ => text.lines().next().unwrap_or_default().to_owned(),
-        },
-    };
+/// Names of records by their ids, for values that point at them.
+pub type Names = BTreeMap<String, String>;
+
+/// A value of a field as people write it: days with their weekday, sums grouped, what it points at by name; one line.
+pub fn shown(kind: Kind, name: &str, value: Option<&Value>, names: &Names, ascii: bool) -> String {
+    let text = value.map(plain).unwrap_or_default();
+    if text.is_empty() {
+        return Sign::Unset.text(ascii).to_owned();
+    }
+    match resource(kind).field(name).map(|field| field.format) {
+        Some(Format::Choice(_)) => choice(&text),
+        Some(Format::Money) => money(&text),
+        Some(Format::Date) => parse_date(&text).map_or(text, full_day),
+        Some(Format::Reference(_) | Format::Subject) => {
+            names.get(&text).cloned().unwrap_or_else(|| "something that is not here".to_owned())
+        }
+        _ => text.lines().next().unwrap_or_default().to_owned(),
+    }
+}
+
+/// What a field is called.
+pub fn field_label(kind: Kind, name: &str) -> String {
+    resource(kind).field(name).map_or_else(|| choice(name), label)
+}
+
+/// A changed field in words: `Due on: Wed 18 Nov 2026 → Tue 1 Dec 2026`.
+pub fn changed(kind: Kind, name: &str, from: Option<&Value>, to: &Value, names: &Names, ascii: bool) -> String {
     let arrow = if ascii { "->" } else { "→" };
-    let label = field.map_or_else(|| choice(name), label);
-    format!("{label}: {} {arrow} {}", shown(from), shown(Some(to)))
+    let (from, to) = (shown(kind, name, from, names, ascii), shown(kind, name, Some(to), names, ascii));
+    format!("{}: {from} {arrow} {to}", field_label(kind, name))
+}
+
+/// What was decided about an edit, as undoing it says.
+pub fn decision(decision: &Decision, title: &str) -> String {
+    match decision {
+        Decision::Retry => format!("sending “{title}” again"),
+        Decision::Discard => format!("giving up the change of “{title}”"),
+        Decision::Undo => format!("taking back the change of “{title}”"),
+        Decision::Change(_) => format!("the other values for “{title}”"),
+        Decision::Resolve(_) => format!("the decision about “{title}”"),
+    }
+}
+
+/// A reason of an edit, with the names of fields as people write them.
+pub fn reason(kind: Kind, text: &str) -> String {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let mut said = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(is_part) {
+        let end = rest[start..].find(|letter| !is_part(letter)).map_or(rest.len(), |length| start + length);
+        let word = &rest[start..end];
+        let field = resource(kind).field(word).filter(|_| word.contains('_'));
+        said.push_str(&rest[..start]);
+        said.push_str(&field.map_or_else(|| word.to_owned(), |field| label(field).to_lowercase()));
+        rest = &rest[end..];
+    }
+    said + rest
 }
 
 /// What a kind is called where there are many of it.

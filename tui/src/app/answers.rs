@@ -16,8 +16,15 @@ impl App {
         let outcome = match answer {
             Answer::Page { ticket, kind, offset, page } => page.map(|page| {
                 self.hear_news(now, kind, &page);
+                let first = self.is_first_sync();
                 let list = self.lists.iter_mut().find(|list| list.kind == kind && list.ticket == ticket);
-                if list.is_some_and(|list| list.take(offset, page)) {
+                let taken = list.map(|list| {
+                    if first && list.selected == 0 {
+                        list.let_go();
+                    }
+                    list.take(offset, page)
+                });
+                if taken == Some(true) {
                     effects = self.ask_page();
                 }
             }),
@@ -30,7 +37,8 @@ impl App {
             Answer::Overview(ticket, overview) => overview.map(|overview| {
                 if self.home.ticket == ticket {
                     self.hear_latest(now, overview.latest.as_ref());
-                    self.home.take(overview, self.today);
+                    let first = self.is_first_sync();
+                    self.home.take(overview, self.today, first);
                 }
             }),
             Answer::Figures(figures) => figures.map(|figures| self.home.figures = Some(figures)),
@@ -80,8 +88,9 @@ impl App {
                 self.counts = counts.into_iter().collect();
                 Ok(())
             }
-            Answer::Edits(edits) => edits.map(|edits| {
+            Answer::Edits(edits) => edits.map(|(edits, names)| {
                 if let Some(Layer::Edits(screen)) = self.layers.last_mut() {
+                    screen.names = names;
                     screen.take(edits);
                 }
             }),
@@ -94,8 +103,9 @@ impl App {
                 Ok(())
             }
             Answer::Log(log) => log.map(|log| self.log = log),
-            Answer::Conflicts(conflicts) => conflicts.map(|conflicts| {
+            Answer::Conflicts(conflicts) => conflicts.map(|(conflicts, names)| {
                 if let Some(Layer::Conflict(screen)) = self.layers.last_mut() {
+                    screen.names = names;
                     screen.take(conflicts);
                 }
             }),
@@ -108,6 +118,12 @@ impl App {
             self.notify(now, Tone::Alarm, sentence);
         }
         effects
+    }
+
+    /// Whether the home is still on its way here for the first time. A cursor at the top then stays there instead of following the
+    /// record that happened to come first.
+    fn is_first_sync(&self) -> bool {
+        self.status.as_ref().is_some_and(|status| matches!(status.phase.as_str(), "new" | "backfilling"))
     }
 
     /// While in step, what lies after the position that was last read is news. The status is read after the page, so the

@@ -296,7 +296,12 @@ fn search_opens_what_it_found_and_comes_back_to_it() {
     let effects = press(&mut app, "enter");
     let Effect::Record(ticket, Kind::Room, id) = &effects[0] else { panic!("{effects:?}") };
     assert_eq!(id, "r");
-    let full = Ok(Some(Full { row: room("r", "Quiet room"), related: Vec::new(), changes: Vec::new() }));
+    let full = Ok(Some(Full {
+        row: room("r", "Quiet room"),
+        related: Vec::new(),
+        changes: Vec::new(),
+        names: Default::default(),
+    }));
     app.update(now(), Message::Answer(Answer::Record { ticket: *ticket, kind: Kind::Room, full }));
     assert_eq!(app.shown_kind(), Some(Kind::Room));
     press(&mut app, "esc");

@@ -71,6 +71,7 @@ pub const BINDINGS: &[Binding] = &[
     row("palette.previous", &["up", "ctrl-p", "shift-tab"], &[Palette], "", "Previous action", Action::Up),
     row("palette.close", &["esc", "f1"], &[Palette], "close", "Close the list of actions", Action::Back),
     // Edits and conflicts.
+    row("edit.open", &["enter"], &[Edits], "look", "Look at the record, or settle its conflict", Action::Open),
     row("edit.change", &["e"], &[Edits], "change", "Give the edit other values", Action::Edit),
     row("edit.retry", &["r"], &[Edits], "retry", "Send the edit again", Action::Retry),
     row("edit.discard", &["d", "delete"], &[Edits], "discard", "Give the edit up, after a question", Action::Discard),
@@ -85,7 +86,7 @@ pub const BINDINGS: &[Binding] = &[
     row("conflict.drop", &["esc"], &[ConflictValue], "cancel", "Leave the value as it was", Action::Back),
     row("pause", &["p"], &[Sync], "pause or go on", "Have syncing rest, or let it go on", Action::Pause),
     // Records.
-    row("open", &["enter"], &[Home, List, Detail, Edits], "open", "Open what is under the cursor", Action::Open),
+    row("open", &["enter"], &[Home, List, Detail], "open", "Open what is under the cursor", Action::Open),
     row("back", &["esc", "q", "left", "h"], &[Detail, Edits, Conflict, Sync], "back", "Back", Action::Back),
     row("open.right", &["right", "l"], &[List, Edits], "", "Open what is under the cursor", Action::Open),
     row("add", &["a"], RECORDS, "add", "Add a task in one line", Action::QuickAdd),

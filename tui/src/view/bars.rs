@@ -6,7 +6,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::Theme;
-use crate::app::{App, TABS};
+use crate::app::App;
 use crate::glyphs::Sign;
 use crate::keys::{self, Action};
 use crate::now::Now;
@@ -29,12 +29,9 @@ pub(super) fn tabs(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) 
     for tab in &tabs.tabs {
         let look = if tab.front { theme.accent().add_modifier(Modifier::UNDERLINED) } else { Style::new() };
         let count = if tab.count.is_empty() { String::new() } else { format!(" {}", tab.count) };
-        let key = Span::styled(format!("{} ", tab.key), theme.quiet());
+        let gap = if tab.word.is_empty() { "" } else { " " };
+        let key = Span::styled(format!("{}{gap}", tab.key), theme.quiet());
         put(frame, tab.column, Line::from(vec![key, Span::styled(tab.word, look), Span::styled(count, theme.quiet())]));
-    }
-    if tabs.tabs.len() == 1 {
-        let after = tabs.tabs.first().map_or(0, |tab| tab.column + tab.width());
-        put(frame, after, Line::styled(format!("  of {}", TABS.len()), theme.quiet()));
     }
 }
 

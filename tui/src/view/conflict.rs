@@ -1,7 +1,7 @@
 //! A conflict: every field with what it was, what was written here, what the server has and what was chosen; under them the
 //! field under the cursor in full.
 
-use hearth_replica::Choice;
+use hearth_replica::{Choice, Conflict};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -12,13 +12,16 @@ use super::{Theme, inset, padded, rows, scroll_bar, typing};
 use crate::app::App;
 use crate::conflict::ConflictScreen;
 use crate::glyphs::{Sign, Tone};
+use crate::keys::{Action, Context};
 use crate::sanitize::{fit, wrap};
-use crate::words::{self, moment, plain};
+use crate::words::{field_label, moment, plain, shown};
 
 /// Columns of the field names.
 const LABELS: usize = 18;
 /// Columns of what was chosen.
 const CHOSEN: usize = 9;
+/// From this width on there is a column for what was before.
+const NARROW: usize = 64;
 /// Lines of the field in full.
 const BELOW: u16 = 6;
 
@@ -40,7 +43,9 @@ pub(super) fn draw(app: &App, screen: &ConflictScreen, theme: &Theme, frame: &mu
     };
     frame.render_widget(Span::styled(fit(&heading, columns, cut), theme.strong()), inner);
     let labels = LABELS.min(columns / 4);
-    let wide = columns.saturating_sub(labels + CHOSEN + 4) / 3;
+    // A narrow screen shows what is to be chosen from; what was before stands under it.
+    let narrow = columns < NARROW;
+    let wide = columns.saturating_sub(labels + CHOSEN + 4) / if narrow { 2 } else { 3 };
     let cell = |text: &str, look: Style| Span::styled(padded(app, text, wide, false) + " ", look);
     let table = Rect { y: inner.y + 2.min(inner.height), height: inner.height.saturating_sub(2), ..inner };
     let below = BELOW.min(table.height / 2);
@@ -48,7 +53,8 @@ pub(super) fn draw(app: &App, screen: &ConflictScreen, theme: &Theme, frame: &mu
     let mut lines = rows(list);
     if let Some(row) = lines.next() {
         let mut spans = vec![Span::raw(" ".repeat(labels + 1))];
-        spans.extend(["Before", "Mine", "Theirs"].map(|word| cell(word, theme.quiet())));
+        let headings = ["Before", "Mine", "Theirs"].into_iter().skip(usize::from(narrow));
+        spans.extend(headings.map(|word| cell(word, theme.quiet())));
         frame.render_widget(Line::from(spans), row);
     }
     let fits = usize::from(list.height).saturating_sub(1).max(1);
@@ -57,7 +63,7 @@ pub(super) fn draw(app: &App, screen: &ConflictScreen, theme: &Theme, frame: &mu
         let selected = index == screen.selected;
         let is = |wanted: &Choice| choice.as_ref() == Some(wanted);
         let look = |chosen: bool| if chosen && !selected { theme.accent() } else { Style::new() };
-        let label = padded(app, &label(conflict.kind, &conflict.field), labels, false);
+        let label = padded(app, &field_label(conflict.kind, &conflict.field), labels, false);
         let quiet = if selected { Style::new() } else { theme.quiet() };
         let chosen = match choice {
             None => format!("{} choose", Sign::NeedsYou.text(app.setup.ascii)),
@@ -66,41 +72,57 @@ pub(super) fn draw(app: &App, screen: &ConflictScreen, theme: &Theme, frame: &mu
             Some(Choice::Value(_)) => format!("{} typed", Sign::Done.text(app.setup.ascii)),
         };
         let tone = if choice.is_none() { Tone::Alarm } else { Tone::Good };
-        let spans = vec![
-            Span::styled(label + " ", quiet),
-            cell(&said(app, &conflict.base), quiet),
-            cell(&said(app, &conflict.mine), look(is(&Choice::Mine))),
-            cell(&theirs(app, gone, &conflict.theirs), look(is(&Choice::Theirs))),
+        let mut spans = vec![Span::styled(label + " ", quiet)];
+        if !narrow {
+            spans.push(cell(&said(app, screen, conflict, &conflict.base), quiet));
+        }
+        spans.extend([
+            cell(&said(app, screen, conflict, &conflict.mine), look(is(&Choice::Mine))),
+            cell(&theirs(app, screen, conflict, gone), look(is(&Choice::Theirs))),
             Span::styled(padded(app, &chosen, CHOSEN, false), if selected { Style::new() } else { theme.tone(tone) }),
-        ];
+        ]);
         frame.render_widget(Line::from(spans), row);
         if selected {
             frame.buffer_mut().set_style(row, theme.selected());
         }
     }
     scroll_bar(app, theme, frame, Rect { width: list.width + 1, ..list }, top, screen.fields.len());
-    in_full(app, screen, gone, theme, frame, Rect { y: list.bottom(), height: below, ..inner });
+    // Right under the fields, so that the eye has no way to go.
+    let end = u16::try_from(screen.fields.len() - top).unwrap_or(u16::MAX).saturating_add(1).min(list.height);
+    in_full(app, screen, gone, theme, frame, Rect { y: list.y + end, height: below, ..inner });
 }
 
 /// The field under the cursor without cuts, the value that is being typed, and what is wrong.
 fn in_full(app: &App, screen: &ConflictScreen, gone: bool, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let Some((conflict, choice)) = screen.fields.get(screen.selected) else { return };
     let columns = usize::from(area.width);
+    let whole_theirs = if gone { "deleted".to_owned() } else { full(app, screen, conflict, &conflict.theirs) };
     let mut lines: Vec<(String, Tone)> = Vec::new();
     if let Some(fault) = &screen.fault {
         let text = format!("{} {fault}", Sign::Fault.text(app.setup.ascii));
         lines.extend(wrap(&text, columns).into_iter().map(|line| (line, Tone::Alarm)));
     }
     if let Some(Choice::Value(value)) = choice {
-        lines.push((format!("typed: {}", said(app, value)), Tone::Good));
+        lines.push((format!("Typed   {}", said(app, screen, conflict, value)), Tone::Good));
     }
-    for (word, text) in [("mine", said(app, &conflict.mine)), ("theirs", theirs(app, gone, &conflict.theirs))] {
-        let parts = wrap(&format!("{word}: {text}"), columns);
-        lines.extend(parts.into_iter().take(2).map(|line| (line, Tone::Quiet)));
+    let sides = [
+        ("Mine  ", full(app, screen, conflict, &conflict.mine)),
+        ("Theirs", whole_theirs),
+        ("Before", said(app, screen, conflict, &conflict.base)),
+    ];
+    for (word, text) in sides.into_iter().take(if columns < NARROW { 3 } else { 2 }) {
+        let parts = wrap(&text, columns.saturating_sub(8));
+        let lead = std::iter::once(word).chain(std::iter::repeat("      "));
+        lines.extend(lead.zip(parts).take(2).map(|(word, line)| (format!("{word}  {line}"), Tone::Quiet)));
+    }
+    let waiting = screen.fields.iter().filter(|(_, choice)| choice.is_none()).count();
+    if waiting == 0 && screen.typing.is_none() {
+        let key = app.setup.keys.key_of(Context::Conflict, Action::Save).unwrap_or("?");
+        lines.insert(0, (format!("All is chosen: {key} settles it."), Tone::Good));
     }
     let mut at = rows(area).skip(usize::from(area.height > 3));
     if let (Some(line), Some(row)) = (&screen.typing, at.next()) {
-        let prompt = format!("{}  ", label(conflict.kind, &conflict.field));
+        let prompt = format!("{}  ", field_label(conflict.kind, &conflict.field));
         let prompt = fit(&prompt, columns / 3, "");
         let used = u16::try_from(crate::sanitize::width(&prompt)).unwrap_or(0).min(row.width);
         frame.render_widget(Span::styled(prompt, theme.accent()), row);
@@ -111,17 +133,19 @@ fn in_full(app: &App, screen: &ConflictScreen, gone: bool, theme: &Theme, frame:
     }
 }
 
-fn label(kind: hearth_contract::schema::Kind, field: &str) -> String {
-    hearth_contract::resources::resource(kind).field(field).map_or_else(|| words::choice(field), words::label)
+/// A value on one line.
+fn said(app: &App, screen: &ConflictScreen, conflict: &Conflict, value: &Value) -> String {
+    shown(conflict.kind, &conflict.field, Some(value), &screen.names, app.setup.ascii)
 }
 
-fn said(app: &App, value: &Value) -> String {
+/// A value with all its lines.
+fn full(app: &App, screen: &ConflictScreen, conflict: &Conflict, value: &Value) -> String {
     match plain(value) {
-        text if text.is_empty() => Sign::Unset.text(app.setup.ascii).to_owned(),
-        text => text,
+        text if text.contains('\n') => text,
+        _ => said(app, screen, conflict, value),
     }
 }
 
-fn theirs(app: &App, gone: bool, value: &Value) -> String {
-    if gone { "deleted".to_owned() } else { said(app, value) }
+fn theirs(app: &App, screen: &ConflictScreen, conflict: &Conflict, gone: bool) -> String {
+    if gone { "deleted".to_owned() } else { said(app, screen, conflict, &conflict.theirs) }
 }

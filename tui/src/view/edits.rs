@@ -9,9 +9,10 @@ use serde_json::Value;
 use super::{Theme, inset, padded, rows, scroll_bar};
 use crate::app::{App, Edits};
 use crate::glyphs::{Sign, Tone};
+use crate::keys::{Action, Context};
 use crate::now::Now;
 use crate::sanitize::{fit, wrap};
-use crate::words::{age, changed, choice, edit_state, method, plain, singular};
+use crate::words::{age, changed, edit_state, field_label, method, reason, shown, singular};
 
 /// Columns of the state.
 const STATE: usize = 14;
@@ -28,11 +29,17 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
         (true, 1) => "1 change has not been confirmed by the server".into(),
         (true, number) => format!("{number} changes have not been confirmed by the server"),
     };
-    frame.render_widget(Span::styled(fit(&heading, columns, cut), theme.quiet()), inner);
+    // On the smallest screens the edits themselves have all the room there is.
+    let small = inner.height < 6 && !screen.edits.is_empty();
+    if !small {
+        frame.render_widget(Span::styled(fit(&heading, columns, cut), theme.quiet()), inner);
+    }
     let Some(selected) = screen.edits.get(screen.selected) else { return };
-    let words = said(app, selected, columns);
-    let below = u16::try_from(words.len() + 1).unwrap_or(0).min(inner.height / 2);
-    let top = 2.min(inner.height);
+    let words = said(app, screen, selected, columns);
+    let (top, below) = match small {
+        true => (0, 0),
+        false => (2, u16::try_from(words.len() + 1).unwrap_or(0).min(inner.height / 2)),
+    };
     let list = Rect { y: inner.y + top, height: inner.height.saturating_sub(top + below), ..inner };
     let fits = usize::from(list.height).max(1);
     let first = screen.selected.saturating_sub(fits - 1);
@@ -59,7 +66,9 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
         }
     }
     scroll_bar(app, theme, frame, Rect { width: list.width + 1, ..list }, first, screen.edits.len());
-    let place = Rect { y: list.bottom() + u16::from(below > 0), height: below.saturating_sub(1), ..inner };
+    // Right under the list, so that what is said stands near what it is said of.
+    let end = u16::try_from(screen.edits.len() - first).unwrap_or(u16::MAX).min(list.height);
+    let place = Rect { y: list.y + end + u16::from(below > 0), height: below.saturating_sub(1), ..inner };
     for (row, (text, tone)) in rows(place).zip(words) {
         frame.render_widget(Span::styled(text, theme.tone(tone)), row);
     }
@@ -73,23 +82,61 @@ fn look(edit: &Edit) -> (Sign, Tone) {
     }
 }
 
-/// What can be said about an edit: why it does not go on, in the server's words, and what it changes.
-fn said(app: &App, edit: &Edit, columns: usize) -> Vec<(String, Tone)> {
+/// What can be said about an edit: why it does not go on, in the server's words, what to do about it, and what it changes.
+fn said(app: &App, screen: &Edits, edit: &Edit, columns: usize) -> Vec<(String, Tone)> {
+    let tone = look(edit).1;
     let mut out = Vec::new();
-    let problem = edit.problem.as_ref();
-    let word = |name: &str| problem.and_then(|problem| problem.get(name)).and_then(Value::as_str).map(str::to_owned);
-    for sentence in [edit.reason.clone(), word("message"), word("fix")].into_iter().flatten() {
-        out.extend(wrap(&sentence, columns).into_iter().map(|text| (text, look(edit).1)));
+    for sentence in why(screen, edit) {
+        out.extend(wrap(&reason(edit.kind, &sentence), columns).into_iter().map(|text| (text, tone)));
     }
-    if edit.attempts > 0 {
-        out.push((format!("Tried {} times.", edit.attempts).replace("1 times", "once"), Tone::Quiet));
+    let key = |action| app.setup.keys.key_of(Context::Edits, action).unwrap_or("?").to_owned();
+    let advice = match edit.state.as_str() {
+        "conflict" => format!("{} shows both sides and settles it.", key(Action::Open)),
+        "rejected" if edit.method == "delete" => format!("{} gives the change up.", key(Action::Discard)),
+        "rejected" => format!("{} gives it other values, {} gives it up.", key(Action::Edit), key(Action::Discard)),
+        _ => String::new(),
+    };
+    if !advice.is_empty() {
+        out.extend(wrap(&advice, columns).into_iter().map(|text| (text, Tone::Plain)));
     }
+    if edit.attempts > 1 {
+        out.push((format!("Tried {} times.", edit.attempts), Tone::Quiet));
+    }
+    let (names, ascii) = (&screen.names, app.setup.ascii);
     for (name, value) in edit.patch.iter().filter(|(_, value)| edit.method != "create" || !value.is_null()) {
         let text = match edit.method.as_str() {
-            "update" => changed(edit.kind, name, edit.base.get(name), value, app.setup.ascii),
-            _ => format!("{}: {}", choice(name), plain(value)),
+            "update" => changed(edit.kind, name, edit.base.get(name), value, names, ascii),
+            _ => format!("{}: {}", field_label(edit.kind, name), shown(edit.kind, name, Some(value), names, ascii)),
         };
-        out.push((fit(&text, columns, Sign::Cut.text(app.setup.ascii)), Tone::Quiet));
+        out.push((fit(&text, columns, Sign::Cut.text(ascii)), Tone::Quiet));
     }
     out
+}
+
+/// Why an edit does not go on, each sentence once: the replica's, the server's, and what the server advises unless that is for
+/// programs.
+fn why(screen: &Edits, edit: &Edit) -> Vec<String> {
+    let member = |name: &str| edit.problem.as_ref().and_then(|problem| problem.get(name));
+    let word = |name: &str| member(name).and_then(Value::as_str).map(str::to_owned);
+    let of_fields = member("details").and_then(|details| details.get("fields")).is_some();
+    let mut all: Vec<String> = Vec::new();
+    for sentence in [edit.reason.clone(), word("message"), word("fix").filter(|_| !of_fields)].into_iter().flatten() {
+        let sentence = named(screen, &sentence);
+        if all.iter().all(|said| said.trim_end_matches('.') != sentence.trim_end_matches('.')) {
+            all.push(sentence);
+        }
+    }
+    all
+}
+
+/// A sentence in which `edit 12` is said by the name of its record, where that edit is listed.
+fn named(screen: &Edits, sentence: &str) -> String {
+    let mut parts = sentence.splitn(2, "edit ");
+    let (Some(before), Some(rest)) = (parts.next(), parts.next()) else { return sentence.to_owned() };
+    let digits = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+    let number = rest[..digits].parse::<i64>().ok();
+    match number.and_then(|number| screen.edits.iter().find(|edit| edit.id == number)) {
+        Some(edit) => format!("{before}the change of “{}”{}", edit.title, &rest[digits..]),
+        None => sentence.to_owned(),
+    }
 }

@@ -102,7 +102,9 @@ fn block<'a>(
     lines: &mut Vec<FormLine<'a>>,
 ) {
     let mark = if focused { Sign::Selected.text(app.setup.ascii) } else { " " };
-    let star = if entry.field.presence == Presence::Required { " *" } else { "" };
+    // What is set for many may be left out, whatever it is.
+    let required = entry.field.presence == Presence::Required && form.many.is_empty();
+    let star = if required { " *" } else { "" };
     let name = padded(app, &format!("{mark}{}{star}", label_of(entry.field)), labels, false);
     let label = Span::styled(name, if focused { theme.accent() } else { theme.quiet() });
     let blank = || Span::raw("");

@@ -120,6 +120,8 @@ fn entry_line<'a>(app: &App, theme: &Theme, entry: &Entry<'_>, columns: usize, s
             let urgent = matches!(words::text(&row.fields, "priority"), Some("urgent" | "high"));
             let who = words::text(&row.fields, "assignee").unwrap_or_default();
             let more = [priority.as_str(), who].into_iter().skip(usize::from(!urgent)).filter(|part| !part.is_empty());
+            // The heading says already that they are overdue.
+            let due = due.replace(" overdue", " ago");
             (due, tone, row.title.clone(), more.collect::<Vec<_>>().join("  "))
         }
         Entry::Expiring(it) => {

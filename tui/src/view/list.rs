@@ -30,7 +30,8 @@ pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, ar
     let part = |y: u16, height: u16| Rect { x: area.x, y: area.y + y, width: own, height };
     let body = part(layout.info + layout.heading, layout.body);
     // The last columns are the scroll bar's.
-    let fitted = fitting(list.kind, usize::from(own).saturating_sub(MARGIN + 3));
+    let groups = list.shows_groups().then(|| list.order().column);
+    let fitted = fitting(list.kind, groups, usize::from(own).saturating_sub(MARGIN + 3));
     if layout.info > 0 || app.filtering {
         info(app, list, theme, frame, part(0, 1));
     }

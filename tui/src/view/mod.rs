@@ -149,11 +149,9 @@ fn scroll_bar(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect, top: 
     }
     let thumb = (height * height / total).max(1);
     let start = top * (height - thumb) / (total - height);
-    for (index, row) in rows(area).enumerate() {
-        let is_thumb = (start..start + thumb).contains(&index);
-        let sign = if is_thumb { Sign::Thumb } else { Sign::Track };
+    for row in rows(area).skip(start).take(thumb) {
         let cell = Rect { x: area.right() - 1, width: 1, ..row };
-        frame.render_widget(Span::styled(sign.text(app.setup.ascii), theme.quiet()), cell);
+        frame.render_widget(Span::styled(Sign::Thumb.text(app.setup.ascii), theme.quiet()), cell);
     }
 }
 

@@ -209,6 +209,7 @@ fn full() -> Full {
             state: "waiting".into(),
             reason: None,
         }],
+        names: Default::default(),
     }
 }
 
@@ -283,7 +284,7 @@ fn the_other_screens_say_what_they_are_for() {
             "question" => &["Delete the task “Service the boiler”?", "y yes, do it", "n no"],
             "search" => &["Search  b", "Service the boiler", "before winter"],
             "edits" => {
-                &["! rejected", "changed task: Service the boiler", "12 min", "The day lies before", "→ 2026-12-01"]
+                &["! rejected", "changed task: Service the boiler", "12 min", "The day lies before", "→ Tue 1 Dec 2026"]
             }
             "home" => {
                 &["! Overdue  1", "Service the boiler", "Runs out soon", "November 2026", "Worth by room", "17,000"]
@@ -292,7 +293,7 @@ fn the_other_screens_say_what_they_are_for() {
             "sync" => &["Contact", "● live", "Server", "http://127.0.0.1:8750"],
             "palette" => &["What to do in a list", "Fill in a form for a new record", "enter do it"],
             "conflict" => {
-                &["was changed here and on the server (13:02)", "2026-12-24", "✓ mine", "! choose", "t theirs"]
+                &["was changed here and on the server (13:02)", "Thu 24 Dec 2026", "✓ mine", "! choose", "t theirs"]
             }
             "conflict value" => &["Due on  2026-12-01", "enter take"],
             "marks" => &["◆ 2 marked", "x done"],

@@ -72,9 +72,14 @@ impl Theme {
         }
     }
 
-    /// The selected line.
+    /// The selected line: one bar, whatever the look of its parts.
     pub fn selected(self) -> Style {
-        Style::new().add_modifier(Modifier::REVERSED)
+        let ground = self.ground();
+        Style {
+            fg: ground.fg.or(Some(Color::Reset)),
+            bg: ground.bg.or(Some(Color::Reset)),
+            ..Style::new().add_modifier(Modifier::REVERSED).remove_modifier(Modifier::DIM)
+        }
     }
 
     fn colored(self, terminal: Color, light: Color, dark: Color) -> Style {
