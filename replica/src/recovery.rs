@@ -31,6 +31,8 @@ pub(crate) enum Cause {
 pub(crate) struct Recovery {
     /// What changed at or after this moment of the server's clock is listed; None lists everything.
     pub since: Option<String>,
+    /// Up to where the feed was applied when this was read.
+    pub tail: i64,
     /// What is done next.
     pub step: Step,
     /// The newest position that an answer was read at. The tail must pass it before the tables are of one position.

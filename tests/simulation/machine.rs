@@ -74,6 +74,8 @@ pub struct Machine {
     pub eye: Connection,
     /// Whether the server was put back and this machine had no way to hear of it yet.
     pub unaware: bool,
+    /// The head when it was last told the feed from its beginning: up to there that reading never expires.
+    pub reads_up_to: i64,
     /// What is known of its edits.
     pub book: Book,
     policy: ConflictPolicy,
@@ -96,6 +98,7 @@ impl Machine {
             screen: Replica::open(&db, Origin::Tui).map_err(failed)?,
             script,
             unaware: false,
+            reads_up_to: i64::MAX,
             eye,
             db,
             engine: None,
@@ -165,10 +168,11 @@ impl Machine {
         SyncLock::try_take(&self.db).is_ok_and(|lock| lock.is_some())
     }
 
-    /// Whether it reads the feed for the first time and has read some of it.
+    /// Whether it reads the feed for the first time, has read some of it, and has not come to where it began.
     pub fn is_filling(&self) -> bool {
-        let text = "SELECT NOT filled AND NOT replay AND position > 0 FROM _sync";
-        self.eye.prepare_cached(text).and_then(|mut found| found.query_row([], |row| row.get(0))).unwrap_or(false)
+        let text = "SELECT NOT filled AND NOT replay AND position > 0 AND position < ?1 FROM _sync";
+        let up_to = [self.reads_up_to];
+        self.eye.prepare_cached(text).and_then(|mut found| found.query_row(up_to, |row| row.get(0))).unwrap_or(false)
     }
 
     /// At which step a recovery is; Err: none is.

@@ -106,22 +106,28 @@ pub(crate) fn adopt(connection: &mut Connection, home: &Home) -> Result<bool, St
     })
 }
 
-/// Notes what an opened connection has said: whose home it is, the head and the retention. A stream is contact.
-/// `accepted`: the edits that the server had accepted when it was asked for its head.
-pub(crate) fn greet(
-    connection: &mut Connection,
-    home: &Home,
-    head: Option<i64>,
-    accepted: &[i64],
-    retention_seconds: Option<i64>,
-    now: Timestamp,
-) -> Result<(), StoreError> {
+/// What an opened connection has said, and to whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Greeting {
+    /// Whose home it is.
+    pub home: Home,
+    pub head: Option<i64>,
+    pub retention_seconds: Option<i64>,
+    /// The edits that the server had accepted when it was asked for its head.
+    pub accepted: Vec<i64>,
+    /// The process that syncs. It may not have been written down when it started, for want of room.
+    pub process: Option<u32>,
+}
+
+/// Notes a greeting. A stream is contact.
+pub(crate) fn greet(connection: &mut Connection, greeting: &Greeting, now: Timestamp) -> Result<(), StoreError> {
     gate::keep(connection, |tx| {
+        let Greeting { home, head, retention_seconds, accepted, process } = greeting;
         write_home(tx, home)?;
         tx.execute(
             "UPDATE _sync SET head = coalesce(?1, head), retention_seconds = ?2, last_contact_at = ?3,
-                 offline_since = NULL, transport = 'stream'",
-            (head, retention_seconds, now.to_string()),
+                 offline_since = NULL, transport = 'stream', daemon_pid = coalesce(?4, daemon_pid)",
+            (head, retention_seconds, now.to_string(), process),
         )?;
         head.map_or(Ok(()), |head| lost::compare_head(tx, head, accepted))
     })

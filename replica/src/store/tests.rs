@@ -51,6 +51,11 @@ fn home() -> Home {
     }
 }
 
+fn greeting(head: i64, accepted: &[i64]) -> standing::Greeting {
+    let accepted = accepted.to_vec();
+    standing::Greeting { home: home(), head: Some(head), retention_seconds: None, accepted, process: None }
+}
+
 impl Scene {
     fn new() -> Scene {
         let directory = std::env::temp_dir().join(format!("hearth-store-{}", uuid::Uuid::new_v4()));

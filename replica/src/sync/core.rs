@@ -90,6 +90,8 @@ pub(crate) struct Core {
     rounds: u64,
     /// Up to where the feed is applied.
     tail: i64,
+    /// Up to where a recovery had read when the server was last asked for its head.
+    reach: i64,
     /// What the database says now.
     shown: Option<(Phase, Option<String>, Option<Millis>)>,
     touched_at: Millis,
@@ -119,6 +121,7 @@ impl Core {
             reads: None,
             rounds: 0,
             tail: 0,
+            reach: 0,
             shown: None,
             touched_at: Millis::MIN / 2,
             push: Push::default(),
@@ -223,11 +226,7 @@ impl Core {
             Input::KeyChanged => self.key_changed(&mut effects),
             Input::Timer => {
                 if matches!(self.link, Link::Down { retry_at } if retry_at <= now) {
-                    if self.full {
-                        effects.push(Effect::Reload);
-                    } else {
-                        self.open(&mut effects);
-                    }
+                    self.open(&mut effects);
                 }
                 self.listen(now, &mut effects);
             }
@@ -246,6 +245,10 @@ impl Core {
 
     /// Asked side by side, and the stream last, so that its frames wait for nobody.
     fn open(&mut self, effects: &mut Vec<Effect>) {
+        if self.full {
+            return effects.push(Effect::Reload);
+        }
+        self.reach = self.recovering.as_ref().map_or(0, Recovering::reach);
         self.link = Link::Greeting { identity: None, standing: None };
         effects.extend([Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)]);
     }
@@ -293,6 +296,7 @@ impl Core {
     /// The server tells the feed from our cursor on, one way or the other.
     fn contact(&mut self, identity: Identity, standing: Standing, effects: &mut Vec<Effect>) {
         let limits = identity.limits;
+        let unmade = standing.head.filter(|head| *head < self.reach);
         self.home = Some(identity.home_id.clone());
         effects.push(Effect::Greet { identity, standing });
         self.reason = None;
@@ -300,6 +304,11 @@ impl Core {
         self.push.contact(limits);
         self.reads = limits.map(|limits| limits.reads);
         self.pace_recovery();
+        if let (Some(head), Some(cursor)) = (unmade, self.cursor.clone()) {
+            // A recovery has read beyond this head before: that was another history, though our cursor is of both.
+            self.reach = head;
+            effects.push(Effect::Recover(Cause::Restored { resume: cursor, fork: Some(self.tail) }));
+        }
         self.plan(effects);
     }
 

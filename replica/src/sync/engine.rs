@@ -99,6 +99,8 @@ pub struct Engine {
     core: Core,
     connection: Connection,
     server: String,
+    /// The process that syncs, as others read it.
+    process: Option<u32>,
     policy: ConflictPolicy,
     chance: Chance,
     asked: HashMap<u64, Asked>,
@@ -140,6 +142,7 @@ impl Engine {
             seen: open::data_version(&connection)?,
             connection,
             server: server.to_owned(),
+            process: None,
             policy,
             chance,
             asked: HashMap::new(),
@@ -151,6 +154,7 @@ impl Engine {
 
     /// Begins where the database stands; this process is named as the one that syncs.
     pub fn start(&mut self, process: u32, now: Moment) -> Result<Done, StoreError> {
+        self.process = Some(process);
         unless_full(self.keep(|c| standing::set_daemon(c, Some(process), now.wall)))?;
         let (started, wishes) = (self.standing()?, self.wishes()?);
         self.tell(now, [started, wishes])
@@ -234,11 +238,14 @@ impl Engine {
             Effect::CloseStream => self.done.deeds.push(Deed::CloseStream),
             Effect::Finish(verdict) => self.done.deeds.push(Deed::End(verdict)),
             Effect::Greet { identity, standing } => {
-                let home = home(&self.server, &identity);
-                let accepted = self.accepted.clone();
-                self.keep(|c| {
-                    standing::greet(c, &home, standing.head, &accepted, standing.retention_seconds, now.wall)
-                })?;
+                let greeting = standing::Greeting {
+                    home: home(&self.server, &identity),
+                    head: standing.head,
+                    retention_seconds: standing.retention_seconds,
+                    accepted: self.accepted.clone(),
+                    process: self.process,
+                };
+                self.keep(|c| standing::greet(c, &greeting, now.wall))?;
             }
             Effect::Apply { stretch, phase, polled } => {
                 let Stretch { events, cursor, ready } = stretch;

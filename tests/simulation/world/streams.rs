@@ -18,6 +18,9 @@ impl World {
         let at = self.now + there;
         match self.server.open(from.machine, ask) {
             Ok(Ok(body)) => {
+                if ask.path.contains("cursor=start") {
+                    self.machines[from.machine].reads_up_to = self.model.present().head;
+                }
                 let flowing = Flowing { to: from, number: stream, body, cut_in, mute_in, last_at: at, left_at: None };
                 self.flowing.push(flowing);
                 self.network.at(at, Happening::StreamOpen { to: from, stream });

@@ -130,14 +130,17 @@ fn count_all() -> String {
 /// The recovery that is under way.
 pub(crate) fn read(connection: &Connection) -> Result<Option<Recovery>, StoreError> {
     let found = connection
-        .prepare_cached("SELECT since, step, kind, cursor, as_of, reach, accepted, question FROM _recovery")?
+        .prepare_cached("SELECT since, step, kind, cursor, as_of, reach, accepted, question, tail FROM _recovery")?
         .query_row([], |row| {
             let words: (String, Option<String>) = (row.get(1)?, row.get(2)?);
             let place: (Option<String>, Option<i64>) = (row.get(3)?, row.get(4)?);
-            Ok((words, place, row.get(0)?, row.get(5)?, row.get(6)?, row.get(7)?))
+            let reached: (i64, i64) = (row.get(5)?, row.get(8)?);
+            Ok((words, place, row.get(0)?, reached, row.get(6)?, row.get(7)?))
         })
         .optional()?;
-    let Some(((word, kind), (cursor, as_of), since, reach, accepted, question)) = found else { return Ok(None) };
+    let Some(((word, kind), (cursor, as_of), since, (reach, tail), accepted, question)) = found else {
+        return Ok(None);
+    };
     let kind = kind.as_deref().and_then(Kind::from_word);
     let as_of = as_of.unwrap_or_default();
     let step = match (word.as_str(), kind) {
@@ -149,7 +152,7 @@ pub(crate) fn read(connection: &Connection) -> Result<Option<Recovery>, StoreErr
         ("done", _) => Step::Done,
         _ => return Err(StoreError::Odd(format!("a recovery at the step {word}"))),
     };
-    Ok(Some(Recovery { since, step, reach, accepted, question }))
+    Ok(Some(Recovery { since, tail, step, reach, accepted, question }))
 }
 
 /// Applies an answer and notes how far the recovery is with it.

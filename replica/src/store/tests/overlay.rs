@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{HOME, ROOM, Scene, TASK, at, deleted, event, home, task, with_key};
+use super::{HOME, ROOM, Scene, TASK, at, deleted, event, greeting, task, with_key};
 use crate::store::edits::push::Verdict;
 use crate::store::{edits, standing, status};
 
@@ -168,9 +168,17 @@ fn what_a_newer_server_says_is_kept() {
 #[test]
 fn a_head_that_a_server_has_lost_is_not_claimed() {
     let mut scene = Scene::new();
-    let home = home();
     // It answered for its head, was put back to an older copy, and then told its feed from the beginning.
-    standing::greet(&mut scene.db, &home, Some(17), &[], None, at(0)).unwrap();
+    standing::greet(&mut scene.db, &greeting(17, &[]), at(0)).unwrap();
     scene.is_at_present(6);
     assert_eq!(scene.one("SELECT position || '/' || head FROM sync_status"), "6/6");
+}
+
+#[test]
+fn a_process_that_found_no_room_to_say_so_is_named_with_the_first_contact() {
+    let mut scene = Scene::new();
+    let greeting = standing::Greeting { process: Some(7), ..greeting(6, &[]) };
+    standing::greet(&mut scene.db, &greeting, at(0)).unwrap();
+    scene.is_at_present(6);
+    assert_eq!(scene.one("SELECT daemon_pid FROM sync_status"), "7");
 }

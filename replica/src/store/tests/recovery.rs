@@ -314,9 +314,8 @@ fn a_later_change_of_its_record_does_not_confirm_an_edit_that_was_lost() {
 #[test]
 fn a_head_below_an_accepted_edit_tells_that_the_server_was_put_back() {
     let mut scene = accepted_at_6();
-    let home = home();
     let greet = |scene: &mut Scene, head, accepted: &[i64]| {
-        standing::greet(&mut scene.db, &home, Some(head), accepted, None, at(0)).unwrap();
+        standing::greet(&mut scene.db, &greeting(head, accepted), at(0)).unwrap();
     };
     greet(&mut scene, 5, &[]);
     assert_eq!(scene.one("SELECT state FROM edits"), "sent", "it was accepted after the server said so");

@@ -37,6 +37,10 @@ pub(super) struct Recovering {
 }
 
 impl Recovering {
+    pub(super) fn reach(&self) -> i64 {
+        self.recovery.reach
+    }
+
     pub(super) fn question(&self) -> Option<&String> {
         self.recovery.question.as_ref()
     }
@@ -96,6 +100,7 @@ impl Core {
     pub(super) fn take_up(&mut self, recovery: Option<Recovery>) {
         self.rounds += 1;
         let pace = self.recovering.take().map(|before| before.pace).unwrap_or_default();
+        self.tail = self.tail.max(recovery.as_ref().map_or(0, |recovery| recovery.tail));
         self.recovering = recovery.map(|recovery| Recovering {
             recovery,
             round: self.rounds,

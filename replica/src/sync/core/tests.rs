@@ -335,3 +335,26 @@ fn another_key_is_tried_at_once_and_nothing_is_sent_before_its_home_is_known() {
     core.handle(6, wish(true));
     assert_eq!(core.handle(7, Input::KeyChanged), [], "a pause stays one");
 }
+
+#[test]
+fn a_pause_on_a_full_disk_ends_with_what_is_on_disk() {
+    let mut core = opened(Until::Stopped);
+    core.handle(1, Input::DiskFull { reason: "full".into() });
+    core.handle(2, wish(true));
+    let effects = core.handle(3, wish(false));
+    assert!(effects.contains(&Effect::Reload), "{effects:?}");
+    core.handle(
+        3,
+        Input::Started {
+            cursor: Some("c0".into()),
+            filled: true,
+            home: Some("home".into()),
+            recovery: None,
+            paused: false,
+        },
+    );
+    greet(&mut core, 3);
+    core.handle(3, Input::StreamOpened);
+    let effects = core.handle(4, ready(9));
+    assert!(matches!(&effects[0], Effect::Apply { phase: Phase::Live, .. }), "{effects:?}");
+}

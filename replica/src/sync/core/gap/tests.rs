@@ -23,7 +23,7 @@ fn refusal(status: u16, kind: &str) -> Refusal {
 
 fn fresh(since: Option<&str>) -> Recovery {
     let since = since.map(str::to_owned);
-    Recovery { since, step: Step::Property, reach: 0, accepted: false, question: None }
+    Recovery { since, tail: 0, step: Step::Property, reach: 0, accepted: false, question: None }
 }
 
 /// What would be on disk and on the server: enough of both to answer a core.
@@ -355,4 +355,35 @@ fn others_who_ask_with_the_same_key_are_left_reads() {
     world.tell(30_000, Input::Contact);
     let at = world.core.wake_at().unwrap();
     assert!(at >= 60_000, "{at}");
+}
+
+#[test]
+fn a_head_below_what_was_read_is_of_another_history() {
+    let mut world = World::new(Some(Recovery { reach: 12, tail: 8, ..fresh(None) }));
+    world.core.handle(
+        0,
+        Input::Started {
+            cursor: Some("c8".into()),
+            filled: true,
+            home: Some("home".into()),
+            recovery: world.saved.clone(),
+            paused: false,
+        },
+    );
+    world.core.handle(0, Input::Met(Ok(identity(&[]))));
+    let head = |head| Input::FeedStands(Ok(Standing { head: Some(head), retention_seconds: None }));
+    world.core.handle(0, head(9));
+    let effects = world.core.handle(0, Input::StreamOpened);
+    let begun = Effect::Recover(crate::recovery::Cause::Restored { resume: "c8".into(), fork: Some(8) });
+    assert_eq!(effects.iter().filter(|effect| **effect == begun).count(), 1, "{effects:?}");
+    world.core.handle(0, Input::Recovering(Some(Recovery { tail: 8, ..fresh(None) })));
+    world.core.handle(1, Input::Frames(Stretch::default()));
+    // What is read at the present's head, or beyond it while the server goes on, is of the same history.
+    world.core.handle(2, Input::StreamEnded { reason: "cut".into() });
+    let at = world.core.wake_at().unwrap();
+    world.core.handle(at, Input::Timer);
+    world.core.handle(at, Input::Met(Ok(identity(&[]))));
+    world.core.handle(at, head(9));
+    let effects = world.core.handle(at, Input::StreamOpened);
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Recover(_))), "{effects:?}");
 }
