@@ -8,7 +8,7 @@
 mod live;
 
 #[cfg(feature = "simulation")]
-pub use live::{interrupt_by, plant, random_by};
+pub use live::{interrupt_by, random_by};
 
 /// Something that happens to a process at one of its points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

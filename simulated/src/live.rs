@@ -1,6 +1,6 @@
 //! The simulation of this thread. Must not decide anything itself: whoever simulates says what happens.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::sync::LazyLock;
 
 use crate::Interruption;
@@ -11,7 +11,6 @@ type Randomness = Box<dyn FnMut(&mut [u8])>;
 thread_local! {
     static INTERRUPTING: RefCell<Option<Interrupting>> = const { RefCell::new(None) };
     static RANDOMNESS: RefCell<Option<Randomness>> = const { RefCell::new(None) };
-    static PLANTED: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
 /// Asks `decide` at every point of this thread from now on; None: nothing happens any more.
@@ -24,11 +23,6 @@ pub fn random_by(fill: Option<Randomness>) {
     RANDOMNESS.with_borrow_mut(|known| *known = fill);
 }
 
-/// Puts one fault into the code that this thread runs, or takes it out.
-pub fn plant(name: Option<&'static str>) {
-    PLANTED.set(name);
-}
-
 pub(crate) fn interruption(point: &'static str) -> Option<Interruption> {
     INTERRUPTING.with_borrow_mut(|decide| decide.as_mut().and_then(|decide| decide(point)))
 }
@@ -37,9 +31,9 @@ pub(crate) fn random(bytes: &mut [u8]) -> bool {
     RANDOMNESS.with_borrow_mut(|fill| fill.as_mut().map(|fill| fill(bytes)).is_some())
 }
 
-/// The fault in a program that runs by itself: nobody is on its threads to plant one.
-static OF_PROGRAM: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("HEARTH_PLANTED").ok());
+/// The fault in this program.
+static PLANTED: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("HEARTH_PLANTED").ok());
 
 pub(crate) fn planted(name: &'static str) -> bool {
-    PLANTED.get() == Some(name) || OF_PROGRAM.as_deref() == Some(name)
+    PLANTED.as_deref() == Some(name)
 }

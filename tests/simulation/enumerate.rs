@@ -116,6 +116,8 @@ impl Story {
             retention: self.retention.map(Duration::from_secs),
             limits: None,
             acts: acts.collect(),
+            late: 0,
+            breaks_off: 0,
             crash_at,
             restless: false,
         }

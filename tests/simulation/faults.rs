@@ -193,7 +193,13 @@ struct Points {
     passed: u64,
     crashed: Option<&'static str>,
     tally: Tally,
+    /// Points passed by what runs now.
+    in_a_row: u32,
+    endless: bool,
 }
+
+/// Points that a process passes over one thing that it hears; more is a loop without end.
+const IN_A_ROW_MAX: u32 = 10_000;
 
 /// The points that processes pass, and what happens to them there.
 #[derive(Debug, Clone, Default)]
@@ -225,6 +231,11 @@ impl Interruptions {
         points.target = None;
     }
 
+    /// Whether a process went round without end, and was ended.
+    pub fn endless(&self) -> bool {
+        self.0.borrow().endless
+    }
+
     /// Points passed so far.
     pub fn passed(&self) -> u64 {
         self.0.borrow().passed
@@ -232,7 +243,9 @@ impl Interruptions {
 
     /// Runs a process's code; with the point at which it crashed, if it did.
     pub fn run<T>(&self, who: Who, work: impl FnOnce() -> T) -> (T, Option<&'static str>) {
-        self.0.borrow_mut().running = Some(who);
+        let mut points = self.0.borrow_mut();
+        (points.running, points.in_a_row) = (Some(who), 0);
+        drop(points);
         let value = work();
         let mut points = self.0.borrow_mut();
         points.running = None;
@@ -249,7 +262,10 @@ impl Interruptions {
         let mut points = self.0.borrow_mut();
         let who = points.running?;
         points.passed += 1;
-        let mut happens = (points.target == Some(points.passed)).then_some(Interruption::Crash);
+        points.in_a_row += 1;
+        points.endless |= points.in_a_row > IN_A_ROW_MAX;
+        let ends = points.target == Some(points.passed) || points.endless;
+        let mut happens = ends.then_some(Interruption::Crash);
         if let Some(at) = points.armed.iter().position(|(whose, ..)| *whose == who) {
             if points.armed[at].1 == 0 {
                 happens = Some(points.armed.remove(at).2);

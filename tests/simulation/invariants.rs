@@ -40,6 +40,14 @@ pub struct Book {
     settled: BTreeSet<i64>,
     /// Edits that a person let go.
     pub let_go: BTreeSet<i64>,
+    /// The highest rev at which each record was shown.
+    revs: BTreeMap<Name, i64>,
+    /// Up to where the feed was read.
+    read: i64,
+    /// Whether it was in a recovery.
+    recovers: bool,
+    /// Records whose end the feed has told.
+    gone: BTreeSet<Name>,
     seen: Option<i64>,
 }
 
@@ -47,6 +55,19 @@ impl Book {
     /// The records of all edits that ever were.
     pub fn names(&self) -> impl Iterator<Item = Name> {
         self.known.values().map(|note| note.name.clone())
+    }
+
+    /// Takes in what the feed has told since the last look. In a recovery it is read from the tail on, not from where the
+    /// replica stood.
+    fn read_on(&mut self, present: &History, standing: &Standing) {
+        let (read, from) = match (standing.tail, self.recovers) {
+            (Some(tail), false) => (tail, tail),
+            (tail, _) => (tail.unwrap_or(standing.position), self.read),
+        };
+        (self.read, self.recovers) = (read, standing.tail.is_some());
+        let told = present.versions.iter().filter_map(|(name, versions)| Some((name, versions.last()?)));
+        let ended = told.filter(|(_, (rev, fields))| fields.is_none() && from < *rev && *rev <= read);
+        self.gone.extend(ended.map(|(name, _)| name.clone()));
     }
 }
 
@@ -69,6 +90,8 @@ pub struct Standing {
     pub head: Option<i64>,
     /// Whether the tables claim to be the server's records at the position.
     pub whole: bool,
+    /// In a recovery: up to where the feed is read.
+    pub tail: Option<i64>,
 }
 
 /// An edit that is not settled.
@@ -122,6 +145,10 @@ pub fn check(eye: &Connection, book: &mut Book, model: &Model, unaware: bool) ->
     let edits = edits(eye).map_err(failed)?;
     let rows = rows(eye).map_err(failed)?;
     account(eye, book, model, &edits, standing.position, &rows)?;
+    if model.histories.len() == 1 {
+        book.read_on(model.present(), &standing);
+        never_goes_back(book, &edits, &rows)?;
+    }
     if standing.whole && !unaware {
         strictly(model, &standing, &edits, &rows)
     } else {
@@ -129,17 +156,36 @@ pub fn check(eye: &Connection, book: &mut Book, model: &Model, unaware: bool) ->
     }
 }
 
+/// No record is shown as it was before what was shown of it already, nor again after it was deleted. Of a server that
+/// was put back this is not so.
+fn never_goes_back(book: &mut Book, edits: &[Open], rows: &Rows) -> Result<(), String> {
+    let is_edited = |name: &Name| edits.iter().any(|edit| edit.name == *name);
+    for (name, row) in rows {
+        if book.gone.contains(name) && !is_edited(name) {
+            return Err(format!("{} {} is shown, after the feed has told its end", name.0, name.1));
+        }
+        let Some(rev) = row["rev"].as_i64() else { continue };
+        match book.revs.insert(name.clone(), rev) {
+            Some(known) if known > rev => {
+                return Err(format!("{} {} is shown at {rev}, after it was at {known}", name.0, name.1));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Where a replica stands.
 pub fn standing(eye: &Connection) -> rusqlite::Result<Standing> {
     let status = eye
         .prepare_cached("SELECT phase, position, head FROM sync_status")?
         .query_row([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))?;
-    let on_its_way: bool = eye
-        .prepare_cached("SELECT NOT filled OR replay OR EXISTS (SELECT 1 FROM _recovery) FROM _sync")?
-        .query_row([], |row| row.get(0))?;
+    let (on_its_way, tail): (bool, Option<i64>) = eye
+        .prepare_cached("SELECT NOT filled OR replay OR r.tail IS NOT NULL, r.tail FROM _sync LEFT JOIN _recovery r")?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let (phase, position, head) = status;
     let whole = !on_its_way && !matches!(phase.as_str(), "new" | "backfilling" | "reconciling");
-    Ok(Standing { phase, position, head, whole })
+    Ok(Standing { phase, position, head, whole, tail })
 }
 
 /// The edits that are not settled, oldest first.

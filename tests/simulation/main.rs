@@ -11,7 +11,7 @@ use clap::Parser;
 use hearth_tests::simulation::enumerate::STORIES;
 use hearth_tests::simulation::faults::Fault;
 use hearth_tests::simulation::plan::Plan;
-use hearth_tests::simulation::planted::{Found, PLANTED, Planted};
+use hearth_tests::simulation::planted::{PLANTED, Planted, Search};
 use hearth_tests::simulation::quiesce::Rest;
 use hearth_tests::simulation::tally::Counts;
 use hearth_tests::simulation::{Ground, shrink, tally};
@@ -37,11 +37,12 @@ struct Args {
     /// Tell the fixed stories with a crash at every point, or at every so many
     #[arg(long, value_name = "STRIDE", num_args = 0..=1, default_missing_value = "1")]
     enumerate: Option<u64>,
-    /// Plant known faults in the code, all or those whose name holds this word, and see whether they are found
+    /// Plant known faults in the code, all or those whose name holds this word, and see whether so many seeds find each.
+    /// `HEARTH_PLANTED=NAME` plants one of them for any of the other uses
     #[arg(long, value_name = "WORD", num_args = 0..=1, default_missing_value = "")]
     planted: Option<String>,
-    /// Seconds to look for each planted fault
-    #[arg(long, default_value_t = 60)]
+    /// Seconds after which the search for a planted fault is given up, because it does not end
+    #[arg(long, default_value_t = 300)]
     patience: u64,
     /// Go on after a failure
     #[arg(long)]
@@ -67,8 +68,8 @@ fn main() -> ExitCode {
     let result = match (&args.planted, args.enumerate, args.seed) {
         (Some(word), ..) => planted(word, &args),
         (None, Some(stride), _) => every_point(stride),
-        (None, None, Some(seed)) => one(seed, &args),
-        (None, None, None) => many(&args),
+        (None, None, Some(seed)) => plan(&args).and_then(|plan| one(plan(seed), &args)),
+        (None, None, None) => plan(&args).and_then(|plan| many(&plan, &args)),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
@@ -80,9 +81,18 @@ fn main() -> ExitCode {
     }
 }
 
-fn one(seed: u64, args: &Args) -> Result<bool, String> {
+/// The plan of each seed.
+fn plan(args: &Args) -> Result<impl Fn(u64) -> Plan + Sync, String> {
+    let planted = Planted::here()?;
+    Ok(move |seed| match planted {
+        Some(planted) => planted.plan(seed),
+        None => Plan::of(seed, &args.without),
+    })
+}
+
+fn one(plan: Plan, args: &Args) -> Result<bool, String> {
     let ground = Ground::new()?;
-    let plan = Plan::of(seed, &args.without);
+    let seed = plan.seed;
     println!("seed {seed}: {} replicas, {} acts, weather: {}", plan.machines, plan.acts.len(), plan.weather);
     let report = ground.run(plan.clone(), true);
     if args.trace {
@@ -101,7 +111,7 @@ fn one(seed: u64, args: &Args) -> Result<bool, String> {
     }
 }
 
-fn many(args: &Args) -> Result<bool, String> {
+fn many(plan: &(impl Fn(u64) -> Plan + Sync), args: &Args) -> Result<bool, String> {
     let begun = Instant::now();
     let (next, failures) = (AtomicU64::new(args.from), AtomicU64::new(0));
     let counts = Mutex::new(Counts::new());
@@ -123,7 +133,7 @@ fn many(args: &Args) -> Result<bool, String> {
                     if seed >= args.from + args.seeds || over {
                         return;
                     }
-                    let plan = Plan::of(seed, &args.without);
+                    let plan = plan(seed);
                     let report = ground.run(plan.clone(), false);
                     steps.fetch_add(report.steps, Ordering::Relaxed);
                     let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -186,26 +196,31 @@ fn every_point(stride: u64) -> Result<bool, String> {
 }
 
 fn planted(word: &str, args: &Args) -> Result<bool, String> {
+    let begun = Instant::now();
     let wanted: Vec<&Planted> = PLANTED.iter().filter(|planted| planted.name.contains(word)).collect();
     let (next, found) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    println!("seeds       s  fault, and what was not as it must be");
     std::thread::scope(|scope| {
         for _ in 0..args.jobs.max(1) {
             scope.spawn(|| {
                 while let Some(planted) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    match planted.look_for(Duration::from_secs(args.patience)) {
-                        Ok(Some(Found { seeds, why, .. })) => {
+                    let name = planted.name;
+                    match planted.look_for(args.seeds, Duration::from_secs(args.patience)) {
+                        Ok(Search { found: Some((seed, why)), time }) => {
                             found.fetch_add(1, Ordering::Relaxed);
-                            println!("found after {seeds:4} seeds: {}\n        {why}", planted.name);
+                            println!("{seed:5} {:7.1}  {name}\n                 {why}", time.as_secs_f64());
                         }
-                        Ok(None) => println!("NOT FOUND in {} s: {}", args.patience, planted.name),
-                        Err(why) => println!("{}: {why}", planted.name),
+                        Ok(Search { found: None, time }) => {
+                            println!("    - {:7.1}  {name}\n                 NOT FOUND", time.as_secs_f64());
+                        }
+                        Err(why) => println!("    -       -  {name}\n                 NOT FOUND: {why}"),
                     }
                 }
             });
         }
     });
     let found = found.load(Ordering::Relaxed);
-    println!("{found} of {} planted faults found", wanted.len());
+    println!("{found} of {} planted faults found in {:.0} s", wanted.len(), begun.elapsed().as_secs_f64());
     Ok(found == wanted.len() && found > 0)
 }
 

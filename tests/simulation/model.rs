@@ -6,6 +6,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use hearth_contract::schema::Kind;
+use hearth_replica::sync::Ask;
 use rusqlite::Connection;
 use serde_json::{Map, Value};
 
@@ -92,7 +93,11 @@ pub struct Model {
     pub histories: Vec<History>,
     /// Records about whose edits a person has decided: what was there before may be wanted again.
     pub decided: HashSet<Name>,
+    /// The revisions on which writers insisted, by the keys of their writes and the records.
+    pub guards: HashMap<(String, String), i64>,
     eye: Option<Connection>,
+    /// `data_version` at the last look.
+    seen: Option<i64>,
 }
 
 impl Model {
@@ -113,7 +118,7 @@ impl Model {
 
     /// The server's files were put back, or opened for the first time: its history goes on from this head.
     pub fn put_back(&mut self, data: &Path, home: i64) -> Result<(), String> {
-        self.eye = None;
+        self.close();
         let eye = open(data)?;
         let head: i64 = eye
             .query_row("SELECT head FROM homes WHERE number = ?1", [home], |row| row.get(0))
@@ -127,28 +132,58 @@ impl Model {
 
     /// Lets go of the files.
     pub fn close(&mut self) {
-        self.eye = None;
+        (self.eye, self.seen) = (None, None);
     }
 
     /// Takes in what the server has committed since. Err: what it must never commit.
-    pub fn look(&mut self, data: &Path, home: i64) -> Result<usize, String> {
-        let eye = match self.eye.take() {
-            Some(eye) => eye,
-            None => open(data)?,
+    pub fn look(&mut self, data: &Path, home: i64) -> Result<(), String> {
+        let (eye, seen) = match self.eye.take() {
+            Some(eye) => (eye, self.seen),
+            None => (open(data)?, None),
         };
-        let found = read(&eye, home, self.present().head).map_err(|error| format!("the log cannot be read: {error}"));
+        let failed = |error: rusqlite::Error| format!("the log cannot be read: {error}");
+        let version = eye.prepare_cached("PRAGMA data_version").and_then(|mut s| s.query_row([], |row| row.get(0)));
+        let found = match version {
+            Ok(version) if Some(version) == seen => None,
+            Ok(version) => {
+                self.seen = Some(version);
+                Some(read(&eye, home, self.present().head))
+            }
+            Err(error) => Some(Err(error)),
+        };
         self.eye = Some(eye);
-        let (found, head) = found?;
-        let many = found.len();
+        let Some((found, head)) = found.transpose().map_err(failed)? else { return Ok(()) };
         let history = self.histories.last_mut().expect("there is a first history");
         for event in found {
+            if event.id == history.head {
+                is_the_same(history, &event)?;
+                continue;
+            }
             let again = self.decided.contains(&event.name);
-            take_in(history, event, again)?;
+            take_in(history, event, again, &self.guards)?;
         }
         if history.head != head {
             return Err(format!("the home's head is {head}, but its last event is {}", history.head));
         }
-        Ok(many)
+        Ok(())
+    }
+
+    /// Remembers the revisions on which a request insists: it must have its effect on no others.
+    pub fn expect(&mut self, ask: &Ask) {
+        let header = |name: &str| ask.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
+        let Some(key) = header("idempotency-key") else { return };
+        let mut insists = |record: &str, rev: i64| {
+            self.guards.insert((key.to_owned(), record.to_owned()), rev);
+        };
+        if let Some(rev) = header("if-match").and_then(|text| text.trim_matches('"').parse().ok()) {
+            insists(ask.path.rsplit('/').next().unwrap_or_default(), rev);
+        }
+        let body: Value = ask.body.as_deref().and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default();
+        for operation in body["operations"].as_array().into_iter().flatten() {
+            if let (Some(record), Some(rev)) = (operation["id"].as_str(), operation["if_match"].as_i64()) {
+                insists(record, rev);
+            }
+        }
     }
 }
 
@@ -166,18 +201,16 @@ fn open(data: &Path) -> Result<Connection, String> {
     Connection::open_with_flags(data.join("hearth.db"), flags).map_err(|error| error.to_string())
 }
 
-fn read(eye: &Connection, home: i64, after: i64) -> rusqlite::Result<(Vec<Seen>, i64)> {
+/// The events from a position on, and the head.
+fn read(eye: &Connection, home: i64, from: i64) -> rusqlite::Result<(Vec<Seen>, i64)> {
     let head: i64 =
         eye.prepare_cached("SELECT head FROM homes WHERE number = ?1")?.query_row([home], |row| row.get(0))?;
-    if head == after {
-        return Ok((Vec::new(), head));
-    }
     let seat = home << 40;
     let mut statement = eye.prepare_cached(
-        "SELECT seat, kind, record, happening, at, key, body FROM events WHERE seat > ?1 AND seat < ?2 ORDER BY seat",
+        "SELECT seat, kind, record, happening, at, key, body FROM events WHERE seat >= ?1 AND seat < ?2 ORDER BY seat",
     )?;
     let kinds = ["", "inventory", "vehicle", "document", "task", "room", "property"];
-    let found = statement.query_map((seat + after, (home + 1) << 40), |row| {
+    let found = statement.query_map((seat + from, (home + 1) << 40), |row| {
         let word = usize::try_from(row.get::<_, i64>(1)?).ok().and_then(|number| kinds.get(number));
         let kind = word.and_then(|word| Kind::from_word(word));
         Ok(Seen {
@@ -192,7 +225,21 @@ fn read(eye: &Connection, home: i64, after: i64) -> rusqlite::Result<(Vec<Seen>,
     Ok((found.collect::<Result<_, _>>()?, head))
 }
 
-fn take_in(history: &mut History, event: Seen, again: bool) -> Result<(), String> {
+/// A position that was given to an event is never given to another, whatever has been thinned out since.
+fn is_the_same(history: &History, event: &Seen) -> Result<(), String> {
+    let known = history.versions.get(&event.name).and_then(|versions| versions.last());
+    match known {
+        Some((rev, fields)) if *rev == event.id && fields.is_some() == event.body.is_some() => Ok(()),
+        _ => Err(format!("position {} is used again, for {} {}", event.id, event.name.0, event.name.1)),
+    }
+}
+
+fn take_in(
+    history: &mut History,
+    event: Seen,
+    again: bool,
+    guards: &HashMap<(String, String), i64>,
+) -> Result<(), String> {
     let Seen { id, name, happening, at, key, body } = event;
     let what = format!("event {id} of {} {}", name.0, name.1);
     if id <= history.head {
@@ -225,6 +272,12 @@ fn take_in(history: &mut History, event: Seen, again: bool) -> Result<(), String
         }
     }
     if let Some(key) = key {
+        let record = if name.0.is_singleton() { name.0.word() } else { &name.1 };
+        let guard = guards.get(&(key.clone(), record.to_owned()));
+        let made_of = versions.last().map(|(rev, _)| *rev);
+        if guard.is_some() && guard.copied() != made_of {
+            return Err(format!("{what} was to be made of {guard:?} alone, but is made of {made_of:?}"));
+        }
         history.keys.insert((key, name.1), id);
     }
     versions.push((id, fields));

@@ -74,6 +74,10 @@ pub struct Plan {
     pub limits: Option<RateLimits>,
     /// What is done, when, and with which chance.
     pub acts: Vec<(i64, Act, u64)>,
+    /// When the last replica is there for the first time.
+    pub late: i64,
+    /// For how long it loses the network in the middle of its first read.
+    pub breaks_off: i64,
     /// The one point at which whoever passes it crashes.
     pub crash_at: Option<u64>,
     /// Whether the world ends with its last act, without coming to rest.
@@ -112,6 +116,8 @@ impl Plan {
             retention: retention.map(Duration::from_secs),
             limits,
             acts: Vec::new(),
+            late: 0,
+            breaks_off: 0,
             crash_at: None,
             restless: false,
         };
@@ -123,7 +129,26 @@ impl Plan {
             plan.acts.push((time, act, dice.bits()));
             time += dice.between(0, pace * 2);
         }
+        if heavy != Rate::None {
+            plan.outlast(short as i64 * 1000, &mut Dice::new(seed ^ 0x0ff));
+        }
         plan
+    }
+
+    /// Has some things take longer than events are kept: nobody does anything, or a replica comes late and its first
+    /// read is broken off.
+    fn outlast(&mut self, kept: i64, dice: &mut Dice) {
+        for _ in 0..dice.between(0, 3) {
+            let from = dice.place(self.acts.len());
+            let long = kept + dice.between(1000, 20_000);
+            self.acts.iter_mut().skip(from).for_each(|(time, ..)| *time += long);
+        }
+        if dice.happens(500) {
+            self.late = self.acts[self.acts.len() / 2].0;
+            if self.weather.rate(Fault::Offline) != Rate::None {
+                self.breaks_off = kept + dice.between(5000, 30_000);
+            }
+        }
     }
 
     fn draw(&self, dice: &mut Dice) -> Act {

@@ -88,7 +88,9 @@ impl World {
         }
         network.at(0, Happening::ServerStart);
         for machine in 0..plan.machines {
-            network.at(dice.between(1, 400), Happening::Start { machine });
+            let early = dice.between(1, 400);
+            let at = if machine + 1 == plan.machines { plan.late.max(early) } else { early };
+            network.at(at, Happening::Start { machine });
         }
         network.at(1000, Happening::Tidy);
         let mut model = Model::default();
@@ -141,8 +143,11 @@ impl World {
             self.server.pass(Duration::from_millis(past.unsigned_abs()));
         }
         self.happen(what)?;
-        self.flow();
-        self.look()
+        if self.interruptions.endless() {
+            return Err("a process goes round without end".to_owned());
+        }
+        self.look()?;
+        self.flow()
     }
 
     /// What the server has committed, and what the replicas show of it.
@@ -160,7 +165,7 @@ impl World {
     /// From now on nothing goes wrong, and what was broken is whole.
     pub(super) fn clear_up(&mut self) -> Result<(), String> {
         self.say(format_args!("from now on nothing goes wrong"));
-        self.resting = true;
+        (self.resting, self.plan.breaks_off) = (true, 0);
         self.network.weather = Weather::fair();
         if self.plan.crash_at.is_none() {
             self.interruptions.disarm();

@@ -12,7 +12,8 @@ use crate::simulation::network::{Address, Fate, Happening, PATIENCE};
 impl World {
     /// Starts a machine's process.
     pub(super) fn start(&mut self, machine: usize) -> Result<(), String> {
-        if self.machines[machine].is_up() {
+        let comes_later = machine + 1 == self.plan.machines && self.now < self.plan.late && !self.resting;
+        if self.machines[machine].is_up() || comes_later {
             return Ok(());
         }
         self.say(format_args!("r{machine} starts"));

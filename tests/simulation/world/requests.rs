@@ -48,6 +48,7 @@ impl World {
 
     /// Asks the server; what it acknowledges must be there.
     fn call(&mut self, key: usize, ask: &Ask) -> Result<Result<Answer, NoAnswer>, String> {
+        self.model.expect(ask);
         let called = self.server.call(key, ask);
         match &called {
             Ok(answer) => {

@@ -7,6 +7,9 @@ use crate::simulation::machine::Listening;
 use crate::simulation::network::{Address, Flowing, Happening, SILENCE};
 use crate::simulation::server::NoAnswer;
 
+/// Pieces that a stream says at once at most; more is a loop without end.
+const AT_ONCE_MAX: u32 = 10_000;
+
 impl World {
     pub(super) fn stream_wish(&mut self, from: Address, stream: u64, ask: &Ask) -> Result<(), String> {
         self.requests += 1;
@@ -38,28 +41,34 @@ impl World {
     }
 
     /// Takes from every stream what it has to say.
-    pub(super) fn flow(&mut self) {
+    pub(super) fn flow(&mut self) -> Result<(), String> {
         let mut kept = Vec::new();
         for mut one in std::mem::take(&mut self.flowing) {
             if one.left_at.is_some_and(|left| self.now - left > SILENCE) {
                 continue;
             }
-            if self.run_dry(&mut one) {
+            if self.run_dry(&mut one)? {
                 kept.push(one);
             }
         }
         self.flowing = kept;
+        Ok(())
     }
 
     /// False: it is over.
-    fn run_dry(&mut self, one: &mut Flowing) -> bool {
+    fn run_dry(&mut self, one: &mut Flowing) -> Result<bool, String> {
         let (to, stream) = (one.to, one.number);
+        let mut pieces = 0;
         while let Some(said) = self.server.next(&mut one.body) {
+            pieces += 1;
+            if pieces > AT_ONCE_MAX {
+                return Err(format!("stream {stream} never comes to an end"));
+            }
             let Some(mut bytes) = said else {
                 one.last_at = one.last_at.max(self.now + self.network.latency());
                 let end = Happening::StreamEnd { to, stream, reason: "the server ended the stream" };
                 self.network.at(one.last_at, end);
-                return false;
+                return Ok(false);
             };
             if let Some(left) = &mut one.mute_in {
                 let through = bytes.len().min(*left);
@@ -80,10 +89,10 @@ impl World {
             if breaks {
                 let end = Happening::StreamEnd { to, stream, reason: "the connection broke" };
                 self.network.at(one.last_at, end);
-                return false;
+                return Ok(false);
             }
         }
-        true
+        Ok(true)
     }
 
     pub(super) fn bytes(&mut self, to: Address, stream: u64, bytes: &[u8]) -> Result<(), String> {
@@ -106,6 +115,11 @@ impl World {
                 return Ok(());
             }
             self.tell(to.machine, heard)?;
+        }
+        if to.machine + 1 == self.plan.machines && self.plan.breaks_off > 0 && self.machines[to.machine].is_filling() {
+            let away = std::mem::take(&mut self.plan.breaks_off);
+            self.machines[to.machine].offline_until = now + away;
+            self.say(format_args!("r{}'s first read is broken off for {away} ms", to.machine));
         }
         Ok(())
     }

@@ -73,9 +73,6 @@ pub(crate) fn mark(tx: &Transaction<'_>) -> Result<(), StoreError> {
 
 fn write(tx: &Transaction<'_>, changes: Marks) -> Result<(), StoreError> {
     for (id, cause) in changes {
-        if cause.is_none() && hearth_simulated::planted("blocked for ever") {
-            continue;
-        }
         let (state, reason) = match cause {
             Some(cause) => ("blocked", Some(waits_for(cause))),
             None => ("waiting", None),
@@ -147,6 +144,7 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
                 }
                 Holds::UntilAPersonActs
             }
+            ("blocked", _) if hearth_simulated::planted("blocked for ever") => Holds::UntilSettled,
             (_, held_by) => {
                 if state == "blocked" {
                     changes.insert(id, None);
