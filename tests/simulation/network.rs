@@ -55,7 +55,7 @@ pub enum Happening {
     /// A person lets the sync go on.
     Resume { machine: usize },
     /// A client of the API asks again what it had no answer to.
-    ClientAgain { ask: Ask },
+    ClientAgain { ask: Ask, until: i64 },
     /// A key is whole again.
     KeyBack { key: usize },
 }

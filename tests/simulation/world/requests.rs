@@ -12,16 +12,20 @@ use crate::simulation::{invariants, people};
 /// The key of clients of the API.
 const CLIENT_KEY: usize = KEYS - 1;
 
+/// A client asks again with the same key for less than the day that the server remembers it.
+const KEY_MILLIS: i64 = 23 * 3_600_000;
+
 impl World {
     /// A client of the API, on a network without faults.
     pub(super) fn client(&mut self, ask: &Ask, again: bool) -> Result<(), String> {
+        let until = self.server_time() + KEY_MILLIS;
         let mut first: Option<Vec<u8>> = None;
         for _ in 0..if again { 2 } else { 1 } {
             let answer = match self.call(CLIENT_KEY, ask)? {
                 Ok(answer) => answer,
                 Err(why) => {
                     self.say(format_args!("a client's {} {}: {why:?}", ask.verb, ask.path));
-                    self.network.at(self.now + 10_000, Happening::ClientAgain { ask: ask.clone() });
+                    self.network.at(self.now + 10_000, Happening::ClientAgain { ask: ask.clone(), until });
                     return Ok(());
                 }
             };
@@ -44,6 +48,11 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// What the server takes for the time.
+    pub(super) fn server_time(&self) -> i64 {
+        self.now + self.server.wrong_by.get()
     }
 
     /// Asks the server; what it acknowledges must be there.
