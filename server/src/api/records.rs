@@ -23,6 +23,8 @@ use crate::http::reply::{Payload, Refusal, Reply, Wording};
 use crate::store::records::{self, Bounds, Direction, Image, Sort};
 use crate::store::{Fault, homes};
 
+/// Bytes of a record for which a page has room from the start.
+const RECORD_USUAL: usize = 400;
 /// Records on a page when nothing is said, and at most.
 pub const PAGE: (usize, usize) = (50, 100);
 
@@ -48,7 +50,7 @@ pub async fn list(call: Call) -> Result<Reply, Refusal> {
                 changed_from: since(Sort::Updated, place.cursor.updated_since)?,
             };
             let order = (place.cursor.sort, place.cursor.direction);
-            let mut page = Records::default();
+            let mut page = Records { text: String::with_capacity((limit + 1) * RECORD_USUAL), ..Records::default() };
             records::show_page(tx, number, kind, order, bounds, limit + 1, |position, json| {
                 if page.count == limit {
                     page.has_more = true;

@@ -41,6 +41,8 @@ struct Lines(Arc<(Mutex<Waiting>, Condvar)>);
 #[derive(Default)]
 struct Waiting {
     bytes: Vec<u8>,
+    /// Room that the last lines had, for the next.
+    room: Vec<u8>,
     is_over: bool,
 }
 
@@ -78,8 +80,15 @@ impl Lines {
     fn write_out(&self) {
         // Taken under the lock of stderr, so that lines keep their order whoever writes them.
         let mut stderr = io::stderr().lock();
-        let bytes = std::mem::take(&mut self.0.0.lock().unwrap_or_else(PoisonError::into_inner).bytes);
+        let waiting = || self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bytes = {
+            let mut waiting = waiting();
+            let room = std::mem::take(&mut waiting.room);
+            std::mem::replace(&mut waiting.bytes, room)
+        };
         let _ = stderr.write_all(&bytes);
+        bytes.clear();
+        waiting().room = bytes;
     }
 }
 
