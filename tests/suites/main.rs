@@ -6,6 +6,7 @@
 //! - [`edits`]: local edits against the real server: conflicts, poison, bulk, undo, exactly once.
 //! - [`recovery`]: replicas that fell out of the feed find back.
 //! - [`lab`]: the test bench for developers. [`drills`]: the replica in bad weeks. [`docs`]: recipes, run as they stand.
+//! - [`storm`]: everybody at once on one database.
 //! - [`strain`]: the real program with readers that do not read, and on a full disk.
 //! - [`simulation`]: the whole house on a clock that nobody waits for, with everything that can go wrong.
 //! - [`terminal`]: the terminal UI on a terminal, as a person drives it.
@@ -21,6 +22,7 @@ mod lab;
 mod operating;
 mod recovery;
 mod simulation;
+mod storm;
 mod strain;
 mod terminal;
 mod tidy;

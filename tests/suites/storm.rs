@@ -1,0 +1,139 @@
+//! Everybody at once on one database: `sqlite3` shells, the daemon with a busy server, the terminal UI on a terminal. No
+//! write is lost, none comes twice, and none fails because another one writes. The long form runs by hand:
+//! `STORM_ROUNDS=300 cargo test -p hearth-tests --test suites storm`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hearth_tests::client::Client;
+use hearth_tests::device::Device;
+use hearth_tests::home::{Home, UNLIMITED};
+use hearth_tests::process::wait_until;
+use hearth_tests::terminal::Terminal;
+use serde_json::json;
+
+const SHELLS: usize = 3;
+
+/// How often each writer writes.
+fn rounds() -> usize {
+    std::env::var("STORM_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(12)
+}
+
+/// A shell that writes as scripts do: single statements, a transaction, an insert that is taken back. It tells what was
+/// refused.
+fn shell(db: &str, name: &str) -> Vec<String> {
+    let mut refused = Vec::new();
+    for round in 0..rounds() {
+        let title = format!("{name} {round}");
+        for sql in [
+            format!("INSERT INTO tasks (title) VALUES ('{title}')"),
+            format!("UPDATE tasks SET priority = 'high' WHERE title = '{title}'"),
+            format!(
+                "BEGIN IMMEDIATE; INSERT INTO vehicles (name) VALUES ('{title}'); \
+                 UPDATE tasks SET notes = (SELECT count(*) FROM search), status = 'in_progress' WHERE title = '{title}'; COMMIT"
+            ),
+            format!("INSERT INTO rooms (name) VALUES ('{title}')"),
+            format!("DELETE FROM rooms WHERE name = '{title}'"),
+        ] {
+            let output = Command::new("sqlite3").args(["-bail", "-cmd", ".timeout 5000", db, &sql]).output().unwrap();
+            if !output.status.success() {
+                refused.push(format!("{sql}: {}", String::from_utf8_lossy(&output.stderr)));
+            }
+        }
+    }
+    refused
+}
+
+/// A person who adds errands in the terminal UI, and sees each of them.
+fn person(db: &str) {
+    let directory = Path::new(db).parent().unwrap();
+    let mut screen = Terminal::start("hearth", &["--db", db], directory, (100, 30));
+    screen.shows("1 Home");
+    for round in 0..rounds() {
+        screen.types("a");
+        screen.shows("New task");
+        screen.types(&format!("Errand {round} !high"));
+        screen.shows(&format!("Errand {round} !high"));
+        screen.types("\r");
+        screen.shows(&format!("New task: Errand {round}"));
+    }
+    screen.types("q");
+    assert!(screen.ends());
+}
+
+/// How often each of these is there.
+fn counted(names: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
+    names.fold(BTreeMap::new(), |mut counts, name| {
+        *counts.entry(name).or_default() += 1;
+        counts
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_write_is_lost_doubled_or_locked_out() {
+    let mut home = Home::new();
+    let (_server, url) = home.serve(&UNLIMITED);
+    let client = Client::new(&url, &home.key);
+    let device = home.device("replica.db");
+    let daemon = device.daemon();
+    device.comes_to("live");
+
+    let over = AtomicBool::new(false);
+    let elsewhere = async {
+        // Others write too, so that the daemon applies while all write; and the server's words go over these same rows.
+        let mut made = 0;
+        while !over.load(Ordering::Relaxed) {
+            let document = client.post("/v1/documents", &json!({ "title": format!("paper {made}") })).await;
+            assert_eq!(document.status, 201);
+            for task in client.get("/v1/tasks?limit=5").await.data().as_array().unwrap() {
+                let path = format!("/v1/tasks/{}", task["id"].as_str().unwrap());
+                client.patch(&path, &json!({ "assignee": format!("Bo {made}") })).await;
+            }
+            made += 1;
+        }
+        made
+    };
+    let db = device.db.as_str();
+    let writers = async {
+        let refused = tokio::task::block_in_place(|| {
+            std::thread::scope(|scope| {
+                let shells: Vec<_> =
+                    (0..SHELLS).map(|n| scope.spawn(move || shell(db, &format!("shell {n}")))).collect();
+                person(db);
+                shells.into_iter().flat_map(|shell| shell.join().unwrap()).collect::<Vec<_>>()
+            })
+        });
+        over.store(true, Ordering::Relaxed);
+        refused
+    };
+    let (refused, made) = tokio::join!(writers, elsewhere);
+    assert_eq!(refused, Vec::<String>::new());
+    settled(&device);
+
+    let expected = |of: &str| (0..rounds()).map(move |round| format!("{of} {round}")).collect::<Vec<_>>();
+    let shells: Vec<String> = (0..SHELLS).flat_map(|n| expected(&format!("shell {n}"))).collect();
+    let listed = async |path: &str, name: &str| {
+        let records = client.walk(path).await;
+        counted(records.iter().map(|record| record[name].as_str().unwrap().to_owned()))
+    };
+    let tasks = listed("/v1/tasks?limit=100", "title").await;
+    assert_eq!(tasks, counted(shells.iter().cloned().chain(expected("Errand"))));
+    assert_eq!(listed("/v1/vehicles?limit=100", "name").await, counted(shells.into_iter()));
+    assert_eq!(client.walk("/v1/rooms?limit=100").await.len(), 0);
+    assert_eq!(listed("/v1/documents?limit=100", "title").await.len(), made);
+    let whole = client.walk("/v1/tasks?limit=100").await;
+    assert!(whole.iter().all(|task| task["priority"] == "high"));
+    let begun = whole.iter().filter(|task| task["status"] == "in_progress").count();
+    assert_eq!(begun, SHELLS * rounds());
+    assert_eq!(daemon.terminate().code(), Some(0));
+}
+
+/// Nothing is left on its way, everything is the server's, and the database is sound.
+fn settled(device: &Device) {
+    wait_until("everything is confirmed", || device.one("SELECT count(*) FROM edits WHERE state <> 'conflict'") == "0");
+    assert_eq!(device.one("SELECT group_concat(reason) FROM edits"), "", "nothing needs a person");
+    device.does(&["verify"]);
+    assert_eq!(device.one("SELECT integrity_check FROM pragma_integrity_check"), "ok");
+}
