@@ -85,12 +85,22 @@ impl Scene {
 
     fn hear(&mut self, events: Vec<Event>) {
         let batch = mirror::Batch { cursor: events.last().map(|e| format!("c{}", e.id)), events, ready: None };
-        mirror::apply(&mut self.db, &batch, &mirror::Proof { phase: "live", transport: "stream", now: at(0) }).unwrap();
+        mirror::apply(
+            &mut self.db,
+            &batch,
+            &mirror::Proof { phase: "live", reason: None, transport: "stream", now: at(0) },
+        )
+        .unwrap();
     }
 
     fn is_at_present(&mut self, head: i64) {
         let batch = mirror::Batch { ready: Some(head), ..mirror::Batch::default() };
-        mirror::apply(&mut self.db, &batch, &mirror::Proof { phase: "live", transport: "stream", now: at(0) }).unwrap();
+        mirror::apply(
+            &mut self.db,
+            &batch,
+            &mirror::Proof { phase: "live", reason: None, transport: "stream", now: at(0) },
+        )
+        .unwrap();
     }
 
     /// The first edit of each parcel that may go.

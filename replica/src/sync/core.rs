@@ -18,7 +18,7 @@ use crate::recovery::Cause;
 use gap::Recovering;
 use push::Push;
 pub(crate) use words::{
-    Effect, Ending, Errand, Expired, Failure, Input, Outcome, Phase, Ready, Refusal, Standing, There, Word,
+    Effect, Ending, Errand, Expired, Failure, Input, MUTE, Outcome, Phase, Ready, Refusal, Standing, There, Word,
 };
 pub use words::{Identity, Limits, Millis, Stretch, Verdict};
 
@@ -326,7 +326,7 @@ impl Core {
         self.applying += 1;
         let phase = self.phase();
         // The stretch's transaction writes the phase that it proves.
-        self.shown = Some((phase, None, None));
+        self.shown = Some((phase, polled.then(|| MUTE.to_owned()), None));
         effects.push(Effect::Apply { stretch, phase, polled });
     }
 

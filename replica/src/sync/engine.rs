@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::Until;
 use super::core::{
-    Core, Effect, Ending, Errand, Failure, Identity, Input, Millis, Outcome, Ready, Stretch, There, Verdict, Word,
+    Core, Effect, Ending, Errand, Failure, Identity, Input, MUTE, Millis, Outcome, Ready, Stretch, There, Verdict, Word,
 };
 use super::wire::{self, Answer, Ask};
 use crate::store::edits::judge::ConflictPolicy;
@@ -249,12 +249,13 @@ impl Engine {
             }
             Effect::Apply { stretch, phase, polled } => {
                 let Stretch { events, cursor, ready } = stretch;
-                if let Some(head) = ready {
+                if let Some(head) = ready.filter(|_| !polled) {
                     tracing::info!(head, "in step");
                 }
                 let batch = mirror::Batch { events, cursor, ready };
                 let proof = mirror::Proof {
                     phase: phase.word(),
+                    reason: polled.then_some(MUTE),
                     transport: if polled { "poll" } else { "stream" },
                     now: now.wall,
                 };

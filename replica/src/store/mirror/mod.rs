@@ -34,6 +34,8 @@ pub(crate) struct Batch {
 pub(crate) struct Proof {
     /// The phase.
     pub phase: &'static str,
+    /// What there is to say of it.
+    pub reason: Option<&'static str>,
     /// How it came: `stream` or `poll`.
     pub transport: &'static str,
     /// When.
@@ -124,9 +126,9 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     let last_at = batch.events.last().map(|event| event.created_at.to_string());
     tx.prepare_cached(
         "UPDATE _sync SET cursor = coalesce(?1, cursor), position = ?2, head = max(coalesce(?3, head, 0), ?8),
-             phase = ?4, reason = NULL, filled = filled OR ?5, offline_since = NULL, next_attempt_at = NULL,
+             phase = ?4, reason = ?10, filled = filled OR ?5, offline_since = NULL, next_attempt_at = NULL,
              transport = ?9, last_contact_at = ?6,
-             current_at = CASE WHEN ?4 = 'live' THEN ?6 WHEN filled THEN current_at ELSE ?7 END",
+             current_at = CASE WHEN ?4 = 'live' OR (?4 = 'polling' AND ?3 IS NOT NULL) THEN ?6 WHEN filled THEN current_at ELSE ?7 END",
     )?
     .execute((
         batch.cursor.as_ref().filter(|_| !hearth_simulated::planted("cursor not kept")),
@@ -138,6 +140,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         last_at,
         position,
         proof.transport,
+        proof.reason,
     ))?;
     if tail.is_some() {
         tx.prepare_cached("UPDATE _recovery SET tail = ?1")?.execute([position])?;

@@ -1,7 +1,7 @@
 //! How the feed comes: by the stream, or by polls when a stream brings nothing although there was something to bring.
 //! Streams are judged by that alone, never by how long they last.
 
-use super::{Core, Effect, Errand, Failure, Link, Millis, Stretch};
+use super::{Core, Effect, Errand, Failure, Link, MUTE, Millis, Stretch};
 
 /// A stream says something every 15 s (contract 9.4); three times that is silence.
 const SILENCE_MAX: Millis = 45_000;
@@ -83,7 +83,7 @@ impl Core {
             self.contact(identity, standing, effects);
         }
         self.mute = true;
-        self.reason = Some("the stream brings nothing, as behind some proxies; polling".to_owned());
+        self.reason = Some(MUTE.to_owned());
         self.apply(now, stretch, true, effects);
     }
 }

@@ -9,6 +9,9 @@ use crate::recovery::{Cause, Found, Question, Recovery, Step, Swept};
 /// Milliseconds of a clock that never goes back; its zero means nothing.
 pub type Millis = i64;
 
+/// Why the feed is polled.
+pub(crate) const MUTE: &str = "the stream brings nothing, as behind some proxies; polling";
+
 /// Something that happened.
 #[derive(Debug)]
 pub(crate) enum Input {
