@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the home is worth, with DuckDB reading the replica in place, and the items as a Parquet file.
 
-Tables have types; what a view gives is cast, because DuckDB takes every column of an SQLite view for text.
+Tables have types; a number of a view is cast, because DuckDB takes every column of an SQLite view for text.
 Usage: pip install duckdb; REPLICA=$(hearth-replica path) duckdb_value.py FILE.parquet
 HEARTH_DUCKDB_SQLITE names the extension's file where it cannot be fetched.
 """
@@ -24,7 +24,7 @@ def main(parquet):
     ).fetchall()
     for room, things, worth in rows:
         print(f"{room:20} {things:5} {worth or 0:>12}")
-    (total,) = duck.sql("SELECT sum(value_cents::BIGINT) FROM sqlite_query('home', 'SELECT * FROM home_value')").fetchone()
+    (total,) = duck.sql("SELECT sum(value_cents::BIGINT) FROM home.home_value").fetchone()
     print(f"{'all':20} {'':5} {(total or 0) / 100:>12.2f}")
     duck.execute(f"COPY (SELECT * FROM home.inventory) TO '{parquet}' (FORMAT parquet)")
 

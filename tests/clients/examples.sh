@@ -54,9 +54,31 @@ show '/replica/find.json?_shape=array&words=furnace' | python -c 'import json, s
 show /replica | grep -q 'The records of the home as they are here'
 
 echo "-- duckdb_value.py"
-HEARTH_DUCKDB_SQLITE=$(ls "$WORK"/python/lib/python3*/site-packages/duckdb_extension_sqlite_scanner/extensions/*/*.duckdb_extension) \
-  python "$examples/duckdb_value.py" "$WORK/items.parquet" | tail -n 1
+export HEARTH_DUCKDB_SQLITE=$(ls "$WORK"/python/lib/python3*/site-packages/duckdb_extension_sqlite_scanner/extensions/*/*.duckdb_extension)
+python "$examples/duckdb_value.py" "$WORK/items.parquet" | tail -n 1
 [ -s "$WORK/items.parquet" ]
+# Every table and view that people read: DuckDB writes a view's query anew, and must come to what SQLite says.
+python - <<'READ'
+import duckdb, os, sqlite3
+stock = sqlite3.connect(f"file:{os.environ['REPLICA']}?mode=ro", uri=True)
+duck = duckdb.connect()
+duck.execute(f"INSTALL '{os.environ['HEARTH_DUCKDB_SQLITE']}'")
+duck.execute("LOAD sqlite_scanner")
+duck.execute(f"ATTACH '{os.environ['REPLICA']}' AS home (TYPE sqlite, READ_ONLY)")
+names = [name for (name,) in stock.execute("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')")
+         if not name.startswith(("_", "sqlite_", "search_", "refinery_"))]
+filled = 0
+for name in names:
+    plain = lambda value: "" if value is None else value.decode() if isinstance(value, bytes) else str(value)
+    text = lambda rows: sorted(tuple(map(plain, row)) for row in rows)
+    theirs, ours = (text(db.execute(f"SELECT * FROM {place}{name}").fetchall()) for db, place in [(duck, "home."), (stock, "")])
+    if name == "sync_status":  # what it says of seconds moves between two looks
+        theirs, ours = [row[0] for row in theirs], [row[0] for row in ours]
+    assert theirs == ours, f"{name}: {theirs[:1]} is not {ours[:1]}"
+    filled += len(ours) > 0
+print(f"{len(names)} tables and views, {filled} of them with rows")
+assert {"expiring", "home_value", "tasks_due", "sync_status", "conflicts"} <= set(names) and filled > 8
+READ
 
 replica sync --until-pushed
 [ "$(replica query 'SELECT count(*) AS n FROM edits' --csv | tail -n 1)" = 0 ]

@@ -2,6 +2,9 @@
 
 /// Every generated view: its name and its query. Numbers are cast, because newer SQLites tell the types of a view's
 /// columns by that alone.
+///
+/// DuckDB reads a view by writing its query anew, and its SQLite is an old one. So here is no `UNION`, no `count(*)`, no
+/// `date()`, no `IS NOT` between two values: it writes these wrongly, or as something else.
 pub(crate) const VIEWS: [(&str, &str); 7] = [
     ("sync_status", SYNC_STATUS),
     ("conflicts", CONFLICTS),
@@ -47,8 +50,8 @@ SELECT
          THEN max(0, retention_seconds - CASE WHEN in_contact AND phase = 'live' THEN 0
               ELSE CAST(strftime('%s', 'now') AS INTEGER) - CAST(strftime('%s', current_at) AS INTEGER) END)
     END AS INTEGER)                                                    AS retention_left_seconds,
-    CAST((SELECT count(*) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) AS INTEGER) AS waiting,
-    CAST((SELECT count(*) FROM edits WHERE state IN ('blocked', 'rejected', 'conflict'))
+    CAST((SELECT count(id) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) AS INTEGER) AS waiting,
+    CAST((SELECT count(id) FROM edits WHERE state IN ('blocked', 'rejected', 'conflict'))
          + (question IS NOT NULL) AS INTEGER)                          AS needs_you,
     (SELECT min(created_at) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) AS oldest_waiting_at,
     CASE WHEN in_contact THEN (SELECT min(next_attempt_at) FROM edits WHERE state IN ('waiting', 'sending'))
@@ -70,24 +73,25 @@ WITH c AS (
     FROM edits e LEFT JOIN _images i USING (kind, record_id)
     WHERE e.state = 'conflict'
 ), f AS (
-    SELECT c.*, m.key AS field, json_extract(c.base, '$.' || m.key) AS was, m.value AS mine,
-           json_extract(c.there, '$.' || m.key) AS theirs
-    FROM c, json_each(c.patch) m WHERE c.method <> 'delete'
-    UNION ALL
-    SELECT c.*, b.key, b.value, NULL, json_extract(c.there, '$.' || b.key)
-    FROM c, json_each(c.base) b WHERE c.method = 'delete'
+    SELECT c.*, m.key AS field, json_extract(c.base, '$.' || m.key) AS was,
+           CASE WHEN c.method <> 'delete' THEN m.value END AS mine, json_extract(c.there, '$.' || m.key) AS theirs
+    FROM c, json_each(CASE c.method WHEN 'delete' THEN c.base ELSE c.patch END) m
+), g AS (
+    SELECT f.*, coalesce(theirs <> mine, (theirs IS NULL) <> (mine IS NULL)) AS is_not_mine,
+           coalesce(theirs <> was, (theirs IS NULL) <> (was IS NULL)) AS is_not_was
+    FROM f
 )
 SELECT id AS edit_id, kind, record_id, field, was AS base, mine, theirs,
        CASE WHEN there IS NOT NULL THEN updated_at END AS theirs_at
-FROM f
-WHERE there IS NULL OR CASE method WHEN 'create' THEN theirs IS NOT mine
-                                   WHEN 'delete' THEN theirs IS NOT was
-                                   ELSE theirs IS NOT mine AND theirs IS NOT was END
+FROM g
+WHERE there IS NULL OR CASE method WHEN 'create' THEN is_not_mine
+                                   WHEN 'delete' THEN is_not_was
+                                   ELSE is_not_mine AND is_not_was END
 ORDER BY id";
 
 const TASKS_DUE: &str = "
 -- Open tasks, overdue first, with the name of what they are about.
-SELECT t.id, t.title, t.due_on, CAST(t.due_on < date('now') AS INTEGER) AS overdue, t.priority, t.status, t.assignee, t.recurrence,
+SELECT t.id, t.title, t.due_on, CAST(t.due_on < strftime('%Y-%m-%d', 'now') AS INTEGER) AS overdue, t.priority, t.status, t.assignee, t.recurrence,
        t.subject_type, coalesce(i.name, v.name, r.name, CASE t.subject_type WHEN 'home' THEN 'home' END) AS subject
 FROM tasks t
 LEFT JOIN inventory i ON t.subject_type = 'inventory' AND i.id = t.subject_id
@@ -115,19 +119,25 @@ LEFT JOIN inventory i ON d.subject_type = 'inventory' AND i.id = d.subject_id
 LEFT JOIN vehicles  v ON d.subject_type = 'vehicle'   AND v.id = d.subject_id
 ORDER BY d.title";
 
-const EXPIRING: &str = "
+const EXPIRING: &str = r#"
 -- What runs out and when, soonest first.
-SELECT expires_on, what, kind, record_id, name, CAST(expires_on < date('now') AS INTEGER) AS expired FROM (
-    SELECT warranty_expires_on AS expires_on, 'warranty' AS what, 'inventory' AS kind, id AS record_id, name FROM inventory
-    UNION ALL SELECT insurance_expires_on, 'insurance', 'vehicle', id, name FROM vehicles
-    UNION ALL SELECT registration_expires_on, 'registration', 'vehicle', id, name FROM vehicles
-    UNION ALL SELECT expires_on, coalesce(category, 'document'), 'document', id, title FROM documents
+SELECT expires_on, what, kind, record_id, name, CAST(expires_on < strftime('%Y-%m-%d', 'now') AS INTEGER) AS expired FROM (
+    SELECT CASE s.value WHEN 'warranty' THEN i.warranty_expires_on WHEN 'insurance' THEN v.insurance_expires_on
+                        WHEN 'registration' THEN v.registration_expires_on ELSE d.expires_on END AS expires_on,
+           CASE WHEN d.id IS NOT NULL THEN coalesce(d.category, 'document') ELSE s.value END     AS what,
+           CASE s.value WHEN 'warranty' THEN 'inventory' WHEN 'document' THEN 'document' ELSE 'vehicle' END AS kind,
+           coalesce(i.id, v.id, d.id)                                                            AS record_id,
+           coalesce(i.name, v.name, d.title)                                                     AS name
+    FROM json_each('["warranty", "insurance", "registration", "document"]') s
+    LEFT JOIN inventory i ON s.value = 'warranty'
+    LEFT JOIN vehicles  v ON s.value IN ('insurance', 'registration')
+    LEFT JOIN documents d ON s.value = 'document'
 ) WHERE expires_on IS NOT NULL
-ORDER BY expires_on, name";
+ORDER BY expires_on, name"#;
 
 const HOME_VALUE: &str = "
 -- What the items are worth in cents, per room and category.
-SELECT room, category, CAST(count(*) AS INTEGER) AS items,
+SELECT room, category, CAST(count(id) AS INTEGER) AS items,
        CAST(sum(quantity) AS INTEGER) AS pieces, CAST(sum(value_cents) AS INTEGER) AS value_cents
 FROM inventory_overview GROUP BY room, category
 ORDER BY room IS NULL, room, category";
