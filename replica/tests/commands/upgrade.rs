@@ -47,6 +47,8 @@ fn what_is_upgraded_works_as_if_it_were_new() {
     let (_dir, db) = old();
     assert!(replica(&db, &["status"]).status.success());
     assert!(says(&db, ".schema tasks").contains("What it will cost"));
+    assert!(says(&db, ".schema search").contains("Words match from their start"));
+    assert_eq!(says(&db, "SELECT title FROM search WHERE search MATCH 'pai*'"), "Paint the wall");
     says(&db, "UPDATE tasks SET estimated_cost = '41' WHERE title = 'Paint the wall'");
     assert_eq!(json(&db, &["edits"])[3]["base"]["estimated_cost"], "85.50");
     let refused = sqlite3(&db, "UPDATE tasks SET estimated_cost = 'much'");

@@ -94,6 +94,16 @@ fn replace_is_refused_and_upsert_is_an_update() {
 }
 
 #[test]
+fn every_table_and_view_says_in_its_text_what_it_is() {
+    let scene = Scene::new();
+    let silent = "SELECT group_concat(name) FROM sqlite_schema WHERE type IN ('table', 'view') AND sql NOT LIKE '%-- %'
+         AND name NOT LIKE 'search!_%' ESCAPE '!' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' AND name NOT LIKE 'refinery!_%' ESCAPE '!'
+         AND substr(name, 1, 1) <> '_'";
+    let named: Option<String> = scene.db.query_row(silent, [], |row| row.get(0)).unwrap();
+    assert_eq!(named, None);
+}
+
+#[test]
 fn search_follows_every_writer() {
     let mut scene = Scene::new();
     scene.hear(vec![event(1, "created", "room", ROOM, json!({ "name": "Café", "notes": "south side" }))]);
