@@ -12,7 +12,7 @@ use crate::stand::{Stand, topic};
 /// Connections that read at once.
 const MANY: usize = 32;
 /// Records that are asked for in turn.
-const SAMPLE: usize = 2000;
+const SAMPLE: usize = 20_000;
 
 /// One record by its id, against bare hyper that gives the same bytes.
 pub(crate) fn by_id(stand: &mut Stand) -> anyhow::Result<()> {
