@@ -353,6 +353,9 @@ impl Core {
                     let cause = if restored { Cause::Restored { resume, fork } } else { Cause::Gap { resume } };
                     effects.extend([Effect::CloseStream, Effect::Recover(cause)]);
                     self.open(effects);
+                    if restored {
+                        self.reach = 0; // what was read before is given up
+                    }
                 }
                 None => self.lost(now, refusal.message, None, effects),
             },

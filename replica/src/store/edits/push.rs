@@ -147,6 +147,16 @@ pub(crate) fn fixed(tx: &Connection, edit: i64) -> Result<Option<String>, StoreE
         .optional()?)
 }
 
+/// Contact begins anew: what was refused because its record had moved on, but whose record has not come in another form,
+/// is tried again. Perhaps the server was put back since, and nothing will come.
+pub(crate) fn expect_nothing(tx: &Connection) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE _frozen SET guard = NULL WHERE refused AND edit_id IN (SELECT id FROM edits WHERE state = 'waiting')",
+        [],
+    )?;
+    Ok(())
+}
+
 /// Events are missed from here on, perhaps that of a request whose answer never came.
 pub(crate) fn doubt(tx: &Connection) -> Result<(), StoreError> {
     tx.prepare_cached("UPDATE _frozen SET missed = 1 WHERE missed = 0 AND NOT refused")?.execute([])?;
@@ -162,7 +172,7 @@ pub(crate) fn doubt_less(tx: &Connection) -> Result<(), StoreError> {
     let blind = "SELECT id FROM edits WHERE method = 'update' AND state IN ('waiting', 'sending', 'blocked')";
     let text = format!(
         "UPDATE _frozen SET refused = 1, missed = 2
-         WHERE missed AND guard IS NULL AND edit_id IN ({blind}) AND {rev} IS NOT NULL"
+         WHERE missed AND NOT refused AND guard IS NULL AND edit_id IN ({blind}) AND {rev} IS NOT NULL"
     );
     tx.execute(&text, [])?;
     Ok(())

@@ -108,6 +108,9 @@ fn start_over(db: &Path) -> Result<Rescue, StoreError> {
              DELETE FROM _shown;
              DELETE FROM _recovery;
              DELETE FROM _walked;
+             -- Whether these are in, the recovery that was under way would have shown; asked again, by their keys, the server tells.
+             UPDATE edits SET state = 'waiting' WHERE id IN (SELECT edit_id FROM _sent WHERE rev IS NULL);
+             DELETE FROM _sent WHERE rev IS NULL;
              UPDATE _sync SET cursor = NULL, position = 0, head = NULL, filled = 0, replay = 1, current_at = NULL,
                  phase = 'new', reason = NULL, verified_at = NULL;",
         )?;
@@ -251,7 +254,8 @@ fn restore(connection: &mut Connection, saved: Saved) -> Result<Rescue, StoreErr
         }
         tx.execute_batch(
             // A request whose bytes are lost is made anew; an edit whose proof is lost is sent again, by its key.
-            "UPDATE edits SET state = 'waiting' WHERE state = 'sent' AND id NOT IN (SELECT edit_id FROM _sent);
+            "DELETE FROM _sent WHERE rev IS NULL;
+             UPDATE edits SET state = 'waiting' WHERE state = 'sent' AND id NOT IN (SELECT edit_id FROM _sent);
              UPDATE edits SET idempotency_key = NULL, state = 'waiting' WHERE state IN ('waiting', 'sending')
                  AND idempotency_key NOT IN (SELECT idempotency_key FROM _requests);
              DELETE FROM _sent WHERE edit_id NOT IN (SELECT id FROM edits);

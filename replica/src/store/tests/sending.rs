@@ -265,3 +265,19 @@ fn a_profile_that_did_not_exist_goes_again_only_in_step() {
     scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Liege" }))]);
     assert_eq!(scene.plan(), [1], "the feed has come to the present without it");
 }
+
+#[test]
+fn an_overtaken_edit_whose_record_never_moves_here_goes_again_with_the_next_contact() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.send(1);
+    scene.answer(1, Verdict::Overtaken);
+    assert_eq!(scene.plan(), [0; 0], "its new form is on the way");
+    // But the server was put back to 5, which is where this replica stands.
+    crate::store::standing::greet(&mut scene.db, &super::greeting(5, &[]), super::at(0)).unwrap();
+    assert_eq!(scene.plan(), [1]);
+    let again =
+        crate::store::edits::push::freeze(&mut scene.db, &[vec![1]], "again", ConflictPolicy::Ask, super::at(0));
+    assert_eq!(again.unwrap().unwrap().guard, Some(5));
+}
