@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::model::{Fields, History, Model, Name};
 
 /// At the end: an edit is blocked only behind one that needs a person, and none is refused for naming a record that is
-/// there.
-pub fn are_stuck_for_a_reason(edits: &[Open], present: &History) -> Result<(), String> {
+/// there; unless the server was put back and the record came back after the refusal.
+pub fn are_stuck_for_a_reason(edits: &[Open], model: &Model) -> Result<(), String> {
     for edit in edits.iter().filter(|edit| edit.state == "blocked") {
         let why = edit.reason.as_deref().unwrap_or_default();
         let cause = why.split_whitespace().find_map(|word| word.trim_end_matches(',').parse::<i64>().ok());
@@ -21,13 +21,14 @@ pub fn are_stuck_for_a_reason(edits: &[Open], present: &History) -> Result<(), S
             return Err(format!("edit {} is blocked, but nothing blocks it: {why}", edit.id));
         }
     }
+    let [present] = &model.histories[..] else { return Ok(()) };
     let records = present.records_at(present.head);
     for edit in edits.iter().filter(|edit| edit.state == "rejected") {
         let room = edit.patch.get("room_id").and_then(Value::as_str).unwrap_or_default();
         if edit.reason.as_deref().is_some_and(|why| why.contains("room_id"))
             && records.contains_key(&(Kind::Room, room.to_owned()))
         {
-            return Err(format!("edit {} is refused for a room that is there: {:?}", edit.id, edit.reason));
+            return Err(format!("edit {} is refused for a room that is there, {room}: {:?}", edit.id, edit.reason));
         }
     }
     Ok(())

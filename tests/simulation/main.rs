@@ -60,6 +60,8 @@ fn fault(name: &str) -> Result<Fault, String> {
     known.ok_or_else(|| format!("`{name}` is not one of {:?}", Fault::ALL))
 }
 
+/// After so many seeds a long run says how far it is.
+const MILESTONE: u64 = 1000;
 /// Lines told of a failure.
 const LINES: usize = 60;
 
@@ -139,6 +141,10 @@ fn many(plan: &(impl Fn(u64) -> Plan + Sync), args: &Args) -> Result<bool, Strin
                     let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
                     report.counts.into_iter().for_each(|(name, many)| *counts.entry(name).or_default() += many);
                     drop(counts);
+                    let done = seed + 1 - args.from;
+                    if done.is_multiple_of(MILESTONE) {
+                        println!("{done} seeds after {:.0} s", begun.elapsed().as_secs_f64());
+                    }
                     match report.result {
                         Ok(Rest { time, requests }) => {
                             slowest.fetch_max(time.unsigned_abs(), Ordering::Relaxed);

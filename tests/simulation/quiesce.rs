@@ -75,7 +75,7 @@ impl World {
         let present = self.model.present();
         for machine in &self.machines {
             let edits = invariants::edits(&machine.eye).map_err(|error| error.to_string())?;
-            invariants::are_stuck_for_a_reason(&edits, present)
+            invariants::are_stuck_for_a_reason(&edits, &self.model)
                 .map_err(|why| format!("replica {}: {why}", machine.number))?;
             let rows = invariants::rows(&machine.eye).map_err(|error| error.to_string())?;
             invariants::compare(present, &Default::default(), present.head, &edits, &rows)

@@ -4,10 +4,14 @@ use hearth_tests::simulation::Ground;
 use hearth_tests::simulation::enumerate::STORIES;
 use hearth_tests::simulation::plan::Plan;
 
+/// Worlds in which something was wrong once: servers put back under edits on their way, gaps over records that came and
+/// went, disks full at the start or in a pause.
+const ONCE_WRONG: [u64; 8] = [166, 245, 261, 316, 751, 1561, 1654, 2550];
+
 #[test]
 fn a_handful_of_worlds_come_to_rest() {
     let ground = Ground::new().unwrap();
-    for seed in 1..=12 {
+    for seed in (1..=12).chain(ONCE_WRONG) {
         let report = ground.run(Plan::of(seed, &[]), false);
         if let Err(why) = report.result {
             panic!("seed {seed}: {why}\nagain: cargo run -p hearth-tests --bin simulate -- --seed {seed} --trace");
