@@ -56,7 +56,10 @@ fn in_short(text: &str) -> String {
         let is_name = bare.len() == 36 && bare.contains('-') || bare.starts_with(super::model::MARK);
         if is_name || bare.starts_with(|c: char| c.is_ascii_digit()) { "#" } else { word }
     });
-    words.take(12).collect::<Vec<_>>().join(" ")
+    let mut words: Vec<&str> = words.collect();
+    words.dedup();
+    words.truncate(12);
+    words.join(" ")
 }
 
 /// The counts as lines, the most frequent of their sort first.
