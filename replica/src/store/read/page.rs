@@ -16,6 +16,9 @@ use crate::store::{StoreError, rows};
 /// Further than so many rows from a known one, counting from an end is no slower.
 const NEAR_MAX: usize = 2_000;
 
+/// More rows than this are many. Tests have fewer.
+const MANY: usize = if cfg!(test) { 50 } else { 2_000 };
+
 /// Sums over a list, and its groups.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Totals {
@@ -39,31 +42,67 @@ pub struct Group {
     pub cents: i64,
 }
 
+/// That a row `t` has the words of the first value: the ids of all that have them are gathered, and the rows of those read.
+fn found(kind: Kind) -> String {
+    format!(
+        "t.id IN (SELECT r.record_id FROM _search_rows r WHERE r.kind = '{kind}'
+                  AND r.id IN (SELECT rowid FROM search WHERE search MATCH ?1))"
+    )
+}
+
+/// The same, asked of one row after the other: where many have the words, the first page is soon full.
+fn asked(kind: Kind) -> String {
+    format!(
+        "(SELECT r.id FROM _search_rows r WHERE r.kind = '{kind}' AND r.record_id = t.id)
+         IN (SELECT rowid FROM search WHERE search MATCH ?1)"
+    )
+}
+
 /// Which rows a query is about, as SQL over the row `t`; its values are appended. None: no row can match.
 pub(crate) fn only(query: &RowQuery, values: &mut Vec<Sql>) -> Option<String> {
     let mut all = vec!["1".to_owned()];
     if !query.words.trim().is_empty() {
         values.push(match_words(&query.words)?.into());
         let number = values.len();
-        all.push(format!(
-            "t.id IN (SELECT r.record_id FROM _search_rows r WHERE r.kind = '{}'
-                      AND r.id IN (SELECT rowid FROM search WHERE search MATCH ?{number}))",
-            query.kind
-        ));
+        debug_assert_eq!(number, 1, "what reads each row counts on it");
+        all.push(found(query.kind));
     }
     all.extend(query.conditions.iter().map(|condition| filter::sql(query.kind, condition, values)));
     Some(all.join(" AND "))
+}
+
+/// From where the rows of a query come, for what looks at each of them once: with words from the search, which is far less
+/// work than to ask of every row whether it was found.
+fn each(query: &RowQuery, only: &str) -> String {
+    let table = query.kind.collection();
+    if query.words.trim().is_empty() {
+        return format!("{table} t WHERE {only}");
+    }
+    let mut conditions = Vec::new();
+    // The words are the first value, and the conditions count on from there.
+    let mut values = vec![Sql::Null];
+    conditions.extend(query.conditions.iter().map(|condition| filter::sql(query.kind, condition, &mut values)));
+    let found = format!(
+        "search s CROSS JOIN _search_rows r ON r.id = s.rowid AND r.kind = '{}' CROSS JOIN {table} t ON t.id = r.record_id",
+        query.kind
+    );
+    let all: Vec<String> = std::iter::once("s.search MATCH ?1".to_owned()).chain(conditions).collect();
+    format!("{found} WHERE {}", all.join(" AND "))
 }
 
 /// One page.
 pub(crate) fn page(connection: &Connection, query: &RowQuery) -> Result<RowPage, StoreError> {
     let mut values = Vec::new();
     let Some(only) = only(query, &mut values) else { return Ok(RowPage { rows: Vec::new(), total: 0 }) };
-    let list = List { connection, kind: query.kind, only, values };
+    let each = each(query, &only);
+    let mut list = List { connection, kind: query.kind, only, each, values };
     let rooms = if is_by_room(query) { list.rooms()? } else { Vec::new() };
-    let total = if is_by_room(query) { rooms.iter().map(|(_, count)| count).sum() } else { list.count()? };
+    let total = if is_by_room(query) { rooms.iter().map(|(_, count)| count).sum() } else { list.count(query)? };
     if query.limit == 0 {
         return Ok(RowPage { rows: Vec::new(), total });
+    }
+    if total > MANY {
+        list.only = list.only.replacen(&found(query.kind), &asked(query.kind), 1);
     }
     let mut rows = if is_by_room(query) { list.by_room(query, rooms)? } else { list.in_order(query, total)? };
     for row in &mut rows {
@@ -80,16 +119,25 @@ fn is_by_room(query: &RowQuery) -> bool {
 struct List<'c> {
     connection: &'c Connection,
     kind: Kind,
+    /// What is so of each row `t`.
     only: String,
+    /// From where all of them come.
+    each: String,
     values: Vec<Sql>,
 }
 
 impl List<'_> {
-    fn count(&self) -> Result<usize, StoreError> {
-        let text = match self.only.as_str() {
+    fn count(&self, query: &RowQuery) -> Result<usize, StoreError> {
+        let text = match (query.conditions.is_empty(), self.values.is_empty()) {
             // Without a condition SQLite counts pages of an index, not rows.
-            "1" => format!("SELECT count(*) FROM {}", self.kind.collection()),
-            only => format!("SELECT count(*) FROM {} t WHERE {only}", self.kind.collection()),
+            (true, true) => format!("SELECT count(*) FROM {}", self.kind.collection()),
+            // Every row that was found is a row of its table.
+            (true, false) => format!(
+                "SELECT count(*) FROM search s CROSS JOIN _search_rows r ON r.id = s.rowid AND r.kind = '{}'
+                 WHERE s.search MATCH ?1",
+                self.kind
+            ),
+            _ => format!("SELECT count(*) FROM {}", self.each),
         };
         let count: i64 =
             self.connection.prepare_cached(&text)?.query_row(rows::bound(&self.values).as_slice(), |row| row.get(0))?;
@@ -169,7 +217,7 @@ impl List<'_> {
 
     /// The rooms of the listed items with their number of items, by name; items in no room last.
     fn rooms(&self) -> Result<Vec<(Option<String>, usize)>, StoreError> {
-        let text = format!("SELECT t.room_id, count(*) FROM inventory t WHERE {} GROUP BY t.room_id", self.only);
+        let text = format!("SELECT t.room_id, count(*) FROM {} GROUP BY t.room_id", self.each);
         let mut statement = self.connection.prepare_cached(&text)?;
         let found = statement.query_map(rows::bound(&self.values).as_slice(), |row| {
             Ok((row.get::<_, Option<String>>(0)?, row.get::<_, i64>(1)?))
@@ -239,9 +287,9 @@ pub(crate) fn totals(connection: &Connection, query: &RowQuery, today: &str, wee
         _ => "NULL".to_owned(),
     };
     let text = format!(
-        "SELECT {group} AS part, count(*), sum({}) FROM {} t WHERE {only} GROUP BY part",
+        "SELECT {group} AS part, count(*), sum({}) FROM {} GROUP BY part",
         worth.unwrap_or("0"),
-        kind.collection()
+        each(query, &only)
     );
     let mut statement = connection.prepare_cached(&text)?;
     let found = statement.query_map(rows::bound(&values).as_slice(), |row| {

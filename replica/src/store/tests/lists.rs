@@ -74,6 +74,36 @@ fn pages_from_every_side_make_up_the_list_in_every_order() {
 }
 
 #[test]
+fn words_find_the_same_however_many_have_them() {
+    let (directory, connection) = home();
+    for (column, descending) in [("name", false), ("current_value", true), ("room_id", false), ("quantity", false)] {
+        let all = RowQuery::of(Kind::Inventory, Sort { column, descending }, 1_000);
+        let whole = page::page(&connection, &all).unwrap().rows;
+        for (words, many) in [("thing", 200), ("1", 55), ("12", 5), ("nothing", 0)] {
+            let has = |title: &str| title.to_lowercase().split(' ').any(|word| word.starts_with(words));
+            let found = RowQuery { words: words.to_owned(), ..all.clone() };
+            let expected: Vec<_> = whole.iter().filter(|row| has(&row.title)).map(|row| row.id.clone()).collect();
+            assert_eq!((expected.len(), ids(&connection, &found)), (many, expected.clone()), "{words} by {column}");
+            let tools = vec![Condition { field: "category", test: Test::Is("tool".into()) }];
+            let found = RowQuery { conditions: tools, ..found };
+            let tools: Vec<_> =
+                whole.iter().filter(|row| has(&row.title) && row.fields["category"] == "tool").collect();
+            let page = page::page(&connection, &RowQuery { offset: 2, limit: 7, ..found.clone() }).unwrap();
+            assert_eq!(page.total, tools.len());
+            let expected: Vec<&str> = tools.iter().skip(2).take(7).map(|row| row.id.as_str()).collect();
+            let seen: Vec<&str> = page.rows.iter().map(|row| row.id.as_str()).collect();
+            assert_eq!(seen, expected, "tools with {words} by {column}");
+            let cents = |row: &&&crate::store::read::view::Row| {
+                row.fields["current_value"].as_str().map_or(0, |text| text.replace('.', "").parse::<i64>().unwrap())
+            };
+            let totals = page::totals(&connection, &found, "", "").unwrap();
+            assert_eq!(totals.cents.unwrap_or_default(), tools.iter().map(|row| cents(&row)).sum::<i64>());
+        }
+    }
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
 fn orders_mean_what_they_say() {
     let (directory, connection) = home();
     let rows = |kind, column, descending| {
