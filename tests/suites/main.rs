@@ -10,6 +10,7 @@
 //! - [`strain`]: the real program with readers that do not read, and on a full disk.
 //! - [`simulation`]: the whole house on a clock that nobody waits for, with everything that can go wrong.
 //! - [`terminal`]: the terminal UI on a terminal, as a person drives it.
+//! - [`together`]: the terminal UI in step with the real server.
 //! - [`tidy`]: the rules of the house that a compiler does not check.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
@@ -26,3 +27,4 @@ mod storm;
 mod strain;
 mod terminal;
 mod tidy;
+mod together;
