@@ -1,5 +1,5 @@
 //! Pictures of the terminal UI, made from the real program: it runs the demo on a terminal, drives it, and writes what is to be
-//! seen as SVG. `cargo run -p hearth-tests --bin pictures` (after `cargo build -p hearth`); must not draw anything itself.
+//! seen as SVG. `cargo run -p hearth-tests --bin pictures` (after `cargo build`); must not draw anything itself.
 #![expect(clippy::print_stdout, reason = "it says what it wrote")]
 
 mod svg;
@@ -7,7 +7,10 @@ mod svg;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
+use hearth_tests::home::{Home, UNLIMITED};
+use hearth_tests::process::{run, stdout};
 use hearth_tests::terminal::Terminal;
+use rusqlite::Connection;
 
 /// Writes the pictures of the documentation.
 #[derive(Parser)]
@@ -73,6 +76,38 @@ fn main() -> anyhow::Result<()> {
         take(picture, &path)?;
         println!("{}", path.display());
     }
+    let path = args.out.join("conflict.svg");
+    conflict(&path)?;
+    println!("{}", path.display());
+    Ok(())
+}
+
+/// A conflict, which takes a server and two devices that were apart for a while.
+fn conflict(path: &Path) -> anyhow::Result<()> {
+    let mut home = Home::new();
+    let (_server, _) = home.serve(&UNLIMITED);
+    let (here, there) = (home.replica("here.db"), home.replica("there.db"));
+    let sql = |db: &str, text: &str| Connection::open(db)?.execute_batch(text);
+    sql(&here, "INSERT INTO tasks (title, due_on, assignee) VALUES ('Service the boiler', '2026-11-27', 'Nora')")?;
+    stdout("hearth-replica", &["--db", &here, "sync"]);
+    stdout("hearth-replica", &["--db", &there, "sync"]);
+    sql(&here, "UPDATE tasks SET due_on = '2026-12-04', assignee = 'Mateo', estimated_cost = '180'")?;
+    sql(&there, "UPDATE tasks SET due_on = '2026-12-11', assignee = 'Lola', estimated_cost = '220'")?;
+    stdout("hearth-replica", &["--db", &there, "sync"]);
+    // It ends with the code of an edit that waits for a person.
+    run("hearth-replica", &["--db", &here, "sync"]);
+    let arguments = ["--db", &here, "--theme", "dark"];
+    let directory = home.path("");
+    let truecolor = [("COLORTERM", "truecolor")];
+    let mut screen = Terminal::start_with("hearth", &arguments, Path::new(&directory), (96, 16), &truecolor);
+    screen.shows("1 needs you");
+    for (keys, words) in [("w", "in conflict"), ("\r", "Theirs"), ("m", "✓ mine"), ("t", "✓ theirs")] {
+        screen.types(keys);
+        screen.shows(words);
+    }
+    std::fs::write(path, screen.look(svg::of))?;
+    screen.types("\x03");
+    screen.ends();
     Ok(())
 }
 

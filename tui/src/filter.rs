@@ -129,6 +129,8 @@ fn condition(kind: Kind, name: &str, sign: &str, value: &str, today: Date) -> Re
 fn state(kind: Kind, value: &str, today: Date) -> Result<Vec<Condition>, String> {
     let is = |field, test| Condition { field, test };
     let done = || "done".to_owned();
+    // Its beginning is enough, as for any choice.
+    let value = STATES.into_iter().find(|state| state.starts_with(value)).unwrap_or(value);
     match (kind, value) {
         (_, "waiting") => Ok(vec![is(WAITING, Test::Set)]),
         (Kind::Task, "open") => Ok(vec![is("status", Test::IsNot(done()))]),
@@ -215,5 +217,6 @@ mod tests {
     fn is_names_states_that_span_fields() {
         assert_eq!(understood(Kind::Task, "is:overdue").conditions.len(), 2);
         assert_eq!(understood(Kind::Room, "is:waiting").conditions[0].field, WAITING);
+        assert_eq!(understood(Kind::Task, "is:ov"), understood(Kind::Task, "is:overdue"));
     }
 }

@@ -16,7 +16,7 @@ use time::Date;
 use crate::editor::{Editor, Picker, Reference};
 use crate::keys::{Action, Context};
 use crate::message::Write;
-use crate::words;
+use crate::words::{self, Names};
 
 /// A form for a new record or an existing one.
 #[derive(Debug)]
@@ -100,11 +100,26 @@ impl Form {
         Form { many, ..form }
     }
 
-    /// A form for what a waiting edit writes.
-    pub fn of_edit(edit: &Edit, today: Date) -> Form {
+    /// A form for what a waiting edit writes; what the server has against it stands under its fields, the first of them under
+    /// the keyboard. Names are of what its values point at.
+    pub fn of_edit(edit: &Edit, names: &Names, today: Date) -> Form {
         let mut fields = edit.base.clone();
         fields.extend(edit.patch.clone());
-        let form = Form::holding(edit.kind, Some(edit.record_id.clone()), edit.title.clone(), fields, today, |_| None);
+        let values = fields.clone();
+        let name = |field: &str| {
+            let id = words::text(&values, field)?;
+            Some(names.get(id).map_or(words::NOT_HERE, String::as_str).to_owned())
+        };
+        let mut form = Form::holding(edit.kind, Some(edit.record_id.clone()), edit.title.clone(), fields, today, name);
+        let faults = edit.problem.as_ref().and_then(|problem| problem.pointer("/details/fields")?.as_array());
+        for fault in faults.into_iter().flatten() {
+            let said = |member: &str| fault.get(member).and_then(Value::as_str);
+            let entry = form.entries.iter_mut().find(|entry| said("field") == Some(entry.field.name));
+            if let (Some(entry), Some(message)) = (entry, said("message")) {
+                entry.fault = Some(words::capital(&words::reason(edit.kind, message)));
+            }
+        }
+        form.focus = form.entries.iter().position(|entry| entry.fault.is_some()).unwrap_or(0);
         Form { edit: Some(edit.id), ..form }
     }
 

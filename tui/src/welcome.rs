@@ -203,7 +203,9 @@ mod tests {
         assert_eq!(press(&mut welcome, KeyCode::Char('3')), Step::Local);
         press(&mut welcome, KeyCode::Char('2'));
         assert!(screen(&welcome, 80, 24).contains(USUAL));
-        "http://10".chars().for_each(|letter| drop(press(&mut welcome, KeyCode::Char(letter))));
+        for letter in "http://10".chars() {
+            press(&mut welcome, KeyCode::Char(letter));
+        }
         assert!(screen(&welcome, 80, 24).contains("Address  http://10 "));
         press(&mut welcome, KeyCode::Enter);
         welcome.paste("svc_live_secret\n");

@@ -222,6 +222,9 @@ pub fn edit_state(state: &str) -> (&str, Tone) {
     }
 }
 
+/// What is said of a record that a value points at and that is not here.
+pub const NOT_HERE: &str = "something that is not here";
+
 /// Names of records by their ids, for values that point at them.
 pub type Names = BTreeMap<String, String>;
 
@@ -236,7 +239,7 @@ pub fn shown(kind: Kind, name: &str, value: Option<&Value>, names: &Names, ascii
         Some(Format::Money) => money(&text),
         Some(Format::Date) => parse_date(&text).map_or(text, full_day),
         Some(Format::Reference(_) | Format::Subject) => {
-            names.get(&text).cloned().unwrap_or_else(|| "something that is not here".to_owned())
+            names.get(&text).cloned().unwrap_or_else(|| NOT_HERE.to_owned())
         }
         _ => text.lines().next().unwrap_or_default().to_owned(),
     }
@@ -263,6 +266,12 @@ pub fn decision(decision: &Decision, title: &str) -> String {
         Decision::Change(_) => format!("the other values for “{title}”"),
         Decision::Resolve(_) => format!("the decision about “{title}”"),
     }
+}
+
+/// A sentence with a capital at its beginning.
+pub fn capital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// A reason of an edit, with the names of fields as people write them.
@@ -319,7 +328,10 @@ pub fn written(write: &Write) -> String {
             format!("{}: {title}", choice(text(fields, "status").unwrap_or_default()))
         }
         Write::Update { kind: Kind::Property, .. } => "Saved the home profile".into(),
-        Write::Update { title, .. } => format!("Saved: {title}"),
+        // By the name it has from now on.
+        Write::Update { kind, fields, title, .. } => {
+            format!("Saved: {}", text(fields, resource(*kind).title).unwrap_or(title))
+        }
         Write::Delete { title, .. } => format!("Deleted: {title}"),
         Write::Many { kind, records, .. } => counted(*kind, records.len()),
         Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) => String::new(),

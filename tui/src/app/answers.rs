@@ -8,7 +8,7 @@ use crate::glyphs::Tone;
 use crate::list::List;
 use crate::message::{Answer, Decision, Effect, Write};
 use crate::now::Now;
-use crate::words;
+use crate::words::{self, capital};
 
 impl App {
     pub(super) fn answer(&mut self, now: Now, answer: Answer) -> Vec<Effect> {
@@ -228,9 +228,4 @@ impl App {
         }
         self.reload()
     }
-}
-
-fn capital(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -10,6 +10,7 @@ use crate::form::Form;
 use crate::keys::Action;
 use crate::layout::Layout;
 use crate::message::{Decision, Effect, Write};
+use crate::words::Names;
 
 impl App {
     /// The edit under the cursor, while the edits are in front.
@@ -38,7 +39,12 @@ impl App {
     /// A form for what the edit changes.
     pub(super) fn change_edit(&mut self) -> Vec<Effect> {
         let today = self.today;
-        let form = self.selected_edit().filter(|edit| edit.method != "delete").map(|edit| Form::of_edit(edit, today));
+        let names = match self.layers.last() {
+            Some(Layer::Edits(screen)) => screen.names.clone(),
+            _ => Names::new(),
+        };
+        let edit = self.selected_edit().filter(|edit| edit.method != "delete");
+        let form = edit.map(|edit| Form::of_edit(edit, &names, today));
         form.map_or_else(Vec::new, |form| self.put(Layer::Form(Box::new(form))))
     }
 

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use super::Theme;
 use crate::app::App;
-use crate::glyphs::Sign;
+use crate::glyphs::{Sign, Tone};
 use crate::keys::{self, Action};
 use crate::now::Now;
 use crate::sanitize::{fit, line, width};
@@ -40,7 +40,13 @@ pub(super) fn status(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, 
     let room = usize::from(area.width).saturating_sub(2);
     let mut spans = vec![Span::raw(" ")];
     let mut used = 0;
-    for standing in standings(now, status) {
+    let mut all = standings(now, status);
+    // Where not all of it fits, what wants a person comes before that all is well.
+    let needs: usize = all.iter().map(|standing| width(&standing.words) + 5).sum();
+    if needs > room + 3 && all.len() > 1 && all[0].tone == Tone::Good {
+        all.rotate_left(1);
+    }
+    for standing in all {
         // Work under way breathes once in two seconds, unless nothing shall move.
         let breathes = standing.sign == Sign::Working && !app.setup.reduced_motion && now.moment.seconds() % 2 == 1;
         let sign = if breathes { Sign::Breathing } else { standing.sign };

@@ -12,10 +12,12 @@ use crate::glyphs::{Sign, Tone};
 use crate::keys::{Action, Context};
 use crate::now::Now;
 use crate::sanitize::{fit, wrap};
-use crate::words::{age, changed, edit_state, field_label, method, reason, shown, singular};
+use crate::words::{age, capital, changed, edit_state, field_label, method, reason, shown, singular};
 
 /// Columns of the state.
 const STATE: usize = 14;
+/// From this width on there is room for the state and the age.
+const NARROW: usize = 40;
 /// Columns of the age.
 const AGE: usize = 7;
 
@@ -45,16 +47,15 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
     let first = screen.selected.saturating_sub(fits - 1);
     for (row, (index, edit)) in rows(list).zip(screen.edits.iter().enumerate().skip(first)) {
         let (sign, tone) = look(edit);
-        let state = padded(
-            app,
-            &format!("{} {}", sign.text(app.setup.ascii), edit_state(&edit.state).0),
-            STATE.min(columns),
-            false,
-        );
-        let what = columns.saturating_sub(STATE + AGE + 3);
+        // On the narrowest screens the sign stands for the state; the words under the list have it in full.
+        let (state, age_columns) = if columns < NARROW { (2, 0) } else { (STATE, AGE) };
+        let sign = sign.text(app.setup.ascii);
+        let said = if columns < NARROW { sign.to_owned() } else { format!("{sign} {}", edit_state(&edit.state).0) };
+        let what = columns.saturating_sub(state + age_columns + 3);
+        let state = padded(app, &said, state, false);
         let text =
             padded(app, &format!("{} {}: {}", method(&edit.method), singular(edit.kind), edit.title), what, false);
-        let old = padded(app, &age(now, &edit.created_at), AGE, true);
+        let old = padded(app, &age(now, &edit.created_at), age_columns, true);
         let is_selected = index == screen.selected;
         let style = if is_selected { Default::default() } else { theme.tone(tone) };
         frame.render_widget(
@@ -87,7 +88,11 @@ fn said(app: &App, screen: &Edits, edit: &Edit, columns: usize) -> Vec<(String, 
     let tone = look(edit).1;
     let mut out = Vec::new();
     for sentence in why(screen, edit) {
-        out.extend(wrap(&reason(edit.kind, &sentence), columns).into_iter().map(|text| (text, tone)));
+        let mut sentence = capital(&reason(edit.kind, &sentence));
+        if !sentence.ends_with(['.', '!', '?']) {
+            sentence.push('.');
+        }
+        out.extend(wrap(&sentence, columns).into_iter().map(|text| (text, tone)));
     }
     let key = |action| app.setup.keys.key_of(Context::Edits, action).unwrap_or("?").to_owned();
     let advice = match edit.state.as_str() {

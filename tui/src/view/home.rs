@@ -20,6 +20,8 @@ const BESIDE_FROM: u16 = 72;
 const TWO_FROM: u16 = 132;
 /// Columns of the calendar, and of what stands under it.
 const PANEL: u16 = 30;
+/// The widest that what needs attention becomes.
+const LIST_MAX: u16 = 120;
 /// Columns of a day in the list.
 const DAY: usize = 13;
 
@@ -31,7 +33,8 @@ pub(super) fn draw(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) 
         _ => 0,
     };
     let beside = panels * (PANEL + 3);
-    let list = Rect { width: inner.width - beside, ..inner };
+    // Wider than this the eye would lose the line between a title and what is said beside it.
+    let list = Rect { width: (inner.width - beside).min(LIST_MAX), ..inner };
     attention(app, theme, frame, list);
     let at = |number: u16| Rect { x: list.right() + 3 + number * (PANEL + 3), width: PANEL, ..inner };
     match panels {

@@ -32,13 +32,13 @@ pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, ar
     // The last columns are the scroll bar's.
     let groups = list.shows_groups().then(|| list.order().column);
     let fitted = fitting(list.kind, groups, usize::from(own).saturating_sub(MARGIN + 3));
-    if layout.info > 0 || app.filtering {
-        info(app, list, theme, frame, part(0, 1));
-    }
     if list.total > 0 {
         headings(app, &fitted, theme, frame, part(layout.info, layout.heading));
     } else {
         nothing(app, list, theme, frame, body);
+    }
+    if layout.info > 0 || app.filtering {
+        info(app, list, theme, frame, part(0, 1));
     }
     for (row_area, line) in rows(body).zip(list.visible()) {
         // Without room for its own line the filter takes the first one.
@@ -117,9 +117,12 @@ fn info(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect
     // What the filter does not understand is said where it is typed.
     if let Some(fault) = &list.understood.fault {
         let text = format!(" {} {} ", Sign::Fault.text(app.setup.ascii), line(fault));
-        let text = fit(&text, usize::from(area.width) / 2, Sign::Cut.text(app.setup.ascii));
+        let room = if app.filtering { usize::from(area.width) } else { usize::from(area.width) / 2 };
+        let text = fit(&text, room, Sign::Cut.text(app.setup.ascii));
         let wide = u16::try_from(width(&text)).unwrap_or(area.width).min(area.width);
-        let at = Rect { x: area.right() - wide, width: wide, ..area };
+        // Not over what is typed: where there is a line of headings, that gives way.
+        let y = area.y + u16::from(app.filtering && Layout::of(app.height).heading > 0);
+        let at = Rect { x: area.right() - wide, y, width: wide, ..area };
         frame.render_widget(Clear, at);
         frame.render_widget(Span::styled(text, theme.tone(Tone::Alarm)), at);
     }
