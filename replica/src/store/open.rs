@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::store::{StoreError, schema};
@@ -18,6 +19,9 @@ pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const CACHE_KIB: i64 = -8192;
 /// The write-ahead log is cut back to this size after a checkpoint.
 const JOURNAL_BYTES_MAX: i64 = 16 << 20;
+/// Pages of the write-ahead log from which on a commit takes it over into the database: as much as the log keeps anyway.
+/// What is written again and again meanwhile, as the pages of an index, is taken over once.
+const CHECKPOINT_PAGES: i64 = JOURNAL_BYTES_MAX / 4096;
 /// Statements kept prepared: more than a sync goes round, or each of them would be prepared anew in its turn.
 const STATEMENTS_MAX: usize = 256;
 
@@ -63,6 +67,7 @@ pub(crate) fn read_only(db: &Path) -> Result<Connection, StoreError> {
         Connection::open_with_flags(db, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "query_only", true)?;
+    plan_once(&connection)?;
     Ok(connection)
 }
 
@@ -85,12 +90,21 @@ pub(crate) fn left_a_log(db: &Path) -> bool {
 fn tune(connection: &Connection) -> Result<(), StoreError> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "journal_size_limit", JOURNAL_BYTES_MAX)?;
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    plan_once(connection)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     // A statement that fires triggers keeps what it may have to undo: not in a file of its own.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "cache_size", CACHE_KIB)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     set_durable(connection, true)
+}
+
+/// Has a statement's plan not depend on what is bound to it: where it does, SQLite makes the plan anew for each use of a
+/// statement that was kept prepared, and every equality outside of an index is such a place.
+fn plan_once(connection: &Connection) -> Result<(), StoreError> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
 
 fn prepare_files(db: &Path) -> Result<(), StoreError> {
