@@ -17,6 +17,8 @@ use super::wire::Ask;
 
 /// Events applied in one transaction at most.
 const STRETCH_EVENTS_MAX: usize = 1000;
+/// How long a stretch gathers while the present is not reached: few large transactions cost less than many small ones.
+const GATHER: Duration = Duration::from_millis(50);
 /// Frames read ahead of the database.
 const FRAMES_AHEAD: usize = 1024;
 /// How long a silent stream's bytes are not reported again.
@@ -32,6 +34,12 @@ pub(super) struct Stream {
     told: mpsc::Receiver<Told>,
     /// What was taken from the channel behind frames that had to go first.
     next: Option<Heard>,
+    /// What has come and was not told yet; here, because whoever waits for more may stop waiting.
+    stretch: Stretch,
+    /// When it is told at the latest, once something has come.
+    due_at: Option<Instant>,
+    /// Whether the present was reached: then nothing waits for more.
+    current: bool,
     task: JoinHandle<()>,
 }
 
@@ -49,7 +57,17 @@ impl Stream {
             let last = listen(&client, &ask, &tell).await;
             let _ = tell.send(Told::Heard(last)).await;
         });
-        Stream { told, next: None, task }
+        Stream { told, next: None, stretch: Stretch::default(), due_at: None, current: false, task }
+    }
+}
+
+impl Stream {
+    /// What has gathered.
+    fn stretch(&mut self) -> Heard {
+        let stretch = std::mem::take(&mut self.stretch);
+        self.due_at = None;
+        self.current |= stretch.ready.is_some();
+        Heard::Frames(stretch)
     }
 }
 
@@ -83,33 +101,42 @@ async fn listen(client: &Client, ask: &Ask, tell: &mpsc::Sender<Told>) -> Heard 
     Heard::StreamEnded { reason: "the server ended the stream".to_owned() }
 }
 
-/// The next thing that the stream has to tell: all frames that are there already are one stretch.
+/// The next thing that the stream has to tell: all frames that are there already are one stretch, and on the way to the
+/// present also those that come soon. Nothing is lost when it is not waited for to the end.
 pub(super) async fn heard(stream: &mut Option<Stream>) -> Heard {
     let Some(stream) = stream else { return std::future::pending().await };
     if let Some(heard) = stream.next.take() {
         return heard;
     }
-    let mut stretch = Stretch::default();
-    let mut more = stream.told.recv().await;
     loop {
-        match more {
-            Some(Told::Frame(frame)) => sse::extend(&mut stretch, frame),
-            Some(Told::Heard(Heard::Contact)) if stretch != Stretch::default() => {}
-            Some(Told::Heard(heard)) if stretch == Stretch::default() => return heard,
+        let told = match (stream.told.try_recv(), stream.due_at) {
+            (Ok(told), _) => Some(told),
+            (Err(_), None) => stream.told.recv().await,
+            (Err(_), Some(_)) if stream.current => return stream.stretch(),
+            (Err(_), Some(due_at)) => match tokio::time::timeout_at(due_at, stream.told.recv()).await {
+                Ok(told) => told,
+                Err(_) => return stream.stretch(),
+            },
+        };
+        match told {
+            Some(Told::Frame(frame)) => {
+                sse::extend(&mut stream.stretch, frame);
+                if stream.stretch != Stretch::default() {
+                    stream.due_at.get_or_insert_with(|| Instant::now() + GATHER);
+                }
+            }
+            Some(Told::Heard(Heard::Contact)) if stream.due_at.is_some() => {}
+            Some(Told::Heard(heard)) if stream.due_at.is_none() => return heard,
             Some(Told::Heard(heard)) => {
                 stream.next = Some(heard);
-                return Heard::Frames(stretch);
+                return stream.stretch();
             }
+            None if stream.due_at.is_some() => return stream.stretch(),
             None => return Heard::StreamEnded { reason: "the stream broke".to_owned() },
         }
         // One stretch ends at the present, so that what is live is told as such at once.
-        if stretch.events.len() >= STRETCH_EVENTS_MAX || stretch.ready.is_some() {
-            return Heard::Frames(stretch);
-        }
-        match stream.told.try_recv() {
-            Ok(next) => more = Some(next),
-            Err(_) if stretch == Stretch::default() => more = stream.told.recv().await,
-            Err(_) => return Heard::Frames(stretch),
+        if stream.stretch.events.len() >= STRETCH_EVENTS_MAX || stream.stretch.ready.is_some() {
+            return stream.stretch();
         }
     }
 }
