@@ -3,7 +3,7 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use crate::store::StoreError;
+use crate::store::{StoreError, open};
 
 /// Runs `work` as the replica's keeper: triggers queue nothing, guards let it pass. All or nothing.
 pub(crate) fn keep<T>(
@@ -20,6 +20,18 @@ pub(crate) fn keep<T>(
     tx.commit()?;
     at("replica has committed")?;
     Ok(value)
+}
+
+/// The same without waiting for the disk, for what the server says again or what is only display: a power cut may take it,
+/// with all that was kept after it.
+pub(crate) fn keep_cheaply<T>(
+    connection: &mut Connection,
+    work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    open::set_durable(connection, false)?;
+    let value = keep(connection, work);
+    open::set_durable(connection, true)?;
+    value
 }
 
 /// A point at which a simulation may interrupt. After a crash nobody looks at the result any more.

@@ -3,7 +3,7 @@
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{COMMON, Kind, Resource};
-use rusqlite::types::{Value as Sql, ValueRef};
+use rusqlite::types::{ToSqlOutput, Value as Sql, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, ToSql, params_from_iter};
 use serde_json::{Map, Value};
 
@@ -63,21 +63,40 @@ fn fits(integer: bool, value: &Value) -> bool {
 
 /// Writes a row, whether it exists or not.
 pub(crate) fn put(connection: &Connection, kind: Kind, id: &str, stored: &Stored) -> Result<(), StoreError> {
-    let resource = resource(kind);
-    let mut values: Vec<Sql> = Vec::with_capacity(resource.fields.len() + 5);
-    values.push(id.to_owned().into());
-    values.extend(resource.fields.iter().map(|field| to_sql(stored.fields.get(field.name))));
-    values.push(stored.created_at.clone().into());
-    values.push(stored.updated_at.clone().into());
-    values.push(stored.rev.into());
-    values.push(stored.extra.clone().into());
-    connection.prepare_cached(put_statement(kind))?.execute(params_from_iter(values))?;
+    write(connection, &upserts(kind).always, kind, id, stored)?;
     Ok(())
 }
 
-/// The texts of the six upserts, made once.
-fn put_statement(kind: Kind) -> &'static str {
-    static TEXTS: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
+/// Writes a row unless there is one of this revision or a newer one; gives whether it was written.
+pub(crate) fn put_newer(connection: &Connection, kind: Kind, id: &str, stored: &Stored) -> Result<bool, StoreError> {
+    Ok(write(connection, &upserts(kind).if_newer, kind, id, stored)? > 0)
+}
+
+fn write(connection: &Connection, upsert: &str, kind: Kind, id: &str, stored: &Stored) -> Result<usize, StoreError> {
+    fn text(text: &Option<String>) -> ToSqlOutput<'_> {
+        text.as_deref().map_or(ToSqlOutput::Owned(Sql::Null), ToSqlOutput::from)
+    }
+    let resource = resource(kind);
+    let mut statement = connection.prepare_cached(upsert)?;
+    let values = resource.fields.iter().map(|field| borrowed(stored.fields.get(field.name)));
+    let values = [ToSqlOutput::from(id)].into_iter().chain(values).chain([
+        text(&stored.created_at),
+        text(&stored.updated_at),
+        ToSqlOutput::Owned(stored.rev.into()),
+        text(&stored.extra),
+    ]);
+    Ok(statement.execute(params_from_iter(values))?)
+}
+
+/// The upserts of a kind.
+struct Upserts {
+    always: String,
+    if_newer: String,
+}
+
+/// The texts of all upserts, made once.
+fn upserts(kind: Kind) -> &'static Upserts {
+    static TEXTS: std::sync::OnceLock<Vec<Upserts>> = std::sync::OnceLock::new();
     let texts = TEXTS.get_or_init(|| {
         Kind::ALL
             .into_iter()
@@ -85,13 +104,15 @@ fn put_statement(kind: Kind) -> &'static str {
                 let names: Vec<&str> = columns(resource(kind)).collect();
                 let marks: Vec<String> = (1..=names.len()).map(|n| format!("?{n}")).collect();
                 let set: Vec<String> = names[1..].iter().map(|name| format!("{name} = excluded.{name}")).collect();
-                format!(
-                    "INSERT INTO {} ({}) VALUES ({}) ON CONFLICT (id) DO UPDATE SET {}",
-                    kind.collection(),
+                let table = kind.collection();
+                let always = format!(
+                    "INSERT INTO {table} ({}) VALUES ({}) ON CONFLICT (id) DO UPDATE SET {}",
                     names.join(", "),
                     marks.join(", "),
                     set.join(", ")
-                )
+                );
+                let if_newer = format!("{always} WHERE coalesce({table}.rev, -1) < excluded.rev");
+                Upserts { always, if_newer }
             })
             .collect()
     });
@@ -148,6 +169,14 @@ pub(crate) fn to_sql(value: Option<&Value>) -> Sql {
         },
         Some(Value::Bool(flag)) => Sql::Integer((*flag).into()),
         Some(other) => Sql::Text(other.to_string()),
+    }
+}
+
+/// The same without a copy of its text.
+fn borrowed(value: Option<&Value>) -> ToSqlOutput<'_> {
+    match value {
+        Some(Value::String(text)) => text.as_str().into(),
+        other => ToSqlOutput::Owned(to_sql(other)),
     }
 }
 

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 
 use crate::store::edits::push;
 use crate::store::recovery::lost;
-use crate::store::{StoreError, gate, open};
+use crate::store::{StoreError, gate};
 
 /// What a sync starts from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,28 +59,24 @@ pub(crate) fn set_phase(
     next_attempt_at: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    keep_cheaply(connection, |connection| {
-        gate::keep(connection, |tx| {
-            tx.execute(
-                "UPDATE _sync SET phase = ?1, reason = ?2, next_attempt_at = ?3,
-                     offline_since = CASE WHEN ?1 = 'offline' THEN coalesce(offline_since, ?4) ELSE offline_since END",
-                (phase, reason, next_attempt_at.map(|at| at.to_string()), now.to_string()),
-            )?;
-            Ok(())
-        })
+    gate::keep_cheaply(connection, |tx| {
+        tx.execute(
+            "UPDATE _sync SET phase = ?1, reason = ?2, next_attempt_at = ?3,
+                 offline_since = CASE WHEN ?1 = 'offline' THEN coalesce(offline_since, ?4) ELSE offline_since END",
+            (phase, reason, next_attempt_at.map(|at| at.to_string()), now.to_string()),
+        )?;
+        Ok(())
     })
 }
 
 /// Notes that the server was heard.
 pub(crate) fn touch(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
-    keep_cheaply(connection, |connection| {
-        gate::keep(connection, |tx| {
-            tx.execute(
-                "UPDATE _sync SET last_contact_at = ?1, current_at = CASE WHEN phase = 'live' THEN ?1 ELSE current_at END",
-                [now.to_string()],
-            )?;
-            Ok(())
-        })
+    gate::keep_cheaply(connection, |tx| {
+        tx.execute(
+            "UPDATE _sync SET last_contact_at = ?1, current_at = CASE WHEN phase = 'live' THEN ?1 ELSE current_at END",
+            [now.to_string()],
+        )?;
+        Ok(())
     })
 }
 
@@ -133,16 +129,4 @@ pub(crate) fn greet(connection: &mut Connection, greeting: &Greeting, now: Times
         push::expect_nothing(tx)?;
         head.map_or(Ok(()), |head| lost::compare_head(tx, head, accepted))
     })
-}
-
-/// Commits without waiting for the disk.
-fn keep_cheaply<T>(
-    connection: &mut Connection,
-    work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
-    // What is lost with the power here is only what the next contact says again.
-    open::set_durable(connection, false)?;
-    let value = work(connection);
-    open::set_durable(connection, true)?;
-    value
 }

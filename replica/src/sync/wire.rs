@@ -214,10 +214,13 @@ pub(super) fn outcomes(answer: &Answer, edits: &[(i64, String)]) -> Outcome {
     struct Operation {
         status: u16,
         id: Option<String>,
-        #[serde(default)]
-        data: Value,
+        data: Option<Data>,
         #[serde(default)]
         error: Value,
+    }
+    #[derive(Deserialize)]
+    struct Data {
+        rev: Option<i64>,
     }
     if !(200..300).contains(&answer.status) {
         return Outcome::Refused(refusal(answer));
@@ -227,15 +230,17 @@ pub(super) fn outcomes(answer: &Answer, edits: &[(i64, String)]) -> Outcome {
         Err(failure) => return Outcome::NoAnswer { reason: failure.to_string() },
     };
     let mut words = Vec::with_capacity(edits.len());
-    for (edit, record) in edits {
-        let Some(Operation { status, data, error, .. }) = operations.iter().find(|it| it.id.as_ref() == Some(record))
-        else {
+    for (place, (edit, record)) in edits.iter().enumerate() {
+        // In their order, unless some were settled since.
+        let mut of_it =
+            operations.get(place).into_iter().chain(&operations).filter(|it| it.id.as_ref() == Some(record));
+        let Some(Operation { status, data, error, .. }) = of_it.next() else {
             return Outcome::NoAnswer { reason: format!("the answer does not speak of the record {record}") };
         };
         words.push((
             *edit,
             match status {
-                200..300 => Word::Accepted { rev: data.get("rev").and_then(Value::as_i64).or(meta.as_of) },
+                200..300 => Word::Accepted { rev: data.as_ref().and_then(|data| data.rev).or(meta.as_of) },
                 status => Word::Refused(refused(*status, error.clone())),
             },
         ));

@@ -100,9 +100,11 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
         connection.prepare_cached("SELECT phase IN ('live', 'polling') FROM _sync")?.query_row([], |row| row.get(0))?;
     let mut statement = connection.prepare_cached(
         "SELECT e.id, e.kind, e.record_id, e.patch, e.base, e.state, e.idempotency_key, e.method, f.guard,
-                coalesce(f.refused, 0), e.reason,
-                EXISTS (SELECT 1 FROM _sent s WHERE s.edit_id = e.id AND s.rev IS NOT NULL)
-         FROM edits e LEFT JOIN _frozen f ON f.edit_id = e.id ORDER BY e.id",
+                coalesce(f.refused, 0), e.reason
+         FROM edits e LEFT JOIN _frozen f ON f.edit_id = e.id
+         -- The effect of what is sent is in, if it is known where; nothing waits for it.
+         WHERE e.state <> 'sent' OR NOT EXISTS (SELECT 1 FROM _sent s WHERE s.edit_id = e.id AND s.rev IS NOT NULL)
+         ORDER BY e.id",
     )?;
     let mut found = statement.query([])?;
     let mut ready: Vec<Ready> = Vec::new();
@@ -114,9 +116,6 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
     while let Some(row) = found.next()? {
         let (id, word, record): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let state: String = row.get(5)?;
-        if state == "sent" && row.get(11)? {
-            continue; // its effect is in; nothing waits for it
-        }
         let Some(kind) = Kind::from_word(&word) else {
             return Err(StoreError::Odd(format!("an edit of unknown kind {word}")));
         };

@@ -1,5 +1,7 @@
 //! How edits end: the server is known to hold them, the feed passes them, they move to the history. Must not send.
 
+use std::collections::BTreeSet;
+
 use hearth_contract::check::Fields;
 use hearth_contract::event::Event;
 use hearth_contract::formats::Timestamp;
@@ -27,22 +29,32 @@ pub(crate) fn mark_sent(tx: &Transaction<'_>, edit: i64, rev: Option<i64>) -> Re
 }
 
 /// An event that carries the key of one of our requests proves that the server has it, even if its answer was lost.
-pub(crate) fn recognise(tx: &Transaction<'_>, event: &Event, record: &str) -> Result<bool, StoreError> {
-    let Some(key) = &event.idempotency_key else { return Ok(false) };
-    let edit: Option<i64> = tx
-        .prepare_cached("SELECT id FROM edits WHERE idempotency_key = ?1 AND record_id = ?2")?
-        .query_row((key, record), |row| row.get(0))
+/// Gives the edit, and whether this was not known.
+pub(crate) fn recognise(tx: &Transaction<'_>, event: &Event, record: &str) -> Result<Option<(i64, bool)>, StoreError> {
+    let Some(key) = &event.idempotency_key else { return Ok(None) };
+    let found: Option<(i64, Option<i64>)> = tx
+        .prepare_cached(
+            "SELECT e.id, s.rev FROM edits e LEFT JOIN _sent s ON s.edit_id = e.id
+             WHERE e.idempotency_key = ?1 AND e.record_id = ?2",
+        )?
+        .query_row((key, record), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    if let Some(edit) = edit {
+    let Some((edit, rev)) = found else { return Ok(None) };
+    if rev != Some(event.id) {
         mark_sent(tx, edit, Some(event.id))?;
         // Whatever was said of its position before, perhaps by a history that is put back: here it is.
         tx.prepare_cached("UPDATE _sent SET rev = ?2 WHERE edit_id = ?1")?.execute((edit, event.id))?;
     }
-    Ok(edit.is_some())
+    Ok(Some((edit, rev != Some(event.id))))
 }
 
-/// Ends the edits that the feed has passed: their overlay goes, because the record itself shows them now.
-pub(crate) fn settle(tx: &Transaction<'_>, position: i64, now: Timestamp) -> Result<bool, StoreError> {
+/// Ends the edits that the feed has passed: their overlay goes, because the record itself shows them now. Gives their
+/// records, whose rows are as they must be.
+pub(crate) fn settle(
+    tx: &Transaction<'_>,
+    position: i64,
+    now: Timestamp,
+) -> Result<BTreeSet<(Kind, String)>, StoreError> {
     // The position alone proves nothing: an answer may come from a server that was put back to an older copy and counts
     // from there. What was written must have been seen, in the record's form or in its end.
     let mut passed = "s.rev <= ?1 AND (
@@ -61,18 +73,18 @@ pub(crate) fn settle(tx: &Transaction<'_>, position: i64, now: Timestamp) -> Res
     for (edit, _, _) in &done {
         finish(tx, *edit, "confirmed", None, now)?;
     }
-    for (_, word, record) in &done {
-        if let Some(kind) = Kind::from_word(word) {
-            image::project(tx, kind, record)?;
-        }
+    let records = done.into_iter().filter_map(|(_, word, record)| Some((Kind::from_word(&word)?, record)));
+    let records: BTreeSet<(Kind, String)> = records.collect();
+    for (kind, record) in &records {
+        image::project(tx, *kind, record)?;
     }
-    if !done.is_empty() {
+    if !records.is_empty() {
         let oldest = now.plus_millis(-HISTORY_MILLIS).to_string();
         tx.prepare_cached("DELETE FROM _undone WHERE edit_id IN (SELECT id FROM edit_history WHERE settled_at < ?1)")?
             .execute([&oldest])?;
         tx.prepare_cached("DELETE FROM edit_history WHERE settled_at < ?1")?.execute([oldest])?;
     }
-    Ok(!done.is_empty())
+    Ok(records)
 }
 
 /// Moves an edit to the history; what was sent as one is remembered as it was made.

@@ -16,7 +16,7 @@ use rusqlite::{Connection, Transaction};
 use crate::store::edits::{push, settle};
 use crate::store::recovery::{lost, replay};
 use crate::store::schema::search;
-use crate::store::{StoreError, gate, log, open, rows};
+use crate::store::{StoreError, gate, log, rows};
 
 /// A stretch of the feed.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -53,16 +53,13 @@ pub(crate) struct Applied {
 
 /// Applies a batch.
 pub(crate) fn apply(connection: &mut Connection, batch: &Batch, proof: &Proof) -> Result<Applied, StoreError> {
-    // What the feed brings can be fetched again, so these commits need not wait for the disk.
-    open::set_durable(connection, false)?;
     if hearth_simulated::planted("position before rows") {
         let last = batch.events.last().map(|event| event.id);
         let text = "UPDATE _sync SET cursor = coalesce(?1, cursor), position = max(position, coalesce(?2, 0))";
-        gate::keep(connection, |tx| Ok(tx.execute(text, (&batch.cursor, last))?))?;
+        gate::keep_cheaply(connection, |tx| Ok(tx.execute(text, (&batch.cursor, last))?))?;
     }
-    let applied = gate::keep(connection, |tx| apply_in(tx, batch, proof));
-    open::set_durable(connection, true)?;
-    applied
+    // What the feed brings can be fetched again, so these commits need not wait for the disk.
+    gate::keep_cheaply(connection, |tx| apply_in(tx, batch, proof))
 }
 
 fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applied, StoreError> {
@@ -71,13 +68,18 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         .prepare_cached("SELECT position, filled, replay, (SELECT tail FROM _recovery) FROM _sync")?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     let mut position = tail.unwrap_or(shown);
-    let editing: bool = tx.query_row("SELECT EXISTS (SELECT 1 FROM edits)", [], |row| row.get(0))?;
+    let (editing, mut elsewhere): (bool, bool) = tx
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM edits), EXISTS (SELECT 1 FROM _images) OR EXISTS (SELECT 1 FROM _tombs)",
+        )?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     if editing && !filled {
         // A replay of the past shows a record's newest event alone (contract 9.2).
         push::doubt(tx)?;
     }
     let mut touched_edits = false;
-    let mut covered = HashSet::new();
+    let mut covered = BTreeSet::new();
+    let mut brought = HashSet::new();
     let mut odd = HashSet::new();
     let mut touched = BTreeSet::new();
     search::hold(tx)?;
@@ -88,24 +90,35 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
             let pending = if editing { pending(tx, kind, &id)? } else { None };
             let waits = pending.is_some();
             if waits {
-                touched_edits |= settle::recognise(tx, event, &id)?;
+                let recognised = settle::recognise(tx, event, &id)?;
+                touched_edits |= recognised.is_some_and(|(_, is_news)| is_news);
+                brought.extend(recognised.filter(|_| happening != Happening::Deleted).map(|(edit, _)| edit));
             }
             if replaying {
                 replay::note(tx, kind, &id, happening)?;
             }
-            match (happening, &event.payload) {
-                (Happening::Deleted, _) => delete(tx, kind, &id, event.id, waits, proof.now)?,
-                (_, Some(payload)) if waits => {
-                    if cover(tx, kind, &id, event.id, payload)? {
-                        covered.insert((kind, id.clone()));
-                    }
-                }
-                (_, Some(payload)) => put(tx, kind, &id, event.id, payload)?,
-                (_, None) => drop(odd.insert(format!("{} event without a record", event.happening))),
-            }
             // Of what is on the server already, nothing but its end is to come.
             touched_edits |= pending == Some(true);
-            touched.insert((kind, id));
+            match (happening, &event.payload) {
+                (Happening::Deleted, _) => {
+                    delete(tx, kind, &id, event.id, waits, proof.now)?;
+                    elsewhere = true;
+                    touched.insert((kind, id));
+                }
+                // Its row changes only when all of them are known.
+                (_, Some(payload)) if waits => {
+                    if cover(tx, kind, &id, event.id, payload)? {
+                        elsewhere = true;
+                        covered.insert((kind, id));
+                    }
+                }
+                (_, Some(payload)) => {
+                    if put(tx, kind, &id, event.id, payload, elsewhere)? {
+                        touched.insert((kind, id));
+                    }
+                }
+                (_, None) => drop(odd.insert(format!("{} event without a record", event.happening))),
+            }
         } else {
             // A newer server may speak of things that this version has no table for. Its other words still count.
             odd.insert(format!("{} of {}", event.happening, event.resource_type));
@@ -146,12 +159,12 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         tx.prepare_cached("UPDATE _recovery SET tail = ?1")?.execute([position])?;
     }
     if filled && tail.is_none() {
-        touched_edits |= lost::notice(tx, before, shown, &batch.events)?;
+        touched_edits |= lost::notice(tx, before, shown, &batch.events, &brought)?;
     }
-    settle::settle(tx, shown, proof.now)?;
+    let settled = settle::settle(tx, shown, proof.now)?;
     // After that, because most of what is confirmed needs no overlay any more.
-    for (kind, id) in covered {
-        image::project(tx, kind, &id)?;
+    for (kind, id) in covered.difference(&settled) {
+        image::project(tx, *kind, id)?;
     }
     Ok(Applied { position, touched_edits })
 }
@@ -166,7 +179,7 @@ fn pending(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<bool>, S
 /// Applies a record's form, if it is newer than what was seen of it, whether it has edits or not.
 pub(crate) fn lay(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload: &Fields) -> Result<(), StoreError> {
     if pending(tx, kind, id)?.is_none() {
-        return put(tx, kind, id, rev, payload);
+        return put(tx, kind, id, rev, payload, true).map(drop);
     }
     match cover(tx, kind, id, rev, payload)? {
         true => image::project(tx, kind, id),
@@ -174,11 +187,24 @@ pub(crate) fn lay(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload:
     }
 }
 
-fn put(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload: &Fields) -> Result<(), StoreError> {
-    if rev <= seen(tx, kind, id)? && !hearth_simulated::planted("an older image wins") {
-        return Ok(());
+/// Writes the row of a record without edits, unless a newer form or its end is known; gives whether it was written.
+/// `elsewhere`: whether any record is known by more than its row.
+fn put(
+    tx: &Transaction<'_>,
+    kind: Kind,
+    id: &str,
+    rev: i64,
+    payload: &Fields,
+    elsewhere: bool,
+) -> Result<bool, StoreError> {
+    let stored = rows::Stored::from_payload(kind, rev, payload);
+    if hearth_simulated::planted("an older image wins") {
+        return rows::put(tx, kind, id, &stored).map(|()| true);
     }
-    rows::put(tx, kind, id, &rows::Stored::from_payload(kind, rev, payload))
+    if elsewhere && seen_elsewhere(tx, kind, id)?.is_some_and(|seen| rev <= seen) {
+        return Ok(false);
+    }
+    rows::put_newer(tx, kind, id, &stored)
 }
 
 /// Keeps the form of a record that has edits, which are to be laid over it. False: a newer one is known.
@@ -211,12 +237,14 @@ fn delete(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, waits: bool, now
 
 /// The newest rev of a record that was ever applied; -1 for one that was never seen.
 pub(crate) fn seen(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<i64, StoreError> {
-    let row = rows::rev(tx, kind, id)?;
-    let other: Option<i64> = tx
+    Ok(rows::rev(tx, kind, id)?.max(seen_elsewhere(tx, kind, id)?).unwrap_or(-1))
+}
+
+fn seen_elsewhere(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<i64>, StoreError> {
+    Ok(tx
         .prepare_cached(
             "SELECT max(rev) FROM (SELECT rev FROM _images WHERE kind = ?1 AND record_id = ?2
              UNION ALL SELECT rev FROM _tombs WHERE kind = ?1 AND record_id = ?2)",
         )?
-        .query_row((kind.word(), id), |row| row.get(0))?;
-    Ok(row.max(other).unwrap_or(-1))
+        .query_row((kind.word(), id), |row| row.get(0))?)
 }

@@ -1,6 +1,8 @@
 //! What a server that was put back to an older copy has lost: revs of the lost history mean nothing any more, and
 //! edits that only it had are offered again. Must not send anything.
 
+use std::collections::HashSet;
+
 use hearth_contract::check::{Fields, Intent, check_field};
 use hearth_contract::event::Event;
 use hearth_contract::formats::Timestamp;
@@ -73,12 +75,19 @@ pub(crate) fn offer_what_is_not_there(
 
 /// A server that was put back to before an accepted edit, yet not to before our cursor, has lost it without our cursor
 /// showing that. The feed leaves nothing out after a cursor that is good (contract 9.3), so if a stretch of it passes
-/// the edit's position without bringing the edit there, it is lost. Offers such edits again.
-pub(crate) fn notice(tx: &Transaction<'_>, before: i64, position: i64, events: &[Event]) -> Result<bool, StoreError> {
+/// the edit's position without bringing the edit there, it is lost. Offers such edits again. `known`: edits that the
+/// stretch was seen to bring.
+pub(crate) fn notice(
+    tx: &Transaction<'_>,
+    before: i64,
+    position: i64,
+    events: &[Event],
+    known: &HashSet<i64>,
+) -> Result<bool, StoreError> {
     let passed =
         "SELECT e.id, kind, record_id FROM _sent s JOIN edits e ON e.id = s.edit_id WHERE s.rev <= ?1 ORDER BY e.id";
     let mut sent = Vec::new();
-    for lost in candidates(tx, passed, [position])? {
+    for lost in candidates(tx, passed, [position])?.into_iter().filter(|lost| !known.contains(&lost.edit)) {
         // A delete names the position of its answer, not its own.
         let (rev, delete): (i64, bool) = tx.query_row(
             "SELECT s.rev, e.method = 'delete' FROM _sent s JOIN edits e ON e.id = s.edit_id WHERE e.id = ?1",
@@ -138,7 +147,7 @@ fn confirmed(tx: &Transaction<'_>, after: i64) -> Result<Vec<Lost>, StoreError> 
 }
 
 fn candidates(tx: &Transaction<'_>, text: &str, values: impl Params) -> Result<Vec<Lost>, StoreError> {
-    let mut statement = tx.prepare(text)?;
+    let mut statement = tx.prepare_cached(text)?;
     let found = statement.query_map(values, |row| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?)))?;
     let mut all = Vec::new();
     for one in found {

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, Resource};
-use rusqlite::{OptionalExtension, Transaction};
+use rusqlite::Transaction;
 
 use crate::store::StoreError;
 use crate::store::schema::triggers::{LOWER_GATE, RAISE_GATE, changed, trigger};
@@ -24,14 +24,11 @@ pub(crate) fn hold(tx: &Transaction<'_>) -> Result<(), StoreError> {
 /// Lets the triggers go again, and brings search in step with the records that were touched meanwhile.
 pub(crate) fn follow(tx: &Transaction<'_>, touched: &BTreeSet<(Kind, String)>) -> Result<(), StoreError> {
     for (kind, id) in touched {
-        let texts: Option<(String, String)> = tx
-            .prepare_cached(texts_statement(*kind))?
-            .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?;
-        let place: Option<i64> = tx
-            .prepare_cached("SELECT id FROM _search_rows WHERE kind = ?1 AND record_id = ?2")?
-            .query_row((kind.word(), id), |row| row.get(0))
-            .optional()?;
+        let (texts, place): (Option<(String, String)>, Option<i64>) =
+            tx.prepare_cached(texts_statement(*kind))?.query_row([id], |row| {
+                let exists: bool = row.get(3)?;
+                Ok((exists.then(|| Ok::<_, rusqlite::Error>((row.get(0)?, row.get(1)?))).transpose()?, row.get(2)?))
+            })?;
         match (texts, place) {
             (Some((title, body)), None) => {
                 tx.prepare_cached("INSERT INTO _search_rows (kind, record_id) VALUES (?1, ?2)")?
@@ -58,7 +55,7 @@ pub(crate) fn follow(tx: &Transaction<'_>, touched: &BTreeSet<(Kind, String)>) -
     Ok(())
 }
 
-/// The texts of the six statements that read what a record is found by, made once.
+/// The texts of the six statements that read what a record is found by and where that stands, made once.
 fn texts_statement(kind: Kind) -> &'static str {
     static TEXTS: OnceLock<Vec<String>> = OnceLock::new();
     let all = TEXTS.get_or_init(|| {
@@ -66,7 +63,12 @@ fn texts_statement(kind: Kind) -> &'static str {
             .into_iter()
             .map(|kind| {
                 let (title, body) = texts(resource(kind), "t");
-                format!("SELECT {title}, {body} FROM {} t WHERE id = ?1", kind.collection())
+                format!(
+                    "SELECT {title}, {body}, (SELECT id FROM _search_rows WHERE kind = '{kind}' AND record_id = ?1),
+                         t.id IS NOT NULL
+                     FROM (SELECT 1) LEFT JOIN {} t ON t.id = ?1",
+                    kind.collection()
+                )
             })
             .collect()
     });
