@@ -113,8 +113,12 @@ impl Scene {
     }
 
     fn freeze(&mut self, parcels: &[Vec<i64>], policy: ConflictPolicy) -> Option<push::Request> {
-        let key = format!("key-{}", parcels[0][0]);
-        push::freeze(&mut self.db, parcels, &key, policy, at(0)).unwrap()
+        self.freeze_as(&format!("key-{}", parcels[0][0]), parcels, policy)
+    }
+
+    fn freeze_as(&mut self, key: &str, parcels: &[Vec<i64>], policy: ConflictPolicy) -> Option<push::Request> {
+        let wanted = push::Wanted { parcels: parcels.to_vec(), new_key: key.to_owned() };
+        push::freeze(&mut self.db, &[wanted], policy, at(0)).unwrap().remove(0)
     }
 
     fn send(&mut self, edit: i64) -> push::Request {

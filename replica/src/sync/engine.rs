@@ -19,8 +19,8 @@ use crate::store::{Connection, StoreError, mirror, open, recovery, standing, wis
 
 /// Why nothing goes on while the disk is full.
 const NO_ROOM: &str = "the disk that holds the replica is full; make room, and it goes on by itself";
-/// Edits looked up at a time: a few bulk calls' worth.
-const PLAN_EDITS: usize = 200;
+/// Edits looked up at a time: more than all bulk calls that are under way beside each other.
+const PLAN_EDITS: usize = 1000;
 
 /// A point in time, as told to the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,6 +110,7 @@ pub struct Engine {
     /// The database as it was last looked at: others' commits change it, ours do not.
     seen: i64,
     done: Done,
+    outlet: Option<Box<dyn FnMut(Deed) + Send>>,
 }
 
 /// A question under way.
@@ -149,7 +150,14 @@ impl Engine {
             tickets: 0,
             accepted: Vec::new(),
             done: Done::default(),
+            outlet: None,
         })
+    }
+
+    /// Deeds are told as soon as they may be done, while the engine still writes what goes with them, instead of with what
+    /// came of it all.
+    pub fn tell_at_once(&mut self, outlet: impl FnMut(Deed) + Send + 'static) {
+        self.outlet = Some(Box::new(outlet));
     }
 
     /// Begins where the database stands; this process is named as the one that syncs.
@@ -215,9 +223,22 @@ impl Engine {
     fn tell<const N: usize>(&mut self, now: Moment, inputs: [Input; N]) -> Result<Done, StoreError> {
         let mut inputs = VecDeque::from(inputs);
         while let Some(input) = inputs.pop_front() {
-            for effect in self.core.handle(now.steady, input) {
-                match self.carry_out(now, effect) {
-                    Ok(input) => inputs.extend(input),
+            let mut effects = self.core.handle(now.steady, input).into_iter().peekable();
+            while let Some(effect) = effects.next() {
+                let carried_out = match effect {
+                    Effect::Ask(Errand::Send { parcels }) => {
+                        // What goes at the same time is written down at once.
+                        let more = std::iter::from_fn(|| match effects.next_if(Effect::sends)? {
+                            Effect::Ask(Errand::Send { parcels }) => Some(parcels),
+                            _ => None,
+                        });
+                        let all = [parcels].into_iter().chain(more).collect();
+                        self.send(now, all)
+                    }
+                    effect => self.carry_out(now, effect).map(Vec::from_iter),
+                };
+                match carried_out {
+                    Ok(more) => inputs.extend(more),
                     Err(error) if error.is_full() => {
                         // Nothing of this effect was written, and what follows rests on it.
                         tracing::warn!(%error, "no room");
@@ -234,9 +255,9 @@ impl Engine {
     fn carry_out(&mut self, now: Moment, effect: Effect) -> Result<Option<Input>, StoreError> {
         match effect {
             Effect::Ask(errand) => return self.ask(now, errand),
-            Effect::OpenStream { cursor } => self.done.deeds.push(Deed::OpenStream(Ask::stream(cursor.as_deref()))),
-            Effect::CloseStream => self.done.deeds.push(Deed::CloseStream),
-            Effect::Finish(verdict) => self.done.deeds.push(Deed::End(verdict)),
+            Effect::OpenStream { cursor } => self.do_deed(Deed::OpenStream(Ask::stream(cursor.as_deref()))),
+            Effect::CloseStream => self.do_deed(Deed::CloseStream),
+            Effect::Finish(verdict) => self.do_deed(Deed::End(verdict)),
             Effect::Greet { identity, standing } => {
                 let greeting = standing::Greeting {
                     home: home(&self.server, &identity),
@@ -301,7 +322,6 @@ impl Engine {
 
     /// Turns an errand into a question; what the question says is on disk first if it must be repeatable.
     fn ask(&mut self, now: Moment, errand: Errand) -> Result<Option<Input>, StoreError> {
-        let mut request = None;
         let ask = match &errand {
             Errand::Me | Errand::Scopes { .. } => Ask::me(),
             Errand::Feed => {
@@ -310,25 +330,51 @@ impl Engine {
             }
             Errand::Poll { cursor } => Ask::poll(cursor.as_deref()),
             Errand::Recover { question, .. } => Ask::recover(question),
-            Errand::Send { parcels } => {
-                let (key, policy) = (Uuid::from_u128((self.chance)()).to_string(), self.policy);
-                match self.keep(|c| push::freeze(c, parcels, &key, policy, now.wall))? {
-                    Some(frozen) => Ask::send(request.insert(frozen)),
-                    None => {
-                        let sent = parcels.concat();
-                        return Ok(Some(Input::Answered { sent, carried: Vec::new(), outcome: Outcome::Moot }));
-                    }
-                }
-            }
+            Errand::Send { parcels } => return Ok(self.send(now, vec![parcels.clone()])?.pop()),
             Errand::Look { edit } => match self.patiently(|c| push::record_of(c, *edit))? {
                 Some((kind, record)) => Ask::look(kind, &record),
                 None => return Ok(Some(Input::Looked { edit: *edit, there: There::Other })),
             },
         };
+        self.put(errand, None, ask);
+        Ok(None)
+    }
+
+    /// Asks for edits, once their requests are on disk; gives what is known of them without asking.
+    fn send(&mut self, now: Moment, all: Vec<Vec<Vec<i64>>>) -> Result<Vec<Input>, StoreError> {
+        let wanted = all.into_iter().map(|parcels| {
+            let new_key = Uuid::from_u128((self.chance)()).to_string();
+            push::Wanted { parcels, new_key }
+        });
+        let (wanted, policy): (Vec<_>, _) = (wanted.collect(), self.policy);
+        let frozen = self.keep(|c| push::freeze(c, &wanted, policy, now.wall))?;
+        let mut known = Vec::new();
+        for (push::Wanted { parcels, .. }, request) in wanted.into_iter().zip(frozen) {
+            match request {
+                Some(request) => {
+                    let ask = Ask::send(&request);
+                    self.put(Errand::Send { parcels }, Some(request), ask);
+                }
+                None => {
+                    let sent = parcels.concat();
+                    known.push(Input::Answered { sent, carried: Vec::new(), outcome: Outcome::Moot });
+                }
+            }
+        }
+        Ok(known)
+    }
+
+    fn put(&mut self, errand: Errand, request: Option<push::Request>, ask: Ask) {
         self.tickets += 1;
         self.asked.insert(self.tickets, Asked { errand, request });
-        self.done.deeds.push(Deed::Ask { ticket: self.tickets, ask });
-        Ok(None)
+        self.do_deed(Deed::Ask { ticket: self.tickets, ask });
+    }
+
+    fn do_deed(&mut self, deed: Deed) {
+        match &mut self.outlet {
+            Some(tell) => tell(deed),
+            None => self.done.deeds.push(deed),
+        }
     }
 
     /// What an answer means.

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::store::edits::judge::{Clash, ConflictPolicy, Judgement, judge, spelled};
 use crate::store::edits::{history, settle};
 use crate::store::mirror::image;
-use crate::store::{StoreError, gate, log, open, rows};
+use crate::store::{StoreError, gate, log, rows};
 
 /// Operations of one bulk call (contract 7).
 pub(crate) const OPERATIONS_MAX: usize = 50;
@@ -73,66 +73,84 @@ struct Parcel {
 const IN_DOUBT: &str = "it may have been on the server already and been changed there since, while this replica was away; \
      retry sends it again, discard lets it go";
 
-/// Commits the exact request of edits before it is first sent; later calls give the same one. Each parcel is an edit
-/// and those that go with it, or the edits of a fixed request; several parcels make one bulk call. None: nothing of
-/// them is to be sent any more, because they are settled, or wait for a person, or the server has it all already.
+/// Edits that are to go as one request. Each parcel is an edit and those that go with it, or the edits of a fixed request;
+/// several parcels make one bulk call.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    pub parcels: Vec<Vec<i64>>,
+    /// The key of their request, unless it is fixed.
+    pub new_key: String,
+}
+
+/// Commits the exact requests of edits before they are first sent, together, so that they wait for the disk once; later
+/// calls give the same ones. None: nothing of them is to be sent any more, because they are settled, or wait for a person,
+/// or the server has it all already.
 pub(crate) fn freeze(
     connection: &mut Connection,
+    wanted: &[Wanted],
+    policy: ConflictPolicy,
+    now: Timestamp,
+) -> Result<Vec<Option<Request>>, StoreError> {
+    gate::keep(connection, |tx| {
+        wanted.iter().map(|Wanted { parcels, new_key }| freeze_one(tx, parcels, new_key, policy, now)).collect()
+    })
+}
+
+fn freeze_one(
+    tx: &Transaction<'_>,
     parcels: &[Vec<i64>],
     new_key: &str,
     policy: ConflictPolicy,
     now: Timestamp,
 ) -> Result<Option<Request>, StoreError> {
-    gate::keep(connection, |tx| {
-        let mut fit = Vec::new();
-        let mut bytes = 0;
-        for edits in parcels {
-            let Some((&edit, with)) = edits.split_first() else { continue };
-            let fixed = edits.iter().find_map(|edit| fixed(tx, *edit).transpose()).transpose()?;
-            if let Some(key) = fixed.filter(|_| !hearth_simulated::planted("a retry has a new key")) {
-                tx.prepare_cached(
-                    "UPDATE edits SET state = 'sending', attempts = attempts + 1, next_attempt_at = NULL
-                     WHERE idempotency_key = ?1 AND state IN ('waiting', 'sending')",
-                )?
-                .execute([&key])?;
-                tx.prepare_cached(
-                    "UPDATE _frozen SET missed = 2
-                     WHERE missed = 1 AND edit_id IN (SELECT id FROM edits WHERE idempotency_key = ?1)",
-                )?
-                .execute([&key])?;
-                return frozen(tx, &key);
-            }
-            let Some(parcel) = load(tx, edit)? else { continue };
-            let Some(parcel) = join(tx, parcel, with, now)? else { continue };
-            if let Some((parcel, guard)) = admit(tx, parcel, policy, now)? {
-                bytes += Value::Object(parcel.patch.clone()).to_string().len() + 128;
-                fit.push((parcel, guard));
-            }
-            if fit.len() >= OPERATIONS_MAX || bytes >= OPERATIONS_BYTES_MAX {
-                break;
-            }
-        }
-        let (verb, path, body) = match &fit[..] {
-            [] => return Ok(None),
-            [(parcel, _)] => single(parcel)?,
-            [(first, _), ..] => bulk(first.kind, &fit),
-        };
-        tx.prepare_cached("INSERT INTO _requests (idempotency_key, verb, path, body) VALUES (?1, ?2, ?3, ?4)")?
-            .execute((new_key, verb, path, body))?;
-        for (parcel, guard) in &fit {
-            if parcel.overtaken {
-                settle::forget_request(tx, parcel.edit)?;
-            }
+    let mut fit = Vec::new();
+    let mut bytes = 0;
+    for edits in parcels {
+        let Some((&edit, with)) = edits.split_first() else { continue };
+        let fixed = edits.iter().find_map(|edit| fixed(tx, *edit).transpose()).transpose()?;
+        if let Some(key) = fixed.filter(|_| !hearth_simulated::planted("a retry has a new key")) {
             tx.prepare_cached(
-                "UPDATE edits SET state = 'sending', idempotency_key = ?2, attempts = attempts + 1,
-                     next_attempt_at = NULL, reason = NULL, problem = NULL WHERE id = ?1",
+                "UPDATE edits SET state = 'sending', attempts = attempts + 1, next_attempt_at = NULL
+                     WHERE idempotency_key = ?1 AND state IN ('waiting', 'sending')",
             )?
-            .execute((parcel.edit, new_key))?;
-            tx.prepare_cached("INSERT OR REPLACE INTO _frozen (edit_id, guard) VALUES (?1, ?2)")?
-                .execute((parcel.edit, guard))?;
+            .execute([&key])?;
+            tx.prepare_cached(
+                "UPDATE _frozen SET missed = 2
+                     WHERE missed = 1 AND edit_id IN (SELECT id FROM edits WHERE idempotency_key = ?1)",
+            )?
+            .execute([&key])?;
+            return frozen(tx, &key);
         }
-        frozen(tx, new_key)
-    })
+        let Some(parcel) = load(tx, edit)? else { continue };
+        let Some(parcel) = join(tx, parcel, with, now)? else { continue };
+        if let Some((parcel, guard)) = admit(tx, parcel, policy, now)? {
+            bytes += Value::Object(parcel.patch.clone()).to_string().len() + 128;
+            fit.push((parcel, guard));
+        }
+        if fit.len() >= OPERATIONS_MAX || bytes >= OPERATIONS_BYTES_MAX {
+            break;
+        }
+    }
+    let (verb, path, body) = match &fit[..] {
+        [] => return Ok(None),
+        [(parcel, _)] => single(parcel)?,
+        [(first, _), ..] => bulk(first.kind, &fit),
+    };
+    tx.prepare_cached("INSERT INTO _requests (idempotency_key, verb, path, body) VALUES (?1, ?2, ?3, ?4)")?
+        .execute((new_key, verb, path, body))?;
+    for (parcel, guard) in &fit {
+        if parcel.overtaken {
+            settle::forget_request(tx, parcel.edit)?;
+        }
+        tx.prepare_cached(
+            "UPDATE edits SET state = 'sending', idempotency_key = ?2, attempts = attempts + 1,
+                     next_attempt_at = NULL, reason = NULL, problem = NULL WHERE id = ?1",
+        )?
+        .execute((parcel.edit, new_key))?;
+        tx.prepare_cached("INSERT OR REPLACE INTO _frozen (edit_id, guard) VALUES (?1, ?2)")?
+            .execute((parcel.edit, guard))?;
+    }
+    frozen(tx, new_key)
 }
 
 /// The key of an edit's request, if that is fixed and may still take effect.
@@ -448,8 +466,7 @@ pub(crate) fn record(
     verdicts: &[(i64, Verdict)],
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    open::set_durable(connection, false)?;
-    let written = gate::keep(connection, |tx| {
+    gate::keep_cheaply(connection, |tx| {
         let mut sent = false;
         for (edit, verdict) in verdicts {
             sent |= matches!(verdict, Verdict::Sent { .. });
@@ -460,9 +477,7 @@ pub(crate) fn record(
             settle::settle(tx, position, now)?;
         }
         Ok(())
-    });
-    open::set_durable(connection, true)?;
-    written
+    })
 }
 
 fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), StoreError> {

@@ -379,7 +379,7 @@ fn an_edit_that_cannot_have_been_in_goes_again_by_itself() {
     scene.send(1);
     scene.answer(1, Verdict::Overtaken);
     scene.hear(vec![task(91, "Theirs", "low")]);
-    assert!(push::freeze(&mut scene.db, &[vec![1]], "again", ConflictPolicy::Ask, at(0)).unwrap().is_some());
+    assert!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).is_some());
     // Or the refusal answers the only time that it was sent.
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
@@ -388,7 +388,7 @@ fn an_edit_that_cannot_have_been_in_goes_again_by_itself() {
     scene.recovers(&gap());
     scene.answer(1, Verdict::Overtaken);
     ends(&mut scene, 7, json!({ "title": "Theirs", "priority": "low" }));
-    assert!(push::freeze(&mut scene.db, &[vec![1]], "again", ConflictPolicy::Ask, at(0)).unwrap().is_some());
+    assert!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).is_some());
 }
 
 #[test]

@@ -36,8 +36,7 @@ fn an_overtaken_edit_waits_for_the_feed_and_goes_again_under_a_new_key() {
     scene.hear(vec![task(7, "Paint", "high")]);
     assert_eq!(scene.plan(), [1]);
     let key = "key-again";
-    let again = crate::store::edits::push::freeze(&mut scene.db, &[vec![1]], key, ConflictPolicy::Ask, super::at(0));
-    let again = again.unwrap().unwrap();
+    let again = scene.freeze_as(key, &[vec![1]], ConflictPolicy::Ask).unwrap();
     assert_eq!((again.key.as_str(), again.guard, body(&again)), (key, Some(7), json!({ "title": "Mine" })));
     assert_eq!(scene.one("SELECT count(*) FROM _requests"), "1", "the refused one is forgotten");
     assert!(scene.one("SELECT text FROM sync_log ORDER BY id DESC").contains("both changes stand"));

@@ -10,6 +10,9 @@ use super::{Core, Effect, Ending, Errand, Failure, KEY_RETRY, Millis, Outcome, R
 
 /// Requests under way beside each other: while one is answered the next is being written down.
 const IN_FLIGHT_MAX: usize = 2;
+/// The same of bulk calls. They are filled up again once half of them are answered, because what is written down together
+/// waits for the disk once.
+const BULK_IN_FLIGHT_MAX: usize = 8;
 /// Operations of one bulk call (contract 7).
 const OPERATIONS_MAX: usize = 50;
 /// From so many edits of one collection on, they go as one call. Fewer are soonest there one by one.
@@ -281,7 +284,8 @@ impl Core {
             effects.push(Effect::Ask(Errand::Look { edit: met.edit }));
             self.push.looking = Some(met);
         }
-        while self.push.in_flight.len() < IN_FLIGHT_MAX {
+        let bulk_max = if self.push.in_flight.len() <= BULK_IN_FLIGHT_MAX / 2 { BULK_IN_FLIGHT_MAX } else { 0 };
+        while self.push.in_flight.len() < IN_FLIGHT_MAX.max(bulk_max) {
             let places = match self.push.choose(now) {
                 Ok(places) => places,
                 Err(at) => {
@@ -289,6 +293,11 @@ impl Core {
                     return;
                 }
             };
+            let first = places.first().and_then(|place| self.push.ready.get(*place));
+            let is_bulk = places.len() > 1 || first.is_some_and(|first| first.frozen && first.edits.len() > 1);
+            if !is_bulk && self.push.in_flight.len() >= IN_FLIGHT_MAX {
+                return;
+            }
             let mut chosen: Vec<Ready> = Vec::with_capacity(places.len());
             for place in places.iter().rev() {
                 chosen.extend(self.push.ready.remove(*place));
@@ -297,7 +306,6 @@ impl Core {
             let Some(Ready { kind, frozen, .. }) = chosen.first().cloned() else { return };
             let parcels: Vec<Vec<i64>> = chosen.into_iter().map(|ready| ready.edits).collect();
             let edits = parcels.concat();
-            let is_bulk = parcels.len() > 1 || (frozen && edits.len() > 1);
             if is_bulk {
                 self.push.bulk.take(now)
             } else {

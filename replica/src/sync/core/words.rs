@@ -65,6 +65,13 @@ pub(crate) enum Input {
     StopRequested,
 }
 
+impl Effect {
+    /// Whether it sends edits.
+    pub(crate) fn sends(&self) -> bool {
+        matches!(self, Effect::Ask(Errand::Send { .. }))
+    }
+}
+
 /// Something for the driver to carry out, in order.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Effect {

@@ -131,7 +131,7 @@ fn what_the_record_has_outrun_waits_for_the_feed() {
 fn many_edits_of_a_collection_go_as_one_call() {
     let mut core = sending(&[]);
     let effects = core.handle(1, alike(1..121));
-    assert_eq!(calls(&effects).iter().map(Vec::len).collect::<Vec<_>>(), [50, 50]);
+    assert_eq!(calls(&effects).iter().map(Vec::len).collect::<Vec<_>>(), [50, 50, 20]);
     let first: Vec<i64> = (1..51).collect();
     let words = first.iter().map(|edit| match edit {
         7 => (7, Word::Refused(refusal(422, "validation_failed"))),
@@ -144,8 +144,21 @@ fn many_edits_of_a_collection_go_as_one_call() {
     assert_eq!(ends[0], (1, Ending::Sent { rev: Some(101) }));
     assert!(matches!(ends[6], (7, Ending::Rejected { .. })));
     assert_eq!(ends[8], (9, Ending::Overtaken));
-    assert_eq!(calls(&effects)[0].len(), 20);
-    assert!(!effects.contains(&Effect::Plan), "nothing is looked up while enough is known");
+}
+
+#[test]
+fn calls_are_written_down_several_at_a_time() {
+    let mut core = sending(&[]);
+    let first = calls(&core.handle(1, alike(1..561)));
+    assert_eq!(first.iter().map(Vec::len).collect::<Vec<_>>(), [50; 8]);
+    for (number, call) in first.iter().take(4).enumerate() {
+        let words = call.iter().map(|edit| (*edit, Word::Accepted { rev: Some(*edit) })).collect();
+        let outcome = Outcome::Told(words);
+        let effects = core.handle(2, Input::Answered { sent: call.clone(), carried: call.clone(), outcome });
+        assert!(!effects.contains(&Effect::Plan), "nothing is looked up while enough is known");
+        let more: Vec<usize> = calls(&effects).iter().map(Vec::len).collect();
+        assert_eq!(more, if number < 3 { vec![] } else { vec![50, 50, 50, 10] }, "once half of them are answered");
+    }
 }
 
 #[test]
