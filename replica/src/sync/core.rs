@@ -203,6 +203,7 @@ impl Core {
             Input::Polled(answer) => self.polled(now, answer, &mut effects),
             Input::DiskFull { reason } => {
                 self.lost(now, reason, None, &mut effects);
+                self.lose_track();
                 self.full = true;
             }
             Input::StreamEnded { reason } => {

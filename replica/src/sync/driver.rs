@@ -1,14 +1,13 @@
 //! The loop between the engine and the world: sockets, timers, the bell. It decides nothing: no retry, no order, no
 //! phase is chosen here.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use futures_util::StreamExt;
-use futures_util::future::BoxFuture;
-use futures_util::stream::FuturesUnordered;
 use hearth_contract::formats::Timestamp;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -32,7 +31,9 @@ pub(super) async fn run(
     let knock = changed.clone();
     let (db, server, policy) = (config.db.clone(), config.server.clone(), config.conflict_policy);
     let chance = Box::new(|| Uuid::new_v4().as_u128());
-    let engine = blocking(move || Engine::open(&db, &server, until, policy, chance)).await?;
+    let mut engine = blocking(move || Engine::open(&db, &server, until, policy, chance)).await?;
+    let (tell, deeds) = mpsc::unbounded_channel();
+    engine.tell_at_once(move |deed| drop(tell.send(deed)));
     let bell = bell::watch(&config.db, move || knock.notify_one())?;
 
     let mut driver = Driver {
@@ -43,7 +44,8 @@ pub(super) async fn run(
         epoch: Instant::now(),
         wake_at: None,
         stream: None,
-        asking: FuturesUnordered::new(),
+        deeds,
+        asking: JoinSet::new(),
     };
     let mut end = driver.work(|engine, now| engine.start(std::process::id(), now)).await;
     while let Ok(None) = end {
@@ -70,7 +72,9 @@ struct Driver {
     epoch: Instant,
     wake_at: Option<Millis>,
     stream: Option<Stream>,
-    asking: FuturesUnordered<BoxFuture<'static, Heard>>,
+    /// What the engine says while it works.
+    deeds: mpsc::UnboundedReceiver<Deed>,
+    asking: JoinSet<Heard>,
 }
 
 impl Driver {
@@ -80,7 +84,7 @@ impl Driver {
         tokio::select! {
             biased;
             () = told_to_stop(stop) => Heard::StopRequested,
-            Some(answer) = self.asking.next() => answer,
+            Some(answer) = self.asking.join_next() => answer.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())),
             () = changed.notified() => Heard::DatabaseChanged,
             key = self.key_file.another() => match Client::new(&self.config.server, &key) {
                 Ok(client) => {
@@ -98,37 +102,52 @@ impl Driver {
         }
     }
 
-    /// Has the engine work where blocking is allowed, and does what it says; gives the verdict when it ends.
+    /// Has the engine work where blocking is allowed, and meanwhile does what it says; gives the verdict when it ends.
     async fn work(
         &mut self,
         step: impl FnOnce(&mut Engine, Moment) -> Result<Done, StoreError> + Send + 'static,
     ) -> Result<Option<Verdict>, StoreError> {
         let (engine, now) = (self.engine.clone(), self.now());
-        let (done, wake_at) = blocking(move || {
+        let mut working = pin!(blocking(move || {
             let mut engine = engine.lock().unwrap_or_else(PoisonError::into_inner);
             let done = step(&mut engine, now)?;
             Ok((done, engine.wake_at()))
-        })
-        .await?;
+        }));
+        let mut verdict = None;
+        let worked = loop {
+            tokio::select! {
+                biased;
+                Some(deed) = self.deeds.recv() => verdict = self.carry_out(deed).or(verdict),
+                worked = &mut working => break worked,
+            }
+        };
+        // Told in the last moment of the work.
+        while let Ok(deed) = self.deeds.try_recv() {
+            verdict = self.carry_out(deed).or(verdict);
+        }
+        let (done, wake_at) = worked?;
         self.wake_at = wake_at;
         if done.wrote {
             bell::ring(&self.config.db);
         }
-        for deed in done.deeds {
-            match deed {
-                Deed::Ask { ticket, ask } => {
-                    let client = self.client.clone();
-                    self.asking.push(Box::pin(async move {
-                        let answer = client.ask(&ask).await;
-                        Heard::Answer { ticket, answer }
-                    }));
-                }
-                Deed::OpenStream(ask) => self.stream = Some(Stream::open(self.client.clone(), ask)),
-                Deed::CloseStream => self.stream = None,
-                Deed::End(verdict) => return Ok(Some(verdict)),
+        Ok(verdict)
+    }
+
+    fn carry_out(&mut self, deed: Deed) -> Option<Verdict> {
+        match deed {
+            Deed::Ask { ticket, ask } => {
+                let client = self.client.clone();
+                // In a task of its own, so that it leaves although the engine is still at work.
+                self.asking.spawn(async move {
+                    let answer = client.ask(&ask).await;
+                    Heard::Answer { ticket, answer }
+                });
             }
+            Deed::OpenStream(ask) => self.stream = Some(Stream::open(self.client.clone(), ask)),
+            Deed::CloseStream => self.stream = None,
+            Deed::End(verdict) => return Some(verdict),
         }
-        Ok(None)
+        None
     }
 
     fn now(&self) -> Moment {

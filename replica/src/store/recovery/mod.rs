@@ -155,14 +155,15 @@ pub(crate) fn read(connection: &Connection) -> Result<Option<Recovery>, StoreErr
     Ok(Some(Recovery { since, tail, step, reach, accepted, question }))
 }
 
-/// Applies an answer and notes how far the recovery is with it.
+/// Applies an answer and notes how far the recovery is with it. Nothing waits for the disk: what a power cut takes is
+/// asked for again.
 pub(crate) fn keep(
     connection: &mut Connection,
     question: &Question,
     found: &Found,
     then: &Step,
 ) -> Result<(), StoreError> {
-    gate::keep(connection, |tx| {
+    gate::keep_cheaply(connection, |tx| {
         match question {
             Question::Ids { kind, cursor } => {
                 if cursor.is_none() {
@@ -220,7 +221,7 @@ fn unset_profile(tx: &Transaction<'_>, as_of: i64) -> Result<(), StoreError> {
 
 /// Notes how far the recovery is.
 pub(crate) fn set_step(connection: &mut Connection, step: &Step) -> Result<(), StoreError> {
-    gate::keep(connection, |tx| advance(tx, step, 0))
+    gate::keep_cheaply(connection, |tx| advance(tx, step, 0))
 }
 
 fn advance(tx: &Transaction<'_>, step: &Step, reach: i64) -> Result<(), StoreError> {

@@ -124,6 +124,14 @@ impl Core {
         }
     }
 
+    /// What was to be written was not: an answer that is on its way would leave a hole before it.
+    pub(super) fn lose_track(&mut self) {
+        self.rounds += 1;
+        if let Some(recovering) = &mut self.recovering {
+            recovering.round = self.rounds;
+        }
+    }
+
     /// When the recovery goes on, if nothing else happens.
     pub(super) fn recovery_due_at(&self) -> Option<Millis> {
         let recovering = self.recovering.as_ref().filter(|recovering| !recovering.is_busy() && self.in_contact())?;
@@ -188,6 +196,10 @@ impl Core {
                 let then = after(&recovering.recovery.step, &found);
                 recovering.recovery.step = then.clone();
                 recovering.recovery.reach = recovering.recovery.reach.max(found.as_of);
+                if let Step::Changes { .. } | Step::Ids { .. } = then {
+                    // The next page rests on nothing that is written here, so it is on its way meanwhile.
+                    self.recover(now, effects);
+                }
                 effects.push(Effect::Keep { question, found, then });
             }
             Err(failure) => self.not_found(now, failure, effects),
