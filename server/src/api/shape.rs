@@ -1,10 +1,16 @@
 //! What of a record is shown: the fields that were asked for, and the records it refers to (contract 5). Must not know
 //! how it is asked for.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use hearth_contract::check::references;
 use hearth_contract::problem::{Problem, nearest};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{COMMON, Kind};
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::http::query::Query;
@@ -51,6 +57,15 @@ impl Shape {
         if self.is_whole() {
             return Ok(json);
         }
+        if let (Some(fields), []) = (&self.fields, &self.relations[..]) {
+            let Members(members) =
+                serde_json::from_str(&json).map_err(|error| Fault::Corrupt(format!("image of a {kind}: {error}")))?;
+            let mut out = String::with_capacity(json.len());
+            for (name, value) in members.iter().filter(|(name, _)| fields.iter().any(|field| field == name)) {
+                push_member(&mut out, name, value.get());
+            }
+            return Ok(format!("{{{out}}}"));
+        }
         let stored: Map<String, Value> =
             serde_json::from_str(&json).map_err(|error| Fault::Corrupt(format!("image of a {kind}: {error}")))?;
         let mut expanded = Vec::new();
@@ -73,11 +88,36 @@ impl Shape {
     }
 }
 
+/// The members of a stored text, whose values are passed on as they stand.
+struct Members<'a>(Vec<(&'a str, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Members<'a>, D::Error> {
+        struct Each<'a>(PhantomData<&'a str>);
+        impl<'de: 'a, 'a> Visitor<'de> for Each<'a> {
+            type Value = Members<'a>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a record")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Members<'a>, M::Error> {
+                let mut members = Vec::with_capacity(32);
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Each(PhantomData))
+    }
+}
+
 fn push_member(out: &mut String, name: &str, json: &str) {
     if !out.is_empty() {
         out.push(',');
     }
-    out.push_str(&format!("\"{name}\":{json}"));
+    out.extend(["\"", name, "\":", json]);
 }
 
 fn words(list: &str, unknown: impl Fn() -> String, parameter: &str, known: Vec<&str>) -> Result<Vec<String>, Problem> {
