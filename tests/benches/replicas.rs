@@ -97,7 +97,7 @@ fn upserts(full: &Path, empty: &Path) -> anyhow::Result<f64> {
         "SELECT s.rowid, s.kind, s.record_id, s.title, s.body FROM tasks t
          JOIN _search_rows r ON r.kind = 'task' AND r.record_id = t.id JOIN search s ON s.rowid = r.id ORDER BY t.rowid",
     )?;
-    let columns = records.column_names().into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let columns = records.column_names().map(str::to_owned).collect::<Vec<_>>();
     let (mut records, mut places, mut words) = (records.query([])?, places.query([])?, words.query([])?);
     let db = Connection::open(empty)?;
     db.pragma_update(None, "synchronous", "NORMAL")?;

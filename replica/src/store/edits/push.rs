@@ -73,10 +73,10 @@ struct Parcel {
 const IN_DOUBT: &str = "it may have been on the server already and been changed there since, while this replica was away; \
      retry sends it again, discard lets it go";
 
-/// Edits that are to go as one request. Each parcel is an edit and those that go with it, or the edits of a fixed request;
-/// several parcels make one bulk call.
+/// Edits that are to go as one request.
 #[derive(Debug, Clone)]
 pub(crate) struct Wanted {
+    /// Each is an edit and those that go with it, or the edits of a fixed request; several make one bulk call.
     pub parcels: Vec<Vec<i64>>,
     /// The key of their request, unless it is fixed.
     pub new_key: String,

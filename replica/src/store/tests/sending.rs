@@ -276,7 +276,6 @@ fn an_overtaken_edit_whose_record_never_moves_here_goes_again_with_the_next_cont
     // But the server was put back to 5, which is where this replica stands.
     crate::store::standing::greet(&mut scene.db, &super::greeting(5, &[]), super::at(0)).unwrap();
     assert_eq!(scene.plan(), [1]);
-    let again =
-        crate::store::edits::push::freeze(&mut scene.db, &[vec![1]], "again", ConflictPolicy::Ask, super::at(0));
-    assert_eq!(again.unwrap().unwrap().guard, Some(5));
+    let again = scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap();
+    assert_eq!(again.guard, Some(5));
 }
