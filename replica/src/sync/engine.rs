@@ -12,6 +12,7 @@ use super::Until;
 use super::core::{
     Core, Effect, Ending, Errand, Failure, Identity, Input, MUTE, Millis, Outcome, Ready, Stretch, There, Verdict, Word,
 };
+use super::walked::Kept;
 use super::wire::{self, Answer, Ask};
 use crate::store::edits::judge::ConflictPolicy;
 use crate::store::edits::{plan, push};
@@ -111,6 +112,8 @@ pub struct Engine {
     seen: i64,
     done: Done,
     outlet: Option<Box<dyn FnMut(Deed) + Send>>,
+    /// Answers that wait to be written with those that follow.
+    walked: Option<Kept>,
 }
 
 /// A question under way.
@@ -151,6 +154,7 @@ impl Engine {
             accepted: Vec::new(),
             done: Done::default(),
             outlet: None,
+            walked: None,
         })
     }
 
@@ -253,6 +257,9 @@ impl Engine {
     }
 
     fn carry_out(&mut self, now: Moment, effect: Effect) -> Result<Option<Input>, StoreError> {
+        if !matches!(effect, Effect::Keep { .. } | Effect::Ask(Errand::Recover { .. })) {
+            self.write_walked()?;
+        }
         match effect {
             Effect::Ask(errand) => return self.ask(now, errand),
             Effect::OpenStream { cursor } => self.do_deed(Deed::OpenStream(Ask::stream(cursor.as_deref()))),
@@ -304,7 +311,7 @@ impl Engine {
                 tracing::warn!(?cause, "recovering");
                 return Ok(Some(Input::Recovering(self.keep(|c| recovery::begin(c, &cause))?)));
             }
-            Effect::Keep { question, found, then } => self.keep(|c| recovery::keep(c, &question, &found, &then))?,
+            Effect::Keep { question, found, then } => self.walked(Kept { question, found, then })?,
             Effect::SetStep(step) => self.keep(|c| recovery::set_step(c, &step))?,
             Effect::LookForMissing { kind } => {
                 return Ok(Some(Input::Missing(self.patiently(|c| recovery::missing(c, kind))?)));
@@ -340,8 +347,26 @@ impl Engine {
         Ok(None)
     }
 
+    /// Writes an answer of a recovery down, or has it wait for those that are like it.
+    fn walked(&mut self, kept: Kept) -> Result<(), StoreError> {
+        match &mut self.walked {
+            Some(before) => before.extend(kept),
+            before => *before = Some(kept),
+        }
+        match &self.walked {
+            Some(walked) if walked.may_wait() => Ok(()),
+            _ => self.write_walked(),
+        }
+    }
+
+    fn write_walked(&mut self) -> Result<(), StoreError> {
+        let Some(Kept { question, found, then }) = self.walked.take() else { return Ok(()) };
+        self.keep(|c| recovery::keep(c, &question, &found, &then))
+    }
+
     /// Asks for edits, once their requests are on disk; gives what is known of them without asking.
     fn send(&mut self, now: Moment, all: Vec<Vec<Vec<i64>>>) -> Result<Vec<Input>, StoreError> {
+        self.write_walked()?;
         let wanted = all.into_iter().map(|parcels| {
             let new_key = Uuid::from_u128((self.chance)()).to_string();
             push::Wanted { parcels, new_key }

@@ -3,6 +3,7 @@
 //! - [`core`]: what to do next, decided without clock, chance or network.
 //! - [`engine`]: what was decided, on the database and as questions to the server ([`wire`]); still without network.
 //! - [`keyfile`]: a key that is replaced while syncing.
+//! - [`walked`]: answers of a long list, gathered to be written at once.
 //! - [`driver`]: the loop between the engine and the world; it decides nothing.
 //! - [`client`], [`stream`], [`sse`]: HTTP, and the stream's frames as the core's inputs.
 //! - [`ear`]: the same for a driver that has the bytes already and waits for nothing.
@@ -19,6 +20,7 @@ mod listing;
 mod lock;
 mod sse;
 mod stream;
+mod walked;
 mod wire;
 
 use std::path::PathBuf;
