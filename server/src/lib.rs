@@ -100,6 +100,8 @@ impl Running {
     /// database.
     pub async fn stop(self) {
         self.stop.send_replace(true);
+        // Streams hear only their bells.
+        self.app.tail.ring_all();
         let _ = self.serving.await;
         let _ = self.telling.await;
         let _ = self.exporting.await;

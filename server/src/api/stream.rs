@@ -2,6 +2,7 @@
 //! from the log, and only a reader that is level waits for the bell. Memory is one piece for each stream, because the
 //! next is read when the last was taken; readers that are level share theirs.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use futures_util::stream;
 use hearth_contract::problem::{Problem, ProblemType};
 use serde_json::json;
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
 
 use super::events::{kinds, retention_seconds};
 use super::shelf::{Found, Heard, Look, Place, Shelf};
@@ -21,7 +22,6 @@ use crate::http::call::Call;
 use crate::http::keyring::Principal;
 use crate::http::limits::Permit;
 use crate::http::reply::{Payload, Refusal, Reply};
-use crate::stopping::Stopping;
 use crate::store::{Fault, HomeNo, Tx};
 use crate::versions::Version;
 
@@ -51,11 +51,12 @@ pub async fn open(call: Call) -> Result<Reply, Refusal> {
     let bell = call.app.tail.listen(number);
     let cursor = call.app.db.read(move |tx| feed::begin(tx, number, &begin, retention)).await??;
     let (now, shelf) = (Instant::now(), call.app.shelves.of(number));
+    let outside = *call.app.outside.borrow();
     let reader = Reader {
         heartbeat_at: now + call.app.config.heartbeat,
         silent_since: now,
-        outside: call.app.outside.clone(),
-        stopping: call.app.stopping.clone(),
+        alarm: Box::pin(tokio::time::sleep_until(now + call.app.config.keepalive.min(call.app.config.heartbeat))),
+        outside,
         app: call.app,
         principal: call.principal,
         version: call.wording.version,
@@ -63,6 +64,7 @@ pub async fn open(call: Call) -> Result<Reply, Refusal> {
         place: Place { cursor, kinds, version: call.wording.version.name },
         cursor_text: "".into(),
         bell,
+        seen: None,
         stage: Stage::Opening,
         _permit: permit,
     };
@@ -93,11 +95,15 @@ struct Reader {
     place: Place,
     cursor_text: Arc<str>,
     bell: watch::Receiver<i64>,
-    outside: watch::Receiver<u64>,
-    stopping: Stopping,
+    /// What the bells had said when all there was had been read.
+    seen: Option<Heard>,
+    /// What the bell of other processes had said when the key was last known to hold.
+    outside: u64,
     stage: Stage,
     heartbeat_at: Instant,
     silent_since: Instant,
+    /// Rings when a sign of life may be due, never later than it is: it is not set anew for each event.
+    alarm: Pin<Box<Sleep>>,
     _permit: Permit,
 }
 
@@ -109,16 +115,24 @@ impl Reader {
             return Some(Bytes::from_static(RETRY.as_bytes()));
         }
         loop {
-            if self.stopping.is_said() || !self.principal.holds(self.app.clock.now()) {
+            let heard = (*self.bell.borrow_and_update(), *self.app.outside.borrow());
+            if self.app.stopping.is_said() || !self.principal.holds(self.app.clock.now()) {
                 return None;
             }
-            let heard = (*self.bell.borrow_and_update(), *self.outside.borrow());
-            let frames = self.read(heard).await?;
-            if !frames.is_empty() {
-                self.silent_since = Instant::now();
-                return Some(frames);
+            if heard.1 != self.outside {
+                self.outside = heard.1;
+                if !still_holds(&self.app, &self.principal).await {
+                    return None;
+                }
             }
-            if let Some(frame) = self.wait().await? {
+            if self.seen != Some(heard) {
+                let frames = self.read(heard).await?;
+                if !frames.is_empty() {
+                    self.silent_since = Instant::now();
+                    return Some(frames);
+                }
+            }
+            if let Some(frame) = self.wait().await {
                 self.silent_since = Instant::now();
                 return Some(frame);
             }
@@ -137,6 +151,7 @@ impl Reader {
         })?;
         self.place.cursor = found.next;
         self.cursor_text = found.next_text.clone();
+        self.seen = (!found.has_more).then_some(heard);
         if self.stage != Stage::Replaying || found.has_more {
             return Some(found.frames.clone());
         }
@@ -148,21 +163,28 @@ impl Reader {
         Some([&found.frames[..], ready.as_bytes()].concat().into())
     }
 
-    /// Waits until there may be more to read, or it is time to show that the stream lives. None ends the stream.
-    async fn wait(&mut self) -> Option<Option<Bytes>> {
-        let comment_at = self.silent_since + self.app.config.keepalive;
-        tokio::select! {
-            _ = self.bell.changed() => Some(None),
-            () = self.stopping.heard() => None,
-            _ = self.outside.changed() => still_holds(&self.app, &self.principal).await.then_some(None),
-            () = tokio::time::sleep_until(comment_at.min(self.heartbeat_at)) => {
-                let now = Instant::now();
-                if now < self.heartbeat_at {
-                    return Some(Some(Bytes::from_static(COMMENT.as_bytes())));
-                }
+    /// Waits until there may be more to read, or something else was heard of, or it is time to show that the stream lives:
+    /// that is the frame.
+    async fn wait(&mut self) -> Option<Bytes> {
+        loop {
+            tokio::select! {
+                biased;
+                // Everything that a stream has to hear rings its home's bell: commits, other processes, the end.
+                _ = self.bell.changed() => return None,
+                () = self.alarm.as_mut() => (),
+            }
+            let (now, comment_at) = (Instant::now(), self.silent_since + self.app.config.keepalive);
+            let frame = if now >= self.heartbeat_at {
                 self.heartbeat_at = now + self.app.config.heartbeat.max(Duration::from_millis(1));
                 // An id without data: standard clients take the place and dispatch nothing.
-                Some(Some(format!(": heartbeat\nid: {}\n\n", self.cursor_text).into()))
+                Some(format!(": heartbeat\nid: {}\n\n", self.cursor_text).into())
+            } else {
+                (now >= comment_at).then(|| Bytes::from_static(COMMENT.as_bytes()))
+            };
+            let silent_since = if frame.is_some() { now } else { self.silent_since };
+            self.alarm.as_mut().reset(self.heartbeat_at.min(silent_since + self.app.config.keepalive));
+            if frame.is_some() {
+                return frame;
             }
         }
     }
