@@ -153,14 +153,15 @@ fn batch(conn: &Connection, first: Box<dyn Job>, more: impl FnMut() -> Option<Bo
     if hearth_simulated::planted("answer before commit") {
         committed = Ok(());
     }
-    let answer = move || jobs.into_iter().for_each(|job| job.answer(committed));
+    let (rung, tail) = (if outcome.is_ok() { left.rung } else { Vec::new() }, tail.clone());
+    let tell = move || {
+        jobs.into_iter().for_each(|job| job.answer(committed));
+        rung.into_iter().for_each(|(home, head)| tail.ring(home, head));
+    };
     match callers {
-        // One wake of the runtime for the whole batch, instead of one for each caller.
-        Some(runtime) => drop(runtime.spawn(async move { answer() })),
-        None => answer(),
-    }
-    if outcome.is_ok() {
-        left.rung.into_iter().for_each(|(home, head)| tail.ring(home, head));
+        // One wake of the runtime for the whole batch, instead of one for each caller and listener.
+        Some(runtime) => drop(runtime.spawn(async move { tell() })),
+        None => tell(),
     }
 }
 
