@@ -5,7 +5,7 @@
 //! - [`mirror`]: what the server says becomes rows. [`recovery`]: after a gap in what it says, or when it was put back.
 //! - [`edits`]: local changes, their way to the server, their end, and what people decide about them.
 //! - [`read`]: what screens, commands and scripts read. [`rows`]: rows as values.
-//! - [`rescue`]: what to do when the database is damaged.
+//! - [`rescue`]: what to do when the database is damaged. [`reserve`]: room for the words when the disk is full.
 //! - [`standing`], [`status`]: where the replica stands; [`wishes`], [`journal`]: what people ask of it, and what it has done.
 
 pub(crate) mod edits;
@@ -16,6 +16,7 @@ pub(crate) mod open;
 pub(crate) mod read;
 pub(crate) mod recovery;
 pub(crate) mod rescue;
+pub(crate) mod reserve;
 mod rows;
 mod schema;
 pub(crate) mod standing;
@@ -74,7 +75,9 @@ impl StoreError {
             StoreError::Sqlite(error) => error.sqlite_error().is_some_and(|error| {
                 error.code == rusqlite::ErrorCode::DiskFull || NO_ROOM.contains(&error.extended_code)
             }),
-            StoreError::File(_, error) => error.kind() == std::io::ErrorKind::StorageFull,
+            StoreError::File(_, error) => {
+                matches!(error.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
+            }
             _ => false,
         }
     }

@@ -26,6 +26,8 @@ const BACKOFF_FIRST: Millis = 500;
 const BACKOFF_MAX: Millis = 60_000;
 /// A key that was refused is tried again this often: it may have been given back.
 const KEY_RETRY: Millis = 60_000;
+/// Whether a full disk has room again is looked at least this often: nobody but this machine is asked for that.
+const ROOM_RETRY: Millis = 5000;
 /// Contact is written down at most this often.
 const TOUCH_INTERVAL: Millis = 10_000;
 
@@ -204,6 +206,9 @@ impl Core {
             Input::DiskFull { reason } => {
                 self.lost(now, reason, None, &mut effects);
                 self.lose_track();
+                if let Link::Down { retry_at } = &mut self.link {
+                    *retry_at = (*retry_at).min(now + ROOM_RETRY);
+                }
                 self.full = true;
             }
             Input::StreamEnded { reason } => {

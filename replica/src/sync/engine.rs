@@ -3,7 +3,7 @@
 //! works. Must not decide anything.
 
 use std::collections::{HashMap, VecDeque};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hearth_contract::formats::Timestamp;
 use uuid::Uuid;
@@ -16,7 +16,7 @@ use super::walked::Kept;
 use super::wire::{self, Answer, Ask};
 use crate::store::edits::judge::ConflictPolicy;
 use crate::store::edits::{plan, push};
-use crate::store::{Connection, StoreError, mirror, open, recovery, standing, wishes};
+use crate::store::{Connection, StoreError, mirror, open, recovery, reserve, standing, wishes};
 
 /// Why nothing goes on while the disk is full.
 const NO_ROOM: &str = "the disk that holds the replica is full; make room, and it goes on by itself";
@@ -99,6 +99,7 @@ pub struct Done {
 pub struct Engine {
     core: Core,
     connection: Connection,
+    db: PathBuf,
     server: String,
     /// The process that syncs, as others read it.
     process: Option<u32>,
@@ -145,6 +146,7 @@ impl Engine {
             core,
             seen: open::data_version(&connection)?,
             connection,
+            db: db.to_owned(),
             server: server.to_owned(),
             process: None,
             policy,
@@ -167,6 +169,7 @@ impl Engine {
     /// Begins where the database stands; this process is named as the one that syncs.
     pub fn start(&mut self, process: u32, now: Moment) -> Result<Done, StoreError> {
         self.process = Some(process);
+        unless_full(reserve::hold(&self.db))?;
         unless_full(self.keep(|c| standing::set_daemon(c, Some(process), now.wall)))?;
         let (started, wishes) = (self.standing()?, self.wishes()?);
         self.tell(now, [started, wishes])
@@ -246,6 +249,7 @@ impl Engine {
                     Err(error) if error.is_full() => {
                         // Nothing of this effect was written, and what follows rests on it.
                         tracing::warn!(%error, "no room");
+                        reserve::release(&self.db);
                         inputs = VecDeque::from([Input::DiskFull { reason: NO_ROOM.to_owned() }]);
                         break;
                     }
@@ -306,7 +310,11 @@ impl Engine {
                 let shown = self.keep(|c| standing::set_phase(c, phase.word(), reason.as_deref(), retry_at, now.wall));
                 unless_full(shown)?;
             }
-            Effect::Reload => return self.standing().map(Some),
+            Effect::Reload => {
+                // First of all what is needed to say it, should there be no room again.
+                reserve::hold(&self.db)?;
+                return self.standing().map(Some);
+            }
             Effect::Recover(cause) => {
                 tracing::warn!(?cause, "recovering");
                 return Ok(Some(Input::Recovering(self.keep(|c| recovery::begin(c, &cause))?)));
