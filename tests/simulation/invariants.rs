@@ -43,10 +43,8 @@ pub struct Book {
     pub let_go: BTreeSet<i64>,
     /// The highest rev at which each record was shown.
     revs: BTreeMap<Name, i64>,
-    /// Up to where the feed was read.
-    read: i64,
-    /// Whether it was in a recovery.
-    recovers: bool,
+    /// Deletes that it was told just now, and where.
+    pub told: Vec<(i64, Name)>,
     /// Records whose end the feed has told.
     gone: BTreeSet<Name>,
     seen: Option<i64>,
@@ -56,19 +54,6 @@ impl Book {
     /// The records of all edits that ever were.
     pub fn names(&self) -> impl Iterator<Item = Name> {
         self.known.values().map(|note| note.name.clone())
-    }
-
-    /// Takes in what the feed has told since the last look. In a recovery it is read from the tail on, not from where the
-    /// replica stood.
-    fn read_on(&mut self, present: &History, standing: &Standing) {
-        let (read, from) = match (standing.tail, self.recovers) {
-            (Some(tail), false) => (tail, tail),
-            (tail, _) => (tail.unwrap_or(standing.position), self.read),
-        };
-        (self.read, self.recovers) = (read, standing.tail.is_some());
-        let told = present.versions.iter().filter_map(|(name, versions)| Some((name, versions.last()?)));
-        let ended = told.filter(|(_, (rev, fields))| fields.is_none() && from < *rev && *rev <= read);
-        self.gone.extend(ended.map(|(name, _)| name.clone()));
     }
 }
 
@@ -125,6 +110,7 @@ pub fn check(eye: &Connection, book: &mut Book, model: &Model, unaware: bool) ->
     let failed = |error: rusqlite::Error| format!("the replica cannot be read: {error}");
     let version = eye.prepare_cached("PRAGMA data_version").and_then(|mut s| s.query_row([], |row| row.get(0)));
     let version = version.map_err(failed)?;
+    let told = std::mem::take(&mut book.told);
     if book.seen.replace(version) == Some(version) {
         return Ok(());
     }
@@ -147,7 +133,8 @@ pub fn check(eye: &Connection, book: &mut Book, model: &Model, unaware: bool) ->
     let rows = rows(eye).map_err(failed)?;
     account(eye, book, model, &edits, standing.position, &rows)?;
     if model.histories.len() == 1 {
-        book.read_on(model.present(), &standing);
+        let applied = standing.tail.unwrap_or(standing.position);
+        book.gone.extend(told.into_iter().filter(|(at, _)| *at <= applied).map(|(_, name)| name));
         never_goes_back(book, &edits, &rows)?;
     }
     if standing.whole && !unaware {

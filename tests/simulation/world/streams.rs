@@ -1,5 +1,6 @@
 //! Streams, from the server's bytes to the machines' ears. Must not know what they tell.
 
+use hearth_contract::schema::Kind;
 use hearth_replica::sync::{Ask, Heard};
 
 use super::World;
@@ -109,6 +110,11 @@ impl World {
             if let Heard::Frames(stretch) = &heard {
                 let (first, last) = (stretch.events.first().map(|e| e.id), stretch.events.last().map(|e| e.id));
                 let ready = stretch.ready;
+                let deletes = stretch.events.iter().filter(|event| event.payload.is_none()).filter_map(|event| {
+                    let kind = Kind::from_word(&event.resource_type)?;
+                    Some((event.id, (kind, event.resource_id.to_string())))
+                });
+                self.machines[to.machine].book.told.extend(deletes);
                 self.say(format_args!("r{} hears events {first:?} to {last:?}, ready {ready:?}", to.machine));
             }
             if self.listening(to, stream).is_none() {
