@@ -81,7 +81,7 @@ fn on_small_disk(scene: &mut Scene, disk: &Path) -> Outcome {
         if status.position >= head {
             return Err(failed("the replica got by without room, so nothing was drilled"));
         }
-        Ok(status.reason.is_some_and(|reason| says_full(&reason)))
+        Ok(status.phase == "blocked" && status.reason.is_some_and(|reason| reason.contains("is full")))
     })?;
     let status = device.replica.status()?;
     scene.say(format!(
@@ -112,11 +112,6 @@ fn on_small_disk(scene: &mut Scene, disk: &Path) -> Outcome {
         "it said that its disk was full and healed alone; {}; {records} records are equal on both sides",
         account.told()
     ))
-}
-
-fn says_full(text: &str) -> bool {
-    let text = text.to_lowercase();
-    text.contains("disk is full") || text.contains("disk full") || text.contains("no room") || text.contains("no space")
 }
 
 /// Writes until there is no room; gives how much went in.
