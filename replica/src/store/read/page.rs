@@ -147,7 +147,9 @@ impl List<'_> {
     fn in_order(&self, query: &RowQuery, total: usize) -> Result<Vec<Row>, StoreError> {
         let key = order::key(self.kind, query.sort.column);
         let backward = order::is_backward(self.kind, query.sort);
-        let (from, limit) = (query.offset, query.limit.min(total.saturating_sub(query.offset)));
+        // A list may have become shorter than where one stood in it.
+        let from = query.offset.min(total);
+        let limit = query.limit.min(total - from);
         let near = query.near.as_ref().filter(|near| near.number.abs_diff(from) <= NEAR_MAX);
         if let Some(Near { id, number }) = near
             && let Some(at) = self.place(&key, id)?
