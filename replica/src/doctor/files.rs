@@ -47,7 +47,9 @@ pub(super) fn examine(profile: &Profile) -> Vec<Finding> {
 
 #[cfg(unix)]
 fn disk(db: &Path) -> Option<Finding> {
-    let directory = db.ancestors().skip(1).find(|path| path.is_dir())?;
+    // Of a bare file name the directory is the one that the program is in.
+    let here = |path| if path == Path::new("") { Path::new(".") } else { path };
+    let directory = db.ancestors().skip(1).map(here).find(|path| path.is_dir())?;
     let stats = rustix::fs::statvfs(directory).ok()?;
     let free = stats.f_bavail.saturating_mul(stats.f_frsize);
     let text = format!("{} free at {}", size(free), directory.display());
