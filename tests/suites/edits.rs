@@ -242,6 +242,9 @@ async fn undo_of_every_sort_reaches_the_server() {
     let mut home = Home::new();
     let (_server, client) = serve(&mut home, &UNLIMITED);
     let (first, _) = two_with_a_task(&home);
+    for unknown in [&["edits", "retry", "999"][..], &["resolve", "999", "mine"], &["undo", "999"]] {
+        assert_eq!(first.said(unknown).0, 3, "{unknown:?}");
+    }
     first.does(&["undo"]);
     assert_eq!((first.sync(), client.walk("/v1/tasks").await.len()), (0, 0), "a create is undone by a delete");
     let undone = first.one("SELECT max(id) FROM edit_history");

@@ -157,6 +157,9 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Settled edits looked through for the one that was meant.
+const SETTLED_MAX: usize = 100_000;
+
 /// Says what came of a decision.
 fn tell(
     context: &Context,
@@ -170,8 +173,14 @@ fn tell(
         Err(EditError::Store(error)) => Err(error.into()),
         Err(refused) => {
             let found = replica.edits()?.into_iter().find(|one| Some(one.id) == edit);
-            let needs_you = found.is_some_and(|one| matches!(one.state.as_str(), "rejected" | "conflict" | "blocked"));
-            Err(Failure::new(if needs_you { Exit::NeedsYou } else { Exit::Failure }, refused.to_string()))
+            let exit = match found {
+                Some(one) if matches!(one.state.as_str(), "rejected" | "conflict" | "blocked") => Exit::NeedsYou,
+                None if edit.is_some() && !replica.history(SETTLED_MAX)?.iter().any(|one| Some(one.id) == edit) => {
+                    Exit::NotFound
+                }
+                _ => Exit::Failure,
+            };
+            Err(Failure::new(exit, refused.to_string()))
         }
     }
 }
