@@ -13,14 +13,17 @@ pub struct Story {
     /// What it is about.
     pub name: &'static str,
     retention: Option<u64>,
+    /// Words of its trace without which it is no longer about that.
+    shows: &'static [&'static str],
     acts: &'static [(i64, Act)],
 }
 
 /// All stories.
-pub const STORIES: [Story; 5] = [
+pub const STORIES: [Story; 8] = [
     Story {
         name: "edits of two replicas and of clients",
         retention: None,
+        shows: &["PATCH /v1/", "POST /v1/", "DELETE /v1/"],
         acts: &[
             (500, Act::Client),
             (600, Act::Person(0)),
@@ -35,11 +38,12 @@ pub const STORIES: [Story; 5] = [
     Story {
         name: "many edits made without a network",
         retention: None,
+        shows: &["/bulk"],
         acts: &[
             (500, Act::Client),
             (600, Act::Person(1)),
             (700, Act::Offline(0, 2500)),
-            (800, Act::Script(0)),
+            (800, Act::Import(0)),
             (900, Act::Person(0)),
             (1000, Act::Person(0)),
             (1100, Act::Script(0)),
@@ -47,11 +51,15 @@ pub const STORIES: [Story; 5] = [
             (1300, Act::Person(0)),
             (1400, Act::Poison(0)),
             (1500, Act::Script(0)),
+            (1600, Act::Person(0)),
+            (1700, Act::Script(0)),
+            (1800, Act::Person(0)),
         ],
     },
     Story {
         name: "edits that meet, and a person who decides",
         retention: None,
+        shows: &[],
         acts: &[
             (500, Act::Script(0)),
             (900, Act::Offline(0, 1500)),
@@ -68,6 +76,7 @@ pub const STORIES: [Story; 5] = [
     Story {
         name: "a server that is put back",
         retention: None,
+        shows: &["the server is put back", ": 410"],
         acts: &[
             (500, Act::Person(0)),
             (600, Act::Client),
@@ -83,6 +92,7 @@ pub const STORIES: [Story; 5] = [
     Story {
         name: "a replica that was away too long",
         retention: Some(15),
+        shows: &[": 410", "&fields=id,rev"],
         acts: &[
             (500, Act::Person(0)),
             (600, Act::Client),
@@ -92,7 +102,65 @@ pub const STORIES: [Story; 5] = [
             (1000, Act::Person(1)),
             (1100, Act::Client),
             (1300, Act::Script(1)),
+            (1400, Act::Script(1)),
+            (1500, Act::Client),
+            (1600, Act::Script(1)),
+            (1700, Act::Person(1)),
+            (1800, Act::Client),
             (39_000, Act::Client),
+        ],
+    },
+    Story {
+        name: "many edits whose answers are lost",
+        retention: None,
+        shows: &["/bulk", "the connection broke"],
+        acts: &[
+            (500, Act::Person(1)),
+            (700, Act::Offline(0, 1500)),
+            (800, Act::Import(0)),
+            (900, Act::Person(0)),
+            (1000, Act::Person(0)),
+            (1100, Act::Script(0)),
+            (1200, Act::Person(0)),
+            (1250, Act::Script(0)),
+            (1300, Act::Person(0)),
+            (1350, Act::Script(0)),
+            (1400, Act::Unanswered(0, 4000)),
+            (2600, Act::Script(1)),
+        ],
+    },
+    Story {
+        name: "answers that are lost before a night",
+        retention: None,
+        shows: &["the connection broke", "hours pass"],
+        acts: &[
+            (500, Act::Person(0)),
+            (600, Act::Client),
+            (700, Act::Script(1)),
+            (900, Act::Unanswered(0, 3000)),
+            (1000, Act::Person(0)),
+            (1100, Act::Script(0)),
+            (1150, Act::Kill(0)),
+            (1200, Act::Night(30)),
+            (3000, Act::Script(0)),
+        ],
+    },
+    Story {
+        name: "a server that is put back by its command",
+        retention: None,
+        shows: &["by the command", ": 410"],
+        acts: &[
+            (500, Act::Person(0)),
+            (600, Act::Client),
+            (700, Act::Person(1)),
+            (900, Act::Backup),
+            (1000, Act::Client),
+            (1100, Act::Script(0)),
+            (1200, Act::Person(1)),
+            (1300, Act::Offline(1, 2000)),
+            (1400, Act::Person(1)),
+            (1500, Act::Restore),
+            (2500, Act::Person(0)),
         ],
     },
 ];
@@ -125,8 +193,12 @@ impl Story {
 
     /// Tells it with a crash at every `stride`th point, after once without any.
     pub fn tell(&self, ground: &Ground, stride: u64) -> Told {
-        let whole = ground.run(self.plan(None), false);
+        let whole = ground.run(self.plan(None), true);
         if let Err(why) = whole.result {
+            return Told { points: whole.points, failures: vec![(0, why)] };
+        }
+        if let Some(word) = self.shows.iter().find(|word| !whole.lines.iter().any(|line| line.contains(**word))) {
+            let why = format!("nothing in it says `{word}`, which it is about");
             return Told { points: whole.points, failures: vec![(0, why)] };
         }
         let mut failures = Vec::new();

@@ -60,6 +60,8 @@ pub struct Machine {
     pub polls: HashSet<u64>,
     /// Until when it has no network.
     pub offline_until: i64,
+    /// Until when it does not hear what comes of its writes.
+    pub unanswered_until: i64,
     /// How wrong its wall clock is.
     pub wrong_by: i64,
     /// Milliseconds that its steady clock missed while the machine slept.
@@ -109,6 +111,7 @@ impl Machine {
             polls: HashSet::new(),
             sent_as: HashMap::new(),
             offline_until: 0,
+            unanswered_until: 0,
             wrong_by: 0,
             slept: 0,
             verdict: None,

@@ -15,6 +15,8 @@ pub enum Act {
     Person(usize),
     /// A script edits with SQL.
     Script(usize),
+    /// A script brings in many records at once.
+    Import(usize),
     /// A client of the API writes.
     Client,
     /// A script writes what the server will refuse.
@@ -33,6 +35,8 @@ pub enum Act {
     DiskFull(usize, u32),
     /// A machine has no network for so many milliseconds.
     Offline(usize, i64),
+    /// The answers to what a machine writes are lost for so many milliseconds.
+    Unanswered(usize, i64),
     /// A second process wants to sync.
     SecondProcess(usize),
     /// The server is killed.

@@ -30,6 +30,10 @@ impl World {
                 let told = people::script(&self.machines[machine], &mut dice, &mark)?;
                 self.edited(machine, "script", &told, &mut dice);
             }
+            Act::Import(machine) => {
+                let told = people::import(&self.machines[machine], &mut dice, &mark)?;
+                self.edited(machine, "script", &told, &mut dice);
+            }
             Act::Poison(machine) => {
                 let told = people::poison(&self.machines[machine], &mut dice, &mark)?;
                 self.edited(machine, "script", &told, &mut dice);
@@ -66,6 +70,10 @@ impl World {
                 self.say(format_args!("r{machine} is without network for {time} ms"));
                 self.machines[machine].offline_until = self.now + time;
                 self.flowing.iter_mut().filter(|one| one.to.machine == machine).for_each(|one| one.mute_in = Some(0));
+            }
+            Act::Unanswered(machine, time) => {
+                self.say(format_args!("r{machine} hears no answers to its writes for {time} ms"));
+                self.machines[machine].unanswered_until = self.now + time;
             }
             Act::SecondProcess(machine) => {
                 if self.machines[machine].is_up() && self.machines[machine].would_share() {

@@ -93,10 +93,11 @@ impl World {
             return Ok(());
         }
         let lost = self.network.strikes(Fault::LostAnswer);
+        let unanswered = ask.verb != "GET" && self.machines[from.machine].unanswered_until > self.now;
         let cut = self.network.strikes(Fault::CutAnswer);
         let back = self.network.latency();
         let answer = match called {
-            Ok(_) if lost => Err("the connection broke".to_owned()),
+            Ok(_) if lost || unanswered => Err("the connection broke".to_owned()),
             Ok(answer) if cut => Ok(Answer { body: Vec::new(), ..answer }),
             Ok(answer) => Ok(answer),
             Err(NoAnswer::Down) => Err("connection refused".to_owned()),
