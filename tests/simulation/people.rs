@@ -134,6 +134,12 @@ pub fn import(machine: &Machine, dice: &mut Dice, mark: &str) -> Told {
     run(machine, &format!("INSERT INTO tasks (id, title) VALUES {}", rows.join(", ")))
 }
 
+/// A script changes the first task, or deletes it.
+pub fn first(machine: &Machine, mark: &str, delete: bool) -> Told {
+    let what = if delete { "DELETE FROM tasks".to_owned() } else { format!("UPDATE tasks SET title = '{mark}'") };
+    run(machine, &format!("{what} WHERE id = (SELECT min(id) FROM tasks)"))
+}
+
 /// A script writes what looks right here and is refused by the server.
 pub fn poison(machine: &Machine, dice: &mut Dice, mark: &str) -> Told {
     let (id, room) = (dice.id(), dice.id());

@@ -17,6 +17,8 @@ pub enum Act {
     Script(usize),
     /// A script brings in many records at once.
     Import(usize),
+    /// A script changes the first task, or deletes it: what two replicas do to it meets.
+    First(usize, bool),
     /// A client of the API writes.
     Client,
     /// A script writes what the server will refuse.
@@ -100,7 +102,26 @@ impl Plan {
     pub fn with(seed: u64, faults: &[Fault]) -> Plan {
         let mut dice = Dice::new(seed);
         let _ = Weather::draw(&mut dice);
-        Plan::in_weather(seed, Weather::all_the_time(faults), dice)
+        let mut plan = Plan::in_weather(seed, Weather::all_the_time(faults), dice);
+        if faults.contains(&Fault::Retention) && faults.contains(&Fault::Offline) {
+            plan.come_back_to_bustle(&mut Dice::new(seed ^ 0xb05));
+        }
+        plan
+    }
+
+    /// Has a replica come back after longer than events are kept, while others write a lot.
+    fn come_back_to_bustle(&mut self, dice: &mut Dice) {
+        let kept = self.retention.map_or(0, |kept| kept.as_millis() as i64);
+        let away = kept * 2 + dice.between(1000, 10_000);
+        let from = self.acts.last().map_or(0, |(time, ..)| *time);
+        self.acts.push((from, Act::Import(dice.place(self.machines)), dice.bits()));
+        self.acts.push((from + 5000, Act::Offline(dice.place(self.machines), away), dice.bits()));
+        for number in 0..20 {
+            self.acts.push((from + 5000 + number * 100, Act::Client, dice.bits()));
+        }
+        for number in 0..80 {
+            self.acts.push((from + 4500 + away + number * 500, Act::Client, dice.bits()));
+        }
     }
 
     fn in_weather(seed: u64, weather: Weather, mut dice: Dice) -> Plan {

@@ -34,6 +34,10 @@ impl World {
                 let told = people::import(&self.machines[machine], &mut dice, &mark)?;
                 self.edited(machine, "script", &told, &mut dice);
             }
+            Act::First(machine, delete) => {
+                let told = people::first(&self.machines[machine], &mark, delete)?;
+                self.edited(machine, "script", &told, &mut dice);
+            }
             Act::Poison(machine) => {
                 let told = people::poison(&self.machines[machine], &mut dice, &mark)?;
                 self.edited(machine, "script", &told, &mut dice);
