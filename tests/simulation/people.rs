@@ -217,6 +217,16 @@ pub fn client(history: &History, dice: &mut Dice, mark: &str) -> (Ask, bool) {
     (ask, dice.happens(200))
 }
 
+/// What a client of the API asks for that deletes the record changed last, and whether it asks twice.
+pub fn regret(history: &History, dice: &mut Dice) -> Option<(Ask, bool)> {
+    let records = history.records_at(history.head);
+    let newest = records.iter().filter(|((kind, _), _)| !kind.is_singleton()).max_by_key(|(_, (rev, _))| *rev);
+    let (kind, id) = newest?.0;
+    let headers = vec![("idempotency-key", dice.id())];
+    let path = format!("{}/{id}", paths::collection(*kind));
+    Some((Ask { verb: "DELETE".to_owned(), path, headers, body: None }, false))
+}
+
 /// The revs that an answer acknowledges.
 pub fn acknowledged(answer: &Answer) -> Vec<i64> {
     if !(200..300).contains(&answer.status) {

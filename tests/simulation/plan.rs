@@ -21,6 +21,8 @@ pub enum Act {
     First(usize, bool),
     /// A client of the API writes.
     Client,
+    /// A client of the API deletes what was changed last.
+    Regret,
     /// A script writes what the server will refuse.
     Poison(usize),
     /// A person decides about edits that wait for one.
@@ -121,6 +123,10 @@ impl Plan {
         }
         for number in 0..80 {
             self.acts.push((from + 4500 + away + number * 500, Act::Client, dice.bits()));
+        }
+        // What the lists of a recovery are about to show is deleted while they are on their way.
+        for number in 0..20 {
+            self.acts.push((from + 4500 + away + number * 100, Act::Regret, dice.bits()));
         }
     }
 

@@ -56,6 +56,11 @@ impl World {
                 let (ask, again) = people::client(self.model.present(), &mut dice, &mark);
                 self.client(&ask, again)?;
             }
+            Act::Regret => {
+                if let Some((ask, again)) = people::regret(self.model.present(), &mut dice) {
+                    self.client(&ask, again)?;
+                }
+            }
             Act::Kill(machine) => {
                 self.say(format_args!("r{machine} is killed"));
                 self.machines[machine].kill();
