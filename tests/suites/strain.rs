@@ -2,6 +2,7 @@
 //! is skipped, and it heals (contract 6.5, 9.4, 12).
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use hearth_tests::client::Client;
 use hearth_tests::process::{Process, stdout, wait_until};
@@ -39,6 +40,8 @@ const EVENTS: usize = 2000;
 const EVENT_BYTES: usize = 10_000;
 const READERS: usize = 10;
 const MEMORY_MAX: u64 = (READERS * EVENTS * EVENT_BYTES) as u64 / 2;
+/// Longest wait for memory to be given back.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_that_do_not_read_cost_little_and_are_never_skipped() {
@@ -58,8 +61,12 @@ async fn readers_that_do_not_read_cost_little_and_are_never_skipped() {
     for _ in 0..4 {
         assert_eq!(client.post("/v1/rooms/bulk", &bulk).await.status, 207);
         assert_eq!(client.get("/v1/rooms?limit=100").await.status, 200);
-        let held = server.memory().saturating_sub(before);
-        assert!(held < MEMORY_MAX, "{READERS} readers hold {held} bytes");
+        // What was only needed for a moment goes back to the system a moment later.
+        let (since, held) = (Instant::now(), || server.memory().saturating_sub(before));
+        while held() >= MEMORY_MAX {
+            assert!(since.elapsed() < PATIENCE, "{READERS} readers hold {} bytes", held());
+            assert_eq!(client.get("/v1/rooms?limit=1").await.status, 200);
+        }
     }
     let reading = readers.into_iter().map(|mut frames| async move {
         let mut next = 1;

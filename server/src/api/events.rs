@@ -6,7 +6,7 @@ use hearth_contract::schema::Kind;
 use serde_json::json;
 
 use crate::app::App;
-use crate::home::feed::{self, Begin, Piece};
+use crate::home::feed::{self, Begin, Most, Piece};
 use crate::http::call::Call;
 use crate::http::query::Query;
 use crate::http::reply::{Refusal, Reply};
@@ -21,6 +21,7 @@ pub async fn poll(call: Call) -> Result<Reply, Refusal> {
     let kinds = kinds(&call.query)?;
     let begin = call.query.get("cursor").map_or(Begin::Oldest, |cursor| Begin::After(cursor.to_owned()));
     let (number, retention) = (call.principal.key.home, retention_seconds(&call.app));
+    let most = Most { events: limit, bytes: usize::MAX };
     let read = call
         .app
         .db
@@ -29,7 +30,7 @@ pub async fn poll(call: Call) -> Result<Reply, Refusal> {
                 Ok(cursor) => cursor,
                 Err(problem) => return Ok(Err(problem)),
             };
-            match feed::read(tx, number, cursor, &kinds, limit, retention)? {
+            match feed::read(tx, number, cursor, &kinds, most, retention)? {
                 Ok(piece) => Ok(Ok((piece, events::oldest(tx, number)?))),
                 Err(problem) => Ok(Err(problem)),
             }

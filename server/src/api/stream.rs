@@ -16,7 +16,7 @@ use tokio::time::{Instant, Sleep};
 use super::events::{kinds, retention_seconds};
 use super::shelf::{Found, Heard, Look, Place, Shelf};
 use crate::app::App;
-use crate::home::feed::{self, Begin};
+use crate::home::feed::{self, Begin, Most};
 use crate::http::auth::still_holds;
 use crate::http::call::Call;
 use crate::http::keyring::Principal;
@@ -25,8 +25,8 @@ use crate::http::reply::{Payload, Refusal, Reply};
 use crate::store::{Fault, HomeNo, Tx};
 use crate::versions::Version;
 
-/// Events read from the log at once.
-const PIECE: usize = 256;
+/// What is read from the log at once, and held for a reader that does not read.
+const PIECE: Most = Most { events: 256, bytes: 256 * 1024 };
 /// The first frame: how long a client waits before it comes again, in milliseconds.
 const RETRY: &str = "retry: 1000\n\n";
 /// Says that the stream lives; no event, and no place.

@@ -21,6 +21,15 @@ pub enum Begin {
     After(String),
 }
 
+/// How much a piece may hold at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Most {
+    /// Events.
+    pub events: usize,
+    /// Bytes of the records in them; the event that reaches this is the last.
+    pub bytes: usize,
+}
+
 /// A piece of the feed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Piece {
@@ -61,23 +70,31 @@ pub fn read(
     number: HomeNo,
     cursor: FeedCursor,
     kinds: &[Kind],
-    limit: usize,
+    most: Most,
     retention_seconds: Option<u64>,
 ) -> Result<Result<Piece, Problem>, Fault> {
+    let limit = most.events;
     let home = homes::load(tx, number)?;
     let cursor = match judge(tx, &home, cursor, retention_seconds)? {
         Ok(cursor) => cursor,
         Err(problem) => return Ok(Err(problem)),
     };
-    let mut found = events::after(tx, number, cursor.position, kinds, limit + 1)?;
+    let mut found = events::after(tx, number, cursor.position, kinds, (limit + 1, most.bytes))?;
     let graves = !hearth_simulated::planted("graves not shown");
     if cursor.position < cursor.start && cursor.position < home.aged && graves {
         let up_to = home.aged.min(found.get(limit).map_or(i64::MAX, |event| event.id));
         found.extend(events::graves(tx, number, cursor.position, up_to, kinds, limit + 1)?);
         found.sort_by_key(|event| event.id);
     }
-    let has_more = found.len() > limit;
-    found.truncate(limit);
+    let mut bytes = 0;
+    let within = found.iter().take_while(|event| {
+        let before = bytes;
+        bytes += event.payload.as_ref().map_or(0, String::len);
+        before < most.bytes
+    });
+    let fits = within.count().min(limit);
+    let has_more = found.len() > fits;
+    found.truncate(fits);
 
     let position = if has_more { found.last().map_or(cursor.position, |event| event.id) } else { home.head };
     let runs = homes::runs(tx, number, cursor.position, position)?;
@@ -135,7 +152,7 @@ fn expired(
     retention_seconds: Option<u64>,
 ) -> Result<Problem, Fault> {
     let resume = FeedCursor { position: home.head, run: run_at(tx, home.number, home.head)?, start: 0 };
-    let retained = events::after(tx, home.number, home.aged, &[], 1)?;
+    let retained = events::after(tx, home.number, home.aged, &[], (1, usize::MAX))?;
     let message = match reason {
         "restored" => "This home was put back to an older copy; the cursor is from another history.",
         _ => "Events after this cursor are older than retention and no longer kept one by one.",

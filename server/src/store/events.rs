@@ -26,13 +26,14 @@ pub fn append(tx: &Tx<'_>, home: HomeNo, event: &StoredEvent) -> Result<(), Faul
     tx.tear("event in a transaction of its own")
 }
 
-/// Events after a position in id order, at most `limit`, of these kinds (none given: of all).
+/// Events after a position in id order, at most `limit`, of these kinds (none given: of all). Once their records have this
+/// many bytes, one more is read and no further.
 pub fn after(
     tx: &Tx<'_>,
     home: HomeNo,
     position: i64,
     kinds: &[Kind],
-    limit: usize,
+    (limit, bytes_max): (usize, usize),
 ) -> Result<Vec<StoredEvent>, Fault> {
     let mut statement = tx.conn.prepare_cached(&format!(
         "SELECT seat, kind, happening, record, at, key, body FROM events
@@ -40,7 +41,17 @@ pub fn after(
         among(kinds)
     ))?;
     let rows = statement.query_and_then((home.seat(position), home.seat(0) + home_end(), limit as i64), event)?;
-    rows.collect()
+    let (mut found, mut bytes) = (Vec::new(), 0);
+    for event in rows {
+        let event: StoredEvent = event?;
+        let is_last = bytes >= bytes_max;
+        bytes += event.payload.as_ref().map_or(0, String::len);
+        found.push(event);
+        if is_last {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 /// Deletes older than retention between two positions, of records created at or before the first one: a reader there
