@@ -67,5 +67,10 @@ mod tests {
         }
         let palette = Palette::over(Context::List, "xprt json", |_| true);
         assert_eq!(BINDINGS[palette.chosen().unwrap()].id, "export.json");
+        // The words of the status bar lead to what they speak of.
+        for (words, id) in [("needs you", "edits"), ("conflict", "edits"), ("waiting", "edits"), ("sync", "sync")] {
+            let palette = Palette::over(Context::Home, words, |_| true);
+            assert_eq!(palette.chosen().map(|index| BINDINGS[index].id), Some(id), "{words}");
+        }
     }
 }

@@ -372,6 +372,16 @@ fn the_status_is_said_in_plain_words() {
 }
 
 #[test]
+fn the_footer_leads_to_what_needs_somebody_as_long_as_something_does() {
+    let mut app = household();
+    for (needs_you, is_told) in [(0, false), (1, true)] {
+        app.update(now(), Message::Answer(Answer::Status(Ok(Status { needs_you, ..live() }))));
+        let screen = screen(&mut app, 120, 40);
+        assert_eq!(screen.contains(" w what needs you   enter open"), is_told, "{screen}");
+    }
+}
+
+#[test]
 fn work_under_way_breathes_unless_nothing_shall_move() {
     let mut later = now();
     later.moment = later.moment.plus_millis(1_000);

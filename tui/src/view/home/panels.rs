@@ -241,7 +241,7 @@ fn profile(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
         None => {
             let key = app.setup.keys.key_of(crate::keys::Context::Home, crate::keys::Action::Profile).unwrap_or("?");
             lines.push(("The house".into(), true));
-            lines.push((format!("Nothing is written of it; {key} does."), false));
+            lines.push((format!("Not described yet: press {key}."), false));
         }
         Some(row) => {
             let text = |name: &str| words::text(&row.fields, name).map(str::to_owned);
