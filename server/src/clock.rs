@@ -16,13 +16,7 @@ impl Clock {
     /// The machine's own.
     pub fn system() -> Clock {
         let begun = Instant::now();
-        Clock::new(
-            || {
-                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-                Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
-            },
-            move || begun.elapsed(),
-        )
+        Clock::new(machine_now, move || begun.elapsed())
     }
 
     /// A clock made of two functions: the moment (may step), and the time passed (never goes back).
@@ -42,4 +36,10 @@ impl Clock {
     pub fn passed(&self) -> Duration {
         (self.passed)()
     }
+}
+
+/// The moment by the machine's clock, for who needs no other: the log.
+pub fn machine_now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

@@ -10,6 +10,10 @@ use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
+use hearth_server::clock::machine_now;
+
+mod line;
+
 /// The form of a line.
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum LogForm {
@@ -28,7 +32,8 @@ pub(super) fn begin(form: LogForm) -> io::Result<Keeper> {
     let filter = EnvFilter::try_from_env("HEARTH_LOG").unwrap_or_else(|_| EnvFilter::new("info,rmcp=warn"));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(lines).with_target(false);
     match form {
-        LogForm::Text => builder.with_ansi(io::IsTerminal::is_terminal(&io::stderr())).init(),
+        LogForm::Text if io::IsTerminal::is_terminal(&io::stderr()) => builder.init(),
+        LogForm::Text => builder.event_format(line::Plain(machine_now)).init(),
         LogForm::Json => builder.json().flatten_event(true).init(),
     }
     Ok(keeper)
