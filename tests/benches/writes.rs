@@ -25,15 +25,17 @@ pub(crate) fn create_alone(stand: &mut Stand) -> anyhow::Result<()> {
 /// Many connections, which share the fsync, against bare hyper that reads the same bodies and gives the same answers.
 pub(crate) fn create_together(stand: &mut Stand) -> anyhow::Result<()> {
     let create = [stand.post("/v1/tasks", &task(0).to_string())];
-    let (_limit, bare) = bare(stand, &create[0])?;
-    let (time, mut times) = (stand.scale.time, Vec::new());
+    let (limit, bare) = bare(stand, &create[0])?;
+    let (time, mut times, mut each, mut bare_each) = (stand.scale.time, Vec::new(), Vec::new(), Vec::new());
     stand.compare(("creates, 32 connections", "bare hyper POST"), "/s", Target::AtLeast(0.3), |stand| {
-        let limit = load::run(&bare, MANY, time, &create, 201)?;
+        let limit = stand.load((&bare, limit.id()), MANY, &create, 201, &mut bare_each)?;
         let alone = load::run(&stand.address, 1, time, &create, 201)?;
-        let many = load::run(&stand.address, MANY, time, &create, 201)?;
+        let many = stand.load(stand.service(), MANY, &create, 201, &mut each)?;
         times.push(many.rate / alone.rate);
         Ok((many.rate, limit.rate))
     })?;
+    stand.note("processor time for each", "µs", &each, None);
+    stand.note("processor time for each of bare hyper", "µs", &bare_each, None);
     stand.note("creates, 32 connections / 1 connection", "", &times, Some(Target::AtLeast(5.0)));
     Ok(())
 }

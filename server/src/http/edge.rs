@@ -111,15 +111,16 @@ struct Learnt {
 
 async fn handle(app: Arc<App>, found: Option<Found<'static>>, request: Request<Body>) -> Response<Body> {
     let began = app.clock.passed();
+    let named = named_version(&app, request.headers());
     let mut wording = Wording {
         request_id: request_id(unlike_any_other()).into(),
         base_url: app.base_url.clone(),
         // A version in service that is named holds from the start, also for the form of refusals (contract 13).
-        version: named_version(&app, request.headers()).flatten().unwrap_or_else(Version::current),
+        version: named.flatten().unwrap_or_else(Version::current),
     };
     let (method, target) = (request.method().clone(), request.uri().path().to_owned());
     let mut learnt = Learnt::default();
-    let work = AssertUnwindSafe(answer(&app, found, request, &mut wording, &mut learnt)).catch_unwind();
+    let work = AssertUnwindSafe(answer(&app, found, request, named, &mut wording, &mut learnt)).catch_unwind();
     let reply = match work.await {
         Ok(Ok(reply)) => reply,
         Ok(Err(Refusal::Problem(problem))) => wording.problem(&problem),
@@ -149,6 +150,7 @@ async fn answer(
     app: &Arc<App>,
     found: Option<Found<'static>>,
     request: Request<Body>,
+    named: Option<Option<&'static Version>>,
     wording: &mut Wording,
     learnt: &mut Learnt,
 ) -> Result<Reply, Refusal> {
@@ -172,7 +174,6 @@ async fn answer(
     };
     let peer = parts.extensions.get::<Peer>().map_or(SocketAddr::from(([0, 0, 0, 0], 0)), |peer| peer.0);
     let principal = auth::identify(app, &parts.headers).await?;
-    let named = named_version(app, &parts.headers);
     wording.version = match named {
         _ if !route.is_versioned() => Version::current(),
         Some(Some(version)) => version,
@@ -296,25 +297,21 @@ fn finish(app: &App, mut reply: Reply, wording: &Wording, standing: Option<Stand
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.reserve(HEADERS_USUAL);
-    let mut set = |name: &'static str, value: &str| {
-        if let Ok(value) = HeaderValue::from_str(value) {
-            headers.insert(HeaderName::from_static(name), value);
-        }
-    };
-    set(SERVICE_API_VERSION, version.name);
-    for (name, value) in version.warnings(app.clock.now(), &wording.base_url) {
-        set(name, &value);
-    }
-    set(X_REQUEST_ID, &wording.request_id);
-    set("cache-control", "no-store");
+    let mut set = |name, value| headers.insert(HeaderName::from_static(name), value);
+    set(SERVICE_API_VERSION, HeaderValue::from_static(version.name));
+    set("cache-control", HeaderValue::from_static("no-store"));
     if let Some(media) = media {
-        set("content-type", media);
+        set("content-type", HeaderValue::from_static(media));
     }
-    for (name, value) in standing.map(|standing| standing.headers(app.clock.now())).into_iter().flatten() {
-        set(name, &value);
-    }
-    for (name, value) in &reply.headers {
-        set(name, value);
+    // The version stands there already: an answer names its own.
+    reply.headers.retain(|(name, _)| *name != SERVICE_API_VERSION);
+    let warnings = if version.is_current() { vec![] } else { version.warnings(app.clock.now(), &wording.base_url) };
+    let limits = standing.map(|standing| standing.headers(app.clock.now()));
+    let own = [(X_REQUEST_ID, wording.request_id.to_string())];
+    for (name, value) in own.into_iter().chain(warnings).chain(limits.into_iter().flatten()).chain(reply.headers) {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            set(name, value);
+        }
     }
     response
 }

@@ -104,6 +104,11 @@ pub(super) fn ticket(route: &Route, parts: &Parts, body: &[u8]) -> Result<Option
 
 /// A header's value; several lines are one list (RFC 9110 5.3).
 pub(super) fn joined(headers: &HeaderMap, name: &str) -> Option<String> {
-    let values: Vec<&str> = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("\u{fffd}")).collect();
-    (!values.is_empty()).then(|| values.join(", "))
+    let mut values = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("\u{fffd}"));
+    let mut list = values.next()?.to_owned();
+    for value in values {
+        list.push_str(", ");
+        list.push_str(value);
+    }
+    Some(list)
 }

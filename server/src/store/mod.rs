@@ -152,7 +152,7 @@ impl Db {
     pub fn open(dir: &Path, tail: Tail, run: i64) -> Result<Db, open::OpenError> {
         let file = open::prepare(dir)?;
         let tally = Arc::new(Tally::default());
-        let readers = Readers::start(|| open::reader(&file))?;
+        let readers = Readers::start(&file)?;
         let writer = Writer::start(open::writer(&file)?, tail, readers.desks().clone(), tally.clone())?;
         Ok(Db { readers: Arc::new(readers), writer: Arc::new(writer), tally, file: Arc::new(file), run })
     }

@@ -41,9 +41,12 @@ const SQLITE_MIN: i32 = 3_051_003;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pages of log after which the writer moves them into the database.
 const CHECKPOINT_PAGES: i64 = 4000;
-/// Pages that a reader holds, in KiB, negative as SQLite wants it: the upper levels of the trees. There are several
-/// readers, and what lies deeper the system holds for all of them.
-const READER_CACHE_KIB: i64 = -4096;
+/// Pages that a reading thread holds, in KiB, negative as SQLite wants it: the upper levels of the trees. What lies deeper
+/// the system holds for all.
+const THREAD_CACHE_KIB: i64 = -4096;
+/// Pages that a desk holds: which ids there are, for a home of 100,000 records. At desks most is read, a record or a page
+/// at a time, and each page of the file that is not held costs a system call.
+const DESK_CACHE_KIB: i64 = -12_288;
 /// Bytes to which the log is cut after a checkpoint.
 const LOG_BYTES_MAX: i64 = 64 * 1024 * 1024;
 /// Statements kept ready on each connection.
@@ -91,10 +94,19 @@ pub(super) fn writer(file: &Path) -> Result<Connection, OpenError> {
     Ok(conn)
 }
 
-/// A connection that only reads.
+/// A connection of a thread that reads.
 pub(super) fn reader(file: &Path) -> Result<Connection, OpenError> {
+    read_only(file, THREAD_CACHE_KIB)
+}
+
+/// A connection at which callers read on the spot.
+pub(super) fn desk(file: &Path) -> Result<Connection, OpenError> {
+    read_only(file, DESK_CACHE_KIB)
+}
+
+fn read_only(file: &Path, cache_kib: i64) -> Result<Connection, OpenError> {
     let conn = connect(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    conn.pragma_update(None, "cache_size", READER_CACHE_KIB)?;
+    conn.pragma_update(None, "cache_size", cache_kib)?;
     Ok(conn)
 }
 

@@ -3,13 +3,14 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
 use super::desks::{Desks, begin, end};
-use super::open::OpenError;
+use super::open::{self, OpenError};
 use super::{Fault, Tx};
 
 /// A read that somebody waits for; without a transaction it is told why.
@@ -53,15 +54,15 @@ impl Readers {
         }
     }
 
-    pub(super) fn start(connect: impl Fn() -> Result<Connection, OpenError>) -> Result<Readers, OpenError> {
+    pub(super) fn start(file: &Path) -> Result<Readers, OpenError> {
         let shared = Arc::new(Shared::default());
         let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, THREADS_MAX));
         let start = |number| {
-            let (conn, shared) = (connect()?, shared.clone());
+            let (conn, shared) = (open::reader(file)?, shared.clone());
             let named = std::thread::Builder::new().name(format!("hearth-reader-{number}"));
             Ok(named.spawn(move || work(&conn, &shared))?)
         };
-        let desks = (0..threads).map(|_| connect()).collect::<Result<_, OpenError>>()?;
+        let desks = (0..threads).map(|_| open::desk(file)).collect::<Result<_, OpenError>>()?;
         let threads = (0..threads).map(start).collect::<Result<_, OpenError>>()?;
         let desks = Arc::new(Desks::of(desks));
         Ok(Readers { shared, threads: Mutex::new(threads), here: None, desks })
