@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use serde_json::Value;
 
-use super::model::{Fields, History, Model, Name};
+use super::model::{Fields, History, Model, Name, Since};
 
 /// At the end: an edit is blocked only behind one that needs a person, and none is refused for naming a record that is
 /// there; unless the server was put back and the record came back after the refusal.
@@ -51,6 +51,11 @@ pub struct Book {
 }
 
 impl Book {
+    /// Where the server stood when an edit was first seen.
+    fn since(&self, edit: i64, model: &Model) -> Since {
+        self.known.get(&edit).map_or_else(|| model.moment(), |note| note.since)
+    }
+
     /// The records of all edits that ever were.
     pub fn names(&self) -> impl Iterator<Item = Name> {
         self.known.values().map(|note| note.name.clone())
@@ -63,6 +68,8 @@ struct Note {
     name: Name,
     method: String,
     patch: Fields,
+    /// Where the server stood when it was first seen.
+    since: Since,
 }
 
 /// Where a replica says it stands.
@@ -214,7 +221,8 @@ fn account(
     let mut open = BTreeSet::new();
     for edit in edits {
         open.insert(edit.id);
-        let note = || Note { name: edit.name.clone(), method: edit.method.clone(), patch: edit.patch.clone() };
+        let since = book.since(edit.id, model);
+        let note = || Note { name: edit.name.clone(), method: edit.method.clone(), patch: edit.patch.clone(), since };
         // A profile that was filled in before its home was known gets the home's id; an edit that was not sent may
         // take in another one.
         book.known.insert(edit.id, note());
@@ -229,13 +237,14 @@ fn account(
     // Edits that go together with an earlier one of their record are in it.
     open.extend(parts(eye, None).map_err(failed)?);
     let ended = ended(eye).map_err(failed)?;
-    for Ended { id, note, outcome, rev } in ended {
+    for Ended { id, mut note, outcome, rev } in ended {
         if open.contains(&id) {
             return Err(format!("edit {id} is open and settled at once"));
         }
         if !book.settled.insert(id) {
             continue;
         }
+        note.since = book.since(id, model);
         match outcome.as_str() {
             "confirmed" if !is_held(model, &without_what_came_over(book, id, &note)) => {
                 let patch = Value::Object(note.patch.clone());
@@ -290,23 +299,24 @@ fn ended(eye: &Connection) -> rusqlite::Result<Vec<Ended>> {
     let mut statement =
         eye.prepare_cached("SELECT id, kind, record_id, method, patch, outcome, rev FROM edit_history ORDER BY id")?;
     let found = statement.query_map([], |row| {
-        let note = Note { name: name(row)?, method: row.get(3)?, patch: fields(row, 4)? };
+        let note = Note { name: name(row)?, method: row.get(3)?, patch: fields(row, 4)?, since: Since::default() };
         Ok(Ended { id: row.get(0)?, note, outcome: row.get(5)?, rev: row.get(6)? })
     })?;
     found.collect()
 }
 
-/// Whether the server has, or had in some history, what an edit wants.
+/// Whether the server has, or had in some history, what an edit wants. A delete wants nothing but that the record is not
+/// there: a server that was put back to before it was made says yes to that too, and others may make it again.
 fn is_held(model: &Model, note: &Note) -> bool {
-    let Note { name, method, patch } = note;
+    let Note { name, method, patch, since } = note;
     let holds = |history: &&History| {
         let versions = history.versions.get(name);
-        match method.as_str() {
-            "delete" => versions.is_none_or(|versions| versions.iter().any(|(_, fields)| fields.is_none())),
-            _ => versions.is_some_and(|versions| versions.iter().any(|(_, fields)| has(fields.as_deref(), patch))),
-        }
+        versions.is_some_and(|versions| versions.iter().any(|(_, fields)| has(fields.as_deref(), patch)))
     };
-    model.any(holds).is_some()
+    match method.as_str() {
+        "delete" => model.was_without(name, *since),
+        _ => model.any(holds).is_some(),
+    }
 }
 
 fn has(fields: Option<&Fields>, patch: &Fields) -> bool {

@@ -24,6 +24,8 @@ pub type Version = (i64, Option<Rc<Fields>>);
 pub struct History {
     /// The last position.
     pub head: i64,
+    /// The last position that it shares with the one before it.
+    fork: i64,
     /// The versions of every record that ever was.
     pub versions: BTreeMap<Name, Vec<Version>>,
     /// The keys of the writes that made events, with the records they changed.
@@ -51,7 +53,7 @@ impl History {
     }
 
     fn cut(&mut self, head: i64) {
-        (self.head, self.last_at) = (head, 0);
+        (self.head, self.fork, self.last_at) = (head, head, 0);
         for versions in self.versions.values_mut() {
             versions.retain(|(rev, _)| *rev <= head);
         }
@@ -71,6 +73,13 @@ impl History {
         }
         self.marks = marks;
     }
+}
+
+/// Where the server stood at a moment.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Since {
+    history: usize,
+    head: i64,
 }
 
 /// What every value that a simulated writer gives begins with: it says whose it is, so each can be found again.
@@ -109,6 +118,21 @@ impl Model {
     /// Any history in which something is so, the present one asked first.
     pub fn any(&self, is_so: impl FnMut(&&History) -> bool) -> Option<&History> {
         self.histories.iter().rev().find(is_so)
+    }
+
+    /// Where the server stands now.
+    pub fn moment(&self) -> Since {
+        Since { history: self.histories.len().saturating_sub(1), head: self.present().head }
+    }
+
+    /// Whether the server was without a record at some moment since, in the history of then or in one that came after.
+    pub fn was_without(&self, name: &Name, since: Since) -> bool {
+        self.histories.iter().enumerate().skip(since.history).any(|(number, history)| {
+            let from = if number == since.history { since.head } else { history.fork };
+            let is_gone = |version: Option<&Version>| version.is_none_or(|(_, fields)| fields.is_none());
+            let later = history.versions.get(name).into_iter().flatten().filter(|(rev, _)| *rev > from);
+            is_gone(history.at(name, from)) || later.into_iter().any(|version| is_gone(Some(version)))
+        })
     }
 
     /// The highest position that was ever committed.
