@@ -15,8 +15,11 @@ pub struct FeedCursor {
     pub position: i64,
     /// The run that wrote that event; 0 for position 0.
     pub run: i64,
-    /// The head at which the reader began from nothing. 0 once it has passed it, so that all who are level share one text.
+    /// The head up to which the reader still reads from nothing. 0 once it has passed it, so that all who are level share
+    /// one text.
     pub start: i64,
+    /// The run that wrote that head; 0 when `start` is.
+    pub start_run: i64,
 }
 
 /// A place in a collection's list, with all that decides what comes next.
@@ -73,16 +76,26 @@ const HOME: usize = 8;
 impl FeedCursor {
     /// Its text for a home.
     pub fn write(&self, home: Uuid) -> String {
-        let start = if self.start > self.position { self.start } else { 0 };
-        seal(FEED, home, &[self.position, self.run, start])
+        if self.start > self.position {
+            seal(FEED, home, &[self.position, self.run, self.start, self.start_run])
+        } else {
+            seal(FEED, home, &[self.position, self.run, 0])
+        }
     }
 
     /// Reads a text given to a client of this home.
     pub fn read(text: &str, home: Uuid) -> Result<FeedCursor, Unreadable> {
         match unseal(FEED, text, home)?[..] {
-            [position, run, start] => Ok(FeedCursor { position, run, start }),
+            // Without the run of its start, that is taken to be of another history.
+            [position, run, start] => Ok(FeedCursor { position, run, start, start_run: 0 }),
+            [position, run, start, start_run] => Ok(FeedCursor { position, run, start, start_run }),
             _ => Err(Unreadable::Altered),
         }
+    }
+
+    /// Whether the reader is still on its way from nothing to the present.
+    pub fn is_first_read(&self) -> bool {
+        self.position < self.start
     }
 }
 
@@ -216,8 +229,10 @@ mod tests {
 
     #[test]
     fn cursors_round_trip() {
-        for (position, run, start) in [(0, 0, 0), (5, -7, 9), (1 << 39, i64::MAX, 1 << 40), (3, i64::MIN, 4)] {
-            let cursor = FeedCursor { position, run, start };
+        for (position, run, start, start_run) in
+            [(0, 0, 0, 0), (5, -7, 9, 8), (1 << 39, i64::MAX, 1 << 40, i64::MIN), (3, i64::MIN, 4, -1)]
+        {
+            let cursor = FeedCursor { position, run, start, start_run };
             assert_eq!(FeedCursor::read(&cursor.write(HOME_A), HOME_A), Ok(cursor));
         }
         let list = ListCursor {
@@ -233,13 +248,13 @@ mod tests {
 
     #[test]
     fn a_reader_that_is_level_has_no_start() {
-        let level = FeedCursor { position: 9, run: 3, start: 9 };
-        assert_eq!(level.write(HOME_A), FeedCursor { start: 0, ..level }.write(HOME_A));
+        let level = FeedCursor { position: 9, run: 3, start: 9, start_run: 3 };
+        assert_eq!(level.write(HOME_A), FeedCursor { start: 0, start_run: 0, ..level }.write(HOME_A));
     }
 
     #[test]
     fn strays_are_refused() {
-        let text = FeedCursor { position: 5, run: 7, start: 9 }.write(HOME_A);
+        let text = FeedCursor { position: 5, run: 7, start: 9, start_run: 7 }.write(HOME_A);
         assert_eq!(FeedCursor::read(&text, Uuid::from_u128(0xb)), Err(Unreadable::OtherHome));
         assert_eq!(ListCursor::read(&text, HOME_A), Err(Unreadable::OtherUse));
         for bad in ["", "x", "AAAA", &text[1..], &format!("{text}A")] {

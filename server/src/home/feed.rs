@@ -54,8 +54,8 @@ pub fn begin(
 ) -> Result<Result<FeedCursor, Problem>, Fault> {
     let home = homes::load(tx, number)?;
     match from {
-        Begin::Oldest => Ok(Ok(FeedCursor { position: 0, run: 0, start: home.head })),
-        Begin::Present => Ok(Ok(FeedCursor { position: home.head, run: run_at(tx, number, home.head)?, start: 0 })),
+        Begin::Oldest => Ok(Ok(from_nothing(tx, &home, FeedCursor { position: 0, run: 0, start: 0, start_run: 0 })?)),
+        Begin::Present => Ok(Ok(level(tx, &home)?)),
         Begin::After(text) => match FeedCursor::read(text, home.id) {
             Ok(cursor) => judge(tx, &home, cursor, retention_seconds),
             Err(reason) => Ok(Err(unreadable(reason))),
@@ -76,12 +76,14 @@ pub fn read(
     let limit = most.events;
     let home = homes::load(tx, number)?;
     let cursor = match judge(tx, &home, cursor, retention_seconds)? {
+        // What has changed since it began is shown where it stands now, and perhaps not where it stood before.
+        Ok(cursor) if cursor.is_first_read() => from_nothing(tx, &home, cursor)?,
         Ok(cursor) => cursor,
         Err(problem) => return Ok(Err(problem)),
     };
     let mut found = events::after(tx, number, cursor.position, kinds, (limit + 1, most.bytes))?;
     let graves = !hearth_simulated::planted("graves not shown");
-    if cursor.position < cursor.start && cursor.position < home.aged && graves {
+    if cursor.is_first_read() && cursor.position < home.aged && graves {
         let up_to = home.aged.min(found.get(limit).map_or(i64::MAX, |event| event.id));
         found.extend(events::graves(tx, number, cursor.position, up_to, kinds, limit + 1)?);
         found.sort_by_key(|event| event.id);
@@ -98,7 +100,7 @@ pub fn read(
 
     let position = if has_more { found.last().map_or(cursor.position, |event| event.id) } else { home.head };
     let runs = homes::runs(tx, number, cursor.position, position)?;
-    let at = |position: i64| FeedCursor { position, run: run_of(&runs, position), start: cursor.start };
+    let at = |position: i64| FeedCursor { position, run: run_of(&runs, position), ..cursor };
     let next = at(position);
     Ok(Ok(Piece {
         events: found
@@ -122,26 +124,49 @@ fn judge(
     cursor: FeedCursor,
     retention_seconds: Option<u64>,
 ) -> Result<Result<FeedCursor, Problem>, Fault> {
-    if (cursor.position > home.head || run_at(tx, home.number, cursor.position)? != cursor.run)
+    if let Some((position, run)) = of_another_history(tx, home, cursor)?
         && !hearth_simulated::planted("another history goes unnoticed")
     {
-        let fork = homes::end_of_run(tx, home.number, cursor.run)?.or_else(|| {
+        let fork = homes::end_of_run(tx, home.number, run)?.or_else(|| {
             // The run still writes here, yet the position is beyond the head: all up to the head is shared.
-            (cursor.run == home.run).then_some(home.head)
+            (run == home.run).then_some(home.head)
         });
         let fork = match fork {
-            None => homes::restored_before(tx, home.number, cursor.position)?,
+            None => homes::restored_before(tx, home.number, position)?,
             known => known,
         };
         let fork = fork.map(|fork| fork.min(cursor.position));
         return expired(tx, home, "restored", fork, retention_seconds).map(Err);
     }
-    let first_read = cursor.position < cursor.start && !hearth_simulated::planted("a first read expires");
+    let first_read = cursor.is_first_read() && !hearth_simulated::planted("a first read expires");
     let unnoticed = hearth_simulated::planted("a gap goes unnoticed");
     if cursor.position < home.thinned && !first_read && !unnoticed {
         return expired(tx, home, "retention", None, retention_seconds).map(Err);
     }
     Ok(Ok(cursor))
+}
+
+/// The position of a cursor, and its run, that this history does not have. A first read does not show a record whose
+/// change is still to come: should that change be thrown away, nobody would show it any more.
+fn of_another_history(tx: &Tx<'_>, home: &Home, cursor: FeedCursor) -> Result<Option<(i64, i64)>, Fault> {
+    let start = cursor.is_first_read().then_some((cursor.start, cursor.start_run));
+    for (position, run) in [(cursor.position, cursor.run)].into_iter().chain(start) {
+        if position > home.head || run_at(tx, home.number, position)? != run {
+            return Ok(Some((position, run)));
+        }
+    }
+    Ok(None)
+}
+
+/// The same place of a reader who reads from nothing up to the present head.
+fn from_nothing(tx: &Tx<'_>, home: &Home, cursor: FeedCursor) -> Result<FeedCursor, Fault> {
+    Ok(FeedCursor { start: home.head, start_run: run_at(tx, home.number, home.head)?, ..cursor })
+}
+
+/// The place of a reader who is level with the home.
+fn level(tx: &Tx<'_>, home: &Home) -> Result<FeedCursor, Fault> {
+    let run = run_at(tx, home.number, home.head)?;
+    Ok(FeedCursor { position: home.head, run, start: 0, start_run: 0 })
 }
 
 fn expired(
@@ -151,7 +176,7 @@ fn expired(
     fork: Option<i64>,
     retention_seconds: Option<u64>,
 ) -> Result<Problem, Fault> {
-    let resume = FeedCursor { position: home.head, run: run_at(tx, home.number, home.head)?, start: 0 };
+    let resume = level(tx, home)?;
     let retained = events::after(tx, home.number, home.aged, &[], (1, usize::MAX))?;
     let message = match reason {
         "restored" => "This home was put back to an older copy; the cursor is from another history.",

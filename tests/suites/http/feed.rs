@@ -245,6 +245,52 @@ async fn a_database_put_back_is_another_history() {
     running.stop().await;
 }
 
+/// A first read that has not come to the present yet does not show what changed behind it: when that change is thrown away,
+/// the record is what it was, at a place that the reader has passed.
+#[tokio::test]
+async fn a_first_read_of_a_history_that_was_thrown_away_begins_anew() {
+    let hand = Hand::at("2026-06-01T12:00:00Z");
+    let server = Server::start_at(hand.clock(), |config| config.retention = Some(Duration::from_millis(300))).await;
+    let key = server.live_key.clone();
+    let client = Client::new(&server.url, &key);
+    let first = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
+    client.post("/v1/rooms", &json!({ "name": "Kitchen" })).await;
+    let dir = server.stop().await;
+    let file = dir.path().join("hearth.db");
+    let copy = std::fs::read(&file).unwrap();
+
+    let start = || {
+        let mut config = hearth_server::config::Config::new(dir.path().to_owned());
+        (config.retention, config.rate_limits) = (Some(Duration::from_millis(300)), None);
+        hearth_server::start(config, hand.clock())
+    };
+    let running = start().await.unwrap();
+    let client = Client::new(&format!("http://{}", running.address), &key);
+    let begun = client.get("/v1/events?limit=1").await.next_cursor().unwrap();
+    client.patch(&format!("/v1/rooms/{first}"), &json!({ "floor": "2" })).await;
+    hand.advance(Duration::from_secs(1));
+    wait_for(|| async { (client.walk("/v1/events").await.len() == 2).then_some(()) }).await;
+    // Of two that began before and after that change, neither is told of the hall before it is told of the change.
+    let later = client.get("/v1/events?limit=1").await.next_cursor().unwrap();
+    let events = client.get(&format!("/v1/events?cursor={begun}&limit=1")).await;
+    let begun = events.next_cursor().unwrap();
+    running.stop().await;
+    std::fs::write(&file, copy).unwrap();
+
+    let running = start().await.unwrap();
+    let client = Client::new(&format!("http://{}", running.address), &key);
+    for moved_on in [false, true] {
+        for cursor in [&begun, &later] {
+            let answer = client.get(&format!("/v1/events?cursor={cursor}")).await;
+            let reason = &answer.json["error"]["details"]["reason"];
+            assert_eq!((answer.status, reason), (410, &json!("restored")), "{moved_on}: {}", answer.text);
+        }
+        client.post("/v1/rooms", &json!({ "name": "New" })).await;
+        client.post("/v1/rooms", &json!({ "name": "Newer" })).await;
+    }
+    running.stop().await;
+}
+
 /// What a question gives once it gives something.
 async fn wait_for<T, F: Future<Output = Option<T>>>(question: impl Fn() -> F) -> T {
     let asking = async {
