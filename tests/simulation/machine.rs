@@ -36,6 +36,8 @@ pub struct Listening {
     pub heard_at: i64,
     /// Some of its bytes were lost for good, so nothing after them comes through.
     pub broken: bool,
+    /// What the server said to the wish for it was said before the server was put back.
+    pub outdated: bool,
 }
 
 /// A machine.

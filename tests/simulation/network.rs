@@ -133,6 +133,11 @@ impl Network {
         Some((time, what))
     }
 
+    /// All that is under way.
+    pub fn under_way(&self) -> impl Iterator<Item = &Happening> {
+        self.queue.values()
+    }
+
     /// When the next thing happens.
     pub fn next_at(&self) -> Option<i64> {
         self.queue.first_key_value().map(|((time, _), _)| *time)

@@ -152,9 +152,27 @@ impl World {
         self.server.put_back(&self.copy, by_files, self.dice.bits() as i64)?;
         self.model.put_back(&self.server.data, HOME)?;
         self.machines.iter_mut().for_each(|machine| machine.unaware = true);
+        self.outdate();
         let (way, head) = (if by_files { "by its files" } else { "by the command" }, self.model.present().head);
         self.say(format_args!("the server is put back to {head} {way}"));
         Ok(())
+    }
+
+    /// What the server said before it was put back tells nobody of that, however late it arrives.
+    fn outdate(&mut self) {
+        let World { network, machines, .. } = self;
+        for said in network.under_way() {
+            match said {
+                Happening::Answer { to, ticket, answer: Ok(_) } => drop(machines[to.machine].polls.remove(ticket)),
+                Happening::StreamOpen { to, stream } | Happening::StreamRefused { to, stream, .. } => {
+                    let listening = machines[to.machine].stream.as_mut();
+                    if let Some(listening) = listening.filter(|listening| listening.number == *stream) {
+                        listening.outdated = true;
+                    }
+                }
+                _ => {}
+            }
+        }
     }
 
     pub(super) fn tidy(&mut self) {

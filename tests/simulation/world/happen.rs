@@ -38,16 +38,16 @@ impl World {
                 let now = self.now;
                 let Some(listening) = self.listening(to, stream) else { return Ok(()) };
                 (listening.open, listening.heard_at) = (true, now);
-                self.machines[to.machine].unaware = false;
+                let outdated = listening.outdated;
+                self.machines[to.machine].unaware &= outdated;
                 self.network.at(now + SILENCE, Happening::Silence { to, stream });
                 self.say(format_args!("r{} has its stream {stream}", to.machine));
                 self.tell(to.machine, Heard::StreamOpened)
             }
             Happening::StreamRefused { to, stream, answer } => {
-                if self.listening(to, stream).is_none() {
-                    return Ok(());
-                }
-                self.machines[to.machine].unaware &= answer.status != 410;
+                let Some(listening) = self.listening(to, stream) else { return Ok(()) };
+                let outdated = listening.outdated;
+                self.machines[to.machine].unaware &= answer.status != 410 || outdated;
                 let text = String::from_utf8_lossy(&answer.body);
                 if text.contains(r#""reason":"retention""#) && self.machines[to.machine].is_filling() {
                     return Err(format!("the first read of replica {} has expired", to.machine));

@@ -102,7 +102,8 @@ impl World {
                 let stream = self.streams;
                 self.say(format_args!("r{machine} opens stream {stream}: {} {:?}", ask.path, ask.headers));
                 let (ear, heard_at) = (Default::default(), self.now);
-                let listening = Listening { number: stream, ear, open: false, heard_at, broken: false };
+                let listening =
+                    Listening { number: stream, ear, open: false, heard_at, broken: false, outdated: false };
                 self.machines[machine].stream = Some(listening);
                 let fate = match self.machines[machine].offline_until > self.now {
                     true => Fate::Lost(5),
