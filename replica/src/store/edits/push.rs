@@ -181,8 +181,9 @@ pub(crate) fn doubt(tx: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// After what was missed is made up for: a record at the revision that a request insists on shows that it is not in. One
-/// that insists on none, because there was no profile yet, must not go again now that there is one.
+/// After what was missed is made up for, or a first read has come to the present: a record at the revision that a request
+/// insists on shows that it is not in. One that insists on none, because there was no profile yet, must not go again now
+/// that there is one.
 pub(crate) fn doubt_less(tx: &Connection) -> Result<(), StoreError> {
     let rev = "(SELECT i.rev FROM _images i JOIN edits e ON e.kind = i.kind AND e.record_id = i.record_id
                 WHERE e.id = edit_id)";

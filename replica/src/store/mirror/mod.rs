@@ -161,6 +161,10 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     if filled && tail.is_none() {
         touched_edits |= lost::notice(tx, before, shown, &batch.events, &brought)?;
     }
+    if batch.ready.is_some() && editing && !filled && tail.is_none() {
+        push::doubt_less(tx)?;
+        touched_edits = true;
+    }
     let settled = settle::settle(tx, shown, proof.now)?;
     // After that, because most of what is confirmed needs no overlay any more.
     for (kind, id) in covered.difference(&settled) {

@@ -266,6 +266,20 @@ fn a_profile_that_did_not_exist_goes_again_only_in_step() {
 }
 
 #[test]
+fn a_profile_that_a_first_read_shows_leaves_its_first_update_in_doubt() {
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
+    scene.send(1);
+    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    // Perhaps it was in, and this is what somebody has made of it since: a first read shows the newest form alone.
+    scene.hear(vec![event(3, "updated", "property", HOME, json!({ "city": "Liege" }))]);
+    scene.is_at_present(3);
+    assert_eq!(scene.plan(), [1]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine), None);
+    assert_eq!(scene.one("SELECT e.state || city FROM edits e JOIN property"), "conflictGhent");
+}
+
+#[test]
 fn an_overtaken_edit_whose_record_never_moves_here_goes_again_with_the_next_contact() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);

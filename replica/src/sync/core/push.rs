@@ -64,6 +64,8 @@ impl Push {
         self.failures = 0;
         self.hold_until = Millis::MIN;
         self.stumbles.clear();
+        // Whether what was sent before may go again depends on what was read since: the plan that follows says so.
+        self.ready.retain(|ready| !ready.frozen);
         self.writes.set_limit(limits.map(|limits| limits.writes));
         self.bulk.set_limit(limits.map(|limits| limits.bulk));
     }
