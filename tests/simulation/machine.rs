@@ -32,8 +32,6 @@ pub struct Listening {
     pub ear: Ear,
     /// Whether the server has accepted it.
     pub open: bool,
-    /// When it was last heard.
-    pub heard_at: i64,
     /// Some of its bytes were lost for good, so nothing after them comes through.
     pub broken: bool,
     /// What the server said to the wish for it was said before the server was put back.

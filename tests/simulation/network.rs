@@ -38,8 +38,6 @@ pub enum Happening {
     Bytes { to: Address, stream: u64, bytes: Vec<u8> },
     /// A stream is over for its machine.
     StreamEnd { to: Address, stream: u64, reason: &'static str },
-    /// A machine looks whether its stream has been silent for too long.
-    Silence { to: Address, stream: u64 },
     /// A machine's engine wanted to be woken.
     Wake { to: Address },
     /// A machine hears that somebody wrote to its database.
@@ -103,8 +101,8 @@ pub struct Network {
 
 /// A client gives up on an answer after this time.
 pub const PATIENCE: i64 = 30_000;
-/// A client gives up on a silent stream after this time.
-pub const SILENCE: i64 = 45_000;
+/// The server learns after this time that nobody listens to a stream any more.
+pub const LEFT: i64 = 45_000;
 
 impl Network {
     /// An empty network.

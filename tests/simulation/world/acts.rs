@@ -195,7 +195,6 @@ impl World {
                     | Happening::StreamRefused { .. }
                     | Happening::Bytes { .. }
                     | Happening::StreamEnd { .. }
-                    | Happening::Silence { .. }
                     | Happening::Wake { .. }
             )
         });

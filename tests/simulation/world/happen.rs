@@ -3,7 +3,7 @@
 use hearth_replica::sync::Heard;
 
 use super::{NOTICE_MILLIS, World};
-use crate::simulation::network::{Happening, SILENCE};
+use crate::simulation::network::Happening;
 
 impl World {
     pub(super) fn happen(&mut self, what: Happening) -> Result<(), String> {
@@ -35,12 +35,10 @@ impl World {
             }
             Happening::StreamWish { from, stream, ask } => self.stream_wish(from, stream, &ask),
             Happening::StreamOpen { to, stream } => {
-                let now = self.now;
                 let Some(listening) = self.listening(to, stream) else { return Ok(()) };
-                (listening.open, listening.heard_at) = (true, now);
+                listening.open = true;
                 let outdated = listening.outdated;
                 self.machines[to.machine].unaware &= outdated;
-                self.network.at(now + SILENCE, Happening::Silence { to, stream });
                 self.say(format_args!("r{} has its stream {stream}", to.machine));
                 self.tell(to.machine, Heard::StreamOpened)
             }
@@ -63,18 +61,6 @@ impl World {
                 self.say(format_args!("r{}'s stream {stream} is over: {reason}", to.machine));
                 self.machines[to.machine].stream = None;
                 self.tell(to.machine, Heard::StreamEnded { reason: reason.to_owned() })
-            }
-            Happening::Silence { to, stream } => {
-                let now = self.now;
-                let Some(listening) = self.listening(to, stream) else { return Ok(()) };
-                let due = listening.heard_at + SILENCE;
-                let next = Happening::Silence { to, stream };
-                if due > now {
-                    self.network.at(due, next);
-                } else {
-                    self.network.at(now, Happening::StreamEnd { to, stream, reason: "it says nothing" });
-                }
-                Ok(())
             }
             Happening::Wake { to } => {
                 self.waking[to.machine] = None;

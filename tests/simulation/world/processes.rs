@@ -101,9 +101,8 @@ impl World {
                 self.streams += 1;
                 let stream = self.streams;
                 self.say(format_args!("r{machine} opens stream {stream}: {} {:?}", ask.path, ask.headers));
-                let (ear, heard_at) = (Default::default(), self.now);
-                let listening =
-                    Listening { number: stream, ear, open: false, heard_at, broken: false, outdated: false };
+                let ear = Default::default();
+                let listening = Listening { number: stream, ear, open: false, broken: false, outdated: false };
                 self.machines[machine].stream = Some(listening);
                 let fate = match self.machines[machine].offline_until > self.now {
                     true => Fate::Lost(5),

@@ -5,7 +5,7 @@ use hearth_replica::sync::{Ask, Heard};
 
 use super::World;
 use crate::simulation::machine::Listening;
-use crate::simulation::network::{Address, Flowing, Happening, SILENCE};
+use crate::simulation::network::{Address, Flowing, Happening, LEFT};
 use crate::simulation::server::NoAnswer;
 
 /// Pieces that a stream says at once at most; more is a loop without end.
@@ -45,7 +45,7 @@ impl World {
     pub(super) fn flow(&mut self) -> Result<(), String> {
         let mut kept = Vec::new();
         for mut one in std::mem::take(&mut self.flowing) {
-            if one.left_at.is_some_and(|left| self.now - left > SILENCE) {
+            if one.left_at.is_some_and(|left| self.now - left > LEFT) {
                 continue;
             }
             if self.run_dry(&mut one)? {
@@ -104,7 +104,6 @@ impl World {
         if listening.broken {
             return Ok(());
         }
-        listening.heard_at = now;
         let heard = listening.ear.hear(bytes);
         for heard in heard {
             if let Heard::Frames(stretch) = &heard {

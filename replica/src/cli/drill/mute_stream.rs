@@ -34,7 +34,12 @@ pub(super) fn run(scene: &mut Scene) -> Outcome {
     ));
     let watch = device.watch();
     let since = std::time::Instant::now();
-    let took = device.settle(scene, LIMIT);
+    // Whoever has not noticed by then, does not.
+    let noticed = scene.wait("silence is noticed", NOTICED_WITHIN, || {
+        let status = device.replica.status()?;
+        Ok(status.phase != "live" || status.position >= head)
+    });
+    let took = noticed.and_then(|_| device.settle(scene, LIMIT)).map(|_| since.elapsed());
     let said = watch.end();
     let took = took?;
     scene.say(format!("the replica is in step after {:.1} s; its status said {}", took.as_secs_f64(), phases(&said)));
