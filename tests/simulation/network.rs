@@ -70,6 +70,8 @@ pub struct Flowing {
     pub cut_in: Option<usize>,
     /// Bytes until nothing comes through any more.
     pub mute_in: Option<usize>,
+    /// Whether its pieces may take long.
+    pub slow: bool,
     /// When the last bytes arrive; later ones do not overtake them.
     pub last_at: i64,
     /// Since when nobody listens: the server does not know at once.
@@ -159,6 +161,12 @@ impl Network {
         if self.strikes(Fault::Delay) { late } else { usual }
     }
 
+    /// How long a piece of a stream takes. Each stream has a connection of its own, and only some are slow: so what one
+    /// tells may overtake an answer, or the other way round.
+    pub fn latency_on(&mut self, slow: bool) -> i64 {
+        if slow { self.latency() } else { self.dice.between(1, 60) }
+    }
+
     /// What becomes of a question.
     pub fn fate(&mut self) -> Fate {
         let lost = self.strikes(Fault::LostRequest);
@@ -179,13 +187,14 @@ impl Network {
         Fate::Arrives(there, twice.then_some(there + again))
     }
 
-    /// After how many bytes a stream that opens now breaks off, and after how many it falls silent.
-    pub fn stream_fate(&mut self) -> (Option<usize>, Option<usize>) {
+    /// After how many bytes a stream that opens now breaks off, after how many it falls silent, and whether it is slow.
+    pub fn stream_fate(&mut self) -> (Option<usize>, Option<usize>, bool) {
         let after = self.dice.of(&[40, 300, 3000, 20_000]);
         let after = self.dice.between(0, after) as usize;
         let cut = self.strikes(Fault::StreamCut);
         let mute = self.strikes(Fault::StreamMute);
-        (cut.then_some(after), (mute && !cut).then_some(after))
+        let slow = self.strikes(Fault::Delay);
+        (cut.then_some(after), (mute && !cut).then_some(after), slow)
     }
 }
 

@@ -121,12 +121,12 @@ impl Plan {
         for number in 0..20 {
             self.acts.push((from + 5000 + number * 100, Act::Client, dice.bits()));
         }
-        for number in 0..80 {
-            self.acts.push((from + 4500 + away + number * 500, Act::Client, dice.bits()));
-        }
-        // What the lists of a recovery are about to show is deleted while they are on their way.
-        for number in 0..20 {
-            self.acts.push((from + 4500 + away + number * 100, Act::Regret, dice.bits()));
+        // It may take a minute until it tries again, and its recovery another one. What the lists are about to show is
+        // deleted while they are on their way.
+        for number in 0..100 {
+            let at = from + 4500 + away + number * 1200;
+            self.acts.push((at, Act::Client, dice.bits()));
+            self.acts.push((at + dice.between(100, 1100), Act::Regret, dice.bits()));
         }
     }
 

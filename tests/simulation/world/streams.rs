@@ -18,14 +18,15 @@ impl World {
             return Ok(());
         }
         let there = self.network.latency();
-        let (cut_in, mute_in) = self.network.stream_fate();
+        let (cut_in, mute_in, slow) = self.network.stream_fate();
         let at = self.now + there;
         match self.server.open(from.machine, ask) {
             Ok(Ok(body)) => {
                 if ask.path.contains("cursor=start") {
                     self.machines[from.machine].reads_up_to = self.model.present().head;
                 }
-                let flowing = Flowing { to: from, number: stream, body, cut_in, mute_in, last_at: at, left_at: None };
+                let flowing =
+                    Flowing { to: from, number: stream, body, cut_in, mute_in, slow, last_at: at, left_at: None };
                 self.flowing.push(flowing);
                 self.network.at(at, Happening::StreamOpen { to: from, stream });
             }
@@ -66,7 +67,7 @@ impl World {
                 return Err(format!("stream {stream} never comes to an end"));
             }
             let Some(mut bytes) = said else {
-                one.last_at = one.last_at.max(self.now + self.network.latency());
+                one.last_at = one.last_at.max(self.now + self.network.latency_on(one.slow));
                 let end = Happening::StreamEnd { to, stream, reason: "the server ended the stream" };
                 self.network.at(one.last_at, end);
                 return Ok(false);
@@ -84,7 +85,7 @@ impl World {
             // What the server wrote at once may come in pieces.
             let piece = self.network.dice.of(&[17, 400, 4000, usize::MAX]);
             for bytes in bytes.chunks(piece.min(bytes.len().max(1))) {
-                one.last_at = one.last_at.max(self.now + self.network.latency());
+                one.last_at = one.last_at.max(self.now + self.network.latency_on(one.slow));
                 self.network.at(one.last_at, Happening::Bytes { to, stream, bytes: bytes.to_vec() });
             }
             if breaks {
