@@ -47,6 +47,14 @@ pub struct Book {
     pub told: Vec<(i64, Name)>,
     /// Records whose end the feed has told.
     gone: BTreeSet<Name>,
+    /// Records whose end was heard of, whether it was written down or not.
+    heard: BTreeSet<Name>,
+    /// A person has agreed to the deletions of the recovery that is under way.
+    pub agreed: bool,
+    /// What a recovery asks a person.
+    asked: Option<String>,
+    /// The records that were shown at the last look.
+    shown: BTreeSet<Name>,
     seen: Option<i64>,
 }
 
@@ -72,6 +80,9 @@ struct Note {
     since: Since,
 }
 
+/// So many records of a collection, and more than this part of it, do not vanish without a person's word.
+const FUSE: (usize, usize) = (50, 5);
+
 /// Where a replica says it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
@@ -85,6 +96,8 @@ pub struct Standing {
     pub whole: bool,
     /// In a recovery: up to where the feed is read.
     pub tail: Option<i64>,
+    /// What it asks a person.
+    pub question: Option<String>,
 }
 
 /// An edit that is not settled.
@@ -118,6 +131,7 @@ pub fn check(eye: &Connection, book: &mut Book, model: &Model, unaware: bool) ->
     let version = eye.prepare_cached("PRAGMA data_version").and_then(|mut s| s.query_row([], |row| row.get(0)));
     let version = version.map_err(failed)?;
     let told = std::mem::take(&mut book.told);
+    book.heard.extend(told.iter().map(|(_, name)| name.clone()));
     if book.seen.replace(version) == Some(version) {
         return Ok(());
     }
@@ -139,6 +153,7 @@ pub fn check(eye: &Connection, book: &mut Book, model: &Model, unaware: bool) ->
     let edits = edits(eye).map_err(failed)?;
     let rows = rows(eye).map_err(failed)?;
     account(eye, book, model, &edits, standing.position, &rows)?;
+    vanish_with_a_word(book, model, &standing, &rows)?;
     if model.histories.len() == 1 {
         let applied = standing.tail.unwrap_or(standing.position);
         book.gone.extend(told.into_iter().filter(|(at, _)| *at <= applied).map(|(_, name)| name));
@@ -149,6 +164,35 @@ pub fn check(eye: &Connection, book: &mut Book, model: &Model, unaware: bool) ->
     } else {
         loosely(model, &edits, &rows, unaware)
     }
+}
+
+/// Many records do not vanish at once unless the feed has told their end or a person has agreed (replica, section 5); and
+/// nobody is asked about what is there.
+fn vanish_with_a_word(book: &mut Book, model: &Model, standing: &Standing, rows: &Rows) -> Result<(), String> {
+    let before = std::mem::replace(&mut book.shown, rows.keys().cloned().collect());
+    for kind in Kind::COLLECTIONS {
+        let of = before.iter().filter(|name| name.0 == kind).count();
+        let gone =
+            before.iter().filter(|name| name.0 == kind && !rows.contains_key(*name) && !book.heard.contains(*name));
+        let gone = gone.count();
+        if gone > FUSE.0 && gone > of / FUSE.1 && !book.agreed {
+            return Err(format!("{gone} of {of} {kind} records vanish, and nobody has agreed"));
+        }
+    }
+    if standing.tail.is_none() {
+        book.agreed = false;
+    }
+    if standing.question != book.asked && model.histories.len() == 1 {
+        let records = model.present().records_at(model.present().head);
+        let absent = before.iter().chain(book.revs.keys()).filter(|name| !records.contains_key(name));
+        let absent = absent.collect::<BTreeSet<_>>().len();
+        let claimed = standing.question.as_deref().and_then(|text| text.split(' ').next()?.parse().ok()).unwrap_or(0);
+        if absent < claimed {
+            return Err(format!("{absent} records are gone, but a person is asked: {:?}", standing.question));
+        }
+    }
+    book.asked.clone_from(&standing.question);
+    Ok(())
 }
 
 /// No record is shown as it was before what was shown of it already, nor again after it was deleted. Of a server that
@@ -175,12 +219,14 @@ pub fn standing(eye: &Connection) -> rusqlite::Result<Standing> {
     let status = eye
         .prepare_cached("SELECT phase, position, head FROM sync_status")?
         .query_row([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))?;
-    let (on_its_way, tail): (bool, Option<i64>) = eye
-        .prepare_cached("SELECT NOT filled OR replay OR r.tail IS NOT NULL, r.tail FROM _sync LEFT JOIN _recovery r")?
-        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (on_its_way, tail, question): (bool, Option<i64>, Option<String>) = eye
+        .prepare_cached(
+            "SELECT NOT filled OR replay OR r.tail IS NOT NULL, r.tail, r.question FROM _sync LEFT JOIN _recovery r",
+        )?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let (phase, position, head) = status;
     let whole = !on_its_way && !matches!(phase.as_str(), "new" | "backfilling" | "reconciling");
-    Ok(Standing { phase, position, head, whole, tail })
+    Ok(Standing { phase, position, head, whole, tail, question })
 }
 
 /// The edits that are not settled, oldest first.

@@ -184,6 +184,12 @@ impl Machine {
         self.eye.prepare_cached(text)?.query_row([], |row| row.get(0))
     }
 
+    /// What a recovery asks a person.
+    pub fn question(&self) -> rusqlite::Result<Option<String>> {
+        let found = self.eye.prepare_cached("SELECT max(question) FROM _recovery")?.query_row([], |row| row.get(0));
+        found
+    }
+
     /// When the process wants to be woken, in the world's time.
     pub fn wake_at(&self) -> Option<i64> {
         Some(self.engine.as_ref()?.wake_at()? + self.born + self.slept)

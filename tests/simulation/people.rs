@@ -217,6 +217,42 @@ pub fn client(history: &History, dice: &mut Dice, mark: &str) -> (Ask, bool) {
     (ask, dice.happens(200))
 }
 
+/// Records that one call brings in.
+const STOCK: usize = 40;
+
+/// What a client of the API asks for that brings in many tasks at once.
+pub fn stock(dice: &mut Dice, mark: &str) -> Ask {
+    let create =
+        |row: usize, dice: &mut Dice| json!({ "method": "create", "id": dice.id(), "title": format!("{mark}-{row}") });
+    let operations: Vec<Value> = (0..STOCK).map(|row| create(row, dice)).collect();
+    bulk(dice, &operations)
+}
+
+/// What a client of the API asks for that deletes all tasks.
+pub fn clear_out(history: &History, dice: &mut Dice) -> Vec<Ask> {
+    let records = history.records_at(history.head);
+    let ids = records.keys().filter(|(kind, _)| *kind == Kind::Task).map(|(_, id)| id);
+    let deletes: Vec<Value> = ids.map(|id| json!({ "method": "delete", "id": id })).collect();
+    deletes.chunks(STOCK).map(|some| bulk(dice, some)).collect()
+}
+
+fn bulk(dice: &mut Dice, operations: &[Value]) -> Ask {
+    Ask {
+        verb: "POST".to_owned(),
+        path: format!("{}/bulk", paths::collection(Kind::Task)),
+        headers: vec![("idempotency-key", dice.id()), ("content-type", "application/json".to_owned())],
+        body: Some(json!({ "operations": operations }).to_string()),
+    }
+}
+
+/// A person agrees to what a recovery asks about, or has the replica compared with the server.
+pub fn agree(machine: &mut Machine) -> Told {
+    let asks = machine.question().map_err(|error| format!("the replica cannot be read: {error}"))?.is_some();
+    machine.book.agreed |= asks;
+    machine.screen.reconcile(asks).map_err(|error| format!("a person cannot ask for a comparison: {error}"))?;
+    Ok(if asks { "agrees to the deletions" } else { "wants everything compared" }.to_owned())
+}
+
 /// What a client of the API asks for that deletes the record changed last, and whether it asks twice.
 pub fn regret(history: &History, dice: &mut Dice) -> Option<(Ask, bool)> {
     let records = history.records_at(history.head);

@@ -23,6 +23,12 @@ pub enum Act {
     Client,
     /// A client of the API deletes what was changed last.
     Regret,
+    /// A client of the API brings in more than a person would throw away.
+    Stock,
+    /// A client of the API deletes all tasks.
+    ClearOut,
+    /// A person agrees to the deletions that a recovery asks about; if it does not, she asks for a comparison.
+    Agree(usize),
     /// A script writes what the server will refuse.
     Poison(usize),
     /// A person decides about edits that wait for one.
@@ -162,8 +168,31 @@ impl Plan {
         }
         if heavy != Rate::None {
             plan.outlast(short as i64 * 1000, &mut Dice::new(seed ^ 0x0ff));
+            let mut dice = Dice::new(seed ^ 0xf05e);
+            if dice.happens(200) {
+                plan.clear_out(short as i64 * 1000, &mut dice);
+            }
         }
         plan
+    }
+
+    /// Has somebody delete so much while a replica is away for too long that it must not believe it without a word.
+    fn clear_out(&mut self, kept: i64, dice: &mut Dice) {
+        let machine = dice.place(self.machines);
+        let away = kept * 2 + dice.between(5000, 15_000);
+        let from = self.acts.last().map_or(0, |(time, ..)| *time);
+        let back = from + 6000 + away;
+        let asked = back + dice.between(1000, 90_000);
+        for (time, act) in [
+            (from + 500, Act::Stock),
+            (from + 6000, Act::Offline(machine, away)),
+            (from + 6500, Act::Script(machine)),
+            (from + 7000, Act::ClearOut),
+            (asked, Act::Agree(machine)),
+            (asked + dice.between(100, 60_000), Act::Client),
+        ] {
+            self.acts.push((time, act, dice.bits()));
+        }
     }
 
     /// Has some things take longer than events are kept: nobody does anything, or a replica comes late and its first

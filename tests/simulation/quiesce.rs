@@ -2,6 +2,8 @@
 //! stated number of requests. Must not help anybody.
 
 use super::invariants;
+use super::network::Happening;
+use super::people;
 use super::server::HOME;
 use super::world::World;
 
@@ -44,8 +46,22 @@ impl World {
             if rest.requests > allowed {
                 return Err(format!("no rest after {allowed} requests: {why}"));
             }
+            self.agree()?;
             self.step()?;
         }
+    }
+
+    /// Whoever is asked agrees.
+    fn agree(&mut self) -> Result<(), String> {
+        for machine in 0..self.machines.len() {
+            let question = self.machines[machine].question().map_err(|error| error.to_string())?;
+            if question.is_some() {
+                let told = people::agree(&mut self.machines[machine])?;
+                self.say(format_args!("r{machine} person: {told}"));
+                self.network.at(self.now + 1, Happening::Bell { machine });
+            }
+        }
+        Ok(())
     }
 
     /// Who is not there yet.

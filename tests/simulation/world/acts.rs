@@ -61,6 +61,20 @@ impl World {
                     self.client(&ask, again)?;
                 }
             }
+            Act::Stock => {
+                for half in 0..2 {
+                    self.client(&people::stock(&mut dice, &format!("{mark}-{half}")), false)?;
+                }
+            }
+            Act::ClearOut => {
+                for ask in people::clear_out(self.model.present(), &mut dice) {
+                    self.client(&ask, false)?;
+                }
+            }
+            Act::Agree(machine) => {
+                let told = people::agree(&mut self.machines[machine])?;
+                self.edited(machine, "person", &told, &mut dice);
+            }
             Act::Kill(machine) => {
                 self.say(format_args!("r{machine} is killed"));
                 self.machines[machine].kill();

@@ -1,8 +1,11 @@
 //! What comes of each thing that happens. Must not know why it does.
 
+use hearth_contract::schema::Kind;
 use hearth_replica::sync::Heard;
+use serde_json::Value;
 
 use super::{NOTICE_MILLIS, World};
+use crate::simulation::model::Name;
 use crate::simulation::network::Happening;
 
 impl World {
@@ -16,6 +19,9 @@ impl World {
                 machine.asked.swap_remove(place);
                 if machine.polls.remove(&ticket) && answer.is_ok() {
                     machine.unaware = false;
+                }
+                if let Ok(answer) = &answer {
+                    machine.book.told.extend(deletes(&answer.body));
                 }
                 let is_final = |answer: &hearth_replica::sync::Answer| match answer.status {
                     200..300 => !answer.body.is_empty() || answer.etag.is_some(),
@@ -111,4 +117,15 @@ impl World {
             }
         }
     }
+}
+
+/// The deletes that a piece of the feed tells, and where.
+fn deletes(body: &[u8]) -> Vec<(i64, Name)> {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let deleted = body["data"].as_array().into_iter().flatten().filter(|event| event["type"] == "deleted");
+    let name = |event: &Value| {
+        let kind = Kind::from_word(event["resource_type"].as_str()?)?;
+        Some((event["id"].as_i64()?, (kind, event["resource_id"].as_str()?.to_owned())))
+    };
+    deleted.filter_map(name).collect()
 }
