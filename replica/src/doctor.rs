@@ -114,6 +114,15 @@ pub async fn examine(profile: &Profile) -> Vec<Finding> {
     findings
 }
 
+/// What to type for another key, wherever the one in use comes from.
+fn another_key(profile: &Profile) -> String {
+    match profile.key_source() {
+        None => "unset HEARTH_API_KEY, or put another key into it".to_owned(),
+        Some(file) if file != profile.key_file() => format!("put another key into {}", file.display()),
+        Some(_) => "hearth-replica init --server URL, with another key".to_owned(),
+    }
+}
+
 /// A number of bytes as people say it.
 fn size(bytes: u64) -> String {
     match bytes {

@@ -1,6 +1,8 @@
 //! The database's file, its tables, its edits, and who syncs it.
 
-use super::{Finding, Grade, Matter, count, size, span};
+use std::path::Path;
+
+use super::{Finding, Grade, Matter, another_key, count, size, span};
 use crate::profile::Profile;
 use crate::store::rescue::health;
 use crate::store::{StoreError, open};
@@ -21,7 +23,7 @@ pub(super) fn examine(profile: &Profile) -> (Vec<Finding>, Option<String>) {
     }
     let health = match health::read(db) {
         Ok(health) => health,
-        Err(error) => return (vec![unreadable(&error)], None),
+        Err(error) => return (vec![unreadable(profile, &error)], None),
     };
     if !health.broken.is_empty() {
         let text = format!("the database is damaged: {}", health.broken.join("; "));
@@ -40,22 +42,25 @@ pub(super) fn examine(profile: &Profile) -> (Vec<Finding>, Option<String>) {
         let mut findings = vec![Finding::fine(Matter::Database, text)];
         findings.push(process(profile, &status, health.said_pid));
         findings.extend(edits(&status));
-        findings.push(feed(&status));
+        findings.push(feed(profile, &status));
         Ok(findings)
     };
-    let findings = read().unwrap_or_else(|error| vec![unreadable(&error)]);
+    let findings = read().unwrap_or_else(|error| vec![unreadable(profile, &error)]);
     (findings, health.home_id)
 }
 
+/// What agrees to many deletions, as the question about them says it.
+const AGREE: &str = "hearth-replica reconcile --accept-deletions";
 const REBUILD: &str = "hearth-replica rebuild";
 
-fn unreadable(error: &StoreError) -> Finding {
+fn unreadable(profile: &Profile, error: &StoreError) -> Finding {
     let text = error.to_string();
     match error {
         StoreError::Newer(_) => Finding::fault(Matter::Setup, text, "install the newest hearth-replica"),
         StoreError::File(path, _) => Finding::fault(Matter::Files, text, format!("ls -ld {}", path.display())),
         error if error.is_damaged() => Finding::fault(Matter::Database, text, REBUILD),
-        _ => Finding::fault(Matter::Database, text, "hearth-replica doctor, again"),
+        // Not damaged: there is no room, or the disk does not do what it is told.
+        _ => Finding::fault(Matter::Disk, format!("{text}; it cannot be looked at now"), look_at_disk(profile)),
     }
 }
 
@@ -71,7 +76,13 @@ fn process(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding
             format!("{holder} has the right to sync but gives no sign of life; the server was last heard {last}"),
             format!("end {holder}, then: {run}"),
         ),
-        (true, _) => Finding::fine(Matter::Process, format!("{holder} keeps it in step, {}", status.phase)),
+        (true, _) if is_in_contact(status) => {
+            Finding::fine(Matter::Process, format!("{holder} keeps it in step, {}", status.phase))
+        }
+        (true, _) => {
+            let phase = status.phase.replace('_', " ");
+            Finding::fine(Matter::Process, format!("{holder} has the right to sync; {phase}"))
+        }
         (false, Some(pid)) => Finding::new(
             Matter::Process,
             Grade::Warning,
@@ -85,6 +96,16 @@ fn process(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding
             run,
         ),
     }
+}
+
+/// Whether the feed comes at this moment.
+fn is_in_contact(status: &Status) -> bool {
+    matches!(status.phase.as_str(), "live" | "polling" | "catching_up" | "backfilling" | "reconciling")
+}
+
+fn look_at_disk(profile: &Profile) -> String {
+    let directory = profile.db.parent().filter(|path| *path != Path::new("")).unwrap_or(Path::new("."));
+    format!("df -h {}, make room, then: hearth-replica doctor", directory.display())
 }
 
 fn edits(status: &Status) -> Vec<Finding> {
@@ -107,7 +128,7 @@ fn edits(status: &Status) -> Vec<Finding> {
     findings
 }
 
-fn feed(status: &Status) -> Finding {
+fn feed(profile: &Profile, status: &Status) -> Finding {
     let sync = "hearth-replica sync --until-current";
     match status.retention_left_seconds {
         Some(0) => Finding::new(
@@ -126,20 +147,23 @@ fn feed(status: &Status) -> Finding {
             sync,
         ),
         _ => match (&status.phase[..], status.behind_seconds) {
-            ("needs_key" | "blocked", _) => Finding::fault(
-                Matter::Feed,
-                format!(
-                    "{}: {}",
-                    status.phase.replace('_', " "),
-                    status.reason.as_deref().unwrap_or("no reason is known")
-                ),
-                "hearth-replica status",
-            ),
+            (phase @ ("needs_key" | "blocked"), _) => {
+                let reason = status.reason.as_deref().unwrap_or("no reason is known");
+                let next = match phase {
+                    "needs_key" => another_key(profile),
+                    _ if reason.contains(AGREE) => format!("{AGREE}, or hearth-replica reconcile to look again"),
+                    _ if reason.contains("is full") => look_at_disk(profile),
+                    _ => another_key(profile),
+                };
+                Finding::fault(Matter::Feed, format!("{}: {reason}", phase.replace('_', " ")), next)
+            }
             ("paused", _) => {
                 Finding::new(Matter::Feed, Grade::Notice, "paused by a person; edits wait", "hearth-replica resume")
             }
             ("new", _) => Finding::new(Matter::Feed, Grade::Notice, "nothing was read from the server yet", sync),
-            (_, Some(0)) => Finding::fine(Matter::Feed, format!("in step at position {}", status.position)),
+            ("live" | "polling", Some(0)) => {
+                Finding::fine(Matter::Feed, format!("in step at position {}", status.position))
+            }
             (_, Some(behind)) => {
                 Finding::new(Matter::Feed, Grade::Notice, format!("last proven in step {} ago", span(behind)), sync)
             }

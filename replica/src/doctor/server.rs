@@ -4,14 +4,12 @@ use hearth_contract::key::parse_key;
 use hearth_contract::schema::Kind;
 use secrecy::ExposeSecret;
 
-use super::{Finding, Grade, Matter, span};
+use super::{Finding, Grade, Matter, another_key, span};
 use crate::profile::Profile;
 use crate::sync::{ClientError, meet, wall_clock};
 
 /// Clocks this far apart are not a matter of slow answers.
 const CLOCK_SECONDS_MAX: i64 = 60;
-
-const ANOTHER_KEY: &str = "hearth-replica init --server URL, with another key";
 
 pub(super) async fn examine(profile: &Profile, home_id: Option<&str>) -> Vec<Finding> {
     let Some(server) = &profile.server else {
@@ -24,11 +22,11 @@ pub(super) async fn examine(profile: &Profile, home_id: Option<&str>) -> Vec<Fin
     };
     if parse_key(key.expose_secret()).is_none() {
         let text = "the key has a typing error, or it was cut";
-        return vec![Finding::fault(Matter::Key, text, ANOTHER_KEY)];
+        return vec![Finding::fault(Matter::Key, text, another_key(profile))];
     }
     let met = match meet(server, key).await {
         Ok(met) => met,
-        Err(error) => return vec![refused(server, &error)],
+        Err(error) => return vec![refused(profile, server, &error)],
     };
     let mut findings = vec![Finding::fine(Matter::Server, format!("{server} answers"))];
     findings.push(match home_id {
@@ -43,11 +41,11 @@ pub(super) async fn examine(profile: &Profile, home_id: Option<&str>) -> Vec<Fin
     findings
 }
 
-fn refused(server: &str, error: &ClientError) -> Finding {
+fn refused(profile: &Profile, server: &str, error: &ClientError) -> Finding {
     let text = error.to_string();
     match error {
-        ClientError::Refused(401 | 403, _) => Finding::fault(Matter::Key, text, ANOTHER_KEY),
-        ClientError::Key => Finding::fault(Matter::Key, text, ANOTHER_KEY),
+        ClientError::Refused(401 | 403, _) => Finding::fault(Matter::Key, text, another_key(profile)),
+        ClientError::Key => Finding::fault(Matter::Key, text, another_key(profile)),
         ClientError::Address(_) => Finding::fault(Matter::Setup, text, "hearth-replica init --server URL"),
         _ => Finding::fault(Matter::Server, text, format!("curl -i {server}/v1; offline work goes on meanwhile")),
     }

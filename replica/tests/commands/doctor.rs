@@ -95,6 +95,14 @@ fn faults_of_server_and_key() {
     let (_dir, db) = of(&good_server());
     write_profile(&db, &good_server(), "svc_test_cut");
     assert_found(&db, 4, "fault", "key", "typing error", "hearth-replica init");
+    // Another one in the profile would change nothing while the environment says one.
+    let doctor = std::process::Command::new(env!("CARGO_BIN_EXE_hearth-replica"))
+        .args(["doctor", "--db"])
+        .arg(&db)
+        .env("HEARTH_API_KEY", "svc_test_cut")
+        .output()
+        .unwrap();
+    assert!(text(&doctor.stderr).contains("unset HEARTH_API_KEY"), "{}", text(&doctor.stderr));
     std::fs::remove_file(format!("{}.key", db.display())).unwrap();
     assert_found(&db, 4, "fault", "key", "has no key", "hearth-replica init");
 
@@ -131,6 +139,36 @@ fn faults_of_the_database() {
     assert_found(&db, 8, "fault", "database", "", "hearth-replica rebuild");
 }
 
+/// A disk without room for even a page is a fault of the disk, not of the database.
+#[test]
+fn a_full_disk_is_no_damage() {
+    let (dir, db) = of(&good_server());
+    let disk = dir.path().join("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let script = r#"mount -t tmpfs -o size=4m none "$1" || exit 99; cp "$2" "$2".toml "$2".key "$1"/; chmod 600 "$1"/*
+        cat /dev/zero > "$1"/ballast 2>/dev/null; exec "$3" --db "$1"/replica.db doctor --json"#;
+    let output = std::process::Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"])
+        .args([&disk, &db])
+        .arg(env!("CARGO_BIN_EXE_hearth-replica"))
+        .output();
+    // Not every machine lets a test mount a disk.
+    let Some(output) =
+        output.ok().filter(|output| !matches!(output.status.code(), Some(99)) && !output.stdout.is_empty())
+    else {
+        return;
+    };
+    let findings: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let faults: Vec<_> = findings.as_array().unwrap().iter().filter(|finding| finding["grade"] == "fault").collect();
+    assert!(faults.iter().all(|finding| finding["matter"] == "disk"), "{findings:#}");
+    assert!(
+        faults.iter().any(|finding| finding["text"].as_str().unwrap().contains("the disk is full")),
+        "{findings:#}"
+    );
+    assert!(faults.iter().all(|finding| finding["next"].as_str().unwrap().starts_with("df -h")), "{findings:#}");
+    assert_eq!(output.status.code(), Some(1), "{findings:#}");
+}
+
 #[test]
 fn faults_of_files() {
     let (_dir, db) = of(&good_server());
@@ -160,6 +198,22 @@ fn faults_of_who_syncs_and_of_what_waits() {
     assert_found(&db, 1, "warning", "feed", "the server forgets where this replica stands", "--until-current");
     as_keeper(&db, "UPDATE _sync SET retention_seconds = 3600");
     assert_found(&db, 1, "warning", "feed", "away longer than the server remembers", "--until-current");
+
+    // Nobody is in step while nobody syncs, however short a time ago he was.
+    let (_dir, db) = of(&good_server());
+    let soon = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+1 hour')";
+    as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', phase = 'offline', current_at = {soon}"));
+    assert_found(&db, 0, "note", "feed", "last proven in step", "--until-current");
+
+    let (_dir, db) = of(&good_server());
+    let blocked = "UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked', reason =";
+    let question = "'60 of 80 tasks are gone; if that is right: hearth-replica reconcile --accept-deletions'";
+    as_keeper(&db, &format!("{blocked} {question}"));
+    assert_found(&db, 1, "fault", "feed", "60 of 80 tasks are gone", "hearth-replica reconcile --accept-deletions, or");
+    as_keeper(&db, &format!("{blocked} 'the disk that holds the replica is full'"));
+    assert_found(&db, 1, "fault", "feed", "is full", "df -h");
+    as_keeper(&db, "UPDATE _sync SET phase = 'needs_key', reason = 'The key was revoked.'");
+    assert_found(&db, 1, "fault", "feed", "needs key: The key was revoked", "hearth-replica init");
 
     let (_dir, db) = of(&good_server());
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
