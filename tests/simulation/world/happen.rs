@@ -1,7 +1,7 @@
 //! What comes of each thing that happens. Must not know why it does.
 
 use hearth_contract::schema::Kind;
-use hearth_replica::sync::Heard;
+use hearth_replica::sync::{Answer, Heard};
 use serde_json::Value;
 
 use super::{NOTICE_MILLIS, World};
@@ -17,13 +17,16 @@ impl World {
                 let Some(machine) = self.addressed(to) else { return Ok(()) };
                 let Some(place) = machine.asked.iter().position(|asked| *asked == ticket) else { return Ok(()) };
                 machine.asked.swap_remove(place);
-                if machine.polls.remove(&ticket) && answer.is_ok() {
+                // What somebody on the way says, or half an answer, tells nothing of the cursor.
+                let judges =
+                    |answer: &Answer| answer.status == 410 || (answer.status == 200 && !answer.body.is_empty());
+                if machine.polls.remove(&ticket) && answer.as_ref().is_ok_and(judges) {
                     machine.unaware = false;
                 }
                 if let Ok(answer) = &answer {
                     machine.book.told.extend(deletes(&answer.body));
                 }
-                let is_final = |answer: &hearth_replica::sync::Answer| match answer.status {
+                let is_final = |answer: &Answer| match answer.status {
                     200..300 => !answer.body.is_empty() || answer.etag.is_some(),
                     status => status < 429 && status != 408,
                 };
