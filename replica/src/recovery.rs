@@ -4,6 +4,9 @@
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 
+/// What a person types who agrees to many deletions. The reason for which a recovery waits says it.
+pub const AGREE: &str = "hearth-replica reconcile --accept-deletions";
+
 /// Why the replica cannot go on from its cursor alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Cause {

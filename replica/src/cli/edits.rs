@@ -2,7 +2,7 @@
 
 use clap::Args;
 use hearth_contract::check::Fields;
-use hearth_replica::{Edit, Settled, Table};
+use hearth_replica::{AGREE, Edit, Settled, Status, Table};
 use serde_json::{Value, json};
 
 use super::decide::Decision;
@@ -37,7 +37,9 @@ impl Edits {
 
 /// Lists those that wait, oldest first.
 fn waiting(context: &Context) -> Result<(), Failure> {
-    let edits = context.existing()?.edits()?;
+    let replica = context.existing()?;
+    let mut edits = replica.edits()?;
+    explain(&mut edits, &replica.status()?);
     if context.json {
         return Ok(output::json(&edits.iter().map(members).collect())?);
     }
@@ -58,6 +60,20 @@ fn waiting(context: &Context) -> Result<(), Failure> {
         ]
     };
     Ok(output::table(&Table { columns, rows: edits.into_iter().map(row).collect() })?)
+}
+
+/// Says of edits that the server has what they still wait for.
+pub(super) fn explain(edits: &mut [Edit], status: &Status) {
+    let then = match status.phase.as_str() {
+        "blocked" if status.reason.as_deref().is_some_and(|reason| reason.contains(AGREE)) => {
+            "it is confirmed once you have decided on the deletions (hearth-replica status)"
+        }
+        "reconciling" => "it is confirmed when the comparison has ended",
+        _ => "it is confirmed when the feed has brought it",
+    };
+    for edit in edits.iter_mut().filter(|edit| edit.state == "sent") {
+        edit.reason.get_or_insert_with(|| format!("the server has it; {then}"));
+    }
 }
 
 /// Lists those that were settled, newest first.

@@ -3,7 +3,7 @@
 use std::sync::mpsc::channel;
 
 use clap::Args;
-use hearth_replica::bell;
+use hearth_replica::{AGREE, bell};
 use serde_json::{Map, Value};
 
 use super::{ANOTHER_KEY, Context, Failure, output};
@@ -85,7 +85,14 @@ pub(super) fn sentence(status: &hearth_replica::Status) -> String {
         (phase, _) => phase.replace('_', " "),
     };
     if status.waiting > 0 {
-        sentence.push_str(&format!("; {} on the way", output::count(status.waiting, "edit")));
+        let then = match status.phase.as_str() {
+            "blocked" if status.reason.as_deref().is_some_and(|reason| reason.contains(AGREE)) => {
+                ", confirmed once you have decided"
+            }
+            "reconciling" => ", confirmed when that has ended",
+            _ => "",
+        };
+        sentence.push_str(&format!("; {} on the way{then}", output::count(status.waiting, "edit")));
     }
     if status.needs_you > 0 {
         sentence.push_str(&format!("; {} for you to decide on", output::count(status.needs_you, "edit")));

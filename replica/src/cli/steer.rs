@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use clap::Args;
 use hearth_replica::log;
-use hearth_replica::sync::Until;
 
 use super::{Context, Failure, output, status, sync};
 
@@ -24,7 +23,7 @@ impl Reconcile {
         log::to_stderr(log::Form::Text, "warn");
         let replica = context.existing()?;
         replica.reconcile(self.accept_deletions)?;
-        let now = sync::bring_in_step(context, &replica, Until::Current, self.timeout)?;
+        let now = sync::bring_in_step_with(context, &replica, &sync::config(context)?, self.timeout)?;
         if context.json {
             return status::write(context, &now);
         }

@@ -4,7 +4,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use hearth_replica::sync::{self, SyncConfig, SyncLock, Until};
+use hearth_replica::sync::{self, ClientError, SyncConfig, SyncLock, Until};
 use hearth_replica::{Replica, Status, bell, log};
 use tokio::sync::watch;
 
@@ -13,6 +13,12 @@ use super::{ANOTHER_KEY, Context, Exit, Failure, output, status};
 
 /// A daemon whose key was refused has taken up a new one within this time, if there is one.
 const KEY_TAKEN_UP_WITHIN: Duration = Duration::from_secs(3);
+
+/// Whether the server is still there is asked this often, while it takes long.
+const SLICE: Duration = Duration::from_secs(30);
+/// So often in a row, and that long apart.
+const ATTEMPTS_MAX: u32 = 3;
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Arguments of `sync`.
 #[derive(Debug, Args)]
@@ -58,6 +64,44 @@ pub(super) fn bring_in_step(
     match reached? {
         Some(then) => Err(too_late(&then)),
         None => Ok(replica.status()?),
+    }
+}
+
+/// The same, for as long as the server answers at all: when it is gone nobody wants to wait for minutes to be told so.
+pub(super) fn bring_in_step_with(
+    context: &Context,
+    replica: &Replica,
+    config: &SyncConfig,
+    limit: Duration,
+) -> Result<Status, Failure> {
+    let deadline = Instant::now() + limit;
+    loop {
+        runtime()?.block_on(reach(config))?;
+        let left = deadline.saturating_duration_since(Instant::now());
+        match bring_in_step(context, replica, Until::Current, left.min(SLICE)) {
+            Err(failure) if failure.exit == Exit::Unreachable && left > SLICE => {}
+            done => return done,
+        }
+    }
+}
+
+/// Asks the server who it is, a few times.
+async fn reach(config: &SyncConfig) -> Result<(), Failure> {
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        match sync::identify(&config.server, &config.key).await {
+            Ok(_) => return Ok(()),
+            Err(ClientError::Unreachable(..)) if attempts < ATTEMPTS_MAX => tokio::time::sleep(PAUSE).await,
+            Err(error @ ClientError::Unreachable(..)) => {
+                return Err(Failure::from(error).hint("hearth-replica doctor; what is here can be used meanwhile"));
+            }
+            Err(error @ (ClientError::Refused(401 | 403, _) | ClientError::Key)) => {
+                return Err(Failure::from(error).hint(ANOTHER_KEY));
+            }
+            // It is there, and says that it is not well: who syncs knows how to wait.
+            Err(_) => return Ok(()),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use hearth_replica::sync::{self as syncing, Until};
+use hearth_replica::sync as syncing;
 use hearth_replica::{Difference, How, log};
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ impl Verify {
         let config = sync::config(context)?;
         let deadline = Instant::now() + self.timeout;
         let left = || deadline.saturating_duration_since(Instant::now());
-        sync::bring_in_step(context, &replica, Until::Current, left())?;
+        sync::bring_in_step_with(context, &replica, &config, left())?;
         let listings = sync::runtime()?.block_on(async {
             tokio::select! {
                 listings = syncing::listings(&config) => listings.map_err(Failure::from),
@@ -39,7 +39,7 @@ impl Verify {
         })?;
         let found = loop {
             // What was read may be newer than the replica; a daemon or this process brings it there.
-            sync::bring_in_step(context, &replica, Until::Current, left())?;
+            sync::bring_in_step_with(context, &replica, &config, left())?;
             if let Some(found) = replica.verify(&listings, self.repair)? {
                 break found;
             }

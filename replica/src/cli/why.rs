@@ -20,9 +20,10 @@ impl Why {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         let replica = context.existing()?;
         let (kind, id) = values::record(&replica, &self.id, true)?;
-        let why = replica
+        let mut why = replica
             .why(kind, &id)?
             .ok_or_else(|| Failure::new(Exit::NotFound, format!("nothing is known of a {kind} {id}")))?;
+        super::edits::explain(&mut why.edits, &replica.status()?);
         if context.json {
             return Ok(output::json(&members(&why))?);
         }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::{Finding, Grade, Matter, another_key, count, size, span};
 use crate::profile::Profile;
+use crate::recovery::AGREE;
 use crate::store::rescue::health;
 use crate::store::{StoreError, open};
 use crate::sync::SyncLock;
@@ -49,8 +50,6 @@ pub(super) fn examine(profile: &Profile) -> (Vec<Finding>, Option<String>) {
     (findings, health.home_id)
 }
 
-/// What agrees to many deletions, as the question about them says it.
-const AGREE: &str = "hearth-replica reconcile --accept-deletions";
 const REBUILD: &str = "hearth-replica rebuild";
 
 fn unreadable(profile: &Profile, error: &StoreError) -> Finding {

@@ -122,3 +122,19 @@ fn without_a_server_the_status_is_calm_and_syncing_says_what_to_type() {
     assert_ne!(sync.status.code(), Some(0));
     assert!(text(&sync.stderr).contains("hearth-replica init"), "{}", text(&sync.stderr));
 }
+
+#[test]
+fn nobody_is_compared_with_a_server_that_is_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    new_replica(&db);
+    write_profile(&db, "http://127.0.0.1:9", "svc_test_x");
+    for command in ["verify", "reconcile"] {
+        let (code, said) = refusal(&db, &[command, "--timeout", "24h"]);
+        assert_eq!(code, 6, "{command}: {said}");
+        assert!(
+            said.contains("http://127.0.0.1:9 cannot be reached") && said.contains("hearth-replica doctor"),
+            "{said}"
+        );
+    }
+}

@@ -1,6 +1,6 @@
 //! Records by the command line: what is typed is checked by the contract's table, and ids may be cut short.
 
-use super::{json, new_replica, refusal, replica, sqlite3, text};
+use super::{as_keeper, json, new_replica, refusal, replica, sqlite3, text};
 
 /// A fresh replica with one room and its id.
 fn with_a_room() -> (tempfile::TempDir, std::path::PathBuf, String) {
@@ -34,6 +34,29 @@ fn a_record_is_added_shown_changed_and_removed() {
     assert_eq!((removed.status.code(), text(&removed.stdout)), (Some(0), id.to_owned()));
     assert_eq!(refusal(&db, &["show", id]).0, 3);
     assert_eq!(refusal(&db, &["remove", id]).0, 3);
+}
+
+#[test]
+fn what_the_server_has_says_what_it_waits_for() {
+    let (_dir, db, room) = with_a_room();
+    let edits = |standing: &str| {
+        as_keeper(&db, &format!("UPDATE edits SET state = 'sent'; UPDATE _sync SET filled = 1, {standing}"));
+        let edits = json(&db, &["edits"])[0]["reason"].as_str().unwrap().to_owned();
+        assert_eq!(json(&db, &["why", &room])["edits"][0]["reason"], edits);
+        (edits, text(&replica(&db, &["status"]).stdout))
+    };
+    let question =
+        "60 of 80 tasks are gone on the server; if that is right: hearth-replica reconcile --accept-deletions";
+    let (reason, status) = edits(&format!("phase = 'blocked', reason = '{question}'"));
+    assert!(reason.starts_with("the server has it; it is confirmed once you have decided"), "{reason}");
+    assert!(
+        status.contains("Waiting for your decision; 1 edit on the way, confirmed once you have decided."),
+        "{status}"
+    );
+    let (reason, status) = edits("phase = 'offline', reason = NULL, reconcile = 1");
+    assert!(reason.contains("when the comparison has ended") && status.contains("when that has ended"), "{reason}");
+    let (reason, status) = edits("reconcile = 0");
+    assert!(reason.contains("when the feed has brought it") && !status.contains("confirmed"), "{status}");
 }
 
 #[test]

@@ -11,13 +11,10 @@ use hearth_contract::schema::Kind;
 
 use super::pace::Pace;
 use super::{Core, Effect, Errand, Failure, Identity, KEY_RETRY, Millis, Refusal};
-use crate::recovery::{Found, Question, Recovery, Step, Swept};
+use crate::recovery::{AGREE, Found, Question, Recovery, Step, Swept};
 
 /// Of the key's reads a minute (contract 11) a recovery leaves a fifth to whoever else asks with it.
 const SHARE: (u32, u32) = (4, 5);
-/// What a person types who agrees to many deletions.
-const AGREE: &str = "hearth-replica reconcile --accept-deletions";
-
 /// A recovery that is under way.
 #[derive(Debug)]
 pub(super) struct Recovering {
