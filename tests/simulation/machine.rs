@@ -186,8 +186,7 @@ impl Machine {
 
     /// What a recovery asks a person.
     pub fn question(&self) -> rusqlite::Result<Option<String>> {
-        let found = self.eye.prepare_cached("SELECT max(question) FROM _recovery")?.query_row([], |row| row.get(0));
-        found
+        self.eye.prepare_cached("SELECT max(question) FROM _recovery")?.query_row([], |row| row.get(0))
     }
 
     /// When the process wants to be woken, in the world's time.

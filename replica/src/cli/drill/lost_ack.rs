@@ -55,7 +55,7 @@ fn overtaken(scene: &mut Scene, device: &mut Device) -> Result<Vec<Made>, Stop> 
     scene.ask(Method::PATCH, &format!("/v1/tasks/{task}"), Some(&json!({ "title": "Theirs" })))?;
     retry_unheard(scene, device)?;
     device.settle(scene, LIMIT)?;
-    for edit in device.edits()?.into_iter().filter(|edit| edit.record_id == car || edit.record_id == task) {
+    if let Some(edit) = device.edits()?.into_iter().find(|edit| edit.record_id == car || edit.record_id == task) {
         let why = edit.reason.unwrap_or_default();
         let what = format!("edit {} had its effect before somebody else's, yet it is {}: {why}", edit.id, edit.state);
         return Err(failed(what));
