@@ -3,6 +3,8 @@
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
+use serde::Deserialize;
+use uuid::Uuid;
 
 /// What a person types who agrees to many deletions. The reason for which a recovery waits says it.
 pub const AGREE: &str = "hearth-replica reconcile --accept-deletions";
@@ -82,12 +84,22 @@ pub(crate) enum Question {
 /// What it answers.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Found {
-    /// The records, whole or with the fields that were asked for. None of a record that was asked for: it is gone.
+    /// The records. None of a record that was asked for: it is gone.
     pub records: Vec<Fields>,
+    /// Of a page of ids what it lists.
+    pub ids: Vec<Listed>,
     /// Where the list goes on.
     pub next_cursor: Option<String>,
     /// The position at which it was read.
     pub as_of: i64,
+}
+
+/// A record as a page of ids lists it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(crate) struct Listed {
+    pub id: Uuid,
+    /// The position of its last change.
+    pub rev: i64,
 }
 
 /// What came of a sweep.

@@ -25,6 +25,12 @@ const CHECKPOINT_PAGES: i64 = JOURNAL_BYTES_MAX / 4096;
 /// Statements kept prepared: more than a sync goes round, or each of them would be prepared anew in its turn.
 const STATEMENTS_MAX: usize = 256;
 
+/// The last migration there is, by name: what a database that is up to date has run.
+pub(crate) fn migrated() -> String {
+    let runner = migrations::migrations::runner();
+    runner.get_migrations().iter().max().map(ToString::to_string).unwrap_or_default()
+}
+
 /// A file that belongs to a database: its lock, its bell. `replica.db` has a directory of its own, so its companions
 /// have plain names there; any other database names them after itself.
 pub(crate) fn companion(db: &Path, what: &str) -> PathBuf {

@@ -20,12 +20,12 @@ impl Kept {
     /// Whether it may wait for the pages that follow it.
     pub(super) fn may_wait(&self) -> bool {
         matches!((&self.question, &self.then), (Question::Ids { .. }, Step::Ids { .. }))
-            && self.found.records.len() < IDS_MAX
+            && self.found.ids.len() < IDS_MAX
     }
 
     /// Lays the page after this one to it.
     pub(super) fn extend(&mut self, next: Kept) {
-        self.found.records.extend(next.found.records);
+        self.found.ids.extend(next.found.ids);
         self.found.next_cursor = next.found.next_cursor;
         self.found.as_of = self.found.as_of.max(next.found.as_of);
         self.then = next.then;
@@ -36,10 +36,13 @@ impl Kept {
 mod tests {
     use hearth_contract::schema::Kind;
 
+    use uuid::Uuid;
+
     use super::*;
+    use crate::recovery::Listed;
 
     fn page(cursor: Option<&str>, then: Step, as_of: i64) -> Kept {
-        let found = Found { records: vec![serde_json::Map::new()], next_cursor: None, as_of };
+        let found = Found { ids: vec![Listed { id: Uuid::nil(), rev: 1 }], as_of, ..Found::default() };
         Kept { question: Question::Ids { kind: Kind::Room, cursor: cursor.map(str::to_owned) }, found, then }
     }
 
@@ -52,7 +55,7 @@ mod tests {
         assert!(kept.may_wait());
         kept.extend(page(Some("c"), Step::Records { kind: Kind::Room, as_of: 5 }, 7));
         assert!(!kept.may_wait());
-        assert_eq!((kept.found.records.len(), kept.found.as_of), (3, 9));
+        assert_eq!((kept.found.ids.len(), kept.found.as_of), (3, 9));
         assert_eq!(kept.question, Question::Ids { kind: Kind::Room, cursor: None }, "the walk begins with it");
     }
 }

@@ -1,7 +1,7 @@
 //! Questions to the server and what its answers mean, as plain values. Must not know how bytes travel, nor whether to
 //! try again.
 
-use hearth_contract::envelope::{Feed, Many, One};
+use hearth_contract::envelope::{Feed, Many, Meta, One};
 use hearth_contract::event::Event;
 use hearth_contract::headers::{CURRENT_VERSION, IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION};
 use hearth_contract::paths;
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::core::{Expired, Failure, Identity, Limits, Outcome, Refusal, Standing, Stretch, Word};
-use crate::recovery::{Found, Question};
+use crate::recovery::{Found, Listed, Question};
 use crate::store::edits::push::Request;
 
 /// One question: a request without the server's address and the key.
@@ -121,12 +121,19 @@ impl Ask {
 
 /// What a recovery was answered.
 pub(super) fn found(question: &Question, answer: &Answer) -> Result<Found, Failure> {
+    let next = |meta: Meta| meta.page.filter(|page| page.has_more).and_then(|page| page.next_cursor);
     let no_position = || Failure::NoAnswer("a list without the position that it was read at".to_owned());
     match question {
-        Question::Changes { .. } | Question::Walk { .. } | Question::Ids { .. } => {
+        Question::Changes { .. } | Question::Walk { .. } => {
             let Many { data: records, meta } = success::<Many<Map<String, Value>>>(answer)?;
-            let next_cursor = meta.page.filter(|page| page.has_more).and_then(|page| page.next_cursor);
-            Ok(Found { records, next_cursor, as_of: meta.as_of.ok_or_else(no_position)? })
+            let as_of = meta.as_of.ok_or_else(no_position)?;
+            Ok(Found { records, ids: Vec::new(), next_cursor: next(meta), as_of })
+        }
+        // There are as many of these as a home has records, so they are not read as records.
+        Question::Ids { .. } => {
+            let Many { data: ids, meta } = success::<Many<Listed>>(answer)?;
+            let as_of = meta.as_of.ok_or_else(no_position)?;
+            Ok(Found { records: Vec::new(), ids, next_cursor: next(meta), as_of })
         }
         // Whether it was deleted before or after what was listed, the tail tells.
         Question::Record { .. } if answer.status == 404 => Ok(Found::default()),
@@ -134,6 +141,7 @@ pub(super) fn found(question: &Question, answer: &Answer) -> Result<Found, Failu
             let One { data, meta } = success::<One<Option<Map<String, Value>>>>(answer)?;
             Ok(Found {
                 records: data.into_iter().collect(),
+                ids: Vec::new(),
                 next_cursor: None,
                 as_of: meta.as_of.ok_or_else(no_position)?,
             })

@@ -5,11 +5,12 @@
 //! Until the end `position` stays where it was: what lies between it and the tail is not all there yet.
 //!
 //! [`lost`]: what a server that was put back no longer has. [`replay`]: the feed read again after a rebuild. [`verify`]:
-//! everything compared.
+//! everything compared. [`walk`]: which ids the server has.
 
 pub(crate) mod lost;
 pub(super) mod replay;
 pub(crate) mod verify;
+mod walk;
 
 use std::fmt::Write as _;
 
@@ -23,14 +24,15 @@ use serde_json::Value;
 use crate::recovery::{Cause, Found, Question, Recovery, Step, Swept};
 use crate::store::edits::{push, settle};
 use crate::store::mirror::image;
+use crate::store::schema::order;
 use crate::store::{StoreError, gate, log, mirror, rows};
+
+pub(crate) use walk::missing;
 
 /// More than this many of a collection, and more than [`FUSE_SHARE`] of it, do not vanish unless a person agrees.
 const FUSE_RECORDS: i64 = 50;
 /// A fifth.
 const FUSE_SHARE: i64 = 5;
-/// Missing records are looked up so many at a time.
-const MISSING_MAX: usize = 100;
 /// With more unknown records than this, and more than a tenth of all, listing everything costs less than fetching each.
 const UNKNOWN_MAX: i64 = 100;
 /// Titles of vanished records that the journal names at most.
@@ -40,7 +42,8 @@ const NAMED_MAX: usize = 20;
 /// is nothing to recover.
 pub(crate) fn begin(connection: &mut Connection, cause: &Cause) -> Result<Option<Recovery>, StoreError> {
     gate::keep(connection, |tx| {
-        tx.execute_batch("UPDATE _sync SET reconcile = 0; DELETE FROM _walked;")?;
+        tx.execute("UPDATE _sync SET reconcile = 0", [])?;
+        walk::forget(tx)?;
         let (position, filled, begun, replaying): (i64, bool, bool, bool) =
             tx.query_row("SELECT position, filled, cursor IS NOT NULL, replay FROM _sync", [], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
@@ -115,8 +118,13 @@ pub(crate) fn begin(connection: &mut Connection, cause: &Cause) -> Result<Option
 fn last_change(tx: &Transaction<'_>, position: i64) -> Result<Option<String>, StoreError> {
     let mut newest: Option<String> = None;
     for kind in Kind::ALL {
-        let text = format!("SELECT max(updated_at) FROM {} WHERE rev BETWEEN 1 AND ?1", kind.collection());
-        newest = newest.max(tx.query_row(&text, [position], |row| row.get(0))?);
+        // From the end of an index, where it is found at once: the sum over all rows would read each of them.
+        let text = format!(
+            "SELECT updated_at FROM {} WHERE updated_at IS NOT NULL AND rev BETWEEN 1 AND ?1 ORDER BY {} DESC LIMIT 1",
+            kind.collection(),
+            order::key(kind, "updated_at")
+        );
+        newest = newest.max(tx.query_row(&text, [position], |row| row.get(0)).optional()?);
     }
     Ok(newest)
 }
@@ -167,26 +175,17 @@ pub(crate) fn keep(
         match question {
             Question::Ids { kind, cursor } => {
                 if cursor.is_none() {
-                    tx.execute("DELETE FROM _walked", [])?;
+                    walk::forget(tx)?;
                 }
-                let mut walked = tx.prepare_cached(
-                    "INSERT INTO _walked (kind, record_id, rev) VALUES (?1, ?2, ?3)
-                     ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
-                )?;
-                for record in &found.records {
-                    walked.execute((kind.word(), text(record, "id")?, number(record, "rev")?))?;
-                }
+                walk::keep(tx, *kind, &found.ids)?;
             }
             Question::Record { kind, id } => {
-                let text = match found.records.first() {
-                    Some(record) => {
-                        put(tx, *kind, record)?;
-                        "UPDATE _walked SET rev = 0 WHERE kind = ?1 AND record_id = ?2"
-                    }
-                    // Deleted since it was listed.
-                    None => "DELETE FROM _walked WHERE kind = ?1 AND record_id = ?2",
-                };
-                tx.prepare_cached(text)?.execute((kind.word(), id))?;
+                // None: deleted since it was listed.
+                let record = found.records.first();
+                if let Some(record) = record {
+                    put(tx, *kind, record)?;
+                }
+                walk::fetched(tx, *kind, id, record.is_some())?;
             }
             Question::Changes { kind, .. } | Question::Walk { kind, .. } => {
                 for record in &found.records {
@@ -252,19 +251,6 @@ fn number(record: &Fields, name: &str) -> Result<i64, StoreError> {
     found.ok_or_else(|| StoreError::Odd(format!("a listed record without {name}")))
 }
 
-/// Records that the walk has shown in a newer form than the one that is here; some of them.
-pub(crate) fn missing(connection: &Connection, kind: Kind) -> Result<Vec<String>, StoreError> {
-    let mut statement = connection.prepare_cached(&format!(
-        "SELECT w.record_id FROM _walked w WHERE w.kind = ?1 AND w.rev > max(
-             coalesce((SELECT rev FROM {} WHERE id = w.record_id), -1),
-             coalesce((SELECT rev FROM _images i WHERE i.kind = w.kind AND i.record_id = w.record_id), -1),
-             coalesce((SELECT rev FROM _tombs t WHERE t.kind = w.kind AND t.record_id = w.record_id), -1)) LIMIT {MISSING_MAX}",
-        kind.collection()
-    ))?;
-    let found = statement.query_map([kind.word()], |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
-}
-
 /// Ends the records that the walk did not show, unless they are too many to go without a person's word.
 pub(crate) fn sweep(
     connection: &mut Connection,
@@ -274,24 +260,9 @@ pub(crate) fn sweep(
     now: Timestamp,
 ) -> Result<Swept, StoreError> {
     gate::keep(connection, |tx| {
-        // What the server was known to hold. What changed after the walk began, the tail tells.
-        let known = format!(
-            "SELECT id, max(rev) AS rev FROM (
-                 SELECT id, rev FROM {} WHERE rev IS NOT NULL
-                 UNION ALL SELECT record_id, rev FROM _images WHERE kind = ?1 AND NOT gone
-                 UNION ALL SELECT e.record_id, s.rev FROM _sent s JOIN edits e ON e.id = s.edit_id
-                           WHERE e.kind = ?1 AND e.method = 'create' AND s.rev IS NOT NULL) GROUP BY id",
-            kind.collection()
-        );
-        let vanished: Vec<(String, bool)> = tx
-            .prepare(&format!(
-                "SELECT id, EXISTS (SELECT 1 FROM edits e WHERE e.kind = ?1 AND e.record_id = known.id) FROM ({known}) AS known
-                 WHERE rev <= ?2 AND id NOT IN (SELECT record_id FROM _walked WHERE kind = ?1)"
-            ))?
-            .query_map((kind.word(), as_of), |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<Result<_, _>>()?;
+        let vanished = walk::vanished(tx, kind, as_of)?;
         let gone = i64::try_from(vanished.len()).unwrap_or(i64::MAX);
-        let of: i64 = tx.query_row(&format!("SELECT count(*) FROM ({known})"), [kind.word()], |row| row.get(0))?;
+        let of = if gone > 0 { walk::count_known(tx, kind)? } else { 0 };
         let accepted: bool = tx.query_row("SELECT accepted FROM _recovery", [], |row| row.get(0))?;
         let accepted = accepted || hearth_simulated::planted("nobody is asked about many deletions");
         if !accepted && gone > FUSE_RECORDS && gone > of / FUSE_SHARE {
@@ -319,7 +290,7 @@ pub(crate) fn sweep(
             log(tx, "info", &format!("{gone} of {of} {} were deleted there{names}{more}.", kind.collection()))?;
         }
         tx.execute("UPDATE _recovery SET gone = gone + ?1", [gone])?;
-        tx.execute("DELETE FROM _walked", [])?;
+        walk::forget(tx)?;
         advance(tx, then, as_of)?;
         Ok(Swept::Done)
     })
@@ -367,7 +338,8 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
             [],
             |row| row.get(0),
         )?;
-        tx.execute_batch("DELETE FROM _recovery; DELETE FROM _walked;")?;
+        tx.execute("DELETE FROM _recovery", [])?;
+        walk::forget(tx)?;
         settle::settle(tx, position, now)?;
         push::doubt_less(tx)?;
         log(tx, "info", &format!("Everything is compared with the server; {gone} records were deleted there."))

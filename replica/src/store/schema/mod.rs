@@ -121,11 +121,12 @@ pub(crate) fn missing(connection: &Connection) -> Result<Vec<String>, StoreError
     Ok(missing)
 }
 
-/// A stamp of the whole description: FNV-1a, because it must be the same in every build and guards nothing secret.
+/// A stamp of the whole description, migrations included: FNV-1a, because it must be the same in every build and guards nothing secret.
 fn stamp_of(generated: &[String]) -> String {
     let tables: Vec<String> = RESOURCES.iter().map(create_table).collect();
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in tables.iter().chain(generated).flat_map(|text| text.bytes().chain([0])) {
+    let migrated = crate::store::open::migrated();
+    for byte in tables.iter().chain(generated).chain([&migrated]).flat_map(|text| text.bytes().chain([0])) {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }
     format!("{hash:016x}")

@@ -5,7 +5,7 @@ use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::recovery::{Cause, Found, Question, Step, Swept};
+use crate::recovery::{Cause, Found, Listed, Question, Step, Swept};
 use crate::store::edits::decide;
 use crate::store::{recovery, standing, status, wishes};
 
@@ -31,12 +31,13 @@ impl Scene {
     fn is_listed(&mut self, kind: Kind, records: Vec<Fields>, as_of: i64) {
         let question = Question::Changes { kind, since: None, cursor: None };
         let then = Step::Ids { kind, cursor: None, as_of: 0 };
-        recovery::keep(&mut self.db, &question, &Found { records, next_cursor: None, as_of }, &then).unwrap();
+        let found = Found { records, as_of, ..Found::default() };
+        recovery::keep(&mut self.db, &question, &found, &then).unwrap();
     }
 
     fn is_walked(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> Swept {
-        let records = ids.iter().map(|(id, rev)| json!({ "id": id, "rev": rev }).as_object().cloned().unwrap());
-        let found = Found { records: records.collect(), next_cursor: None, as_of };
+        let ids = ids.iter().map(|(id, rev)| Listed { id: id.parse().unwrap(), rev: *rev });
+        let found = Found { ids: ids.collect(), as_of, ..Found::default() };
         let question = Question::Ids { kind, cursor: None };
         recovery::keep(&mut self.db, &question, &found, &Step::Records { kind, as_of }).unwrap();
         recovery::sweep(&mut self.db, kind, as_of, &Step::Done, at(0)).unwrap()
@@ -400,7 +401,7 @@ fn a_first_update_of_the_profile_does_not_go_blindly_once_there_is_one() {
     scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
     scene.recovers(&gap());
     let profile = record(HOME, 7, json!({ "city": "Basel" }));
-    let found = Found { records: vec![profile], next_cursor: None, as_of: 90 };
+    let found = Found { records: vec![profile], as_of: 90, ..Found::default() };
     recovery::keep(&mut scene.db, &Question::Property, &found, &Step::Done).unwrap();
     scene.is_at_present(90);
     recovery::finish(&mut scene.db, at(0)).unwrap();
@@ -422,4 +423,40 @@ fn a_lost_edit_of_a_record_that_is_gone_is_offered_again() {
     recovery::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!(scene.one("SELECT state FROM edits WHERE id = 3"), "conflict");
     assert_eq!(scene.one("SELECT name || floor FROM rooms"), "Shed2");
+}
+
+#[test]
+fn only_what_is_newer_there_is_fetched_and_what_is_gone_meanwhile_goes() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    let room = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
+    scene.hear((10..14).map(|n| event(n, "created", "room", &room(n), json!({ "name": "Room" }))).collect());
+    scene.recovers(&gap());
+    let listed = |n: i64, rev| Listed { id: room(n).parse().unwrap(), rev };
+    let pages = [vec![listed(12, 12), listed(10, 10)], vec![listed(13, 20), listed(11, 30)]];
+    let (kind, as_of) = (Kind::Room, 40);
+    for (ids, cursor) in pages.into_iter().zip([None, Some("c".to_owned())]) {
+        let then = Step::Ids { kind, cursor: Some("c".into()), as_of };
+        recovery::keep(
+            &mut scene.db,
+            &Question::Ids { kind, cursor },
+            &Found { ids, as_of, ..Found::default() },
+            &then,
+        )
+        .unwrap();
+    }
+    assert_eq!(recovery::missing(&scene.db, kind).unwrap(), [room(11), room(13)]);
+    for (n, records) in [(11, vec![]), (13, vec![record(&room(13), 25, json!({ "name": "Newer" }))])] {
+        let question = Question::Record { kind, id: room(n) };
+        let then = Step::Records { kind, as_of };
+        recovery::keep(&mut scene.db, &question, &Found { records, ..Found::default() }, &then).unwrap();
+    }
+    assert!(recovery::missing(&scene.db, kind).unwrap().is_empty());
+    assert!(recovery::missing(&scene.db, Kind::Task).unwrap().is_empty(), "a walk is of one collection");
+    assert_eq!(recovery::sweep(&mut scene.db, kind, as_of, &Step::Done, at(0)).unwrap(), Swept::Done);
+    assert_eq!(
+        scene.one("SELECT group_concat(rev || name) FROM (SELECT * FROM rooms ORDER BY id)"),
+        "10Room,12Room,25Newer"
+    );
+    assert_eq!(scene.one("SELECT count(*) FROM _walked"), "0");
 }

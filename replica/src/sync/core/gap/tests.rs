@@ -126,7 +126,12 @@ impl World {
                     Effect::Apply { stretch, phase, .. } => {
                         self.shown.push(phase);
                         let tail = stretch.ready.unwrap_or(self.head);
-                        inputs.push(Input::Applied { cursor: stretch.cursor, tail, touched_edits: false });
+                        inputs.push(Input::Applied {
+                            cursor: stretch.cursor,
+                            tail,
+                            touched_edits: false,
+                            found_edits: false,
+                        });
                     }
                     _ => {}
                 }
@@ -146,13 +151,13 @@ impl World {
         let (records, next_cursor) = match question {
             Question::Ids { kind: Kind::Room, cursor } => {
                 let from = cursor.as_ref().map_or(0, |cursor| cursor.parse().unwrap());
-                let page = self.rooms.iter().skip(from).take(2).map(|id| record(id)).collect();
-                (page, (from + 2 < self.rooms.len()).then(|| (from + 2).to_string()))
+                // What a page lists is the store's; here counts where it leads.
+                (Vec::new(), (from + 2 < self.rooms.len()).then(|| (from + 2).to_string()))
             }
             Question::Record { id, .. } => (vec![record(id)], None),
             _ => (Vec::new(), None),
         };
-        Found { records, next_cursor, as_of: 9 }
+        Found { records, ids: Vec::new(), next_cursor, as_of: 9 }
     }
 
     /// Answers every question until none is left, or as many as are allowed.
