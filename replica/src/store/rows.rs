@@ -61,15 +61,43 @@ fn fits(integer: bool, value: &Value) -> bool {
     }
 }
 
-/// Writes a row, whether it exists or not.
-pub(crate) fn put(connection: &Connection, kind: Kind, id: &str, stored: &Stored) -> Result<(), StoreError> {
-    write(connection, &upserts(kind).always, kind, id, stored)?;
-    Ok(())
+/// Makes a row this, whether it exists or not; gives whether its fields have become others. Where they have not, the times
+/// and the revision alone are written: of the many indexes behind the lists these concern one.
+pub(crate) fn put(connection: &Connection, kind: Kind, id: &str, stored: &Stored) -> Result<bool, StoreError> {
+    let texts = texts(kind);
+    let same = connection
+        .prepare_cached(&texts.fields)?
+        .query_row([id], |row| {
+            for (place, field) in resource(kind).fields.iter().enumerate() {
+                if !is(row.get_ref(place)?, stored.fields.get(field.name)) {
+                    return Ok(false);
+                }
+            }
+            Ok(row.get_ref(resource(kind).fields.len())?.as_str_or_null().ok() == Some(stored.extra.as_deref()))
+        })
+        .optional()?;
+    if same != Some(true) {
+        write(connection, &texts.always, kind, id, stored)?;
+        return Ok(true);
+    }
+    let times = (id, &stored.created_at, &stored.updated_at, stored.rev);
+    connection.prepare_cached(&texts.stamp)?.execute(times)?;
+    Ok(false)
+}
+
+/// Whether a column holds what a value would be stored as.
+fn is(cell: ValueRef<'_>, value: Option<&Value>) -> bool {
+    match (cell, value) {
+        (ValueRef::Null, None | Some(Value::Null)) => true,
+        (ValueRef::Text(cell), Some(Value::String(value))) => cell == value.as_bytes(),
+        (ValueRef::Integer(cell), Some(Value::Number(value))) => value.as_i64() == Some(cell),
+        _ => false,
+    }
 }
 
 /// Writes a row unless there is one of this revision or a newer one; gives whether it was written.
 pub(crate) fn put_newer(connection: &Connection, kind: Kind, id: &str, stored: &Stored) -> Result<bool, StoreError> {
-    Ok(write(connection, &upserts(kind).if_newer, kind, id, stored)? > 0)
+    Ok(write(connection, &texts(kind).if_newer, kind, id, stored)? > 0)
 }
 
 fn write(connection: &Connection, upsert: &str, kind: Kind, id: &str, stored: &Stored) -> Result<usize, StoreError> {
@@ -88,15 +116,20 @@ fn write(connection: &Connection, upsert: &str, kind: Kind, id: &str, stored: &S
     Ok(statement.execute(params_from_iter(values))?)
 }
 
-/// The upserts of a kind.
-struct Upserts {
+/// The statements that write a kind's rows.
+struct Texts {
+    /// Upserts.
     always: String,
     if_newer: String,
+    /// What is compared before.
+    fields: String,
+    /// The times and the revision alone.
+    stamp: String,
 }
 
-/// The texts of all upserts, made once.
-fn upserts(kind: Kind) -> &'static Upserts {
-    static TEXTS: std::sync::OnceLock<Vec<Upserts>> = std::sync::OnceLock::new();
+/// The texts of all of these, made once.
+fn texts(kind: Kind) -> &'static Texts {
+    static TEXTS: std::sync::OnceLock<Vec<Texts>> = std::sync::OnceLock::new();
     let texts = TEXTS.get_or_init(|| {
         Kind::ALL
             .into_iter()
@@ -112,7 +145,10 @@ fn upserts(kind: Kind) -> &'static Upserts {
                     set.join(", ")
                 );
                 let if_newer = format!("{always} WHERE coalesce({table}.rev, -1) < excluded.rev");
-                Upserts { always, if_newer }
+                let fields: String = resource(kind).fields.iter().map(|field| format!("{}, ", field.name)).collect();
+                let fields = format!("SELECT {fields}extra FROM {table} WHERE id = ?1");
+                let stamp = format!("UPDATE {table} SET created_at = ?2, updated_at = ?3, rev = ?4 WHERE id = ?1");
+                Texts { always, if_newer, fields, stamp }
             })
             .collect()
     });

@@ -219,11 +219,11 @@ impl Core {
                 }
             }
             Input::StreamRefused(refusal) => self.refused(now, refusal, &mut effects),
-            Input::Applied { cursor, tail, touched_edits } => {
+            Input::Applied { cursor, tail, touched_edits, found_edits } => {
                 self.cursor = cursor.or(self.cursor.take());
                 self.tail = tail;
                 self.applying = self.applying.saturating_sub(1);
-                self.feed_applied(touched_edits, &mut effects);
+                self.feed_applied(touched_edits, found_edits, &mut effects);
             }
             Input::EditsChanged => self.plan(&mut effects),
             Input::Planned { ready, open } => self.planned(ready, open, &mut effects),

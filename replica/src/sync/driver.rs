@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use futures_util::FutureExt;
 use hearth_contract::formats::Timestamp;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
@@ -44,6 +45,7 @@ pub(super) async fn run(
         epoch: Instant::now(),
         wake_at: None,
         stream: None,
+        listened: false,
         deeds,
         asking: JoinSet::new(),
     };
@@ -72,6 +74,8 @@ struct Driver {
     epoch: Instant,
     wake_at: Option<Millis>,
     stream: Option<Stream>,
+    /// Whether the feed was heard before others last.
+    listened: bool,
     /// What the engine says while it works.
     deeds: mpsc::UnboundedReceiver<Deed>,
     asking: JoinSet<Heard>,
@@ -81,6 +85,14 @@ impl Driver {
     /// Waits for whichever happens first.
     async fn next(&mut self, changed: &Notify, stop: &mut watch::Receiver<bool>) -> Heard {
         let wake = self.wake_at.map(|at| self.epoch + Duration::from_millis(at.max(0).unsigned_abs()));
+        // What the feed brings of an edit settles it, and its answer has nothing left to say; the other way round it is
+        // written twice. In turn, so that neither waits for the other for long.
+        if !std::mem::take(&mut self.listened)
+            && let Some(heard) = heard(&mut self.stream).now_or_never()
+        {
+            self.listened = true;
+            return heard;
+        }
         tokio::select! {
             biased;
             () = told_to_stop(stop) => Heard::StopRequested,

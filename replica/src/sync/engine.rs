@@ -292,8 +292,9 @@ impl Engine {
                     transport: if polled { "poll" } else { "stream" },
                     now: now.wall,
                 };
-                let mirror::Applied { position, touched_edits } = self.keep(|c| mirror::apply(c, &batch, &proof))?;
-                return Ok(Some(Input::Applied { cursor: batch.cursor, tail: position, touched_edits }));
+                let mirror::Applied { position: tail, touched_edits, found_edits } =
+                    self.keep(|c| mirror::apply(c, &batch, &proof))?;
+                return Ok(Some(Input::Applied { cursor: batch.cursor, tail, touched_edits, found_edits }));
             }
             Effect::Touch => self.keep(|c| standing::touch(c, now.wall))?,
             Effect::Plan => {

@@ -1,12 +1,15 @@
 //! Edits on their way to the server: what exactly is sent, and what came of it. Must not know HTTP or when to try
 //! again; a request here is a verb, a path and a body.
 
+use std::collections::HashMap;
+
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::paths;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::store::edits::judge::{Clash, ConflictPolicy, Judgement, judge, spelled};
@@ -105,26 +108,27 @@ fn freeze_one(
 ) -> Result<Option<Request>, StoreError> {
     let mut fit = Vec::new();
     let mut bytes = 0;
+    let keys = fixed_keys(tx, parcels)?;
     for edits in parcels {
         let Some((&edit, with)) = edits.split_first() else { continue };
-        let fixed = edits.iter().find_map(|edit| fixed(tx, *edit).transpose()).transpose()?;
+        let fixed = edits.iter().find_map(|edit| keys.get(edit));
         if let Some(key) = fixed.filter(|_| !hearth_simulated::planted("a retry has a new key")) {
             tx.prepare_cached(
                 "UPDATE edits SET state = 'sending', attempts = attempts + 1, next_attempt_at = NULL
                      WHERE idempotency_key = ?1 AND state IN ('waiting', 'sending')",
             )?
-            .execute([&key])?;
+            .execute([key])?;
             tx.prepare_cached(
                 "UPDATE _frozen SET missed = 2
                      WHERE missed = 1 AND edit_id IN (SELECT id FROM edits WHERE idempotency_key = ?1)",
             )?
-            .execute([&key])?;
-            return frozen(tx, &key);
+            .execute([key])?;
+            return frozen(tx, key);
         }
         let Some(parcel) = load(tx, edit)? else { continue };
         let Some(parcel) = join(tx, parcel, with, now)? else { continue };
         if let Some((parcel, guard)) = admit(tx, parcel, policy, now)? {
-            bytes += Value::Object(parcel.patch.clone()).to_string().len() + 128;
+            bytes += text(&parcel.patch).len() + 128;
             fit.push((parcel, guard));
         }
         if fit.len() >= OPERATIONS_MAX || bytes >= OPERATIONS_BYTES_MAX {
@@ -138,31 +142,40 @@ fn freeze_one(
     };
     tx.prepare_cached("INSERT INTO _requests (idempotency_key, verb, path, body) VALUES (?1, ?2, ?3, ?4)")?
         .execute((new_key, verb, path, body))?;
-    for (parcel, guard) in &fit {
-        if parcel.overtaken {
-            settle::forget_request(tx, parcel.edit)?;
-        }
-        tx.prepare_cached(
-            "UPDATE edits SET state = 'sending', idempotency_key = ?2, attempts = attempts + 1,
-                     next_attempt_at = NULL, reason = NULL, problem = NULL WHERE id = ?1",
-        )?
-        .execute((parcel.edit, new_key))?;
-        tx.prepare_cached("INSERT OR REPLACE INTO _frozen (edit_id, guard) VALUES (?1, ?2)")?
-            .execute((parcel.edit, guard))?;
+    for (parcel, _) in fit.iter().filter(|(parcel, _)| parcel.overtaken) {
+        settle::forget_request(tx, parcel.edit)?;
     }
+    // Together, because each statement that a guard looks at costs more than its rows.
+    let list = settle::listed(fit.iter().map(|(parcel, guard)| (parcel.edit, *guard)));
+    tx.prepare_cached(
+        "UPDATE edits SET state = 'sending', idempotency_key = ?2, attempts = attempts + 1,
+                 next_attempt_at = NULL, reason = NULL, problem = NULL
+         WHERE id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
+    )?
+    .execute((&list, new_key))?;
+    tx.prepare_cached(
+        "INSERT OR REPLACE INTO _frozen (edit_id, guard) SELECT CAST(key AS INTEGER), value FROM json_each(?1)",
+    )?
+    .execute([list])?;
     frozen(tx, new_key)
 }
 
 /// The key of an edit's request, if that is fixed and may still take effect.
 pub(crate) fn fixed(tx: &Connection, edit: i64) -> Result<Option<String>, StoreError> {
-    Ok(tx
-        .prepare_cached(
-            "SELECT idempotency_key FROM edits e LEFT JOIN _frozen f ON f.edit_id = e.id
-             WHERE e.id = ?1 AND NOT coalesce(f.refused, 0) AND e.state IN ('waiting', 'sending', 'blocked')
-                 AND e.idempotency_key IS NOT NULL",
-        )?
-        .query_row([edit], |row| row.get(0))
-        .optional()?)
+    Ok(fixed_keys(tx, &[vec![edit]])?.remove(&edit))
+}
+
+/// The same of many edits.
+fn fixed_keys(tx: &Connection, parcels: &[Vec<i64>]) -> Result<HashMap<i64, String>, StoreError> {
+    let list = settle::listed(parcels.iter().flatten().map(|edit| (*edit, None)));
+    let mut statement = tx.prepare_cached(
+        "SELECT e.id, e.idempotency_key
+         FROM json_each(?1) j CROSS JOIN edits e ON e.id = CAST(j.key AS INTEGER) LEFT JOIN _frozen f ON f.edit_id = e.id
+         WHERE NOT coalesce(f.refused, 0) AND e.state IN ('waiting', 'sending', 'blocked')
+             AND e.idempotency_key IS NOT NULL",
+    )?;
+    let found = statement.query_map([list], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(found.collect::<Result<_, _>>()?)
 }
 
 /// Contact begins anew: what was refused because its record had moved on, but whose record has not come in another form,
@@ -287,14 +300,19 @@ fn join(tx: &Transaction<'_>, mut sum: Parcel, with: &[i64], now: Timestamp) -> 
 }
 
 fn write(tx: &Connection, parcel: &Parcel) -> Result<(), StoreError> {
-    let (patch, base) = (Value::Object(parcel.patch.clone()), Value::Object(parcel.base.clone()));
     tx.prepare_cached("UPDATE edits SET method = ?2, patch = ?3, base = ?4 WHERE id = ?1")?.execute((
         parcel.edit,
         &parcel.method,
-        patch.to_string(),
-        base.to_string(),
+        text(&parcel.patch),
+        text(&parcel.base),
     ))?;
     Ok(())
+}
+
+/// JSON text.
+fn text(value: &impl Serialize) -> String {
+    // What is serialized here has keys of text and no numbers that JSON lacks.
+    serde_json::to_string(value).unwrap_or_default()
 }
 
 /// Looks an edit over before it goes: gives it with the revision it must insist on, or settles it, or has it wait for a
@@ -429,18 +447,27 @@ fn single(parcel: &Parcel) -> Result<Frozen, StoreError> {
 const BULK: &str = "/bulk";
 
 fn bulk(kind: Kind, fit: &[(Parcel, Option<i64>)]) -> Frozen {
-    let operations = fit.iter().map(|(parcel, guard)| {
-        let mut operation = json!({ "method": parcel.method, "id": parcel.record });
-        if let Some(guard) = guard {
-            operation["if_match"] = (*guard).into();
-        }
-        if parcel.method != "delete" {
-            operation["data"] = Value::Object(parcel.patch.clone());
-        }
-        operation
+    #[derive(Serialize)]
+    struct Operation<'a> {
+        method: &'a str,
+        id: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        if_match: Option<i64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        data: Option<&'a Fields>,
+    }
+    #[derive(Serialize)]
+    struct Body<'a> {
+        operations: Vec<Operation<'a>>,
+    }
+    let operations = fit.iter().map(|(Parcel { method, record, patch, .. }, guard)| Operation {
+        method,
+        id: record,
+        if_match: *guard,
+        data: (method != "delete").then_some(patch),
     });
-    let body = json!({ "operations": operations.collect::<Vec<_>>() });
-    ("POST", format!("{}{BULK}", paths::collection(kind)), Some(body.to_string()))
+    let body = text(&Body { operations: operations.collect() });
+    ("POST", format!("{}{BULK}", paths::collection(kind)), Some(body))
 }
 
 /// The record of an edit, for reading it back.
@@ -468,12 +495,15 @@ pub(crate) fn record(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     gate::keep_cheaply(connection, |tx| {
-        let mut sent = false;
+        let mut sent = Vec::new();
         for (edit, verdict) in verdicts {
-            sent |= matches!(verdict, Verdict::Sent { .. });
-            record_one(tx, *edit, verdict)?;
+            match verdict {
+                Verdict::Sent { rev } => sent.push((*edit, *rev)),
+                verdict => record_one(tx, *edit, verdict)?,
+            }
         }
-        if sent {
+        if !sent.is_empty() {
+            settle::mark_sent(tx, &sent)?;
             let position = tx.query_row("SELECT position FROM _sync", [], |row| row.get(0))?;
             settle::settle(tx, position, now)?;
         }
@@ -486,10 +516,10 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
         return settle::finish(tx, edit, "discarded", None, Timestamp::from_millis(0));
     }
     if matches!(verdict, Verdict::Overtaken) && hearth_simulated::planted("an overtaken edit counts as sent") {
-        return settle::mark_sent(tx, edit, None);
+        return settle::mark_sent(tx, &[(edit, None)]);
     }
     let (state, reason, problem, at) = match verdict {
-        Verdict::Sent { rev } => return settle::mark_sent(tx, edit, *rev),
+        Verdict::Sent { rev } => return settle::mark_sent(tx, &[(edit, *rev)]),
         Verdict::Later { at, reason } => ("waiting", reason.as_str(), None, at.map(|at| at.to_string())),
         Verdict::Overtaken => ("waiting", "changed there meanwhile; its new form is on the way", None, None),
         Verdict::Apart => ("waiting", "goes again by itself", None, None),

@@ -1,51 +1,101 @@
 //! How edits end: the server is known to hold them, the feed passes them, they move to the history. Must not send.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use hearth_contract::check::Fields;
 use hearth_contract::event::Event;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
-use rusqlite::{OptionalExtension, Transaction};
+use rusqlite::Transaction;
 use serde_json::Value;
 
 use crate::store::mirror::image;
 use crate::store::{StoreError, log, rows};
 
-/// Notes that the server holds an edit, since this position if it is known.
-pub(crate) fn mark_sent(tx: &Transaction<'_>, edit: i64, rev: Option<i64>) -> Result<(), StoreError> {
+/// An edit and the position since which the server holds it, if that is known.
+pub(crate) type Held = (i64, Option<i64>);
+
+/// Notes that the server holds edits. Many are one statement: each that a guard looks at costs more than its rows.
+pub(crate) fn mark_sent(tx: &Transaction<'_>, edits: &[Held]) -> Result<(), StoreError> {
+    let list = listed(edits.iter().copied());
     let known = tx
         .prepare_cached(
-            "UPDATE edits SET state = 'sent', reason = NULL, problem = NULL, next_attempt_at = NULL WHERE id = ?1",
+            "UPDATE edits SET state = 'sent', reason = NULL, problem = NULL, next_attempt_at = NULL
+             WHERE id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
         )?
-        .execute([edit])?;
+        .execute([&list])?;
     if known > 0 {
         tx.prepare_cached(
-            "INSERT INTO _sent (edit_id, rev) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET rev = coalesce(rev, excluded.rev)",
+            "INSERT INTO _sent (edit_id, rev)
+             SELECT e.id, j.value FROM json_each(?1) j CROSS JOIN edits e ON e.id = CAST(j.key AS INTEGER) WHERE true
+             ON CONFLICT DO UPDATE SET rev = coalesce(rev, excluded.rev)",
         )?
-        .execute((edit, rev))?;
+        .execute([list])?;
     }
     Ok(())
 }
 
+/// Edits as a statement takes them: a JSON object of their numbers and positions.
+pub(super) fn listed(edits: impl IntoIterator<Item = Held>) -> String {
+    let mut list = String::from("{");
+    for (number, (edit, rev)) in edits.into_iter().enumerate() {
+        let comma = if number > 0 { "," } else { "" };
+        let _ = match rev {
+            Some(rev) => write!(list, "{comma}\"{edit}\":{rev}"),
+            None => write!(list, "{comma}\"{edit}\":null"),
+        };
+    }
+    list.push('}');
+    list
+}
+
+/// An edit of a record, as far as the feed has to do with it.
+#[derive(Debug)]
+pub(crate) struct OfRecord {
+    pub edit: i64,
+    pub method: String,
+    pub is_sent: bool,
+    /// The key of its request.
+    pub key: Option<String>,
+    /// Since when the server holds it, as far as it has said so.
+    pub rev: Option<i64>,
+}
+
+impl OfRecord {
+    /// Whether an event carries the key of its request.
+    pub(crate) fn is_told_by(&self, event: &Event) -> bool {
+        self.key.is_some() && self.key == event.idempotency_key
+    }
+}
+
+/// The edits of a record, in their order.
+pub(crate) fn of_record(tx: &Transaction<'_>, kind: Kind, record: &str) -> Result<Vec<OfRecord>, StoreError> {
+    let mut statement = tx.prepare_cached(
+        "SELECT e.id, e.method, e.state = 'sent', e.idempotency_key, s.rev FROM edits e LEFT JOIN _sent s ON s.edit_id = e.id
+         WHERE e.kind = ?1 AND e.record_id = ?2 ORDER BY e.id",
+    )?;
+    let found = statement.query_map((kind.word(), record), |row| {
+        let (edit, method, is_sent) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(OfRecord { edit, method, is_sent, key: row.get(3)?, rev: row.get(4)? })
+    })?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
 /// An event that carries the key of one of our requests proves that the server has it, even if its answer was lost.
 /// Gives the edit, and whether this was not known.
-pub(crate) fn recognise(tx: &Transaction<'_>, event: &Event, record: &str) -> Result<Option<(i64, bool)>, StoreError> {
-    let Some(key) = &event.idempotency_key else { return Ok(None) };
-    let found: Option<(i64, Option<i64>)> = tx
-        .prepare_cached(
-            "SELECT e.id, s.rev FROM edits e LEFT JOIN _sent s ON s.edit_id = e.id
-             WHERE e.idempotency_key = ?1 AND e.record_id = ?2",
-        )?
-        .query_row((key, record), |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    let Some((edit, rev)) = found else { return Ok(None) };
-    if rev != Some(event.id) {
-        mark_sent(tx, edit, Some(event.id))?;
+pub(crate) fn recognise(
+    tx: &Transaction<'_>,
+    event: &Event,
+    edits: &[OfRecord],
+) -> Result<Option<(i64, bool)>, StoreError> {
+    let Some(OfRecord { edit, rev, .. }) = edits.iter().find(|edit| edit.is_told_by(event)) else { return Ok(None) };
+    if *rev != Some(event.id) {
+        mark_sent(tx, &[(*edit, Some(event.id))])?;
         // Whatever was said of its position before, perhaps by a history that is put back: here it is.
         tx.prepare_cached("UPDATE _sent SET rev = ?2 WHERE edit_id = ?1")?.execute((edit, event.id))?;
     }
-    Ok(Some((edit, rev != Some(event.id))))
+    Ok(Some((*edit, *rev != Some(event.id))))
 }
 
 /// Ends the edits that the feed has passed: their overlay goes, because the record itself shows them now. Gives their
@@ -70,21 +120,28 @@ pub(crate) fn settle(
         ))?
         .query_map([position], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<_, _>>()?;
-    for (edit, _, _) in &done {
-        finish(tx, *edit, "confirmed", None, now)?;
-    }
+    let edits: Vec<Held> = done.iter().map(|(edit, _, _)| (*edit, None)).collect();
+    confirm(tx, &edits, now)?;
     let records = done.into_iter().filter_map(|(_, word, record)| Some((Kind::from_word(&word)?, record)));
     let records: BTreeSet<(Kind, String)> = records.collect();
     for (kind, record) in &records {
         image::project(tx, *kind, record)?;
     }
-    if !records.is_empty() {
-        let oldest = now.plus_millis(-HISTORY_MILLIS).to_string();
-        tx.prepare_cached("DELETE FROM _undone WHERE edit_id IN (SELECT id FROM edit_history WHERE settled_at < ?1)")?
-            .execute([&oldest])?;
-        tx.prepare_cached("DELETE FROM edit_history WHERE settled_at < ?1")?.execute([oldest])?;
-    }
     Ok(records)
+}
+
+/// Moves edits that the server is proven to hold to the history. Their positions are as told here, or as they were told
+/// before.
+pub(crate) fn confirm(tx: &Transaction<'_>, edits: &[Held], now: Timestamp) -> Result<(), StoreError> {
+    if edits.is_empty() {
+        return Ok(());
+    }
+    move_to_history(tx, edits, "confirmed", None, now)?;
+    let oldest = now.plus_millis(-HISTORY_MILLIS).to_string();
+    tx.prepare_cached("DELETE FROM _undone WHERE edit_id IN (SELECT id FROM edit_history WHERE settled_at < ?1)")?
+        .execute([&oldest])?;
+    tx.prepare_cached("DELETE FROM edit_history WHERE settled_at < ?1")?.execute([oldest])?;
+    Ok(())
 }
 
 /// Moves an edit to the history; what was sent as one is remembered as it was made.
@@ -95,25 +152,48 @@ pub(crate) fn finish(
     reason: Option<&str>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    move_to_history(tx, &[(edit, None)], outcome, reason, now)
+}
+
+fn move_to_history(
+    tx: &Transaction<'_>,
+    edits: &[Held],
+    outcome: &str,
+    reason: Option<&str>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let list = listed(edits.iter().copied());
     tx.prepare_cached(
         "INSERT INTO edit_history (id, kind, record_id, method, patch, base, outcome, rev, reason, attempts,
              idempotency_key, origin, created_at, settled_at)
          SELECT coalesce(p.edit_id, e.id), kind, record_id, coalesce(p.method, e.method), coalesce(p.patch, e.patch),
              coalesce(p.base, e.base),
              CASE WHEN p.method <> e.method AND e.method = 'delete' THEN 'superseded' ELSE ?2 END,
-             s.rev, coalesce(?4, e.reason), attempts, idempotency_key, coalesce(p.origin, e.origin),
+             coalesce(j.value, s.rev), coalesce(?4, e.reason), attempts, idempotency_key, coalesce(p.origin, e.origin),
              coalesce(p.created_at, e.created_at), ?3
-         FROM edits e LEFT JOIN _sent s ON s.edit_id = e.id LEFT JOIN _parts p ON p.of_edit = e.id WHERE e.id = ?1",
+         FROM json_each(?1) j CROSS JOIN edits e ON e.id = CAST(j.key AS INTEGER)
+             LEFT JOIN _sent s ON s.edit_id = e.id LEFT JOIN _parts p ON p.of_edit = e.id",
     )?
-    .execute((edit, outcome, now.to_string(), reason))?;
-    tx.prepare_cached(FORGET_BYTES)?.execute([edit])?;
+    .execute((&list, outcome, now.to_string(), reason))?;
+    let keys: BTreeSet<Option<String>> = tx
+        .prepare_cached(
+            "DELETE FROM edits WHERE id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)) RETURNING idempotency_key",
+        )?
+        .query_map([&list], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
     for text in [
-        "DELETE FROM edits WHERE id = ?1",
-        "DELETE FROM _frozen WHERE edit_id = ?1",
-        "DELETE FROM _sent WHERE edit_id = ?1",
-        "DELETE FROM _parts WHERE of_edit = ?1",
+        "DELETE FROM _frozen WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
+        "DELETE FROM _sent WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
+        "DELETE FROM _parts WHERE of_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
     ] {
-        tx.prepare_cached(text)?.execute([edit])?;
+        tx.prepare_cached(text)?.execute([&list])?;
+    }
+    for key in keys.into_iter().flatten() {
+        tx.prepare_cached(
+            "DELETE FROM _requests WHERE idempotency_key = ?1
+             AND NOT EXISTS (SELECT 1 FROM edits e WHERE e.idempotency_key = ?1)",
+        )?
+        .execute([key])?;
     }
     Ok(())
 }

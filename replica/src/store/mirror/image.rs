@@ -51,16 +51,21 @@ pub(crate) fn project(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), 
     if !edits {
         match get(tx, kind, id)? {
             Some((_, true)) => rows::remove(tx, kind, id)?,
-            Some((stored, false)) => rows::put(tx, kind, id, &stored)?,
+            Some((stored, false)) => _ = rows::put(tx, kind, id, &stored)?,
             None => {}
         }
-        tx.prepare_cached("DELETE FROM _images WHERE kind = ?1 AND record_id = ?2")?.execute((kind.word(), id))?;
-        return Ok(());
+        return forget(tx, kind, id);
     }
     match form(tx, kind, id, i64::MAX)? {
-        Some(stored) => rows::put(tx, kind, id, &stored),
+        Some(stored) => rows::put(tx, kind, id, &stored).map(|_| ()),
         None => rows::remove(tx, kind, id),
     }
+}
+
+/// Lets go of the server's form of a record whose row shows it.
+pub(crate) fn forget(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
+    tx.prepare_cached("DELETE FROM _images WHERE kind = ?1 AND record_id = ?2")?.execute((kind.word(), id))?;
+    Ok(())
 }
 
 /// A record as the server has it, with the edits before this one laid over; None: there would be none.

@@ -47,8 +47,10 @@ pub(crate) struct Proof {
 pub(crate) struct Applied {
     /// Up to where the feed is applied now; in a recovery that is ahead of what the tables show.
     pub position: i64,
-    /// Whether events concern edits that are to be sent, or were found to be in: others may go or must wait.
+    /// Whether events concern edits that are to be sent: they must be looked at again.
     pub touched_edits: bool,
+    /// Whether edits that nobody had said so of were found to be in: those that waited for them may go.
+    pub found_edits: bool,
 }
 
 /// Applies a batch.
@@ -77,9 +79,13 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         // A replay of the past shows a record's newest event alone (contract 9.2).
         push::doubt(tx)?;
     }
-    let mut touched_edits = false;
+    let (mut touched_edits, mut found_edits) = (false, false);
+    let mut confirmed: Vec<settle::Held> = Vec::new();
     let mut covered = BTreeSet::new();
     let mut brought = HashSet::new();
+    let mut ended = HashSet::new();
+    // Where the tables are at the position of the feed, an event passes its own edit.
+    let ends_at_once = tail.is_none() && !replaying;
     let mut odd = HashSet::new();
     let mut touched = BTreeSet::new();
     search::hold(tx)?;
@@ -87,18 +93,39 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         let known = (Kind::from_word(&event.resource_type), Happening::from_word(&event.happening));
         if let (Some(kind), Some(happening)) = known {
             let id = event.resource_id.to_string();
-            let pending = if editing { pending(tx, kind, &id)? } else { None };
-            let waits = pending.is_some();
-            if waits {
-                let recognised = settle::recognise(tx, event, &id)?;
-                touched_edits |= recognised.is_some_and(|(_, is_news)| is_news);
-                brought.extend(recognised.filter(|_| happening != Happening::Deleted).map(|(edit, _)| edit));
-            }
             if replaying {
                 replay::note(tx, kind, &id, happening)?;
             }
+            let mut own = if editing { settle::of_record(tx, kind, &id)? } else { Vec::new() };
+            // What is confirmed here moves to the history once the stretch is through.
+            own.retain(|edit| !ended.contains(&edit.edit));
+            if let ([only], Some(payload)) = (&own[..], &event.payload)
+                && ends_at_once
+                && only.method != "delete"
+                && only.is_told_by(event)
+                && event.id > seen(tx, kind, &id, elsewhere)?
+            {
+                // The usual end of an edit: the feed brings the record with it, and nothing else is laid over that.
+                if elsewhere {
+                    image::forget(tx, kind, &id)?;
+                }
+                found_edits |= only.rev != Some(event.id);
+                ended.insert(only.edit);
+                confirmed.push((only.edit, Some(event.id)));
+                if rows::put(tx, kind, &id, &rows::Stored::from_payload(kind, event.id, payload))? {
+                    touched.insert((kind, id));
+                }
+                position = position.max(event.id);
+                continue;
+            }
+            let waits = !own.is_empty();
+            if waits {
+                let recognised = settle::recognise(tx, event, &own)?;
+                touched_edits |= recognised.is_some_and(|(_, is_news)| is_news);
+                brought.extend(recognised.filter(|_| happening != Happening::Deleted).map(|(edit, _)| edit));
+            }
             // Of what is on the server already, nothing but its end is to come.
-            touched_edits |= pending == Some(true);
+            touched_edits |= own.iter().any(|edit| !edit.is_sent);
             match (happening, &event.payload) {
                 (Happening::Deleted, _) => {
                     delete(tx, kind, &id, event.id, waits, proof.now)?;
@@ -125,6 +152,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         }
         position = position.max(event.id);
     }
+    settle::confirm(tx, &confirmed, proof.now)?;
     search::follow(tx, &touched)?;
     for what in odd {
         log(tx, "warning", &format!("Skipped: {what}, which this version does not know."))?;
@@ -170,19 +198,12 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     for (kind, id) in covered.difference(&settled) {
         image::project(tx, *kind, id)?;
     }
-    Ok(Applied { position, touched_edits })
-}
-
-/// Whether a record has edits, and whether one of them is not on the server yet.
-fn pending(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<bool>, StoreError> {
-    Ok(tx
-        .prepare_cached("SELECT max(state <> 'sent') FROM edits WHERE kind = ?1 AND record_id = ?2")?
-        .query_row((kind.word(), id), |row| row.get(0))?)
+    Ok(Applied { position, touched_edits, found_edits })
 }
 
 /// Applies a record's form, if it is newer than what was seen of it, whether it has edits or not.
 pub(crate) fn lay(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload: &Fields) -> Result<(), StoreError> {
-    if pending(tx, kind, id)?.is_none() {
+    if settle::of_record(tx, kind, id)?.is_empty() {
         return put(tx, kind, id, rev, payload, true).map(drop);
     }
     match cover(tx, kind, id, rev, payload)? {
@@ -203,7 +224,7 @@ fn put(
 ) -> Result<bool, StoreError> {
     let stored = rows::Stored::from_payload(kind, rev, payload);
     if hearth_simulated::planted("an older image wins") {
-        return rows::put(tx, kind, id, &stored).map(|()| true);
+        return rows::put(tx, kind, id, &stored);
     }
     if elsewhere && seen_elsewhere(tx, kind, id)?.is_some_and(|seen| rev <= seen) {
         return Ok(false);
@@ -213,7 +234,7 @@ fn put(
 
 /// Keeps the form of a record that has edits, which are to be laid over it. False: a newer one is known.
 fn cover(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload: &Fields) -> Result<bool, StoreError> {
-    if rev <= seen(tx, kind, id)? {
+    if rev <= seen(tx, kind, id, true)? {
         return Ok(false);
     }
     image::keep(tx, kind, id, &rows::Stored::from_payload(kind, rev, payload))?;
@@ -221,7 +242,7 @@ fn cover(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload: &Fields)
 }
 
 fn delete(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, waits: bool, now: Timestamp) -> Result<(), StoreError> {
-    if rev <= seen(tx, kind, id)? {
+    if rev <= seen(tx, kind, id, true)? {
         return Ok(());
     }
     tx.prepare_cached(
@@ -239,9 +260,11 @@ fn delete(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, waits: bool, now
     settle::record_is_gone(tx, kind, id, now)
 }
 
-/// The newest rev of a record that was ever applied; -1 for one that was never seen.
-pub(crate) fn seen(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<i64, StoreError> {
-    Ok(rows::rev(tx, kind, id)?.max(seen_elsewhere(tx, kind, id)?).unwrap_or(-1))
+/// The newest rev of a record that was ever applied; -1 for one that was never seen. `elsewhere`: whether any record is
+/// known by more than its row.
+pub(crate) fn seen(tx: &Transaction<'_>, kind: Kind, id: &str, elsewhere: bool) -> Result<i64, StoreError> {
+    let elsewhere = if elsewhere { seen_elsewhere(tx, kind, id)? } else { None };
+    Ok(rows::rev(tx, kind, id)?.max(elsewhere).unwrap_or(-1))
 }
 
 fn seen_elsewhere(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<i64>, StoreError> {

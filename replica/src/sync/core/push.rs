@@ -351,9 +351,11 @@ impl Core {
     }
 
     /// The feed was applied: edits that are in may have been passed by it.
-    pub(super) fn feed_applied(&mut self, touched_edits: bool, effects: &mut Vec<Effect>) {
-        let idle = self.push.ready.is_empty() && !self.push.is_busy();
-        if touched_edits || (idle && self.push.open != Some(false)) {
+    pub(super) fn feed_applied(&mut self, touched_edits: bool, found_edits: bool, effects: &mut Vec<Effect>) {
+        // While an answer is awaited, what waits for an edit that is in is looked up after it.
+        let idle = !self.push.is_busy();
+        let waits = self.push.ready.is_empty() && self.push.open != Some(false);
+        if touched_edits || (idle && (found_edits || waits)) {
             self.plan(effects);
         }
     }

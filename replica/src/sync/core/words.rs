@@ -36,7 +36,7 @@ pub(crate) enum Input {
     /// The server refuses the stream.
     StreamRefused(Refusal),
     /// A stretch is applied.
-    Applied { cursor: Option<String>, tail: i64, touched_edits: bool },
+    Applied { cursor: Option<String>, tail: i64, touched_edits: bool, found_edits: bool },
     /// The disk has no room for what was to be written; nothing of it was.
     DiskFull { reason: String },
     /// Somebody changed the database.

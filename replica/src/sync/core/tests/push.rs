@@ -124,7 +124,7 @@ fn what_the_record_has_outrun_waits_for_the_feed() {
     assert_eq!(endings(&effects), [(1, Ending::Overtaken)]);
     core.handle(1, planned(&[], true));
     assert_eq!(core.wake_at(), Some(45_000), "only the feed can help, or its silence");
-    let effects = core.handle(2, Input::Applied { cursor: None, tail: 0, touched_edits: true });
+    let effects = core.handle(2, Input::Applied { cursor: None, tail: 0, touched_edits: true, found_edits: false });
     assert!(effects.contains(&Effect::Plan));
     assert_eq!(sent(&core.handle(2, planned(&[1], true))), [1]);
 }
