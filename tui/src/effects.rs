@@ -1,5 +1,6 @@
-//! Carries effects out on the replica, on threads of their own, so that no key ever waits for the disk: one reads, one writes,
-//! each with a connection, so that a write that waits for another process keeps no page waiting. The only caller of
+//! Carries effects out on the replica, on threads of their own, so that no key ever waits for the disk: one reads, one adds
+//! up, one writes, each with a connection, so that neither a sum over all rows nor a write that waits for another process
+//! keeps a page or a search waiting. The only caller of
 //! [`Replica`]; must not decide anything.
 
 use std::collections::VecDeque;
@@ -45,8 +46,9 @@ pub struct Places {
 #[derive(Debug)]
 pub struct Requests {
     reads: Sender<Effect>,
+    sums: Sender<Effect>,
     writes: Sender<Effect>,
-    threads: [JoinHandle<()>; 2],
+    threads: [JoinHandle<()>; 3],
 }
 
 impl Requests {
@@ -54,21 +56,28 @@ impl Requests {
     pub fn send(&self, effect: Effect) -> Result<(), std::sync::mpsc::SendError<Effect>> {
         match effect {
             Effect::Write(_) => self.writes.send(effect),
+            // What looks at every row.
+            Effect::Totals(..) | Effect::Figures(_) | Effect::Export(..) => self.sums.send(effect),
             effect => self.reads.send(effect),
         }
     }
 
     /// Waits until everything that was asked for is done: the last change and the session are on disk.
     pub fn finish(self) {
-        drop((self.reads, self.writes));
+        drop((self.reads, self.sums, self.writes));
         for thread in self.threads {
             let _ = thread.join();
         }
     }
 }
 
-/// Starts the threads. What is sent to them is answered with messages; they end when the sender is dropped.
-pub fn start(reader: Replica, writer: Replica, places: Places, answers: Sender<Message>) -> std::io::Result<Requests> {
+/// Starts the threads, each with a replica of its own. What is sent to them is answered with messages; they end when the
+/// sender is dropped.
+pub fn start(
+    [reader, adder, writer]: [Replica; 3],
+    places: Places,
+    answers: Sender<Message>,
+) -> std::io::Result<Requests> {
     let begin = |name: &str, replica: Replica| {
         let (requests, receiver) = channel();
         let (places, answers) = (places.clone(), answers.clone());
@@ -77,8 +86,9 @@ pub fn start(reader: Replica, writer: Replica, places: Places, answers: Sender<M
         Ok::<_, std::io::Error>((requests, thread))
     };
     let (reads, reader) = begin("reader", reader)?;
+    let (sums, adder) = begin("adder", adder)?;
     let (writes, writer) = begin("writer", writer)?;
-    Ok(Requests { reads, writes, threads: [reader, writer] })
+    Ok(Requests { reads, sums, writes, threads: [reader, adder, writer] })
 }
 
 fn work(replica: &Replica, places: &Places, requests: &Receiver<Effect>, answers: &Sender<Message>) {

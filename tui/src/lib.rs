@@ -96,13 +96,13 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
         Replica::open(&options.db, Origin::Tui)
             .with_context(|| format!("the replica database {} cannot be opened", options.db.display()))
     };
-    let (reader, writer) = (open()?, open()?);
+    let replicas = [open()?, open()?, open()?];
     // Beside the database, whose directory is there from now on.
     background::log_beside(&options.db).context("the log cannot be written")?;
     let (sender, messages) = channel();
     let session = session::beside(&options.db);
     let places = Places { session: session.clone(), exports: std::env::current_dir().unwrap_or_default() };
-    let requests = effects::start(reader, writer, places, sender.clone())?;
+    let requests = effects::start(replicas, places, sender.clone())?;
     let _bell = event::bell(&options.db, sender.clone())?;
     let background = Background::start(options.sync, sender.clone())?;
     let mut screen = Screen::open(options.config.mouse).context("this is no terminal that can be drawn on")?;

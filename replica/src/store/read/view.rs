@@ -141,11 +141,15 @@ const RANKED_MAX: i64 = 3_000;
 
 /// The best matches over all kinds.
 pub(crate) fn search(connection: &Connection, words: &str, limit: usize) -> Result<Vec<Hit>, StoreError> {
+    // Single letters are no words yet, and to count what begins with one takes as long as to find it.
+    let is_begun = words.split_whitespace().all(|word| word.chars().count() < 2);
     let Some(words) = match_words(words) else { return Ok(Vec::new()) };
-    let matches: i64 = connection
-        .prepare_cached("SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 LIMIT ?2)")?
-        .query_row((&words, RANKED_MAX + 1), |row| row.get(0))?;
-    if matches <= RANKED_MAX {
+    let may_rank = !is_begun && {
+        let text = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 LIMIT ?2)";
+        let matches: i64 = connection.prepare_cached(text)?.query_row((&words, RANKED_MAX + 1), |row| row.get(0))?;
+        matches <= RANKED_MAX
+    };
+    if may_rank {
         return hits(connection, &words, "ORDER BY bm25(search, 0, 0, 8.0, 1.0), rowid", limit);
     }
     // Those that have the words in their title first, as the rank would have it.
