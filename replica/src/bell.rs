@@ -19,6 +19,10 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// A knock by the log comes as it is written, which is a little before the change counts. So it is looked again.
 const LOOK_AGAIN_MILLIS: [u64; 7] = [1, 2, 5, 10, 25, 50, 100];
 
+/// Between two knocks of the file system. Each page of the log that is written is an event, ours too: a busy sync would
+/// otherwise spend a tenth of its time on hearing itself. The counter is looked at again meanwhile.
+const KNOCK_INTERVAL: Duration = Duration::from_millis(5);
+
 /// A watch over one database. Dropping it ends its thread.
 pub struct BellWatch {
     stop: Sender<Knock>,
@@ -111,6 +115,8 @@ fn notification(db: &Path, knock: Sender<Knock>) -> Option<RecommendedWatcher> {
         let ours = event.paths.iter().filter_map(|path| path.file_name()).any(|name| name == bell || name == log);
         if ours && !matches!(event.kind, EventKind::Access(_)) {
             let _ = knock.send(Knock::Maybe);
+            // What happens until then waits in the kernel, where the same again is one.
+            std::thread::sleep(KNOCK_INTERVAL);
         }
     };
     let mut watcher = notify::recommended_watcher(handler).ok()?;

@@ -61,28 +61,54 @@ fn fits(integer: bool, value: &Value) -> bool {
     }
 }
 
-/// Makes a row this, whether it exists or not; gives whether its fields have become others. Where they have not, the times
-/// and the revision alone are written: of the many indexes behind the lists these concern one.
-pub(crate) fn put(connection: &Connection, kind: Kind, id: &str, stored: &Stored) -> Result<bool, StoreError> {
+/// Makes a row this, whether it exists or not. Where its fields are these already, its times and revision alone are written:
+/// of the many indexes behind the lists that concerns one.
+pub(crate) fn put(connection: &Connection, kind: Kind, id: &str, stored: &Stored) -> Result<(), StoreError> {
+    lay(connection, kind, id, stored, false).map(drop)
+}
+
+/// The same unless there is a row of this revision or a newer one; gives whether its fields have become others. None: it
+/// stays as it is.
+pub(crate) fn put_over(
+    connection: &Connection,
+    kind: Kind,
+    id: &str,
+    stored: &Stored,
+) -> Result<Option<bool>, StoreError> {
+    lay(connection, kind, id, stored, true)
+}
+
+fn lay(
+    connection: &Connection,
+    kind: Kind,
+    id: &str,
+    stored: &Stored,
+    if_newer: bool,
+) -> Result<Option<bool>, StoreError> {
     let texts = texts(kind);
-    let same = connection
+    let row = connection
         .prepare_cached(&texts.fields)?
         .query_row([id], |row| {
+            let (rev, extra) = (row.get::<_, Option<i64>>(0)?, row.get_ref(1)?);
+            let mut same = extra.as_str_or_null().ok() == Some(stored.extra.as_deref());
             for (place, field) in resource(kind).fields.iter().enumerate() {
-                if !is(row.get_ref(place)?, stored.fields.get(field.name)) {
-                    return Ok(false);
-                }
+                same = same && is(row.get_ref(place + 2)?, stored.fields.get(field.name));
             }
-            Ok(row.get_ref(resource(kind).fields.len())?.as_str_or_null().ok() == Some(stored.extra.as_deref()))
+            Ok((rev, same))
         })
         .optional()?;
-    if same != Some(true) {
-        write(connection, &texts.always, kind, id, stored)?;
-        return Ok(true);
+    match row {
+        Some((rev, _)) if if_newer && rev >= stored.rev => Ok(None),
+        Some((_, true)) => {
+            let times = (id, &stored.created_at, &stored.updated_at, stored.rev);
+            connection.prepare_cached(&texts.stamp)?.execute(times)?;
+            Ok(Some(false))
+        }
+        _ => {
+            write(connection, &texts.always, kind, id, stored)?;
+            Ok(Some(true))
+        }
     }
-    let times = (id, &stored.created_at, &stored.updated_at, stored.rev);
-    connection.prepare_cached(&texts.stamp)?.execute(times)?;
-    Ok(false)
 }
 
 /// Whether a column holds what a value would be stored as.
@@ -145,8 +171,8 @@ fn texts(kind: Kind) -> &'static Texts {
                     set.join(", ")
                 );
                 let if_newer = format!("{always} WHERE coalesce({table}.rev, -1) < excluded.rev");
-                let fields: String = resource(kind).fields.iter().map(|field| format!("{}, ", field.name)).collect();
-                let fields = format!("SELECT {fields}extra FROM {table} WHERE id = ?1");
+                let fields: String = resource(kind).fields.iter().map(|field| format!(", {}", field.name)).collect();
+                let fields = format!("SELECT rev, extra{fields} FROM {table} WHERE id = ?1");
                 let stamp = format!("UPDATE {table} SET created_at = ?2, updated_at = ?3, rev = ?4 WHERE id = ?1");
                 Texts { always, if_newer, fields, stamp }
             })

@@ -21,7 +21,7 @@ use crate::store::{Connection, StoreError, mirror, open, recovery, reserve, stan
 /// Why nothing goes on while the disk is full.
 const NO_ROOM: &str = "the disk that holds the replica is full; make room, and it goes on by itself";
 /// Edits looked up at a time: more than all bulk calls that are under way beside each other.
-const PLAN_EDITS: usize = 1000;
+const PLAN_EDITS: usize = 2000;
 
 /// A point in time, as told to the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,14 +19,16 @@ use super::wire::Ask;
 const STRETCH_EVENTS_MAX: usize = 1000;
 /// How long a stretch gathers while the present is not reached: few large transactions cost less than many small ones.
 const GATHER: Duration = Duration::from_millis(50);
-/// Frames read ahead of the database.
-const FRAMES_AHEAD: usize = 1024;
+/// Frames that are handed over together at most: as many as have come, because each handing over wakes somebody.
+const FRAMES_TOGETHER: usize = 64;
+/// How often that is done ahead of the database.
+const HANDS_AHEAD: usize = 16;
 /// How long a silent stream's bytes are not reported again.
 const CONTACT_INTERVAL: Duration = Duration::from_secs(1);
 
 enum Told {
     Heard(Heard),
-    Frame(Frame),
+    Frames(Vec<Frame>),
 }
 
 /// An open or opening stream; dropping it ends it.
@@ -34,6 +36,8 @@ pub(super) struct Stream {
     told: mpsc::Receiver<Told>,
     /// What was taken from the channel behind frames that had to go first.
     next: Option<Heard>,
+    /// Frames that have come and are not looked at yet.
+    frames: std::vec::IntoIter<Frame>,
     /// What has come and was not told yet; here, because whoever waits for more may stop waiting.
     stretch: Stretch,
     /// When it is told at the latest, once something has come.
@@ -52,12 +56,13 @@ impl Drop for Stream {
 impl Stream {
     /// Begins to open it.
     pub(super) fn open(client: Client, ask: Ask) -> Stream {
-        let (tell, told) = mpsc::channel(FRAMES_AHEAD);
+        let (tell, told) = mpsc::channel(HANDS_AHEAD);
         let task = tokio::spawn(async move {
             let last = listen(&client, &ask, &tell).await;
             let _ = tell.send(Told::Heard(last)).await;
         });
-        Stream { told, next: None, stretch: Stretch::default(), due_at: None, current: false, task }
+        let (frames, stretch) = (Vec::new().into_iter(), Stretch::default());
+        Stream { told, next: None, frames, stretch, due_at: None, current: false, task }
     }
 }
 
@@ -88,14 +93,24 @@ async fn listen(client: &Client, ask: &Ask, tell: &mpsc::Sender<Told>) -> Heard 
             noticed = Instant::now();
         }
     });
-    let mut frames = SseByteStream::new(bytes);
-    while let Some(frame) = frames.next().await {
-        let frame = match frame.map_err(|error| error.to_string()).and_then(sse::read) {
-            Ok(frame) => frame,
-            Err(reason) => return Heard::StreamEnded { reason },
-        };
-        if tell.send(Told::Frame(frame)).await.is_err() {
+    let mut frames = SseByteStream::new(bytes).ready_chunks(FRAMES_TOGETHER);
+    while let Some(some) = frames.next().await {
+        let mut read = Vec::with_capacity(some.len());
+        let mut broken = None;
+        for frame in some {
+            match frame.map_err(|error| error.to_string()).and_then(sse::read) {
+                Ok(frame) => read.push(frame),
+                Err(reason) => {
+                    broken = Some(reason);
+                    break;
+                }
+            }
+        }
+        if tell.send(Told::Frames(read)).await.is_err() {
             break; // nobody listens
+        }
+        if let Some(reason) = broken {
+            return Heard::StreamEnded { reason };
         }
     }
     Heard::StreamEnded { reason: "the server ended the stream".to_owned() }
@@ -109,6 +124,16 @@ pub(super) async fn heard(stream: &mut Option<Stream>) -> Heard {
         return heard;
     }
     loop {
+        while let Some(frame) = stream.frames.next() {
+            sse::extend(&mut stream.stretch, frame);
+            if stream.stretch != Stretch::default() {
+                stream.due_at.get_or_insert_with(|| Instant::now() + GATHER);
+            }
+            // One stretch ends at the present, so that what is live is told as such at once.
+            if stream.stretch.events.len() >= STRETCH_EVENTS_MAX || stream.stretch.ready.is_some() {
+                return stream.stretch();
+            }
+        }
         let told = match (stream.told.try_recv(), stream.due_at) {
             (Ok(told), _) => Some(told),
             (Err(_), None) => stream.told.recv().await,
@@ -119,12 +144,7 @@ pub(super) async fn heard(stream: &mut Option<Stream>) -> Heard {
             },
         };
         match told {
-            Some(Told::Frame(frame)) => {
-                sse::extend(&mut stream.stretch, frame);
-                if stream.stretch != Stretch::default() {
-                    stream.due_at.get_or_insert_with(|| Instant::now() + GATHER);
-                }
-            }
+            Some(Told::Frames(frames)) => stream.frames = frames.into_iter(),
             Some(Told::Heard(Heard::Contact)) if stream.due_at.is_some() => {}
             Some(Told::Heard(heard)) if stream.due_at.is_none() => return heard,
             Some(Told::Heard(heard)) => {
@@ -133,10 +153,6 @@ pub(super) async fn heard(stream: &mut Option<Stream>) -> Heard {
             }
             None if stream.due_at.is_some() => return stream.stretch(),
             None => return Heard::StreamEnded { reason: "the stream broke".to_owned() },
-        }
-        // One stretch ends at the present, so that what is live is told as such at once.
-        if stream.stretch.events.len() >= STRETCH_EVENTS_MAX || stream.stretch.ready.is_some() {
-            return stream.stretch();
         }
     }
 }

@@ -494,6 +494,9 @@ pub(crate) fn record(
     verdicts: &[(i64, Verdict)],
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    if !concerns_any(connection, verdicts)? {
+        return Ok(());
+    }
     gate::keep_cheaply(connection, |tx| {
         let mut sent = Vec::new();
         for (edit, verdict) in verdicts {
@@ -509,6 +512,17 @@ pub(crate) fn record(
         }
         Ok(())
     })
+}
+
+/// Whether an edit of these is not settled: the feed is often quicker than the answer.
+fn concerns_any(connection: &Connection, verdicts: &[(i64, Verdict)]) -> Result<bool, StoreError> {
+    let mut exists = connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE id = ?1)")?;
+    for (edit, _) in verdicts {
+        if exists.query_row([edit], |row| row.get(0))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), StoreError> {

@@ -51,13 +51,13 @@ pub(crate) fn project(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), 
     if !edits {
         match get(tx, kind, id)? {
             Some((_, true)) => rows::remove(tx, kind, id)?,
-            Some((stored, false)) => _ = rows::put(tx, kind, id, &stored)?,
+            Some((stored, false)) => rows::put(tx, kind, id, &stored)?,
             None => {}
         }
         return forget(tx, kind, id);
     }
     match form(tx, kind, id, i64::MAX)? {
-        Some(stored) => rows::put(tx, kind, id, &stored).map(|_| ()),
+        Some(stored) => rows::put(tx, kind, id, &stored),
         None => rows::remove(tx, kind, id),
     }
 }

@@ -103,7 +103,9 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
                 && ends_at_once
                 && only.method != "delete"
                 && only.is_told_by(event)
-                && event.id > seen(tx, kind, &id, elsewhere)?
+                && (!elsewhere || seen_elsewhere(tx, kind, &id)?.is_none_or(|seen| seen < event.id))
+                && let stored = rows::Stored::from_payload(kind, event.id, payload)
+                && let Some(changed) = rows::put_over(tx, kind, &id, &stored)?
             {
                 // The usual end of an edit: the feed brings the record with it, and nothing else is laid over that.
                 if elsewhere {
@@ -112,7 +114,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
                 found_edits |= only.rev != Some(event.id);
                 ended.insert(only.edit);
                 confirmed.push((only.edit, Some(event.id)));
-                if rows::put(tx, kind, &id, &rows::Stored::from_payload(kind, event.id, payload))? {
+                if changed {
                     touched.insert((kind, id));
                 }
                 position = position.max(event.id);
@@ -224,7 +226,7 @@ fn put(
 ) -> Result<bool, StoreError> {
     let stored = rows::Stored::from_payload(kind, rev, payload);
     if hearth_simulated::planted("an older image wins") {
-        return rows::put(tx, kind, id, &stored);
+        return rows::put(tx, kind, id, &stored).map(|()| true);
     }
     if elsewhere && seen_elsewhere(tx, kind, id)?.is_some_and(|seen| rev <= seen) {
         return Ok(false);
@@ -234,7 +236,7 @@ fn put(
 
 /// Keeps the form of a record that has edits, which are to be laid over it. False: a newer one is known.
 fn cover(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload: &Fields) -> Result<bool, StoreError> {
-    if rev <= seen(tx, kind, id, true)? {
+    if rev <= seen(tx, kind, id)? {
         return Ok(false);
     }
     image::keep(tx, kind, id, &rows::Stored::from_payload(kind, rev, payload))?;
@@ -242,7 +244,7 @@ fn cover(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload: &Fields)
 }
 
 fn delete(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, waits: bool, now: Timestamp) -> Result<(), StoreError> {
-    if rev <= seen(tx, kind, id, true)? {
+    if rev <= seen(tx, kind, id)? {
         return Ok(());
     }
     tx.prepare_cached(
@@ -260,11 +262,9 @@ fn delete(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, waits: bool, now
     settle::record_is_gone(tx, kind, id, now)
 }
 
-/// The newest rev of a record that was ever applied; -1 for one that was never seen. `elsewhere`: whether any record is
-/// known by more than its row.
-pub(crate) fn seen(tx: &Transaction<'_>, kind: Kind, id: &str, elsewhere: bool) -> Result<i64, StoreError> {
-    let elsewhere = if elsewhere { seen_elsewhere(tx, kind, id)? } else { None };
-    Ok(rows::rev(tx, kind, id)?.max(elsewhere).unwrap_or(-1))
+/// The newest rev of a record that was ever applied; -1 for one that was never seen.
+pub(crate) fn seen(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<i64, StoreError> {
+    Ok(rows::rev(tx, kind, id)?.max(seen_elsewhere(tx, kind, id)?).unwrap_or(-1))
 }
 
 fn seen_elsewhere(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<i64>, StoreError> {

@@ -107,7 +107,7 @@ pub(crate) fn notice(
                 None => false,
             }
         } else {
-            mirror::seen(tx, lost.kind, &lost.record, true)? >= rev
+            mirror::seen(tx, lost.kind, &lost.record)? >= rev
         };
         if !is_there {
             sent.push(lost);

@@ -202,7 +202,7 @@ fn mend(tx: &Transaction<'_>, difference: &Difference, listing: &Listing, now: T
             let rev = record.get("rev").and_then(Value::as_i64).unwrap_or_default();
             let stored = rows::Stored::from_payload(*kind, rev, record);
             if !waits {
-                return rows::put(tx, *kind, id, &stored).map(drop);
+                return rows::put(tx, *kind, id, &stored);
             }
             image::keep(tx, *kind, id, &stored)?;
             image::project(tx, *kind, id)

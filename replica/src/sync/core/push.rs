@@ -12,7 +12,7 @@ use super::{Core, Effect, Ending, Errand, Failure, KEY_RETRY, Millis, Outcome, R
 const IN_FLIGHT_MAX: usize = 2;
 /// The same of bulk calls. They are filled up again once half of them are answered, because what is written down together
 /// waits for the disk once.
-const BULK_IN_FLIGHT_MAX: usize = 8;
+const BULK_IN_FLIGHT_MAX: usize = 16;
 /// Operations of one bulk call (contract 7).
 const OPERATIONS_MAX: usize = 50;
 /// From so many edits of one collection on, they go as one call. Fewer are soonest there one by one.

@@ -151,15 +151,15 @@ fn many_edits_of_a_collection_go_as_one_call() {
 #[test]
 fn calls_are_written_down_several_at_a_time() {
     let mut core = sending(&[]);
-    let first = calls(&core.handle(1, alike(1..561)));
-    assert_eq!(first.iter().map(Vec::len).collect::<Vec<_>>(), [50; 8]);
-    for (number, call) in first.iter().take(4).enumerate() {
+    let first = calls(&core.handle(1, alike(1..961)));
+    assert_eq!(first.iter().map(Vec::len).collect::<Vec<_>>(), [50; 16]);
+    for (number, call) in first.iter().take(8).enumerate() {
         let words = call.iter().map(|edit| (*edit, Word::Accepted { rev: Some(*edit) })).collect();
         let outcome = Outcome::Told(words);
         let effects = core.handle(2, Input::Answered { sent: call.clone(), carried: call.clone(), outcome });
         assert!(!effects.contains(&Effect::Plan), "nothing is looked up while enough is known");
         let more: Vec<usize> = calls(&effects).iter().map(Vec::len).collect();
-        assert_eq!(more, if number < 3 { vec![] } else { vec![50, 50, 50, 10] }, "once half of them are answered");
+        assert_eq!(more, if number < 7 { vec![] } else { vec![50, 50, 50, 10] }, "once half of them are answered");
     }
 }
 
