@@ -13,8 +13,8 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// Longest wait for a job.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Longest wait for a job: a disk that something else fills keeps a commit waiting for minutes.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Asks for an export and waits for its end.
 async fn export(client: &Client, body: &Value) -> Value {
