@@ -117,7 +117,9 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
         let (id, word, record): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let state: String = row.get(5)?;
         if hearth_simulated::planted("a retry waits for the wall clock") {
-            let later = "SELECT next_attempt_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM edits WHERE id = ?1";
+            // What is nearer than a pause can be long comes in time, as it would with a timer.
+            let later = "SELECT next_attempt_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+2 minutes')
+                         FROM edits WHERE id = ?1";
             if connection.query_row(later, [id], |row| row.get::<_, Option<bool>>(0))? == Some(true) {
                 continue;
             }
