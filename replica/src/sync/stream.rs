@@ -156,3 +156,25 @@ pub(super) async fn heard(stream: &mut Option<Stream>) -> Heard {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_handed_over_together_is_told_up_to_the_present_and_then_the_rest() {
+        let (tell, told) = mpsc::channel(HANDS_AHEAD);
+        let heartbeat = |cursor: &str| Frame::Heartbeat { cursor: cursor.to_owned() };
+        let ready = Frame::Ready { head: 9, cursor: Some("c9".to_owned()) };
+        tell.send(Told::Frames(vec![heartbeat("c8"), ready, heartbeat("c10")])).await.unwrap();
+        tell.send(Told::Heard(Heard::StreamEnded { reason: "over".to_owned() })).await.unwrap();
+        let (frames, stretch) = (Vec::new().into_iter(), Stretch::default());
+        let task = tokio::spawn(async {});
+        let mut stream = Some(Stream { told, next: None, frames, stretch, due_at: None, current: false, task });
+        for (cursor, head) in [("c9", Some(9)), ("c10", None)] {
+            let Heard::Frames(stretch) = heard(&mut stream).await else { panic!("no frames") };
+            assert_eq!((stretch.cursor.as_deref(), stretch.ready), (Some(cursor), head));
+        }
+        assert!(matches!(heard(&mut stream).await, Heard::StreamEnded { .. }));
+    }
+}

@@ -130,6 +130,19 @@ fn what_the_record_has_outrun_waits_for_the_feed() {
 }
 
 #[test]
+fn an_edit_that_the_feed_is_quicker_to_tell_of_is_looked_up_after_its_answer() {
+    let mut core = sending(&[1]);
+    let found = || Input::Applied { cursor: None, tail: 0, touched_edits: false, found_edits: true };
+    let effects = core.handle(1, found());
+    assert!(!effects.contains(&Effect::Plan), "{effects:?}");
+    let effects = core.handle(2, accepted(1, 9));
+    assert!(effects.contains(&Effect::Plan), "what waited for it may go");
+    core.handle(2, planned(&[], true));
+    // Of an edit that nobody awaits an answer for, the feed alone tells.
+    assert!(core.handle(3, found()).contains(&Effect::Plan));
+}
+
+#[test]
 fn many_edits_of_a_collection_go_as_one_call() {
     let mut core = sending(&[]);
     let effects = core.handle(1, alike(1..121));
