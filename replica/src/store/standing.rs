@@ -3,7 +3,7 @@
 use hearth_contract::formats::Timestamp;
 use rusqlite::Connection;
 
-use crate::store::edits::push;
+use crate::store::edits::doubt;
 use crate::store::recovery::lost;
 use crate::store::{StoreError, gate};
 
@@ -126,7 +126,7 @@ pub(crate) fn greet(connection: &mut Connection, greeting: &Greeting, now: Times
                  offline_since = NULL, transport = 'stream', daemon_pid = coalesce(?4, daemon_pid)",
             (head, retention_seconds, now.to_string(), process),
         )?;
-        push::expect_nothing(tx)?;
+        doubt::expect_nothing(tx)?;
         head.map_or(Ok(()), |head| lost::compare_head(tx, head, accepted))
     })
 }

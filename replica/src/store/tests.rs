@@ -16,9 +16,9 @@ use hearth_contract::formats::Timestamp;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use crate::store::edits::answers::Verdict;
 use crate::store::edits::judge::ConflictPolicy;
-use crate::store::edits::push::Verdict;
-use crate::store::edits::{plan, push};
+use crate::store::edits::{answers, plan, push};
 use crate::store::standing::Home;
 use crate::store::{mirror, open, standing};
 
@@ -126,7 +126,7 @@ impl Scene {
     }
 
     fn answer(&mut self, edit: i64, verdict: Verdict) {
-        push::record(&mut self.db, &[(edit, verdict)], at(0)).unwrap();
+        answers::record(&mut self.db, &[(edit, verdict)], at(0)).unwrap();
     }
 
     /// The states of the edits, in order.

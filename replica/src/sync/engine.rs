@@ -15,7 +15,7 @@ use super::core::{
 use super::walked::Kept;
 use super::wire::{self, Answer, Ask};
 use crate::store::edits::judge::ConflictPolicy;
-use crate::store::edits::{plan, push};
+use crate::store::edits::{answers, plan, push};
 use crate::store::{Connection, StoreError, mirror, open, recovery, reserve, standing, wishes};
 
 /// Why nothing goes on while the disk is full.
@@ -304,7 +304,7 @@ impl Engine {
             }
             Effect::Record { endings } => {
                 let verdicts: Vec<_> = endings.into_iter().map(|(edit, ending)| (edit, verdict(now, ending))).collect();
-                self.keep(|c| push::record(c, &verdicts, now.wall))?;
+                self.keep(|c| answers::record(c, &verdicts, now.wall))?;
             }
             Effect::Show { phase, reason, retry_at } => {
                 let retry_at = retry_at.map(|at| moment(now, at));
@@ -348,7 +348,7 @@ impl Engine {
             Errand::Poll { cursor } => Ask::poll(cursor.as_deref()),
             Errand::Recover { question, .. } => Ask::recover(question),
             Errand::Send { parcels } => return Ok(self.send(now, vec![parcels.clone()])?.pop()),
-            Errand::Look { edit } => match self.patiently(|c| push::record_of(c, *edit))? {
+            Errand::Look { edit } => match self.patiently(|c| answers::record_of(c, *edit))? {
                 Some((kind, record)) => Ask::look(kind, &record),
                 None => return Ok(Some(Input::Looked { edit: *edit, there: There::Other })),
             },
@@ -442,7 +442,7 @@ impl Engine {
             }
             Errand::Look { edit } => {
                 let there = match answer.and_then(|answer| wire::record(&answer)) {
-                    Ok(Some(record)) => match self.patiently(|c| push::compare(c, edit, &record))? {
+                    Ok(Some(record)) => match self.patiently(|c| answers::compare(c, edit, &record))? {
                         Some(rev) => There::Same { rev },
                         None => There::Other,
                     },
@@ -496,14 +496,14 @@ pub(crate) fn home(server: &str, identity: &Identity) -> standing::Home {
     }
 }
 
-fn verdict(now: Moment, ending: Ending) -> push::Verdict {
+fn verdict(now: Moment, ending: Ending) -> answers::Verdict {
     match ending {
-        Ending::Sent { rev } => push::Verdict::Sent { rev },
-        Ending::Later { at, reason } => push::Verdict::Later { at: at.map(|at| moment(now, at)), reason },
-        Ending::Rejected { reason, problem } => push::Verdict::Rejected { reason, problem },
-        Ending::Overtaken => push::Verdict::Overtaken,
-        Ending::Apart => push::Verdict::Apart,
-        Ending::Conflict { reason, problem, gone } => push::Verdict::Conflict { reason, problem, gone },
+        Ending::Sent { rev } => answers::Verdict::Sent { rev },
+        Ending::Later { at, reason } => answers::Verdict::Later { at: at.map(|at| moment(now, at)), reason },
+        Ending::Rejected { reason, problem } => answers::Verdict::Rejected { reason, problem },
+        Ending::Overtaken => answers::Verdict::Overtaken,
+        Ending::Apart => answers::Verdict::Apart,
+        Ending::Conflict { reason, problem, gone } => answers::Verdict::Conflict { reason, problem, gone },
     }
 }
 

@@ -1,12 +1,15 @@
 //! Local changes: made through the same statements as anyone's, and listed while they wait. Must not know how they
 //! are sent.
 //!
-//! [`plan`] says which may go, [`judge`] whether they still fit what the server has, [`push`] sends them, [`settle`] ends
-//! them. [`decide`], [`undo`] and [`history`]: what a person decides about them, and what they can look back on.
+//! [`plan`] says which may go, [`judge`] whether they still fit what the server has, [`parcel`] makes an edit ready and
+//! [`push`] fixes its request; [`answers`] keeps what came of that, [`doubt`] what may be in unheard, and [`settle`] ends it. [`decide`], [`undo`] and [`history`]: what a person decides about them, and what they can look back on.
 
+pub(crate) mod answers;
 pub(crate) mod decide;
+pub(crate) mod doubt;
 pub(crate) mod history;
 pub(crate) mod judge;
+mod parcel;
 pub(crate) mod plan;
 pub(crate) mod push;
 pub(super) mod settle;

@@ -13,7 +13,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 
-use crate::store::edits::{push, settle};
+use crate::store::edits::{doubt, settle};
 use crate::store::recovery::{lost, replay};
 use crate::store::schema::search;
 use crate::store::{StoreError, gate, log, rows};
@@ -77,7 +77,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     if editing && !filled {
         // A replay of the past shows a record's newest event alone (contract 9.2).
-        push::doubt(tx)?;
+        doubt::doubt(tx)?;
     }
     let (mut touched_edits, mut found_edits) = (false, false);
     let mut confirmed: Vec<settle::Held> = Vec::new();
@@ -192,7 +192,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         touched_edits |= lost::notice(tx, before, shown, &batch.events, &brought)?;
     }
     if batch.ready.is_some() && editing && !filled && tail.is_none() {
-        push::doubt_less(tx)?;
+        doubt::doubt_less(tx)?;
         touched_edits = true;
     }
     let settled = settle::settle(tx, shown, proof.now)?;

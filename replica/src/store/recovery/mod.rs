@@ -22,7 +22,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
 use crate::recovery::{Cause, Found, Question, Recovery, Step, Swept};
-use crate::store::edits::{push, settle};
+use crate::store::edits::{doubt, settle};
 use crate::store::mirror::image;
 use crate::store::schema::order;
 use crate::store::{StoreError, gate, log, mirror, rows};
@@ -52,7 +52,7 @@ pub(crate) fn begin(connection: &mut Connection, cause: &Cause) -> Result<Option
             return Ok(None);
         }
         if !matches!(cause, Cause::Asked { .. }) {
-            push::doubt(tx)?;
+            doubt::doubt(tx)?;
         }
         // What a replay would have shown from here on, the lists show.
         tx.execute_batch("UPDATE _sync SET replay = 0; DELETE FROM _shown;")?;
@@ -341,7 +341,7 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
         tx.execute("DELETE FROM _recovery", [])?;
         walk::forget(tx)?;
         settle::settle(tx, position, now)?;
-        push::doubt_less(tx)?;
+        doubt::doubt_less(tx)?;
         log(tx, "info", &format!("Everything is compared with the server; {gone} records were deleted there."))
     })
 }

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, at, deleted, event, task};
 use crate::store::edits::EditError;
+use crate::store::edits::answers::Verdict;
 use crate::store::edits::decide::{self, Choice, Decided, Resolution};
 use crate::store::edits::judge::ConflictPolicy;
-use crate::store::edits::push::Verdict;
 use crate::store::edits::undo;
 
 impl Scene {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, at, deleted, event, greeting, task, with_key};
-use crate::store::edits::push::Verdict;
+use crate::store::edits::answers::Verdict;
 use crate::store::{edits, standing, status};
 
 #[test]

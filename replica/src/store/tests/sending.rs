@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, deleted, event, task, with_key};
+use crate::store::edits::answers::Verdict;
 use crate::store::edits::judge::ConflictPolicy;
-use crate::store::edits::push::Verdict;
 
 fn body(request: &crate::store::edits::push::Request) -> Value {
     serde_json::from_str(request.body.as_deref().unwrap()).unwrap()

@@ -1,0 +1,128 @@
+//! What came of requests, written down for each of their edits. Must not know HTTP or when to try again.
+
+use hearth_contract::check::Fields;
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, OptionalExtension, Transaction};
+use serde_json::Value;
+
+use crate::store::edits::judge::{Judgement, Known, judge};
+use crate::store::edits::parcel::{self, Parcel};
+use crate::store::edits::settle;
+use crate::store::{StoreError, gate, log};
+
+/// What came of an edit's request.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Verdict {
+    /// The server holds it, since this position if it said so.
+    Sent { rev: Option<i64> },
+    /// It is tried again, at about this time.
+    Later { at: Option<Timestamp>, reason: String },
+    /// The record has moved on. Once the feed has brought what it is now, the edit is judged anew.
+    Overtaken,
+    /// The server refuses what it was sent with, without a word about it: it goes again by itself.
+    Apart,
+    /// The server refuses it for good.
+    Rejected { reason: String, problem: Value },
+    /// Somebody else has changed or deleted what it changes.
+    Conflict { reason: String, problem: Value, gone: bool },
+}
+
+/// The record of an edit, for reading it back.
+pub(crate) fn record_of(connection: &Connection, edit: i64) -> Result<Option<(Kind, String)>, StoreError> {
+    let found: Option<(String, String)> = connection
+        .prepare_cached("SELECT kind, record_id FROM edits WHERE id = ?1")?
+        .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    Ok(found.and_then(|(word, record)| Some((Kind::from_word(&word)?, record))))
+}
+
+/// Whether a record of the server holds every value of a create, in the server's spelling; then its position.
+pub(crate) fn compare(connection: &Connection, edit: i64, record: &Fields) -> Result<Option<i64>, StoreError> {
+    let Some(Parcel { kind, method, patch, base, .. }) = parcel::load(connection, edit)? else { return Ok(None) };
+    let rev = record.get("rev").and_then(Value::as_i64);
+    let known = Known { rev, fields: record.clone(), gone: false };
+    Ok(rev.filter(|_| judge(kind, &method, &patch, &base, Some(&known)) == Judgement::Done))
+}
+
+/// Writes down what came of a request, for each of its edits. An edit that was settled meanwhile stays settled. Nothing
+/// waits for the disk: what a power cut takes, the same request's next answer says again.
+pub(crate) fn record(
+    connection: &mut Connection,
+    verdicts: &[(i64, Verdict)],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if !concerns_any(connection, verdicts)? {
+        return Ok(());
+    }
+    gate::keep_cheaply(connection, |tx| {
+        let mut sent = Vec::new();
+        for (edit, verdict) in verdicts {
+            match verdict {
+                Verdict::Sent { rev } => sent.push((*edit, *rev)),
+                verdict => record_one(tx, *edit, verdict)?,
+            }
+        }
+        if !sent.is_empty() {
+            settle::mark_sent(tx, &sent)?;
+            let position = tx.query_row("SELECT position FROM _sync", [], |row| row.get(0))?;
+            settle::settle(tx, position, now)?;
+        }
+        Ok(())
+    })
+}
+
+/// Whether an edit of these is not settled: the feed is often quicker than the answer.
+fn concerns_any(connection: &Connection, verdicts: &[(i64, Verdict)]) -> Result<bool, StoreError> {
+    let mut exists = connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE id = ?1)")?;
+    for (edit, _) in verdicts {
+        if exists.query_row([edit], |row| row.get(0))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), StoreError> {
+    if matches!(verdict, Verdict::Rejected { .. }) && hearth_simulated::planted("a refused edit is dropped") {
+        return settle::finish(tx, edit, "discarded", None, Timestamp::from_millis(0));
+    }
+    if matches!(verdict, Verdict::Overtaken) && hearth_simulated::planted("an overtaken edit counts as sent") {
+        return settle::mark_sent(tx, &[(edit, None)]);
+    }
+    let (state, reason, problem, at) = match verdict {
+        Verdict::Sent { rev } => return settle::mark_sent(tx, &[(edit, *rev)]),
+        Verdict::Later { at, reason } => ("waiting", reason.as_str(), None, at.map(|at| at.to_string())),
+        Verdict::Overtaken => ("waiting", "changed there meanwhile; its new form is on the way", None, None),
+        Verdict::Apart => ("waiting", "goes again by itself", None, None),
+        Verdict::Rejected { reason, problem } => ("rejected", reason.as_str(), Some(problem.to_string()), None),
+        Verdict::Conflict { reason, problem, .. } => ("conflict", reason.as_str(), Some(problem.to_string()), None),
+    };
+    let changed = tx
+        .prepare_cached(
+            "UPDATE edits SET state = ?2, reason = ?3, problem = ?4, next_attempt_at = ?5
+             WHERE id = ?1 AND state IN ('waiting', 'sending')",
+        )?
+        .execute((edit, state, reason, problem, at))?;
+    if changed == 0 {
+        return Ok(());
+    }
+    match verdict {
+        Verdict::Sent { .. } | Verdict::Later { .. } => return Ok(()),
+        Verdict::Apart => return settle::forget_request(tx, edit),
+        Verdict::Overtaken | Verdict::Rejected { .. } | Verdict::Conflict { .. } => {
+            tx.prepare_cached("UPDATE _frozen SET refused = 1 WHERE edit_id = ?1")?.execute([edit])?;
+        }
+    }
+    if let Verdict::Conflict { gone: true, .. } = verdict {
+        tx.prepare_cached(
+            "UPDATE _images SET gone = 1 WHERE (kind, record_id) = (SELECT kind, record_id FROM edits WHERE id = ?1)",
+        )?
+        .execute([edit])?;
+    }
+    if state != "waiting" {
+        let name = super::decide::load(tx, edit)?.map(|found| found.name).unwrap_or_default();
+        log(tx, "warning", &format!("{name} needs you (edit {edit}, {state}): {reason}"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,38 @@
+//! What may be in without anybody having said so: requests whose answer never came while events were missed. Must not
+//! know how what was missed is made up for.
+
+use rusqlite::Connection;
+
+use crate::store::StoreError;
+
+/// Contact begins anew: what was refused because its record had moved on, but whose record has not come in another form,
+/// is tried again. Perhaps the server was put back since, and nothing will come.
+pub(crate) fn expect_nothing(tx: &Connection) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE _frozen SET guard = NULL WHERE refused AND edit_id IN (SELECT id FROM edits WHERE state = 'waiting')",
+        [],
+    )?;
+    Ok(())
+}
+
+/// Events are missed from here on, perhaps that of a request whose answer never came.
+pub(crate) fn doubt(tx: &Connection) -> Result<(), StoreError> {
+    tx.prepare_cached("UPDATE _frozen SET missed = 1 WHERE missed = 0 AND NOT refused")?.execute([])?;
+    Ok(())
+}
+
+/// After what was missed is made up for, or a first read has come to the present: a record at the revision that a request
+/// insists on shows that it is not in. One that insists on none, because there was no profile yet, must not go again now
+/// that there is one.
+pub(crate) fn doubt_less(tx: &Connection) -> Result<(), StoreError> {
+    let rev = "(SELECT i.rev FROM _images i JOIN edits e ON e.kind = i.kind AND e.record_id = i.record_id
+                WHERE e.id = edit_id)";
+    tx.execute(&format!("UPDATE _frozen SET missed = 0 WHERE missed AND guard = {rev}"), [])?;
+    let blind = "SELECT id FROM edits WHERE method = 'update' AND state IN ('waiting', 'sending', 'blocked')";
+    let text = format!(
+        "UPDATE _frozen SET refused = 1, missed = 2
+         WHERE missed AND NOT refused AND guard IS NULL AND edit_id IN ({blind}) AND {rev} IS NOT NULL"
+    );
+    tx.execute(&text, [])?;
+    Ok(())
+}

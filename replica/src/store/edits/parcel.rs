@@ -1,0 +1,231 @@
+//! An edit as it is about to be sent: with those that go with it, and judged against what the server is known to have.
+//! Must not know how it is sent.
+
+use hearth_contract::check::Fields;
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, OptionalExtension, Transaction};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::store::edits::judge::{Clash, ConflictPolicy, Judgement, judge, spelled};
+use crate::store::edits::{history, settle};
+use crate::store::mirror::image;
+use crate::store::{StoreError, log, rows};
+
+/// An edit as it is about to be sent.
+pub(super) struct Parcel {
+    pub(super) edit: i64,
+    pub(super) kind: Kind,
+    pub(super) record: String,
+    pub(super) method: String,
+    pub(super) patch: Fields,
+    pub(super) base: Fields,
+    /// A request of it was refused because the record had moved on.
+    pub(super) overtaken: bool,
+    /// That request may have been in before: its own event may be among those that were missed.
+    in_doubt: bool,
+}
+
+/// What is said of an edit whose effect may have been there and gone again.
+const IN_DOUBT: &str = "it may have been on the server already and been changed there since, while this replica was away; \
+     retry sends it again, discard lets it go";
+
+/// An edit that has not reached the server; None: it has, or it is settled, or a person decides.
+pub(super) fn load(tx: &Connection, edit: i64) -> Result<Option<Parcel>, StoreError> {
+    let found = tx
+        .prepare_cached(
+            "SELECT kind, record_id, method, patch, base, coalesce(f.refused, 0), coalesce(f.refused AND f.missed = 2, 0)
+             FROM edits e LEFT JOIN _frozen f ON f.edit_id = e.id WHERE id = ?1 AND state IN ('waiting', 'sending')",
+        )?
+        .query_row([edit], |row| {
+            let strings: (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok((strings, row.get::<_, String>(3)?, row.get::<_, String>(4)?, (row.get(5)?, row.get(6)?)))
+        })
+        .optional()?;
+    let Some(((word, record, method), patch, base, (overtaken, in_doubt))) = found else { return Ok(None) };
+    let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Odd(format!("an edit of unknown kind {word}")))?;
+    let (patch, base) = (rows::object(&patch)?, rows::object(&base)?);
+    Ok(Some(Parcel { edit, kind, record, method, patch, base, overtaken, in_doubt }))
+}
+
+/// Makes one edit of an edit and later ones of its record that were never sent. None: the record came and went without
+/// anybody else having heard of it.
+pub(super) fn join(
+    tx: &Transaction<'_>,
+    mut sum: Parcel,
+    with: &[i64],
+    now: Timestamp,
+) -> Result<Option<Parcel>, StoreError> {
+    let mut joined = Vec::new();
+    for edit in with {
+        match load(tx, *edit)? {
+            Some(next) if next.record == sum.record && next.kind == sum.kind => joined.push(next),
+            _ => break, // somebody has decided on it meanwhile, so what follows it must wait
+        }
+    }
+    if joined.is_empty() {
+        return Ok(Some(sum));
+    }
+    for edit in [sum.edit].into_iter().chain(joined.iter().map(|part| part.edit)) {
+        tx.prepare_cached(
+            "INSERT INTO _parts (edit_id, of_edit, method, patch, base, origin, created_at)
+             SELECT id, ?2, method, patch, base, origin, created_at FROM edits WHERE id = ?1
+             ON CONFLICT DO NOTHING",
+        )?
+        .execute((edit, sum.edit))?;
+    }
+    for part in joined {
+        for (name, value) in part.base {
+            // What was before the first edit of a field was before their sum.
+            if !sum.patch.contains_key(&name) {
+                sum.base.entry(name).or_insert(value);
+            }
+        }
+        sum.patch.extend(part.patch);
+        if part.method == "delete" {
+            sum.patch.clear();
+            if sum.method == "create" {
+                settle::finish(tx, part.edit, "merged", Some("it was never sent"), now)?;
+                tx.prepare_cached("DELETE FROM _parts WHERE edit_id = ?1")?.execute([part.edit])?;
+                settle::finish(tx, sum.edit, "superseded", Some("deleted again before it was sent"), now)?;
+                image::project(tx, sum.kind, &sum.record)?;
+                return Ok(None);
+            }
+            sum.method = part.method;
+        }
+        tx.prepare_cached("DELETE FROM edits WHERE id = ?1")?.execute([part.edit])?;
+    }
+    if sum.method == "create" {
+        sum.base.clear();
+    }
+    write(tx, &sum)?;
+    Ok(Some(sum))
+}
+
+fn write(tx: &Connection, parcel: &Parcel) -> Result<(), StoreError> {
+    tx.prepare_cached("UPDATE edits SET method = ?2, patch = ?3, base = ?4 WHERE id = ?1")?.execute((
+        parcel.edit,
+        &parcel.method,
+        text(&parcel.patch),
+        text(&parcel.base),
+    ))?;
+    Ok(())
+}
+
+/// JSON text.
+pub(super) fn text(value: &impl Serialize) -> String {
+    // What is serialized here has keys of text and no numbers that JSON lacks.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// Looks an edit over before it goes: gives it with the revision it must insist on, or settles it, or has it wait for a
+/// person.
+pub(super) fn admit(
+    tx: &Transaction<'_>,
+    mut parcel: Parcel,
+    policy: ConflictPolicy,
+    now: Timestamp,
+) -> Result<Option<(Parcel, Option<i64>)>, StoreError> {
+    let Parcel { edit, kind, .. } = parcel;
+    let known = image::known(tx, kind, &parcel.record)?;
+    let guard = known.as_ref().and_then(|known| known.rev).filter(|_| parcel.method != "create");
+    match judge(kind, &parcel.method, &parcel.patch, &parcel.base, known.as_ref()) {
+        // A second effect would undo what others have done since.
+        Judgement::Go | Judgement::Clash(_) if parcel.in_doubt && parcel.method == "update" => {
+            return wait_for_a_person(tx, &mut parcel, IN_DOUBT);
+        }
+        Judgement::Go if parcel.overtaken => {
+            log(tx, "info", &format!("Edit {edit}: the {kind} was changed there meanwhile; both changes stand."))?;
+        }
+        Judgement::Go => {}
+        Judgement::Done => {
+            settle::finish(tx, edit, "merged", Some("the server has it already"), now)?;
+            image::project(tx, kind, &parcel.record)?;
+            log(tx, "info", &format!("Edit {edit}: the {kind} is already so on the server."))?;
+            return Ok(None);
+        }
+        Judgement::Gone => return wait_for_a_person(tx, &mut parcel, "deleted there"),
+        Judgement::Taken(_) => return wait_for_a_person(tx, &mut parcel, "a record with this id is there already"),
+        Judgement::Clash(_) if parcel.method == "delete" => {
+            return wait_for_a_person(tx, &mut parcel, "changed there since you deleted it");
+        }
+        Judgement::Clash(clashes) if policy == ConflictPolicy::Ask => {
+            let names: Vec<&str> = clashes.iter().map(|clash| clash.field).collect();
+            return wait_for_a_person(tx, &mut parcel, &format!("{} changed there too", names.join(", ")));
+        }
+        Judgement::Clash(clashes) => {
+            if !decide(tx, &mut parcel, &clashes, policy, now)? {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some((parcel, guard)))
+}
+
+fn wait_for_a_person<T>(tx: &Transaction<'_>, parcel: &mut Parcel, reason: &str) -> Result<Option<T>, StoreError> {
+    let Parcel { edit, kind, .. } = *parcel;
+    // In the server's spelling, so that plain SQL can compare the three sides.
+    for side in [&mut parcel.patch, &mut parcel.base] {
+        for (name, value) in side.iter_mut() {
+            *value = spelled(kind, name, Some(value));
+        }
+    }
+    write(tx, parcel)?;
+    tx.prepare_cached("UPDATE edits SET state = 'conflict', reason = ?2, next_attempt_at = NULL WHERE id = ?1")?
+        .execute((edit, reason))?;
+    let name = history::title(tx, kind, &parcel.record, &[&parcel.patch, &parcel.base])?;
+    log(tx, "warning", &format!("“{name}” needs you (edit {edit}, conflict): {reason}."))?;
+    Ok(None)
+}
+
+/// Decides as the profile says. The values that lose are kept. False: nothing of the edit is left.
+fn decide(
+    tx: &Transaction<'_>,
+    parcel: &mut Parcel,
+    clashes: &[Clash],
+    policy: ConflictPolicy,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let edit = parcel.edit;
+    let side = |of: fn(&Clash) -> &Value| -> Fields {
+        clashes.iter().map(|clash| (clash.field.to_owned(), of(clash).clone())).collect()
+    };
+    let (mine, theirs) = (side(|clash| &clash.mine), side(|clash| &clash.theirs));
+    let names = clashes.iter().map(|clash| clash.field).collect::<Vec<_>>().join(", ");
+    if policy == ConflictPolicy::Mine {
+        let why = format!("lost to edit {edit}: the profile keeps what was written here");
+        let kept = settle::keep_loser(tx, edit, &theirs, &mine, &why, now)?;
+        parcel.base.extend(theirs);
+        log(
+            tx,
+            "info",
+            &format!("Edit {edit}: {names} changed on both sides; yours was kept (undo {kept} takes theirs)."),
+        )?;
+        write(tx, parcel)?;
+        return Ok(true);
+    }
+    let why = format!("of edit {edit}: the profile keeps what was written there");
+    for clash in clashes {
+        parcel.patch.shift_remove(clash.field);
+        parcel.base.shift_remove(clash.field);
+    }
+    if parcel.patch.is_empty() {
+        settle::finish(tx, edit, "superseded", Some("the profile keeps what was written there"), now)?;
+        log(
+            tx,
+            "info",
+            &format!("Edit {edit}: {names} changed on both sides; theirs was kept (undo {edit} takes yours)."),
+        )?;
+    } else {
+        let kept = settle::keep_loser(tx, edit, &mine, &theirs, &why, now)?;
+        log(
+            tx,
+            "info",
+            &format!("Edit {edit}: {names} changed on both sides; theirs was kept (undo {kept} takes yours)."),
+        )?;
+        write(tx, parcel)?;
+    }
+    image::project(tx, parcel.kind, &parcel.record)?;
+    Ok(!parcel.patch.is_empty())
+}
