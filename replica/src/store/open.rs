@@ -54,17 +54,27 @@ pub(crate) fn read_write(db: &Path) -> Result<Connection, StoreError> {
     let mut connection = Connection::open(db)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     tune(&connection)?;
-    if !schema::is_current(&connection)? {
-        // Several programs may start at once; migrations are not made for that.
+    if !(has_log(&connection)? && schema::is_current(&connection)?) {
+        // Several programs may start at once. Migrations are not made for that, and who is second to change the way a
+        // file is written is told that it is locked, without any wait.
         let path = companion(db, "setup");
         let setup = private_file(&path).map_err(|error| StoreError::File(path.clone(), error))?;
         setup.lock().map_err(|error| StoreError::File(path.clone(), error))?;
+        if !has_log(&connection)? {
+            connection.pragma_update(None, "journal_mode", "WAL")?;
+        }
         if !schema::is_current(&connection)? {
             migrations::migrations::runner().run(&mut connection)?;
             schema::renew(&mut connection)?;
         }
     }
     Ok(connection)
+}
+
+/// Whether the file is written by way of a log beside it (WAL), so that readers and a writer do not wait for each other.
+fn has_log(connection: &Connection) -> Result<bool, StoreError> {
+    let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+    Ok(mode == "wal")
 }
 
 /// Opens an existing database for reading alone.
@@ -94,7 +104,6 @@ pub(crate) fn left_a_log(db: &Path) -> bool {
 }
 
 fn tune(connection: &Connection) -> Result<(), StoreError> {
-    connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "journal_size_limit", JOURNAL_BYTES_MAX)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     plan_once(connection)?;
@@ -162,15 +171,22 @@ mod tests {
 
     #[test]
     fn many_may_open_a_new_database_at_once() {
-        let directory = tempdir();
-        let db = directory.join("sub").join("replica.db");
-        std::thread::scope(|scope| {
-            let all: Vec<_> = (0..4).map(|_| scope.spawn(|| read_write(&db).map(drop))).collect();
-            for one in all {
-                one.join().unwrap().unwrap();
-            }
-        });
-        std::fs::remove_dir_all(directory).unwrap();
+        for _ in 0..12 {
+            let directory = tempdir();
+            let db = directory.join("sub").join("replica.db");
+            let together = std::sync::Barrier::new(6);
+            let open = || {
+                together.wait();
+                read_write(&db).map(drop)
+            };
+            std::thread::scope(|scope| {
+                let all: Vec<_> = (0..6).map(|_| scope.spawn(open)).collect();
+                for one in all {
+                    one.join().unwrap().unwrap();
+                }
+            });
+            std::fs::remove_dir_all(directory).unwrap();
+        }
     }
 
     fn tempdir() -> PathBuf {
