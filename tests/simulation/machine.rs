@@ -171,9 +171,12 @@ impl Machine {
         SyncLock::try_take(&self.db).is_ok_and(|lock| lock.is_some())
     }
 
-    /// Whether it reads the feed for the first time, has read some of it, and has not come to where it began.
+    /// Whether it reads the feed for the first time, has read some of it, and has not come to where it began. Once the
+    /// server was put back under it, it recovers instead, along a cursor that may expire.
     pub fn is_filling(&self) -> bool {
-        let text = "SELECT NOT filled AND NOT replay AND position > 0 AND position < ?1 FROM _sync";
+        let text = "SELECT NOT filled AND NOT replay AND position > 0 AND position < ?1
+                        AND NOT EXISTS (SELECT 1 FROM _recovery)
+                    FROM _sync";
         let up_to = [self.reads_up_to];
         self.eye.prepare_cached(text).and_then(|mut found| found.query_row(up_to, |row| row.get(0))).unwrap_or(false)
     }
