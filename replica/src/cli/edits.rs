@@ -62,10 +62,15 @@ fn waiting(context: &Context) -> Result<(), Failure> {
     Ok(output::table(&Table { columns, rows: edits.into_iter().map(row).collect() })?)
 }
 
+/// Whether syncing waits for a person to agree to many deletions.
+pub(super) fn asks_about_deletions(status: &Status) -> bool {
+    status.phase == "blocked" && status.reason.as_deref().is_some_and(|reason| reason.contains(AGREE))
+}
+
 /// Says of edits that the server has what they still wait for.
 pub(super) fn explain(edits: &mut [Edit], status: &Status) {
     let then = match status.phase.as_str() {
-        "blocked" if status.reason.as_deref().is_some_and(|reason| reason.contains(AGREE)) => {
+        _ if asks_about_deletions(status) => {
             "it is confirmed once you have decided on the deletions (hearth-replica status)"
         }
         "reconciling" => "it is confirmed when the comparison has ended",

@@ -3,7 +3,7 @@
 use std::sync::mpsc::channel;
 
 use clap::Args;
-use hearth_replica::{AGREE, bell};
+use hearth_replica::bell;
 use serde_json::{Map, Value};
 
 use super::{ANOTHER_KEY, Context, Failure, output};
@@ -86,9 +86,7 @@ pub(super) fn sentence(status: &hearth_replica::Status) -> String {
     };
     if status.waiting > 0 {
         let then = match status.phase.as_str() {
-            "blocked" if status.reason.as_deref().is_some_and(|reason| reason.contains(AGREE)) => {
-                ", confirmed once you have decided"
-            }
+            _ if super::edits::asks_about_deletions(status) => ", confirmed once you have decided",
             "reconciling" => ", confirmed when that has ended",
             _ => "",
         };
