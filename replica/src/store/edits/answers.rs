@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::store::edits::judge::{Judgement, Known, judge};
 use crate::store::edits::parcel::{self, Parcel};
 use crate::store::edits::settle;
+use crate::store::mirror::image;
 use crate::store::{StoreError, gate, log};
 
 /// What came of an edit's request.
@@ -115,10 +116,7 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
         }
     }
     if let Verdict::Conflict { gone: true, .. } = verdict {
-        tx.prepare_cached(
-            "UPDATE _images SET gone = 1 WHERE (kind, record_id) = (SELECT kind, record_id FROM edits WHERE id = ?1)",
-        )?
-        .execute([edit])?;
+        image::not_found(tx, edit)?;
     }
     if state != "waiting" {
         let name = super::decide::load(tx, edit)?.map(|found| found.name).unwrap_or_default();

@@ -92,12 +92,19 @@ fn is_open(connection: &Connection) -> Result<bool, StoreError> {
     Ok(connection.prepare_cached(text)?.query_row([], |row| row.get(0))?)
 }
 
+/// Whether the tables show all that the server had done when contact with it began. The phase does not tell: it may speak
+/// of a key that is refused.
+fn is_in_step(connection: &Connection) -> Result<bool, StoreError> {
+    let text = "SELECT filled AND NOT replay AND coalesce(position >= head, 0) AND NOT EXISTS (SELECT 1 FROM _recovery)
+                FROM _sync";
+    Ok(connection.prepare_cached(text)?.query_row([], |row| row.get(0))?)
+}
+
 /// One pass in the order of the edits, which ends when enough is ready. An edit waits for every earlier one of the same
 /// record, of a record it refers to, and of a record that refers to it: so a room's delete never overtakes the create
 /// of an item in it. Later edits of a record that wait for nothing else go with the first, if none of them was sent.
 fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks), StoreError> {
-    let in_step: bool =
-        connection.prepare_cached("SELECT phase IN ('live', 'polling') FROM _sync")?.query_row([], |row| row.get(0))?;
+    let in_step = is_in_step(connection)?;
     let mut statement = connection.prepare_cached(
         "SELECT e.id, e.kind, e.record_id, e.patch, e.base, e.state, e.idempotency_key, e.method, f.guard,
                 coalesce(f.refused, 0), e.reason
@@ -173,7 +180,10 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
                     }
                     (Some(_), Some(key)) if frozen => drop(held_requests.insert(key)),
                     // What was refused because the record has moved on is judged anew once the feed has brought it.
-                    (None, Some(_)) if image::known(connection, kind, &record)?.and_then(|it| it.rev) == guard => {}
+                    // Without a guard it is judged anew now: the record may be none any more.
+                    (None, Some(_))
+                        if guard.is_some()
+                            && image::known(connection, kind, &record)?.and_then(|it| it.rev) == guard => {}
                     (None, _) => {
                         chain = Some(ready.len());
                         ready.push(Ready { edits: vec![id], kind, frozen: false });

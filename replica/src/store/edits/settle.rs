@@ -274,18 +274,7 @@ pub(crate) fn take_back(
     } else {
         hand_on(tx, edit, &later, &rows::object(&patch)?, &rows::object(&base)?)?;
     }
-    image::project(tx, kind, &record)?;
-    let known: bool = tx
-        .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)
-                 OR EXISTS (SELECT 1 FROM _images WHERE kind = ?1 AND record_id = ?2)",
-        )?
-        .query_row((&word, &record), |row| row.get(0))?;
-    // A row that neither the server nor an edit knows is one that a create had made.
-    if !known && rows::rev(tx, kind, &record)?.is_none() {
-        rows::remove(tx, kind, &record)?;
-    }
-    Ok(())
+    image::project(tx, kind, &record)
 }
 
 /// Tells the later edits of a record what their fields were before, now that an earlier one's values have become

@@ -90,7 +90,6 @@ pub(crate) fn make_anew(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -
         for edit in all {
             settle::take_back(tx, edit, "superseded", Some("made anew as another record"), now)?;
         }
-        rows::remove(tx, *kind, record)?;
         Ok::<_, EditError>(plan::mark(tx)?)
     })?;
     Ok(Decided { said: format!("{name} is made anew, with another id{without}"), edit })

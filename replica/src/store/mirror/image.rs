@@ -13,7 +13,7 @@ pub(crate) fn keep(tx: &Transaction<'_>, kind: Kind, id: &str, stored: &rows::St
     tx.prepare_cached(
         "INSERT INTO _images (kind, record_id, rev, fields, created_at, updated_at, extra) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
          ON CONFLICT DO UPDATE SET rev = excluded.rev, fields = excluded.fields, created_at = excluded.created_at,
-             updated_at = excluded.updated_at, extra = excluded.extra, gone = 0",
+             updated_at = excluded.updated_at, extra = excluded.extra, gone = 0, not_found = 0",
     )?
     .execute((
         kind.word(),
@@ -42,6 +42,22 @@ pub(crate) fn end(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64) -> Resul
     Ok(())
 }
 
+/// Notes that the server has answered that it does not have a record any more. Its edits are judged by that; the rows are
+/// what the feed has told, and it has not told this.
+pub(crate) fn not_found(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
+    tx.prepare_cached(
+        "UPDATE _images SET not_found = 1 WHERE (kind, record_id) = (SELECT kind, record_id FROM edits WHERE id = ?1)",
+    )?
+    .execute([edit])?;
+    Ok(())
+}
+
+/// What answers said of records is no longer known to be so: the server may have been put back since.
+pub(crate) fn ask_anew(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    tx.prepare_cached("UPDATE _images SET not_found = 0 WHERE not_found")?.execute([])?;
+    Ok(())
+}
+
 /// Makes a record's row what it must be: the server's form with the remaining edits laid over, in order. Without
 /// edits the image has done its service.
 pub(crate) fn project(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
@@ -52,6 +68,8 @@ pub(crate) fn project(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), 
         match get(tx, kind, id)? {
             Some((_, true)) => rows::remove(tx, kind, id)?,
             Some((stored, false)) => rows::put(tx, kind, id, &stored)?,
+            // A row that neither the server nor an edit knows is one that a create had made.
+            None if rows::rev(tx, kind, id)?.is_none() => rows::remove(tx, kind, id)?,
             None => {}
         }
         return forget(tx, kind, id);
@@ -98,9 +116,13 @@ pub(crate) fn form(tx: &Connection, kind: Kind, id: &str, before: i64) -> Result
     Ok(row)
 }
 
-/// What the server is known to hold of a record: its image, with what it has accepted since laid over.
+/// What the server is known to hold of a record: its image, with what it has answered since laid over.
 pub(crate) fn known(tx: &Connection, kind: Kind, id: &str) -> Result<Option<Known>, StoreError> {
-    let mut known = get(tx, kind, id)?.map(|(stored, gone)| Known { rev: stored.rev, fields: stored.fields, gone });
+    let mut known = read(tx, kind, id)?.map(|(stored, end)| Known {
+        rev: stored.rev,
+        fields: stored.fields,
+        gone: end.told || end.answered,
+    });
     let seen = known.as_ref().and_then(|known| known.rev).unwrap_or(-1);
     let sent: Vec<(String, String, Option<i64>)> = tx
         .prepare_cached(
@@ -120,11 +142,24 @@ pub(crate) fn known(tx: &Connection, kind: Kind, id: &str) -> Result<Option<Know
     Ok(known)
 }
 
-/// The server's form of a record that has edits, and whether it is gone there.
+/// The server's form of a record that has edits, and whether it is gone there, as the feed has told it.
 pub(crate) fn get(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows::Stored, bool)>, StoreError> {
+    Ok(read(tx, kind, id)?.map(|(stored, end)| (stored, end.told)))
+}
+
+/// Who has said that a record is gone.
+struct End {
+    /// The feed, or a listing.
+    told: bool,
+    /// An answer to an edit.
+    answered: bool,
+}
+
+fn read(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows::Stored, End)>, StoreError> {
     let found = tx
         .prepare_cached(
-            "SELECT rev, fields, created_at, updated_at, extra, gone FROM _images WHERE kind = ?1 AND record_id = ?2",
+            "SELECT rev, fields, created_at, updated_at, extra, gone, not_found FROM _images
+             WHERE kind = ?1 AND record_id = ?2",
         )?
         .query_row((kind.word(), id), |row| {
             let stored = rows::Stored {
@@ -134,10 +169,10 @@ pub(crate) fn get(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows:
                 updated_at: row.get(3)?,
                 extra: row.get(4)?,
             };
-            Ok((stored, row.get::<_, String>(1)?, row.get::<_, bool>(5)?))
+            Ok((stored, row.get::<_, String>(1)?, End { told: row.get(5)?, answered: row.get(6)? }))
         })
         .optional()?;
-    let Some((mut stored, fields, gone)) = found else { return Ok(None) };
+    let Some((mut stored, fields, end)) = found else { return Ok(None) };
     stored.fields = rows::object(&fields)?;
-    Ok(Some((stored, gone)))
+    Ok(Some((stored, end)))
 }

@@ -44,6 +44,7 @@ pub(crate) fn begin(connection: &mut Connection, cause: &Cause) -> Result<Option
     gate::keep(connection, |tx| {
         tx.execute("UPDATE _sync SET reconcile = 0", [])?;
         walk::forget(tx)?;
+        image::ask_anew(tx)?;
         let (position, filled, begun, replaying): (i64, bool, bool, bool) =
             tx.query_row("SELECT position, filled, cursor IS NOT NULL, replay FROM _sync", [], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))

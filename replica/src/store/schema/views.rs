@@ -69,7 +69,7 @@ const CONFLICTS: &str = "
 -- the record is deleted there), and since when. `hearth-replica resolve EDIT mine` or `theirs` decides.
 WITH c AS (
     SELECT e.id, e.kind, e.record_id, e.method, e.base, e.patch, i.updated_at,
-           CASE WHEN i.gone THEN NULL ELSE i.fields END AS there
+           CASE WHEN i.gone OR i.not_found THEN NULL ELSE i.fields END AS there
     FROM edits e LEFT JOIN _images i USING (kind, record_id)
     WHERE e.state = 'conflict'
 ), f AS (

@@ -411,6 +411,23 @@ fn a_first_update_of_the_profile_does_not_go_blindly_once_there_is_one() {
 }
 
 #[test]
+fn an_overtaken_update_of_a_profile_that_is_none_any_more_makes_it() {
+    let mut scene = Scene::new();
+    scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Bern" }))]);
+    scene.is_at_present(3);
+    scene.does("UPDATE property SET city = 'Basel'");
+    scene.send(1);
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(0) });
+    scene.answer(1, Verdict::Overtaken);
+    recovery::keep(&mut scene.db, &Question::Property, &Found::default(), &Step::Done).unwrap();
+    scene.is_at_present(0);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    crate::store::standing::greet(&mut scene.db, &super::greeting(0, &[]), at(0)).unwrap();
+    assert_eq!(scene.plan(), [1]);
+    assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap().guard, None);
+}
+
+#[test]
 fn a_lost_edit_of_a_record_that_is_gone_is_offered_again() {
     let mut scene = lost_history();
     scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(3) });

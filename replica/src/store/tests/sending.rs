@@ -255,14 +255,24 @@ fn a_profile_that_did_not_exist_goes_again_only_in_step() {
     let first = scene.send(1);
     assert_eq!(first.guard, None);
     scene.does("UPDATE property SET city = 'Bruges'");
-    let out_of_step = |scene: &mut Scene| {
-        crate::store::standing::set_daemon(&mut scene.db, Some(1), super::at(0)).unwrap();
-        crate::store::standing::set_phase(&mut scene.db, "catching_up", None, None, super::at(0)).unwrap();
-    };
-    out_of_step(&mut scene);
+    scene.is_at_present(2);
+    crate::store::standing::greet(&mut scene.db, &super::greeting(3, &[]), super::at(0)).unwrap();
     assert_eq!(scene.plan(), [0; 0], "only the feed can tell whether it is in");
     scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Liege" }))]);
+    // What is shown of a key does not matter.
+    crate::store::standing::set_phase(&mut scene.db, "needs_key", None, None, super::at(0)).unwrap();
     assert_eq!(scene.plan(), [1], "the feed has come to the present without it");
+}
+
+#[test]
+fn a_create_that_somebody_deleted_before_its_answer_came_leaves_no_row() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
+    scene.send(1);
+    scene.hear(vec![deleted(6)]);
+    assert_eq!(scene.states(), "conflict", "nobody knows yet that it was in");
+    scene.answer(1, Verdict::Sent { rev: Some(4) });
+    assert_eq!((scene.outcomes().as_str(), scene.one("SELECT count(*) FROM tasks").as_str()), ("1 confirmed", "0"));
 }
 
 #[test]
