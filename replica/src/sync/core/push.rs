@@ -345,6 +345,10 @@ impl Core {
         let known: HashSet<i64> = self.push.ready.iter().filter_map(|ready| ready.edits.first().copied()).collect();
         self.push.stumbles.retain(|edit, _| known.contains(edit));
         self.push.alone.retain(|edit| known.contains(edit));
+        if self.push.ready.is_empty() && !self.push.is_busy() && self.in_contact() {
+            // Nothing is left that the key was too weak for; the feed is told to it.
+            self.key_refused = None;
+        }
         if std::mem::take(&mut self.push.plan_again) {
             self.plan(effects);
         }

@@ -104,6 +104,14 @@ fn a_refused_key_loses_nothing_and_is_tried_again() {
 }
 
 #[test]
+fn a_key_that_was_too_weak_for_an_edit_is_good_again_once_the_edit_does_not_go_any_more() {
+    let mut core = sending(&[1]);
+    core.handle(1, refused(1, refusal(403, "insufficient_scope")));
+    core.handle(2, Input::EditsChanged);
+    assert_eq!(phases(&core.handle(2, planned(&[], false))), [Phase::CatchingUp]);
+}
+
+#[test]
 fn a_create_that_meets_its_own_id_is_looked_at() {
     let mut core = sending(&[1, 2]);
     let taken = || refusal(409, "already_exists");
