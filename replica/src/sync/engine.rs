@@ -14,6 +14,7 @@ use super::core::{
 };
 use super::walked::Kept;
 use super::wire::{self, Answer, Ask};
+use crate::recovery::Cause;
 use crate::store::edits::judge::ConflictPolicy;
 use crate::store::edits::{answers, plan, push};
 use crate::store::{Connection, StoreError, mirror, open, recovery, reserve, standing, wishes};
@@ -123,6 +124,8 @@ struct Asked {
     errand: Errand,
     /// The request that carries edits, if it does.
     request: Option<push::Request>,
+    /// It was asked of a history that the server has thrown away since, as far as can be told.
+    outdated: bool,
 }
 
 impl std::fmt::Debug for Engine {
@@ -319,6 +322,9 @@ impl Engine {
             }
             Effect::Recover(cause) => {
                 tracing::warn!(?cause, "recovering");
+                if matches!(cause, Cause::Restored { .. }) {
+                    self.asked.values_mut().for_each(|asked| asked.outdated = true);
+                }
                 return Ok(Some(Input::Recovering(self.keep(|c| recovery::begin(c, &cause))?)));
             }
             Effect::Keep { question, found, then } => self.walked(Kept { question, found, then })?,
@@ -401,7 +407,7 @@ impl Engine {
 
     fn put(&mut self, errand: Errand, request: Option<push::Request>, ask: Ask) {
         self.tickets += 1;
-        self.asked.insert(self.tickets, Asked { errand, request });
+        self.asked.insert(self.tickets, Asked { errand, request, outdated: false });
         self.do_deed(Deed::Ask { ticket: self.tickets, ask });
     }
 
@@ -414,7 +420,13 @@ impl Engine {
 
     /// What an answer means.
     fn answered(&mut self, asked: Asked, answer: Result<Answer, String>) -> Result<Input, StoreError> {
-        let answer = answer.map_err(Failure::NoAnswer);
+        let answer = match answer {
+            // The same request finds out what the history of now has of an edit.
+            Ok(_) if asked.outdated && matches!(asked.errand, Errand::Send { .. } | Errand::Look { .. }) => {
+                Err(Failure::NoAnswer("the server was put back to an older copy meanwhile".to_owned()))
+            }
+            answer => answer.map_err(Failure::NoAnswer),
+        };
         Ok(match asked.errand {
             Errand::Me => Input::Met(answer.and_then(|answer| wire::identity(&answer))),
             Errand::Feed => Input::FeedStands(answer.and_then(|answer| wire::standing(&answer))),
@@ -511,3 +523,6 @@ fn verdict(now: Moment, ending: Ending) -> answers::Verdict {
 fn moment(now: Moment, at: Millis) -> Timestamp {
     now.wall.plus_millis(at - now.steady)
 }
+
+#[cfg(test)]
+mod tests;

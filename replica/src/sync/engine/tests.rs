@@ -1,0 +1,85 @@
+//! The engine on a real database, told by hand what a server would say.
+
+use hearth_contract::schema::Kind;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{Origin, Replica};
+
+const HOME: &str = "0190a3b0-0000-7000-8000-00000000000f";
+
+/// An engine, and somebody who edits beside it.
+struct Scene {
+    _directory: tempfile::TempDir,
+    engine: Engine,
+    replica: Replica,
+}
+
+fn now() -> Moment {
+    Moment { steady: 0, wall: Timestamp::from_millis(1_780_272_000_000) }
+}
+
+fn answer(status: u16, body: &Value) -> Answer {
+    Answer { status, body: body.to_string().into_bytes(), ..Answer::default() }
+}
+
+impl Scene {
+    /// In step with a server whose head is 5.
+    fn in_step() -> Scene {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
+        let engine =
+            Engine::open(&db, "http://hearth.test", Until::Stopped, ConflictPolicy::Ask, Box::new(|| 7)).unwrap();
+        let mut scene = Scene { engine, replica: Replica::open(&db, Origin::Tui).unwrap(), _directory: directory };
+        let begun = scene.engine.start(1, now()).unwrap();
+        scene.greets(begun, 5);
+        scene.hear(Heard::StreamOpened);
+        scene.hear(Heard::Frames(Stretch { events: Vec::new(), cursor: Some("c5".into()), ready: Some(5) }));
+        scene
+    }
+
+    fn hear(&mut self, heard: Heard) -> Done {
+        self.engine.hear(now(), heard).unwrap()
+    }
+
+    fn answered(&mut self, ticket: u64, status: u16, body: &Value) -> Done {
+        self.hear(Heard::Answer { ticket, answer: Ok(answer(status, body)) })
+    }
+
+    /// Says who it is to what was asked; gives what comes of that.
+    fn greets(&mut self, begun: Done, head: i64) -> Done {
+        let me = json!({ "data": {
+            "team": { "name": "My home" }, "home": { "id": HOME, "environment": "test" }, "scopes": [], "rate_limits": null,
+        }, "meta": {} });
+        let feed = json!({ "data": [], "meta": { "feed": { "head": head, "oldest": 1, "retention_seconds": null } } });
+        self.answered(ticket_of(&begun, "/v1/me"), 200, &me);
+        self.answered(ticket_of(&begun, "/v1/events?limit=1"), 200, &feed)
+    }
+
+    fn state(&self) -> String {
+        self.replica.edits().unwrap()[0].state.clone()
+    }
+}
+
+/// The question that begins so.
+fn ticket_of(done: &Done, path: &str) -> u64 {
+    let asked = done.deeds.iter().find_map(|deed| match deed {
+        Deed::Ask { ticket, ask } if ask.path.starts_with(path) => Some(*ticket),
+        _ => None,
+    });
+    asked.unwrap_or_else(|| panic!("{path} is not asked: {:?}", done.deeds))
+}
+
+#[test]
+fn an_answer_from_before_the_server_was_put_back_proves_nothing() {
+    let mut scene = Scene::in_step();
+    scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
+    let sent = ticket_of(&scene.hear(Heard::DatabaseChanged), "/v1/rooms");
+    let details = json!({ "reason": "restored", "resume_cursor": "r3", "fork": 3 });
+    let expired = json!({ "error": { "type": "cursor_expired", "message": "another history", "details": details } });
+    let begun = scene.hear(Heard::StreamRefused(answer(410, &expired)));
+    scene.greets(begun, 3);
+    let room = json!({ "data": { "id": "x", "name": "Shed", "rev": 6 }, "meta": {} });
+    scene.hear(Heard::Answer { ticket: sent, answer: Ok(Answer { etag: Some("\"6\"".into()), ..answer(201, &room) }) });
+    assert_eq!(scene.state(), "waiting", "the same request finds out whether the history of now has it");
+}
