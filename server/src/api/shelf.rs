@@ -113,11 +113,11 @@ mod tests {
     use super::*;
 
     fn place(position: i64) -> Place {
-        Place { cursor: FeedCursor { position, run: 1, start: 0, start_run: 0 }, kinds: Vec::new(), version: "v" }
+        Place { cursor: FeedCursor { position, run: 1, ..FeedCursor::default() }, kinds: Vec::new(), version: "v" }
     }
 
     fn look(frames: &'static str) -> Found {
-        let next = FeedCursor { position: 9, run: 1, start: 0, start_run: 0 };
+        let next = FeedCursor { position: 9, run: 1, ..FeedCursor::default() };
         Some(Arc::new(Look { frames: frames.into(), next, next_text: "".into(), has_more: false, head: 9 }))
     }
 

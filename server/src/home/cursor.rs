@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use crate::store::records::{Direction, Sort};
 
-/// A place in a home's feed (contract 9.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A place in a home's feed (contract 9.3); the default is before all events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FeedCursor {
     /// The last event that was read; 0 before the first.
     pub position: i64,
@@ -20,6 +20,11 @@ pub struct FeedCursor {
     pub start: i64,
     /// The run that wrote that head; 0 when `start` is.
     pub start_run: i64,
+    /// From which position the history of `run` is its own; 0: unknown.
+    pub origin: i64,
+    /// The run that wrote what is before that. Should `run` be unknown one day, because a copy is put back that is older
+    /// than it, then this tells what both histories share.
+    pub parent: i64,
 }
 
 /// A place in a collection's list, with all that decides what comes next.
@@ -76,19 +81,21 @@ const HOME: usize = 8;
 impl FeedCursor {
     /// Its text for a home.
     pub fn write(&self, home: Uuid) -> String {
-        if self.start > self.position {
-            seal(FEED, home, &[self.position, self.run, self.start, self.start_run])
-        } else {
-            seal(FEED, home, &[self.position, self.run, 0])
-        }
+        let (start, start_run) = if self.is_first_read() { (self.start, self.start_run) } else { (0, 0) };
+        seal(FEED, home, &[self.position, self.run, start, start_run, self.origin, self.parent])
     }
 
     /// Reads a text given to a client of this home.
     pub fn read(text: &str, home: Uuid) -> Result<FeedCursor, Unreadable> {
         match unseal(FEED, text, home)?[..] {
-            // Without the run of its start, that is taken to be of another history.
-            [position, run, start] => Ok(FeedCursor { position, run, start, start_run: 0 }),
-            [position, run, start, start_run] => Ok(FeedCursor { position, run, start, start_run }),
+            [position, run, start, start_run, origin, parent] => {
+                Ok(FeedCursor { position, run, start, start_run, origin, parent })
+            }
+            // Of earlier versions. Without the run of its start, that is taken to be of another history.
+            [position, run, start] => Ok(FeedCursor { position, run, start, ..FeedCursor::default() }),
+            [position, run, start, start_run] => {
+                Ok(FeedCursor { position, run, start, start_run, ..FeedCursor::default() })
+            }
             _ => Err(Unreadable::Altered),
         }
     }
@@ -232,7 +239,7 @@ mod tests {
         for (position, run, start, start_run) in
             [(0, 0, 0, 0), (5, -7, 9, 8), (1 << 39, i64::MAX, 1 << 40, i64::MIN), (3, i64::MIN, 4, -1)]
         {
-            let cursor = FeedCursor { position, run, start, start_run };
+            let cursor = FeedCursor { position, run, start, start_run, origin: position / 2, parent: !run };
             assert_eq!(FeedCursor::read(&cursor.write(HOME_A), HOME_A), Ok(cursor));
         }
         let list = ListCursor {
@@ -248,13 +255,22 @@ mod tests {
 
     #[test]
     fn a_reader_that_is_level_has_no_start() {
-        let level = FeedCursor { position: 9, run: 3, start: 9, start_run: 3 };
+        let level = FeedCursor { position: 9, run: 3, start: 9, start_run: 3, ..FeedCursor::default() };
         assert_eq!(level.write(HOME_A), FeedCursor { start: 0, start_run: 0, ..level }.write(HOME_A));
     }
 
     #[test]
+    fn cursors_of_earlier_versions_are_read() {
+        let first_read = FeedCursor { position: 5, run: 7, start: 9, start_run: 8, ..FeedCursor::default() };
+        for (numbers, start_run) in [(&[5, 7, 9][..], 0), (&[5, 7, 9, 8], 8)] {
+            let read = FeedCursor::read(&seal(FEED, HOME_A, numbers), HOME_A);
+            assert_eq!(read, Ok(FeedCursor { start_run, ..first_read }));
+        }
+    }
+
+    #[test]
     fn strays_are_refused() {
-        let text = FeedCursor { position: 5, run: 7, start: 9, start_run: 7 }.write(HOME_A);
+        let text = FeedCursor { position: 5, run: 7, start: 9, start_run: 7, ..FeedCursor::default() }.write(HOME_A);
         assert_eq!(FeedCursor::read(&text, Uuid::from_u128(0xb)), Err(Unreadable::OtherHome));
         assert_eq!(ListCursor::read(&text, HOME_A), Err(Unreadable::OtherUse));
         for bad in ["", "x", "AAAA", &text[1..], &format!("{text}A")] {

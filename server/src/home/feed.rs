@@ -7,7 +7,7 @@ use hearth_contract::schema::Kind;
 use serde_json::Value;
 
 use super::cursor::{FeedCursor, Unreadable};
-use crate::store::homes::{self, Home};
+use crate::store::homes::{self, Home, Run};
 use crate::store::{Fault, HomeNo, Tx, events};
 
 /// Where a reader wants to begin.
@@ -54,7 +54,7 @@ pub fn begin(
 ) -> Result<Result<FeedCursor, Problem>, Fault> {
     let home = homes::load(tx, number)?;
     match from {
-        Begin::Oldest => Ok(Ok(from_nothing(tx, &home, FeedCursor { position: 0, run: 0, start: 0, start_run: 0 })?)),
+        Begin::Oldest => Ok(Ok(from_nothing(tx, &home, FeedCursor::default())?)),
         Begin::Present => Ok(Ok(level(tx, &home)?)),
         Begin::After(text) => match FeedCursor::read(text, home.id) {
             Ok(cursor) => judge(tx, &home, cursor, retention_seconds),
@@ -100,7 +100,7 @@ pub fn read(
 
     let position = if has_more { found.last().map_or(cursor.position, |event| event.id) } else { home.head };
     let runs = homes::runs(tx, number, cursor.position, position)?;
-    let at = |position: i64| FeedCursor { position, run: run_of(&runs, position), ..cursor };
+    let at = |position: i64| FeedCursor { start: cursor.start, start_run: cursor.start_run, ..place(position, &runs) };
     let next = at(position);
     Ok(Ok(Piece {
         events: found
@@ -124,15 +124,14 @@ fn judge(
     cursor: FeedCursor,
     retention_seconds: Option<u64>,
 ) -> Result<Result<FeedCursor, Problem>, Fault> {
-    if let Some((position, run)) = of_another_history(tx, home, cursor)?
+    if let Some(run) = of_another_history(tx, home, cursor)?
         && !hearth_simulated::planted("another history goes unnoticed")
     {
-        let fork = homes::end_of_run(tx, home.number, run)?.or_else(|| {
-            // The run still writes here, yet the position is beyond the head: all up to the head is shared.
-            (run == home.run).then_some(home.head)
-        });
-        let fork = match fork {
-            None => homes::restored_before(tx, home.number, position)?,
+        let fork = match shared_with(tx, home, run)? {
+            // A copy that is older than the run knows the one before it, perhaps.
+            None if run == cursor.run && cursor.parent != 0 => {
+                shared_with(tx, home, cursor.parent)?.map(|shared| shared.min(cursor.origin - 1))
+            }
             known => known,
         };
         let fork = fork.map(|fork| fork.min(cursor.position));
@@ -146,13 +145,13 @@ fn judge(
     Ok(Ok(cursor))
 }
 
-/// The position of a cursor, and its run, that this history does not have. A first read does not show a record whose
+/// The run of a cursor that this history does not have at its position. A first read does not show a record whose
 /// change is still to come: should that change be thrown away, nobody would show it any more.
-fn of_another_history(tx: &Tx<'_>, home: &Home, cursor: FeedCursor) -> Result<Option<(i64, i64)>, Fault> {
+fn of_another_history(tx: &Tx<'_>, home: &Home, cursor: FeedCursor) -> Result<Option<i64>, Fault> {
     let start = cursor.is_first_read().then_some((cursor.start, cursor.start_run));
     for (position, run) in [(cursor.position, cursor.run)].into_iter().chain(start) {
-        if position > home.head || run_at(tx, home.number, position)? != run {
-            return Ok(Some((position, run)));
+        if position > home.head || run_at(tx, home.number, position)?.number != run {
+            return Ok(Some(run));
         }
     }
     Ok(None)
@@ -160,13 +159,12 @@ fn of_another_history(tx: &Tx<'_>, home: &Home, cursor: FeedCursor) -> Result<Op
 
 /// The same place of a reader who reads from nothing up to the present head.
 fn from_nothing(tx: &Tx<'_>, home: &Home, cursor: FeedCursor) -> Result<FeedCursor, Fault> {
-    Ok(FeedCursor { start: home.head, start_run: run_at(tx, home.number, home.head)?, ..cursor })
+    Ok(FeedCursor { start: home.head, start_run: run_at(tx, home.number, home.head)?.number, ..cursor })
 }
 
 /// The place of a reader who is level with the home.
 fn level(tx: &Tx<'_>, home: &Home) -> Result<FeedCursor, Fault> {
-    let run = run_at(tx, home.number, home.head)?;
-    Ok(FeedCursor { position: home.head, run, start: 0, start_run: 0 })
+    Ok(place(home.head, &[run_at(tx, home.number, home.head)?]))
 }
 
 fn expired(
@@ -200,10 +198,22 @@ pub fn unreadable(reason: Unreadable) -> Problem {
     Problem::new(ProblemType::InvalidCursor, message).with("parameter", "cursor")
 }
 
-fn run_at(tx: &Tx<'_>, number: HomeNo, position: i64) -> Result<i64, Fault> {
+/// The cursor of a position that one of these runs wrote.
+fn place(position: i64, runs: &[Run]) -> FeedCursor {
+    let Run { number, origin, parent, .. } = run_of(runs, position);
+    FeedCursor { position, run: number, origin, parent, ..FeedCursor::default() }
+}
+
+fn run_at(tx: &Tx<'_>, number: HomeNo, position: i64) -> Result<Run, Fault> {
     Ok(run_of(&homes::runs(tx, number, position, position)?, position))
 }
 
-fn run_of(runs: &[(i64, i64)], position: i64) -> i64 {
-    runs.iter().rev().find(|(first, _)| *first <= position).map_or(0, |(_, run)| *run)
+fn run_of(runs: &[Run], position: i64) -> Run {
+    runs.iter().rev().find(|run| run.first <= position).copied().unwrap_or_default()
+}
+
+/// Up to where a run's history is this one; None: it is unknown here.
+fn shared_with(tx: &Tx<'_>, home: &Home, run: i64) -> Result<Option<i64>, Fault> {
+    // One that still writes here shares all there is, though a cursor of it may be beyond.
+    Ok(homes::end_of_run(tx, home.number, run)?.or((run == home.run).then_some(home.head)))
 }

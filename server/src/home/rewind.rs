@@ -46,7 +46,7 @@ pub fn rewind(tx: &Tx<'_>, number: HomeNo, to: i64, mark: Option<i64>) -> Result
     }
     rewind::cut(tx, &home, to)?;
     if let Some(run) = mark {
-        homes::mark_restored(tx, number, run, GAP)?;
+        homes::mark_restored(tx, number, run, home.head, GAP)?;
     }
     Ok(Ok(Rewound { from: home.head, to, records: undone.len() }))
 }

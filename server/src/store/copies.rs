@@ -1,6 +1,7 @@
 //! Copies of the whole database: saving it into one file while it is in use, and putting it back. Must not know who
 //! asks, or what the homes hold.
 
+use std::collections::HashMap;
 use std::fs::{DirBuilder, File, OpenOptions, remove_file, rename};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -8,11 +9,12 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
+use uuid::Uuid;
 
 use super::open::{FILE, OpenError, connect, migrate};
-use super::{Tx, homes};
+use super::{Fault, Tx, homes};
 
-/// Positions that a restored home leaves out, so that no id of the lost history comes again (contract 9.3).
+/// Positions that a restored home leaves out at least, so that no id of the lost history comes again (contract 9.3).
 pub const GAP: i64 = 1_000_000;
 
 /// What makes a database one of ours, beside being sound.
@@ -63,7 +65,7 @@ pub fn restore(dir: &Path, source: &Path, run: i64) -> Result<usize, RestoreErro
     let staged = beside(&dir.join(FILE), ".restoring");
     remove_if_there(&staged)?;
     OpenOptions::new().create_new(true).write(true).mode(0o600).open(&staged)?;
-    let prepared = stage(&from, &staged, run);
+    let prepared = stage(&from, &staged, run, &heads(&dir.join(FILE)));
     if prepared.is_err() {
         remove_if_there(&staged)?;
     }
@@ -72,7 +74,18 @@ pub fn restore(dir: &Path, source: &Path, run: i64) -> Result<usize, RestoreErro
     Ok(homes)
 }
 
-fn stage(from: &Connection, staged: &Path, run: i64) -> Result<usize, RestoreError> {
+/// Where the homes of a database stand that is to be thrown away; of one that cannot be read nothing is known.
+fn heads(file: &Path) -> HashMap<Uuid, i64> {
+    let read = || {
+        let conn = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let tx = Tx::new(&conn);
+        let homes = homes::numbers(&tx)?.into_iter().map(|number| homes::load(&tx, number));
+        homes.map(|home| home.map(|home| (home.id, home.head))).collect::<Result<_, Fault>>()
+    };
+    read().unwrap_or_default()
+}
+
+fn stage(from: &Connection, staged: &Path, run: i64, lost: &HashMap<Uuid, i64>) -> Result<usize, RestoreError> {
     copy(from, staged)?;
     let mut conn = connect(staged, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     for table in TABLES {
@@ -88,7 +101,9 @@ fn stage(from: &Connection, staged: &Path, run: i64) -> Result<usize, RestoreErr
     let tx = Tx::new(&transaction);
     let numbers = homes::numbers(&tx).map_err(unsound)?;
     for number in &numbers {
-        homes::mark_restored(&tx, *number, run, GAP).map_err(unsound)?;
+        let id = homes::load(&tx, *number).map_err(unsound)?.id;
+        let lost = lost.get(&id).copied().unwrap_or(0);
+        homes::mark_restored(&tx, *number, run, lost, GAP).map_err(unsound)?;
     }
     drop(tx);
     transaction.commit()?;
@@ -115,7 +130,7 @@ fn copy(from: &Connection, target: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
-fn unsound(fault: super::Fault) -> RestoreError {
+fn unsound(fault: Fault) -> RestoreError {
     RestoreError::Unsound(format!("it is damaged: {fault}"))
 }
 

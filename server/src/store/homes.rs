@@ -167,9 +167,10 @@ pub fn begin_run(tx: &Tx<'_>, number: HomeNo, first: i64, run: i64) -> Result<()
     Ok(())
 }
 
-/// Marks that a home was put back to where it stands: another history after its head is thrown away, and its next
-/// event comes `gap` positions later (contract 9.3).
-pub fn mark_restored(tx: &Tx<'_>, number: HomeNo, run: i64, gap: i64) -> Result<(), Fault> {
+/// Marks that a home was put back to where it stands: another history after its head is thrown away, and its next event
+/// comes `gap` positions later (contract 9.3); yet later, if that history is known to have reached `lost` and so used
+/// that position already.
+pub fn mark_restored(tx: &Tx<'_>, number: HomeNo, run: i64, lost: i64, gap: i64) -> Result<(), Fault> {
     let home = load(tx, number)?;
     // A copy of a home that was restored itself and not written since has a mark at this place already.
     let mut mark = tx.conn.prepare_cached(
@@ -178,32 +179,42 @@ pub fn mark_restored(tx: &Tx<'_>, number: HomeNo, run: i64, gap: i64) -> Result<
     )?;
     mark.execute((number.0, home.head + 1, run))?;
     let mut keep = tx.conn.prepare_cached("UPDATE homes SET run = ?2, floor = ?3 WHERE number = ?1")?;
-    keep.execute((number.0, run, home.floor.max(home.head + 1) + gap))?;
+    let next = home.floor.max(home.head + 1) + gap;
+    keep.execute((number.0, run, if next > lost { next } else { lost + 1 + gap }))?;
     Ok(())
 }
 
-/// The position at which a home was put back, if the history that others have of `position` was thrown away then.
-pub fn restored_before(tx: &Tx<'_>, number: HomeNo, position: i64) -> Result<Option<i64>, Fault> {
-    let mut statement = tx.conn.prepare_cached(
-        "SELECT CASE restored WHEN 1 THEN first - 1 END FROM runs
-         WHERE home = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1",
-    )?;
-    Ok(statement.query_row((number.0, position), |row| row.get(0)).optional()?.flatten())
+/// The positions that one process wrote; the default is what is before all of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Run {
+    /// Its random number.
+    pub number: i64,
+    /// Its first position.
+    pub first: i64,
+    /// The position from which its history is its own: its first, or where the home was put back to before it.
+    pub origin: i64,
+    /// The run that wrote what is before; 0: none did.
+    pub parent: i64,
 }
 
-/// The runs that wrote positions `from` to `to`: each with its first position, in order. The first one began at or
-/// before `from`; a position before every run belongs to run 0.
-pub fn runs(tx: &Tx<'_>, number: HomeNo, from: i64, to: i64) -> Result<Vec<(i64, i64)>, Fault> {
+/// The runs that wrote positions `from` to `to`, in order. The first one began at or before `from`.
+pub fn runs(tx: &Tx<'_>, number: HomeNo, from: i64, to: i64) -> Result<Vec<Run>, Fault> {
     let mut statement = tx.conn.prepare_cached(
-        "SELECT first, run FROM runs WHERE home = ?1 AND first <= ?3
-           AND first >= coalesce((SELECT max(first) FROM runs WHERE home = ?1 AND first <= ?2), 0)
+        "SELECT run, first, origin,
+                coalesce((SELECT p.run FROM runs p WHERE p.home = ?1 AND p.first < origin ORDER BY p.first DESC LIMIT 1), 0)
+         FROM (SELECT run, first, coalesce(
+                   (SELECT CASE m.restored WHEN 1 THEN m.first END FROM runs m
+                    WHERE m.home = ?1 AND m.first < r.first ORDER BY m.first DESC LIMIT 1), first) AS origin
+               FROM runs r WHERE home = ?1 AND first <= ?3
+                 AND first >= coalesce((SELECT max(first) FROM runs WHERE home = ?1 AND first <= ?2), 0))
          ORDER BY first",
     )?;
-    let found: Vec<(i64, i64)> =
-        statement.query_map((number.0, from, to), |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    let run =
+        |row: &Row<'_>| Ok(Run { number: row.get(0)?, first: row.get(1)?, origin: row.get(2)?, parent: row.get(3)? });
+    let found: Vec<Run> = statement.query_map((number.0, from, to), run)?.collect::<Result<_, _>>()?;
     match found.first() {
-        Some((first, _)) if *first <= from => Ok(found),
-        _ => Ok([(0, 0)].into_iter().chain(found).collect()),
+        Some(run) if run.first <= from => Ok(found),
+        _ => Ok([Run::default()].into_iter().chain(found).collect()),
     }
 }
 
