@@ -2,14 +2,17 @@
 //! costs that nothing happens on. Must not know how the others are measured.
 
 use std::cell::RefCell;
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
 use hearth_tests::wire::Wire;
 use serde_json::json;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -180,7 +183,7 @@ fn has_ended(bytes: &[u8]) -> bool {
 
 /// Listens until so many events were there; tells each, and gives the moments.
 fn count(
-    socket: TcpStream,
+    mut socket: TcpStream,
     events: usize,
     mut tell: impl FnMut(usize) + Send + 'static,
 ) -> JoinHandle<anyhow::Result<Vec<Instant>>> {
@@ -191,13 +194,17 @@ fn count(
     tokio::spawn(async move {
         let mut moments = Vec::with_capacity(events);
         while moments.len() < events {
-            socket.readable().await?;
-            let found = READ.with_borrow_mut(|buffer| match socket.try_read(buffer) {
-                Ok(0) => Err(std::io::ErrorKind::UnexpectedEof.into()),
-                Ok(read) => Ok(buffer[..read].iter().filter(|byte| **byte == MARK).count()),
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(0),
-                Err(error) => Err(error),
-            })?;
+            let found = poll_fn(|cx| {
+                READ.with_borrow_mut(|buffer| {
+                    let mut read = ReadBuf::new(buffer);
+                    std::task::ready!(Pin::new(&mut socket).poll_read(cx, &mut read))?;
+                    Poll::Ready(match read.filled() {
+                        [] => Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof)),
+                        filled => Ok(filled.iter().filter(|byte| **byte == MARK).count()),
+                    })
+                })
+            })
+            .await?;
             let now = Instant::now();
             for _ in 0..found {
                 moments.push(now);

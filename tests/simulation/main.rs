@@ -2,6 +2,7 @@
 //! `simulate --planted`.
 #![expect(clippy::print_stdout, reason = "what it finds is what it prints")]
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -34,6 +35,9 @@ struct Args {
     /// Tell all that happens
     #[arg(long)]
     trace: bool,
+    /// With `--seed`: a new directory for the world's databases, which stay there as they are in the end
+    #[arg(long, value_name = "DIR", requires = "seed")]
+    keep: Option<PathBuf>,
     /// Tell the fixed stories with a crash at every point, or at every so many
     #[arg(long, value_name = "STRIDE", num_args = 0..=1, default_missing_value = "1")]
     enumerate: Option<u64>,
@@ -96,7 +100,11 @@ fn one(plan: Plan, args: &Args) -> Result<bool, String> {
     let ground = Ground::new()?;
     let seed = plan.seed;
     println!("seed {seed}: {} replicas, {} acts, weather: {}", plan.machines, plan.acts.len(), plan.weather);
-    let report = ground.run(plan.clone(), true);
+    let report = match &args.keep {
+        Some(dir) if dir.exists() => return Err(format!("{} exists already; name a new directory", dir.display())),
+        Some(dir) => ground.run_in(plan.clone(), dir, true),
+        None => ground.run(plan.clone(), true),
+    };
     if args.trace {
         report.lines.iter().for_each(|line| println!("{line}"));
     }

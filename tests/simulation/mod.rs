@@ -75,9 +75,14 @@ impl Ground {
     pub fn run(&self, plan: Plan, trace: bool) -> Report {
         self.worlds.set(self.worlds.get() + 1);
         let dir = self.dir.path().join(format!("world-{}", self.worlds.get()));
-        let report = run_in(plan, &dir, &self.dir.path().join("templates"), trace);
+        let report = self.run_in(plan, &dir, trace);
         let _ = std::fs::remove_dir_all(&dir);
         report
+    }
+
+    /// The same in a directory that stays: there the databases can be looked at as they are in the end.
+    pub fn run_in(&self, plan: Plan, dir: &PathBuf, trace: bool) -> Report {
+        run_in(plan, dir, &self.dir.path().join("templates"), trace)
     }
 }
 

@@ -7,7 +7,8 @@ use hearth_tests::simulation::plan::Plan;
 /// Worlds in which something was wrong once: servers put back under edits on their way, gaps over records that came and
 /// went, disks full at the start or in a pause, a delete that a server from before the record says
 /// yes to, first reads of a history that was thrown away.
-const ONCE_WRONG: [u64; 12] = [166, 245, 261, 316, 751, 1561, 1654, 2550, 4150, 4988, 5234, 5436];
+const ONCE_WRONG: [u64; 19] =
+    [166, 245, 261, 316, 751, 1561, 1654, 2550, 4150, 4988, 5234, 5436, 10085, 10265, 11531, 11541, 12350, 16349];
 
 #[test]
 fn a_handful_of_worlds_come_to_rest() {
