@@ -29,7 +29,6 @@ use hearth_contract::schema::Kind;
 
 use store::Connection;
 
-pub use recovery::AGREE;
 pub use scripting::{left_a_log, rebuild};
 pub use store::StoreError;
 pub use store::edits::decide::{Choice, Decided, Resolution};

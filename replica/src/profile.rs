@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::store::edits::judge::ConflictPolicy;
 use crate::store::open::{make_private_directory, private_file};
+use crate::sync::SyncConfig;
 
 /// The profile that is meant when none is named.
 pub const DEFAULT: &str = "home";
@@ -112,6 +113,17 @@ impl Profile {
                 .map_err(|error| ProfileError::File(self.key_file.clone(), error))?;
         }
         Ok(())
+    }
+
+    /// What is synced with whom; None while there is no server or no key.
+    pub fn sync_config(&self) -> Option<SyncConfig> {
+        Some(SyncConfig {
+            db: self.db.clone(),
+            server: self.server.clone()?,
+            key: self.key.clone()?,
+            key_file: self.key_source(),
+            conflict_policy: self.conflict_policy,
+        })
     }
 
     /// The file of the terminal UI's own settings, which need not be there.

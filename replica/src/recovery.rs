@@ -7,7 +7,7 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 /// What a person types who agrees to many deletions. The reason for which a recovery waits says it.
-pub const AGREE: &str = "hearth-replica reconcile --accept-deletions";
+pub(crate) const AGREE: &str = "hearth-replica reconcile --accept-deletions";
 
 /// Why the replica cannot go on from its cursor alone.
 #[derive(Debug, Clone, PartialEq, Eq)]

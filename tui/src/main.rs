@@ -10,7 +10,6 @@ use hearth::keys::{BINDINGS, Context};
 use hearth::welcome::{self, Outcome};
 use hearth::{UiOptions, demo, run_ui};
 use hearth_replica::profile::{self, Profile};
-use hearth_replica::sync::SyncConfig;
 
 /// The household, in the terminal: everything it owns, keeps and has to do.
 #[derive(Debug, Parser)]
@@ -71,23 +70,14 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     }
     anyhow::ensure!(is_terminal, "this needs a terminal; for scripts there is hearth-replica");
     let config = configured(&profile, &arguments)?;
-    let sync = match (&profile.server, &profile.key) {
-        (Some(server), Some(key)) => {
-            let (server, key) = (server.clone(), key.clone());
-            Some(SyncConfig {
-                db: profile.db.clone(),
-                server,
-                key,
-                key_file: profile.key_source(),
-                conflict_policy: profile.conflict_policy,
-            })
-        }
-        (None, _) if !profile.db.exists() && arguments.db.is_none() => match welcome::run(&mut profile, &config)? {
+    let is_new = profile.server.is_none() && !profile.db.exists() && arguments.db.is_none();
+    let sync = match profile.sync_config() {
+        None if is_new => match welcome::run(&mut profile, &config)? {
             Outcome::Quit => return Ok(()),
             Outcome::Demo => return demo::run(false, config),
             Outcome::Home(sync) => sync,
         },
-        _ => None,
+        known => known,
     };
     run_ui(UiOptions { db: profile.db, sync, title: None, config })
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use hearth_contract::check::Fields;
-use hearth_replica::{AGREE, Edit, Settled, Status, Table};
+use hearth_replica::{Edit, Settled, Status, Table};
 use serde_json::{Value, json};
 
 use super::decide::Decision;
@@ -62,15 +62,10 @@ fn waiting(context: &Context) -> Result<(), Failure> {
     Ok(output::table(&Table { columns, rows: edits.into_iter().map(row).collect() })?)
 }
 
-/// Whether syncing waits for a person to agree to many deletions.
-pub(super) fn asks_about_deletions(status: &Status) -> bool {
-    status.phase == "blocked" && status.reason.as_deref().is_some_and(|reason| reason.contains(AGREE))
-}
-
 /// Says of edits that the server has what they still wait for.
 pub(super) fn explain(edits: &mut [Edit], status: &Status) {
     let then = match status.phase.as_str() {
-        _ if asks_about_deletions(status) => {
+        _ if status.asks_about_deletions => {
             "it is confirmed once you have decided on the deletions (hearth-replica status)"
         }
         "reconciling" => "it is confirmed when the comparison has ended",

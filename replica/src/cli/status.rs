@@ -86,7 +86,7 @@ pub(super) fn sentence(status: &hearth_replica::Status) -> String {
     };
     if status.waiting > 0 {
         let then = match status.phase.as_str() {
-            _ if super::edits::asks_about_deletions(status) => ", confirmed once you have decided",
+            _ if status.asks_about_deletions => ", confirmed once you have decided",
             "reconciling" => ", confirmed when that has ended",
             _ => "",
         };

@@ -202,21 +202,14 @@ fn settled(until: Until, now: &Status) -> Result<(), Failure> {
 
 /// What is synced with whom; a profile that is not complete says what to type.
 pub(super) fn config(context: &Context) -> Result<SyncConfig, Failure> {
-    let set_up = "hearth-replica init --server URL";
     let profile = &context.profile;
-    let server = profile.server.clone().ok_or_else(|| {
-        Failure::new(Exit::Failure, format!("the profile {} has no server", profile.name)).hint(set_up)
-    })?;
-    let key = profile
-        .key
-        .clone()
-        .ok_or_else(|| Failure::new(Exit::Key, format!("the profile {} has no key", profile.name)).hint(set_up))?;
-    Ok(SyncConfig {
-        db: profile.db.clone(),
-        server,
-        key,
-        key_file: profile.key_source(),
-        conflict_policy: profile.conflict_policy,
+    profile.sync_config().ok_or_else(|| {
+        let (exit, what) = match profile.server {
+            None => (Exit::Failure, "server"),
+            Some(_) => (Exit::Key, "key"),
+        };
+        Failure::new(exit, format!("the profile {} has no {what}", profile.name))
+            .hint("hearth-replica init --server URL")
     })
 }
 

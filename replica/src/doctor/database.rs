@@ -150,7 +150,7 @@ fn feed(profile: &Profile, status: &Status) -> Finding {
                 let reason = status.reason.as_deref().unwrap_or("no reason is known");
                 let next = match phase {
                     "needs_key" => another_key(profile),
-                    _ if reason.contains(AGREE) => format!("{AGREE}, or hearth-replica reconcile to look again"),
+                    _ if status.asks_about_deletions => format!("{AGREE}, or hearth-replica reconcile to look again"),
                     _ if reason.contains("is full") => look_at_disk(profile),
                     _ => another_key(profile),
                 };

@@ -49,6 +49,8 @@ pub struct Status {
     pub schema_version: String,
     /// The process that syncs.
     pub daemon_pid: Option<i64>,
+    /// Whether syncing waits for a person to agree to many deletions.
+    pub asks_about_deletions: bool,
 }
 
 /// Reads the status.
@@ -75,8 +77,12 @@ pub(crate) fn read(connection: &Connection) -> Result<Status, StoreError> {
             verified_at: row.get("verified_at")?,
             schema_version: row.get("schema_version")?,
             daemon_pid: row.get("daemon_pid")?,
+            asks_about_deletions: false,
         })
     })?;
+    let question = "SELECT EXISTS (SELECT 1 FROM _recovery WHERE question IS NOT NULL)";
+    status.asks_about_deletions =
+        status.phase == "blocked" && connection.prepare_cached(question)?.query_row([], |row| row.get(0))?;
     // SQL cannot see processes; a program can, and so knows of a killed one before its silence shows.
     if status.daemon_pid.is_some_and(|pid| !is_alive(pid)) {
         status.daemon_pid = None;

@@ -23,14 +23,7 @@ pub(super) fn connect(profile: &mut Profile, server: &str, key: &str) -> Result<
     if !replica.adopt(&server, &identity).map_err(|error| error.to_string())? {
         return Err(format!("{} is the replica of another home.", profile.db.display()));
     }
-    profile.server = Some(server.clone());
-    profile.key = Some(key.clone());
+    (profile.server, profile.key) = (Some(server), Some(key));
     profile.save().map_err(|error| error.to_string())?;
-    Ok(SyncConfig {
-        db: profile.db.clone(),
-        server,
-        key,
-        key_file: profile.key_source(),
-        conflict_policy: profile.conflict_policy,
-    })
+    profile.sync_config().ok_or_else(|| "the profile is not complete".to_owned())
 }
