@@ -40,8 +40,6 @@ pub(crate) struct Recovery {
     pub tail: i64,
     /// What is done next.
     pub step: Step,
-    /// The newest position that an answer was read at. The tail must pass it before the tables are of one position.
-    pub reach: i64,
     /// A person has agreed to whatever is deleted.
     pub accepted: bool,
     /// What a person is asked before it goes on.

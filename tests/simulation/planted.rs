@@ -17,7 +17,7 @@ pub struct Planted {
 }
 
 /// All faults that can be planted.
-pub const PLANTED: [Planted; 34] = [
+pub const PLANTED: [Planted; 35] = [
     // The server.
     one("answer before commit", &[Fault::ServerDiskFull]),
     one("event in a transaction of its own", &[Fault::ServerCrash]),
@@ -51,6 +51,7 @@ pub const PLANTED: [Planted; 34] = [
     one("dependents do not wait", &[Fault::Offline, Fault::ServerError]),
     one("blocked for ever", &[Fault::Poison]),
     one("nobody is asked about many deletions", &[Fault::Retention, Fault::Offline]),
+    one("lists run ahead of the feed", &[Fault::Retention, Fault::Offline, Fault::StreamMute]),
     one("silence goes unnoticed", &[Fault::StreamMute]),
     one("a full disk counts as written", &[Fault::DiskFull]),
     one("a retry waits for the wall clock", &[Fault::ServerError, Fault::ClockStep]),

@@ -92,8 +92,6 @@ pub(crate) struct Core {
     rounds: u64,
     /// Up to where the feed is applied.
     tail: i64,
-    /// Up to where a recovery had read when the server was last asked for its head.
-    reach: i64,
     /// What the database says now.
     shown: Option<(Phase, Option<String>, Option<Millis>)>,
     touched_at: Millis,
@@ -123,7 +121,6 @@ impl Core {
             reads: None,
             rounds: 0,
             tail: 0,
-            reach: 0,
             shown: None,
             touched_at: Millis::MIN / 2,
             push: Push::default(),
@@ -254,7 +251,6 @@ impl Core {
         if self.full {
             return effects.push(Effect::Reload);
         }
-        self.reach = self.recovering.as_ref().map_or(0, Recovering::reach);
         self.link = Link::Greeting { identity: None, standing: None };
         effects.extend([Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)]);
     }
@@ -302,7 +298,6 @@ impl Core {
     /// The server tells the feed from our cursor on, one way or the other.
     fn contact(&mut self, identity: Identity, standing: Standing, effects: &mut Vec<Effect>) {
         let limits = identity.limits;
-        let unmade = standing.head.filter(|head| *head < self.reach);
         self.home = Some(identity.home_id.clone());
         effects.push(Effect::Greet { identity, standing });
         self.reason = None;
@@ -310,11 +305,6 @@ impl Core {
         self.push.contact(limits);
         self.reads = limits.map(|limits| limits.reads);
         self.pace_recovery();
-        if let (Some(head), Some(cursor)) = (unmade, self.cursor.clone()) {
-            // A recovery has read beyond this head before: that was another history, though our cursor is of both.
-            self.reach = head;
-            effects.push(Effect::Recover(Cause::Restored { resume: cursor, fork: Some(self.tail) }));
-        }
         self.plan(effects);
     }
 
@@ -359,9 +349,6 @@ impl Core {
                     let cause = if restored { Cause::Restored { resume, fork } } else { Cause::Gap { resume } };
                     effects.extend([Effect::CloseStream, Effect::Recover(cause)]);
                     self.open(effects);
-                    if restored {
-                        self.reach = 0; // what was read before is given up
-                    }
                 }
                 None => self.lost(now, refusal.message, None, effects),
             },

@@ -208,8 +208,11 @@ fn faults_of_who_syncs_and_of_what_waits() {
     let (_dir, db) = of(&good_server());
     let blocked = "UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked', reason =";
     let question = "'60 of 80 tasks are gone; if that is right: hearth-replica reconcile --accept-deletions'";
-    as_keeper(&db, &format!("{blocked} {question}"));
+    as_keeper(&db, &format!("{blocked} NULL"));
+    let asks = "INSERT INTO _recovery (one, cause, tail, step, kind, question) VALUES (1, 'gap', 0, 'sweep', 'task',";
+    as_keeper(&db, &format!("{asks} {question})"));
     assert_found(&db, 1, "fault", "feed", "60 of 80 tasks are gone", "hearth-replica reconcile --accept-deletions, or");
+    as_keeper(&db, "DELETE FROM _recovery");
     as_keeper(&db, &format!("{blocked} 'the disk that holds the replica is full'"));
     assert_found(&db, 1, "fault", "feed", "is full", "df -h");
     as_keeper(&db, "UPDATE _sync SET phase = 'needs_key', reason = 'The key was revoked.'");

@@ -139,15 +139,14 @@ fn count_all() -> String {
 /// The recovery that is under way.
 pub(crate) fn read(connection: &Connection) -> Result<Option<Recovery>, StoreError> {
     let found = connection
-        .prepare_cached("SELECT since, step, kind, cursor, as_of, reach, accepted, question, tail FROM _recovery")?
+        .prepare_cached("SELECT since, step, kind, cursor, as_of, tail, accepted, question FROM _recovery")?
         .query_row([], |row| {
             let words: (String, Option<String>) = (row.get(1)?, row.get(2)?);
             let place: (Option<String>, Option<i64>) = (row.get(3)?, row.get(4)?);
-            let reached: (i64, i64) = (row.get(5)?, row.get(8)?);
-            Ok((words, place, row.get(0)?, reached, row.get(6)?, row.get(7)?))
+            Ok((words, place, row.get(0)?, row.get(5)?, row.get(6)?, row.get(7)?))
         })
         .optional()?;
-    let Some(((word, kind), (cursor, as_of), since, (reach, tail), accepted, question)) = found else {
+    let Some(((word, kind), (cursor, as_of), since, tail, accepted, question)) = found else {
         return Ok(None);
     };
     let kind = kind.as_deref().and_then(Kind::from_word);
@@ -161,7 +160,7 @@ pub(crate) fn read(connection: &Connection) -> Result<Option<Recovery>, StoreErr
         ("done", _) => Step::Done,
         _ => return Err(StoreError::Odd(format!("a recovery at the step {word}"))),
     };
-    Ok(Some(Recovery { since, tail, step, reach, accepted, question }))
+    Ok(Some(Recovery { since, tail, step, accepted, question }))
 }
 
 /// Applies an answer and notes how far the recovery is with it. Nothing waits for the disk: what a power cut takes is
@@ -202,7 +201,7 @@ pub(crate) fn keep(
                 }
             }
         }
-        advance(tx, then, found.as_of)
+        advance(tx, then)
     })
 }
 
@@ -221,10 +220,10 @@ fn unset_profile(tx: &Transaction<'_>, as_of: i64) -> Result<(), StoreError> {
 
 /// Notes how far the recovery is.
 pub(crate) fn set_step(connection: &mut Connection, step: &Step) -> Result<(), StoreError> {
-    gate::keep_cheaply(connection, |tx| advance(tx, step, 0))
+    gate::keep_cheaply(connection, |tx| advance(tx, step))
 }
 
-fn advance(tx: &Transaction<'_>, step: &Step, reach: i64) -> Result<(), StoreError> {
+fn advance(tx: &Transaction<'_>, step: &Step) -> Result<(), StoreError> {
     let (word, kind, cursor, as_of) = match step {
         Step::Property => ("property", None, None, None),
         Step::Changes { kind, cursor } => ("changes", Some(kind), cursor.as_ref(), None),
@@ -233,8 +232,12 @@ fn advance(tx: &Transaction<'_>, step: &Step, reach: i64) -> Result<(), StoreErr
         Step::Sweep { kind, as_of } => ("sweep", Some(kind), None, Some(as_of)),
         Step::Done => ("done", None, None, None),
     };
-    tx.prepare_cached("UPDATE _recovery SET step = ?1, kind = ?2, cursor = ?3, as_of = ?4, reach = max(reach, ?5)")?
-        .execute((word, kind.map(|kind| kind.word()), cursor, as_of, reach))?;
+    tx.prepare_cached("UPDATE _recovery SET step = ?1, kind = ?2, cursor = ?3, as_of = ?4")?.execute((
+        word,
+        kind.map(|kind| kind.word()),
+        cursor,
+        as_of,
+    ))?;
     Ok(())
 }
 
@@ -292,7 +295,7 @@ pub(crate) fn sweep(
         }
         tx.execute("UPDATE _recovery SET gone = gone + ?1", [gone])?;
         walk::forget(tx)?;
-        advance(tx, then, as_of)?;
+        advance(tx, then)?;
         Ok(Swept::Done)
     })
 }

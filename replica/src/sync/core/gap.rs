@@ -22,6 +22,8 @@ pub(super) struct Recovering {
     /// Tells its errands from those of a recovery that was begun anew.
     round: u64,
     asked: Option<Question>,
+    /// An answer that was read beyond what the feed has told: it says nothing before the feed has come as far.
+    held: Option<(Question, Found)>,
     /// Records to be fetched one by one, as far as they were looked up.
     missing: Vec<String>,
     /// The sweep that the key's scopes are looked at for.
@@ -34,10 +36,6 @@ pub(super) struct Recovering {
 }
 
 impl Recovering {
-    pub(super) fn reach(&self) -> i64 {
-        self.recovery.reach
-    }
-
     pub(super) fn question(&self) -> Option<&String> {
         self.recovery.question.as_ref()
     }
@@ -48,7 +46,16 @@ impl Recovering {
     }
 
     fn is_busy(&self) -> bool {
-        self.asked.is_some() || self.suspected.is_some() || self.recovery.question.is_some()
+        self.asked.is_some() || self.held.is_some() || self.suspected.is_some() || self.recovery.question.is_some()
+    }
+
+    /// Nothing that was asked is heard any more; it will be asked again.
+    fn let_go(&mut self, round: u64) {
+        self.round = round;
+        (self.asked, self.held) = (None, None);
+        if self.suspected.take().is_some() {
+            self.at = Millis::MIN;
+        }
     }
 }
 
@@ -102,6 +109,7 @@ impl Core {
             recovery,
             round: self.rounds,
             asked: None,
+            held: None,
             missing: Vec::new(),
             suspected: None,
             key_refused: None,
@@ -140,21 +148,27 @@ impl Core {
 
     /// Does the next piece, if it is due.
     pub(super) fn recover(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        if !self.in_contact() {
+        let (tail, in_contact) = (self.tail, self.in_contact());
+        let Some(recovering) = &mut self.recovering else { return };
+        if !in_contact {
+            // The next contact may be with a server that was put back, which an answer of before knows nothing of.
+            if recovering.asked.is_some() || recovering.held.is_some() || recovering.suspected.is_some() {
+                self.rounds += 1;
+                recovering.let_go(self.rounds);
+            }
             return;
         }
-        let tail = self.tail;
-        let Some(recovering) = &mut self.recovering else { return };
+        if let Some((question, found)) = recovering.held.take_if(|(_, found)| found.as_of <= tail) {
+            return self.keep(now, question, found, effects);
+        }
         if recovering.is_busy() || recovering.at > now {
             return;
         }
         match recovering.recovery.step {
             Step::Done => {
-                if tail >= recovering.recovery.reach {
-                    self.recovering = None;
-                    effects.push(Effect::EndRecovery);
-                    self.plan(effects);
-                }
+                self.recovering = None;
+                effects.push(Effect::EndRecovery);
+                self.plan(effects);
             }
             Step::Sweep { kind, as_of } => {
                 effects.push(Effect::Sweep { kind, as_of, then: next_collection(Some(kind)) });
@@ -187,20 +201,31 @@ impl Core {
         match answer {
             Ok(found) => {
                 (recovering.failures, recovering.at, recovering.key_refused) = (0, now, None);
-                if let Question::Record { .. } = question {
-                    recovering.missing.pop();
+                let is_ahead = found.as_of > self.tail && !hearth_simulated::planted("lists run ahead of the feed");
+                if is_ahead {
+                    recovering.held = Some((question, found));
+                    return self.look_soon(now);
                 }
-                let then = after(&recovering.recovery.step, &found);
-                recovering.recovery.step = then.clone();
-                recovering.recovery.reach = recovering.recovery.reach.max(found.as_of);
-                if let Step::Changes { .. } | Step::Ids { .. } = then {
-                    // The next page rests on nothing that is written here, so it is on its way meanwhile.
-                    self.recover(now, effects);
-                }
-                effects.push(Effect::Keep { question, found, then });
+                self.keep(now, question, found, effects);
             }
             Err(failure) => self.not_found(now, failure, effects),
         }
+    }
+
+    /// Takes in an answer that the feed has come up with. So the rows are never ahead of the cursor: should the server be
+    /// put back meanwhile, the cursor tells, whatever the new history has numbered since.
+    fn keep(&mut self, now: Millis, question: Question, found: Found, effects: &mut Vec<Effect>) {
+        let Some(recovering) = &mut self.recovering else { return };
+        if let Question::Record { .. } = question {
+            recovering.missing.pop();
+        }
+        let then = after(&recovering.recovery.step, &found);
+        recovering.recovery.step = then.clone();
+        if let Step::Changes { .. } | Step::Ids { .. } = then {
+            // The next page rests on nothing that is written here, so it is on its way meanwhile.
+            self.recover(now, effects);
+        }
+        effects.push(Effect::Keep { question, found, then });
     }
 
     fn not_found(&mut self, now: Millis, failure: Failure, effects: &mut Vec<Effect>) {

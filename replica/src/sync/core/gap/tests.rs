@@ -23,7 +23,7 @@ fn refusal(status: u16, kind: &str) -> Refusal {
 
 fn fresh(since: Option<&str>) -> Recovery {
     let since = since.map(str::to_owned);
-    Recovery { since, tail: 0, step: Step::Property, reach: 0, accepted: false, question: None }
+    Recovery { since, tail: 0, step: Step::Property, accepted: false, question: None }
 }
 
 /// What would be on disk and on the server: enough of both to answer a core.
@@ -89,12 +89,12 @@ impl World {
                         self.saved = Some(fresh(since.as_deref()));
                         inputs.push(Input::Recovering(self.saved.clone()));
                     }
-                    Effect::Keep { question, found, then } => {
+                    Effect::Keep { question, then, .. } => {
                         if let Question::Record { id, .. } = &question {
                             self.missing.retain(|missing| missing != id);
                         }
                         if let Some(saved) = &mut self.saved {
-                            (saved.step, saved.reach) = (then, saved.reach.max(found.as_of));
+                            saved.step = then;
                         }
                     }
                     Effect::SetStep(step) => self.save(|saved| saved.step = step),
@@ -266,17 +266,6 @@ fn answers_of_one_that_was_begun_anew_count_no_more() {
 }
 
 #[test]
-fn it_ends_only_when_the_tail_has_passed_what_was_read() {
-    let mut world = World::new(Some(fresh(None)));
-    world.head = 8;
-    let errands = world.start();
-    world.go_on(errands, usize::MAX);
-    assert_eq!(world.saved.as_ref().map(|saved| &saved.step), Some(&Step::Done));
-    world.tell(2, Input::Frames(Stretch { ready: Some(9), ..Stretch::default() }));
-    assert_eq!((world.saved.as_ref(), world.shown.last()), (None, Some(&Phase::Live)));
-}
-
-#[test]
 fn too_many_deletions_wait_for_a_person_across_restarts() {
     let mut world = World::new(Some(fresh(None)));
     world.too_many = true;
@@ -362,33 +351,46 @@ fn others_who_ask_with_the_same_key_are_left_reads() {
     assert!(at >= 60_000, "{at}");
 }
 
+/// A recovery that has asked for the profile, with the feed at 9; the profile is answered as it was at 12.
+fn ahead() -> (World, u64, Found) {
+    let mut world = World::new(Some(fresh(None)));
+    let errands = world.start();
+    let [Errand::Recover { round, question: Question::Property }] = errands[..] else { panic!("{errands:?}") };
+    let found = Found { as_of: 12, ..Found::default() };
+    let asked = world.tell(1, Input::Found { round, answer: Ok(found.clone()) });
+    assert!(asked.is_empty(), "{asked:?}");
+    assert_eq!(world.saved, Some(fresh(None)), "nothing is written");
+    (world, round, found)
+}
+
 #[test]
-fn a_head_below_what_was_read_is_of_another_history() {
-    let mut world = World::new(Some(Recovery { reach: 12, tail: 8, ..fresh(None) }));
-    world.core.handle(
-        0,
-        Input::Started {
-            cursor: Some("c8".into()),
-            filled: true,
-            home: Some("home".into()),
-            recovery: world.saved.clone(),
-            paused: false,
-        },
-    );
-    world.core.handle(0, Input::Met(Ok(identity(&[]))));
-    let head = |head| Input::FeedStands(Ok(Standing { head: Some(head), retention_seconds: None }));
-    world.core.handle(0, head(9));
-    let effects = world.core.handle(0, Input::StreamOpened);
-    let begun = Effect::Recover(crate::recovery::Cause::Restored { resume: "c8".into(), fork: Some(8) });
-    assert_eq!(effects.iter().filter(|effect| **effect == begun).count(), 1, "{effects:?}");
-    world.core.handle(0, Input::Recovering(Some(Recovery { tail: 8, ..fresh(None) })));
-    world.core.handle(1, Input::Frames(Stretch::default()));
-    // What is read at the present's head, or beyond it while the server goes on, is of the same history.
-    world.core.handle(2, Input::StreamEnded { reason: "cut".into() });
+fn what_was_read_beyond_the_feed_waits_for_it() {
+    let (mut world, ..) = ahead();
+    let up_to = |head| Input::Frames(Stretch { ready: Some(head), ..Stretch::default() });
+    assert!(world.tell(2, up_to(11)).is_empty());
+    let asked = world.tell(3, up_to(12));
+    assert!(matches!(asked[..], [Errand::Recover { question: Question::Changes { .. }, .. }]), "{asked:?}");
+    assert_ne!(world.saved, Some(fresh(None)));
+}
+
+#[test]
+fn what_was_read_beyond_the_feed_is_read_again_in_the_next_contact() {
+    let (mut world, round, found) = ahead();
+    world.tell(2, Input::StreamEnded { reason: "cut".into() });
     let at = world.core.wake_at().unwrap();
-    world.core.handle(at, Input::Timer);
-    world.core.handle(at, Input::Met(Ok(identity(&[]))));
-    world.core.handle(at, head(9));
-    let effects = world.core.handle(at, Input::StreamOpened);
-    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Recover(_))), "{effects:?}");
+    let mut asked = world.tell(at, Input::Timer);
+    // Meanwhile the server may have been put back, and have numbered as far again.
+    for input in [
+        Input::Met(Ok(identity(&[]))),
+        Input::FeedStands(Ok(Standing::default())),
+        Input::StreamOpened,
+        Input::Frames(Stretch { ready: Some(14), ..Stretch::default() }),
+    ] {
+        asked.extend(world.tell(at, input));
+    }
+    let recovers = |errand: &&Errand| matches!(errand, Errand::Recover { .. });
+    let again: Vec<_> = asked.iter().filter(recovers).collect();
+    assert!(matches!(again[..], [Errand::Recover { question: Question::Property, .. }]), "{asked:?}");
+    assert!(world.tell(at, Input::Found { round, answer: Ok(found) }).is_empty(), "its answer of before says nothing");
+    assert_eq!(world.saved, Some(fresh(None)));
 }
