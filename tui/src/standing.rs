@@ -123,9 +123,9 @@ pub fn report(now: Now, status: &Status, ascii: bool) -> Vec<ReportLine> {
         }
     };
     say("Waiting to be sent", waiting, if status.waiting > 0 { Tone::Notice } else { Tone::Plain });
-    if status.needs_you > 0 {
+    if status.edits_to_decide() > 0 {
         let sign = Sign::NeedsYou.text(ascii);
-        say("Needs you", format!("{sign} {}: see the edits", changes(status.needs_you)), Tone::Alarm);
+        say("Needs you", format!("{sign} {}: see the edits", changes(status.edits_to_decide())), Tone::Alarm);
     }
     let verified = status.verified_at.as_deref().map_or("never yet".to_owned(), |at| moment(now, at));
     say("Compared with server", verified, Tone::Plain);

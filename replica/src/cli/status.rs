@@ -92,8 +92,8 @@ pub(super) fn sentence(status: &hearth_replica::Status) -> String {
         };
         sentence.push_str(&format!("; {} on the way{then}", output::count(status.waiting, "edit")));
     }
-    if status.needs_you > 0 {
-        sentence.push_str(&format!("; {} for you to decide on", output::count(status.needs_you, "edit")));
+    if status.edits_to_decide() > 0 {
+        sentence.push_str(&format!("; {} for you to decide on", output::count(status.edits_to_decide(), "edit")));
     }
     sentence + "."
 }

@@ -186,10 +186,10 @@ pub(super) fn too_late(then: &Status) -> Failure {
 
 /// What a goal that was reached leaves to a person.
 fn settled(until: Until, now: &Status) -> Result<(), Failure> {
-    if now.needs_you > 0 {
+    if now.edits_to_decide() > 0 {
         return Err(Failure::new(
             Exit::NeedsYou,
-            format!("{} for you to decide on", output::count(now.needs_you, "edit")),
+            format!("{} for you to decide on", output::count(now.edits_to_decide(), "edit")),
         )
         .hint("hearth-replica edits"));
     }

@@ -109,8 +109,8 @@ fn look_at_disk(profile: &Profile) -> String {
 
 fn edits(status: &Status) -> Vec<Finding> {
     let mut findings = Vec::new();
-    if status.needs_you > 0 {
-        let text = format!("{} for you to decide on", count(status.needs_you, "edit waits", "edits wait"));
+    if status.edits_to_decide() > 0 {
+        let text = format!("{} for you to decide on", count(status.edits_to_decide(), "edit waits", "edits wait"));
         findings.push(Finding::fault(Matter::Edits, text, "hearth-replica edits"));
     }
     let oldest = status.oldest_waiting_at.as_deref().and_then(hearth_contract::formats::Timestamp::parse);

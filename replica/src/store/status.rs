@@ -31,7 +31,7 @@ pub struct Status {
     pub retention_left_seconds: Option<i64>,
     /// Edits on their way.
     pub waiting: i64,
-    /// Edits that wait for a person.
+    /// What waits for a person: edits, and a question about deletions.
     pub needs_you: i64,
     /// When the oldest edit on its way was made.
     pub oldest_waiting_at: Option<String>,
@@ -51,6 +51,13 @@ pub struct Status {
     pub daemon_pid: Option<i64>,
     /// Whether syncing waits for a person to agree to many deletions.
     pub asks_about_deletions: bool,
+}
+
+impl Status {
+    /// Edits that wait for a person.
+    pub fn edits_to_decide(&self) -> i64 {
+        self.needs_you - i64::from(self.asks_about_deletions)
+    }
 }
 
 /// Reads the status.
@@ -81,8 +88,7 @@ pub(crate) fn read(connection: &Connection) -> Result<Status, StoreError> {
         })
     })?;
     let question = "SELECT EXISTS (SELECT 1 FROM _recovery WHERE question IS NOT NULL)";
-    status.asks_about_deletions =
-        status.phase == "blocked" && connection.prepare_cached(question)?.query_row([], |row| row.get(0))?;
+    status.asks_about_deletions = connection.prepare_cached(question)?.query_row([], |row| row.get(0))?;
     // SQL cannot see processes; a program can, and so knows of a killed one before its silence shows.
     if status.daemon_pid.is_some_and(|pid| !is_alive(pid)) {
         status.daemon_pid = None;

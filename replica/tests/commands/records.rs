@@ -47,13 +47,16 @@ fn what_the_server_has_says_what_it_waits_for() {
     };
     let question =
         "60 of 80 tasks are gone on the server; if that is right: hearth-replica reconcile --accept-deletions";
-    let (reason, status) = edits(&format!("phase = 'blocked', reason = '{question}'"));
+    let asks = "INSERT INTO _recovery (one, cause, tail, step, kind, question) VALUES (1, 'gap', 0, 'sweep', 'task',";
+    as_keeper(&db, &format!("{asks} '{question}')"));
+    let (reason, status) = edits("phase = 'blocked'");
     assert!(reason.starts_with("the server has it; it is confirmed once you have decided"), "{reason}");
     assert!(
         status.contains("Waiting for your decision; 1 edit on the way, confirmed once you have decided."),
         "{status}"
     );
-    let (reason, status) = edits("phase = 'offline', reason = NULL, reconcile = 1");
+    as_keeper(&db, "DELETE FROM _recovery");
+    let (reason, status) = edits("phase = 'offline', reconcile = 1");
     assert!(reason.contains("when the comparison has ended") && status.contains("when that has ended"), "{reason}");
     let (reason, status) = edits("reconcile = 0");
     assert!(reason.contains("when the feed has brought it") && !status.contains("confirmed"), "{status}");
