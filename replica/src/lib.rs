@@ -31,9 +31,10 @@ use store::Connection;
 
 pub use scripting::{left_a_log, rebuild};
 pub use store::StoreError;
-pub use store::edits::decide::{Choice, Decided, Resolution};
+pub use store::edits::decide::Decided;
 pub use store::edits::history::{Conflict, Settled};
 pub use store::edits::judge::ConflictPolicy;
+pub use store::edits::resolve::{Choice, Resolution};
 pub use store::edits::{Edit, EditError};
 pub use store::journal::LogLine;
 pub use store::read::filter::{Condition, Test, WAITING};
@@ -192,7 +193,7 @@ impl Replica {
     /// Ends a conflict. The values that lose are kept in the history and can be brought back by [`Replica::undo`].
     pub fn resolve(&self, edit: i64, resolution: &Resolution) -> Result<Decided, EditError> {
         let origin = self.origin.word();
-        self.changed(store::edits::decide::resolve(&mut self.connection.borrow_mut(), origin, edit, resolution, now()))
+        self.changed(store::edits::resolve::resolve(&mut self.connection.borrow_mut(), origin, edit, resolution, now()))
     }
 
     /// Undoes an edit, waiting or settled; None: the newest change made here that stands. An edit that was never sent

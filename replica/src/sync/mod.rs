@@ -32,7 +32,7 @@ pub(crate) use client::meet;
 pub use client::{ClientError, identify};
 pub(crate) use driver::wall_clock;
 pub use ear::Ear;
-pub(crate) use engine::home;
+pub(crate) use engine::meaning::home;
 pub use engine::{Chance, Deed, Done, Engine, Heard, Moment};
 pub use listing::listings;
 pub use lock::SyncLock;

@@ -1,7 +1,5 @@
-//! What a person decides about edits that wait: try again, change, discard, resolve. Must not know who asks, nor how
-//! edits are sent.
-
-use std::collections::BTreeMap;
+//! What a person decides about edits that wait: try again, change, discard. Must not know who asks, nor how edits are
+//! sent.
 
 use hearth_contract::check::{Fields, Intent, check, check_field, check_subject};
 use hearth_contract::formats::Timestamp;
@@ -11,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
 use crate::store::edits::EditError;
-use crate::store::edits::judge::{Clash, Judgement, judge};
+use crate::store::edits::judge::{Judgement, judge};
 use crate::store::edits::{history, plan, push, settle, undo};
 use crate::store::mirror::image;
 use crate::store::{StoreError, gate, rows};
@@ -23,38 +21,6 @@ pub struct Decided {
     pub said: String,
     /// The edit that was queued to carry it out, if one was needed.
     pub edit: Option<i64>,
-}
-
-/// What a field shall be.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Choice {
-    /// What was written here.
-    Mine,
-    /// What the server has.
-    Theirs,
-    /// Something else.
-    Value(Value),
-}
-
-/// How a conflict ends.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Resolution {
-    /// For single fields.
-    pub fields: BTreeMap<String, Choice>,
-    /// For the others; None: there must be no others.
-    pub rest: Option<Choice>,
-}
-
-impl Resolution {
-    /// Everything as it was written here.
-    pub fn mine() -> Resolution {
-        Resolution { rest: Some(Choice::Mine), ..Resolution::default() }
-    }
-
-    /// Everything as the server has it.
-    pub fn theirs() -> Resolution {
-        Resolution { rest: Some(Choice::Theirs), ..Resolution::default() }
-    }
 }
 
 /// An edit as a decision needs it.
@@ -93,18 +59,18 @@ pub(crate) fn quoted(name: &str) -> String {
     format!("“{name}”")
 }
 
-fn pending(tx: &Connection, edit: i64) -> Result<Pending, EditError> {
+pub(super) fn pending(tx: &Connection, edit: i64) -> Result<Pending, EditError> {
     match load(tx, edit)? {
         Some(pending) => Ok(pending),
         None => Err(refused(format!("there is no edit {edit} that waits; `edits --history` shows what was settled"))),
     }
 }
 
-fn refused(sentence: impl Into<String>) -> EditError {
+pub(super) fn refused(sentence: impl Into<String>) -> EditError {
     EditError::Refused(sentence.into())
 }
 
-fn said(sentence: impl Into<String>) -> Decided {
+pub(super) fn said(sentence: impl Into<String>) -> Decided {
     Decided { said: sentence.into(), edit: None }
 }
 
@@ -211,148 +177,8 @@ pub(crate) fn change(
     })
 }
 
-/// Ends a conflict. The values that lose are kept in the history.
-pub(crate) fn resolve(
-    connection: &mut Connection,
-    origin: &str,
-    edit: i64,
-    resolution: &Resolution,
-    now: Timestamp,
-) -> Result<Decided, EditError> {
-    gate::edit(connection, origin, |tx| {
-        let mut found = pending(tx, edit)?;
-        if found.state != "conflict" {
-            return Err(refused(format!("{} is not in conflict; its change is {}", found.name, found.state)));
-        }
-        let judgement = look(tx, &found)?;
-        let whole = match (&resolution.rest, resolution.fields.is_empty()) {
-            (Some(Choice::Mine), true) => Some(true),
-            (Some(Choice::Theirs), true) => Some(false),
-            _ => None,
-        };
-        match (judgement, whole) {
-            (Judgement::Gone | Judgement::Taken(_), None) => {
-                Err(refused(format!("{} can only be settled as a whole: as mine, or as theirs", found.name)))
-            }
-            (Judgement::Gone, Some(true)) => undo::make_anew(tx, &found, now),
-            (Judgement::Taken(clashes), Some(true)) => {
-                if clashes.is_empty() || image::known(tx, found.kind, &found.record)?.is_none_or(|known| known.gone) {
-                    return undo::make_anew(tx, &found, now);
-                }
-                // The record is there, so what was meant as a new one becomes a change of it.
-                gate::pass(tx, |tx| {
-                    found.method = "update".to_owned();
-                    found.patch = clashes.iter().map(|clash| (clash.field.to_owned(), clash.mine.clone())).collect();
-                    found.base = Fields::new();
-                    win(tx, &mut found, &clashes, now)?;
-                    again(tx, &found, format!("the {} that is there is changed to what was written here", found.kind))
-                })
-            }
-            (Judgement::Clash(clashes), Some(true)) if found.method == "delete" => gate::pass(tx, |tx| {
-                found.base.extend(clashes.into_iter().map(|clash| (clash.field.to_owned(), clash.theirs)));
-                again(tx, &found, format!("{} is deleted as it is now", found.name))
-            }),
-            (Judgement::Clash(_), None) if found.method == "delete" => {
-                Err(refused(format!("{} is to be deleted: settle it as mine, or as theirs", found.name)))
-            }
-            (Judgement::Gone | Judgement::Taken(_), Some(false)) => gate::pass(tx, |tx| give_in(tx, &found, now)),
-            (Judgement::Clash(_), Some(false)) if found.method == "delete" => {
-                gate::pass(tx, |tx| give_in(tx, &found, now))
-            }
-            (Judgement::Clash(clashes), _) => {
-                gate::pass(tx, |tx| resolve_fields(tx, &mut found, &clashes, resolution, now))
-            }
-            (Judgement::Go | Judgement::Done, Some(false)) => gate::pass(tx, |tx| give_in(tx, &found, now)),
-            (Judgement::Go | Judgement::Done, _) => gate::pass(tx, |tx| {
-                again(
-                    tx,
-                    &found,
-                    format!("{}: nothing stands against the change any more; it goes to the server", found.name),
-                )
-            }),
-        }
-    })
-}
-
-fn resolve_fields(
-    tx: &Transaction<'_>,
-    found: &mut Pending,
-    clashes: &[Clash],
-    resolution: &Resolution,
-    now: Timestamp,
-) -> Result<Decided, EditError> {
-    let edit = found.id;
-    if let Some(name) = resolution.fields.keys().find(|name| clashes.iter().all(|clash| clash.field != name.as_str())) {
-        let names = clashes.iter().map(|clash| clash.field).collect::<Vec<_>>().join(", ");
-        return Err(refused(format!("{name} is not in conflict; in conflict: {names}")));
-    }
-    let (mut won, mut lost, mut typed) = (Vec::new(), Vec::new(), Fields::new());
-    for clash in clashes {
-        match resolution.fields.get(clash.field).or(resolution.rest.as_ref()) {
-            Some(Choice::Mine) => won.push(clash.clone()),
-            Some(Choice::Theirs) => lost.push(clash.clone()),
-            Some(Choice::Value(value)) => {
-                typed.insert(clash.field.to_owned(), value.clone());
-                won.push(clash.clone());
-            }
-            None => {
-                let text = format!("say what becomes of {} too: --field {0}=mine, or theirs, or =VALUE", clash.field);
-                return Err(refused(text));
-            }
-        }
-    }
-    win(tx, found, &won, now)?;
-    for clash in &lost {
-        found.patch.shift_remove(clash.field);
-        found.base.shift_remove(clash.field);
-    }
-    if found.patch.is_empty() {
-        return give_in(tx, found, now);
-    }
-    let side = |of: fn(&Clash) -> &Value, clashes: &[Clash]| -> Fields {
-        clashes.iter().map(|clash| (clash.field.to_owned(), of(clash).clone())).collect()
-    };
-    if !lost.is_empty() {
-        let (mine, theirs) = (side(|clash| &clash.mine, &lost), side(|clash| &clash.theirs, &lost));
-        settle::keep_loser(tx, edit, &mine, &theirs, &format!("of edit {edit}: you took what was there"), now)?;
-    }
-    if !typed.is_empty() {
-        let mine: Fields =
-            typed.keys().map(|name| (name.clone(), found.patch.get(name).cloned().unwrap_or_default())).collect();
-        settle::keep_loser(tx, edit, &mine, &typed, &format!("of edit {edit}: you wrote another value"), now)?;
-        set(tx, found, &typed)?;
-    }
-    again(tx, found, format!("{}: settled; the change goes to the server", found.name))
-}
-
-/// What the server has of these fields counts as seen; it is kept in the history.
-fn win(tx: &Transaction<'_>, found: &mut Pending, clashes: &[Clash], now: Timestamp) -> Result<(), EditError> {
-    if clashes.is_empty() {
-        return Ok(());
-    }
-    let theirs: Fields = clashes.iter().map(|clash| (clash.field.to_owned(), clash.theirs.clone())).collect();
-    let mine: Fields = clashes.iter().map(|clash| (clash.field.to_owned(), clash.mine.clone())).collect();
-    let why = format!("lost to edit {}: you kept what was written here", found.id);
-    settle::keep_loser(tx, found.id, &theirs, &mine, &why, now)?;
-    found.base.extend(theirs);
-    Ok(())
-}
-
-fn give_in(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -> Result<Decided, EditError> {
-    settle::take_back(tx, found.id, "superseded", Some("you took what was there"), now)?;
-    plan::mark(tx)?;
-    Ok(said(format!("{} is as the server has it; undo brings back what was written here", found.name)))
-}
-
-fn again(tx: &Transaction<'_>, found: &Pending, sentence: String) -> Result<Decided, EditError> {
-    wait_again(tx, found)?;
-    image::project(tx, found.kind, &found.record)?;
-    plan::mark(tx)?;
-    Ok(said(sentence))
-}
-
 /// Sets fields of an edit, judged as any change is.
-fn set(tx: &Transaction<'_>, found: &mut Pending, fields: &Fields) -> Result<(), EditError> {
+pub(super) fn set(tx: &Transaction<'_>, found: &mut Pending, fields: &Fields) -> Result<(), EditError> {
     let Pending { id, kind, .. } = *found;
     let before = image::form(tx, kind, &found.record, id)?.map(|stored| stored.fields).unwrap_or_default();
     for (name, value) in fields {
@@ -389,7 +215,7 @@ fn set(tx: &Transaction<'_>, found: &mut Pending, fields: &Fields) -> Result<(),
 }
 
 /// Puts an edit back among those that wait for the server, free of the request that was refused.
-fn wait_again(tx: &Transaction<'_>, found: &Pending) -> Result<(), StoreError> {
+pub(super) fn wait_again(tx: &Transaction<'_>, found: &Pending) -> Result<(), StoreError> {
     settle::forget_request(tx, found.id)?;
     tx.prepare_cached(
         "UPDATE edits SET state = 'waiting', method = ?2, patch = ?3, base = ?4, reason = NULL, problem = NULL,
@@ -405,7 +231,7 @@ fn wait_again(tx: &Transaction<'_>, found: &Pending) -> Result<(), StoreError> {
 }
 
 /// What stands against an edit now.
-fn look(tx: &Connection, found: &Pending) -> Result<Judgement, StoreError> {
+pub(super) fn look(tx: &Connection, found: &Pending) -> Result<Judgement, StoreError> {
     let known = image::known(tx, found.kind, &found.record)?;
     let judgement = judge(found.kind, &found.method, &found.patch, &found.base, known.as_ref());
     // The server said that the id of a create was used, though its record never showed up here. It has said nothing of

@@ -2,7 +2,8 @@
 //! are sent.
 //!
 //! [`plan`] says which may go, [`judge`] whether they still fit what the server has, [`parcel`] makes an edit ready and
-//! [`push`] fixes its request; [`answers`] keeps what came of that, [`doubt`] what may be in unheard, and [`settle`] ends it. [`decide`], [`undo`] and [`history`]: what a person decides about them, and what they can look back on.
+//! [`push`] fixes its request; [`answers`] keeps what came of that, [`doubt`] what may be in unheard, and [`settle`] ends
+//! it. [`decide`], [`resolve`], [`undo`] and [`history`]: what a person decides about them, and what they can look back on.
 
 pub(crate) mod answers;
 pub(crate) mod decide;
@@ -12,6 +13,7 @@ pub(crate) mod judge;
 mod parcel;
 pub(crate) mod plan;
 pub(crate) mod push;
+pub(crate) mod resolve;
 pub(super) mod settle;
 pub(crate) mod undo;
 

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use super::{HOME, ROOM, Scene, TASK, at, deleted, event, task};
 use crate::store::edits::EditError;
 use crate::store::edits::answers::Verdict;
-use crate::store::edits::decide::{self, Choice, Decided, Resolution};
+use crate::store::edits::decide::{self, Decided};
 use crate::store::edits::judge::ConflictPolicy;
+use crate::store::edits::resolve::{self, Choice, Resolution};
 use crate::store::edits::undo;
 
 impl Scene {
@@ -23,7 +24,7 @@ impl Scene {
         said(decide::change(&mut self.db, edit, &object(fields), at(0)))
     }
     fn resolve(&mut self, edit: i64, resolution: &Resolution) -> Result<Decided, String> {
-        said(decide::resolve(&mut self.db, "cli", edit, resolution, at(0)))
+        said(resolve::resolve(&mut self.db, "cli", edit, resolution, at(0)))
     }
     fn undo(&mut self, edit: Option<i64>) -> Result<Decided, String> {
         said(undo::undo(&mut self.db, "cli", edit, at(0)))
