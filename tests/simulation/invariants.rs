@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
-use rusqlite::types::ValueRef;
 use serde_json::Value;
 
+use super::eye::{self, Ended, Open, Rows, Standing};
 use super::model::{Fields, History, Model, Name, Since};
 
 /// At the end: an edit is blocked only behind one that needs a person, and none is refused for naming a record that is
@@ -83,64 +83,25 @@ struct Note {
 /// So many records of a collection, and more than this part of it, do not vanish without a person's word.
 const FUSE: (usize, usize) = (50, 5);
 
-/// Where a replica says it stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
-    /// `sync_status.phase`.
-    pub phase: String,
-    /// `sync_status.position`.
-    pub position: i64,
-    /// `sync_status.head`.
-    pub head: Option<i64>,
-    /// Whether the tables claim to be the server's records at the position.
-    pub whole: bool,
-    /// In a recovery: up to where the feed is read.
-    pub tail: Option<i64>,
-    /// What it asks a person.
-    pub question: Option<String>,
-}
-
-/// An edit that is not settled.
-#[derive(Debug, Clone)]
-pub struct Open {
-    /// Its number.
-    pub id: i64,
-    /// Its record.
-    pub name: Name,
-    /// `create`, `update` or `delete`.
-    pub method: String,
-    /// Its fields.
-    pub patch: Fields,
-    /// Its state.
-    pub state: String,
-    /// Why it does not go on.
-    pub reason: Option<String>,
-}
-
-impl Open {
-    /// Whether it waits for a person.
-    pub fn needs_a_person(&self) -> bool {
-        matches!(self.state.as_str(), "blocked" | "rejected" | "conflict")
-    }
-}
-
 /// Checks everything that a look at the database can tell, unless it has not changed since the last look. `unaware`:
 /// the server was put back, and the replica could not hear of it yet.
-pub fn check(eye: &Connection, book: &mut Book, model: &Model, unaware: bool) -> Result<(), String> {
+pub fn check(database: &Connection, book: &mut Book, model: &Model, unaware: bool) -> Result<(), String> {
     let failed = |error: rusqlite::Error| format!("the replica cannot be read: {error}");
-    let version = eye.prepare_cached("PRAGMA data_version").and_then(|mut s| s.query_row([], |row| row.get(0)));
+    let version = database.prepare_cached("PRAGMA data_version").and_then(|mut s| s.query_row([], |row| row.get(0)));
     let version = version.map_err(failed)?;
     let told = std::mem::take(&mut book.told);
     book.heard.extend(told.iter().map(|(_, name)| name.clone()));
     if book.seen.replace(version) == Some(version) {
         return Ok(());
     }
-    let gate: i64 =
-        eye.prepare_cached("SELECT open FROM _gate").and_then(|mut s| s.query_row([], |r| r.get(0))).map_err(failed)?;
+    let gate: i64 = database
+        .prepare_cached("SELECT open FROM _gate")
+        .and_then(|mut s| s.query_row([], |r| r.get(0)))
+        .map_err(failed)?;
     if gate != 0 {
         return Err("the gate is open outside a transaction".to_owned());
     }
-    let standing = standing(eye).map_err(failed)?;
+    let standing = eye::standing(database).map_err(failed)?;
     if standing.position > model.highest() {
         return Err(format!("position {} was never committed ({})", standing.position, model.highest()));
     }
@@ -150,9 +111,9 @@ pub fn check(eye: &Connection, book: &mut Book, model: &Model, unaware: bool) ->
     if standing.phase == "live" && standing.head.is_some_and(|head| head > standing.position) {
         return Err(format!("it claims to be live at {} of {:?}", standing.position, standing.head));
     }
-    let edits = edits(eye).map_err(failed)?;
-    let rows = rows(eye).map_err(failed)?;
-    account(eye, book, model, &edits, standing.position, &rows)?;
+    let edits = eye::edits(database).map_err(failed)?;
+    let rows = eye::rows(database).map_err(failed)?;
+    account(database, book, model, &edits, standing.position, &rows)?;
     vanish_with_a_word(book, model, &standing, &rows)?;
     if model.histories.len() == 1 {
         let applied = standing.tail.unwrap_or(standing.position);
@@ -214,50 +175,9 @@ fn never_goes_back(book: &mut Book, edits: &[Open], rows: &Rows) -> Result<(), S
     Ok(())
 }
 
-/// Where a replica stands.
-pub fn standing(eye: &Connection) -> rusqlite::Result<Standing> {
-    let status = eye
-        .prepare_cached("SELECT phase, position, head FROM sync_status")?
-        .query_row([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))?;
-    let (on_its_way, tail, question): (bool, Option<i64>, Option<String>) = eye
-        .prepare_cached(
-            "SELECT NOT filled OR replay OR r.tail IS NOT NULL, r.tail, r.question FROM _sync LEFT JOIN _recovery r",
-        )?
-        .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    let (phase, position, head) = status;
-    let whole = !on_its_way && !matches!(phase.as_str(), "new" | "backfilling" | "reconciling");
-    Ok(Standing { phase, position, head, whole, tail, question })
-}
-
-/// The edits that are not settled, oldest first.
-pub fn edits(eye: &Connection) -> rusqlite::Result<Vec<Open>> {
-    let mut statement =
-        eye.prepare_cached("SELECT id, kind, record_id, method, patch, state, reason FROM edits ORDER BY id")?;
-    let found = statement.query_map([], |row| {
-        Ok(Open {
-            id: row.get(0)?,
-            name: name(row)?,
-            method: row.get(3)?,
-            patch: fields(row, 4)?,
-            state: row.get(5)?,
-            reason: row.get(6)?,
-        })
-    })?;
-    found.collect()
-}
-
-fn name(row: &rusqlite::Row<'_>) -> rusqlite::Result<Name> {
-    let word: String = row.get(1)?;
-    Ok((Kind::from_word(&word).expect("a known kind"), row.get(2)?))
-}
-
-fn fields(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Fields> {
-    Ok(serde_json::from_str(&row.get::<_, String>(column)?).unwrap_or_default())
-}
-
 /// Every edit is in exactly one place, and what is said of it is so.
 fn account(
-    eye: &Connection,
+    database: &Connection,
     book: &mut Book,
     model: &Model,
     edits: &[Open],
@@ -281,16 +201,16 @@ fn account(
     }
     let failed = |error: rusqlite::Error| format!("the replica cannot be read: {error}");
     // Edits that go together with an earlier one of their record are in it.
-    open.extend(parts(eye, None).map_err(failed)?);
-    let ended = ended(eye).map_err(failed)?;
-    for Ended { id, mut note, outcome, rev } in ended {
+    open.extend(eye::parts(database, None).map_err(failed)?);
+    let ended = eye::ended(database).map_err(failed)?;
+    for Ended { id, name, method, patch, outcome, rev } in ended {
         if open.contains(&id) {
             return Err(format!("edit {id} is open and settled at once"));
         }
         if !book.settled.insert(id) {
             continue;
         }
-        note.since = book.since(id, model);
+        let note = Note { name, method, patch, since: book.since(id, model) };
         match outcome.as_str() {
             "confirmed" if !is_held(model, &without_what_came_over(book, id, &note)) => {
                 let patch = Value::Object(note.patch.clone());
@@ -328,29 +248,6 @@ fn is_shown(rows: &Rows, name: &Name, position: i64) -> bool {
     rows.get(name).is_none_or(|row| row["rev"].as_i64().is_some_and(|rev| rev >= position))
 }
 
-/// The edits that an edit carries with it, or that any does.
-pub fn parts(eye: &Connection, edit: Option<i64>) -> rusqlite::Result<Vec<i64>> {
-    let mut statement = eye.prepare_cached("SELECT edit_id FROM _parts WHERE of_edit = coalesce(?1, of_edit)")?;
-    statement.query_map([edit], |row| row.get(0))?.collect()
-}
-
-struct Ended {
-    id: i64,
-    note: Note,
-    outcome: String,
-    rev: Option<i64>,
-}
-
-fn ended(eye: &Connection) -> rusqlite::Result<Vec<Ended>> {
-    let mut statement =
-        eye.prepare_cached("SELECT id, kind, record_id, method, patch, outcome, rev FROM edit_history ORDER BY id")?;
-    let found = statement.query_map([], |row| {
-        let note = Note { name: name(row)?, method: row.get(3)?, patch: fields(row, 4)?, since: Since::default() };
-        Ok(Ended { id: row.get(0)?, note, outcome: row.get(5)?, rev: row.get(6)? })
-    })?;
-    found.collect()
-}
-
 /// Whether the server has, or had in some history, what an edit wants. A delete wants nothing but that the record is not
 /// there: a server that was put back to before it was made says yes to that too, and others may make it again.
 fn is_held(model: &Model, note: &Note) -> bool {
@@ -367,33 +264,6 @@ fn is_held(model: &Model, note: &Note) -> bool {
 
 fn has(fields: Option<&Fields>, patch: &Fields) -> bool {
     fields.is_some_and(|fields| patch.iter().all(|(name, value)| fields.get(name) == Some(value)))
-}
-
-type Rows = BTreeMap<Name, Fields>;
-
-/// Every row of the six tables, by what its columns are called.
-pub fn rows(eye: &Connection) -> rusqlite::Result<Rows> {
-    let mut all = Rows::new();
-    for kind in Kind::ALL {
-        let mut statement = eye.prepare_cached(&format!("SELECT * FROM {}", kind.collection()))?;
-        let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
-        let mut found = statement.query([])?;
-        while let Some(row) = found.next()? {
-            let mut fields = Fields::new();
-            for (place, name) in names.iter().enumerate() {
-                let value = match row.get_ref(place)? {
-                    ValueRef::Null => Value::Null,
-                    ValueRef::Integer(number) => number.into(),
-                    ValueRef::Real(number) => number.into(),
-                    ValueRef::Text(text) | ValueRef::Blob(text) => String::from_utf8_lossy(text).into_owned().into(),
-                };
-                fields.insert(name.clone(), value);
-            }
-            let id = fields["id"].as_str().unwrap_or_default().to_owned();
-            all.insert((kind, id), fields);
-        }
-    }
-    Ok(all)
 }
 
 /// The tables are the server's records at the position, with the edits laid over in their order.

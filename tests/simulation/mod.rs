@@ -4,13 +4,15 @@
 //! - [`world`]: the loop; what happens next, and what comes of it.
 //! - [`plan`], [`faults`], [`dice`]: who does what and what goes wrong, out of a seed.
 //! - [`network`], [`server`], [`machine`], [`people`]: those who take part.
-//! - [`model`], [`invariants`], [`quiesce`]: what must be true after each step, and at the end.
+//! - [`eye`]: what a stranger sees of a replica; [`model`], [`invariants`], [`quiesce`]: what must be true after each step,
+//!   and at the end.
 //! - [`enumerate`]: fixed stories with a crash at every point.
 //! - [`planted`]: faults in the code that must be found.
 //! - [`trace`], [`shrink`]: what is told of a failure, and how it is made small; [`tally`]: how often what happened.
 
 pub mod dice;
 pub mod enumerate;
+pub mod eye;
 pub mod faults;
 pub mod invariants;
 pub mod machine;

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::dice::Dice;
-use super::invariants;
+use super::eye;
 use super::machine::Machine;
 use super::model::{History, Model};
 
@@ -53,7 +53,7 @@ pub fn person(machine: &Machine, dice: &mut Dice, mark: &str) -> Told {
 /// A person decides about an edit that waits for one, or takes the last change back.
 pub fn decide(machine: &mut Machine, model: &mut Model, dice: &mut Dice) -> Told {
     let failed = |error: rusqlite::Error| format!("the replica cannot be read: {error}");
-    let edits = invariants::edits(&machine.eye).map_err(failed)?;
+    let edits = eye::edits(&machine.eye).map_err(failed)?;
     let waiting: Vec<_> = edits.iter().filter(|edit| edit.needs_a_person()).collect();
     let (what, done) = if waiting.is_empty() {
         if !dice.happens(150) {
@@ -63,7 +63,7 @@ pub fn decide(machine: &mut Machine, model: &mut Model, dice: &mut Dice) -> Told
         model.decided.extend(edits.iter().map(|edit| edit.name.clone()));
         model.decided.extend(machine.book.names());
         machine.book.let_go.extend(edits.iter().map(|edit| edit.id));
-        machine.book.let_go.extend(invariants::parts(&machine.eye, None).map_err(failed)?);
+        machine.book.let_go.extend(eye::parts(&machine.eye, None).map_err(failed)?);
         ("takes the last change back".to_owned(), machine.screen.undo(None))
     } else {
         let edit = waiting[dice.place(waiting.len())];
@@ -71,7 +71,7 @@ pub fn decide(machine: &mut Machine, model: &mut Model, dice: &mut Dice) -> Told
         // With the create of a record go all edits of it.
         for with in edits.iter().filter(|other| other.name == edit.name) {
             machine.book.let_go.insert(with.id);
-            machine.book.let_go.extend(invariants::parts(&machine.eye, Some(with.id)).map_err(failed)?);
+            machine.book.let_go.extend(eye::parts(&machine.eye, Some(with.id)).map_err(failed)?);
         }
         let way = if edit.state == "conflict" { dice.between(0, 3) } else { dice.between(2, 3) };
         let done = match way {

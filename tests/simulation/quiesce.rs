@@ -1,11 +1,11 @@
 //! The end of a run: nothing goes wrong any more, time passes, and all must come to the same within a stated time and a
 //! stated number of requests. Must not help anybody.
 
-use super::invariants;
 use super::network::Happening;
 use super::people;
 use super::server::HOME;
 use super::world::World;
+use super::{eye, invariants};
 
 /// Virtual time within which a world comes to rest.
 pub const TIME_MAX: i64 = 20 * 60_000;
@@ -28,7 +28,7 @@ impl World {
         let (begun, before) = (self.now, self.requests);
         let mut allowed = REQUESTS_MAX.0 * self.machines.len() as u64;
         for machine in &self.machines {
-            let open = invariants::edits(&machine.eye).map_err(|error| error.to_string())?.len() as u64;
+            let open = eye::edits(&machine.eye).map_err(|error| error.to_string())?.len() as u64;
             let records = self.model.present().versions.len() as u64;
             allowed += open * REQUESTS_MAX.1 + records.div_ceil(100) * REQUESTS_MAX.2;
         }
@@ -73,12 +73,12 @@ impl World {
             if let Some(verdict) = &machine.verdict {
                 return Ok(Some(format!("replica {number} has ended: {verdict:?}")));
             }
-            let standing = invariants::standing(&machine.eye).map_err(failed)?;
+            let standing = eye::standing(&machine.eye).map_err(failed)?;
             let is_there = machine.is_up() && standing.whole && matches!(standing.phase.as_str(), "live" | "polling");
             if !is_there || machine.unaware || standing.position < head {
                 return Ok(Some(format!("replica {number} is {} at {} of {head}", standing.phase, standing.position)));
             }
-            let edits = invariants::edits(&machine.eye).map_err(failed)?;
+            let edits = eye::edits(&machine.eye).map_err(failed)?;
             if let Some(edit) = edits.iter().find(|edit| !edit.needs_a_person()) {
                 return Ok(Some(format!("edit {} of replica {number} is {}", edit.id, edit.state)));
             }
@@ -90,10 +90,10 @@ impl World {
     fn are_equal(&self) -> Result<(), String> {
         let present = self.model.present();
         for machine in &self.machines {
-            let edits = invariants::edits(&machine.eye).map_err(|error| error.to_string())?;
+            let edits = eye::edits(&machine.eye).map_err(|error| error.to_string())?;
             invariants::are_stuck_for_a_reason(&edits, &self.model)
                 .map_err(|why| format!("replica {}: {why}", machine.number))?;
-            let rows = invariants::rows(&machine.eye).map_err(|error| error.to_string())?;
+            let rows = eye::rows(&machine.eye).map_err(|error| error.to_string())?;
             invariants::compare(present, &Default::default(), present.head, &edits, &rows)
                 .map_err(|why| format!("replica {} is not equal to home {HOME} at the end: {why}", machine.number))?;
         }

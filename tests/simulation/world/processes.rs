@@ -4,8 +4,8 @@
 use hearth_replica::sync::{Deed, Heard};
 
 use super::World;
+use crate::simulation::eye;
 use crate::simulation::faults::Who;
-use crate::simulation::invariants;
 use crate::simulation::machine::{Listening, Machine, Worked};
 use crate::simulation::network::{Address, Fate, Happening, PATIENCE};
 
@@ -91,7 +91,7 @@ impl World {
             }
             Deed::OpenStream(ask) => {
                 self.leave_stream(machine);
-                let standing = invariants::standing(&self.machines[machine].eye).map_err(|error| error.to_string())?;
+                let standing = eye::standing(&self.machines[machine].eye).map_err(|error| error.to_string())?;
                 if standing.whole && standing.position > 0 && ask.path.contains("cursor=start") {
                     return Err(format!(
                         "replica {machine} stands at {} and reads from the beginning",

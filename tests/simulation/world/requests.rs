@@ -7,7 +7,7 @@ use super::World;
 use crate::simulation::faults::Fault;
 use crate::simulation::network::{Address, Happening};
 use crate::simulation::server::{HOME, KEYS, NoAnswer};
-use crate::simulation::{invariants, people};
+use crate::simulation::{eye, people};
 
 /// The key of clients of the API.
 const CLIENT_KEY: usize = KEYS - 1;
@@ -124,7 +124,7 @@ impl World {
         let is_new = attempts.map_err(|error| error.to_string())? == 1;
         if matches!(ask.verb.as_str(), "PATCH" | "DELETE") && header("if-match").is_none() && is_new {
             let id = ask.path.rsplit('/').next().unwrap_or_default();
-            let rows = invariants::rows(&machine.eye).map_err(|error| error.to_string())?;
+            let rows = eye::rows(&machine.eye).map_err(|error| error.to_string())?;
             let known = rows.iter().find(|((kind, name), _)| name == id || kind.collection() == id);
             if let Some((_, row)) = known.filter(|(_, row)| row["rev"].is_i64()) {
                 return Err(format!("{} {} is sent without the condition {}", ask.verb, ask.path, row["rev"]));
