@@ -103,7 +103,7 @@ async fn told_to_end() {
 /// set up stays.
 pub fn log_beside(db: &Path) -> io::Result<()> {
     let file = private(&db.with_file_name("hearth.log"))?;
-    let filter = EnvFilter::try_from_env("HEARTH_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = EnvFilter::try_from_env("HEARTH_LOG").unwrap_or_else(|_| EnvFilter::new("info,refinery_core=warn"));
     let subscriber = tracing_subscriber::fmt().with_writer(file).with_ansi(false).with_env_filter(filter);
     let _ = subscriber.try_init();
     Ok(())

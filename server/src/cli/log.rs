@@ -29,7 +29,8 @@ const WAITING_MAX: usize = 256 * 1024;
 /// Begins to log. What is logged is written to the end once the keeper is dropped.
 pub(super) fn begin(form: LogForm) -> io::Result<Keeper> {
     let (lines, keeper) = Lines::begin()?;
-    let filter = EnvFilter::try_from_env("HEARTH_LOG").unwrap_or_else(|_| EnvFilter::new("info,rmcp=warn"));
+    let filter =
+        EnvFilter::try_from_env("HEARTH_LOG").unwrap_or_else(|_| EnvFilter::new("info,rmcp=warn,refinery_core=warn"));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(lines).with_target(false);
     match form {
         LogForm::Text if io::IsTerminal::is_terminal(&io::stderr()) => builder.init(),
