@@ -32,6 +32,9 @@ struct Args {
     /// Faults that shall not happen, by name
     #[arg(long, value_delimiter = ',', value_parser = fault)]
     without: Vec<Fault>,
+    /// Faults that shall happen all the time, and no others
+    #[arg(long, value_delimiter = ',', value_parser = fault, conflicts_with = "without")]
+    with: Vec<Fault>,
     /// Tell all that happens
     #[arg(long)]
     trace: bool,
@@ -92,7 +95,8 @@ fn plan(args: &Args) -> Result<impl Fn(u64) -> Plan + Sync, String> {
     let planted = Planted::here()?;
     Ok(move |seed| match planted {
         Some(planted) => planted.plan(seed),
-        None => Plan::of(seed, &args.without),
+        None if args.with.is_empty() => Plan::of(seed, &args.without),
+        None => Plan::with(seed, &args.with),
     })
 }
 
@@ -258,6 +262,8 @@ fn tell(ground: &Ground, plan: &Plan, why: &str, args: &Args) {
     for line in report.lines.iter().skip(hidden) {
         text += &format!("  {line}\n");
     }
-    text += &format!("again: cargo run -p hearth-tests --bin simulate -- --seed {seed} --trace\n");
+    let with: Vec<String> = args.with.iter().map(|fault| format!("{fault:?}")).collect();
+    let with = if with.is_empty() { String::new() } else { format!(" --with {}", with.join(",")) };
+    text += &format!("again: cargo run -p hearth-tests --bin simulate -- --seed {seed} --trace{with}\n");
     println!("{text}");
 }

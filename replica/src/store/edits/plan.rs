@@ -184,8 +184,9 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
                     (None, Some(_))
                         if guard.is_some()
                             && image::known(connection, kind, &record)?.and_then(|it| it.rev) == guard => {}
-                    (None, _) => {
-                        chain = Some(ready.len());
+                    (None, key) => {
+                        // What was sent before may be in: then its event must not speak for what was written since.
+                        chain = key.is_none().then_some(ready.len());
                         ready.push(Ready { edits: vec![id], kind, frozen: false });
                     }
                     (Some(_), None) if others.is_none() && state == "waiting" => {

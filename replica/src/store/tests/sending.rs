@@ -290,6 +290,24 @@ fn a_profile_that_a_first_read_shows_leaves_its_first_update_in_doubt() {
 }
 
 #[test]
+fn what_may_be_in_takes_no_later_edit_along() {
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
+    let first = scene.send(1);
+    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Liege" }))]);
+    scene.is_at_present(3);
+    scene.does("UPDATE property SET state = 'Flanders'");
+    assert_eq!(scene.parcels(), [[1]]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None, "it is in doubt");
+    // Its own event comes after all: it was in, without what was written here since.
+    scene.hear(vec![with_key(event(4, "updated", "property", HOME, json!({ "city": "Ghent" })), &first.key)]);
+    assert_eq!(scene.outcomes(), "1 confirmed");
+    assert_eq!(scene.plan(), [2]);
+    assert_eq!(scene.one("SELECT city || state FROM property"), "GhentFlanders");
+}
+
+#[test]
 fn an_overtaken_edit_whose_record_never_moves_here_goes_again_with_the_next_contact() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
