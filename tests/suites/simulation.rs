@@ -9,7 +9,7 @@ use hearth_tests::simulation::plan::Plan;
 /// yes to, first reads of a history that was thrown away.
 const ONCE_WRONG: &[u64] = &[
     166, 245, 261, 316, 751, 1561, 1654, 2550, 4150, 4988, 5234, 5436, 10085, 10265, 11531, 11541, 12350, 16349, 16685,
-    18464, 21092,
+    18464, 21092, 22965, 23837,
 ];
 
 #[test]

@@ -306,8 +306,15 @@ pub(crate) fn hand_on(
 }
 
 /// A record with edits was deleted on the server. If its last edit deletes it too, both wanted the same; otherwise
-/// the edits wait for a person and the row stays as it was last seen.
-pub(crate) fn record_is_gone(tx: &Transaction<'_>, kind: Kind, record: &str, now: Timestamp) -> Result<(), StoreError> {
+/// the edits wait for a person and the row stays as it was last seen. `rev`: where it was gone at the latest; should the
+/// server be put back to before that, the delete is known to be lost.
+pub(crate) fn record_is_gone(
+    tx: &Transaction<'_>,
+    kind: Kind,
+    record: &str,
+    rev: i64,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     let edits: Vec<(i64, String, String)> = tx
         .prepare_cached("SELECT id, method, state FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id")?
         .query_map((kind.word(), record), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
@@ -316,7 +323,8 @@ pub(crate) fn record_is_gone(tx: &Transaction<'_>, kind: Kind, record: &str, now
     for (edit, method, state) in &edits {
         if agreed {
             let outcome = if method == "delete" || state == "sent" { "confirmed" } else { "superseded" };
-            finish(tx, *edit, outcome, None, now)?;
+            let at = (method == "delete" && state != "sent").then_some(rev);
+            move_to_history(tx, &[(*edit, at)], outcome, None, now)?;
         } else if state != "sent" {
             tx.execute(
                 "UPDATE edits SET state = 'conflict', reason = 'deleted there', next_attempt_at = NULL WHERE id = ?1",

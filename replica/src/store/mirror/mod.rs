@@ -259,7 +259,7 @@ fn delete(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, waits: bool, now
         return rows::remove(tx, kind, id);
     }
     image::end(tx, kind, id, rev)?;
-    settle::record_is_gone(tx, kind, id, now)
+    settle::record_is_gone(tx, kind, id, rev, now)
 }
 
 /// The newest rev of a record that was ever applied; -1 for one that was never seen.

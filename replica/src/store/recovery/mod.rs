@@ -284,7 +284,7 @@ pub(crate) fn sweep(
             )?;
             if *waits {
                 image::end(tx, kind, id, as_of)?;
-                settle::record_is_gone(tx, kind, id, now)?;
+                settle::record_is_gone(tx, kind, id, as_of, now)?;
             } else {
                 rows::remove(tx, kind, id)?;
             }

@@ -43,7 +43,7 @@ pub(crate) fn finish(tx: &Transaction<'_>, head: i64, now: Timestamp) -> Result<
             tx.execute("INSERT INTO _tombs VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", (kind.word(), &id, head))?;
             if waits {
                 image::end(tx, kind, &id, head)?;
-                settle::record_is_gone(tx, kind, &id, now)?;
+                settle::record_is_gone(tx, kind, &id, head, now)?;
             } else {
                 rows::remove(tx, kind, &id)?;
             }

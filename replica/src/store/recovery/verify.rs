@@ -217,7 +217,7 @@ fn mend(tx: &Transaction<'_>, difference: &Difference, listing: &Listing, now: T
                 return rows::remove(tx, *kind, id);
             }
             image::end(tx, *kind, id, listing.as_of)?;
-            settle::record_is_gone(tx, *kind, id, now)
+            settle::record_is_gone(tx, *kind, id, listing.as_of, now)
         }
     }
 }

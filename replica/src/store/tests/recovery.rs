@@ -428,6 +428,18 @@ fn an_overtaken_update_of_a_profile_that_is_none_any_more_makes_it() {
 }
 
 #[test]
+fn a_delete_that_only_the_lost_history_had_is_offered_again() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("DELETE FROM tasks");
+    // Somebody else has deleted it first, so both wanted the same.
+    scene.hear(vec![deleted(6)]);
+    assert_eq!(scene.outcomes(), "1 confirmed");
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    assert_eq!(scene.one("SELECT method || state FROM edits"), "deleteconflict");
+}
+
+#[test]
 fn a_lost_edit_of_a_record_that_is_gone_is_offered_again() {
     let mut scene = lost_history();
     scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(3) });
