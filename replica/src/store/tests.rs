@@ -129,6 +129,17 @@ impl Scene {
         answers::record(&mut self.db, &[(edit, verdict)], at(0)).unwrap();
     }
 
+    /// A task that was changed here, and is deleted there by what the server answers.
+    fn deleted_by_an_answer() -> Scene {
+        let mut scene = Scene::new();
+        scene.hear(vec![task(5, "Paint", "low")]);
+        scene.does("UPDATE tasks SET title = 'Mine'");
+        scene.send(1);
+        let problem = json!({ "type": "not_found" });
+        scene.answer(1, Verdict::Conflict { reason: "deleted there".to_owned(), problem, gone: true });
+        scene
+    }
+
     /// The states of the edits, in order.
     fn states(&self) -> String {
         self.one("SELECT coalesce(group_concat(state, ' '), '') FROM (SELECT state FROM edits ORDER BY id)")

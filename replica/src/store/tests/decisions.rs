@@ -211,12 +211,7 @@ fn what_is_deleted_there_can_be_made_anew_or_given_up() {
 #[test]
 fn what_only_an_answer_calls_deleted_is_a_row_until_the_feed_tells_its_end() {
     for resolution in [Resolution::mine(), Resolution::theirs()] {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
-        scene.does("UPDATE tasks SET title = 'Mine'");
-        scene.send(1);
-        let problem = json!({ "type": "not_found" });
-        scene.answer(1, Verdict::Conflict { reason: "deleted there".to_owned(), problem, gone: true });
+        let mut scene = Scene::deleted_by_an_answer();
         assert!(scene.retry(1).unwrap_err().contains("was deleted on the server"), "it counts for the edit");
         scene.resolve(1, &resolution).unwrap();
         let of_the_server = format!("SELECT coalesce(max(title || rev), 'none') FROM tasks WHERE id = '{TASK}'");

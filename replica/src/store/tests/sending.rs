@@ -151,12 +151,7 @@ fn a_delete_of_what_was_changed_there_always_asks() {
 
 #[test]
 fn what_is_deleted_there_shows_as_nothing() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.does("UPDATE tasks SET title = 'Mine'");
-    scene.send(1);
-    let problem = json!({ "type": "not_found" });
-    scene.answer(1, Verdict::Conflict { reason: "deleted there".to_owned(), problem, gone: true });
+    let mut scene = Scene::deleted_by_an_answer();
     assert_eq!(
         scene.one("SELECT json_array(field, mine, theirs, theirs_at) FROM conflicts"),
         r#"["title","Mine",null,null]"#
