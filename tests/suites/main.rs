@@ -1,4 +1,4 @@
-//! The suites, in one binary:
+//! The suites, in one binary but for `simulation.rs`, which has its own:
 //!
 //! - [`http`]: the API over HTTP, sentence by sentence of the contract.
 //! - [`operating`]: the operator's commands on the real program.
@@ -8,7 +8,6 @@
 //! - [`lab`]: the test bench for developers. [`drills`]: the replica in bad weeks. [`docs`]: recipes, run as they stand.
 //! - [`storm`]: everybody at once on one database.
 //! - [`strain`]: the real program with readers that do not read, and on a full disk.
-//! - [`simulation`]: the whole house on a clock that nobody waits for, with everything that can go wrong.
 //! - [`terminal`]: the terminal UI on a terminal, as a person drives it.
 //! - [`together`]: the terminal UI in step with the real server.
 //! - [`tidy`]: the rules of the house that a compiler does not check.
@@ -22,7 +21,6 @@ mod http;
 mod lab;
 mod operating;
 mod recovery;
-mod simulation;
 mod storm;
 mod strain;
 mod terminal;
