@@ -55,7 +55,7 @@ const REBUILD: &str = "hearth-replica rebuild";
 fn unreadable(profile: &Profile, error: &StoreError) -> Finding {
     let text = error.to_string();
     match error {
-        StoreError::Newer(_) => Finding::fault(Matter::Setup, text, "install the newest hearth-replica"),
+        StoreError::Newer { .. } => Finding::fault(Matter::Setup, text, "install the newest hearth-replica"),
         StoreError::File(path, _) => Finding::fault(Matter::Files, text, format!("ls -ld {}", path.display())),
         error if error.is_damaged() => Finding::fault(Matter::Database, text, REBUILD),
         // Not damaged: there is no room, or the disk does not do what it is told.

@@ -37,7 +37,7 @@ pub enum StoreError {
     Sqlite(#[from] rusqlite::Error),
     /// The tables could not be brought to this version.
     #[error("the replica's schema: {0}")]
-    Migration(#[from] refinery::Error),
+    Migration(refinery::Error),
     /// A file or directory of the replica.
     #[error("{0}: {1}")]
     File(std::path::PathBuf, #[source] std::io::Error),
@@ -45,11 +45,29 @@ pub enum StoreError {
     #[error("{0} is missing, but its log is there and may hold changes that the server has not seen")]
     Missing(std::path::PathBuf),
     /// A newer version of this program made it.
-    #[error("the replica database has schema {0}, made by a newer version; this one knows {known}", known = schema::SCHEMA_VERSION)]
-    Newer(String),
+    #[error(
+        "the replica database has schema {theirs}, made by a newer version of this program; this one knows {ours}: update it"
+    )]
+    Newer {
+        /// What the database has.
+        theirs: String,
+        /// What this program would make of it.
+        ours: String,
+    },
     /// The database holds something that this version cannot read.
     #[error("the replica database holds {0}")]
     Odd(String),
+}
+
+impl From<refinery::Error> for StoreError {
+    fn from(error: refinery::Error) -> StoreError {
+        match error.kind() {
+            refinery::error::Kind::MissingVersion(migration) => {
+                StoreError::Newer { theirs: migration.to_string(), ours: open::migrated() }
+            }
+            _ => StoreError::Migration(error),
+        }
+    }
 }
 
 impl StoreError {

@@ -59,3 +59,21 @@ fn what_is_upgraded_works_as_if_it_were_new() {
     let findings = doctor.as_array().unwrap();
     assert!(findings.iter().any(|finding| finding["matter"] == "database" && finding["grade"] == "ok"), "{doctor}");
 }
+
+#[test]
+fn what_a_newer_program_has_changed_is_left_alone_and_told() {
+    let (_dir, db) = old();
+    json(&db, &["status"]);
+    says(
+        &db,
+        "INSERT INTO refinery_schema_history SELECT version + 1, 'later', applied_on, checksum FROM refinery_schema_history ORDER BY version DESC LIMIT 1",
+    );
+    // So that it is looked at: the stamp is of another program, too.
+    says(&db, "UPDATE _gate SET open = 1; UPDATE _schema SET stamp = 0; UPDATE _gate SET open = 0");
+    let before = says(&db, ".dump");
+    let refused = replica(&db, &["status"]);
+    let said = text(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("made by a newer version of this program"), "{said}");
+    assert!(said.contains("__later") && said.contains("update it"), "{said}");
+    assert_eq!(says(&db, ".dump"), before);
+}

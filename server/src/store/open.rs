@@ -22,6 +22,9 @@ pub enum OpenError {
     /// A migration failed; the database is as it was.
     #[error("the database could not be brought to this version: {0}")]
     Migration(#[from] Box<refinery::Error>),
+    /// A newer version of this program has changed its tables; it is as it was.
+    #[error("it was used by a newer version of this program, which made {0} of it; update this one")]
+    Newer(String),
     /// Versions before this lose writes when two connections checkpoint at once.
     #[error("SQLite {0} is linked, at least 3.51.3 is needed")]
     OldSqlite(&'static str),
@@ -70,8 +73,13 @@ pub(super) fn prepare(dir: &Path) -> Result<PathBuf, OpenError> {
 
 /// Brings a database to this version.
 pub(super) fn migrate(conn: &mut Connection) -> Result<(), OpenError> {
-    migrations::migrations::runner().run(conn).map_err(Box::new)?;
-    Ok(())
+    match migrations::migrations::runner().run(conn) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(match error.kind() {
+            refinery::error::Kind::MissingVersion(migration) => OpenError::Newer(migration.to_string()),
+            _ => OpenError::Migration(Box::new(error)),
+        }),
+    }
 }
 
 /// Takes the directory for serving. None: another process serves it. The lock lasts as long as the file is open.

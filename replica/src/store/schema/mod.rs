@@ -55,7 +55,7 @@ pub(crate) fn is_current(connection: &Connection) -> Result<bool, StoreError> {
     let Some((stamp, version)) = found else { return Ok(false) };
     if numbers(&version) > numbers(SCHEMA_VERSION) {
         // To make its triggers and views anew from an older description would take away what the newer one knows.
-        return Err(StoreError::Newer(version));
+        return Err(StoreError::Newer { theirs: version, ours: SCHEMA_VERSION.to_owned() });
     }
     Ok(stamp == stamp_of(&generated()))
 }
