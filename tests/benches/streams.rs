@@ -194,6 +194,7 @@ fn count(
     tokio::spawn(async move {
         let mut moments = Vec::with_capacity(events);
         while moments.len() < events {
+            // A short read tells that nothing is left, so that nobody asks the system again.
             let found = poll_fn(|cx| {
                 READ.with_borrow_mut(|buffer| {
                     let mut read = ReadBuf::new(buffer);

@@ -211,8 +211,11 @@ fn account(
             continue;
         }
         let note = Note { name, method, patch, since: book.since(id, model) };
-        // Perhaps a stream told it that is of a history by now.
-        let was_told = note.method == "delete" && book.heard.contains(&note.name);
+        // Of a server that was put back, a stream may still tell the end that only the lost history has.
+        let was_told = model.histories.len() > 1
+            && note.method == "delete"
+            && book.heard.contains(&note.name)
+            && !rows.contains_key(&note.name);
         match outcome.as_str() {
             "confirmed" if !was_told && !is_held(model, &without_what_came_over(book, id, &note)) => {
                 let patch = Value::Object(note.patch.clone());

@@ -28,7 +28,7 @@ pub mod tally;
 pub mod trace;
 pub mod world;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use self::plan::Plan;
 use self::quiesce::Rest;
@@ -83,12 +83,12 @@ impl Ground {
     }
 
     /// The same in a directory that stays: there the databases can be looked at as they are in the end.
-    pub fn run_in(&self, plan: Plan, dir: &PathBuf, trace: bool) -> Report {
+    pub fn run_in(&self, plan: Plan, dir: &Path, trace: bool) -> Report {
         run_in(plan, dir, &self.dir.path().join("templates"), trace)
     }
 }
 
-fn run_in(plan: Plan, dir: &PathBuf, templates: &Path, trace: bool) -> Report {
+fn run_in(plan: Plan, dir: &Path, templates: &Path, trace: bool) -> Report {
     let restless = plan.restless;
     let mut world = match std::fs::create_dir_all(dir)
         .map_err(|error| error.to_string())

@@ -137,6 +137,22 @@ async fn a_backup_is_taken_online_and_put_back_with_a_break_in_history() {
     assert_eq!(client.get(&format!("/v1/events?cursor={shared}")).await.status, 200);
 }
 
+#[test]
+fn a_database_of_a_newer_program_is_left_alone_and_told() {
+    let place = Place::new();
+    place.said(&["check"]);
+    let file = place.path("data/hearth.db");
+    let later = "INSERT INTO refinery_schema_history
+                 SELECT version + 1, 'later', applied_on, checksum FROM refinery_schema_history ORDER BY version DESC LIMIT 1";
+    assert_eq!(Connection::open(&file).unwrap().execute(later, []).unwrap(), 1);
+    let refused = place.run(&["check"]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        !refused.status.success() && said.contains("__later of a newer version") && said.contains("update it"),
+        "{said}"
+    );
+}
+
 #[tokio::test]
 async fn what_is_no_sound_backup_is_not_put_back() {
     let place = Place::new();

@@ -75,7 +75,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         None if is_new => match welcome::run(&mut profile, &config)? {
             Outcome::Quit => return Ok(()),
             Outcome::Demo => return demo::run(false, config),
-            Outcome::Home(sync) => sync,
+            Outcome::Home => profile.sync_config(),
         },
         known => known,
     };

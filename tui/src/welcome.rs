@@ -7,7 +7,6 @@ mod view;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use hearth_replica::profile::Profile;
-use hearth_replica::sync::SyncConfig;
 
 use crate::config::Config;
 use crate::input::Line;
@@ -19,8 +18,8 @@ use crate::view::Theme;
 pub enum Outcome {
     /// To see the demo.
     Demo,
-    /// To use this home.
-    Home(Option<SyncConfig>),
+    /// To use this home, as the profile says it now.
+    Home,
     /// To leave.
     Quit,
 }
@@ -154,7 +153,7 @@ pub fn run(profile: &mut Profile, config: &Config) -> anyhow::Result<Outcome> {
         match step {
             Step::Stay => {}
             Step::Demo => return Ok(Outcome::Demo),
-            Step::Local => return Ok(Outcome::Home(None)),
+            Step::Local => return Ok(Outcome::Home),
             Step::Quit => return Ok(Outcome::Quit),
             Step::Connect => {
                 if let Some(connection) = &mut welcome.connection {
@@ -163,7 +162,7 @@ pub fn run(profile: &mut Profile, config: &Config) -> anyhow::Result<Outcome> {
                 screen.draw(|frame| view::draw(&welcome, config.ascii, &theme, frame))?;
                 let Some(connection) = &mut welcome.connection else { continue };
                 match connect::connect(profile, connection.server.text(), connection.key.text()) {
-                    Ok(sync) => return Ok(Outcome::Home(Some(sync))),
+                    Ok(()) => return Ok(Outcome::Home),
                     Err(sentence) => connection.fault = Some(sentence),
                 }
                 connection.asking = false;

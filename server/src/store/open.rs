@@ -21,13 +21,24 @@ pub enum OpenError {
     Sqlite(#[from] rusqlite::Error),
     /// A migration failed; the database is as it was.
     #[error("the database could not be brought to this version: {0}")]
-    Migration(#[from] Box<refinery::Error>),
+    Migration(Box<refinery::Error>),
     /// A newer version of this program has changed its tables; it is as it was.
-    #[error("it was used by a newer version of this program, which made {0} of it; update this one")]
+    #[error(
+        "the database has the migration {0} of a newer version of this program, which this one does not know: update it"
+    )]
     Newer(String),
     /// Versions before this lose writes when two connections checkpoint at once.
     #[error("SQLite {0} is linked, at least 3.51.3 is needed")]
     OldSqlite(&'static str),
+}
+
+impl From<refinery::Error> for OpenError {
+    fn from(error: refinery::Error) -> OpenError {
+        match error.kind() {
+            refinery::error::Kind::MissingVersion(migration) => OpenError::Newer(migration.to_string()),
+            _ => OpenError::Migration(Box::new(error)),
+        }
+    }
 }
 
 mod migrations {
@@ -73,13 +84,8 @@ pub(super) fn prepare(dir: &Path) -> Result<PathBuf, OpenError> {
 
 /// Brings a database to this version.
 pub(super) fn migrate(conn: &mut Connection) -> Result<(), OpenError> {
-    match migrations::migrations::runner().run(conn) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(match error.kind() {
-            refinery::error::Kind::MissingVersion(migration) => OpenError::Newer(migration.to_string()),
-            _ => OpenError::Migration(Box::new(error)),
-        }),
-    }
+    migrations::migrations::runner().run(conn)?;
+    Ok(())
 }
 
 /// Takes the directory for serving. None: another process serves it. The lock lasts as long as the file is open.

@@ -3,12 +3,12 @@
 
 use hearth_contract::key::parse_key;
 use hearth_replica::profile::Profile;
-use hearth_replica::sync::{SyncConfig, identify};
+use hearth_replica::sync::identify;
 use hearth_replica::{Origin, Replica};
 use secrecy::SecretString;
 
 /// Connects, or says why not.
-pub(super) fn connect(profile: &mut Profile, server: &str, key: &str) -> Result<SyncConfig, String> {
+pub(super) fn connect(profile: &mut Profile, server: &str, key: &str) -> Result<(), String> {
     if parse_key(key.trim()).is_none() {
         return Err(
             "This is no API key: it has a typing error, or it was cut. `hearth-server key create` makes one.".into()
@@ -24,6 +24,5 @@ pub(super) fn connect(profile: &mut Profile, server: &str, key: &str) -> Result<
         return Err(format!("{} is the replica of another home.", profile.db.display()));
     }
     (profile.server, profile.key) = (Some(server), Some(key));
-    profile.save().map_err(|error| error.to_string())?;
-    profile.sync_config().ok_or_else(|| "the profile is not complete".to_owned())
+    profile.save().map_err(|error| error.to_string())
 }
