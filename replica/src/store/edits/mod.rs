@@ -23,7 +23,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, Transaction};
 use serde_json::Value;
-use uuid::Uuid;
+use uuid::{Builder, Uuid};
 
 use crate::store::{StoreError, gate, rows};
 
@@ -151,11 +151,17 @@ pub(crate) fn delete_in(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<()
     }
 }
 
+/// An id that nobody has: of the machine's chance, or of a simulation's, so that a seed tells the same story twice.
+fn fresh_id() -> Uuid {
+    let mut bytes = [0; 16];
+    if hearth_simulated::random(&mut bytes) { Builder::from_random_bytes(bytes).into_uuid() } else { Uuid::new_v4() }
+}
+
 /// [`create`], within an editor's transaction.
 pub(crate) fn create_in(tx: &Transaction<'_>, kind: Kind, fields: &Fields) -> Result<String, EditError> {
     let id = match fields.get("id").and_then(Value::as_str) {
         Some(id) => id.to_owned(),
-        None => Uuid::new_v4().to_string(),
+        None => fresh_id().to_string(),
     };
     let mut names = vec!["id"];
     let mut values = vec![Sql::from(id.clone())];
