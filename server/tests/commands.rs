@@ -47,6 +47,20 @@ fn a_first_serve_makes_a_team_and_a_second_server_is_refused() {
 }
 
 #[test]
+fn several_programs_make_a_new_database_at_once() {
+    for _ in 0..4 {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join("new");
+        let programs: Vec<Child> =
+            (0..8).map(|_| command(&data, &["check"]).stderr(Stdio::piped()).spawn().unwrap()).collect();
+        for program in programs {
+            let output = program.wait_with_output().unwrap();
+            assert!(output.status.success(), "{}", text(&output.stderr));
+        }
+    }
+}
+
+#[test]
 fn a_key_is_shown_once_and_never_again() {
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(run(dir.path(), &["team", "create", "Hill house", "--plan", "free"]).status.code(), Some(0));

@@ -74,6 +74,10 @@ pub(super) fn prepare(dir: &Path) -> Result<PathBuf, OpenError> {
         return Err(OpenError::OldSqlite(rusqlite::version()));
     }
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    // Several programs may start at once. Migrations are not made for that, and who is second to change the way a file is
+    // written is told that it is locked, without any wait. The directory itself is what they take in turn.
+    let setup = File::open(dir)?;
+    setup.lock()?;
     let file = dir.join(FILE);
     OpenOptions::new().create(true).append(true).mode(0o600).open(&file)?;
     let mut conn = connect(&file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
