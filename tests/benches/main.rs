@@ -5,7 +5,7 @@
 //! - [`figures`]: spreads, targets, the table.
 //! - [`stand`]: the service under load, filled. [`load`]: what asks it. [`limits`]: what it is measured against.
 //! - [`reads`], [`writes`], [`streams`], [`replicas`], [`gaps`], [`pushes`], [`looks`], [`screens`], [`machine`]: the
-//!   workloads. [`counting`]: what counts the bytes between a replica and the service.
+//!   workloads. [`peers`]: other services beside ours. [`counting`]: what counts the bytes between a replica and the service.
 #![expect(clippy::print_stdout, reason = "a bench's answer is what it prints")]
 
 mod counting;
@@ -15,6 +15,7 @@ mod limits;
 mod load;
 mod looks;
 mod machine;
+mod peers;
 mod pushes;
 mod reads;
 mod replicas;
@@ -28,6 +29,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use figures::Row;
+use peers::Peer;
 use stand::{Scale, Stand};
 
 /// Measures the service and its replica, each figure beside what limits it.
@@ -45,6 +47,9 @@ struct Args {
     /// Only these workloads; each has its name before the colon in the table
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Another service to be measured in turn with ours, as in pocketbase=/usr/local/bin/pocketbase; also trailbase
+    #[arg(long, value_name = "NAME=PROGRAM")]
+    peer: Vec<Peer>,
     /// Write the figures here as JSON too
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -71,7 +76,8 @@ type Workload = (&'static str, fn(&mut Stand) -> anyhow::Result<()>);
 
 /// All of them, in an order in which none disturbs the next: what only reads, then what adds little, then what adds
 /// much, then the machine's state after all that.
-const WORKLOADS: [Workload; 17] = [
+const WORKLOADS: [Workload; 18] = [
+    ("peers", peers::beside),
     ("read", reads::by_id),
     ("page", reads::pages),
     ("search", reads::search),
@@ -102,6 +108,10 @@ fn main() -> anyhow::Result<()> {
         let known = WORKLOADS.iter().any(|(known, _)| known == name);
         anyhow::ensure!(known, "there is no workload {name}; there are {}", WORKLOADS.map(|(name, _)| name).join(", "));
     }
+    anyhow::ensure!(
+        !args.peer.is_empty() || !args.only.iter().any(|only| only == "peers"),
+        "there is no peer: bring one with --peer NAME=PROGRAM"
+    );
     stand::build()?;
     let mut rows: Vec<Row> = Vec::new();
     let sizes = if args.short { vec![Scale::SHORT.records] } else { args.records.clone() };
@@ -112,7 +122,7 @@ fn main() -> anyhow::Result<()> {
             Scale { records, runs: args.runs.max(1), time: Duration::from_secs_f64(args.seconds), ..Scale::FULL }
         };
         eprintln!("{records} records: filling a home");
-        let mut stand = Stand::new(scale)?;
+        let mut stand = Stand::new(scale, args.peer.clone())?;
         for (name, measure) in WORKLOADS {
             if args.only.is_empty() || args.only.iter().any(|only| only == name) {
                 eprintln!("{records} records: {name}");

@@ -14,20 +14,37 @@ const MANY: usize = 32;
 /// Records that are asked for in turn.
 const SAMPLE: usize = 20_000;
 
-/// One record by its id, against bare hyper that gives the same bytes.
-pub(crate) fn by_id(stand: &mut Stand) -> anyhow::Result<()> {
-    let mut ids = Vec::new();
+/// Requests for single records from all over the home.
+pub(crate) fn sample(stand: &Stand) -> anyhow::Result<Vec<Vec<u8>>> {
+    let mut requests = Vec::new();
     let step = (stand.scale.records / SAMPLE).max(1);
     let mut seen = 0;
     stand.walk(|page| {
         let here = page["data"].as_array().cloned().unwrap_or_default();
-        ids.extend(here.iter().filter_map(|task| {
+        requests.extend(here.iter().filter_map(|task| {
             seen += 1;
-            (seen % step == 0).then(|| task["id"].as_str().unwrap_or_default().to_owned())
+            let id = task["id"].as_str().unwrap_or_default();
+            (seen % step == 0).then(|| stand.get(&format!("/v1/tasks/{id}")))
         }));
         true
     })?;
-    let requests: Vec<Vec<u8>> = ids.iter().map(|id| stand.get(&format!("/v1/tasks/{id}"))).collect();
+    Ok(requests)
+}
+
+/// The request for a page of 50 at 80 % depth.
+pub(crate) fn deep(stand: &Stand) -> anyhow::Result<Vec<u8>> {
+    let (mut left, mut cursor) = (stand.scale.records * 4 / 5, String::new());
+    stand.walk(|page| {
+        left = left.saturating_sub(100);
+        cursor = page["meta"]["page"]["next_cursor"].as_str().unwrap_or_default().to_owned();
+        left > 0
+    })?;
+    Ok(stand.get(&format!("/v1/tasks?limit=50&cursor={cursor}")))
+}
+
+/// One record by its id, against bare hyper that gives the same bytes.
+pub(crate) fn by_id(stand: &mut Stand) -> anyhow::Result<()> {
+    let requests = sample(stand)?;
     let (limit, bare) = bare(stand, &requests[0])?;
     let (mut slow, mut each, mut bare_each) = (Vec::new(), Vec::new(), Vec::new());
     stand.compare(("reads", "bare hyper"), "/s", Target::AtLeast(0.75), |stand| {
@@ -44,14 +61,7 @@ pub(crate) fn by_id(stand: &mut Stand) -> anyhow::Result<()> {
 
 /// Pages of 50, the first and at 80 % depth, against bare hyper that gives the same bytes.
 pub(crate) fn pages(stand: &mut Stand) -> anyhow::Result<()> {
-    let (mut left, mut cursor) = (stand.scale.records * 4 / 5, String::new());
-    stand.walk(|page| {
-        left = left.saturating_sub(100);
-        cursor = page["meta"]["page"]["next_cursor"].as_str().unwrap_or_default().to_owned();
-        left > 0
-    })?;
-    let first = [stand.get("/v1/tasks?limit=50")];
-    let deep = [stand.get(&format!("/v1/tasks?limit=50&cursor={cursor}"))];
+    let (first, deep) = ([stand.get("/v1/tasks?limit=50")], [deep(stand)?]);
     let (limit, bare) = bare(stand, &first[0])?;
     let (mut depths, mut deeper, mut each, mut bare_each) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     stand.compare(("pages", "bare hyper"), "/s", Target::AtLeast(0.5), |stand| {

@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 use crate::figures::{Row, Spread, Target};
 use crate::load::{self, Load};
+use crate::peers::Peer;
 
 /// How much is measured.
 #[derive(Clone, Copy)]
@@ -61,6 +62,8 @@ pub(crate) struct Stand {
     pub(crate) key: String,
     pub(crate) rows: Vec<Row>,
     pub(crate) dir: TempDir,
+    /// Other services, to be measured beside this one.
+    pub(crate) peers: Vec<Peer>,
     server: Option<Process>,
 }
 
@@ -96,13 +99,13 @@ pub(crate) fn build() -> anyhow::Result<()> {
 
 impl Stand {
     /// Starts the service on a fresh directory and fills its home.
-    pub(crate) fn new(scale: Scale) -> anyhow::Result<Stand> {
+    pub(crate) fn new(scale: Scale, peers: Vec<Peer>) -> anyhow::Result<Stand> {
         let dir = tempfile::tempdir()?;
         let (server, address) = serve(&dir.path().join("data"));
         let data = dir.path().join("data").display().to_string();
         let create = ["--data", &data, "key", "create", "--team", "My home", "--env", "live", "--quiet"];
         let key = process::stdout("hearth-server", &create);
-        let stand = Stand { scale, address, key, rows: Vec::new(), dir, server: Some(server) };
+        let stand = Stand { scale, address, key, rows: Vec::new(), dir, peers, server: Some(server) };
         stand.fill()?;
         Ok(stand)
     }

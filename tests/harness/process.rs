@@ -94,6 +94,11 @@ impl Process {
         line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") * 1024
     }
 
+    /// Starts another program, whatever it says.
+    pub fn foreign(command: &mut Command) -> Process {
+        Process::spawn(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
+    }
+
     /// Starts another program that says where it listens as a server does.
     pub fn announcing(command: &mut Command) -> (Process, String) {
         Process::listening(command.stdout(Stdio::piped()).stderr(Stdio::inherit()))

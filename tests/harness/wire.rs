@@ -13,7 +13,7 @@ pub struct Wire {
 }
 
 /// What came back: the status, and how long head and body were.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Answer {
     /// The status.
     pub status: u16,
@@ -31,7 +31,7 @@ impl Wire {
         Ok(Wire { socket, buffer: Vec::with_capacity(64 * 1024) })
     }
 
-    /// Sends a finished request and reads its answer, which must have a Content-Length.
+    /// Sends a finished request and reads its answer. A body in chunks is given as it came, their sizes in between.
     pub async fn ask(&mut self, request: &[u8]) -> io::Result<Answer> {
         self.socket.write_all(request).await?;
         self.buffer.clear();
@@ -40,9 +40,9 @@ impl Wire {
             if self.socket.read_buf(&mut self.buffer).await? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            head = head.or_else(|| answer(&self.buffer));
-            if let Some(answer) = head.filter(|answer| self.buffer.len() >= answer.bytes) {
-                return Ok(answer);
+            head = head.or_else(|| Head::of(&self.buffer));
+            if let Some(bytes) = head.and_then(|head| head.end(&self.buffer)) {
+                return Ok(Answer { bytes, ..head.map(|head| head.answer).unwrap_or_default() });
             }
         }
     }
@@ -64,11 +64,74 @@ impl Wire {
 }
 
 /// What a head announces, once it is whole.
-fn answer(bytes: &[u8]) -> Option<Answer> {
-    const LENGTH: &[u8] = b"content-length: ";
-    let body_at = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
-    let number = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.trim().parse::<usize>().ok();
-    let length = bytes[..body_at].split(|byte| *byte == b'\n').find_map(|line| number(line.strip_prefix(LENGTH)?))?;
-    let status = u16::try_from(number(bytes.get(9..12)?)?).ok()?;
-    Some(Answer { status, body_at, bytes: body_at + length })
+#[derive(Clone, Copy)]
+struct Head {
+    answer: Answer,
+    /// Bytes of the body. None: it comes in chunks.
+    length: Option<usize>,
+}
+
+impl Head {
+    fn of(bytes: &[u8]) -> Option<Head> {
+        let body_at = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
+        let status = number(bytes.get(9..12)?, 10)?;
+        let length = match value(&bytes[..body_at], b"content-length") {
+            Some(length) => Some(number(length, 10)?),
+            None if value(&bytes[..body_at], b"transfer-encoding").is_some() => None,
+            None => Some(0),
+        };
+        Some(Head { answer: Answer { status: u16::try_from(status).ok()?, body_at, bytes: 0 }, length })
+    }
+
+    /// Where the answer ends, once it is there.
+    fn end(self, bytes: &[u8]) -> Option<usize> {
+        let end = match self.length {
+            Some(length) => self.answer.body_at + length,
+            None => end_of_chunks(bytes, self.answer.body_at)?,
+        };
+        (bytes.len() >= end).then_some(end)
+    }
+}
+
+/// Where chunks end that begin here, without trailers.
+fn end_of_chunks(bytes: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        let line = bytes.get(at..)?.windows(2).position(|two| two == b"\r\n")?;
+        let size = number(&bytes[at..at + line], 16)?;
+        at += line + 2 + size + 2;
+        if size == 0 {
+            return Some(at);
+        }
+    }
+}
+
+/// What a header says.
+fn value<'a>(head: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    head.split(|byte| *byte == b'\n').find_map(|line| {
+        let (before, after) = line.split_at_checked(name.len())?;
+        before.eq_ignore_ascii_case(name).then(|| after.strip_prefix(b":"))?
+    })
+}
+
+fn number(digits: &[u8], radix: u32) -> Option<usize> {
+    usize::from_str_radix(std::str::from_utf8(digits).ok()?.trim(), radix).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(text: &str) -> Option<usize> {
+        Head::of(text.as_bytes())?.end(text.as_bytes())
+    }
+
+    #[test]
+    fn an_answer_ends_where_its_head_says() {
+        assert_eq!(bytes("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcd"), Some(41));
+        assert_eq!(bytes("HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nab"), None);
+        assert_eq!(bytes("HTTP/1.1 204 No Content\r\n\r\n"), Some(27));
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+        assert_eq!(bytes(chunked), Some(chunked.len()));
+        assert_eq!(bytes(&chunked[..chunked.len() - 3]), None);
+    }
 }

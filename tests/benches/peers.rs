@@ -1,0 +1,169 @@
+//! Other services beside this one, on the same work: as many tasks with the same fields, asked for and written over as
+//! many connections by the same client, in turn with ours. Their programs are brought by who measures. Must not know how
+//! each is set up.
+//!
+//! They are taken as they come, which for all of them here means that a write is answered before it is on disk; ours is
+//! on disk.
+
+mod pocketbase;
+mod trailbase;
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use hearth_tests::process::{self, Process};
+use hearth_tests::wire::Wire;
+use serde_json::Value;
+
+use crate::figures::Target;
+use crate::load::{self, block_on, quantile};
+use crate::reads;
+use crate::stand::{BULK_MAX, Stand, task};
+use crate::streams::{self, Ear};
+
+/// Connections that ask at once, and those that send bulk calls.
+const MANY: usize = 32;
+const FEW: usize = 2;
+
+/// A service to be measured beside ours: `NAME=PROGRAM`.
+#[derive(Clone)]
+pub(crate) struct Peer {
+    name: &'static str,
+    program: PathBuf,
+    begin: fn(&Path, &Stand) -> anyhow::Result<Side>,
+}
+
+impl FromStr for Peer {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Peer, String> {
+        let (name, program) = text.split_once('=').ok_or("a peer is given as NAME=PROGRAM")?;
+        let (name, begin): (_, fn(&Path, &Stand) -> anyhow::Result<Side>) = match name {
+            "pocketbase" => ("pocketbase", pocketbase::begin),
+            "trailbase" => ("trailbase", trailbase::begin),
+            _ => return Err(format!("{name} is not known; there are pocketbase and trailbase")),
+        };
+        Ok(Peer { name, program: program.into(), begin })
+    }
+}
+
+/// A service, filled, and the finished requests of the work.
+pub(crate) struct Side {
+    /// Its process; ours belongs to the stand.
+    process: Option<Process>,
+    /// Single records.
+    reads: Vec<Vec<u8>>,
+    /// The first page of 50, and the one at 80 % depth.
+    pages: [Vec<u8>; 2],
+    /// A create, and the status of its answer.
+    create: (Vec<u8>, u16),
+    /// Fifty creates, and the status of their answer.
+    bulk: (Vec<u8>, u16),
+    ear: Ear,
+}
+
+impl Side {
+    fn ours(stand: &Stand) -> anyhow::Result<Side> {
+        Ok(Side {
+            process: None,
+            reads: reads::sample(stand)?,
+            pages: [stand.get("/v1/tasks?limit=50"), reads::deep(stand)?],
+            create: (stand.post("/v1/tasks", &task(0).to_string()), 201),
+            bulk: (stand.bulk((0..BULK_MAX).map(task)), 207),
+            ear: Ear::of(stand),
+        })
+    }
+}
+
+/// The parts of the work that are counted: what, and the requests with the status of their answers, the connections, and
+/// what one answer counts for.
+type Part = (&'static str, fn(&Side) -> (&[Vec<u8>], u16), usize, f64);
+
+const PARTS: [Part; 6] = [
+    ("reads", |side| (&side.reads, 200), MANY, 1.0),
+    ("first pages", |side| (&side.pages[..1], 200), MANY, 1.0),
+    ("pages at 80 % depth", |side| (&side.pages[1..], 200), MANY, 1.0),
+    ("creates, 1 connection", |side| (std::slice::from_ref(&side.create.0), side.create.1), 1, 1.0),
+    ("creates, 32 connections", |side| (std::slice::from_ref(&side.create.0), side.create.1), MANY, 1.0),
+    ("bulk records", |side| (std::slice::from_ref(&side.bulk.0), side.bulk.1), FEW, BULK_MAX as f64),
+];
+
+/// Each peer that was brought, in turn with ours.
+pub(crate) fn beside(stand: &mut Stand) -> anyhow::Result<()> {
+    for peer in stand.peers.clone() {
+        eprintln!("filling {}", peer.name);
+        let theirs = (peer.begin)(&peer.program, stand)?;
+        let ours = Side::ours(stand)?;
+        for (what, requests, connections, worth) in PARTS {
+            let time = stand.scale.time;
+            let rate = |side: &Side| {
+                let (requests, status) = requests(side);
+                Ok::<_, anyhow::Error>(load::run(&side.ear.address, connections, time, requests, status)?.rate * worth)
+            };
+            let names = (what, &*format!("{what}, {}", peer.name));
+            stand.compare(names, "/s", Target::AtLeast(1.0), |_| Ok((rate(&ours)?, rate(&theirs)?)))?;
+        }
+        listen(stand, &peer, &ours, &theirs)?;
+    }
+    Ok(())
+}
+
+/// How soon events arrive and what a silent stream takes. A peer from which events do not come says so.
+fn listen(stand: &mut Stand, peer: &Peer, ours: &Side, theirs: &Side) -> anyhow::Result<()> {
+    let (events, many) = (stand.scale.events.1, stand.scale.streams);
+    for streams in [1, many] {
+        for (of, side) in [(String::new(), ours), (format!(", {}", peer.name), theirs)] {
+            match block_on(streams::arrivals(&side.ear, streams, events)) {
+                Ok(mut times) => {
+                    let what = format!("from a write to {streams} streams{of}");
+                    stand.note(format!("{what}: half within"), "ms", &[quantile(&mut times, 0.5)], None);
+                    stand.note(format!("{what}: 99 % within"), "ms", &[quantile(&mut times, 0.99)], None);
+                }
+                Err(error) if side.process.is_some() => eprintln!("{streams} streams{of}: {error}"),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    for (of, side) in [(String::new(), ours), (format!(", {}", peer.name), theirs)] {
+        let process = side.process.as_ref().map_or(stand.service().1, Process::id);
+        let size = block_on(streams::idle_size(&side.ear, process, many))?;
+        stand.note(format!("each of {many} idle streams{of}"), "KiB", &[size], None);
+    }
+    Ok(())
+}
+
+/// An address that nobody listens at.
+fn free_address() -> anyhow::Result<String> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
+}
+
+/// Waits until somebody listens there.
+fn wait_for(address: &str) {
+    process::wait_until("the peer listens", || std::net::TcpStream::connect(address).is_ok());
+}
+
+/// A finished request, with a body unless that is empty.
+fn request(method: &str, address: &str, target: &str, key: &str, body: &str) -> Vec<u8> {
+    let mut text = format!("{method} {target} HTTP/1.1\r\nhost: {address}\r\n");
+    if !key.is_empty() {
+        text += &format!("authorization: {key}\r\n");
+    }
+    if !body.is_empty() {
+        text += &format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len());
+    }
+    (text + "\r\n" + body).into_bytes()
+}
+
+/// Asks these in turn over one connection; each must succeed. Gives the last answer's body as JSON, if it is that.
+fn ask(address: &str, requests: impl IntoIterator<Item = Vec<u8>>) -> anyhow::Result<Value> {
+    block_on(async {
+        let (mut wire, mut last) = (Wire::connect(address).await?, Value::Null);
+        for request in requests {
+            let answer = wire.ask(&request).await?;
+            anyhow::ensure!(answer.status < 300, "status {}: {}", answer.status, wire.text(answer));
+            last = serde_json::from_slice(wire.body(answer)).unwrap_or_default();
+        }
+        Ok(last)
+    })
+}
