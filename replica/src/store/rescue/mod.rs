@@ -262,6 +262,8 @@ fn restore(connection: &mut Connection, saved: Saved) -> Result<Rescue, StoreErr
              DELETE FROM _images WHERE NOT EXISTS
                  (SELECT 1 FROM edits e WHERE e.kind = _images.kind AND e.record_id = _images.record_id);
              -- Numbers of edits are never used again.
+             INSERT INTO sqlite_sequence (name, seq)
+                 SELECT 'edits', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'edits');
              UPDATE sqlite_sequence SET seq = max(seq, (SELECT coalesce(max(id), 0) FROM edit_history)) WHERE name = 'edits';
              UPDATE _sync SET replay = 1;",
         )?;

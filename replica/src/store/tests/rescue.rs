@@ -66,6 +66,24 @@ const CARRIED: &str =
     r#"1update{"floor":"2"}waiting,2create{"title":"Sweep","priority":"medium","status":"open"}waiting"#;
 
 #[test]
+fn numbers_of_edits_go_on_though_none_waits() {
+    let mut scene = Scene::new();
+    let db = scene.directory.join("replica.db");
+    scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+    let id = scene.one("SELECT id FROM rooms");
+    let key = scene.send(1).key;
+    let event = super::event(5, "created", "room", &id, json!({ "name": "Hall" }));
+    scene.hear(vec![super::with_key(event, &key)]);
+    assert_eq!(scene.outcomes(), "1 confirmed");
+    let wreck = Wreck { scene, db }.checkpointed();
+    wreck.break_page_of("rooms");
+    wreck.rebuilt();
+    let db = open::read_write(&wreck.db).unwrap();
+    db.execute("INSERT INTO rooms (name) VALUES ('Attic')", []).unwrap();
+    assert_eq!(db.query_row("SELECT max(id) FROM edits", [], |row| row.get::<_, i64>(0)).unwrap(), 2);
+}
+
+#[test]
 fn an_overwritten_header_costs_nothing() {
     let wreck = Wreck::new().checkpointed();
     wreck.overwrite(0, &[0xff; 100]);
