@@ -143,6 +143,8 @@ impl Core {
         if self.link == Link::Ended && !matches!(input, Input::Started { .. }) {
             return effects;
         }
+        // What is wished is told right after it: that may be the answer to the question on which this would end.
+        let begins = matches!(input, Input::Started { .. });
         match input {
             Input::Started { cursor, filled, home, recovery, paused } => {
                 (self.cursor, self.filled, self.home, self.full) = (cursor, filled, home, false);
@@ -242,7 +244,9 @@ impl Core {
         self.push(now, &mut effects);
         self.recover(now, &mut effects);
         self.show(&mut effects);
-        self.finish(&mut effects);
+        if !begins {
+            self.finish(&mut effects);
+        }
         effects
     }
 

@@ -193,7 +193,10 @@ fn a_pause_lets_go_and_a_resume_goes_on_at_once() {
 fn a_pause_outlives_the_process() {
     let began = |until| {
         let mut core = Core::new(until, 7);
-        core.handle(0, Input::Started { cursor: None, filled: false, home: None, recovery: None, paused: true })
+        let mut effects =
+            core.handle(0, Input::Started { cursor: None, filled: false, home: None, recovery: None, paused: true });
+        effects.extend(core.handle(0, Input::Wished { paused: true, reconcile: None }));
+        effects
     };
     assert_eq!(phases(&began(Until::Stopped)), [Phase::Paused]);
     assert!(began(Until::Pushed).contains(&Effect::Finish(Verdict::Paused)));

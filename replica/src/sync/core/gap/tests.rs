@@ -291,6 +291,19 @@ fn too_many_deletions_wait_for_a_person_across_restarts() {
 }
 
 #[test]
+fn an_answer_that_was_given_before_a_start_is_heard_before_it_ends() {
+    let asked = Recovery { question: Some("60 of 80".into()), ..fresh(None) };
+    let mut world = World::new(Some(asked));
+    world.core = Core::new(Until::Current, 8);
+    let recovery = world.saved.clone();
+    let home = Some("home".into());
+    world.tell(0, Input::Started { cursor: Some("c1".into()), filled: true, home, recovery, paused: false });
+    world.tell(0, Input::Wished { paused: false, reconcile: Some(true) });
+    assert_eq!(world.finished, None);
+    assert!(world.saved.is_some_and(|saved| saved.accepted && saved.question.is_none()));
+}
+
+#[test]
 fn what_the_key_may_not_read_is_not_gone() {
     let mut world = World::new(Some(fresh(None)));
     world.too_many = true;
