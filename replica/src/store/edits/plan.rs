@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind};
-use rusqlite::{Connection, Transaction};
+use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use crate::store::mirror::image;
 use crate::store::{StoreError, gate, rows};
@@ -102,7 +102,8 @@ fn is_in_step(connection: &Connection) -> Result<bool, StoreError> {
 
 /// One pass in the order of the edits, which ends when enough is ready. An edit waits for every earlier one of the same
 /// record, of a record it refers to, and of a record that refers to it: so a room's delete never overtakes the create
-/// of an item in it. Later edits of a record that wait for nothing else go with the first, if none of them was sent.
+/// of an item in it. Only a create waits for nobody who refers to its record: they wait for it, also where it was written
+/// after them. Later edits of a record that wait for nothing else go with the first, if none of them was sent.
 fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks), StoreError> {
     let in_step = is_in_step(connection)?;
     let mut statement = connection.prepare_cached(
@@ -136,8 +137,17 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
         };
         let texts = [row.get_ref(3)?.as_str().unwrap_or("{}"), row.get_ref(4)?.as_str().unwrap_or("{}")];
         let targets = references(kind, texts)?;
-        let others = [referring.get(&record)].into_iter().chain(targets.iter().map(|target| of_record.get(target)));
-        let mut others = others.flatten().map(|holder| (holder.holds, holder.edit)).max();
+        let mut others = None;
+        if row.get_ref(7)?.as_str() != Ok("create") {
+            others = referring.get(&record).map(|holder| (holder.holds, holder.edit));
+        }
+        for target in &targets {
+            let held = match of_record.get(target) {
+                Some(holder) => Some((holder.holds, holder.edit)),
+                None => later_create(connection, target, id)?,
+            };
+            others = others.max(held);
+        }
         if hearth_simulated::planted("dependents do not wait") {
             others = None;
         }
@@ -227,6 +237,18 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
         ready.retain(|_| place.next().is_some_and(|place| !held.contains(&place)));
     }
     Ok((ready, changes))
+}
+
+/// The create of a record that an earlier edit refers to, unless its effect is in.
+fn later_create(connection: &Connection, record: &str, after: i64) -> Result<Option<(Holds, i64)>, StoreError> {
+    let text = "SELECT id, state IN ('rejected', 'conflict', 'blocked') FROM edits
+                WHERE record_id = ?1 AND id > ?2 AND method = 'create'
+                    AND (state <> 'sent' OR NOT EXISTS (SELECT 1 FROM _sent WHERE edit_id = edits.id AND rev IS NOT NULL))";
+    let found = connection.prepare_cached(text)?.query_row((record, after), |row| {
+        let holds = if row.get(1)? { Holds::UntilAPersonActs } else { Holds::UntilSettled };
+        Ok((holds, row.get(0)?))
+    });
+    Ok(found.optional()?)
 }
 
 /// The records that an edit has to do with besides its own.

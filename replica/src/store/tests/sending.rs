@@ -26,6 +26,27 @@ fn a_change_insists_on_what_was_seen() {
 }
 
 #[test]
+fn a_record_goes_before_those_that_refer_to_it_whatever_was_written_first() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO tasks (title, subject_type, subject_id) VALUES ('Paint', 'room', '{ROOM}')"));
+    scene.does("UPDATE tasks SET notes = 'twice'");
+    scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
+    scene.does("UPDATE rooms SET floor = '1'");
+    assert_eq!(scene.parcels(), [[3]]);
+    scene.send(3);
+    assert_eq!(scene.parcels(), [[3]], "it is on its way");
+    scene.answer(3, Verdict::Sent { rev: Some(5) });
+    assert_eq!(scene.parcels(), [[1, 2]]);
+    // A record that a person must decide about holds those that refer to it.
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO tasks (title, subject_type, subject_id) VALUES ('Paint', 'room', '{ROOM}')"));
+    scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
+    scene.send(2);
+    scene.answer(2, Verdict::Rejected { reason: "no".to_owned(), problem: json!({}) });
+    assert_eq!((scene.plan(), scene.states().as_str()), (vec![], "blocked rejected"));
+}
+
+#[test]
 fn an_overtaken_edit_waits_for_the_feed_and_goes_again_under_a_new_key() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
