@@ -13,7 +13,9 @@ fn home(statements: &str) -> (tempfile::TempDir, PathBuf) {
     let db = directory.path().join("replica.db");
     drop(Replica::open(&db, Origin::Cli).unwrap());
     let connection = Connection::open(&db).unwrap();
-    let text = format!("BEGIN; UPDATE _gate SET open = 1; {statements}; UPDATE _gate SET open = 0; COMMIT;");
+    let text = format!(
+        "BEGIN; UPDATE _gate SET open = 1, turn = turn + 1; {statements}; UPDATE _gate SET open = 0, turn = turn + 1; COMMIT;"
+    );
     connection.execute_batch(&text).unwrap();
     (directory, db)
 }

@@ -3,6 +3,7 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
+use crate::store::schema::{LOWER_GATE, RAISE_GATE};
 use crate::store::{StoreError, open};
 
 /// Runs `work` as the replica's keeper: triggers queue nothing, guards let it pass. All or nothing.
@@ -11,10 +12,10 @@ pub(crate) fn keep<T>(
     work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    tx.prepare_cached("UPDATE _gate SET open = 1, origin = 'sql', mark = NULL")?.execute([])?;
+    tx.prepare_cached("UPDATE _gate SET open = 1, turn = turn + 1, origin = 'sql', mark = NULL")?.execute([])?;
     let value = work(&tx)?;
     if !hearth_simulated::planted("gate left open") {
-        tx.prepare_cached("UPDATE _gate SET open = 0")?.execute([])?;
+        tx.prepare_cached("UPDATE _gate SET open = 0, turn = turn + 1")?.execute([])?;
     }
     at("replica commits")?;
     tx.commit()?;
@@ -63,8 +64,8 @@ pub(crate) fn pass<T, E: From<rusqlite::Error>>(
     tx: &Transaction<'_>,
     work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
-    tx.execute("UPDATE _gate SET open = open + 1", [])?;
+    tx.execute(RAISE_GATE, [])?;
     let value = work(tx)?;
-    tx.execute("UPDATE _gate SET open = open - 1", [])?;
+    tx.execute(LOWER_GATE, [])?;
     Ok(value)
 }

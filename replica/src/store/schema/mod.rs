@@ -16,6 +16,7 @@ use hearth_contract::schema::{Field, Format, Presence, Preset, Resource};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use crate::store::schema::triggers::column_type;
+pub(super) use crate::store::schema::triggers::{LOWER_GATE, RAISE_GATE};
 use crate::store::{NOW, StoreError};
 
 /// The version of the public tables and views. The first number changes when a script could break.
@@ -81,13 +82,13 @@ pub(crate) fn renew(connection: &mut Connection) -> Result<(), StoreError> {
     for statement in &generated {
         tx.execute_batch(statement)?;
     }
-    tx.execute("UPDATE _gate SET open = 1", [])?;
+    tx.execute(RAISE_GATE, [])?;
     tx.execute(
         "INSERT INTO _schema (one, stamp, version) VALUES (1, ?1, ?2)
          ON CONFLICT (one) DO UPDATE SET stamp = excluded.stamp, version = excluded.version",
         (stamp_of(&generated), SCHEMA_VERSION),
     )?;
-    tx.execute("UPDATE _gate SET open = 0, origin = 'sql', mark = NULL", [])?;
+    tx.execute(LOWER_GATE, [])?;
     Ok(tx.commit()?)
 }
 
@@ -95,6 +96,7 @@ pub(crate) fn renew(connection: &mut Connection) -> Result<(), StoreError> {
 fn generated() -> Vec<String> {
     let mut all: Vec<String> = RESOURCES.iter().flat_map(triggers::of).collect();
     all.extend(KEPT.iter().flat_map(|(table, hint)| triggers::guards(table, hint)));
+    all.extend(triggers::guards_of_gate(HINT));
     all.extend(views::VIEWS.iter().map(|(name, query)| format!("CREATE VIEW {name} AS{query}")));
     all.extend(order::indexes());
     all

@@ -17,7 +17,7 @@ const HELD: i64 = 1000;
 /// Holds the triggers back. FTS5 writes out all it has gathered whenever a statement fires a trigger, so that row by row
 /// costs many times what the words themselves do.
 pub(crate) fn hold(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    tx.prepare_cached("UPDATE _gate SET open = open + ?1")?.execute([HELD])?;
+    tx.prepare_cached("UPDATE _gate SET open = open + ?1, turn = turn + 1")?.execute([HELD])?;
     Ok(())
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn follow(tx: &Transaction<'_>, touched: &BTreeSet<(Kind, String)>) -
             (None, None) => {}
         }
     }
-    tx.prepare_cached("UPDATE _gate SET open = open - ?1")?.execute([HELD])?;
+    tx.prepare_cached("UPDATE _gate SET open = open - ?1, turn = turn + 1")?.execute([HELD])?;
     Ok(())
 }
 

@@ -10,9 +10,9 @@ use crate::store::schema::rules;
 use crate::store::schema::rules::Rule;
 use crate::store::schema::search;
 
-const CLOSED: &str = "(SELECT open FROM _gate) = 0";
-pub(crate) const RAISE_GATE: &str = "UPDATE _gate SET open = open + 1;";
-pub(crate) const LOWER_GATE: &str = "UPDATE _gate SET open = open - 1;";
+const CLOSED: &str = "coalesce((SELECT open FROM _gate), 0) = 0";
+pub(crate) const RAISE_GATE: &str = "UPDATE _gate SET open = open + 1, turn = turn + 1;";
+pub(crate) const LOWER_GATE: &str = "UPDATE _gate SET open = open - 1, turn = turn + 1;";
 
 /// All triggers of a kind's table, as statements.
 pub(crate) fn of(resource: &Resource) -> Vec<String> {
@@ -29,16 +29,24 @@ pub(crate) fn of(resource: &Resource) -> Vec<String> {
 
 /// Triggers that keep strangers from writing to a table that only the replica's keeper may write.
 pub(crate) fn guards(table: &str, hint: &str) -> Vec<String> {
-    ["INSERT", "UPDATE", "DELETE"]
+    ["INSERT", "UPDATE", "DELETE"].into_iter().map(|verb| guard(table, verb, CLOSED, hint)).collect()
+}
+
+/// Triggers that keep strangers from the gate itself: only who counts the turn opens or closes it.
+pub(crate) fn guards_of_gate(hint: &str) -> Vec<String> {
+    let uncounted = "NEW.open IS NOT OLD.open AND NEW.turn IS NOT OLD.turn + 1";
+    [("INSERT", "1"), ("UPDATE", uncounted), ("DELETE", "1")]
         .into_iter()
-        .map(|verb| {
-            format!(
-                "CREATE TRIGGER _guard_{table}_{} BEFORE {verb} ON {table} WHEN {CLOSED}\nBEGIN\n  SELECT RAISE(ABORT, \
-                 '{table} is kept by the replica itself; {hint}');\nEND",
-                verb.to_lowercase()
-            )
-        })
+        .map(|(verb, condition)| guard("_gate", verb, condition, hint))
         .collect()
+}
+
+fn guard(table: &str, verb: &str, condition: &str, hint: &str) -> String {
+    format!(
+        "CREATE TRIGGER _guard_{table}_{} BEFORE {verb} ON {table} WHEN {condition}\nBEGIN\n  SELECT RAISE(ABORT, \
+         '{table} is kept by the replica itself; {hint}');\nEND",
+        verb.to_lowercase()
+    )
 }
 
 /// The text of a trigger.
@@ -137,6 +145,7 @@ fn after_insert(resource: &Resource) -> String {
     }
     let set = rows(resource, |field| Some(format!("NEW.{} IS NOT NULL", field.name)), &[("v", "NEW")]);
     body.push(queue(resource, &id, method, "json_group_object(n, v)", "'{}'", &set));
+    body.push(refuse_foreign_text());
     body.push(LOWER_GATE.to_owned());
     trigger(resource, "after_insert", "AFTER INSERT", CLOSED, &body)
 }
@@ -148,6 +157,7 @@ fn after_update(resource: &Resource) -> String {
         RAISE_GATE.to_owned(),
         keep_image(resource, if hearth_simulated::planted("image of the edited row") { "NEW" } else { "OLD" }),
         queue(resource, "NEW.id", "update", "json_group_object(n, v)", "json_group_object(n, w)", &set),
+        refuse_foreign_text(),
         LOWER_GATE.to_owned(),
     ];
     trigger(resource, "after_update", "AFTER UPDATE", &format!("{CLOSED} AND ({any})"), &body)
@@ -187,6 +197,15 @@ fn queue(resource: &Resource, id: &str, method: &str, patch: &str, base: &str, r
         "INSERT INTO edits (kind, record_id, method, patch, base, origin)\n  SELECT '{}', {id}, '{method}', {patch}, {base}, \
          (SELECT origin FROM _gate)\n  FROM ({rows});",
         resource.kind.word()
+    )
+}
+
+/// Refuses the edit that was just queued if a text of it is not UTF-8: JSON cannot hold it, and the server takes no other.
+fn refuse_foreign_text() -> String {
+    format!(
+        "SELECT RAISE(ABORT, 'a text is not UTF-8, so nothing can read it; convert it first, as iconv does')\n  \
+         FROM edits WHERE id = last_insert_rowid() AND {};",
+        rules::not_utf8("patch")
     )
 }
 

@@ -23,7 +23,7 @@ fn record(id: &str, rev: i64, fields: Value) -> Fields {
 impl Scene {
     fn recovers(&mut self, cause: &Cause) -> crate::recovery::Recovery {
         self.db
-            .execute_batch("UPDATE _gate SET open = 1; UPDATE _sync SET cursor = 'c'; UPDATE _gate SET open = 0")
+            .execute_batch("UPDATE _gate SET open = 1, turn = turn + 1; UPDATE _sync SET cursor = 'c'; UPDATE _gate SET open = 0, turn = turn + 1")
             .unwrap();
         recovery::begin(&mut self.db, cause).unwrap().unwrap()
     }

@@ -44,7 +44,23 @@ fn bad_values_are_refused_with_the_contracts_sentences() {
         ),
         ("INSERT INTO vehicles (name, year) VALUES ('a', 999)", "year must be from 1000 to 9999"),
         ("INSERT INTO documents (title, url) VALUES ('a', 'ftp://x')", "url must be an absolute http or https address"),
+        (
+            "UPDATE tasks SET title = CAST(x'436166e9' AS TEXT)",
+            "a text is not UTF-8, so nothing can read it; convert it first, as iconv does",
+        ),
+        (
+            "INSERT INTO rooms (name, notes) VALUES ('a', CAST(x'3230b0' AS TEXT))",
+            "a text is not UTF-8, so nothing can read it; convert it first, as iconv does",
+        ),
         ("DELETE FROM property", "property cannot be deleted; set its columns to null instead"),
+        (
+            "UPDATE _gate SET open = 1",
+            "_gate is kept by the replica itself; write to rooms, inventory, vehicles, documents, tasks or property instead",
+        ),
+        (
+            "DELETE FROM _gate",
+            "_gate is kept by the replica itself; write to rooms, inventory, vehicles, documents, tasks or property instead",
+        ),
         (
             "UPDATE edits SET state = 'sent'",
             "edits is kept by the replica itself; write to rooms, inventory, vehicles, documents, tasks or property instead",
