@@ -17,7 +17,6 @@ use super::Until;
 use super::core::{Core, Effect, Errand, Input, MUTE, Millis, Outcome, Ready, Stretch, There, Verdict};
 use super::walked::Kept;
 use super::wire::{self, Answer, Ask};
-use crate::recovery::Cause;
 use crate::store::edits::judge::ConflictPolicy;
 use crate::store::edits::{answers, plan, push};
 use crate::store::{Connection, StoreError, mirror, open, recovery, reserve, standing, wishes};
@@ -315,9 +314,6 @@ impl Engine {
             }
             Effect::Recover(cause) => {
                 tracing::warn!(?cause, "recovering");
-                if matches!(cause, Cause::Restored { .. }) {
-                    self.asked.values_mut().for_each(|asked| asked.outdated = true);
-                }
                 return Ok(Some(Input::Recovering(self.keep(|c| recovery::begin(c, &cause))?)));
             }
             Effect::Keep { question, found, then } => self.walked(Kept { question, found, then })?,
@@ -341,6 +337,9 @@ impl Engine {
         let ask = match &errand {
             Errand::Me | Errand::Scopes { .. } => Ask::me(),
             Errand::Feed => {
+                // Contact begins anew. The server may have been put back to an older copy since it was asked for an
+                // edit, even where it still knows our cursor: what it says of it then is of a history that is gone.
+                self.asked.values_mut().for_each(|asked| asked.outdated = true);
                 self.accepted = self.patiently(|c| recovery::lost::accepted(c))?;
                 Ask::feed()
             }

@@ -14,7 +14,7 @@ pub(super) struct Asked {
     pub errand: Errand,
     /// The request that carries edits, if it does.
     pub request: Option<push::Request>,
-    /// It was asked of a history that the server has thrown away since, as far as can be told.
+    /// It was asked before the contact of now: perhaps of a history that the server has thrown away since.
     pub outdated: bool,
 }
 
@@ -24,7 +24,7 @@ impl Engine {
         let answer = match answer {
             // The same request finds out what the history of now has of an edit.
             Ok(_) if asked.outdated && matches!(asked.errand, Errand::Send { .. } | Errand::Look { .. }) => {
-                Err(Failure::NoAnswer("the server was put back to an older copy meanwhile".to_owned()))
+                Err(Failure::NoAnswer("its answer came after contact was lost".to_owned()))
             }
             answer => answer.map_err(Failure::NoAnswer),
         };

@@ -83,3 +83,18 @@ fn an_answer_from_before_the_server_was_put_back_proves_nothing() {
     scene.hear(Heard::Answer { ticket: sent, answer: Ok(Answer { etag: Some("\"6\"".into()), ..answer(201, &room) }) });
     assert_eq!(scene.state(), "waiting", "the same request finds out whether the history of now has it");
 }
+
+#[test]
+fn an_answer_from_before_the_last_contact_proves_nothing() {
+    let mut scene = Scene::in_step();
+    scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
+    let sent = ticket_of(&scene.hear(Heard::DatabaseChanged), "/v1/rooms");
+    scene.hear(Heard::StreamEnded { reason: "the connection broke".into() });
+    let steady = scene.engine.wake_at().unwrap();
+    let begun = scene.engine.hear(Moment { steady, ..now() }, Heard::Timer).unwrap();
+    // Files of an older copy that has our cursor as well: nothing but the head would tell, and it was asked for.
+    let room = json!({ "data": { "id": "x", "name": "Shed", "rev": 6 }, "meta": {} });
+    scene.hear(Heard::Answer { ticket: sent, answer: Ok(Answer { etag: Some("\"6\"".into()), ..answer(201, &room) }) });
+    assert_eq!(scene.state(), "waiting", "the same request finds out whether the history of now has it");
+    scene.greets(begun, 5);
+}
