@@ -136,7 +136,7 @@ pub(super) fn found(question: &Question, answer: &Answer) -> Result<Found, Failu
             Ok(Found { records: Vec::new(), ids, next_cursor: next(meta), as_of })
         }
         // Whether it was deleted before or after what was listed, the tail tells.
-        Question::Record { .. } if answer.status == 404 => Ok(Found::default()),
+        Question::Record { .. } if is_not_found(answer) => Ok(Found::default()),
         Question::Property | Question::Record { .. } => {
             let One { data, meta } = success::<One<Option<Map<String, Value>>>>(answer)?;
             Ok(Found {
@@ -204,7 +204,10 @@ pub(super) fn outcome(answer: &Answer) -> Result<Word, String> {
         return Ok(Word::Accepted { rev: None });
     }
     if !(200..300).contains(&answer.status) {
-        return Ok(Word::Refused(refusal(answer)));
+        return match failure(answer) {
+            Failure::Refused(refusal) => Ok(Word::Refused(refusal)),
+            Failure::NoAnswer(reason) => Err(reason),
+        };
     }
     let rev = answer.etag.as_deref().and_then(parse_etag);
     match success::<One<Map<String, Value>>>(answer) {
@@ -231,7 +234,10 @@ pub(super) fn outcomes(answer: &Answer, edits: &[(i64, String)]) -> Outcome {
         rev: Option<i64>,
     }
     if !(200..300).contains(&answer.status) {
-        return Outcome::Refused(refusal(answer));
+        return match failure(answer) {
+            Failure::Refused(refusal) => Outcome::Refused(refusal),
+            Failure::NoAnswer(reason) => Outcome::NoAnswer { reason },
+        };
     }
     let One { data: operations, meta } = match success::<One<Vec<Operation>>>(answer) {
         Ok(one) => one,
@@ -258,7 +264,7 @@ pub(super) fn outcomes(answer: &Answer, edits: &[(i64, String)]) -> Outcome {
 
 /// A record, or None when the server has none of that id.
 pub(super) fn record(answer: &Answer) -> Result<Option<Map<String, Value>>, Failure> {
-    if answer.status == 404 {
+    if is_not_found(answer) {
         return Ok(None);
     }
     success::<One<Map<String, Value>>>(answer).map(|one| Some(one.data))
@@ -266,10 +272,26 @@ pub(super) fn record(answer: &Answer) -> Result<Option<Map<String, Value>>, Fail
 
 fn success<T: DeserializeOwned>(answer: &Answer) -> Result<T, Failure> {
     if !(200..300).contains(&answer.status) {
-        return Err(Failure::Refused(refusal(answer)));
+        return Err(failure(answer));
     }
     serde_json::from_slice(&answer.body)
         .map_err(|error| Failure::NoAnswer(format!("it does not answer as a Hearth server: {error}")))
+}
+
+/// Why an answer is no success. Who does not speak as a Hearth server does, as a network's sign-in page, has refused
+/// nothing; only what asks for patience is taken from anyone.
+fn failure(answer: &Answer) -> Failure {
+    let refusal = refusal(answer);
+    let asks_for_patience = matches!(answer.status, 401 | 403 | 408 | 429 | 500..);
+    if refusal.kind.is_empty() && !asks_for_patience {
+        return Failure::NoAnswer(format!("{}, and not as a Hearth server does", refusal.message));
+    }
+    Failure::Refused(refusal)
+}
+
+/// Whether the server says that it has no such record.
+fn is_not_found(answer: &Answer) -> bool {
+    answer.status == 404 && matches!(failure(answer), Failure::Refused(_))
 }
 
 /// An error answer.
@@ -319,6 +341,24 @@ mod tests {
         let cut = Answer { etag: Some("\"7\"".into()), ..answer(201, "{\"da") };
         assert_eq!(outcome(&cut), accepted(7));
         assert!(outcome(&answer(200, "{\"da")).is_err());
+    }
+
+    #[test]
+    fn who_does_not_speak_as_the_server_does_has_refused_nothing() {
+        for status in [302, 400, 404, 409, 410, 412, 422, 451] {
+            let page = answer(status, "<html>Sign in to this network</html>");
+            let reason = outcome(&page).unwrap_err();
+            assert_eq!(reason, format!("the server answered {status}, and not as a Hearth server does"));
+            assert_eq!(outcomes(&page, &[(1, "x".to_owned())]), Outcome::NoAnswer { reason });
+            assert!(matches!(record(&page), Err(Failure::NoAnswer(_))));
+            let question = Question::Record { kind: Kind::Room, id: "x".to_owned() };
+            assert!(matches!(found(&question, &page), Err(Failure::NoAnswer(_))));
+        }
+        // These only ask for patience, whoever says them.
+        assert!(matches!(outcome(&answer(502, "<html>")), Ok(Word::Refused(_))));
+        let gone = answer(404, r#"{"error":{"type":"not_found","message":"There is none."}}"#);
+        assert_eq!(record(&gone), Ok(None));
+        assert!(matches!(outcome(&gone), Ok(Word::Refused(_))));
     }
 
     #[test]
