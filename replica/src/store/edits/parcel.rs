@@ -140,7 +140,9 @@ pub(super) fn admit(
         }
         Judgement::Go => {}
         Judgement::Done => {
-            settle::finish(tx, edit, "merged", Some("the server has it already"), now)?;
+            // Where its record stands, or somewhere: a server that is put back to before that has lost this as well.
+            let rev = known.and_then(|known| known.rev).unwrap_or(0);
+            settle::finish_at(tx, edit, rev, "merged", "the server has it already", now)?;
             image::project(tx, kind, &parcel.record)?;
             log(tx, "info", &format!("Edit {edit}: the {kind} is already so on the server."))?;
             return Ok(None);

@@ -155,6 +155,18 @@ pub(crate) fn finish(
     move_to_history(tx, &[(edit, None)], outcome, reason, now)
 }
 
+/// The same for one whose effect the server holds since a position; 0: it is not known which.
+pub(crate) fn finish_at(
+    tx: &Transaction<'_>,
+    edit: i64,
+    rev: i64,
+    outcome: &str,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    move_to_history(tx, &[(edit, Some(rev))], outcome, Some(reason), now)
+}
+
 fn move_to_history(
     tx: &Transaction<'_>,
     edits: &[Held],

@@ -35,11 +35,12 @@ pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>) -> Result<i64, Sto
 
 /// Offers again what the feed had confirmed after the fork.
 pub(crate) fn offer(tx: &Transaction<'_>, fork: i64) -> Result<(), StoreError> {
-    give_back(tx, &[], &confirmed(tx, fork)?)
+    give_back(tx, &[], &confirmed(tx, &format!("rev > {fork}"))?)
 }
 
 /// At the end of a recovery from another history: offers again what the server does not hold, and confirms what it does.
-/// Without a known fork that goes for everything that ever was confirmed.
+/// Without a known fork that goes for everything that ever was confirmed; with one, for what was found in place when a
+/// fork was not known, so that nobody knows where.
 pub(crate) fn offer_what_is_not_there(
     tx: &Transaction<'_>,
     fork: Option<i64>,
@@ -58,17 +59,15 @@ pub(crate) fn offer_what_is_not_there(
     give_back(tx, &sent, &[])?;
     settle::settle(tx, 0, now)?;
     let mut settled = Vec::new();
-    if fork.is_none() {
-        for lost in confirmed(tx, 0)? {
-            if !is_there(tx, "edit_history", &lost)? {
-                settled.push(lost);
-            }
+    for lost in confirmed(tx, if fork.is_none() { "rev >= 0" } else { "rev = 0" })? {
+        if !is_there(tx, "edit_history", &lost)? {
+            settled.push(lost);
         }
     }
     give_back(tx, &[], &settled)?;
     if fork.is_none() {
         // Whatever is left was judged now: it must not be judged by numbers of the lost history again.
-        tx.execute("UPDATE edit_history SET rev = NULL", [])?;
+        tx.execute("UPDATE edit_history SET rev = 0 WHERE rev > 0", [])?;
     }
     Ok(())
 }
@@ -139,11 +138,13 @@ struct Lost {
     record: String,
 }
 
-/// What the history calls confirmed after a position.
-fn confirmed(tx: &Transaction<'_>, after: i64) -> Result<Vec<Lost>, StoreError> {
-    let text = "SELECT id, kind, record_id FROM edit_history
-         WHERE outcome IN ('confirmed', 'merged') AND rev > ?1 ORDER BY id";
-    candidates(tx, text, [after])
+/// What the history calls confirmed, as far as a condition on its position holds; 0: the server has it, nobody knows where.
+fn confirmed(tx: &Transaction<'_>, where_it_is: &str) -> Result<Vec<Lost>, StoreError> {
+    let text = format!(
+        "SELECT id, kind, record_id FROM edit_history
+         WHERE outcome IN ('confirmed', 'merged') AND {where_it_is} ORDER BY id"
+    );
+    candidates(tx, &text, [])
 }
 
 fn candidates(tx: &Transaction<'_>, text: &str, values: impl Params) -> Result<Vec<Lost>, StoreError> {

@@ -63,6 +63,16 @@ pub(crate) fn begin(connection: &mut Connection, cause: &Cause) -> Result<Option
             None if replaying => None,
             None => last_change(tx, position)?,
         };
+        // A history of which it was not known where it ends is still to be told from the one before it.
+        let unknown_fork: bool = tx.query_row(
+            "SELECT EXISTS (SELECT 1 FROM _recovery WHERE cause = 'restored' AND fork IS NULL)",
+            [],
+            |row| row.get(0),
+        )?;
+        let fork = match cause {
+            Cause::Restored { fork, .. } => fork.filter(|_| !unknown_fork),
+            _ => None,
+        };
         let mut accepted = before.as_ref().is_some_and(|recovery| recovery.accepted);
         let word = match cause {
             Cause::Gap { resume } => {
@@ -74,12 +84,12 @@ pub(crate) fn begin(connection: &mut Connection, cause: &Cause) -> Result<Option
                 )?;
                 "gap"
             }
-            Cause::Restored { resume, fork } => {
+            Cause::Restored { resume, .. } => {
                 let shared = fork.unwrap_or(0).min(position);
                 // The lost history ends the tail too.
                 tx.execute("DELETE FROM _recovery", [])?;
                 tx.execute("UPDATE _sync SET cursor = ?1, position = ?2, head = NULL", (resume, shared))?;
-                let unknown = lost::forget(tx, *fork)?;
+                let unknown = lost::forget(tx, fork)?;
                 let all: i64 = tx.query_row(&count_all(), [], |row| row.get(0))?;
                 since = match last_change(tx, shared)?.filter(|_| !replaying) {
                     Some(at) if unknown <= UNKNOWN_MAX || unknown * 10 <= all => {
@@ -90,7 +100,7 @@ pub(crate) fn begin(connection: &mut Connection, cause: &Cause) -> Result<Option
                 accepted = false;
                 log(tx, "warning", "The server was put back to an older copy; comparing with its lists.")?;
                 if let Some(fork) = fork {
-                    lost::offer(tx, *fork)?;
+                    lost::offer(tx, fork)?;
                 }
                 "restored"
             }
@@ -99,10 +109,6 @@ pub(crate) fn begin(connection: &mut Connection, cause: &Cause) -> Result<Option
                 log(tx, "info", "Comparing with the server's lists, as a person asked.")?;
                 "asked"
             }
-        };
-        let fork = match cause {
-            Cause::Restored { fork, .. } => *fork,
-            _ => None,
         };
         tx.execute(
             "INSERT INTO _recovery (one, cause, since, fork, tail, step, accepted)

@@ -204,6 +204,61 @@ fn without_a_known_fork_only_what_is_not_there_is_offered_again() {
     assert_eq!(scene.one("SELECT floor || rev FROM rooms"), "24");
 }
 
+/// Ends a recovery whose lists show this task, this room and nothing else.
+fn ends_with(scene: &mut Scene, task: Fields, room: Fields, as_of: i64) {
+    let revs = [&task, &room].map(|it| it["rev"].as_i64().unwrap());
+    scene.is_listed(Kind::Task, vec![task], as_of);
+    scene.is_listed(Kind::Room, vec![room], as_of);
+    let here = [(Kind::Task, vec![(TASK, revs[0])]), (Kind::Room, vec![(ROOM, revs[1])])];
+    for (kind, ids) in [(Kind::Document, vec![]), (Kind::Vehicle, vec![])].into_iter().chain(here) {
+        scene.is_walked(kind, &ids, as_of);
+    }
+    scene.is_at_present(as_of);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+}
+
+#[test]
+fn what_was_found_in_place_is_looked_for_again_when_the_server_is_put_back_again() {
+    let mut scene = lost_history();
+    let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+    ends_with(&mut scene, record(TASK, 6, json!({ "title": "Paint", "priority": "high" })), room.clone(), 9);
+    assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "2conflict", "the others are there");
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    ends_with(&mut scene, record(TASK, 5, json!({ "title": "Paint", "priority": "low" })), room, 9);
+    assert_eq!(
+        scene.one("SELECT group_concat(id || state) FROM (SELECT * FROM edits ORDER BY id)"),
+        "1conflict,2conflict"
+    );
+}
+
+#[test]
+fn a_fork_that_was_not_known_is_not_known_by_the_next_one() {
+    let mut scene = lost_history();
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+    // It is put back again before the first recovery has told what is lost.
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(100) });
+    let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
+    ends_with(&mut scene, record(TASK, 5, json!({ "title": "Paint", "priority": "low" })), room, 102);
+    assert_eq!(
+        scene.one("SELECT group_concat(id || state) FROM (SELECT * FROM edits ORDER BY id)"),
+        "1conflict,2conflict"
+    );
+}
+
+#[test]
+fn what_others_had_done_already_is_offered_when_the_server_loses_it() {
+    let mut scene = Scene::new();
+    scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.hear(vec![task(6, "Paint", "high")]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.one("SELECT outcome || rev FROM edit_history"), "merged6");
+    scene.is_at_present(6);
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    assert_eq!(scene.states(), "conflict");
+}
+
 #[test]
 fn an_accepted_edit_that_the_feed_passes_without_bringing_it_is_offered_again() {
     let mut scene = Scene::new();
