@@ -20,9 +20,28 @@ pub struct Rewound {
     pub records: usize,
 }
 
-/// The position after which so many events lie, or the beginning.
-pub fn events_back(tx: &Tx<'_>, number: HomeNo, events: u64) -> Result<i64, Fault> {
-    rewind::before_last(tx, number, events)
+/// The position after which so many events happened. A sentence: there were not so many.
+pub fn events_back(tx: &Tx<'_>, number: HomeNo, events: u64) -> Result<Result<i64, String>, Fault> {
+    let home = homes::load(tx, number)?;
+    Ok(match rewind::before_last(tx, &home, events)? {
+        Some(position) => Ok(position),
+        None => Err(format!(
+            "the home is at position {}, and there are no {events} events before that; {}",
+            home.head,
+            how_far(tx, number)?
+        )),
+    })
+}
+
+/// How far back a home can go, in words.
+fn how_far(tx: &Tx<'_>, number: HomeNo) -> Result<String, Fault> {
+    Ok(match rewind::known_from(tx, number)? {
+        0 => "it can go back to any of them, and to 0, where it is empty".to_owned(),
+        known => format!(
+            "because the log was thinned out, what all of it was is known from position {known} on, and at 0, where it is \
+             empty; rewind before you trim"
+        ),
+    })
 }
 
 /// Goes back to a position. With `mark`, a random number, the break is marked and leaves a gap, as `restore` does;
@@ -36,9 +55,11 @@ pub fn rewind(tx: &Tx<'_>, number: HomeNo, to: i64, mark: Option<i64>) -> Result
     let unknown = undone.iter().filter(|record| record.created <= to && record.then.is_none()).count();
     if unknown > 0 {
         return Ok(Err(format!(
-            "what has changed since position {to} is no longer known as it was then, in {unknown} of {} records, because \
-             the log was thinned out; go back less far, or before the next `trim`",
-            undone.len()
+            "what has changed since position {to} is no longer known as it was then, in {unknown} of {} records; the home \
+             is at {}, and {}",
+            undone.len(),
+            home.head,
+            how_far(tx, number)?
         )));
     }
     for record in &undone {

@@ -208,7 +208,10 @@ impl Bench {
         let rewound = self.db.write(move |tx| {
             let position = match to {
                 Back::To(position) => position,
-                Back::By(events) => rewind::events_back(tx, number, events)?,
+                Back::By(events) => match rewind::events_back(tx, number, events)? {
+                    Ok(position) => position,
+                    Err(refusal) => return Ok(Err(refusal)),
+                },
             };
             rewind::rewind(tx, number, position, marked.then_some(run))
         });

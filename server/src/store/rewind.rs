@@ -24,14 +24,32 @@ pub struct Undone {
     pub then: Option<String>,
 }
 
-/// The position after which a number of events lie; 0 if there are not so many.
-pub fn before_last(tx: &Tx<'_>, home: HomeNo, events: u64) -> Result<i64, Fault> {
+/// The position after which a number of events happened. None: there were not so many. Of what was thinned out each
+/// position counts as an event, because nothing else is left of most.
+pub fn before_last(tx: &Tx<'_>, home: &Home, events: u64) -> Result<Option<i64>, Fault> {
+    let (aged, end) = (home.number.seat(home.aged), HomeNo(home.number.0 + 1).seat(0));
     let mut statement = tx
         .conn
         .prepare_cached("SELECT seat FROM events WHERE seat > ?1 AND seat < ?2 ORDER BY seat DESC LIMIT 1 OFFSET ?3")?;
-    let offset = i64::try_from(events).unwrap_or(i64::MAX);
-    let seat = statement.query_row((home.seat(0), HomeNo(home.0 + 1).seat(0), offset), |row| row.get(0)).optional()?;
-    Ok(seat.map_or(0, event_of_seat))
+    let events = i64::try_from(events).unwrap_or(i64::MAX);
+    let seat = statement.query_row((aged, end, events), |row| row.get(0)).optional()?;
+    if let Some(seat) = seat {
+        return Ok(Some(event_of_seat(seat)));
+    }
+    let mut count = tx.conn.prepare_cached("SELECT count(*) FROM events WHERE seat > ?1 AND seat < ?2")?;
+    let whole: i64 = count.query_row((aged, end), |row| row.get(0))?;
+    Ok(Some(home.aged - (events - whole)).filter(|position| *position >= 0))
+}
+
+/// The lowest position from which on it is known what every record was.
+pub fn known_from(tx: &Tx<'_>, home: HomeNo) -> Result<i64, Fault> {
+    let mut statement = tx.conn.prepare(
+        "WITH firsts AS (SELECT record, min(seat) - ?2 AS first FROM events WHERE seat > ?2 AND seat < ?3 GROUP BY record)
+         SELECT coalesce(max(coalesce(f.first, r.rev)), 0)
+         FROM records r LEFT JOIN firsts f ON f.record = r.id
+         WHERE r.home = ?1 AND coalesce(f.first, r.rev) > r.created",
+    )?;
+    Ok(statement.query_row((home.0, home.seat(0), HomeNo(home.0 + 1).seat(0)), |row| row.get(0))?)
 }
 
 /// The records that changed after a position, in no order.
