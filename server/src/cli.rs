@@ -1,12 +1,12 @@
 //! The command line of `hearth-server` (contract 17), one file for each group of commands. Data goes to stdout,
 //! everything else to stderr. Must not know how anything is done.
-#![expect(clippy::print_stdout, reason = "a command line's answer is what it prints")]
 
 mod data;
 mod faults;
 mod key;
 mod lab;
 mod log;
+mod output;
 mod serve;
 mod team;
 
@@ -18,6 +18,7 @@ use directories::ProjectDirs;
 use hearth_server::chance::random;
 use hearth_server::openapi::Document;
 use hearth_server::store::Db;
+use hearth_server::store::open::is_there;
 use hearth_server::store::tail::Tail;
 
 /// The Hearth service: what a household knows about its home, over a REST API and a change feed.
@@ -78,7 +79,7 @@ pub(crate) fn main() -> ExitCode {
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            output::note(format_args!("error: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -105,6 +106,12 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Restore { file } => data::restore(&data, &file, cli.json),
         Command::Check => runtime.block_on(data::check(&open(data)?, cli.json)),
         Command::Lab(lab) => {
+            // There is nothing to try in a new directory, and one that was misspelt is not made.
+            anyhow::ensure!(
+                is_there(&data),
+                "{}: there is no database; say where it is with --data, or make one with `hearth-server team create NAME`",
+                data.display()
+            );
             let db = open(data.clone())?;
             runtime.block_on(lab::run(lab, db, data, cli.json))
         }
@@ -114,8 +121,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
 fn openapi(yaml: bool, base_url: &str) -> anyhow::Result<()> {
     let document = Document::new(base_url.trim_end_matches('/'));
     let text = if yaml { document.yaml } else { document.json };
-    println!("{}", std::str::from_utf8(&text)?.trim_end());
-    Ok(())
+    output::line(std::str::from_utf8(&text)?.trim_end())
 }
 
 fn open(data: PathBuf) -> anyhow::Result<Db> {

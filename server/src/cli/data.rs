@@ -9,6 +9,8 @@ use hearth_server::operate::{self, check::Report};
 use hearth_server::store::Db;
 use serde_json::json;
 
+use super::output::{line, note};
+
 #[derive(Subcommand)]
 pub(super) enum SandboxCommand {
     /// Delete every record of a team's sandbox and make the fixtures again
@@ -23,9 +25,9 @@ pub(super) async fn sandbox(command: SandboxCommand, db: &Db, as_json: bool) -> 
     let SandboxCommand::Reset { team } = command;
     let (team, records) = operate::reset_sandbox(db, &Clock::system(), team).await?;
     if as_json {
-        println!("{}", json!({ "team": { "id": team.id, "name": team.name }, "records": records }));
+        line(json!({ "team": { "id": team.id, "name": team.name }, "records": records }))?;
     } else {
-        eprintln!("the sandbox of team {} holds its {records} fixtures again", team.name);
+        note(format_args!("the sandbox of team {} holds its {records} fixtures again", team.name));
     }
     Ok(())
 }
@@ -33,9 +35,9 @@ pub(super) async fn sandbox(command: SandboxCommand, db: &Db, as_json: bool) -> 
 pub(super) async fn backup(db: &Db, file: &Path, as_json: bool) -> anyhow::Result<()> {
     let bytes = operate::copies::backup(db, file).await?;
     if as_json {
-        println!("{}", json!({ "file": file, "size_bytes": bytes }));
+        line(json!({ "file": file, "size_bytes": bytes }))?;
     } else {
-        eprintln!("saved {bytes} bytes in {}", file.display());
+        note(format_args!("saved {bytes} bytes in {}", file.display()));
     }
     Ok(())
 }
@@ -43,9 +45,9 @@ pub(super) async fn backup(db: &Db, file: &Path, as_json: bool) -> anyhow::Resul
 pub(super) fn restore(data: &Path, file: &Path, as_json: bool) -> anyhow::Result<()> {
     let homes = operate::copies::restore(data, file, i64::from_be_bytes(random()))?;
     if as_json {
-        println!("{}", json!({ "file": file, "data": data, "homes": homes }));
+        line(json!({ "file": file, "data": data, "homes": homes }))?;
     } else {
-        eprintln!("{} is back at {}, with {homes} homes", data.display(), file.display());
+        note(format_args!("{} is back at {}, with {homes} homes", data.display(), file.display()));
     }
     Ok(())
 }
@@ -55,13 +57,13 @@ pub(super) async fn check(db: &Db, as_json: bool) -> anyhow::Result<()> {
     let Report { homes, records, events, faults } = operate::check::check(db).await?;
     if as_json {
         let ok = faults.is_empty();
-        println!("{}", json!({ "ok": ok, "homes": homes, "records": records, "events": events, "faults": faults }));
+        line(json!({ "ok": ok, "homes": homes, "records": records, "events": events, "faults": faults }))?;
     } else {
-        faults.iter().for_each(|fault| println!("{fault}"));
+        faults.iter().try_for_each(line)?;
     }
     anyhow::ensure!(faults.is_empty(), "{} faults were found", faults.len());
     if !as_json {
-        println!("sound: {homes} homes, {records} records, {events} events");
+        line(format_args!("sound: {homes} homes, {records} records, {events} events"))?;
     }
     Ok(())
 }

@@ -11,6 +11,8 @@ use hearth_server::store::keys::Key;
 use ipnet::IpNet;
 use serde_json::{Value, json};
 
+use super::output::{line, note};
+
 #[derive(Subcommand)]
 pub(super) enum KeyCommand {
     /// Make a key and print it, this once
@@ -94,12 +96,12 @@ pub(super) async fn key(command: KeyCommand, db: &Db, as_json: bool) -> anyhow::
             };
             let wish = NewKey { team, environment, scopes, name, allowlist: allow, pinned: pin, expires_at: expires };
             let made = operate::create_key(db, &Clock::system(), wish).await?;
-            show_made(made, quiet, as_json);
+            show_made(made, quiet, as_json)?;
         }
         KeyCommand::List { team } => {
             let keys = operate::list_keys(db, team).await?;
             if as_json {
-                println!("{}", Value::Array(keys.iter().map(key_json).collect()));
+                line(Value::Array(keys.iter().map(key_json).collect()))?;
             } else {
                 for key in keys {
                     let state = match (key.revoked_at, key.flagged_at) {
@@ -107,27 +109,27 @@ pub(super) async fn key(command: KeyCommand, db: &Db, as_json: bool) -> anyhow::
                         (None, Some(_)) => "flagged",
                         (None, None) => "good",
                     };
-                    println!("{}  {}  {state:7}  {}  {}", key.id, key.hint, key.team_name, key.name);
+                    line(format_args!("{}  {}  {state:7}  {}  {}", key.id, key.hint, key.team_name, key.name))?;
                 }
             }
         }
         KeyCommand::Revoke { key } => {
             let key = operate::revoke_key(db, &Clock::system(), key).await?;
             if as_json {
-                println!("{}", key_json(&key));
+                line(key_json(&key))?;
             } else {
-                eprintln!("revoked key {} ({})", key.id, key.name);
+                note(format_args!("revoked key {} ({})", key.id, key.name));
             }
         }
         KeyCommand::Rotate { key, quiet } => {
-            show_made(operate::rotate_key(db, &Clock::system(), key).await?, quiet, as_json);
+            show_made(operate::rotate_key(db, &Clock::system(), key).await?, quiet, as_json)?;
         }
         KeyCommand::Unflag { key } => {
             let key = operate::unflag_key(db, key).await?;
             if as_json {
-                println!("{}", key_json(&key));
+                line(key_json(&key))?;
             } else {
-                eprintln!("key {} ({}) is not flagged", key.id, key.name);
+                note(format_args!("key {} ({}) is not flagged", key.id, key.name));
             }
         }
     }
@@ -135,21 +137,21 @@ pub(super) async fn key(command: KeyCommand, db: &Db, as_json: bool) -> anyhow::
 }
 
 /// Shows a key that was just made: its text alone on stdout, the rest beside it.
-fn show_made(made: MadeKey, quiet: bool, as_json: bool) {
+fn show_made(made: MadeKey, quiet: bool, as_json: bool) -> anyhow::Result<()> {
     let key = &made.key;
     if as_json {
         let mut value = key_json(key);
         value["secret"] = made.secret.into();
-        println!("{value}");
-        return;
+        return line(value);
     }
-    println!("{}", made.secret);
+    line(made.secret)?;
     if !quiet {
-        eprintln!("key {} ({}) of team {}; it is shown this once", key.id, key.name, key.team_name);
+        note(format_args!("key {} ({}) of team {}; it is shown this once", key.id, key.name, key.team_name));
     }
     if key.environment == Environment::Live && key.plan == Plan::Free {
-        eprintln!("warning: live keys need the paid plan; this one is refused while the team's plan is free");
+        note("warning: live keys need the paid plan; this one is refused while the team's plan is free");
     }
+    Ok(())
 }
 
 fn key_json(key: &Key) -> Value {

@@ -1,22 +1,24 @@
 //! `lab`: the test bench on the command line. Must not know how anything is done.
 
-use std::fs;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+mod script;
+
+use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use hearth_contract::key::Environment;
 use hearth_server::clock::Clock;
 use hearth_server::config::parse_duration;
-use hearth_server::lab::script::{self, Due, Line};
-use hearth_server::lab::{Back, Bench, Wish};
-use hearth_server::store::{Db, open};
+use hearth_server::lab::{Back, Bench, Grown, Wish};
+use hearth_server::stopping::Stopping;
+use hearth_server::store::Db;
 use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
-/// Greatest script in bytes.
-const SCRIPT_BYTES_MAX: u64 = 1024 * 1024;
+use super::output::line;
+
 /// Records that can be made at once.
 const RECORDS_MAX: u64 = 5_000_000;
 
@@ -50,14 +52,6 @@ enum LabCommand {
         /// The list, or - for stdin
         file: PathBuf,
     },
-}
-
-/// A line of a script.
-#[derive(Parser)]
-#[command(no_binary_name = true, disable_help_flag = true, disable_version_flag = true)]
-struct ScriptLine {
-    #[command(subcommand)]
-    step: Step,
 }
 
 #[derive(Subcommand)]
@@ -137,34 +131,54 @@ pub(super) async fn run(lab: Lab, db: Db, data: PathBuf, as_json: bool) -> anyho
     };
     let wish = Wish { team: lab.team, environment, live: lab.live };
     let script = match &lab.command {
-        LabCommand::Script { file } => Some(read_script(file, &data)?),
+        LabCommand::Script { file } => Some(script::read(file, &data)?),
         LabCommand::Step(_) => None,
     };
     let mut bench = Bench::find(db, Clock::system(), data, wish).await?;
     match (lab.command, script) {
-        (LabCommand::Step(step), _) => carry_out(&mut bench, &step, as_json).await,
-        (LabCommand::Script { file }, Some(lines)) => play(&mut bench, &file, lines, as_json).await,
+        (LabCommand::Step(step), _) => carry_out(&mut bench, &step, as_json, &mut interrupt()?).await,
+        (LabCommand::Script { file }, Some(lines)) => {
+            script::play(&mut bench, &file, &lines, as_json, interrupt()?).await
+        }
         (LabCommand::Script { .. }, None) => Ok(()),
     }
 }
 
-async fn carry_out(bench: &mut Bench, step: &Step, as_json: bool) -> anyhow::Result<()> {
+/// Hears Ctrl-C from here on, which no longer ends the program by itself then.
+fn interrupt() -> io::Result<Stopping> {
+    let mut interrupts = signal(SignalKind::interrupt())?;
+    let (say, stopping) = Stopping::new();
+    tokio::spawn(async move {
+        interrupts.recv().await;
+        say.send_replace(true);
+    });
+    Ok(stopping)
+}
+
+/// Does one thing. Ctrl-C ends a churn well, whatever else is done in steps after its step, and what is done at once not
+/// at all.
+async fn carry_out(bench: &mut Bench, step: &Step, as_json: bool, stopping: &mut Stopping) -> anyhow::Result<()> {
     match step {
-        Step::Churn(churn) => self::churn(bench, churn, as_json).await,
+        Step::Churn(churn) => self::churn(bench, churn, as_json, stopping).await,
         Step::Trim { keep } => {
-            let trimmed = bench.trim(i64::try_from(keep.as_millis()).unwrap_or(i64::MAX)).await?;
+            let kept_ms = i64::try_from(keep.as_millis()).unwrap_or(i64::MAX);
+            let trimmed = tokio::select! {
+                trimmed = bench.trim(kept_ms) => trimmed?,
+                () = stopping.heard() => anyhow::bail!("interrupted: a part of the log may be thinned out"),
+            };
             let told = format!(
                 "the log is thinned out; cursors before {} are answered with 410, the home is at {}",
                 trimmed.thinned, trimmed.head
             );
-            tell(bench, as_json, "trim", json!({ "thinned": trimmed.thinned, "head": trimmed.head }), &told);
-            Ok(())
+            tell(bench, as_json, "trim", json!({ "thinned": trimmed.thinned, "head": trimmed.head }), &told)
         }
         Step::ForgetKeys => {
-            let forgotten = bench.forget_keys().await?;
+            let forgotten = tokio::select! {
+                forgotten = bench.forget_keys() => forgotten?,
+                () = stopping.heard() => anyhow::bail!("interrupted: a part of the answers may be forgotten"),
+            };
             let told = format!("{forgotten} forgotten: a retry of such a write is a write of its own");
-            tell(bench, as_json, "forget-keys", json!({ "forgotten": forgotten }), &told);
-            Ok(())
+            tell(bench, as_json, "forget-keys", json!({ "forgotten": forgotten }), &told)
         }
         Step::Rewind(Rewind { back: HowFar { to, by }, marked }) => {
             let back = match (to, by) {
@@ -177,50 +191,51 @@ async fn carry_out(bench: &mut Bench, step: &Step, as_json: bool) -> anyhow::Res
                 rewound.to, rewound.from, rewound.records
             );
             let data = json!({ "from": rewound.from, "to": rewound.to, "records": rewound.records, "marked": marked });
-            tell(bench, as_json, "rewind", data, &told);
-            Ok(())
+            tell(bench, as_json, "rewind", data, &told)
         }
         Step::Seed { records, seed } => {
             let began = Instant::now();
             let wanted = *records as usize;
-            let head = bench.grow(*seed, wanted, |_| ()).await?;
-            let seconds = began.elapsed().as_secs_f64();
-            let told = format!("made {records} records in {seconds:.1} s; the home is at {head}");
-            tell(
-                bench,
-                as_json,
-                "seed",
-                json!({ "records": records, "seed": seed, "seconds": seconds, "head": head }),
-                &told,
+            let Grown { made, found, head } = bench.grow(*seed, wanted, |_| stopping.is_said()).await?;
+            anyhow::ensure!(
+                made + found == wanted,
+                "interrupted: {} of {wanted} records are made, and the home is at {head}; the same seed makes the others",
+                made + found
             );
-            Ok(())
+            let seconds = began.elapsed().as_secs_f64();
+            let before = if found > 0 { format!(", beside {found} that were there") } else { String::new() };
+            let told = format!("made {made} records{before} in {seconds:.1} s; the home is at {head}");
+            let data = json!({ "records": made, "found": found, "seed": seed, "seconds": seconds, "head": head });
+            tell(bench, as_json, "seed", data, &told)
         }
     }
 }
 
 /// Changes at a rate. One that comes late is made up for, so that the rate holds on average; a rate that the machine
 /// does not reach is reached as nearly as it can.
-async fn churn(bench: &Bench, churn: &Churn, as_json: bool) -> anyhow::Result<()> {
+async fn churn(bench: &Bench, churn: &Churn, as_json: bool, stopping: &mut Stopping) -> anyhow::Result<()> {
     let began = Instant::now();
     let every = Duration::from_secs_f64(1.0 / churn.rate);
     let (mut changes, mut refused, mut turn) = (0u64, 0u64, 0u64);
-    let mut stop = std::pin::pin!(tokio::signal::ctrl_c());
     loop {
         let done = changes + refused;
+        if churn.count.is_some_and(|count| done >= count) {
+            break;
+        }
         let due = began + every.mul_f64(done as f64);
         let over = churn.lasting.map(|time| began + time).filter(|end| *end <= due);
         tokio::select! {
             () = tokio::time::sleep_until(over.unwrap_or(due)) => (),
-            _ = &mut stop => break,
+            () = stopping.heard() => break,
         }
-        if over.is_some() || churn.count.is_some_and(|count| done >= count) {
+        if over.is_some() {
             break;
         }
         if let Some(changed) = bench.change(churn.seed, turn).await? {
             changes += u64::from(!changed.refused);
             refused += u64::from(changed.refused);
             if !churn.quiet && !as_json {
-                println!("{:>8}  {}", changed.position, changed.told);
+                line(format_args!("{:>8}  {}", changed.position, changed.told))?;
             }
         }
         turn += 1;
@@ -228,83 +243,16 @@ async fn churn(bench: &Bench, churn: &Churn, as_json: bool) -> anyhow::Result<()
     let (seconds, head) = (began.elapsed().as_secs_f64(), bench.head().await?);
     let told = format!("{changes} changes in {seconds:.1} s, {refused} refused; the home is at {head}");
     let data = json!({ "changes": changes, "refused": refused, "seconds": seconds, "head": head });
-    tell(bench, as_json, "churn", data, &told);
-    Ok(())
+    tell(bench, as_json, "churn", data, &told)
 }
 
-fn read_script(file: &Path, data: &Path) -> anyhow::Result<Vec<Line<Step>>> {
-    let name = file.display();
-    let unreadable = |error: std::io::Error| anyhow::anyhow!("{name}: {error}");
-    let mut text = String::new();
-    if file == Path::new("-") {
-        std::io::stdin().take(SCRIPT_BYTES_MAX).read_to_string(&mut text).map_err(unreadable)?;
-    } else {
-        let open = fs::File::open(file).map_err(unreadable)?;
-        open.take(SCRIPT_BYTES_MAX).read_to_string(&mut text).map_err(unreadable)?;
-    }
-    let lines = script::read(&text, |words| {
-        let line = ScriptLine::try_parse_from(words).map_err(|error| sentence(&error))?;
-        match &line.step {
-            Step::Churn(Churn { lasting: None, count: None, .. }) => {
-                Err("churn would never end here; say --count N or --for TIME".to_owned())
-            }
-            _ => Ok(line.step),
-        }
-    });
-    let lines = lines.map_err(|problem| anyhow::anyhow!("{name}: {problem}"))?;
-    // Said before anything is done, rather than in the middle.
-    if let Some(line) = lines.iter().find(|line| matches!(line.step, Step::Rewind(_))) {
-        let held = open::lock(data).map_err(unreadable)?;
-        anyhow::ensure!(
-            held.is_some(),
-            "{name}: line {}: rewind needs the server stopped, and one serves {}",
-            line.number,
-            data.display()
-        );
-    }
-    Ok(lines)
-}
-
-async fn play(bench: &mut Bench, file: &Path, lines: Vec<Line<Step>>, as_json: bool) -> anyhow::Result<()> {
-    let began = Instant::now();
-    for line in lines {
-        let due = match line.due {
-            Due::At(time) => began + time,
-            Due::After(time) => Instant::now() + time,
-        };
-        tokio::time::sleep_until(due).await;
-        let late = Instant::now() - due;
-        if late >= Duration::from_secs(1) {
-            eprintln!("line {} begins {:.1} s late: what is above it took longer", line.number, late.as_secs_f64());
-        }
-        if !as_json {
-            eprintln!("{:>7.1} s  {}", began.elapsed().as_secs_f64(), line.text);
-        }
-        let done = carry_out(bench, &line.step, as_json).await;
-        done.map_err(|error| error.context(format!("{}: line {}", file.display(), line.number)))?;
-    }
-    Ok(())
-}
-
-/// What clap says of a wrong line, as one sentence.
-fn sentence(error: &clap::Error) -> String {
-    let text = error.to_string();
-    let said: Vec<&str> = text
-        .lines()
-        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
-    said.join("; ").trim_start_matches("error: ").to_owned()
-}
-
-fn tell(bench: &Bench, as_json: bool, did: &str, mut data: Value, told: &str) {
+fn tell(bench: &Bench, as_json: bool, did: &str, mut data: Value, told: &str) -> anyhow::Result<()> {
     if as_json {
         data["did"] = did.into();
         data["team"] = bench.team.as_str().into();
         data["home"] = json!({ "id": bench.home.to_string(), "environment": bench.environment.word() });
-        println!("{data}");
+        line(data)
     } else {
-        println!("{told}");
+        line(told)
     }
 }

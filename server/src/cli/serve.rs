@@ -11,6 +11,7 @@ use ipnet::IpNet;
 
 use super::faults::FaultArguments;
 use super::log::{self, LogForm};
+use super::output;
 
 #[derive(Args)]
 pub(super) struct Serve {
@@ -92,7 +93,10 @@ pub(super) async fn serve(args: Serve, data: PathBuf) -> anyhow::Result<()> {
         tracing::error!(place, "panicked");
     }));
     let running = hearth_server::start(config, Clock::system()).await?;
-    println!("listening on http://{}", running.address);
+    // That nobody reads this line is no reason not to serve.
+    if let Err(error) = output::try_line(format_args!("listening on http://{}", running.address)) {
+        tracing::warn!(%error, address = %running.address, "the address could not be told on stdout");
+    }
     stop_signal().await?;
     tracing::info!("stopping");
     running.stop().await;

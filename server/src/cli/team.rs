@@ -7,6 +7,8 @@ use hearth_server::store::Db;
 use hearth_server::store::homes::{Plan, Team};
 use serde_json::{Value, json};
 
+use super::output::{line, note};
+
 #[derive(Subcommand)]
 pub(super) enum TeamCommand {
     /// Make a team with its live home and its filled sandbox
@@ -54,28 +56,32 @@ pub(super) async fn team(command: TeamCommand, db: &Db, as_json: bool) -> anyhow
         TeamCommand::Create { name, plan } => {
             let team = operate::create_team(db, &Clock::system(), name, plan.plan()).await?;
             if as_json {
-                println!("{}", team_json(&team));
+                line(team_json(&team))?;
             } else {
-                println!("{}", team.id);
-                eprintln!("made team {} ({}) with a live home and a filled sandbox", team.name, team.plan.word());
+                line(&team.id)?;
+                note(format_args!(
+                    "made team {} ({}) with a live home and a filled sandbox",
+                    team.name,
+                    team.plan.word()
+                ));
             }
         }
         TeamCommand::List => {
             let teams = operate::teams(db).await?;
             if as_json {
-                println!("{}", Value::Array(teams.iter().map(team_json).collect()));
+                line(Value::Array(teams.iter().map(team_json).collect()))?;
             } else {
                 for team in teams {
-                    println!("{}  {:4}  {}  {}", team.id, team.plan.word(), team.created_at, team.name);
+                    line(format_args!("{}  {:4}  {}  {}", team.id, team.plan.word(), team.created_at, team.name))?;
                 }
             }
         }
         TeamCommand::Plan { team, plan } => {
             let team = operate::set_plan(db, team, plan.plan()).await?;
             if as_json {
-                println!("{}", team_json(&team));
+                line(team_json(&team))?;
             } else {
-                eprintln!("team {} is on the {} plan", team.name, team.plan.word());
+                note(format_args!("team {} is on the {} plan", team.name, team.plan.word()));
             }
         }
     }

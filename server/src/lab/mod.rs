@@ -83,6 +83,17 @@ pub struct Changed {
     pub position: i64,
 }
 
+/// What making records came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grown {
+    /// Records that were made.
+    pub made: usize,
+    /// Records of this seed that an earlier call had made before it was stopped.
+    pub found: usize,
+    /// The home's position.
+    pub head: i64,
+}
+
 /// What thinning came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trimmed {
@@ -149,28 +160,37 @@ impl Bench {
         Ok(change.await?)
     }
 
-    /// Makes so many believable records, the same for the same seed and day. `progress` hears how many there are.
-    pub async fn grow(&self, seed: u64, records: usize, mut progress: impl FnMut(usize)) -> Result<i64, Error> {
+    /// Makes so many believable records, the same for the same seed and day; what an earlier call made of them before it
+    /// was stopped is left as it is. `is_enough` hears how many were made, and stops it.
+    pub async fn grow(&self, seed: u64, records: usize, is_enough: impl Fn(usize) -> bool) -> Result<Grown, Error> {
         let (number, run) = (self.number, self.run);
         let mut growth = Growth::new(seed, records, self.clock.now().date());
-        let mut made = 0;
-        while made < records {
+        let (mut made, mut found) = (0, 0);
+        while made + found < records && !is_enough(made) {
             let commands: Vec<Command> = growth.by_ref().take(MADE_AT_ONCE).collect();
-            made += commands.len();
-            let now = self.clock.now();
+            let (count, now) = (commands.len(), self.clock.now());
             let written = self.db.write(move |tx| {
+                // What is made together was made whole or not at all.
+                if are_made(tx, number, &commands)? {
+                    return Ok(Ok(false));
+                }
                 let mut writing = Writing::begin(tx, number, run, now, None)?;
                 for command in commands {
                     if let Err(problem) = writing.apply(command, &mut || fresh_id(now))? {
                         return Ok(Err(problem));
                     }
                 }
-                writing.finish().map(Ok)
+                writing.finish().map(|()| Ok(true))
             });
-            written.await?.map_err(|problem| refused_growth(seed, &problem))?;
-            progress(made);
+            match written.await?.map_err(|problem| refused_growth(seed, &problem))? {
+                true => made += count,
+                false => found += count,
+            }
         }
-        self.head().await
+        if found == records && records > 0 {
+            return Err(Error::Refused(made_already(seed)));
+        }
+        Ok(Grown { made, found, head: self.head().await? })
     }
 
     /// Thins the log out now, as if everything older than `kept_ms` were older than retention.
@@ -297,11 +317,25 @@ fn told_of(told: &str, outcome: &Outcome) -> String {
     }
 }
 
+/// Whether all of these were made in this home at some time.
+fn are_made(tx: &Tx<'_>, number: HomeNo, commands: &[Command]) -> Result<bool, Fault> {
+    for command in commands {
+        let Command::Create { body, .. } = command else { return Ok(false) };
+        let Some(id) = body.id else { return Ok(false) };
+        if records::entry(tx, number, id)?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn made_already(seed: u64) -> String {
+    format!("this home had records of seed {seed} already; choose another --seed, or another home")
+}
+
 fn refused_growth(seed: u64, problem: &Problem) -> Error {
     Error::Refused(match problem.kind {
-        ProblemType::AlreadyExists => {
-            format!("this home had records of seed {seed} already; choose another --seed, or another home")
-        }
+        ProblemType::AlreadyExists => made_already(seed),
         _ => format!("the home refused a record: {} {}", problem.message, Value::Object(problem.details.clone())),
     })
 }

@@ -92,6 +92,11 @@ pub(super) fn migrate(conn: &mut Connection) -> Result<(), OpenError> {
     Ok(())
 }
 
+/// Whether there is a database in a directory.
+pub fn is_there(dir: &Path) -> bool {
+    dir.join(FILE).exists()
+}
+
 /// Takes the directory for serving. None: another process serves it. The lock lasts as long as the file is open.
 pub fn lock(dir: &Path) -> io::Result<Option<File>> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
