@@ -111,16 +111,16 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
     let number: u64 = number.parse().map_err(|_| format!("`{text}` is not a time such as 30s, 12h or 30d"))?;
-    let seconds = match unit {
-        "ms" => return Ok(Duration::from_millis(number)),
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        "d" => 86_400,
+    let millis = match unit {
+        "ms" => 1,
+        "s" => 1000,
+        "m" => 60 * 1000,
+        "h" => 3600 * 1000,
+        "d" => 86_400 * 1000,
         _ => return Err(format!("`{text}` needs a unit: ms, s, m, h or d")),
     };
-    let whole = number.checked_mul(seconds).filter(|seconds| *seconds <= MAX_SECONDS);
-    whole.map(Duration::from_secs).ok_or_else(|| format!("`{text}` is longer than 100 years"))
+    let whole = number.checked_mul(millis).filter(|millis| *millis <= MAX_MILLIS);
+    whole.map(Duration::from_millis).ok_or_else(|| format!("`{text}` is longer than 100 years"))
 }
 
 /// Reads a retention: a time, or `forever`.
@@ -147,7 +147,7 @@ pub fn parse_origin(text: &str) -> Result<String, String> {
     origin.ok_or_else(|| format!("`{text}` is not an origin such as https://example.org or http://localhost:3000"))
 }
 
-const MAX_SECONDS: u64 = 100 * 366 * 86_400;
+const MAX_MILLIS: u64 = 100 * 366 * 86_400 * 1000;
 
 #[cfg(test)]
 mod tests {
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(parse_duration("30s"), Ok(Duration::from_secs(30)));
         assert_eq!(parse_duration("12h"), Ok(Duration::from_secs(43_200)));
         assert_eq!(parse_retention("forever"), Ok(None));
-        for bad in ["", "s", "10", "10y", "-1s", "99999999999d"] {
+        for bad in ["", "s", "10", "10y", "-1s", "99999999999d", "18446744073709551615ms", "3162240000001ms"] {
             assert!(parse_duration(bad).is_err(), "{bad}");
         }
         assert_eq!(parse_rate_limits("off"), Ok(None));

@@ -7,7 +7,7 @@
 //! FAULT     = on requests: latency, lost-request, lost-answer, duplicate, 429, 500, 502, 503, 504
 //!             on the frames of streams that carry events: cut, mute, repeat
 //! attribute = "route=" ROUTE *( "," ROUTE )      operations as /openapi/v1 names them, or reads, writes, bulk, streams
-//!           | "key=" KEY *( "," KEY )            ids or names of keys
+//!           | "key=" KEY *( "," KEY )            ids or names of keys; "my phone" in double quotes
 //!           | "by=" TIME [ "-" TIME ]            of latency: how long; 1s if not said
 //!           | "for=" TIME                        of mute: how long; until the client goes if not said
 //!           | "comments=pass"                    of mute: comments still come, so that the line seems alive
@@ -16,15 +16,18 @@
 //!
 //! `once:N` is the Nth time alone. N may be followed by `requests` or `frames`, whichever the fault is counted in. Counts
 //! are the rule's, over everything that its attributes match. An operation may be written with or without `_` and
-//! capitals: `createTask` is `create_task`.
+//! capitals: `createTask` is `create_task`. What could never strike is refused: a fault of frames on a route that has
+//! none, any on a route that needs no key.
 
 use std::fmt;
 use std::time::Duration;
 
+use hearth_contract::paths;
 use hearth_contract::problem::nearest;
 
 use crate::config::parse_duration;
 use crate::http::limits::Class;
+use crate::http::route::Access;
 use crate::http::routes::ROUTES;
 
 /// Rules that there may be.
@@ -161,17 +164,12 @@ type Fallible<T> = Result<T, (usize, String)>;
 pub fn read(text: &str) -> Result<Plan, Misspelt> {
     let mut plan = Plan { seed: 1, rules: Vec::new(), on_live: false };
     for (index, line) in text.lines().enumerate() {
-        let code = line.split('#').next().unwrap_or_default();
-        let mut begin = 0;
-        for item in code.split(';') {
-            read_item(&mut plan, begin, item).map_err(|(at, problem)| Misspelt {
-                line: index + 1,
-                column: line[..at].chars().count() + 1,
-                problem,
-                text: line.to_owned(),
-            })?;
-            begin += item.len() + 1;
-        }
+        read_line(&mut plan, line).map_err(|(at, problem)| Misspelt {
+            line: index + 1,
+            column: line[..at].chars().count() + 1,
+            problem,
+            text: line.to_owned(),
+        })?;
     }
     if plan.rules.is_empty() {
         let problem = "there is no fault; write one as in lost-answer=5%".to_owned();
@@ -180,12 +178,21 @@ pub fn read(text: &str) -> Result<Plan, Misspelt> {
     Ok(plan)
 }
 
-fn read_item(plan: &mut Plan, begin: usize, item: &str) -> Fallible<()> {
-    let mut words = words(begin, item).into_iter();
+fn read_line(plan: &mut Plan, line: &str) -> Fallible<()> {
+    let Some(code) = split((0, line), |c| c == '#').into_iter().next() else { return Ok(()) };
+    if let (1, Some(at)) = (code.1.matches('"').count() % 2, code.1.rfind('"')) {
+        return Err((at, "a double quote is not closed".to_owned()));
+    }
+    split(code, |c| c == ';').into_iter().try_for_each(|item| read_item(plan, item))
+}
+
+fn read_item(plan: &mut Plan, item: Word<'_>) -> Fallible<()> {
+    let mut words = split(item, char::is_whitespace).into_iter().filter(|(_, word)| !word.is_empty());
     let Some((at, first)) = words.next() else { return Ok(()) };
     let (name, (value_at, value)) = pair((at, first), "a fault is written as in lost-answer=5%")?;
     if name == "seed" {
-        plan.seed = value.parse().map_err(|_| (value_at, format!("`{value}` is not a number")))?;
+        plan.seed =
+            value.parse().map_err(|_| (value_at, format!("`{value}` is not a whole number from 0 to {}", u64::MAX)))?;
         return match words.next() {
             Some((at, word)) => Err((at, format!("`{word}` is one too many here; a `;` may be missing before it"))),
             None => Ok(()),
@@ -200,7 +207,7 @@ fn read_item(plan: &mut Plan, begin: usize, item: &str) -> Fallible<()> {
     for word in words {
         attribute(word, &mut fault, &mut routes, &mut keys)?;
     }
-    plan.rules.push(Rule { fault, when, routes, keys, text: item.trim().to_owned() });
+    plan.rules.push(Rule { fault, when, routes, keys, text: item.1.trim().to_owned() });
     Ok(())
 }
 
@@ -226,10 +233,14 @@ fn when(fault: &Fault, (at, text): Word<'_>) -> Fallible<When> {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (number, unit) = text.split_at(digits);
         let known = if fault.is_of_frames() { "frames" } else { "requests" };
+        if digits == 0 {
+            return Err((at, format!("`{text}` is not a number from 1")));
+        }
         if !unit.is_empty() && unit != known && Some(unit) != known.strip_suffix('s') {
             return Err((at + digits, format!("`{unit}` is no unit here; this fault is counted in {known}")));
         }
-        number.parse().ok().filter(|n| *n > 0).ok_or_else(|| (at, format!("`{text}` is not a number from 1")))
+        let number = number.parse().map_err(|_| (at, format!("`{number}` is too many; the most is {}", u64::MAX)))?;
+        if number == 0 { Err((at, format!("`{text}` is not a number from 1"))) } else { Ok(number) }
     };
     if text == "always" {
         return Ok(When::Always);
@@ -251,7 +262,10 @@ fn when(fault: &Fault, (at, text): Word<'_>) -> Fallible<When> {
                 return Err((rest_at, "a burst is written as in burst:3/60s".to_owned()));
             };
             let within_at = rest_at + count.len() + 1;
-            let within = parse_duration(within).map_err(|problem| (within_at, problem))?;
+            let within = match parse_duration(within) {
+                Ok(Duration::ZERO) => return Err((within_at, format!("`{within}` is no time that could pass"))),
+                within => within.map_err(|problem| (within_at, problem))?,
+            };
             Ok(When::Burst { count: counted(rest_at, count)?, within })
         }
         _ => {
@@ -267,16 +281,25 @@ fn attribute(word: Word<'_>, fault: &mut Fault, routes: &mut Vec<Routes>, keys: 
     let (name, (at, value)) = pair(word, "an attribute is written as in route=create_task")?;
     let time = |at: usize, text: &str| parse_duration(text).map_err(|problem| (at, problem));
     match (name, fault) {
-        ("route", _) => {
-            let mut begin = at;
-            for name in value.split(',') {
-                routes.push(route(begin, name)?);
-                begin += name.len() + 1;
+        ("route", fault) => {
+            for name in split((at, value), |c| c == ',') {
+                routes.push(route(name, fault)?);
             }
         }
-        ("key", _) => keys.extend(value.split(',').map(str::to_owned)),
+        ("key", _) => {
+            for (at, key) in split((at, value), |c| c == ',') {
+                let key = key.replace('"', "");
+                if key.is_empty() {
+                    return Err((at, "there is no id or name of a key here".to_owned()));
+                }
+                keys.push(key);
+            }
+        }
         ("by", Fault::Latency { from, to }) => {
             let (low, high) = value.split_once('-').unwrap_or((value, value));
+            if low.is_empty() || high.is_empty() {
+                return Err((at, format!("`{value}` is not a time such as 200ms, nor a range such as 100ms-2s")));
+            }
             let high_at = at + value.len() - high.len();
             (*from, *to) = (time(at, low)?, time(high_at, high)?);
             if *to < *from {
@@ -287,7 +310,7 @@ fn attribute(word: Word<'_>, fault: &mut Fault, routes: &mut Vec<Routes>, keys: 
         ("comments", Fault::Mute { comments, .. }) if value == "pass" => *comments = true,
         ("comments", Fault::Mute { .. }) => return Err((at, format!("`{value}`: comments can only pass"))),
         ("retry-after", Fault::Status { status: 429 | 503, retry_after }) => {
-            *retry_after = value.parse().map_err(|_| (at, format!("`{value}` is not a number of seconds")))?;
+            *retry_after = value.parse().map_err(|_| (at, format!("`{value}` is not a whole number of seconds")))?;
         }
         (name, _) if ATTRIBUTES.contains(&name) => {
             return Err((word.0, format!("this fault has no attribute `{name}`")));
@@ -297,7 +320,25 @@ fn attribute(word: Word<'_>, fault: &mut Fault, routes: &mut Vec<Routes>, keys: 
     Ok(())
 }
 
-fn route(at: usize, name: &str) -> Fallible<Routes> {
+fn route((at, name): Word<'_>, fault: &Fault) -> Fallible<Routes> {
+    let routes = routes(at, name)?;
+    let is_of = |routes: Routes, is: fn(&crate::http::route::Route) -> bool| match routes {
+        Routes::Operation(operation) => ROUTES.iter().any(|route| route.operation == operation && is(route)),
+        _ => false,
+    };
+    if is_of(routes, |route| route.access == Access::Open) {
+        return Err((at, format!("`{name}` needs no key, and what needs none is left alone")));
+    }
+    if fault.is_of_frames() && routes != Routes::Streams && !is_of(routes, |route| route.path == paths::STREAM) {
+        return Err((
+            at,
+            format!("`{name}` has no frames, which this fault is about; leave route out, or write streams"),
+        ));
+    }
+    Ok(routes)
+}
+
+fn routes(at: usize, name: &str) -> Fallible<Routes> {
     let fold = |name: &str| name.replace('_', "").to_lowercase();
     let operations = || ROUTES.iter().map(|route| route.operation.as_str());
     Ok(match name {
@@ -323,9 +364,18 @@ fn pair<'a>((at, word): Word<'a>, otherwise: &str) -> Fallible<(&'a str, Word<'a
     }
 }
 
-fn words(begin: usize, item: &str) -> Vec<Word<'_>> {
-    let at = |word: &str| begin + (word.as_ptr() as usize - item.as_ptr() as usize);
-    item.split_whitespace().map(|word| (at(word), word)).collect()
+/// What stands between separators, those in double quotes left alone.
+fn split((begin, text): Word<'_>, separates: impl Fn(char) -> bool) -> Vec<Word<'_>> {
+    let (mut found, mut from, mut is_quoted) = (Vec::new(), 0, false);
+    for (at, letter) in text.char_indices() {
+        is_quoted ^= letter == '"';
+        if !is_quoted && separates(letter) {
+            found.push((begin + from, &text[from..at]));
+            from = at + letter.len_utf8();
+        }
+    }
+    found.push((begin + from, &text[from..]));
+    found
 }
 
 fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
@@ -359,6 +409,14 @@ mod tests {
     }
 
     #[test]
+    fn a_key_may_have_any_name() {
+        let keys = |text: &str| read(text).unwrap().rules.into_iter().map(|rule| rule.keys).collect::<Vec<_>>();
+        assert_eq!(keys("503=1% key=\"my phone\",laptop route=writes"), [["my phone", "laptop"]]);
+        assert_eq!(keys("503=1% key=\"a, b; c # d\" # not \"this"), [["a, b; c # d"]]);
+        assert_eq!(keys("cut=1% key=\"a b\" route=stream_events; mute=1% key=c route=streams"), [["a b"], ["c"]]);
+    }
+
+    #[test]
     fn a_slip_is_shown_where_it_is() {
         for (text, line, column, problem) in [
             ("lots-answer=5%", 1, 1, "there is no fault `lots-answer`; did you mean lost-answer?"),
@@ -375,7 +433,25 @@ mod tests {
             ("503", 1, 1, "`503` has no `=`"),
             ("503=", 1, 5, "`503=` says nothing"),
             ("503=1% seed=3", 1, 8, "there is no attribute `seed`"),
-            ("seed=x; 503=1%", 1, 6, "`x` is not a number"),
+            ("seed=x; 503=1%", 1, 6, "`x` is not a whole number"),
+            ("seed=-1; 503=1%", 1, 6, "`-1` is not a whole number from 0"),
+            ("503=first:-1", 1, 11, "`-1` is not a number from 1"),
+            (
+                "503=first:99999999999999999999",
+                1,
+                11,
+                "`99999999999999999999` is too many; the most is 18446744073709551615",
+            ),
+            ("latency=1% by=-1s", 1, 15, "`-1s` is not a time such as 200ms, nor a range"),
+            ("latency=1% by=1s-", 1, 15, "`1s-` is not a time such as 200ms, nor a range"),
+            ("503=burst:1/0s", 1, 13, "`0s` is no time that could pass"),
+            ("503=1% key=,", 1, 12, "there is no id or name of a key here"),
+            ("503=1% key=phone,", 1, 18, "there is no id or name of a key here"),
+            ("503=1% key=\"\"", 1, 12, "there is no id or name of a key here"),
+            ("503=1% key=\"my phone", 1, 12, "a double quote is not closed"),
+            ("cut=1% route=create_task", 1, 14, "`create_task` has no frames"),
+            ("mute=1% route=streams,reads", 1, 23, "`reads` has no frames"),
+            ("503=1% route=get_index", 1, 14, "`get_index` needs no key"),
             ("# nothing", 1, 1, "there is no fault"),
         ] {
             let slip = read(text).unwrap_err();
