@@ -192,7 +192,7 @@ impl ProblemType {
             T::NotFound => "List the collection to find the ids that exist.",
             T::RouteNotFound => "See GET /v1 for the paths that exist; paths are exact in case and slashes.",
             T::MethodNotAllowed => "Use one of the methods in the Allow header.",
-            T::NotAcceptable => "Accept application/json, or text/event-stream for the event stream.",
+            T::NotAcceptable => "Accept the media type that the message names, or send no Accept header.",
             T::RequestTimeout => "Send the request again, headers within 10 s and the body within 30 s.",
             T::AlreadyExists => "Choose another id, or patch the record that has this one.",
             T::CursorExpired => "Reconcile every collection, then continue from details.resume_cursor.",

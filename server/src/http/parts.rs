@@ -42,7 +42,9 @@ pub(super) fn check_accept(route: &Route, headers: &HeaderMap) -> Result<&'stati
         return Ok(media);
     }
     let given = given.join(" or ");
-    Err(Problem::new(ProblemType::NotAcceptable, format!("This path answers {given}, which Accept excludes.")))
+    let problem =
+        Problem::new(ProblemType::NotAcceptable, format!("This path answers {given}, which Accept excludes."));
+    Err(problem.fixed_by(format!("Accept {given}, or send no Accept header.")))
 }
 
 /// Refuses a body of a type or encoding that the route does not read.
