@@ -139,11 +139,7 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
         too_late: Arc::new(move || http::edge::too_late(&apology)),
     };
     let edge = Edge::new(app.clone());
-    if let Some(faults) = &app.faults {
-        for rule in &faults.plan().rules {
-            tracing::warn!(rule = rule.text, "faults are injected on order: this service is for tests");
-        }
-    }
+    faults::announce(&app).await;
     let serving = tokio::spawn(listener::serve(listener, edge, rules.clone(), stopping.clone()));
     let telling = tokio::spawn(tell(metrics, Edge::operating(app.clone()), rules, stopping));
     let exporting = tokio::spawn(exports::run::run(app.clone()));

@@ -5,19 +5,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{Extensions, HeaderMap, HeaderValue, Request, Response, StatusCode};
-use hearth_contract::key::{Environment, parse_key};
+use axum::http::{Extensions, HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use bytes::Bytes;
+use hearth_contract::key::parse_key;
 use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType};
-use http_body_util::{BodyExt, Limited};
 
+use super::copied::copied;
 use super::grammar::{Fault, Routes, Rule};
 use super::{Faults, frames};
 use crate::app::App;
 use crate::http::auth;
+use crate::http::bodies::Carries;
+use crate::http::edge::RequestId;
+use crate::http::keyring::Principal;
+use crate::http::limits::Standing;
 use crate::http::listener::Hangup;
 use crate::http::map::Found;
-use crate::http::parts::BODY_MAX;
 use crate::http::route::{Access, Route};
 
 /// Says in every answer that faults are on order, and which befell it.
@@ -25,11 +29,30 @@ const HEADER: &str = "x-hearth-faults";
 
 /// A refusal that the edge is to give instead of an answer of its own.
 #[derive(Clone)]
-struct Forced(Problem);
+pub struct Forced {
+    /// The refusal.
+    pub problem: Problem,
+    /// Where the key stands in its window, as a true refusal tells it.
+    pub standing: Option<Standing>,
+}
 
 /// The refusal that was put into a request, if any.
-pub fn forced(extensions: &Extensions) -> Result<(), Problem> {
-    extensions.get::<Forced>().map_or(Ok(()), |Forced(problem)| Err(problem.clone()))
+pub fn forced(extensions: &Extensions) -> Option<Forced> {
+    extensions.get().cloned()
+}
+
+/// Whose request it is that a fault befalls, for the log.
+pub(super) struct Whose {
+    request_id: RequestId,
+    key: Option<String>,
+}
+
+impl Whose {
+    /// Says in the log that a fault struck, and how often it has.
+    pub(super) fn tell(&self, rule: &Rule, times: u64, operation: &str) {
+        let (request_id, key) = (&*self.request_id.0, self.key.as_deref().unwrap_or("-"));
+        tracing::warn!(request_id, rule = rule.text, times, operation, key, "a fault was injected");
+    }
 }
 
 /// What befalls one request.
@@ -42,18 +65,26 @@ struct Fate {
 }
 
 /// Carries a request out by `handle`, with the faults that are its turn.
-pub async fn around<F, A>(app: Arc<App>, found: Found<'static>, request: Request<Body>, handle: F) -> Response<Body>
+pub async fn around<F, A>(
+    app: Arc<App>,
+    found: Option<Found<'static>>,
+    mut request: Request<Body>,
+    handle: F,
+) -> Response<Body>
 where
     F: Fn(Arc<App>, Option<Found<'static>>, Request<Body>) -> A,
     A: Future<Output = Response<Body>>,
 {
-    let Some(faults) = &app.faults else { return handle(app, Some(found), request).await };
-    let route = found.place.routes.iter().find(|route| route.method == request.method());
+    let Some(faults) = &app.faults else { return handle(app, found, request).await };
+    let route = found.as_ref().and_then(|found| route(found, request.method()));
     let Some(route) = route.filter(|route| route.access != Access::Open && reaches(faults, request.headers())) else {
-        return mark(handle(app, Some(found), request).await, &[]);
+        return mark(handle(app, found, request).await, &[]);
     };
-    let rules = rules(&app, faults, route, request.headers()).await;
-    let fate = fate(&app, faults, route, &rules);
+    let principal = auth::identify(&app, request.headers()).await.ok();
+    let rules = rules(faults, route, principal.as_deref());
+    let whose = Whose { request_id: RequestId::new(), key: principal.as_ref().map(|who| who.key.id.clone()) };
+    request.extensions_mut().insert(whose.request_id.clone());
+    let fate = fate(&app, faults, route, &rules, &whose);
     tokio::time::sleep(fate.latency).await;
     let hangup = request.extensions().get::<Hangup>().cloned();
     let lose = async || {
@@ -69,22 +100,23 @@ where
             gateway(StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY))
         }
         Some(Fault::Status { status, retry_after }) => {
-            let mut request = request;
-            request.extensions_mut().insert(Forced(refusal(status, retry_after)));
-            handle(app.clone(), Some(found), request).await
+            let standing = whose.key.as_ref().and_then(|key| app.limits.look(key, route.class, app.clock.passed()));
+            request.extensions_mut().insert(refusal(status, retry_after, standing));
+            handle(app.clone(), found, request).await
         }
         Some(Fault::LostAnswer) => {
-            let response = handle(app.clone(), Some(found), request).await;
-            tracing::warn!(status = response.status().as_u16(), "the answer that is lost");
+            let response = handle(app.clone(), found, request).await;
+            let (request_id, status) = (&*whose.request_id.0, response.status().as_u16());
+            tracing::warn!(request_id, status, "the answer that is lost");
             lose().await
         }
-        Some(Fault::Duplicate) => twice(&app, found, request, &handle).await,
-        _ => handle(app.clone(), Some(found), request).await,
+        Some(Fault::Duplicate) => twice(&app, (found, route), request, &handle).await,
+        _ => handle(app.clone(), found, request).await,
     };
     let of_frames: Vec<usize> =
         rules.into_iter().filter(|rule| faults.plan.rules[*rule].fault.is_of_frames()).collect();
     let response = if route.path == paths::STREAM && response.status() == StatusCode::OK && !of_frames.is_empty() {
-        frames::around(&app, of_frames, response)
+        frames::around(&app, of_frames, whose, response)
     } else {
         response
     };
@@ -99,25 +131,20 @@ fn reaches(faults: &Faults, headers: &HeaderMap) -> bool {
     parse_key(key).is_some_and(|environment| faults.plan.reaches(environment))
 }
 
-impl super::Plan {
-    /// Whether keys of an environment are touched.
-    pub fn reaches(&self, environment: Environment) -> bool {
-        environment == Environment::Test || self.on_live
-    }
+/// What is asked. HEAD is a read, and as exposed as one.
+fn route(found: &Found<'static>, method: &Method) -> Option<&'static Route> {
+    let wanted = if method == Method::HEAD { &Method::GET } else { method };
+    found.place.routes.iter().find(|route| route.method == wanted).copied()
 }
 
 /// The rules that match a request.
-async fn rules(app: &Arc<App>, faults: &Faults, route: &Route, headers: &HeaderMap) -> Vec<usize> {
-    let rules = || faults.plan.rules.iter().enumerate().filter(|(_, rule)| is_of_route(rule, route));
-    if rules().all(|(_, rule)| rule.keys.is_empty()) {
-        return rules().map(|(nth, _)| nth).collect();
-    }
-    let principal = auth::identify(app, headers).await.ok();
+fn rules(faults: &Faults, route: &Route, principal: Option<&Principal>) -> Vec<usize> {
     let is_of_key = |rule: &Rule| {
-        let named = |word: &String| principal.as_ref().is_some_and(|who| who.key.id == *word || who.key.name == *word);
+        let named = |word: &String| principal.is_some_and(|who| who.key.id == *word || who.key.name == *word);
         rule.keys.is_empty() || rule.keys.iter().any(named)
     };
-    rules().filter(|(_, rule)| is_of_key(rule)).map(|(nth, _)| nth).collect()
+    let rules = faults.plan.rules.iter().enumerate();
+    rules.filter(|(_, rule)| is_of_route(rule, route) && is_of_key(rule)).map(|(nth, _)| nth).collect()
 }
 
 fn is_of_route(rule: &Rule, route: &Route) -> bool {
@@ -129,7 +156,7 @@ fn is_of_route(rule: &Rule, route: &Route) -> bool {
     rule.routes.is_empty() || rule.routes.iter().any(is_of)
 }
 
-fn fate(app: &App, faults: &Faults, route: &Route, rules: &[usize]) -> Fate {
+fn fate(app: &App, faults: &Faults, route: &Route, rules: &[usize], whose: &Whose) -> Fate {
     let mut fate = Fate::default();
     for nth in rules {
         let rule = &faults.plan.rules[*nth];
@@ -142,36 +169,59 @@ fn fate(app: &App, faults: &Faults, route: &Route, rules: &[usize]) -> Fate {
             fault if fate.fault.is_none() => fate.fault = Some(fault.clone()),
             _ => continue,
         }
-        tracing::warn!(rule = rule.text, times, operation = route.operation, "a fault was injected");
+        whose.tell(rule, times, &route.operation);
         fate.told.push(rule.text.clone());
     }
     fate
 }
 
-/// Carries a request out twice, as when a proxy sends it again; the client gets the second answer.
-async fn twice<F, A>(app: &Arc<App>, found: Found<'static>, request: Request<Body>, handle: &F) -> Response<Body>
+/// Carries a request out twice, as when a proxy sends it again; the client gets the second answer. One whose body does
+/// not come whole, because it is too large or never ends, is refused at the first time.
+async fn twice<F, A>(
+    app: &Arc<App>,
+    (found, route): (Option<Found<'static>>, &Route),
+    request: Request<Body>,
+    handle: &F,
+) -> Response<Body>
 where
     F: Fn(Arc<App>, Option<Found<'static>>, Request<Body>) -> A,
     A: Future<Output = Response<Body>>,
 {
     let (parts, body) = request.into_parts();
-    let Ok(body) = Limited::new(body, BODY_MAX).collect().await else {
-        return gateway(StatusCode::BAD_GATEWAY);
+    let (body, kept) = copied(body);
+    let mut first = Request::from_parts(parts.clone(), body);
+    // Each has an id of its own, and the client is told the second's.
+    first.extensions_mut().remove::<RequestId>();
+    let response = handle(app.clone(), found.clone(), first).await;
+    let whole = match route.carries {
+        Carries::Nothing => Some(Bytes::new()),
+        _ => kept.whole(),
     };
-    let body = body.to_bytes();
-    let copy = || Request::from_parts(parts.clone(), Body::from(body.clone()));
-    handle(app.clone(), Some(found.clone()), copy()).await;
-    handle(app.clone(), Some(found), copy()).await
+    match whole {
+        Some(body) => handle(app.clone(), found, Request::from_parts(parts, Body::from(body))).await,
+        None => response,
+    }
 }
 
-fn refusal(status: u16, retry_after: u64) -> Problem {
+fn refusal(status: u16, retry_after: u64, standing: Option<Standing>) -> Forced {
     let kind = match status {
         429 => ProblemType::RateLimited,
         503 => ProblemType::Unavailable,
         _ => ProblemType::InternalError,
     };
-    let problem = Problem::new(kind, "This refusal was injected by --faults.");
-    if matches!(status, 429 | 503) { problem.with("retry_after_seconds", retry_after) } else { problem }
+    let mut problem = Problem::new(kind, "This refusal was injected by --faults.");
+    if matches!(status, 429 | 503) {
+        problem = problem.with("retry_after_seconds", retry_after);
+    }
+    match standing {
+        // Who is told to wait has used its window up.
+        Some(standing) if status == 429 => {
+            let resets_in = Duration::from_secs(retry_after);
+            let standing = Standing { remaining: 0, resets_in, ..standing };
+            Forced { problem: problem.with("limit", standing.limit), standing: Some(standing) }
+        }
+        standing => Forced { problem, standing },
+    }
 }
 
 /// What a proxy says that stands before a service: no JSON.

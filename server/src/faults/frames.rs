@@ -11,6 +11,7 @@ use axum::http::Response;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 
+use super::around::Whose;
 use super::grammar::Fault;
 use crate::app::App;
 
@@ -20,11 +21,12 @@ const END: &[u8] = b"\n\n";
 const COMMENT: &[u8] = b":\n\n";
 
 /// The same answer with the faults of these rules.
-pub(super) fn around(app: &Arc<App>, rules: Vec<usize>, response: Response<Body>) -> Response<Body> {
+pub(super) fn around(app: &Arc<App>, rules: Vec<usize>, whose: Whose, response: Response<Body>) -> Response<Body> {
     let (parts, body) = response.into_parts();
     let line = Line {
         app: app.clone(),
         rules,
+        whose,
         body: body.into_data_stream(),
         rest: Vec::new(),
         frames: VecDeque::new(),
@@ -40,6 +42,7 @@ pub(super) fn around(app: &Arc<App>, rules: Vec<usize>, response: Response<Body>
 struct Line {
     app: Arc<App>,
     rules: Vec<usize>,
+    whose: Whose,
     body: BodyDataStream,
     /// The beginning of a frame.
     rest: Vec<u8>,
@@ -121,7 +124,7 @@ impl Line {
             if let Some(times) = faults.strikes(*nth, self.app.clock.passed())
                 && struck.is_none()
             {
-                tracing::warn!(rule = rule.text, times, operation = "stream_events", "a fault was injected");
+                self.whose.tell(rule, times, "stream_events");
                 struck = Some(rule.fault.clone());
             }
         }

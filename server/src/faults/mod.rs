@@ -5,9 +5,10 @@
 //! - [`grammar`]: how faults are written.
 //! - [`Faults`]: whose turn it is, by count or seeded chance.
 //! - [`around`]: what stands around each request.
-//! - `frames`: what stands around each stream.
+//! - `frames`: what stands around each stream. `copied`: a body that is needed twice.
 
 mod around;
+mod copied;
 mod frames;
 pub mod grammar;
 
@@ -15,8 +16,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use fastrand::Rng;
+use hearth_contract::key::Environment;
 
-pub use around::{around, forced};
+use crate::app::App;
+use crate::store::keys;
+
+pub use around::{Forced, around, forced};
 pub use grammar::{Fault, Plan, Rule, When};
 
 /// The faults of a running service, and how far each rule is.
@@ -75,6 +80,35 @@ impl Faults {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         let part = turns.get_mut(rule).map_or(0.0, |turn| turn.dice.f64());
         from + to.saturating_sub(from).mul_f64(part)
+    }
+}
+
+/// Says in the log which faults are on order, and which of them wait for a key that there is none of.
+pub async fn announce(app: &App) {
+    let Some(faults) = &app.faults else { return };
+    for rule in &faults.plan.rules {
+        tracing::warn!(rule = rule.text, "faults are injected on order: this service is for tests");
+        for word in &rule.keys {
+            let wanted = word.clone();
+            let Ok(found) = app.db.read(move |tx| keys::by_id_or_name(tx, &wanted)).await else { continue };
+            let problem = if found.is_empty() {
+                "no key has this id or name: this part of the fault strikes nothing"
+            } else if found.iter().all(|key| key.revoked_at.is_some()) {
+                "this key is revoked: the fault never strikes it"
+            } else if found.iter().all(|key| !faults.plan.reaches(key.environment)) {
+                "this is a live key: the fault leaves it alone without --faults-on-live"
+            } else {
+                continue;
+            };
+            tracing::warn!(rule = rule.text, key = word, "{problem}");
+        }
+    }
+}
+
+impl Plan {
+    /// Whether keys of an environment are touched.
+    pub fn reaches(&self, environment: Environment) -> bool {
+        environment == Environment::Test || self.on_live
     }
 }
 

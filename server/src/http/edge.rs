@@ -35,7 +35,7 @@ use super::route::{Handler, Route};
 use super::routes::{OPERATING, ROUTES};
 use crate::app::App;
 use crate::chance::unlike_any_other;
-use crate::faults;
+use crate::faults::{self, Forced};
 use crate::store::Fault;
 use crate::versions::{self, Version};
 
@@ -51,6 +51,17 @@ const FILE_PIECE: usize = 64 * 1024;
 /// The address of the peer's socket, put into a request by whoever accepted it.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub SocketAddr);
+
+/// The id of a request, put into it by whoever must know it before it is carried out.
+#[derive(Clone)]
+pub struct RequestId(pub Arc<str>);
+
+impl RequestId {
+    /// One that no other request has.
+    pub(crate) fn new() -> RequestId {
+        RequestId(request_id(unlike_any_other()).into())
+    }
+}
 
 /// The service at one of its addresses: gives every request to the route of its path. Cheap to clone.
 #[derive(Clone)]
@@ -87,10 +98,8 @@ impl Edge {
 
     async fn answer_plainly(&self, request: Request<Body>) -> Response<Body> {
         let app = self.app.clone();
-        match self.map.find(request.uri().path()) {
-            Some(found) => faults::around(app, found, request, handle).await,
-            None => handle(app, None, request).await,
-        }
+        let found = self.map.find(request.uri().path());
+        faults::around(app, found, request, handle).await
     }
 }
 
@@ -113,7 +122,7 @@ async fn handle(app: Arc<App>, found: Option<Found<'static>>, request: Request<B
     let began = app.clock.passed();
     let named = named_version(&app, request.headers());
     let mut wording = Wording {
-        request_id: request_id(unlike_any_other()).into(),
+        request_id: request.extensions().get().map_or_else(RequestId::new, RequestId::clone).0,
         base_url: app.base_url.clone(),
         // A version in service that is named holds from the start, also for the form of refusals (contract 13).
         version: named.flatten().unwrap_or_else(Version::current),
@@ -159,7 +168,10 @@ async fn answer(
     let route = find_route(found.as_ref(), &parts.method, parts.uri.path())?;
     let name = found.and_then(|found| found.name);
     learnt.operation = &route.operation;
-    faults::forced(&parts.extensions)?;
+    if let Some(Forced { problem, standing }) = faults::forced(&parts.extensions) {
+        learnt.standing = standing;
+        return Err(problem.into());
+    }
     let handler = match route.handler {
         Handler::Keyed(handler) => handler,
         Handler::Open(handler) => {
@@ -250,8 +262,7 @@ fn named_version(app: &App, headers: &HeaderMap) -> Option<Option<&'static Versi
 /// The whole answer to a head that did not arrive in time: there was no request, so nothing is known but that.
 pub fn too_late(app: &App) -> Vec<u8> {
     let version = Version::current();
-    let wording =
-        Wording { request_id: request_id(unlike_any_other()).into(), base_url: app.base_url.clone(), version };
+    let wording = Wording { request_id: RequestId::new().0, base_url: app.base_url.clone(), version };
     let seconds = app.config.headers_time_max.as_secs_f32();
     let message = format!("The headers did not arrive within {seconds} s.");
     let reply = wording.problem(&Problem::new(ProblemType::RequestTimeout, message));

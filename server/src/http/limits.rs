@@ -86,15 +86,30 @@ impl Limits {
         Limits { rules, windows: Mutex::default() }
     }
 
+    /// Where a key stands without another call, for who refuses one before it counts. None: nothing limits it.
+    pub fn look(&self, key: &str, class: Class, passed: Duration) -> Option<Standing> {
+        let limit = self.limit(class)?;
+        let windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let window = windows.get(&(key.to_owned(), class)).copied();
+        let window = window.filter(|window| passed.saturating_sub(window.began) < WINDOW);
+        let Window { began, used } = window.unwrap_or(Window { began: passed, used: 0 });
+        let resets_in = WINDOW.saturating_sub(passed.saturating_sub(began));
+        Some(Standing { limit, remaining: limit.saturating_sub(used), resets_in, refused: false })
+    }
+
+    fn limit(&self, class: Class) -> Option<u32> {
+        let rules = self.rules?;
+        match class {
+            Class::Free => None,
+            Class::Read => Some(rules.reads),
+            Class::Write => Some(rules.writes),
+            Class::Bulk => Some(rules.bulk),
+        }
+    }
+
     /// Counts a call of a key. None: nothing limits it.
     pub fn take(&self, key: &str, class: Class, passed: Duration) -> Option<Standing> {
-        let rules = self.rules?;
-        let limit = match class {
-            Class::Free => return None,
-            Class::Read => rules.reads,
-            Class::Write => rules.writes,
-            Class::Bulk => rules.bulk,
-        };
+        let limit = self.limit(class)?;
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         let window = windows.entry((key.to_owned(), class)).or_insert(Window { began: passed, used: 0 });
         if passed.saturating_sub(window.began) >= WINDOW {
