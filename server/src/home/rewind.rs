@@ -36,7 +36,7 @@ pub fn events_back(tx: &Tx<'_>, number: HomeNo, events: u64) -> Result<Result<i6
 /// How far back a home can go, in words.
 fn how_far(tx: &Tx<'_>, number: HomeNo) -> Result<String, Fault> {
     Ok(match rewind::known_from(tx, number)? {
-        0 => "it can go back to any of them, and to 0, where it is empty".to_owned(),
+        0 => "it can go back as far as position 0, where it is empty".to_owned(),
         known => format!(
             "because the log was thinned out, what all of it was is known from position {known} on, and at 0, where it is \
              empty; rewind before you trim"
