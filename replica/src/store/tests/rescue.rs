@@ -38,6 +38,13 @@ impl Wreck {
         file.write_all(bytes).unwrap();
     }
 
+    /// Writes other bytes over the first place in the file where these stand.
+    fn garble(&self, text: &str, bytes: &[u8]) {
+        let file = fs::read(&self.db).unwrap();
+        let from = file.windows(text.len()).position(|window| window == text.as_bytes()).unwrap();
+        self.overwrite(from as u64, bytes);
+    }
+
     /// Makes nonsense of the first page of a table or index.
     fn break_page_of(&self, name: &str) {
         let page = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
@@ -115,6 +122,30 @@ fn broken_pages_elsewhere_cost_no_edit() {
     }
     let rescue = wreck.rebuilt();
     assert_eq!((rescue.edits, rescue.lost.as_slice()), (2, [].as_slice()));
+    wreck.assert_carried_over();
+}
+
+#[test]
+fn a_damaged_text_of_the_schema_costs_no_edit() {
+    for text in ["CREATE TRIGGER _rooms", "CREATE VIEW ", "CREATE INDEX _tasks", "CREATE TABLE vehicles"] {
+        let wreck = Wreck::new().checkpointed();
+        wreck.garble(text, b"CREATE (");
+        assert!(open::read_write(&wreck.db).unwrap_err().is_damaged(), "{text}");
+        let rescue = wreck.rebuilt();
+        assert_eq!((rescue.edits, rescue.lost.as_slice(), rescue.parked), (2, [].as_slice(), 0), "{text}");
+        wreck.assert_carried_over();
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_short_costs_no_edit_that_is_left() {
+    let wreck = Wreck::new().checkpointed();
+    let file = fs::OpenOptions::new().write(true).open(&wreck.db).unwrap();
+    // The tables stand at its beginning, most of the schema's text behind them.
+    file.set_len(file.metadata().unwrap().len() / 2).unwrap();
+    assert!(open::read_write(&wreck.db).unwrap_err().is_damaged());
+    let rescue = wreck.rebuilt();
+    assert_eq!((rescue.edits, rescue.parked), (2, 0), "{:?}", rescue.lost);
     wreck.assert_carried_over();
 }
 
