@@ -179,7 +179,9 @@ fn read(kept: &Path) -> Result<Saved, StoreError> {
         open::private_file(&work).and_then(|file| file.set_len(4096)).map_err(at)?;
     }
     let mut saved = Saved { tables: Vec::new(), home: None, paused: false, lost: Vec::new() };
-    if let Some(connection) = salvage::open(&work) {
+    let names: Vec<&str> = LOCAL.into_iter().chain(["_sync"]).collect();
+    let opened = with_blank(kept, |blank| Ok(salvage::open(&work, blank, &names)))?;
+    if let Some(connection) = opened {
         for name in LOCAL {
             let table = salvage::table(&connection, name);
             if !table.complete && name == "edits" {
@@ -200,9 +202,8 @@ fn read(kept: &Path) -> Result<Saved, StoreError> {
             kept.display()
         ));
     }
-    for part in ["", "-wal", "-shm"] {
-        let _ = fs::remove_file(open::beside(&work, part));
-    }
+    remove(&work)?;
+    remove(&salvage::listed(&work))?;
     Ok(saved)
 }
 
@@ -216,21 +217,23 @@ fn reset(db: &Path) -> Result<(), StoreError> {
 }
 
 fn overwrite(db: &Path) -> Result<(), StoreError> {
-    let blank = open::beside(db, ".blank");
-    remove(&blank)?;
-    let fill = || -> Result<(), StoreError> {
-        let empty = open::read_write(&blank)?;
+    with_blank(db, |blank| {
         let mut damaged = Connection::open(db)?;
         damaged.busy_timeout(open::BUSY_TIMEOUT)?;
-        Backup::new(&empty, &mut damaged)?.run_to_completion(i32::MAX, open::BUSY_TIMEOUT, None)?;
-        Ok(())
-    };
-    let filled = fill();
+        Ok(Backup::new(blank, &mut damaged)?.run_to_completion(i32::MAX, open::BUSY_TIMEOUT, None)?)
+    })
+}
+
+/// Does something with an empty replica, which is made beside a database and thrown away.
+fn with_blank<T>(db: &Path, f: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    let blank = open::beside(db, ".blank");
+    remove(&blank)?;
+    let done = open::read_write(&blank).and_then(|empty| f(&empty));
     remove(&blank)?;
     for part in ["setup", "lock", "bell"] {
         let _ = fs::remove_file(open::companion(&blank, part));
     }
-    filled
+    done
 }
 
 /// Removes a database with its log.

@@ -3,16 +3,22 @@
 
 use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OpenFlags, Row};
 
+use crate::store::open::beside;
+
 /// Rows that are asked for one by one where a table is broken in its middle.
 const PROBES_MAX: i64 = 10_000;
 /// Every replica has pages of this size, SQLite's default.
 const PAGE_BYTES: u64 = 4096;
+/// The first page begins with the header of the file.
+const HEADER_BYTES: u64 = 100;
+/// How a page of a table begins that holds no row.
+const EMPTY_LEAF: [u8; 8] = [0x0d, 0, 0, 0, 0, (PAGE_BYTES >> 8) as u8, 0, 0];
 
 /// What was read of one table.
 #[derive(Debug, Default)]
@@ -25,13 +31,28 @@ pub(crate) struct Salvaged {
     pub complete: bool,
 }
 
-/// Opens a copy of a damaged database. None: not even its list of tables can be read.
-pub(crate) fn open(copy: &Path) -> Option<Connection> {
-    try_open(copy).or_else(|| {
+/// Opens a copy of a damaged database to read these tables of it. None: not one of them can be read. The sound database
+/// tells what they are made of.
+pub(crate) fn open(copy: &Path, sound: &Connection, names: &[&str]) -> Option<Connection> {
+    let found = try_open(copy).or_else(|| {
         // The first bytes are the same in every replica, so they can be put back if the rest of the page is whole.
         mend_header(copy).ok()?;
         try_open(copy)
-    })
+    })?;
+    if names.iter().all(|name| is_listed(&found, sound, name)) {
+        return Some(found);
+    }
+    // Nothing that could be read without it is given up for it.
+    let no_worse = |listed: &Connection| {
+        names.iter().all(|name| is_listed(listed, sound, name) || !is_listed(&found, sound, name))
+    };
+    let best = list_anew(copy, sound, names).filter(no_worse).unwrap_or(found);
+    names.iter().any(|name| is_listed(&best, sound, name)).then_some(best)
+}
+
+/// The file with the list of tables made anew, where the old one did not do.
+pub(crate) fn listed(copy: &Path) -> PathBuf {
+    beside(copy, "-listed")
 }
 
 fn try_open(copy: &Path) -> Option<Connection> {
@@ -41,10 +62,59 @@ fn try_open(copy: &Path) -> Option<Connection> {
     // as it does one that is shorter than its header says. So it takes what it can make sense of.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_WRITABLE_SCHEMA, true).ok()?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).ok()?;
-    // Asked of what SQLite has understood: the list itself may break off.
-    let known = "SELECT EXISTS (SELECT 1 FROM pragma_table_info('edits'))
-                     OR EXISTS (SELECT 1 FROM pragma_table_info('_sync'))";
-    connection.query_row(known, [], |row| row.get(0)).ok().filter(|known| *known).map(|_: bool| connection)
+    // Reads the list of tables, and fails if the file does not even begin as a database does.
+    connection.prepare("SELECT 1 FROM sqlite_schema").ok()?;
+    Some(connection)
+}
+
+/// Whether a table can be read by the names of its columns: neither its text nor its place in the list is damaged.
+fn is_listed(connection: &Connection, sound: &Connection, name: &str) -> bool {
+    let of = |connection: &Connection| columns(connection, name).map(|(columns, _)| columns).unwrap_or_default();
+    let found = of(connection);
+    of(sound).iter().all(|column| found.contains(column))
+}
+
+/// Makes the list of tables anew in another copy: where they begin, from what can be read of the old list on both sides
+/// of what is broken; their texts, from the sound database. An older one has fewer columns, and SQLite reads those that
+/// were added since as what they are by default.
+fn list_anew(copy: &Path, sound: &Connection, names: &[&str]) -> Option<Connection> {
+    let path = listed(copy);
+    for part in ["", "-wal"] {
+        if beside(copy, part).exists() {
+            fs::copy(beside(copy, part), beside(&path, part)).ok()?;
+        }
+    }
+    let connection = try_open(&path)?;
+    // Later pages of the log would stand before those that are written into the file here.
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).ok()?;
+    connection.close().ok()?;
+    mend_header(&path).ok()?;
+    let connection = try_open(&path)?;
+    let list = "SELECT rowid, name, rootpage FROM sqlite_schema ORDER BY rowid";
+    let (mut found, _) = until_broken(&connection, &format!("{list} ASC"), 2);
+    found.extend(until_broken(&connection, &format!("{list} DESC"), 2).0);
+    connection.close().ok()?;
+    let mut file = fs::OpenOptions::new().write(true).open(&path).ok()?;
+    file.seek(SeekFrom::Start(HEADER_BYTES)).ok()?;
+    file.write_all(&EMPTY_LEAF).ok()?;
+    drop(file);
+    let connection = try_open(&path)?;
+    for name in names {
+        let begins = found.iter().find_map(|(_, row)| match row.as_slice() {
+            [Sql::Text(text), Sql::Integer(page)] if text == name && *page > 1 => Some(*page),
+            _ => None,
+        });
+        let text = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+        let text: String = sound.query_row(text, [name], |row| row.get(0)).ok()?;
+        if let Some(page) = begins {
+            let entry =
+                "INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES ('table', ?1, ?1, ?2, ?3)";
+            connection.execute(entry, (name, page, text)).ok()?;
+        }
+    }
+    // It reads the list when it is opened.
+    connection.close().ok()?;
+    try_open(&path)
 }
 
 /// Reads a table as far as it can be read.
@@ -84,13 +154,11 @@ pub(crate) fn table(connection: &Connection, name: &str) -> Salvaged {
 
 /// Names of a table's columns, and those of its key where that is not the rowid.
 fn columns(connection: &Connection, table: &str) -> Result<(Vec<String>, Vec<String>), rusqlite::Error> {
-    let text: String =
-        connection
-            .query_row("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1", [table], |r| r.get(0))?;
+    let kept_so = "SELECT wr FROM pragma_table_list(?1) WHERE schema = 'main' AND type = 'table'";
+    let without_rowid: bool = connection.query_row(kept_so, [table], |row| row.get(0))?;
     let mut statement = connection.prepare("SELECT name, pk FROM pragma_table_info(?1) ORDER BY pk")?;
     let found = statement.query_map([table], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
     let found = found.collect::<Result<Vec<_>, _>>()?;
-    let without_rowid = text.to_ascii_uppercase().contains("WITHOUT ROWID");
     let keys = found.iter().filter(|(_, pk)| without_rowid && *pk > 0).map(|(name, _)| name.clone()).collect();
     Ok((found.into_iter().map(|(name, _)| name).collect(), keys))
 }

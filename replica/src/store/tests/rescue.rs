@@ -45,6 +45,14 @@ impl Wreck {
         self.overwrite(from as u64, bytes);
     }
 
+    /// Makes nonsense of the page on which a text stands. The last one: where the list of tables began to grow, old
+    /// texts are left.
+    fn break_page_with(&self, text: &str) {
+        let file = fs::read(&self.db).unwrap();
+        let from = file.windows(text.len()).rposition(|window| window == text.as_bytes()).unwrap() as u64;
+        self.overwrite(from / 4096 * 4096, &[0xa5; 4096]);
+    }
+
     /// Makes nonsense of the first page of a table or index.
     fn break_page_of(&self, name: &str) {
         let page = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
@@ -135,6 +143,30 @@ fn a_damaged_text_of_the_schema_costs_no_edit() {
         assert_eq!((rescue.edits, rescue.lost.as_slice(), rescue.parked), (2, [].as_slice(), 0), "{text}");
         wreck.assert_carried_over();
     }
+}
+
+#[test]
+fn a_damaged_list_of_tables_costs_no_edit() {
+    // Text that makes no table any more, another table, or none in UTF-8.
+    for bytes in [b"CREATE (".as_slice(), b"CREATE TABLE edicts", b"CREATE TABLE edits (\n    -- \xff"] {
+        let wreck = Wreck::new().checkpointed();
+        wreck.garble("CREATE TABLE edits", bytes);
+        wreck.break_page_of("rooms");
+        let rescue = wreck.rebuilt();
+        assert_eq!((rescue.edits, rescue.lost.as_slice(), rescue.parked), (2, [].as_slice(), 0), "{bytes:?}");
+        wreck.assert_carried_over();
+    }
+    // What was written since is in the log alone.
+    let wreck = Wreck::new().checkpointed();
+    wreck.garble("CREATE TABLE edits", b"CREATE (");
+    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
+    let rescue = wreck.rebuilt();
+    assert_eq!((rescue.edits, rescue.lost.as_slice(), rescue.parked), (3, [].as_slice(), 0));
+    // A page of the list that stands before the edits' place in it.
+    let wreck = Wreck::new().checkpointed();
+    wreck.break_page_with("CREATE TABLE _gate");
+    let rescue = wreck.rebuilt();
+    assert_eq!((rescue.edits, rescue.lost.as_slice()), (2, [].as_slice()));
 }
 
 #[test]
