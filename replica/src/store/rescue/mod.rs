@@ -82,6 +82,10 @@ pub(crate) fn damaged_copies(db: &Path) -> Vec<PathBuf> {
 
 /// Whether every page of the database is what it must be. A missing one is sound if it left no log behind.
 fn is_sound(db: &Path) -> Result<bool, StoreError> {
+    // SQLite takes it for a new one and throws its log away.
+    if was_emptied(db) {
+        return Ok(false);
+    }
     let look = || -> Result<bool, StoreError> {
         let connection = open::read_write(db)?;
         let answer: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
@@ -91,6 +95,17 @@ fn is_sound(db: &Path) -> Result<bool, StoreError> {
         Err(error) if error.is_damaged() => Ok(false),
         result => result,
     }
+}
+
+/// Whether the file is there without a byte in it, and what stands beside it shows that there were some: its log, the bell
+/// that is rung after a commit, or what is set aside while it is synced.
+fn was_emptied(db: &Path) -> bool {
+    let sign = |what: &str| open::companion(db, what).exists();
+    db.exists() && !holds_bytes(db) && (holds_bytes(&open::beside(db, "-wal")) || sign("bell") || sign("reserve"))
+}
+
+fn holds_bytes(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.len() > 0)
 }
 
 /// Forgets where the feed was read to, so that everything is read and compared again.
@@ -174,8 +189,8 @@ fn read(kept: &Path) -> Result<Saved, StoreError> {
         }
     }
     // SQLite throws the log of an empty file away, but a database that was never checkpointed is all in its log.
-    let empty = fs::metadata(&work).map_err(at)?.len() == 0;
-    if empty && open::beside(&work, "-wal").exists() {
+    let nothing = !holds_bytes(&work) && !holds_bytes(&open::beside(&work, "-wal"));
+    if !nothing && !holds_bytes(&work) {
         open::private_file(&work).and_then(|file| file.set_len(4096)).map_err(at)?;
     }
     let mut saved = Saved { tables: Vec::new(), home: None, paused: false, lost: Vec::new() };
@@ -195,12 +210,17 @@ fn read(kept: &Path) -> Result<Saved, StoreError> {
             .ok()
             .filter(|home| home.get(1).is_some_and(|id| matches!(id, Sql::Text(_))));
         saved.paused = connection.query_row("SELECT paused FROM _sync", [], |row| row.get(0)).unwrap_or_default();
-    } else if !empty || open::beside(&work, "-wal").exists() {
+    } else if !nothing {
         saved.lost.push(format!(
             "Nothing in it can be read here, edits that the server has not confirmed neither; \
              `sqlite3 {} .recover` may still show some.",
             kept.display()
         ));
+    } else {
+        saved.lost.push(
+            "The file was found empty, and its log too: edits that the server has not confirmed are lost, if there were any."
+                .to_owned(),
+        );
     }
     remove(&work)?;
     remove(&salvage::listed(&work))?;

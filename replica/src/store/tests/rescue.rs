@@ -60,6 +60,14 @@ impl Wreck {
         self.overwrite(u64::from(page - 1) * 4096, &[0xa5; 4096]);
     }
 
+    /// Leaves the file without a byte, and no log.
+    fn empty(&self) {
+        for part in ["-wal", "-shm"] {
+            let _ = fs::remove_file(open::beside(&self.db, part));
+        }
+        fs::write(&self.db, "").unwrap();
+    }
+
     fn rebuilt(&self) -> Rescue {
         rescue::rebuild(&self.db, at(0)).unwrap()
     }
@@ -229,6 +237,31 @@ fn a_missing_file_is_made_again_from_the_log_it_left() {
     assert!(!wreck.db.exists(), "nothing was made in its place");
     assert_eq!(wreck.rebuilt().edits, 2);
     wreck.assert_carried_over();
+}
+
+#[test]
+fn an_emptied_file_is_not_taken_for_a_new_one() {
+    let wreck = Wreck::new();
+    let elsewhere = wreck.scene.directory.join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let db = elsewhere.join("replica.db");
+    // All of it is still in its log.
+    fs::write(&db, "").unwrap();
+    fs::copy(open::beside(&wreck.db, "-wal"), open::beside(&db, "-wal")).unwrap();
+    let wreck = Wreck { db, ..wreck };
+    assert_eq!(wreck.rebuilt().edits, 2);
+    wreck.assert_carried_over();
+    // Nothing is left but a sign that it was there.
+    wreck.empty();
+    assert_eq!(wreck.rebuilt().lost, [""; 0], "by itself an empty file is a new one");
+    wreck.empty();
+    fs::write(open::beside(&wreck.db, "-wal"), "").unwrap();
+    crate::bell::ring(&wreck.db);
+    let rescue = rescue::rebuild(&wreck.db, at(1000)).unwrap();
+    assert!(rescue.kept_as.is_some() && rescue.lost[0].contains("found empty"), "{rescue:?}");
+    let db = open::read_write(&wreck.db).unwrap();
+    let told = "SELECT count(*) FROM sync_log WHERE level = 'warning' AND text LIKE '%found empty%'";
+    assert_eq!(db.query_row(told, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
 }
 
 #[test]
