@@ -11,7 +11,7 @@ use hearth_tests::simulation::plan::Plan;
 /// a history that was thrown away, the same copy put back twice, lists ahead of the feed, keys too weak for an edit.
 const ONCE_WRONG: &[u64] = &[
     166, 245, 261, 316, 751, 1561, 1654, 2550, 4150, 4988, 5234, 5436, 10085, 10265, 11531, 11541, 12350, 16349, 16685,
-    18464, 21092, 22965, 23837, 29746,
+    18464, 21092, 22965, 23837, 29746, 51731,
 ];
 
 #[test]

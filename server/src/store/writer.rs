@@ -15,7 +15,7 @@ use super::desks::Desks;
 use super::open::OpenError;
 use super::tail::Tail;
 use super::tally::Tally;
-use super::{Fault, HomeNo, Tx, search};
+use super::{Fault, HomeNo, Tx, homes, search};
 
 /// Why a whole batch was not committed.
 #[derive(Debug, Clone, Copy)]
@@ -153,7 +153,11 @@ fn batch(conn: &Connection, first: Box<dyn Job>, more: impl FnMut() -> Option<Bo
     if hearth_simulated::planted("answer before commit") {
         committed = Ok(());
     }
-    let (rung, tail) = (if outcome.is_ok() { left.rung } else { Vec::new() }, tail.clone());
+    let (mut rung, tail) = (left.rung, tail.clone());
+    if outcome.is_err() {
+        // The error may have come after the commit: then there is something to hear after all.
+        rung.retain_mut(|(home, head)| homes::load(&Tx::new(conn), *home).map(|it| *head = it.head).is_ok());
+    }
     let tell = move || {
         jobs.into_iter().for_each(|job| job.answer(committed));
         rung.into_iter().for_each(|(home, head)| tail.ring(home, head));
