@@ -22,11 +22,12 @@ impl Rebuild {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         log::to_stderr(Form::Text, "warn");
         let db = &context.profile.db;
+        // Before the lock, which would make the directory of a profile that was mistyped.
+        let config = sync::config(context)?;
         let Some(lock) = SyncLock::try_take(db)? else {
             let stop = format!("stop it: Ctrl-C, or systemctl --user stop hearth-replica@{}", context.profile.name);
             return Err(run::locked(db, &stop));
         };
-        let config = sync::config(context)?;
         let rescue = hearth_replica::rebuild(db, &lock)?;
         tell(&rescue);
         let replica = context.replica()?;

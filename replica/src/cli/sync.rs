@@ -38,12 +38,30 @@ impl Sync {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         log::to_stderr(log::Form::Text, "warn");
         let until = if self.until_current && !self.until_pushed { Until::Current } else { Until::Pushed };
-        let now = bring_in_step(context, &context.replica()?, until, self.timeout)?;
-        settled(until, &now)?;
-        if context.json {
-            return status::write(context, &now);
+        // Before the database: a profile that was mistyped must not make an empty one.
+        let config = config(context)?;
+        let replica = context.replica()?;
+        let (now, ended) = match attempt(context, config, &replica, until, self.timeout) {
+            Ok(Attempt::Reached(now)) => {
+                let ended = settled(until, &now);
+                (Some(now), ended)
+            }
+            Ok(Attempt::TooLate(then)) => {
+                let ended = Err(too_late(&then));
+                (Some(then), ended)
+            }
+            // What ended it stands in the status too, if the database can be read at all.
+            Err(failure) => (replica.status().ok(), Err(failure)),
+        };
+        match now {
+            // A script wants to know where it stands above all when it is not where it should be.
+            Some(now) if context.json => status::write(context, &now)?,
+            Some(now) if ended.is_ok() => {
+                output::line(&format!("In step with the server at position {}.", now.position))?
+            }
+            _ => {}
         }
-        Ok(output::line(&format!("In step with the server at position {}.", now.position))?)
+        ended
     }
 }
 
@@ -54,17 +72,35 @@ pub(super) fn bring_in_step(
     until: Until,
     limit: Duration,
 ) -> Result<Status, Failure> {
-    let config = config(context)?;
+    match attempt(context, config(context)?, replica, until, limit)? {
+        Attempt::Reached(now) => Ok(now),
+        Attempt::TooLate(then) => Err(too_late(&then)),
+    }
+}
+
+/// How far syncing came, and the status then.
+enum Attempt {
+    Reached(Status),
+    TooLate(Status),
+}
+
+fn attempt(
+    context: &Context,
+    config: SyncConfig,
+    replica: &Replica,
+    until: Until,
+    limit: Duration,
+) -> Result<Attempt, Failure> {
     let progress = Progress::of(&context.profile.db);
-    let reached = match SyncLock::try_take(&context.profile.db)? {
+    let ended = match SyncLock::try_take(&context.profile.db)? {
         Some(lock) => in_process(config, lock, until, limit, replica),
         None => by_daemon(context, until, limit),
     };
     drop(progress);
-    match reached? {
-        Some(then) => Err(too_late(&then)),
-        None => Ok(replica.status()?),
-    }
+    Ok(match ended? {
+        Some(then) => Attempt::TooLate(then),
+        None => Attempt::Reached(replica.status()?),
+    })
 }
 
 /// The same, for as long as the server answers at all: when it is gone nobody wants to wait for minutes to be told so.

@@ -4,6 +4,7 @@
 mod daemon;
 mod doctor;
 mod records;
+mod refusals;
 mod storm;
 mod upgrade;
 
