@@ -56,7 +56,7 @@ impl List {
         if context.json {
             return Ok(output::json(&page.rows.iter().map(record).collect())?);
         }
-        if page.rows.is_empty() {
+        if page.total == 0 {
             output::note(&format!("no {} like that", kind.collection()));
             return Ok(());
         }

@@ -79,7 +79,8 @@ pub(super) fn sentence(status: &hearth_replica::Status) -> String {
         ("reconciling", Some(since)) => {
             format!("Comparison with the server not finished, and without contact since {since}")
         }
-        ("blocked", _) => "Waiting for your decision".to_owned(),
+        ("blocked", _) if status.needs_you > 0 => "Waiting for your decision".to_owned(),
+        ("blocked", _) => format!("Stopped: {}", status.reason.as_deref().unwrap_or("no reason is known")),
         ("paused", _) => "Paused by a person; `hearth-replica resume` goes on".to_owned(),
         ("needs_key", _) => "The server does not accept the key".to_owned(),
         (phase, _) => phase.replace('_', " "),

@@ -7,7 +7,7 @@ use hearth_contract::problem::nearest;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{COMMON, Field, Format, Kind, Presence, SUBJECT_TYPE};
 use hearth_replica::{Condition, Found, ID_PREFIX_MIN, Replica, Test};
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::{Exit, Failure};
 
@@ -148,9 +148,14 @@ fn body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Option<&Fi
     for Assignment { name, value } in typed {
         let integer =
             resource(kind).field(name).map_or(name == "rev", |field| field.format.is_integer()).then(|| value.trim());
-        let value = match (value.as_str(), integer.and_then(|text| text.parse::<i64>().ok())) {
+        // As JSON has numbers: 3.0 is an integer there, and the check is the judge of 3.5.
+        let number = integer.and_then(|text| match text.parse::<i64>() {
+            Ok(number) => Some(number.into()),
+            Err(_) => text.parse::<Number>().ok(),
+        });
+        let value = match (value.as_str(), number) {
             ("", _) => Value::Null,
-            (_, Some(number)) => number.into(),
+            (_, Some(number)) => Value::Number(number),
             (text, None) => text.into(),
         };
         if body.insert(name.clone(), value).is_some() {
