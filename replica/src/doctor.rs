@@ -3,12 +3,17 @@
 //!
 //! - [`files`]: places, modes, room on the disk. - [`database`]: the file, its tables, its edits, who syncs it.
 //! - [`server`]: whether it answers, what it says of the key, what its clock says.
+//! - [`mod@trouble`]: why a database cannot be used, for whoever tries.
 
 mod database;
 mod files;
 mod server;
+mod trouble;
 
-use crate::profile::Profile;
+use crate::profile::{Profile, ProfileError};
+
+pub use server::told;
+pub use trouble::{Cause, Trouble, is_for_room, make_room, trouble};
 
 /// What a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +117,27 @@ pub async fn examine(profile: &Profile) -> Vec<Finding> {
     findings.extend(of_database);
     findings.extend(server::examine(profile, home_id.as_deref()).await);
     findings
+}
+
+/// Looks at what there is of a profile that could not be read, and why it could not.
+pub fn examine_unread(profile: &Profile, error: &ProfileError) -> Vec<Finding> {
+    let (matter, next) = match error {
+        ProfileError::Key(file, _) => {
+            (Matter::Key, format!("ls -l {}, or hearth-replica init with another key", file.display()))
+        }
+        ProfileError::Malformed(file, _) => (Matter::Setup, format!("correct {}", file.display())),
+        ProfileError::File(file, _) => (Matter::Setup, format!("ls -l {}", file.display())),
+        ProfileError::Name(_) | ProfileError::NoHome => (Matter::Setup, "hearth-replica --profile NAME".to_owned()),
+    };
+    let mut findings = files::examine(profile);
+    findings.extend(database::examine(profile).0);
+    findings.push(Finding::fault(matter, error.to_string(), next));
+    findings
+}
+
+/// What to type where there is no replica: what was set up needs no key again.
+pub fn first_step(profile: &Profile) -> &'static str {
+    if profile.sync_config().is_some() { "hearth-replica sync" } else { "hearth-replica init --server URL" }
 }
 
 /// What to type for another key, wherever the one in use comes from.

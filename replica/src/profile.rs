@@ -7,7 +7,8 @@ use std::{env, fs, io};
 
 use directories::ProjectDirs;
 use secrecy::{ExposeSecret, SecretString};
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, IntoDeserializer, value};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::store::edits::judge::ConflictPolicy;
 use crate::store::open::{make_private_directory, private_file};
@@ -45,6 +46,9 @@ pub enum ProfileError {
     /// A file could not be read or written.
     #[error("{0}: {1}")]
     File(PathBuf, #[source] io::Error),
+    /// The file of a key could not be read.
+    #[error("the key's file {0}: {1}")]
+    Key(PathBuf, #[source] io::Error),
     /// The profile's file is not what it should be.
     #[error("{0}: {1}")]
     Malformed(PathBuf, String),
@@ -56,7 +60,16 @@ pub enum ProfileError {
 struct Config {
     server: Option<String>,
     /// `ask`, `mine` or `theirs`.
+    #[serde(deserialize_with = "policy")]
     conflict_policy: ConflictPolicy,
+}
+
+/// Reads a policy, and says of what is none what there is.
+fn policy<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ConflictPolicy, D::Error> {
+    let word = String::deserialize(deserializer)?;
+    ConflictPolicy::deserialize(word.as_str().into_deserializer()).map_err(|_: value::Error| {
+        D::Error::custom(format!("conflict_policy is {word:?}; it must be \"ask\", \"mine\" or \"theirs\""))
+    })
 }
 
 impl Profile {
@@ -147,7 +160,7 @@ impl Profile {
 
 /// A key in a file: its only line.
 pub fn key_from_file(path: &Path) -> Result<SecretString, ProfileError> {
-    let text = fs::read_to_string(path).map_err(|error| ProfileError::File(path.to_owned(), error))?;
+    let text = fs::read_to_string(path).map_err(|error| ProfileError::Key(path.to_owned(), error))?;
     Ok(text.trim().to_owned().into())
 }
 

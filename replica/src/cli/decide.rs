@@ -38,11 +38,11 @@ impl Decision {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         let replica = context.existing()?;
         match self {
-            Decision::Retry { edit } => tell(context, &replica, Some(edit), replica.retry(edit)),
-            Decision::Discard { edit } => tell(context, &replica, Some(edit), replica.discard(edit)),
+            Decision::Retry { edit } => tell(context, &replica, Meant::Waiting(edit), replica.retry(edit)),
+            Decision::Discard { edit } => tell(context, &replica, Meant::Waiting(edit), replica.discard(edit)),
             Decision::Change { edit, values } => {
                 let fields = typed(&replica, edit, &values)?;
-                tell(context, &replica, Some(edit), replica.change(edit, &fields))
+                tell(context, &replica, Meant::Waiting(edit), replica.change(edit, &fields))
             }
         }
     }
@@ -103,7 +103,8 @@ impl Resolve {
             fields.extend(typed.map(|(name, value)| (name, Choice::Value(value))));
         }
         let resolution = Resolution { fields, rest: self.side.map(Choice::from) };
-        tell(context, &replica, Some(self.edit), replica.resolve(self.edit, &resolution))
+        known(&replica, self.edit, &resolution)?;
+        tell(context, &replica, Meant::Waiting(self.edit), replica.resolve(self.edit, &resolution))
     }
 }
 
@@ -117,7 +118,8 @@ pub(super) struct Undo {
 impl Undo {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         let replica = context.existing()?;
-        tell(context, &replica, self.edit, replica.undo(self.edit))
+        let meant = self.edit.map_or(Meant::Newest, Meant::Any);
+        tell(context, &replica, meant, replica.undo(self.edit))
     }
 }
 
@@ -160,11 +162,35 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
 /// Settled edits looked through for the one that was meant.
 const SETTLED_MAX: usize = 100_000;
 
+/// The edit that a decision is about.
+#[derive(Debug, Clone, Copy)]
+enum Meant {
+    /// One that waits: a settled one is none.
+    Waiting(i64),
+    /// One that waits or is settled.
+    Any(i64),
+    /// The newest there is.
+    Newest,
+}
+
+/// A field that is not in conflict was mistyped; of one that is not named the replica says what is missing.
+fn known(replica: &Replica, edit: i64, resolution: &Resolution) -> Result<(), Failure> {
+    let all = replica.conflicts()?;
+    let fields: Vec<&str> = all.iter().filter(|one| one.edit_id == edit).map(|one| one.field.as_str()).collect();
+    match resolution.fields.keys().find(|name| !fields.contains(&name.as_str())) {
+        Some(name) if !fields.is_empty() => {
+            let text = format!("{name} is not in conflict; in conflict: {}", fields.join(", "));
+            Err(Failure::new(Exit::Usage, text).hint("hearth-replica conflicts"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Says what came of a decision.
 fn tell(
     context: &Context,
     replica: &Replica,
-    edit: Option<i64>,
+    meant: Meant,
     decided: Result<Decided, EditError>,
 ) -> Result<(), Failure> {
     match decided {
@@ -172,17 +198,26 @@ fn tell(
         Ok(Decided { said, .. }) => Ok(output::line(&said)?),
         Err(EditError::Store(error)) => Err(error.into()),
         Err(refused) => {
-            let found = replica.edits()?.into_iter().find(|one| Some(one.id) == edit);
-            let exit = match found {
-                Some(one) if matches!(one.state.as_str(), "rejected" | "conflict" | "blocked") => Exit::NeedsYou,
-                None if edit.is_some() && !replica.history(SETTLED_MAX)?.iter().any(|one| Some(one.id) == edit) => {
-                    Exit::NotFound
-                }
-                _ => Exit::Failure,
+            let (Meant::Waiting(edit) | Meant::Any(edit)) = meant else {
+                return Err(Failure::new(Exit::Failure, refused.to_string()).hint("hearth-replica edits --history"));
             };
-            Err(Failure::new(exit, refused.to_string()))
+            let (exit, next) = match replica.edits()?.into_iter().find(|one| one.id == edit) {
+                Some(one) if matches!(one.state.as_str(), "rejected" | "conflict" | "blocked") => {
+                    (Exit::NeedsYou, "hearth-replica edits")
+                }
+                Some(_) => (Exit::Failure, "hearth-replica edits"),
+                None if matches!(meant, Meant::Any(_)) && is_settled(replica, edit)? => {
+                    (Exit::Failure, "hearth-replica edits --history")
+                }
+                None => (Exit::NotFound, "hearth-replica edits"),
+            };
+            Err(Failure::new(exit, refused.to_string()).hint(next))
         }
     }
+}
+
+fn is_settled(replica: &Replica, edit: i64) -> Result<bool, Failure> {
+    Ok(replica.history(SETTLED_MAX)?.iter().any(|one| one.id == edit))
 }
 
 /// What was typed, as values of an edit's record.

@@ -1,6 +1,9 @@
 //! `doctor`: what is wrong and what to type about it. Must not look for faults itself.
 
-use hearth_replica::doctor::{Finding, Grade, Matter, examine};
+use std::path::Path;
+
+use hearth_replica::doctor::{Finding, Grade, Matter, examine, examine_unread};
+use hearth_replica::profile::{Profile, ProfileError};
 use serde_json::{Value, json};
 
 use super::{Context, Exit, Failure, output};
@@ -8,8 +11,18 @@ use super::{Context, Exit, Failure, output};
 /// Looks at everything; the exit code is that of the worst finding.
 pub(super) fn run(context: &Context) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let findings = runtime.block_on(examine(&context.profile));
-    if context.json {
+    tell(&runtime.block_on(examine(&context.profile)), context.json, context.is_there())
+}
+
+/// The same of a profile that cannot be read.
+pub(super) fn of_no_profile(name: &str, db: Option<&Path>, error: &ProfileError, json: bool) -> Result<(), Failure> {
+    let profile = Profile::locate(name, db, false)?;
+    tell(&examine_unread(&profile, error), json, true)
+}
+
+/// Tells what was found; `is_there` says whether there is a replica at all.
+fn tell(findings: &[Finding], json: bool, is_there: bool) -> Result<(), Failure> {
+    if json {
         let all = findings.iter().map(|finding| {
             json!({
                 "matter": finding.matter.word(), "grade": finding.grade.word(), "text": finding.text,
@@ -18,7 +31,7 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
         });
         output::json(&Value::Array(all.collect()))?;
     } else {
-        for Finding { matter, grade, text, next } in &findings {
+        for Finding { matter, grade, text, next } in findings {
             let head = format!("{:<9}{:<10}", grade.word(), matter.word());
             let head = if *grade >= Grade::Warning { output::bold(&head) } else { head };
             output::line(&format!("{head}{}", output::one_line(text)))?;
@@ -35,7 +48,8 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
     let count = findings.iter().filter(|finding| finding.grade >= Grade::Warning).count();
     let things = if count == 1 { "1 thing needs".to_owned() } else { format!("{count} things need") };
     let text = format!("{things} you; the worst: {}", output::one_line(&worst.text));
-    let failure = Failure::new(exit(worst), text);
+    let exit = if is_there { exit(worst) } else { Exit::NotFound };
+    let failure = Failure::new(exit, text);
     Err(match &worst.next {
         Some(next) => failure.hint(next.clone()),
         None => failure,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use super::{Arguments, Failure, output};
+use super::{Arguments, Exit, Failure, output};
 
 /// Arguments of `completions`.
 #[derive(Debug, Args)]
@@ -34,8 +34,11 @@ impl Man {
     pub(super) fn run(self) -> Result<(), Failure> {
         let command = Arguments::command().name("hearth-replica");
         if let Some(dir) = self.dir {
-            std::fs::create_dir_all(&dir)?;
-            return Ok(clap_mangen::generate_to(command, dir)?);
+            let written = std::fs::create_dir_all(&dir).and_then(|()| clap_mangen::generate_to(command, &dir));
+            return written.map_err(|error| {
+                Failure::new(Exit::Failure, format!("{}: {error}", dir.display()))
+                    .hint("hearth-replica man --dir with a directory that is yours")
+            });
         }
         let mut text = Vec::new();
         clap_mangen::Man::new(command).render(&mut text)?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use hearth_contract::key::parse_key;
 use hearth_replica::profile::{self, Profile};
-use hearth_replica::sync::identify;
+use hearth_replica::sync::{ClientError, identify};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
@@ -32,7 +32,12 @@ impl Init {
         }
         let server = self.server.trim_end_matches('/').to_owned();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let identity = runtime.block_on(identify(&server, &key))?;
+        let identity = runtime.block_on(identify(&server, &key)).map_err(|error| match error {
+            ClientError::Refused(401 | 403, _) => {
+                Failure::from(error).hint("hearth-server key create, and init with the key that it prints")
+            }
+            error => error.into(),
+        })?;
 
         // A database given by path alone keeps its profile beside it, so that the path stays enough.
         let beside = context.db_given && !context.named;

@@ -6,6 +6,7 @@ mod decide;
 mod doctor;
 mod drill;
 mod edits;
+mod failure;
 mod help;
 mod init;
 mod metrics;
@@ -27,9 +28,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use hearth_replica::profile::{self, Profile, ProfileError};
-use hearth_replica::sync::{ClientError, SyncError};
-use hearth_replica::{EditError, Origin, Replica, StoreError};
+use hearth_replica::profile::{self, Profile};
+use hearth_replica::{Origin, Replica};
+
+use failure::{ANOTHER_KEY, Exit, Failure};
 
 /// A full, writable copy of a Hearth home in a local SQLite database.
 #[derive(Debug, Parser)]
@@ -122,105 +124,16 @@ impl Context {
 
     /// The replica, if there is one: looking must not make an empty database.
     fn existing(&self) -> Result<Replica, Failure> {
-        let db = &self.profile.db;
-        // A log without its database is for `rebuild`, which opening it says.
-        if !db.exists() && !hearth_replica::left_a_log(db) {
+        if !self.is_there() {
             let text = format!("there is no replica at {}", self.profile.db.display());
-            return Err(Failure::new(Exit::NotFound, text).hint("hearth-replica init --server URL"));
+            return Err(Failure::new(Exit::NotFound, text).hint(hearth_replica::doctor::first_step(&self.profile)));
         }
         self.replica()
     }
-}
 
-/// Exit codes that scripts rely on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Exit {
-    Failure = 1,
-    Usage = 2,
-    NotFound = 3,
-    Key = 4,
-    NeedsYou = 5,
-    Unreachable = 6,
-    StillWaiting = 7,
-    DatabaseDamaged = 8,
-}
-
-/// What helps when a key is refused. Whoever syncs takes the new one up by itself.
-const ANOTHER_KEY: &str = "hearth-replica init --server URL, with another key";
-
-/// A failed command: what happened, and what to type next.
-#[derive(Debug)]
-struct Failure {
-    exit: Exit,
-    text: String,
-    hint: Option<String>,
-}
-
-impl Failure {
-    fn new(exit: Exit, text: impl Into<String>) -> Failure {
-        Failure { exit, text: text.into(), hint: None }
-    }
-
-    fn hint(mut self, command: impl Into<String>) -> Failure {
-        self.hint = Some(command.into());
-        self
-    }
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Failure {
-        if error.is_damaged() {
-            return Failure::new(Exit::DatabaseDamaged, error.to_string())
-                .hint("hearth-replica rebuild; edits that can be read are kept");
-        }
-        Failure::new(Exit::Failure, error.to_string())
-    }
-}
-
-impl From<EditError> for Failure {
-    fn from(error: EditError) -> Failure {
-        match error {
-            EditError::Refused(sentence) => Failure::new(Exit::Usage, sentence),
-            EditError::NotFound => Failure::new(Exit::NotFound, error.to_string()),
-            EditError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<ProfileError> for Failure {
-    fn from(error: ProfileError) -> Failure {
-        Failure::new(Exit::Failure, error.to_string())
-    }
-}
-
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Failure {
-        Failure::new(Exit::Failure, error.to_string())
-    }
-}
-
-impl From<ClientError> for Failure {
-    fn from(error: ClientError) -> Failure {
-        let exit = match &error {
-            ClientError::Refused(401 | 403, _) | ClientError::Key => Exit::Key,
-            ClientError::Unreachable(..) => Exit::Unreachable,
-            _ => Exit::Failure,
-        };
-        Failure::new(exit, error.to_string())
-    }
-}
-
-impl From<SyncError> for Failure {
-    fn from(error: SyncError) -> Failure {
-        match error {
-            SyncError::Store(error) => error.into(),
-            SyncError::Client(error) => error.into(),
-            SyncError::NeedsKey(_) => Failure::new(Exit::Key, error.to_string()).hint(ANOTHER_KEY),
-            SyncError::Asks(_) => Failure::new(Exit::NeedsYou, error.to_string()),
-            SyncError::Paused => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica resume"),
-            SyncError::Blocked(_) => Failure::new(Exit::NeedsYou, error.to_string())
-                .hint("hearth-replica init with another --profile or --db, for the other home"),
-        }
+    /// A log without its database is for `rebuild`, which opening it says.
+    fn is_there(&self) -> bool {
+        self.profile.db.exists() || hearth_replica::left_a_log(&self.profile.db)
     }
 }
 
@@ -229,7 +142,7 @@ pub(crate) fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure { exit, text, hint }) => {
+        Err(Failure { exit, text, hint, .. }) => {
             output::note(&format!("hearth-replica: {text}"));
             if let Some(hint) = hint {
                 output::note(&format!("next: {hint}"));
@@ -242,7 +155,19 @@ pub(crate) fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<(), Failure> {
     let Arguments { profile: name, db, json, command } = arguments;
     let named = name != profile::DEFAULT;
-    let context = Context { profile: Profile::load(&name, db.as_deref())?, named, db_given: db.is_some(), json };
+    let profile = match Profile::load(&name, db.as_deref()) {
+        // What is wrong with a profile is what the doctor is asked for.
+        Err(error) if matches!(command, Command::Doctor) => {
+            return doctor::of_no_profile(&name, db.as_deref(), &error, json);
+        }
+        loaded => loaded?,
+    };
+    let file = profile.db.clone();
+    let context = Context { profile, named, db_given: db.is_some(), json };
+    carry_out(command, context).map_err(|failure| failure.about(&file))
+}
+
+fn carry_out(command: Command, context: Context) -> Result<(), Failure> {
     match command {
         Command::Init(init) => init.run(context),
         Command::Run(run) => run.run(&context),

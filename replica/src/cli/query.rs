@@ -1,10 +1,13 @@
 //! `query` and `path`: the database itself. Must not write to it.
 
+use std::path::Path;
+
 use clap::Args;
-use hearth_replica::read_query;
+use hearth_replica::doctor::{Cause, trouble};
+use hearth_replica::{StoreError, read_query};
 use serde_json::json;
 
-use super::{Context, Failure, output};
+use super::{Context, Exit, Failure, output};
 
 /// Arguments of `query`.
 #[derive(Debug, Args)]
@@ -20,7 +23,12 @@ impl Query {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         // Opened once for writing, so that the tables are there and up to date.
         drop(context.existing()?);
-        let answer = read_query(&context.profile.db, &self.sql)?;
+        let db = &context.profile.db;
+        if self.sql.trim().is_empty() {
+            return Err(Failure::new(Exit::Usage, "there is no statement to run")
+                .hint("hearth-replica query 'SELECT title, due_on FROM tasks_due'"));
+        }
+        let answer = read_query(db, &self.sql).map_err(|error| refused(db, error))?;
         if self.csv {
             output::table_csv(&answer)?;
         } else if context.json {
@@ -29,6 +37,17 @@ impl Query {
             output::table(&answer)?;
         }
         Ok(())
+    }
+}
+
+/// What SQLite says of a statement is about the statement, unless the database itself is in trouble.
+fn refused(db: &Path, error: StoreError) -> Failure {
+    match trouble(db, &error).cause {
+        Cause::Shut => Failure::new(Exit::Failure, "a query only reads, and this statement would write")
+            .hint(format!("sqlite3 {}", db.display())),
+        Cause::Other => Failure::new(Exit::Failure, error.to_string())
+            .hint(format!("sqlite3 {} .schema says what tables and columns there are", db.display())),
+        _ => error.into(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use hearth_replica::Rescue;
 use hearth_replica::log::{self, Form};
-use hearth_replica::sync::{SyncLock, Until};
+use hearth_replica::sync::Until;
 use serde_json::json;
 
 use super::{Context, Exit, Failure, output, run, sync};
@@ -24,7 +24,7 @@ impl Rebuild {
         let db = &context.profile.db;
         // Before the lock, which would make the directory of a profile that was mistyped.
         let config = sync::config(context)?;
-        let Some(lock) = SyncLock::try_take(db)? else {
+        let Some(lock) = run::try_lock(db)? else {
             let stop = format!("stop it: Ctrl-C, or systemctl --user stop hearth-replica@{}", context.profile.name);
             return Err(run::locked(db, &stop));
         };
@@ -33,7 +33,7 @@ impl Rebuild {
         let replica = context.replica()?;
         let then = sync::in_process(config, lock, Until::Current, self.timeout, &replica)?;
         if let Some(then) = then {
-            return Err(sync::too_late(&then));
+            return Err(sync::too_late(context, &then));
         }
         let now = replica.status()?;
         if context.json {
@@ -45,7 +45,7 @@ impl Rebuild {
             output::line(&format!("In step with the server at position {}.", now.position))?;
         }
         if rescue.lost.is_empty() && rescue.parked == 0 {
-            return Ok(());
+            return sync::settled(Until::Current, &now);
         }
         let text = "not every edit could be carried over by itself; what is said above needs you";
         Err(Failure::new(Exit::NeedsYou, text).hint("hearth-replica edits"))

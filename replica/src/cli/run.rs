@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use hearth_replica::log::{self, Form};
 use hearth_replica::sync::{self, SyncConfig, SyncError, SyncLock, Until};
-use hearth_replica::{Origin, Replica};
+use hearth_replica::{Origin, Replica, StoreError};
 use tokio::sync::watch;
 
 use super::progress::Progress;
@@ -42,6 +42,7 @@ impl Run {
         log::to_stderr(form, "info");
         let config = config(context)?;
         let db = &context.profile.db;
+        let lock = take_lock(db)?;
         if form == Form::Text {
             output::note(&format!("syncing {} with {}; Ctrl-C ends", db.display(), config.server));
         }
@@ -57,7 +58,7 @@ impl Run {
                 tracing::info!(%address, "metrics are told");
                 tokio::spawn(metrics::serve(listener, db.clone()))
             });
-            let ended = keep_in_step(&config, db).await;
+            let ended = keep_in_step(&config, db, lock).await;
             service::stopping();
             if let Some(counts) = counts {
                 counts.abort();
@@ -68,10 +69,9 @@ impl Run {
 }
 
 /// Syncs until told to stop. A damaged database is made anew, so that nobody has to come for it.
-async fn keep_in_step(config: &SyncConfig, db: &Path) -> Result<(), Failure> {
+async fn keep_in_step(config: &SyncConfig, db: &Path, mut lock: SyncLock) -> Result<(), Failure> {
     let mut rebuilds = 0;
     loop {
-        let lock = take_lock(db)?;
         // Opened before anything runs: a schema that cannot be renewed is said at once.
         let ended = match Replica::open(db, Origin::Cli) {
             Ok(_) => once(config, db, lock).await,
@@ -86,6 +86,7 @@ async fn keep_in_step(config: &SyncConfig, db: &Path) -> Result<(), Failure> {
                 tracing::warn!(%error, "the database is damaged and made anew");
                 let rescue = hearth_replica::rebuild(db, &take_lock(db)?)?;
                 rebuild::tell(&rescue);
+                lock = take_lock(db)?;
             }
             ended => return Ok(ended?),
         }
@@ -110,8 +111,15 @@ async fn once(config: &SyncConfig, db: &Path, lock: SyncLock) -> Result<(), Sync
     ended
 }
 
+/// Takes the right to sync a database; None when another process has it.
+pub(super) fn try_lock(db: &Path) -> Result<Option<SyncLock>, Failure> {
+    // It is the first file that is written, so it is the first to find no room and no permission.
+    let directory = db.parent().unwrap_or(db).to_owned();
+    SyncLock::try_take(db).map_err(|error| StoreError::File(directory, error).into())
+}
+
 fn take_lock(db: &Path) -> Result<SyncLock, Failure> {
-    match SyncLock::try_take(db)? {
+    match try_lock(db)? {
         Some(lock) => Ok(lock),
         None => Err(locked(db, "hearth-replica status")),
     }

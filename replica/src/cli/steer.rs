@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use clap::Args;
 use hearth_replica::log;
+use hearth_replica::sync::Until;
 
-use super::{Context, Failure, output, status, sync};
+use super::{Context, Exit, Failure, output, status, sync};
 
 /// Arguments of `reconcile`.
 #[derive(Debug, Args)]
@@ -22,13 +23,24 @@ impl Reconcile {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         log::to_stderr(log::Form::Text, "warn");
         let replica = context.existing()?;
+        let config = sync::config(context)?;
         replica.reconcile(self.accept_deletions)?;
-        let now = sync::bring_in_step_with(context, &replica, &sync::config(context)?, self.timeout)?;
+        let now = sync::bring_in_step_with(context, &replica, &config, self.timeout).map_err(still_wished)?;
         if context.json {
-            return status::write(context, &now);
+            status::write(context, &now)?;
+        } else {
+            output::line(&format!("Compared with the server; in step at position {}.", now.position))?;
         }
-        Ok(output::line(&format!("Compared with the server; in step at position {}.", now.position))?)
+        sync::settled(Until::Current, &now)
     }
+}
+
+/// The wish outlives the command that could not wait for it.
+fn still_wished(mut failure: Failure) -> Failure {
+    if failure.exit == Exit::Unreachable {
+        failure.text.push_str("; the comparison stays wished for, and the next sync makes it");
+    }
+    failure
 }
 
 /// Stops syncing until `resume`.

@@ -4,12 +4,14 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use hearth_replica::doctor::{is_for_room, make_room};
 use hearth_replica::sync::{self, ClientError, SyncConfig, SyncLock, Until};
 use hearth_replica::{Replica, Status, bell, log};
 use tokio::sync::watch;
 
+use super::failure::ANOTHER_HOME;
 use super::progress::Progress;
-use super::{ANOTHER_KEY, Context, Exit, Failure, output, status};
+use super::{ANOTHER_KEY, Context, Exit, Failure, output, run, status};
 
 /// A daemon whose key was refused has taken up a new one within this time, if there is one.
 const KEY_TAKEN_UP_WITHIN: Duration = Duration::from_secs(3);
@@ -47,7 +49,7 @@ impl Sync {
                 (Some(now), ended)
             }
             Ok(Attempt::TooLate(then)) => {
-                let ended = Err(too_late(&then));
+                let ended = Err(too_late(context, &then));
                 (Some(then), ended)
             }
             // What ended it stands in the status too, if the database can be read at all.
@@ -74,7 +76,7 @@ pub(super) fn bring_in_step(
 ) -> Result<Status, Failure> {
     match attempt(context, config(context)?, replica, until, limit)? {
         Attempt::Reached(now) => Ok(now),
-        Attempt::TooLate(then) => Err(too_late(&then)),
+        Attempt::TooLate(then) => Err(too_late(context, &then)),
     }
 }
 
@@ -92,7 +94,7 @@ fn attempt(
     limit: Duration,
 ) -> Result<Attempt, Failure> {
     let progress = Progress::of(&context.profile.db);
-    let ended = match SyncLock::try_take(&context.profile.db)? {
+    let ended = match run::try_lock(&context.profile.db)? {
         Some(lock) => in_process(config, lock, until, limit, replica),
         None => by_daemon(context, until, limit),
     };
@@ -204,10 +206,15 @@ fn by_daemon(context: &Context, until: Until, limit: Duration) -> Result<Option<
     }
 }
 
-pub(super) fn too_late(then: &Status) -> Failure {
-    let why = then.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+pub(super) fn too_late(context: &Context, then: &Status) -> Failure {
+    let reason = then.reason.as_deref().unwrap_or_default();
+    let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     match then.phase.as_str() {
-        "blocked" => Failure::new(Exit::NeedsYou, then.reason.clone().unwrap_or_default()),
+        // Nobody has to decide about a full disk.
+        "blocked" if is_for_room(reason) => Failure::new(Exit::Failure, reason).hint(make_room(&context.profile.db)),
+        // The question says what to type.
+        "blocked" if then.asks_about_deletions => Failure::new(Exit::NeedsYou, reason),
+        "blocked" => Failure::new(Exit::NeedsYou, reason).hint(ANOTHER_HOME),
         "paused" => Failure::new(Exit::Failure, "syncing is paused").hint("hearth-replica resume"),
         "needs_key" => Failure::new(Exit::Key, format!("the server does not accept the key{why}")).hint(ANOTHER_KEY),
         "live" => {
@@ -221,7 +228,7 @@ pub(super) fn too_late(then: &Status) -> Failure {
 }
 
 /// What a goal that was reached leaves to a person.
-fn settled(until: Until, now: &Status) -> Result<(), Failure> {
+pub(super) fn settled(until: Until, now: &Status) -> Result<(), Failure> {
     if now.edits_to_decide() > 0 {
         return Err(Failure::new(
             Exit::NeedsYou,

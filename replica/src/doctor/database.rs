@@ -1,8 +1,7 @@
 //! The database's file, its tables, its edits, and who syncs it.
 
-use std::path::Path;
-
-use super::{Finding, Grade, Matter, another_key, count, size, span};
+use super::trouble::{Cause, is_for_room, make_room, trouble};
+use super::{Finding, Grade, Matter, another_key, count, first_step, size, span};
 use crate::profile::Profile;
 use crate::recovery::AGREE;
 use crate::store::rescue::health;
@@ -20,7 +19,7 @@ pub(super) fn examine(profile: &Profile) -> (Vec<Finding>, Option<String>) {
     let db = &profile.db;
     if !db.exists() && !open::left_a_log(db) {
         let text = format!("there is no replica at {}", db.display());
-        return (vec![Finding::fault(Matter::Setup, text, "hearth-replica init --server URL")], None);
+        return (vec![Finding::fault(Matter::Setup, text, first_step(profile))], None);
     }
     let health = match health::read(db) {
         Ok(health) => health,
@@ -37,9 +36,8 @@ pub(super) fn examine(profile: &Profile) -> (Vec<Finding>, Option<String>) {
     let read = || -> Result<Vec<Finding>, StoreError> {
         let replica = Replica::open(db, Origin::Cli)?;
         let (status, tally) = (replica.status()?, replica.tally()?);
-        let records: i64 = tally.records.iter().map(|(_, count)| count).sum();
-        let text =
-            format!("sound, {records} records, {}, schema {}", size(tally.database_bytes), status.schema_version);
+        let records = count(tally.records.iter().map(|(_, count)| count).sum(), "record", "records");
+        let text = format!("sound, {records}, {}, schema {}", size(tally.database_bytes), status.schema_version);
         let mut findings = vec![Finding::fine(Matter::Database, text)];
         findings.push(process(profile, &status, health.said_pid));
         findings.extend(edits(&status));
@@ -53,14 +51,20 @@ pub(super) fn examine(profile: &Profile) -> (Vec<Finding>, Option<String>) {
 const REBUILD: &str = "hearth-replica rebuild";
 
 fn unreadable(profile: &Profile, error: &StoreError) -> Finding {
-    let text = error.to_string();
-    match error {
-        StoreError::Newer { .. } => Finding::fault(Matter::Setup, text, "install the newest hearth-replica"),
-        StoreError::File(path, _) => Finding::fault(Matter::Files, text, format!("ls -ld {}", path.display())),
-        error if error.is_damaged() => Finding::fault(Matter::Database, text, REBUILD),
-        // Not damaged: there is no room, or the disk does not do what it is told.
-        _ => Finding::fault(Matter::Disk, format!("{text}; it cannot be looked at now"), look_at_disk(profile)),
-    }
+    let trouble = trouble(&profile.db, error);
+    let (matter, text) = match trouble.cause {
+        Cause::Newer => (Matter::Setup, trouble.text),
+        Cause::Damaged => (Matter::Database, trouble.text),
+        Cause::Shut => (Matter::Files, trouble.text),
+        Cause::Busy => (Matter::Process, trouble.text),
+        Cause::Full => (Matter::Disk, trouble.text),
+        // Neither damaged nor short of room: the disk does not do what it is told.
+        Cause::Other => {
+            let text = format!("{}; it cannot be looked at now", trouble.text);
+            return Finding::fault(Matter::Disk, text, make_room(&profile.db));
+        }
+    };
+    Finding::fault(matter, text, trouble.next)
 }
 
 fn process(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding {
@@ -80,7 +84,9 @@ fn process(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding
         }
         (true, _) => {
             let phase = status.phase.replace('_', " ");
-            Finding::fine(Matter::Process, format!("{holder} has the right to sync; {phase}"))
+            let since = status.offline_since.as_deref().filter(|_| is_under_way(status));
+            let since = since.map(|since| format!(", without contact since {since}")).unwrap_or_default();
+            Finding::fine(Matter::Process, format!("{holder} has the right to sync; {phase}{since}"))
         }
         (false, Some(pid)) => Finding::new(
             Matter::Process,
@@ -99,12 +105,13 @@ fn process(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding
 
 /// Whether the feed comes at this moment.
 fn is_in_contact(status: &Status) -> bool {
-    matches!(status.phase.as_str(), "live" | "polling" | "catching_up" | "backfilling" | "reconciling")
+    matches!(status.phase.as_str(), "live" | "polling" | "catching_up")
+        || is_under_way(status) && status.offline_since.is_none()
 }
 
-fn look_at_disk(profile: &Profile) -> String {
-    let directory = profile.db.parent().filter(|path| *path != Path::new("")).unwrap_or(Path::new("."));
-    format!("df -h {}, make room, then: hearth-replica doctor", directory.display())
+/// Whether it is on the way to a position, in contact or not.
+fn is_under_way(status: &Status) -> bool {
+    matches!(status.phase.as_str(), "backfilling" | "reconciling")
 }
 
 fn edits(status: &Status) -> Vec<Finding> {
@@ -151,7 +158,7 @@ fn feed(profile: &Profile, status: &Status) -> Finding {
                 let next = match phase {
                     "needs_key" => another_key(profile),
                     _ if status.asks_about_deletions => format!("{AGREE}, or hearth-replica reconcile to look again"),
-                    _ if reason.contains("is full") => look_at_disk(profile),
+                    _ if is_for_room(reason) => make_room(&profile.db),
                     _ => another_key(profile),
                 };
                 Finding::fault(Matter::Feed, format!("{}: {reason}", phase.replace('_', " ")), next)

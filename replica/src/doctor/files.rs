@@ -20,6 +20,7 @@ pub(super) fn examine(profile: &Profile) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(disk(db));
     findings.extend(modes(profile));
+    findings.extend(writable(db));
     let log = fs::metadata(beside(db, "-wal")).map_or(0, |file| file.len());
     if log > LOG_BYTES_MAX {
         findings.push(Finding::new(
@@ -45,13 +46,26 @@ pub(super) fn examine(profile: &Profile) -> Vec<Finding> {
     findings
 }
 
+/// The directory of a database; of a bare file name it is the one that the program is in.
+pub(super) fn directory(db: &Path) -> &Path {
+    db.parent().filter(|path| *path != Path::new("")).unwrap_or(Path::new("."))
+}
+
+/// Room on the disk of a directory, for this user.
 #[cfg(unix)]
-fn disk(db: &Path) -> Option<Finding> {
-    // Of a bare file name the directory is the one that the program is in.
-    let here = |path| if path == Path::new("") { Path::new(".") } else { path };
-    let directory = db.ancestors().skip(1).map(here).find(|path| path.is_dir())?;
+pub(super) fn free(directory: &Path) -> Option<u64> {
     let stats = rustix::fs::statvfs(directory).ok()?;
-    let free = stats.f_bavail.saturating_mul(stats.f_frsize);
+    Some(stats.f_bavail.saturating_mul(stats.f_frsize))
+}
+
+#[cfg(not(unix))]
+pub(super) fn free(_directory: &Path) -> Option<u64> {
+    None
+}
+
+fn disk(db: &Path) -> Option<Finding> {
+    let directory = directory(db).ancestors().find(|path| path.is_dir())?;
+    let free = free(directory)?;
     let text = format!("{} free at {}", size(free), directory.display());
     let next = format!("df -h {}", directory.display());
     Some(match free {
@@ -61,9 +75,32 @@ fn disk(db: &Path) -> Option<Finding> {
     })
 }
 
+/// What is there must be writable: reading alone works with less, so that a replica would look sound and take no edit.
+#[cfg(unix)]
+fn writable(db: &Path) -> Vec<Finding> {
+    use rustix::fs::{Access, access};
+    let reach = Access::READ_OK | Access::WRITE_OK;
+    let shut = |path: &Path, access_needed: Access, next: String| {
+        let error = access(path, access_needed).err()?;
+        let text = format!("{} cannot be written to: {}", path.display(), std::io::Error::from(error));
+        Some(Finding::fault(Matter::Files, text, next))
+    };
+    let directory = directory(db);
+    let mut findings = Vec::new();
+    if directory.is_dir() {
+        let next = format!("ls -ld {0}, then: chmod u+rwx {0}", directory.display());
+        findings.extend(shut(directory, reach | Access::EXEC_OK, next));
+    }
+    let files = [db.to_owned(), beside(db, "-wal"), beside(db, "-shm"), companion(db, "lock")];
+    for path in files.iter().filter(|path| path.exists()) {
+        findings.extend(shut(path, reach, format!("ls -l {0}, then: chmod u+rw {0}", path.display())));
+    }
+    findings
+}
+
 #[cfg(not(unix))]
-fn disk(_db: &Path) -> Option<Finding> {
-    None
+fn writable(_db: &Path) -> Vec<Finding> {
+    Vec::new()
 }
 
 /// The home's data and its key are for this user alone.

@@ -41,8 +41,17 @@ pub(super) async fn examine(profile: &Profile, home_id: Option<&str>) -> Vec<Fin
     findings
 }
 
-fn refused(profile: &Profile, server: &str, error: &ClientError) -> Finding {
+/// Why there was no answer, without saying twice that it is none of a Hearth server.
+pub fn told(error: &ClientError) -> String {
     let text = error.to_string();
+    match error {
+        ClientError::NotHearth(..) => text.replacen(": it does not answer as a Hearth server", "", 1),
+        _ => text,
+    }
+}
+
+fn refused(profile: &Profile, server: &str, error: &ClientError) -> Finding {
+    let text = told(error);
     match error {
         ClientError::Refused(401 | 403, _) => Finding::fault(Matter::Key, text, another_key(profile)),
         ClientError::Key => Finding::fault(Matter::Key, text, another_key(profile)),

@@ -3,11 +3,12 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::process::Output;
 
 use hearth_contract::key::{Environment, key_text};
 use serde_json::{Value, json};
 
-use super::{as_keeper, new_replica, replica, sqlite3, text, write_profile};
+use super::{as_anybody, as_keeper, new_replica, on_full_disk, replica, set_mode, sqlite3, text, write_profile};
 
 const ALL: &str = "inventory vehicles documents tasks rooms property";
 
@@ -54,7 +55,10 @@ fn of(server: &str) -> (tempfile::TempDir, PathBuf) {
 
 /// The exit code, and the findings that are no praise: grade, matter, text and next.
 fn examined(db: &Path) -> (i32, Vec<[String; 4]>) {
-    let output = replica(db, &["doctor", "--json"]);
+    found_in(&replica(db, &["doctor", "--json"]))
+}
+
+fn found_in(output: &Output) -> (i32, Vec<[String; 4]>) {
     let findings: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
     let word = |finding: &Value, name: &str| finding[name].as_str().unwrap_or_default().to_owned();
     let all = findings.as_array().unwrap().iter().filter(|finding| finding["grade"] != "ok");
@@ -64,7 +68,12 @@ fn examined(db: &Path) -> (i32, Vec<[String; 4]>) {
 
 #[track_caller]
 fn assert_found(db: &Path, code: i32, grade: &str, matter: &str, words: &str, next: &str) {
-    let (exit, findings) = examined(db);
+    assert_among(examined(db), code, grade, matter, words, next);
+}
+
+#[track_caller]
+fn assert_among(examined: (i32, Vec<[String; 4]>), code: i32, grade: &str, matter: &str, words: &str, next: &str) {
+    let (exit, findings) = examined;
     let found = findings.iter().any(|[found_grade, found_matter, text, then]| {
         found_grade == grade && found_matter == matter && text.contains(words) && then.contains(next)
     });
@@ -121,7 +130,7 @@ fn faults_of_server_and_key() {
 #[test]
 fn faults_of_the_database() {
     let dir = tempfile::tempdir().unwrap();
-    assert_found(&dir.path().join("none.db"), 1, "fault", "setup", "there is no replica", "hearth-replica init");
+    assert_found(&dir.path().join("none.db"), 3, "fault", "setup", "there is no replica", "hearth-replica init");
 
     let (_dir, db) = of(&good_server());
     assert!(sqlite3(&db, "DROP TRIGGER _tasks_after_update").status.success());
@@ -143,21 +152,7 @@ fn faults_of_the_database() {
 #[test]
 fn a_full_disk_is_no_damage() {
     let (dir, db) = of(&good_server());
-    let disk = dir.path().join("disk");
-    std::fs::create_dir(&disk).unwrap();
-    let script = r#"mount -t tmpfs -o size=4m none "$1" || exit 99; cp "$2" "$2".toml "$2".key "$1"/; chmod 600 "$1"/*
-        cat /dev/zero > "$1"/ballast 2>/dev/null; exec "$3" --db "$1"/replica.db doctor --json"#;
-    let output = std::process::Command::new("unshare")
-        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"])
-        .args([&disk, &db])
-        .arg(env!("CARGO_BIN_EXE_hearth-replica"))
-        .output();
-    // Not every machine lets a test mount a disk.
-    let Some(output) =
-        output.ok().filter(|output| !matches!(output.status.code(), Some(99)) && !output.stdout.is_empty())
-    else {
-        return;
-    };
+    let Some(output) = on_full_disk(dir.path(), &db, &["doctor", "--json"]) else { return };
     let findings: Value = serde_json::from_slice(&output.stdout).unwrap();
     let faults: Vec<_> = findings.as_array().unwrap().iter().filter(|finding| finding["grade"] == "fault").collect();
     assert!(faults.iter().all(|finding| finding["matter"] == "disk"), "{findings:#}");
@@ -184,6 +179,70 @@ fn faults_of_files() {
     let (_dir, db) = of(&good_server());
     std::fs::write(format!("{}.damaged-20260101T000000Z", db.display()), "x").unwrap();
     assert_found(&db, 0, "note", "files", "1 damaged copy", "rm ");
+}
+
+/// What may only be read shows a sound replica that takes no edit; that is neither the disk's fault nor none.
+#[test]
+fn files_that_may_not_be_written_to() {
+    let doctor = |db: &Path| found_in(&as_anybody(db, &["doctor", "--json"]));
+    let (dir, db) = of(&good_server());
+    assert_eq!(doctor(&db).0, 0);
+    let shared = PathBuf::from(format!("{}-shm", db.display()));
+    std::fs::write(&shared, "").unwrap();
+    set_mode(&shared, 0o400);
+    let next = format!("chmod u+rw {}", shared.display());
+    assert_among(doctor(&db), 1, "fault", "files", "replica.db-shm cannot be written to: Permission denied", &next);
+
+    // Whoever was last to close it may have taken it away.
+    let _ = std::fs::remove_file(&shared);
+    set_mode(dir.path(), 0o500);
+    let (exit, findings) = doctor(&db);
+    assert!(findings.iter().all(|[_, matter, ..]| matter != "disk"), "{findings:?}");
+    let next = format!("chmod u+rwx {}", dir.path().display());
+    assert_among((exit, findings), 1, "fault", "files", "cannot be written to", &next);
+    set_mode(dir.path(), 0o700);
+}
+
+#[test]
+fn a_profile_that_cannot_be_read_is_a_finding() {
+    let (_dir, db) = of(&good_server());
+    let profile = format!("{}.toml", db.display());
+    std::fs::write(&profile, "conflict_policy = \"bogus\"\n").unwrap();
+    let words = "conflict_policy is \"bogus\"; it must be \"ask\", \"mine\" or \"theirs\"";
+    assert_found(&db, 1, "fault", "setup", words, &format!("correct {profile}"));
+    std::fs::write(&profile, "server = http://nowhere\n").unwrap();
+    assert_found(&db, 1, "fault", "setup", &profile, &format!("correct {profile}"));
+    let told = text(&replica(&db, &["status"]).stderr);
+    assert!(told.contains("next: correct "), "{told}");
+}
+
+#[test]
+fn where_a_profile_is_complete_nobody_is_sent_for_a_key() {
+    let (_dir, db) = of(&good_server());
+    std::fs::remove_file(&db).unwrap();
+    assert_found(&db, 3, "fault", "setup", "there is no replica", "hearth-replica sync");
+    assert!(text(&replica(&db, &["status"]).stderr).ends_with("next: hearth-replica sync"));
+}
+
+#[test]
+fn a_server_that_is_none_is_told_once() {
+    let (_dir, db) = of(&server("200 OK", "", json!("no identity")));
+    let (_, findings) = examined(&db);
+    let told: Vec<&str> = findings.iter().map(|[_, _, text, _]| text.as_str()).collect();
+    assert_eq!(told.join(" ").matches("not answer as a Hearth server").count(), 1, "{told:?}");
+}
+
+/// A comparison that goes on without the server does not keep anything in step.
+#[test]
+fn who_has_no_contact_keeps_nothing_in_step() {
+    let (dir, db) = of("http://127.0.0.1:9");
+    let _lock = hearth_replica::sync::SyncLock::try_take(&db).unwrap().unwrap();
+    let gone = "daemon_pid = 1, phase = 'offline', reconcile = 1, offline_since = '2026-01-01T00:00:00.000Z'";
+    as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', {gone}"));
+    let told = text(&replica(&db, &["doctor"]).stdout);
+    let words = "has the right to sync; reconciling, without contact since 2026-01-01T00:00:00.000Z";
+    assert!(told.contains(words), "{told}");
+    drop(dir);
 }
 
 #[test]

@@ -44,6 +44,47 @@ fn as_keeper(db: &Path, sql: &str) {
     assert!(output.status.success(), "{sql}: {}", text(&output.stderr));
 }
 
+/// The program as somebody for whom the modes of files count, in a directory that is theirs.
+fn as_anybody(db: &Path, arguments: &[&str]) -> Output {
+    use std::os::unix::fs::{MetadataExt, chown};
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65534;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
+    let directory = db.parent().unwrap();
+    if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
+        let files = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+        for path in files.chain([directory.to_owned()]) {
+            chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    command.arg("--db").arg(db).args(arguments).env("HOME", directory).env_remove("HEARTH_API_KEY");
+    command.output().unwrap()
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+}
+
+/// The program on a disk that is full to the last byte, with a copy of a database and its profile. Not every machine lets
+/// a test mount a disk.
+fn on_full_disk(dir: &Path, db: &Path, arguments: &[&str]) -> Option<Output> {
+    let disk = dir.join("disk");
+    std::fs::create_dir_all(&disk).unwrap();
+    let script = r#"mount -t tmpfs -o size=4m none "$1" || exit 99; cp "$2" "$2".toml "$2".key "$1"/; chmod 600 "$1"/*
+        cat /dev/zero > "$1"/ballast 2>/dev/null; program=$3; db=$1/replica.db; shift 3; exec "$program" --db "$db" "$@""#;
+    let output = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"])
+        .args([&disk, db])
+        .arg(env!("CARGO_BIN_EXE_hearth-replica"))
+        .args(arguments)
+        .output()
+        .ok()?;
+    let said = text(&output.stderr);
+    let mounted = output.status.code() != Some(99) && !said.starts_with("unshare:");
+    mounted.then_some(output)
+}
+
 /// What a command that must succeed writes as JSON.
 fn json(db: &Path, arguments: &[&str]) -> Value {
     let output = replica(db, &[arguments, &["--json"]].concat());

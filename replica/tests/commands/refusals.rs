@@ -3,7 +3,9 @@
 
 use serde_json::Value;
 
-use super::{new_replica, refusal, replica, sqlite3, text, write_profile};
+use super::{
+    as_anybody, as_keeper, new_replica, on_full_disk, refusal, replica, set_mode, sqlite3, text, write_profile,
+};
 
 /// A replica whose server is nobody.
 fn alone() -> (tempfile::TempDir, std::path::PathBuf) {
@@ -34,4 +36,115 @@ fn a_mistyped_profile_leaves_no_database_behind() {
     }
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     assert_eq!(refusal(&typo, &["add", "room", "name=Hall"]).0, 3);
+}
+
+#[test]
+fn every_refusal_has_the_code_of_the_table_and_says_what_to_type() {
+    let (dir, db) = alone();
+    assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
+    assert!(replica(&db, &["edits", "discard", "1"]).status.success());
+    let missing = dir.path().join("no").join("where");
+    std::fs::write(dir.path().join("no"), "").unwrap();
+    let missing = missing.to_str().unwrap();
+    for (arguments, code, words, next) in [
+        // Settled, or never there: in neither case is there one that waits.
+        (&["edits", "discard", "1"][..], 3, "no edit 1 that waits", "next: hearth-replica edits"),
+        (&["edits", "discard", "77"], 3, "no edit 77 that waits", "next: hearth-replica edits"),
+        (&["undo", "77"], 3, "", "next: hearth-replica edits"),
+        (&["--profile", "../x", "status"], 2, "is no profile name", "next: hearth-replica --profile NAME"),
+        (&["init", "--server", "http://127.0.0.1:9", "--key-file", missing], 4, missing, "next: ls -l "),
+        (&["query", ""], 2, "no statement", "next: hearth-replica query 'SELECT"),
+        (&["query", "UPDATE rooms SET floor = '2'"], 1, "a query only reads", "next: sqlite3 "),
+        (&["query", "SELECT nobody"], 1, "no such column", ".schema says"),
+        (&["man", "--dir", missing], 1, missing, "next: hearth-replica man --dir"),
+    ] {
+        let (exit, said) = refusal(&db, arguments);
+        assert_eq!(exit, code, "{arguments:?}: {said}");
+        assert!(said.contains(words) && said.contains(next), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn what_init_is_given_is_judged_by_what_it_is() {
+    let (dir, db) = alone();
+    let key = dir.path().join("good");
+    std::fs::write(&key, hearth_contract::key::key_text(hearth_contract::key::Environment::Test, [7; 32])).unwrap();
+    for (server, code, next) in
+        [("nonsense", 2, "next: hearth-replica init --server http"), ("http://127.0.0.1:9", 6, "next: curl -i http")]
+    {
+        let (exit, said) = refusal(&db, &["init", "--server", server, "--key-file", key.to_str().unwrap()]);
+        assert_eq!(exit, code, "{said}");
+        assert!(said.contains(next), "{said}");
+    }
+}
+
+#[test]
+fn a_field_that_is_not_in_conflict_is_a_slip_of_the_hand() {
+    let (_dir, db) = alone();
+    assert!(sqlite3(&db, "INSERT INTO rooms (name, floor) VALUES ('Hall', '1')").status.success());
+    as_keeper(&db, "UPDATE edits SET state = 'conflict'");
+    let (exit, said) = refusal(&db, &["resolve", "1", "mine", "--field", "nonsense=mine"]);
+    assert_eq!(exit, 2, "{said}");
+    assert!(said.contains("nonsense is not in conflict; in conflict: ") && said.contains("name"), "{said}");
+}
+
+#[test]
+fn a_disk_without_room_is_called_that_by_every_command() {
+    let (dir, db) = alone();
+    assert!(sqlite3(&db, "PRAGMA wal_checkpoint(TRUNCATE)").status.success());
+    for command in ["status", "list", "run", "sync"] {
+        let arguments = if command == "list" { &["list", "rooms"][..] } else { &[command] };
+        let Some(output) = on_full_disk(dir.path(), &db, arguments) else { return };
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{command}: {said}");
+        assert!(said.contains("is full") && said.contains("next: df -h "), "{command}: {said}");
+    }
+}
+
+#[test]
+fn what_may_not_be_written_to_is_no_full_disk() {
+    let (dir, db) = alone();
+    set_mode(&db, 0o400);
+    let output = as_anybody(&db, &["add", "room", "name=Hall"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("cannot be written to here") && said.contains("next: ls -la "), "{said}");
+    drop(dir);
+}
+
+#[test]
+fn a_status_waits_for_a_decision_only_where_there_is_one() {
+    let (_dir, db) = alone();
+    let reason = "the disk that holds the replica is full; make room, and it goes on by itself";
+    as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked', reason = '{reason}'"));
+    let status = text(&replica(&db, &["status"]).stdout);
+    assert!(status.starts_with(&format!("Stopped: {reason}.")), "{status}");
+}
+
+#[test]
+fn a_list_of_none_says_how_many_there_are() {
+    let (_dir, db) = alone();
+    assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
+    let said = text(&replica(&db, &["list", "rooms", "--limit", "0"]).stderr);
+    assert_eq!(said, "0 of 1; --limit shows more");
+    assert_eq!(text(&replica(&db, &["list", "rooms", "name=x"]).stderr), "no rooms like that");
+}
+
+#[test]
+fn a_comparison_that_waits_for_the_server_says_so() {
+    let (_dir, db) = alone();
+    let (exit, said) = refusal(&db, &["reconcile"]);
+    assert_eq!(exit, 6, "{said}");
+    assert!(said.contains("the comparison stays wished for"), "{said}");
+}
+
+#[test]
+fn a_whole_number_may_be_written_as_json_has_it() {
+    let (_dir, db) = alone();
+    let made = super::json(&db, &["add", "inventory", "name=Kettle", "quantity=3.0"]);
+    assert_eq!(made["quantity"], 3);
+    assert_eq!(super::json(&db, &["list", "inventory", "quantity=3.0"])[0]["id"], made["id"]);
+    let (exit, said) = refusal(&db, &["add", "inventory", "name=Kettle", "quantity=3.5"]);
+    assert_eq!(exit, 2, "{said}");
+    assert!(said.contains("quantity must be an integer"), "{said}");
 }

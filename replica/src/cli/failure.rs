@@ -1,0 +1,127 @@
+//! How a command fails: its exit code, a sentence, and what to type next. Must not know which command it was.
+
+use std::path::Path;
+
+use hearth_replica::doctor::{told, trouble};
+use hearth_replica::profile::ProfileError;
+use hearth_replica::sync::{ClientError, SyncError};
+use hearth_replica::{EditError, StoreError};
+
+/// Exit codes that scripts rely on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Exit {
+    Failure = 1,
+    Usage = 2,
+    NotFound = 3,
+    Key = 4,
+    NeedsYou = 5,
+    Unreachable = 6,
+    StillWaiting = 7,
+    DatabaseDamaged = 8,
+}
+
+/// What helps when a key is refused. Whoever syncs takes the new one up by itself.
+pub(super) const ANOTHER_KEY: &str = "hearth-replica init --server URL, with another key";
+
+/// What helps when going on would mix two homes.
+pub(super) const ANOTHER_HOME: &str = "hearth-replica init with another --profile or --db, for the other home";
+
+/// A failed command: what happened, and what to type next.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) exit: Exit,
+    pub(super) text: String,
+    pub(super) hint: Option<String>,
+    /// What the database said, until it is known which database that is.
+    store: Option<StoreError>,
+}
+
+impl Failure {
+    pub(super) fn new(exit: Exit, text: impl Into<String>) -> Failure {
+        Failure { exit, text: text.into(), hint: None, store: None }
+    }
+
+    pub(super) fn hint(mut self, command: impl Into<String>) -> Failure {
+        self.hint = Some(command.into());
+        self
+    }
+
+    /// Says of a failure of the database what to do about it, now that it is known where it is.
+    pub(super) fn about(mut self, db: &Path) -> Failure {
+        if let Some(error) = self.store.take().filter(|_| self.hint.is_none()) {
+            let trouble = trouble(db, &error);
+            self.text = trouble.text;
+            self.hint = Some(trouble.next);
+        }
+        self
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        let exit = if error.is_damaged() { Exit::DatabaseDamaged } else { Exit::Failure };
+        Failure { exit, text: error.to_string(), hint: None, store: Some(error) }
+    }
+}
+
+impl From<EditError> for Failure {
+    fn from(error: EditError) -> Failure {
+        match error {
+            EditError::Refused(sentence) => Failure::new(Exit::Usage, sentence),
+            EditError::NotFound => Failure::new(Exit::NotFound, error.to_string()),
+            EditError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ProfileError> for Failure {
+    fn from(error: ProfileError) -> Failure {
+        let text = error.to_string();
+        match error {
+            ProfileError::Name(_) => Failure::new(Exit::Usage, text).hint("hearth-replica --profile NAME"),
+            ProfileError::Key(file, _) => Failure::new(Exit::Key, text)
+                .hint(format!("ls -l {}, or hearth-replica init with another key", file.display())),
+            ProfileError::Malformed(file, _) => Failure::new(Exit::Failure, text)
+                .hint(format!("correct {}, then: hearth-replica doctor", file.display())),
+            ProfileError::File(file, _) => Failure::new(Exit::Failure, text).hint(format!("ls -l {}", file.display())),
+            ProfileError::NoHome => Failure::new(Exit::Failure, text),
+        }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Failure {
+        Failure::new(Exit::Failure, error.to_string())
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Failure {
+        let text = told(&error);
+        match error {
+            ClientError::Address(_) => {
+                Failure::new(Exit::Usage, text).hint("hearth-replica init --server http://HOST:PORT")
+            }
+            ClientError::Refused(401 | 403, _) | ClientError::Key => Failure::new(Exit::Key, text).hint(ANOTHER_KEY),
+            ClientError::Unreachable(server, _) => Failure::new(Exit::Unreachable, text)
+                .hint(format!("curl -i {server}/v1, and the same again once it answers")),
+            ClientError::NotHearth(server, _) => {
+                Failure::new(Exit::Failure, text).hint(format!("curl -i {server}/v1: is that the right address?"))
+            }
+            ClientError::Refused(..) => Failure::new(Exit::Failure, text).hint("the same again, in a while"),
+        }
+    }
+}
+
+impl From<SyncError> for Failure {
+    fn from(error: SyncError) -> Failure {
+        match error {
+            SyncError::Store(error) => error.into(),
+            SyncError::Client(error) => error.into(),
+            SyncError::NeedsKey(_) => Failure::new(Exit::Key, error.to_string()).hint(ANOTHER_KEY),
+            SyncError::Asks(_) => Failure::new(Exit::NeedsYou, error.to_string()),
+            SyncError::Paused => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica resume"),
+            SyncError::Blocked(_) => Failure::new(Exit::NeedsYou, error.to_string()).hint(ANOTHER_HOME),
+        }
+    }
+}

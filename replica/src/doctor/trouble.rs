@@ -1,0 +1,138 @@
+//! What keeps a database from being used, and what to type about it: one judge for `doctor` and for every command. Must
+//! not open the database.
+
+use std::path::Path;
+
+use super::files::{directory, free};
+use crate::store::StoreError;
+
+/// SQLite's primary result codes, which never change: it may not write, it failed to read or write, it cannot open.
+const READONLY: i32 = 8;
+const IOERR: i32 = 10;
+const CANTOPEN: i32 = 14;
+/// With less room than this, SQLite's failures to read or write are for want of it: its shared memory alone takes 32 KiB.
+const ROOM_BYTES_LEAST: u64 = 64 << 10;
+
+/// What kind of trouble it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The file is no sound database.
+    Damaged,
+    /// A newer program made it.
+    Newer,
+    /// Another program is writing to it, for long.
+    Busy,
+    /// Files or their directory may not be written to, or not be reached.
+    Shut,
+    /// There is no room on the disk.
+    Full,
+    /// Something else.
+    Other,
+}
+
+/// What keeps a database from being used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    /// What kind it is.
+    pub cause: Cause,
+    /// What is so, in a sentence.
+    pub text: String,
+    /// What to type about it.
+    pub next: String,
+}
+
+/// Judges why a database could not be used.
+pub fn trouble(db: &Path, error: &StoreError) -> Trouble {
+    let (cause, file) = (cause(db, error), db.display());
+    let (text, next) = match cause {
+        Cause::Damaged => (error.to_string(), "hearth-replica rebuild; edits that can be read are kept".to_owned()),
+        Cause::Newer => (error.to_string(), "install the newest hearth-replica".to_owned()),
+        Cause::Busy => (
+            format!("another program is writing to {file} and does not come to an end"),
+            format!("lsof {file}, end that program's transaction, then the same again"),
+        ),
+        Cause::Shut => {
+            let text = match error {
+                StoreError::File(..) => error.to_string(),
+                _ => format!("{file} cannot be written to here: {error}"),
+            };
+            (
+                text,
+                format!("ls -la {}; it and the files of the replica must be yours to write", directory(db).display()),
+            )
+        }
+        Cause::Full => (format!("the disk that holds {file} is full"), make_room(db)),
+        Cause::Other => (error.to_string(), "hearth-replica doctor".to_owned()),
+    };
+    Trouble { cause, text, next }
+}
+
+/// What to type about a full disk.
+pub fn make_room(db: &Path) -> String {
+    format!("df -h {}, make room, then: hearth-replica doctor", directory(db).display())
+}
+
+/// Whether a status is blocked for want of room, by its reason.
+pub fn is_for_room(reason: &str) -> bool {
+    reason.contains("is full")
+}
+
+fn cause(db: &Path, error: &StoreError) -> Cause {
+    let code = match error {
+        StoreError::Sqlite(error) => error.sqlite_error().map(|error| error.extended_code & 0xff),
+        _ => None,
+    };
+    match error {
+        StoreError::Newer { .. } => Cause::Newer,
+        _ if error.is_damaged() => Cause::Damaged,
+        _ if error.is_full() => Cause::Full,
+        _ if error.is_busy() => Cause::Busy,
+        StoreError::File(..) => Cause::Shut,
+        _ => match code {
+            // To be out of room has many names: a file that cannot be made, or not be made longer.
+            Some(IOERR | CANTOPEN) if free(directory(db)).is_some_and(|free| free < ROOM_BYTES_LEAST) => Cause::Full,
+            Some(READONLY | CANTOPEN) => Cause::Shut,
+            _ => Cause::Other,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, ErrorKind};
+
+    use rusqlite::ffi;
+
+    use super::*;
+
+    fn of_sqlite(code: i32) -> Trouble {
+        let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+        trouble(Path::new("/home/a/replica.db"), &StoreError::Sqlite(error))
+    }
+
+    #[test]
+    fn what_sqlite_says_is_told_as_what_there_is_to_do() {
+        let busy = of_sqlite(ffi::SQLITE_BUSY_SNAPSHOT);
+        assert_eq!(busy.cause, Cause::Busy);
+        assert!(busy.next.starts_with("lsof /home/a/replica.db,"), "{busy:?}");
+        for code in [ffi::SQLITE_READONLY, ffi::SQLITE_READONLY_DIRECTORY, ffi::SQLITE_CANTOPEN] {
+            let shut = of_sqlite(code);
+            assert_eq!(shut.cause, Cause::Shut, "{shut:?}");
+            assert!(shut.next.starts_with("ls -la /home/a;"), "{shut:?}");
+        }
+        assert_eq!(of_sqlite(ffi::SQLITE_CORRUPT).cause, Cause::Damaged);
+        assert_eq!(of_sqlite(ffi::SQLITE_FULL).cause, Cause::Full);
+        assert_eq!(of_sqlite(ffi::SQLITE_ERROR).cause, Cause::Other);
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_opened_is_no_full_disk() {
+        let db = Path::new("/home/a/replica.db");
+        let of = |kind: ErrorKind| trouble(db, &StoreError::File(db.to_owned(), io::Error::from(kind)));
+        assert_eq!(of(ErrorKind::PermissionDenied).cause, Cause::Shut);
+        assert!(of(ErrorKind::PermissionDenied).next.starts_with("ls -la /home/a;"));
+        let full = of(ErrorKind::StorageFull);
+        assert_eq!((full.cause, full.text.as_str()), (Cause::Full, "the disk that holds /home/a/replica.db is full"));
+        assert!(full.next.starts_with("df -h /home/a, make room"));
+    }
+}
