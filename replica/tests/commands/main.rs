@@ -3,6 +3,7 @@
 
 mod daemon;
 mod doctor;
+mod drills;
 mod records;
 mod refusals;
 mod storm;

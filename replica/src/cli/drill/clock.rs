@@ -11,7 +11,7 @@ use serde_json::json;
 use super::device::{Device, fields};
 use super::judge::{Effect, Made, account, equal};
 use super::scene::Scene;
-use super::{Outcome, Stop, failed};
+use super::{Outcome, Stop, failed, keeper};
 
 const LIMIT: Duration = Duration::from_secs(60);
 /// The steps of the clock, each while the daemon runs; and whether it is killed then and started again.
@@ -103,7 +103,7 @@ fn about(stop: Stop, told: &str) -> Stop {
 fn faketime() -> Result<String, Stop> {
     let missing =
         || Stop::Skipped("another clock needs the program faketime (Debian: apt install faketime)".to_owned());
-    let shown = Command::new("faketime").args(["-m", "-f", "+0d", "env"]).output().map_err(|_| missing())?;
+    let shown = keeper::run(Command::new("faketime").args(["-m", "-f", "+0d", "env"])).map_err(|_| missing())?;
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
     shown.lines().find_map(|line| line.strip_prefix("LD_PRELOAD=")).map(str::to_owned).ok_or_else(missing)
 }

@@ -14,7 +14,8 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{Edit, Origin, Replica, Row, RowQuery, Sort};
 use serde_json::Value;
 
-use super::keeper::{LOOK_EVERY, Program};
+use super::super::output;
+use super::keeper::{self, LOOK_EVERY, Program};
 use super::scene::{Scene, command};
 use super::{Stop, failed};
 
@@ -32,12 +33,9 @@ pub(super) struct Device {
 impl Device {
     /// Sets a replica up, as a person does; it is not in step yet.
     pub(super) fn set_up(db: PathBuf, url: &str, key: &Path, log: &Path) -> Result<Device, Stop> {
-        let init = command(&std::env::current_exe()?)
-            .arg("--db")
-            .arg(&db)
-            .args(["init", "--server", url, "--key-file"])
-            .arg(key)
-            .output()?;
+        let mut init = command(&std::env::current_exe()?);
+        init.arg("--db").arg(&db).args(["init", "--server", url, "--key-file"]).arg(key);
+        let init = keeper::run(&mut init)?;
         if !init.status.success() {
             return Err(failed(format!("init: {}", String::from_utf8_lossy(&init.stderr).trim())));
         }
@@ -84,13 +82,9 @@ impl Device {
 
     /// What a person's command prints, asked under the daemon's environment.
     pub(super) fn say(&self, arguments: &[&str]) -> Result<Value, Stop> {
-        let asked = command(&std::env::current_exe()?)
-            .arg("--db")
-            .arg(&self.db)
-            .arg("--json")
-            .args(arguments)
-            .envs(self.environment.iter().cloned())
-            .output()?;
+        let mut asked = command(&std::env::current_exe()?);
+        asked.arg("--db").arg(&self.db).arg("--json").args(arguments).envs(self.environment.iter().cloned());
+        let asked = keeper::run(&mut asked)?;
         if !asked.status.success() {
             let said = String::from_utf8_lossy(&asked.stderr);
             return Err(failed(format!("hearth-replica {}: {}", arguments.join(" "), said.trim())));
@@ -113,8 +107,11 @@ impl Device {
             (Stop::Failed(why), Ok(status)) => {
                 let reason = status.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
                 failed(format!(
-                    "{why}; its status is {}{reason} at {} of {head}, {} edits on their way, {} for a person",
-                    status.phase, status.position, status.waiting, status.needs_you
+                    "{why}; its status is {}{reason} at {} of {head}, {} on the way, {} for a person",
+                    status.phase,
+                    status.position,
+                    output::count(status.waiting, "edit"),
+                    status.needs_you
                 ))
             }
             (stop, _) => stop,

@@ -2,17 +2,17 @@
 //! is a small one in memory, in a mount namespace of its own, where this program is started again.
 
 use std::fs::{self, File};
-use std::io::Write;
-use std::path::Path;
-use std::process::Command;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
-use super::super::output;
 use super::device::fields;
 use super::judge::{Effect, Made, account, equal};
+use super::keeper::{Program, to_end};
 use super::scene::Scene;
 use super::{Outcome, Stop, failed};
 
@@ -31,35 +31,51 @@ pub(super) fn run(scene: &mut Scene) -> Outcome {
 
 /// Starts this program again where it may mount a disk of its own, and passes on what it says.
 fn start_again(scene: &mut Scene) -> Outcome {
-    let disk = scene.path("disk");
+    let (disk, mounted) = (scene.path("disk"), scene.path("mounted"));
     fs::create_dir(&disk)?;
     let mount = format!("size={DISK_MEGABYTES}m,mode=0700");
-    let inside = r#"mount -t tmpfs -o "$1" none "$2" || exit 99; shift 2; exec "$@""#;
+    let inside = r#"mount -t tmpfs -o "$1" none "$2" || exit 99; : > "$3"; shift 3; exec "$@""#;
     let mut command = Command::new("unshare");
-    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", inside, "sh", &mount]).arg(&disk);
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", inside, "sh", &mount]).arg(&disk).arg(&mounted);
     command.arg(std::env::current_exe()?).args(["--json", "drill", "disk-full", "--server-bin"]);
     command.arg(&scene.options.server).arg("--small-disk").arg(&disk).args(["--seed", &scene.options.seed.to_string()]);
     command.args(scene.options.keep.then_some("--keep"));
-    let answer = match command.output() {
-        Ok(answer) => answer,
-        Err(_) => return Err(Stop::Skipped("a small disk needs the program unshare (util-linux)".to_owned())),
+    // In this one's directory, so that nothing of it stays however it ends.
+    command.env("TMPDIR", scene.path("")).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let started = Program::start_drill(&mut command, |child| (child.stdout.take(), child.stderr.take()));
+    let Ok((program, (stdout, stderr))) = started else {
+        return Err(Stop::Skipped("a small disk needs the program unshare (util-linux)".to_owned()));
     };
-    let Ok(report) = serde_json::from_slice::<Value>(&answer.stdout) else {
-        let why = String::from_utf8_lossy(&answer.stderr).trim().replace('\n', "; ");
+    let report = std::thread::spawn(move || to_end(stdout));
+    let mut complaints = Vec::new();
+    for line in stderr.into_iter().flat_map(|stderr| BufReader::new(stderr).lines().map_while(Result::ok)) {
+        match happening(&line) {
+            Some(text) => scene.say(text),
+            None => complaints.push(line),
+        }
+    }
+    let report = serde_json::from_slice::<Value>(&report.join().unwrap_or_default());
+    let ended = program.wait();
+    let Ok(report) = report else {
+        let why = complaints.join("; ");
+        if mounted.exists() {
+            return Err(failed(format!("the program on the small disk came to no verdict ({ended}): {why}")));
+        }
         return Err(Stop::Skipped(format!("this machine lets nobody mount a small disk: {why}")));
     };
-    for line in report["trace"].as_array().into_iter().flatten() {
-        scene.say(line["text"].as_str().unwrap_or_default());
-    }
+    scene.keeps_inside(report["kept"].as_str().map(PathBuf::from));
     let reason = report["reason"].as_str().unwrap_or_default().to_owned();
-    if let Some(kept) = report["kept"].as_str() {
-        output::note(&format!("its logs are kept in {kept}"));
-    }
     match report["verdict"].as_str() {
         Some("passed") => Ok(reason),
         Some("skipped") => Err(Stop::Skipped(reason)),
         _ => Err(failed(reason)),
     }
+}
+
+/// What a line tells that begins with the seconds since the start, as `Scene::say` writes it.
+fn happening(line: &str) -> Option<&str> {
+    let (seconds, text) = line.split_once(" s  ")?;
+    seconds.trim().parse::<f64>().ok().map(|_| text)
 }
 
 fn on_small_disk(scene: &mut Scene, disk: &Path) -> Outcome {
@@ -122,4 +138,16 @@ fn fill(file: &Path) -> Result<u64, Stop> {
         while ballast.write_all(&vec![0; size]).is_ok() {}
     }
     Ok(fs::metadata(file)?.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_happens_is_told_from_what_is_complained_of() {
+        assert_eq!(happening("    1.2 s  the replica is in step"), Some("the replica is in step"));
+        assert_eq!(happening("hearth-replica: 1 of 1 failed"), None);
+        assert_eq!(happening("there it is  as before"), None);
+    }
 }

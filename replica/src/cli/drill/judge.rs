@@ -47,9 +47,13 @@ pub(super) struct Account {
 impl Account {
     /// In words.
     pub(super) fn told(&self) -> String {
-        let mut told = format!("{} edits had one effect each", self.effective);
+        let mut told = match self.effective {
+            1 => "1 edit had one effect".to_owned(),
+            many => format!("{many} edits had one effect each"),
+        };
         if self.waiting > 0 {
-            told.push_str(&format!(", {} wait for a person with a reason", self.waiting));
+            let wait = if self.waiting == 1 { "waits" } else { "wait" };
+            told.push_str(&format!(", {} {wait} for a person with a reason", self.waiting));
         }
         if self.settled > 0 {
             told.push_str(&format!(", {} ended as the history says", self.settled));

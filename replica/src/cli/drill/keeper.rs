@@ -2,21 +2,39 @@
 //! ended and its directories removed. Must not know what they are for.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::super::output;
+
 /// Time for a program to end when asked to.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// Time for a drill within a drill to end what it has started, and for a directory to stay empty.
+const PATIENCE_IN_HASTE: Duration = Duration::from_secs(5);
 /// Between two looks at something that another process does.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 #[derive(Default)]
 struct Kept {
-    children: Vec<Child>,
-    directories: Vec<PathBuf>,
+    children: Vec<Started>,
+    directories: Vec<Place>,
+}
+
+struct Started {
+    child: Child,
+    /// It has programs of its own to end, so it is asked to before it is killed.
+    is_drill: bool,
+}
+
+struct Place {
+    directory: PathBuf,
+    keep: bool,
 }
 
 static KEPT: Mutex<Kept> = Mutex::new(Kept { children: Vec::new(), directories: Vec::new() });
@@ -25,23 +43,107 @@ fn kept() -> MutexGuard<'static, Kept> {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on, Ctrl-C and SIGTERM end everything before they end this program.
+/// From now on, Ctrl-C, SIGTERM and the end of the terminal end everything before they end this program.
 pub(super) fn end_all_on_signal() -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
-        runtime.block_on(super::super::sync::asked_to_stop());
-        let mut kept = kept();
-        for child in &mut kept.children {
-            let _ = child.kill();
-            let _ = child.wait();
+    // They are heard from here on, before anything is started.
+    let (mut interrupts, mut terminations, mut hangups) = {
+        let _within = runtime.enter();
+        // Who starts it with nohup wants it to outlive the terminal.
+        let hangups = if ignores_hangup() { None } else { Some(signal(SignalKind::hangup())?) };
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, hangups)
+    };
+    let asked_to_end = async move {
+        let hangup = async {
+            match &mut hangups {
+                Some(hangups) => drop(hangups.recv().await),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = interrupts.recv() => {}
+            _ = terminations.recv() => {}
+            () = hangup => {}
         }
-        for directory in &kept.directories {
-            let _ = fs::remove_dir_all(directory);
+    };
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        runtime.block_on(asked_to_end);
+        let mut kept = kept();
+        for started in kept.children.iter().filter(|started| started.is_drill) {
+            ask_to_end(&started.child);
+        }
+        for started in &mut kept.children {
+            started.end();
+        }
+        for place in &kept.directories {
+            match place.keep {
+                true => output::note(&format!("ended; the scratch directory is kept in {}", place.directory.display())),
+                false => remove(&place.directory),
+            }
         }
         // The lock is held to the end, so that nothing new is started.
         std::process::exit(130);
     })?;
     Ok(())
+}
+
+/// Whether this program was started so that it does not hear of its terminal's end; unknown counts as no.
+fn ignores_hangup() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).is_some_and(|set| set & 1 == 1)
+}
+
+fn ask_to_end(child: &Child) {
+    let _ = kill_process(Pid::from_child(child), Signal::TERM);
+}
+
+impl Started {
+    /// Ends it at once, or once it has ended what it started.
+    fn end(&mut self) {
+        let deadline = Instant::now() + PATIENCE_IN_HASTE;
+        while self.is_drill && Instant::now() < deadline && matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::sleep(LOOK_EVERY);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Removes a directory, and again while somebody still puts files into it.
+fn remove(directory: &Path) {
+    let deadline = Instant::now() + PATIENCE_IN_HASTE;
+    loop {
+        let removed = fs::remove_dir_all(directory);
+        if !directory.exists() {
+            return;
+        }
+        if Instant::now() > deadline {
+            let why = removed.err().map(|error| format!(": {error}")).unwrap_or_default();
+            return output::note(&format!("{} could not be removed{why}", directory.display()));
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Runs a program to its end; gives what it printed.
+pub(super) fn run(command: &mut Command) -> io::Result<Output> {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let (program, (stdout, stderr)) = Program::start(command, |child| (child.stdout.take(), child.stderr.take()))?;
+    let errors = std::thread::spawn(move || to_end(stderr));
+    let stdout = to_end(stdout);
+    let stderr = errors.join().unwrap_or_default();
+    Ok(Output { status: program.wait(), stdout, stderr })
+}
+
+/// Everything that comes out of a pipe.
+pub(super) fn to_end(pipe: Option<impl Read>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(mut pipe) = pipe {
+        // What came before a pipe broke is all there is.
+        let _ = pipe.read_to_end(&mut bytes);
+    }
+    bytes
 }
 
 /// A program that was started; killed when dropped.
@@ -52,11 +154,27 @@ pub(super) struct Program {
 impl Program {
     /// Starts a program. What it is asked to take from its pipes is for `take`.
     pub(super) fn start<T>(command: &mut Command, take: impl FnOnce(&mut Child) -> T) -> io::Result<(Program, T)> {
+        Program::start_as(false, command, take)
+    }
+
+    /// The same of a drill within this one, which ends what it has started by itself.
+    pub(super) fn start_drill<T>(
+        command: &mut Command,
+        take: impl FnOnce(&mut Child) -> T,
+    ) -> io::Result<(Program, T)> {
+        Program::start_as(true, command, take)
+    }
+
+    fn start_as<T>(
+        is_drill: bool,
+        command: &mut Command,
+        take: impl FnOnce(&mut Child) -> T,
+    ) -> io::Result<(Program, T)> {
         let mut kept = kept();
         let mut child = command.spawn()?;
         let taken = take(&mut child);
         let id = child.id();
-        kept.children.push(child);
+        kept.children.push(Started { child, is_drill });
         Ok((Program { id }, taken))
     }
 
@@ -67,7 +185,19 @@ impl Program {
 
     /// How it ended, if it has.
     pub(super) fn ended(&self) -> Option<ExitStatus> {
-        kept().children.iter_mut().find(|child| child.id() == self.id).and_then(|child| child.try_wait().ok().flatten())
+        let mut kept = kept();
+        let started = kept.children.iter_mut().find(|started| started.child.id() == self.id)?;
+        started.child.try_wait().ok().flatten()
+    }
+
+    /// Waits for its end. The lock is let go meanwhile, for whoever ends everything.
+    pub(super) fn wait(self) -> ExitStatus {
+        loop {
+            if let Some(status) = self.ended() {
+                return status;
+            }
+            std::thread::sleep(LOOK_EVERY / 10);
+        }
     }
 
     /// SIGKILL: no chance to tidy up.
@@ -77,7 +207,9 @@ impl Program {
 
     /// SIGTERM, and how it ended; killed if it does not.
     pub(super) fn terminate(self) -> Option<ExitStatus> {
-        let _ = Command::new("kill").args(["-TERM", &self.id.to_string()]).status();
+        if let Some(started) = kept().children.iter().find(|started| started.child.id() == self.id) {
+            ask_to_end(&started.child);
+        }
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             if let Some(status) = self.ended() {
@@ -92,10 +224,10 @@ impl Program {
 impl Drop for Program {
     fn drop(&mut self) {
         let mut kept = kept();
-        let Some(nth) = kept.children.iter().position(|child| child.id() == self.id) else { return };
-        let mut child = kept.children.swap_remove(nth);
-        let _ = child.kill();
-        let _ = child.wait();
+        let Some(nth) = kept.children.iter().position(|started| started.child.id() == self.id) else { return };
+        let mut started = kept.children.swap_remove(nth);
+        started.is_drill = false;
+        started.end();
     }
 }
 
@@ -110,11 +242,13 @@ impl Scratch {
     pub(super) fn make(name: &str, keep: bool) -> io::Result<Scratch> {
         use std::os::unix::fs::DirBuilderExt;
         let unique = format!("hearth-drill-{name}-{}", &uuid::Uuid::new_v4().simple().to_string()[..12]);
-        let directory = std::env::temp_dir().join(unique);
-        fs::DirBuilder::new().mode(0o700).create(&directory)?;
-        if !keep {
-            kept().directories.push(directory.clone());
-        }
+        let place = std::env::temp_dir();
+        let directory = std::path::absolute(&place)?.join(unique);
+        fs::DirBuilder::new().mode(0o700).create(&directory).map_err(|error| {
+            let text = format!("no scratch directory can be made in {}, which TMPDIR names: {error}", place.display());
+            io::Error::new(error.kind(), text)
+        })?;
+        kept().directories.push(Place { directory: directory.clone(), keep });
         Ok(Scratch { directory, keep })
     }
 
@@ -132,8 +266,8 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if !self.keep {
-            let _ = fs::remove_dir_all(&self.directory);
-            kept().directories.retain(|directory| *directory != self.directory);
+            remove(&self.directory);
         }
+        kept().directories.retain(|place| place.directory != self.directory);
     }
 }

@@ -89,6 +89,13 @@ impl<E: std::error::Error> From<E> for Stop {
     }
 }
 
+/// What cannot even be set up is not tried, so nothing has failed.
+fn untried(stop: Stop) -> Stop {
+    match stop {
+        Stop::Failed(why) | Stop::Skipped(why) => Stop::Skipped(why),
+    }
+}
+
 fn failed(why: impl Into<String>) -> Stop {
     Stop::Failed(why.into())
 }
@@ -145,7 +152,8 @@ impl Drill {
                 keep: self.keep,
                 seed: self.seed,
                 small_disk: self.small_disk.clone(),
-                quiet: json,
+                // Who starts this program again for a small disk hears what happens on stderr, when it does.
+                quiet: json && self.small_disk.is_none(),
             };
             let report = drill(case, name, options);
             if !json {
@@ -177,7 +185,10 @@ impl Drill {
 fn drill(case: &Case, name: String, options: scene::Options) -> Report {
     let began = Instant::now();
     let mut scene = Scene::new(&name, options);
-    let outcome = scene.set_up().and_then(|()| (case.run)(&mut scene));
+    // The program that is started again on a small disk sets the home up there.
+    let elsewhere = case.what == What::DiskFull && scene.options.small_disk.is_none();
+    let ready = scene.make_scratch().and_then(|()| if elsewhere { Ok(()) } else { scene.set_up() });
+    let outcome = ready.map_err(untried).and_then(|()| (case.run)(&mut scene));
     let (trace, kept) = scene.clear();
     let (verdict, reason) = match outcome {
         Ok(reason) => ("passed", reason),

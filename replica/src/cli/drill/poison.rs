@@ -6,6 +6,7 @@ use std::time::Duration;
 use hearth_contract::schema::Kind;
 use serde_json::json;
 
+use super::super::output;
 use super::device::fields;
 use super::judge::{Effect, Made, account, equal};
 use super::scene::Scene;
@@ -67,7 +68,8 @@ pub(super) fn run(scene: &mut Scene) -> Outcome {
     let records = equal(scene, &device)?;
     device.stop()?;
     Ok(format!(
-        "one edit was refused after {attempts} attempts and waited with its reason, one waited for it, the others went \
-         through; once discarded, {records} records are equal on both sides"
+        "one edit was refused after {} and waited with its reason, one waited for it, the others went \
+         through; once discarded, {records} records are equal on both sides",
+        output::count(attempts, "attempt")
     ))
 }

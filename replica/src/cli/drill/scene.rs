@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::super::{Exit, Failure, output};
 use super::device::Device;
-use super::keeper::{LOOK_EVERY, Program, Scratch};
+use super::keeper::{self, LOOK_EVERY, Program, Scratch};
 use super::{Stop, failed};
 
 /// Longest wait for the server to accept connections, or to answer.
@@ -52,6 +52,8 @@ pub(super) struct Scene {
     key: String,
     client: Option<(tokio::runtime::Runtime, reqwest::Client)>,
     scratch: Option<Scratch>,
+    /// Where a drill that was started again has kept its files.
+    kept_inside: Option<PathBuf>,
 }
 
 /// One event of the feed.
@@ -68,7 +70,8 @@ pub(super) fn find_server(named: Option<&Path>) -> Result<PathBuf, Failure> {
         None => std::env::current_exe()?.with_file_name(SERVER),
     };
     if file.is_file() {
-        return Ok(file);
+        // What is run is the file that was looked at: a name without a slash would be looked for in PATH.
+        return Ok(std::path::absolute(file)?);
     }
     Err(Failure::new(Exit::NotFound, format!("there is no server's program at {}", file.display()))
         .hint("hearth-replica drill NAME --server-bin FILE"))
@@ -96,12 +99,23 @@ impl Scene {
             key: String::new(),
             client: None,
             scratch: None,
+            kept_inside: None,
         }
+    }
+
+    /// Makes the scratch directory.
+    pub(super) fn make_scratch(&mut self) -> Result<(), Stop> {
+        self.scratch = Some(Scratch::make(&self.name, self.options.keep)?);
+        Ok(())
     }
 
     /// Makes the home: a team with its filled sandbox, served, and a key to it.
     pub(super) fn set_up(&mut self) -> Result<(), Stop> {
-        self.scratch = Some(Scratch::make(&self.name, self.options.keep)?);
+        let version = self.operate(&["--version"])?;
+        if !version.starts_with(SERVER) {
+            let server = self.options.server.display();
+            return Err(failed(format!("{server} is no {SERVER}: asked for its version, it says {version:?}")));
+        }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         // No connection outlives an answer: the server comes and goes.
         let http = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).timeout(PATIENCE).build()?;
@@ -119,9 +133,14 @@ impl Scene {
     /// Ends everything; gives what was told, and where the directory stays.
     pub(super) fn clear(mut self) -> (Vec<(Duration, String)>, Option<PathBuf>) {
         self.server = None;
-        let kept = self.scratch.as_ref().and_then(Scratch::kept);
+        let kept = self.kept_inside.or(self.scratch.as_ref().and_then(Scratch::kept));
         self.scratch = None;
         (self.trace, kept)
+    }
+
+    /// Says where a drill that was started again keeps its files, if it does.
+    pub(super) fn keeps_inside(&mut self, directory: Option<PathBuf>) {
+        self.kept_inside = directory;
     }
 
     /// Tells what happens.
@@ -150,12 +169,14 @@ impl Scene {
 
     /// Runs an operator's command to its end; gives what it printed.
     pub(super) fn operate(&self, arguments: &[&str]) -> Result<String, Stop> {
-        let output = self.server_command().args(arguments).output()?;
+        let server = self.options.server.display();
+        let output = keeper::run(self.server_command().args(arguments))
+            .map_err(|error| failed(format!("{server} cannot be started: {error}")))?;
         let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         if output.status.success() {
             return Ok(said(&output.stdout));
         }
-        Err(failed(format!("{SERVER} {}: {}", arguments.join(" "), said(&output.stderr))))
+        Err(failed(format!("{server} {}: {}", arguments.join(" "), said(&output.stderr))))
     }
 
     /// Runs one of the test bench's tools on the home.
@@ -180,7 +201,9 @@ impl Scene {
         command.stdout(Stdio::piped()).stderr(log);
         let (server, stdout) = Program::start(&mut command, |child: &mut Child| child.stdout.take())?;
         let Some(line) = stdout.and_then(first_line) else {
-            return Err(failed("the server did not start; its log says why, with --keep"));
+            let said = std::fs::read_to_string(self.path("server.log")).unwrap_or_default();
+            let why = said.lines().last().unwrap_or("it says nothing").to_owned();
+            return Err(failed(format!("{} did not start: {why}", self.options.server.display())));
         };
         self.address = line.strip_prefix("listening on http://").map(str::to_owned);
         self.server = Some(server);

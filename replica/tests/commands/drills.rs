@@ -1,0 +1,86 @@
+//! `drill` with a server that is none, and when somebody ends it: what cannot be tried has not failed, and nothing that
+//! was started or made stays. The drills themselves, on real programs, stand in tests/suites.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::{set_mode, text};
+
+fn drill(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
+    command.args(["--json", "drill", "poison"]).args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// A program of that name, in a directory.
+fn program(directory: &Path, name: &str, script: &str) -> PathBuf {
+    let path = directory.join(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    set_mode(&path, 0o700);
+    path
+}
+
+/// The reason for which a drill could not be tried.
+#[track_caller]
+fn untried(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
+    assert_eq!((output.status.code(), &told["verdict"]), (Some(3), &"skipped".into()), "{told:#}");
+    told["reason"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_cannot_be_set_up_is_not_tried_and_the_reason_names_the_path() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = program(dir.path(), "good", "echo hearth-server 0.1.0");
+    let nowhere = dir.path().join("nowhere");
+    let reason = untried(drill(&["--server-bin", server.to_str().unwrap()]).env("TMPDIR", &nowhere));
+    assert!(reason.contains(nowhere.to_str().unwrap()), "{reason}");
+
+    let foreign = program(dir.path(), "foreign", "echo something else");
+    let reason = untried(&mut drill(&["--server-bin", foreign.to_str().unwrap()]));
+    assert!(reason.contains(&format!("{} is no hearth-server", foreign.display())), "{reason}");
+
+    set_mode(&foreign, 0o600);
+    let reason = untried(&mut drill(&["--server-bin", foreign.to_str().unwrap()]));
+    assert!(reason.contains(&format!("{} cannot be started: ", foreign.display())), "{reason}");
+}
+
+#[test]
+fn the_server_that_is_named_is_the_one_that_is_run() {
+    let (here, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    program(here.path(), "named", "echo the one that is here");
+    program(elsewhere.path(), "named", "echo the one of PATH");
+    let path = format!("{}:{}", elsewhere.path().display(), std::env::var("PATH").unwrap());
+    let reason = untried(drill(&["--server-bin", "named"]).current_dir(here.path()).env("PATH", path));
+    assert!(reason.contains("the one that is here"), "{reason}");
+}
+
+/// Ends a drill with a signal while a program of it runs; gives what it said, and what is left of its directories.
+fn ended_by(signal: &str, arguments: &[&str]) -> (String, usize) {
+    let dir = tempfile::tempdir().unwrap();
+    let (scratch, fifo) = (dir.path().join("scratch"), dir.path().join("fifo"));
+    std::fs::create_dir(&scratch).unwrap();
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let server = program(dir.path(), "server", &format!("echo $$ > {}; exec sleep 1000", fifo.display()));
+    let mut command = drill(&[&["--server-bin", server.to_str().unwrap()], arguments].concat());
+    let drill = command.env("TMPDIR", &scratch).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let pid = std::fs::read_to_string(&fifo).unwrap().trim().to_owned();
+    assert!(Command::new("kill").args([signal, &drill.id().to_string()]).status().unwrap().success());
+    let output = drill.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(!Path::new("/proc").join(&pid).exists(), "its program still runs");
+    (text(&output.stderr), std::fs::read_dir(&scratch).unwrap().count())
+}
+
+#[test]
+fn whoever_ends_a_drill_ends_all_of_it() {
+    for signal in ["-TERM", "-INT", "-HUP"] {
+        assert_eq!(ended_by(signal, &[]), (String::new(), 0), "{signal}");
+    }
+    let (said, left) = ended_by("-INT", &["--keep"]);
+    assert_eq!(left, 1);
+    assert!(said.contains("the scratch directory is kept in ") && said.contains("hearth-drill-poison-"), "{said}");
+}
