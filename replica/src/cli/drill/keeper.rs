@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::super::output;
@@ -73,7 +73,7 @@ pub(super) fn end_all_on_signal() -> io::Result<()> {
             ask_to_end(&started.child);
         }
         for started in &mut kept.children {
-            started.end();
+            started.end(PATIENCE_IN_HASTE);
         }
         for place in &kept.directories {
             match place.keep {
@@ -99,14 +99,18 @@ fn ask_to_end(child: &Child) {
 }
 
 impl Started {
-    /// Ends it at once, or once it has ended what it started.
-    fn end(&mut self) {
-        let deadline = Instant::now() + PATIENCE_IN_HASTE;
+    /// Ends it; a drill has some time to end what it started.
+    fn end(&mut self, patience: Duration) {
+        let deadline = Instant::now() + patience;
         while self.is_drill && Instant::now() < deadline && matches!(self.child.try_wait(), Ok(None)) {
             std::thread::sleep(LOOK_EVERY);
         }
         let _ = self.child.kill();
-        let _ = self.child.wait();
+        let ended = self.child.wait();
+        // It was killed before it could end what it started, which is in its group.
+        if self.is_drill && ended.is_ok_and(|ended| ended.code().is_none()) {
+            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        }
     }
 }
 
@@ -171,6 +175,10 @@ impl Program {
         take: impl FnOnce(&mut Child) -> T,
     ) -> io::Result<(Program, T)> {
         let mut kept = kept();
+        if is_drill {
+            // A group of its own, by which what it started is found if it cannot end that itself.
+            std::os::unix::process::CommandExt::process_group(command, 0);
+        }
         let mut child = command.spawn()?;
         let taken = take(&mut child);
         let id = child.id();
@@ -226,8 +234,7 @@ impl Drop for Program {
         let mut kept = kept();
         let Some(nth) = kept.children.iter().position(|started| started.child.id() == self.id) else { return };
         let mut started = kept.children.swap_remove(nth);
-        started.is_drill = false;
-        started.end();
+        started.end(Duration::ZERO);
     }
 }
 
