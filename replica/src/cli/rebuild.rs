@@ -60,7 +60,10 @@ pub(super) fn tell(rescue: &Rescue) {
             output::note(&format!("the database was damaged; it is kept as {}", kept.display()));
             output::note(&format!("{edits} carried over into a new one"));
         }
-        None => output::note(&format!("the database is sound; everything is read again, and {edits} stay")),
+        None => {
+            let stay = if rescue.edits == 1 { "stays" } else { "stay" };
+            output::note(&format!("the database is sound; everything is read again, and {edits} {stay}"));
+        }
     }
     for sentence in &rescue.lost {
         output::note(&output::one_line(sentence));
