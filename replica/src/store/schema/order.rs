@@ -66,6 +66,8 @@ pub(crate) fn key(kind: Kind, column: &str) -> String {
             format!("(status = 'done') || (9 - {}) || {due} || {title}", place(kind, "priority"))
         }
         (_, "created_at" | "updated_at") => format!("coalesce({column}, {LAST})"),
+        (_, "id") => "id".to_owned(),
+        (_, "rev") => format!("coalesce(printf('%019d', rev), {LAST})"),
         _ => match resource(kind).field(column) {
             Some(field) if field.name == resource(kind).title => title,
             Some(field) => format!("{} || {title}", value(kind, field.name, field.format)),

@@ -50,6 +50,8 @@ fn pages_from_every_side_make_up_the_list_in_every_order() {
         (Kind::Task, "due_on"),
         (Kind::Task, "priority"),
         (Kind::Task, "updated_at"),
+        (Kind::Task, "id"),
+        (Kind::Task, "rev"),
     ] {
         for descending in [false, true] {
             let all = RowQuery::of(kind, Sort { column, descending }, 1_000);
@@ -129,6 +131,10 @@ fn orders_mean_what_they_say() {
         .map(|row| row.names.get("room_id").cloned().unwrap_or("~".into()))
         .collect();
     assert!(rooms.is_sorted() && rooms[0] == "Attic", "rooms by name, no room last");
+    let by_id = rows(Kind::Task, "id", false);
+    assert!(by_id.is_sorted_by_key(|row| row.id.clone()));
+    let revs: Vec<Option<i64>> = rows(Kind::Task, "rev", true).iter().map(|row| row.rev).collect();
+    assert!(revs.len() > 9 && revs.is_sorted_by(|a, b| a >= b), "{revs:?}");
     std::fs::remove_dir_all(directory).unwrap();
 }
 
