@@ -69,7 +69,10 @@ fn what_a_newer_program_has_changed_is_left_alone_and_told() {
         "INSERT INTO refinery_schema_history SELECT version + 1, 'later', applied_on, checksum FROM refinery_schema_history ORDER BY version DESC LIMIT 1",
     );
     // So that it is looked at: the stamp is of another program, too.
-    says(&db, "UPDATE _gate SET open = 1; UPDATE _schema SET stamp = 0; UPDATE _gate SET open = 0");
+    says(
+        &db,
+        "UPDATE _gate SET open = 1, turn = turn + 1; UPDATE _schema SET stamp = 0; UPDATE _gate SET open = 0, turn = turn + 1",
+    );
     let before = says(&db, ".dump");
     let refused = replica(&db, &["status"]);
     let said = text(&refused.stderr);
