@@ -84,7 +84,7 @@ async fn the_profile_decides_and_undo_takes_the_decision_back() {
     device.policy("perhaps");
     let refused = device.run(&["sync"]);
     let words = String::from_utf8_lossy(&refused.stderr);
-    assert!(!refused.status.success() && words.contains("first.db.toml") && words.contains("`theirs`"), "{words}");
+    assert!(!refused.status.success() && words.contains("first.db.toml") && words.contains("\"theirs\""), "{words}");
 }
 
 #[tokio::test]
