@@ -109,9 +109,15 @@ pub(crate) fn beside(stand: &mut Stand) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How soon events arrive and what a silent stream takes. A peer from which events do not come says so.
+/// What a silent stream takes and how soon events arrive. A peer from which events do not come says so.
 fn listen(stand: &mut Stand, peer: &Peer, ours: &Side, theirs: &Side) -> anyhow::Result<()> {
     let (events, many) = (stand.scale.events.1, stand.scale.streams);
+    // First, because what busy streams took is not all given back.
+    for (of, side) in [(String::new(), ours), (format!(", {}", peer.name), theirs)] {
+        let process = side.process.as_ref().map_or(stand.service().1, Process::id);
+        let size = block_on(streams::idle_size(&side.ear, process, many))?;
+        stand.note(format!("each of {many} idle streams{of}"), "KiB", &[size], None);
+    }
     for streams in [1, many] {
         for (of, side) in [(String::new(), ours), (format!(", {}", peer.name), theirs)] {
             match block_on(streams::arrivals(&side.ear, streams, events)) {
@@ -124,11 +130,6 @@ fn listen(stand: &mut Stand, peer: &Peer, ours: &Side, theirs: &Side) -> anyhow:
                 Err(error) => return Err(error),
             }
         }
-    }
-    for (of, side) in [(String::new(), ours), (format!(", {}", peer.name), theirs)] {
-        let process = side.process.as_ref().map_or(stand.service().1, Process::id);
-        let size = block_on(streams::idle_size(&side.ear, process, many))?;
-        stand.note(format!("each of {many} idle streams{of}"), "KiB", &[size], None);
     }
     Ok(())
 }
