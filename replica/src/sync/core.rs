@@ -143,7 +143,7 @@ impl Core {
         if self.link == Link::Ended && !matches!(input, Input::Started { .. }) {
             return effects;
         }
-        // What is wished is told right after it: that may be the answer to the question on which this would end.
+        // A start ends nothing: a wish that is told after it may answer the question on which it would end.
         let begins = matches!(input, Input::Started { .. });
         match input {
             Input::Started { cursor, filled, home, recovery, paused } => {
