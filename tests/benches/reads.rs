@@ -14,10 +14,15 @@ const MANY: usize = 32;
 /// Records that are asked for in turn.
 const SAMPLE: usize = 20_000;
 
+/// From one record of so many to the next that is asked for.
+pub(crate) fn step(records: usize) -> usize {
+    (records / SAMPLE).max(1)
+}
+
 /// Requests for single records from all over the home.
 pub(crate) fn sample(stand: &Stand) -> anyhow::Result<Vec<Vec<u8>>> {
     let mut requests = Vec::new();
-    let step = (stand.scale.records / SAMPLE).max(1);
+    let step = step(stand.scale.records);
     let mut seen = 0;
     stand.walk(|page| {
         let here = page["data"].as_array().cloned().unwrap_or_default();

@@ -13,7 +13,7 @@ pub struct Wire {
 }
 
 /// What came back: the status, and how long head and body were.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
     /// The status.
     pub status: u16,
@@ -41,8 +41,8 @@ impl Wire {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             head = head.or_else(|| Head::of(&self.buffer));
-            if let Some(bytes) = head.and_then(|head| head.end(&self.buffer)) {
-                return Ok(Answer { bytes, ..head.map(|head| head.answer).unwrap_or_default() });
+            if let Some(answer) = head.and_then(|head| head.whole(&self.buffer)) {
+                return Ok(answer);
             }
         }
     }
@@ -66,7 +66,8 @@ impl Wire {
 /// What a head announces, once it is whole.
 #[derive(Clone, Copy)]
 struct Head {
-    answer: Answer,
+    status: u16,
+    body_at: usize,
     /// Bytes of the body. None: it comes in chunks.
     length: Option<usize>,
 }
@@ -80,16 +81,16 @@ impl Head {
             None if value(&bytes[..body_at], b"transfer-encoding").is_some() => None,
             None => Some(0),
         };
-        Some(Head { answer: Answer { status: u16::try_from(status).ok()?, body_at, bytes: 0 }, length })
+        Some(Head { status: u16::try_from(status).ok()?, body_at, length })
     }
 
-    /// Where the answer ends, once it is there.
-    fn end(self, bytes: &[u8]) -> Option<usize> {
-        let end = match self.length {
-            Some(length) => self.answer.body_at + length,
-            None => end_of_chunks(bytes, self.answer.body_at)?,
+    /// The answer, once all of it is there.
+    fn whole(self, read: &[u8]) -> Option<Answer> {
+        let bytes = match self.length {
+            Some(length) => self.body_at + length,
+            None => end_of_chunks(read, self.body_at)?,
         };
-        (bytes.len() >= end).then_some(end)
+        (read.len() >= bytes).then_some(Answer { status: self.status, body_at: self.body_at, bytes })
     }
 }
 
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     fn bytes(text: &str) -> Option<usize> {
-        Head::of(text.as_bytes())?.end(text.as_bytes())
+        Some(Head::of(text.as_bytes())?.whole(text.as_bytes())?.bytes)
     }
 
     #[test]

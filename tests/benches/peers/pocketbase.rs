@@ -9,6 +9,7 @@ use hearth_tests::process::Process;
 use serde_json::{Value, json};
 
 use super::{Side, ask, free_address, request, wait_for};
+use crate::reads;
 use crate::stand::{BULK_MAX, Stand, task};
 use crate::streams::Ear;
 
@@ -62,7 +63,7 @@ pub(super) fn begin(program: &Path, stand: &Stand) -> anyhow::Result<Side> {
     // Without its count of all records a page is cheaper, and ours has none either.
     let page = |number: usize| get(&format!("{RECORDS}?perPage=50&skipTotal=1&page={number}"));
     Ok(Side {
-        reads: (0..records).step_by((records / 20_000).max(1)).map(|n| get(&format!("{RECORDS}/{}", id(n)))).collect(),
+        reads: (0..records).step_by(reads::step(records)).map(|n| get(&format!("{RECORDS}/{}", id(n)))).collect(),
         pages: [page(1), page(records * 4 / 5 / 50)],
         create: (post(RECORDS, "", task(0)), 200),
         bulk: (batch((0..BULK_MAX).map(task).map(create).collect()), 200),

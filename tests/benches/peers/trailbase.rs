@@ -9,6 +9,7 @@ use hearth_tests::process::Process;
 use serde_json::{Value, json};
 
 use super::{Side, ask, free_address, request, wait_for};
+use crate::reads;
 use crate::stand::{BULK_MAX, Stand, task};
 use crate::streams::Ear;
 
@@ -62,7 +63,7 @@ pub(super) fn begin(program: &Path, stand: &Stand) -> anyhow::Result<Side> {
         cursor = ask(&address, [page(200, &cursor)])?["cursor"].as_str().unwrap_or_default().to_owned();
     }
     Ok(Side {
-        reads: (0..records).step_by((records / 20_000).max(1)).map(|n| get(&format!("{RECORDS}/{}", n + 1))).collect(),
+        reads: (0..records).step_by(reads::step(records)).map(|n| get(&format!("{RECORDS}/{}", n + 1))).collect(),
         pages: [page(50, ""), page(50, &cursor)],
         create: (post(task(0)), 200),
         bulk: (post((0..BULK_MAX).map(task).collect::<Vec<_>>().into()), 200),
