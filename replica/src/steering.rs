@@ -21,6 +21,13 @@ impl Replica {
         self.set_paused(false)
     }
 
+    /// Has the process that syncs try again now instead of after its pause, unless the server asked for that pause.
+    pub fn hurry(&self) -> Result<(), StoreError> {
+        wishes::hurry(&mut self.connection.borrow_mut())?;
+        bell::ring(&self.db);
+        Ok(())
+    }
+
     /// Asks for a recovery: everything is compared with the server and brought in step. `accept_deletions` agrees to
     /// as many deletions as come of it.
     pub fn reconcile(&self, accept_deletions: bool) -> Result<(), StoreError> {

@@ -185,7 +185,7 @@ pub(crate) fn fulfil(replica: &Replica, places: &Places, steps: &mut Steps, effe
             );
             (conflicts, names)
         }))),
-        Effect::Write(write @ (Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_))) => {
+        Effect::Write(write @ (Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::Hurry)) => {
             let result = decide(replica, steps, &write).map_err(|error| sentence(&error));
             Answer::Decided(write, result)
         }
@@ -280,7 +280,9 @@ fn carry_out(replica: &Replica, write: &Write) -> Result<String, EditError> {
         Write::Update { kind, id, fields, .. } => replica.update(*kind, id, fields).map(|()| id.clone()),
         Write::Delete { kind, id, .. } => replica.delete(*kind, id).map(|()| id.clone()),
         // These have answers of their own.
-        Write::Many { .. } | Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) => Ok(String::new()),
+        Write::Many { .. } | Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::Hurry => {
+            Ok(String::new())
+        }
     }
 }
 
@@ -291,6 +293,7 @@ fn decide(replica: &Replica, steps: &mut Steps, write: &Write) -> Result<String,
         Write::Pause(true) => {
             return Ok(replica.pause().map(|_| "Syncing rests until you let it go on.".to_owned())?);
         }
+        Write::Hurry => return Ok(replica.hurry().map(|()| "Trying the server.".to_owned())?),
         Write::Pause(false) => return Ok(replica.resume().map(|_| "Syncing goes on.".to_owned())?),
         Write::Decide(edit, decision) => {
             let (before, waited) = (Steps::before(replica), replica.edits()?);

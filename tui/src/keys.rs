@@ -154,6 +154,7 @@ pub enum Action {
     AllMine,
     AllTheirs,
     Pause,
+    Hurry,
     Copy(What),
     Export(Form),
 }

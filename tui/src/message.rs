@@ -200,6 +200,8 @@ pub enum Write {
     Decide(i64, Decision),
     /// Have syncing rest, or go on.
     Pause(bool),
+    /// Try the server now.
+    Hurry,
     /// Remove one.
     Delete {
         /// Of this kind.

@@ -334,7 +334,7 @@ pub fn written(write: &Write) -> String {
         }
         Write::Delete { title, .. } => format!("Deleted: {title}"),
         Write::Many { kind, records, .. } => counted(*kind, records.len()),
-        Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) => String::new(),
+        Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::Hurry => String::new(),
     }
 }
 

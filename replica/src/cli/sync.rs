@@ -167,8 +167,8 @@ pub(super) fn in_process(
     })
 }
 
-/// Waits for the daemon that holds the lock, by what the database says. A daemon is not told to hurry: it already
-/// does what it can.
+/// Waits for the daemon that holds the lock, by what the database says. It does what it can already, but for the pause
+/// between two attempts: somebody who asks now may know that the server is back.
 fn by_daemon(context: &Context, until: Until, limit: Duration) -> Result<Option<Status>, Failure> {
     let replica = context.replica()?;
     let (ring, rings) = channel();
@@ -178,6 +178,7 @@ fn by_daemon(context: &Context, until: Until, limit: Duration) -> Result<Option<
     let began = Instant::now();
     let deadline = began + limit;
     let heard_before = replica.status()?.last_contact_at;
+    replica.hurry()?;
     loop {
         let now = replica.status()?;
         let current = match now.phase.as_str() {

@@ -35,6 +35,8 @@ const TOUCH_INTERVAL: Millis = 10_000;
 enum Link {
     Down {
         retry_at: Millis,
+        /// The server does not want to be asked earlier, whoever is in a hurry.
+        not_before: Millis,
     },
     /// Who and what the server is, as far as it has said so.
     Greeting {
@@ -131,7 +133,7 @@ impl Core {
     /// When to be woken, if nothing else happens.
     pub(crate) fn wake_at(&self) -> Option<Millis> {
         let link = match self.link {
-            Link::Down { retry_at } => Some(retry_at),
+            Link::Down { retry_at, .. } => Some(retry_at),
             _ => self.transport_due_at(),
         };
         link.into_iter().chain(self.push.wake_at()).chain(self.recovery_due_at()).min()
@@ -156,7 +158,7 @@ impl Core {
                     self.open(&mut effects);
                 }
             }
-            Input::Wished { paused, reconcile } => {
+            Input::Wished { paused, reconcile, hurry } => {
                 match (paused, &self.link) {
                     (true, Link::Paused) => {}
                     (true, _) => self.pause(&mut effects),
@@ -165,6 +167,9 @@ impl Core {
                 }
                 if let Some(accepted) = reconcile {
                     self.wished(accepted, &mut effects);
+                }
+                if matches!(self.link, Link::Down { not_before, .. } if hurry && not_before <= now) {
+                    self.open(&mut effects);
                 }
             }
             Input::Recovering(recovery) => self.take_up(recovery),
@@ -205,7 +210,7 @@ impl Core {
             Input::DiskFull { reason } => {
                 self.lost(now, reason, None, &mut effects);
                 self.lose_track();
-                if let Link::Down { retry_at } = &mut self.link {
+                if let Link::Down { retry_at, .. } = &mut self.link {
                     *retry_at = (*retry_at).min(now + ROOM_RETRY);
                 }
                 self.full = true;
@@ -230,7 +235,7 @@ impl Core {
             Input::Looked { edit, there } => self.looked(now, edit, there, &mut effects),
             Input::KeyChanged => self.key_changed(&mut effects),
             Input::Timer => {
-                if matches!(self.link, Link::Down { retry_at } if retry_at <= now) {
+                if matches!(self.link, Link::Down { retry_at, .. } if retry_at <= now) {
                     self.open(&mut effects);
                 }
                 self.listen(now, &mut effects);
@@ -341,7 +346,7 @@ impl Core {
         effects.push(Effect::CloseStream);
         let pause = self.backoff(self.failures).max(floor.unwrap_or(0));
         self.failures += 1;
-        self.link = Link::Down { retry_at: now + pause };
+        self.link = Link::Down { retry_at: now + pause, not_before: now + floor.unwrap_or(0) };
         self.reason = Some(reason);
     }
 
@@ -358,7 +363,10 @@ impl Core {
             },
             (401 | 403, _) => {
                 self.key_refused = Some(refusal.message.clone());
-                self.lost(now, refusal.message, Some(KEY_RETRY), effects);
+                self.lost(now, refusal.message, None, effects);
+                if let Link::Down { retry_at, .. } = &mut self.link {
+                    *retry_at = (*retry_at).max(now + KEY_RETRY);
+                }
             }
             (400, "invalid_cursor") => {
                 self.block(format!("the server does not know where this replica stands: {}", refusal.message), effects);
@@ -414,7 +422,7 @@ impl Core {
         let reason = self.key_refused.as_ref().or(held).or(self.reason.as_ref()).cloned();
         let phase = self.phase();
         let retry_at = match self.link {
-            Link::Down { retry_at } => Some(retry_at),
+            Link::Down { retry_at, .. } => Some(retry_at),
             _ => None,
         };
         let state = (phase, reason, retry_at);

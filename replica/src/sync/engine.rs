@@ -112,6 +112,8 @@ pub struct Engine {
     tickets: u64,
     /// The edits that the server had accepted when it was last asked for its head.
     accepted: Vec<i64>,
+    /// How often it was told to hurry so far.
+    hurried: i64,
     /// The database as it was last looked at: others' commits change it, ours do not.
     seen: i64,
     done: Done,
@@ -149,6 +151,7 @@ impl Engine {
             asked: HashMap::new(),
             tickets: 0,
             accepted: Vec::new(),
+            hurried: 0,
             done: Done::default(),
             outlet: None,
             walked: None,
@@ -217,8 +220,9 @@ impl Engine {
     }
 
     fn wishes(&mut self) -> Result<Input, StoreError> {
-        let wishes::Wishes { paused, reconcile } = self.patiently(|c| wishes::read(c))?;
-        Ok(Input::Wished { paused, reconcile })
+        let wishes::Wishes { paused, reconcile, hurried } = self.patiently(|c| wishes::read(c))?;
+        let hurry = hurried > std::mem::replace(&mut self.hurried, hurried);
+        Ok(Input::Wished { paused, reconcile, hurry })
     }
 
     /// Hands inputs to the core and carries out what comes of them.

@@ -63,6 +63,7 @@ impl App {
                 let paused = self.status.as_ref().is_some_and(|status| status.phase == "paused");
                 vec![Effect::Write(Write::Pause(!paused))]
             }
+            (Action::Hurry, _) => vec![Effect::Write(Write::Hurry)],
             (Action::Edit, Context::Edits) => self.change_edit(),
             (Action::Edit, _) => self.edit(),
             (Action::Delete, _) => self.delete(),
@@ -90,6 +91,12 @@ impl App {
             Action::Edit if context == Context::Edits => edit.is_some_and(|edit| edit.method != "delete"),
             Action::Retry => edit.is_some_and(|edit| matches!(edit.state.as_str(), "rejected" | "blocked" | "waiting")),
             Action::Discard => edit.is_some(),
+            Action::Hurry => {
+                let waits = |status: &hearth_replica::Status| {
+                    status.offline_since.is_some() && status.next_attempt_at.is_some()
+                };
+                self.status.as_ref().is_some_and(waits)
+            }
             Action::Undo | Action::Open if context == Context::Edits => edit.is_some(),
             Action::Done => self.shown_kind() == Some(Kind::Task) || (marks && self.tab == Kind::Task),
             Action::Delete => self.shown_kind().is_some_and(|kind| kind != Kind::Property) || marks,

@@ -84,6 +84,7 @@ pub const BINDINGS: &[Binding] = &[
     row("conflict.save", &["ctrl-s", "enter"], &[Conflict], "settle", "Settle the conflict as chosen", Action::Save),
     row("conflict.value", &["enter"], &[ConflictValue], "take", "Take the typed value", Action::Take),
     row("conflict.drop", &["esc"], &[ConflictValue], "cancel", "Leave the value as it was", Action::Back),
+    row("hurry", &["r"], &[Sync], "try now", "Try the server again without waiting", Action::Hurry),
     row("pause", &["p"], &[Sync], "pause or go on", "Have syncing rest, or let it go on", Action::Pause),
     // Records.
     row("open", &["enter"], &[Home, List, Detail], "open", "Open what is under the cursor", Action::Open),

@@ -55,8 +55,12 @@ fn ready(head: i64) -> Input {
     Input::Frames(Stretch { ready: Some(head), cursor: Some(format!("c{head}")), ..Stretch::default() })
 }
 
+fn hurry() -> Input {
+    Input::Wished { paused: false, reconcile: None, hurry: true }
+}
+
 fn wish(paused: bool) -> Input {
-    Input::Wished { paused, reconcile: None }
+    Input::Wished { paused, reconcile: None, hurry: false }
 }
 
 fn phases(effects: &[Effect]) -> Vec<Phase> {
@@ -195,7 +199,7 @@ fn a_pause_outlives_the_process() {
         let mut core = Core::new(until, 7);
         let mut effects =
             core.handle(0, Input::Started { cursor: None, filled: false, home: None, recovery: None, paused: true });
-        effects.extend(core.handle(0, Input::Wished { paused: true, reconcile: None }));
+        effects.extend(core.handle(0, Input::Wished { paused: true, reconcile: None, hurry: false }));
         effects
     };
     assert_eq!(phases(&began(Until::Stopped)), [Phase::Paused]);
@@ -363,4 +367,25 @@ fn a_pause_on_a_full_disk_ends_with_what_is_on_disk() {
     core.handle(3, Input::StreamOpened);
     let effects = core.handle(4, ready(9));
     assert!(matches!(&effects[0], Effect::Apply { phase: Phase::Live, .. }), "{effects:?}");
+}
+
+#[test]
+fn who_is_in_a_hurry_waits_for_the_server_but_not_for_our_own_pause() {
+    let again = [Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)];
+    let mut core = started(Until::Stopped);
+    core.handle(10, Input::StreamEnded { reason: "gone".into() });
+    assert!(core.handle(12, wish(false)).is_empty(), "nobody asked for it");
+    assert_eq!(core.handle(12, hurry()), again);
+    assert!(core.handle(13, hurry()).is_empty(), "it is being tried");
+
+    let mut core = started(Until::Stopped);
+    let busy = Refusal { retry_after: Some(30_000), ..refusal(503, "busy") };
+    core.handle(0, Input::StreamRefused(busy));
+    assert!(core.handle(29_999, hurry()).is_empty(), "the server said when");
+    assert_eq!(core.handle(30_000, hurry()), again);
+
+    let mut core = started(Until::Stopped);
+    core.handle(0, Input::StreamRefused(refusal(401, "invalid_api_key")));
+    assert!(core.wake_at().is_some_and(|at| at >= 60_000));
+    assert_eq!(core.handle(1, hurry()), again, "the key may have been given back");
 }

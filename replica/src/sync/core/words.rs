@@ -18,7 +18,7 @@ pub(crate) enum Input {
     /// The sync begins, from here.
     Started { cursor: Option<String>, filled: bool, home: Option<String>, recovery: Option<Recovery>, paused: bool },
     /// What people ask for: no sync until further notice; a recovery, and whether its deletions are agreed to.
-    Wished { paused: bool, reconcile: Option<bool> },
+    Wished { paused: bool, reconcile: Option<bool>, hurry: bool },
     /// Who the key belongs to.
     Met(Result<Identity, Failure>),
     /// Where the feed stands.

@@ -98,3 +98,15 @@ fn an_answer_from_before_the_last_contact_proves_nothing() {
     assert_eq!(scene.state(), "waiting", "the same request finds out whether the history of now has it");
     scene.greets(begun, 5);
 }
+
+#[test]
+fn who_asks_to_hurry_is_heard_once() {
+    let mut scene = Scene::in_step();
+    scene.hear(Heard::StreamEnded { reason: "the connection broke".into() });
+    scene.replica.hurry().unwrap();
+    let begun = scene.hear(Heard::DatabaseChanged);
+    let ticket = ticket_of(&begun, "/v1/me");
+    scene.hear(Heard::Answer { ticket, answer: Err("the server does not answer".into()) });
+    scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
+    assert_eq!(scene.hear(Heard::DatabaseChanged).deeds, [], "nobody asked again");
+}

@@ -281,7 +281,7 @@ fn too_many_deletions_wait_for_a_person_across_restarts() {
     world.core = Core::new(Until::Stopped, 8);
     assert!(world.start().is_empty());
     assert_eq!(world.shown.last(), Some(&Phase::Blocked));
-    world.tell(3, Input::Wished { paused: false, reconcile: Some(true) });
+    world.tell(3, Input::Wished { paused: false, reconcile: Some(true), hurry: false });
     assert_eq!((world.saved.as_ref(), world.shown.last()), (None, Some(&Phase::Live)));
 
     let mut once = World::new(Some(Recovery { question: Some(question.clone()), ..fresh(None) }));
@@ -298,7 +298,7 @@ fn an_answer_that_was_given_before_a_start_is_heard_before_it_ends() {
     let recovery = world.saved.clone();
     let home = Some("home".into());
     world.tell(0, Input::Started { cursor: Some("c1".into()), filled: true, home, recovery, paused: false });
-    world.tell(0, Input::Wished { paused: false, reconcile: Some(true) });
+    world.tell(0, Input::Wished { paused: false, reconcile: Some(true), hurry: false });
     assert_eq!(world.finished, None);
     assert!(world.saved.is_some_and(|saved| saved.accepted && saved.question.is_none()));
 }
