@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
+use crate::store::place::Place;
 use crate::store::{Connection, StoreError, open};
 
 /// How often the database's change counter is read when no file system tells of a change. A lost bell costs this
@@ -56,12 +57,13 @@ enum Knock {
 /// Changes close together are one call.
 pub fn watch(db: &Path, on_change: impl Fn() + Send + 'static) -> Result<BellWatch, StoreError> {
     let connection = open::read_only(db)?;
+    let place = Place::of(db);
     let seen = open::data_version(&connection)?;
     let (knock, knocks) = channel();
     let watcher = notification(db, knock.clone());
     let thread = std::thread::Builder::new()
         .name("bell".to_owned())
-        .spawn(move || listen(&connection, seen, &knocks, on_change))
+        .spawn(move || listen(&connection, &place, seen, &knocks, on_change))
         .map_err(|error| StoreError::File(db.to_owned(), error))?;
     Ok(BellWatch { stop: knock, thread: Some(thread), watcher })
 }
@@ -78,8 +80,9 @@ fn marker(db: &Path) -> PathBuf {
     open::companion(db, "bell")
 }
 
-fn listen(connection: &Connection, mut seen: i64, knocks: &Receiver<Knock>, on_change: impl Fn()) {
+fn listen(connection: &Connection, place: &Place, mut seen: i64, knocks: &Receiver<Knock>, on_change: impl Fn()) {
     let mut soon = LOOK_AGAIN_MILLIS.len();
+    let mut kept = true;
     loop {
         match knocks
             .recv_timeout(LOOK_AGAIN_MILLIS.get(soon).map_or(POLL_INTERVAL, |millis| Duration::from_millis(*millis)))
@@ -92,6 +95,10 @@ fn listen(connection: &Connection, mut seen: i64, knocks: &Receiver<Knock>, on_c
             if matches!(more, Knock::Stop) {
                 return;
             }
+        }
+        // That the file is not there any more is a change too, of which no counter tells.
+        if std::mem::replace(&mut kept, place.is_kept().is_ok()) && !kept {
+            on_change();
         }
         // The counter decides, so a bell without a change wakes nobody.
         match open::data_version(connection) {
@@ -145,6 +152,19 @@ mod tests {
         ring(&db);
         connection.execute("INSERT INTO rooms (name) VALUES ('Hall')", []).unwrap();
         ring(&db);
+        hears.recv_timeout(Duration::from_secs(5)).unwrap();
+        drop(watch);
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_taken_away_is_a_change() {
+        let directory = std::env::temp_dir().join(format!("hearth-bell-{}", uuid::Uuid::new_v4()));
+        let db = directory.join("replica.db");
+        let _open = open::read_write(&db).unwrap();
+        let (heard, hears) = channel();
+        let watch = watch(&db, move || heard.send(()).unwrap_or_default()).unwrap();
+        std::fs::rename(&db, directory.join("aside.db")).unwrap();
         hears.recv_timeout(Duration::from_secs(5)).unwrap();
         drop(watch);
         std::fs::remove_dir_all(directory).unwrap();

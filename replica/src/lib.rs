@@ -20,6 +20,7 @@ mod steering;
 mod store;
 pub mod sync;
 
+use std::cell::{RefCell, RefMut};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -28,8 +29,9 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 
 use store::Connection;
+use store::place::Place;
 
-pub use scripting::{left_a_log, rebuild};
+pub use scripting::{is_there, rebuild};
 pub use store::StoreError;
 pub use store::edits::decide::Decided;
 pub use store::edits::history::{Conflict, Settled};
@@ -54,8 +56,9 @@ pub use store::status::Status;
 /// One connection to a replica. Every call is one short transaction.
 #[derive(Debug)]
 pub struct Replica {
-    connection: std::cell::RefCell<Connection>,
+    connection: RefCell<Connection>,
     db: PathBuf,
+    place: Place,
     origin: Origin,
 }
 
@@ -81,7 +84,7 @@ impl Replica {
     /// Opens or creates the database: directory 0700, file 0600, schema up to date.
     pub fn open(db: &Path, origin: Origin) -> Result<Replica, StoreError> {
         let connection = store::open::read_write(db)?.into();
-        Ok(Replica { connection, db: db.to_owned(), origin })
+        Ok(Replica { connection, db: db.to_owned(), place: Place::of(db), origin })
     }
 
     /// One page of a kind's rows.
@@ -141,17 +144,17 @@ impl Replica {
 
     /// Creates a record and gives its id. An `id` among the fields is taken.
     pub fn create(&self, kind: Kind, fields: &Fields) -> Result<String, EditError> {
-        self.changed(store::edits::create(&mut self.connection.borrow_mut(), self.origin.word(), kind, fields))
+        self.changed(store::edits::create(&mut *self.writing()?, self.origin.word(), kind, fields))
     }
 
     /// Changes the fields that differ. The home's profile needs no id and no row.
     pub fn update(&self, kind: Kind, id: &str, fields: &Fields) -> Result<(), EditError> {
-        self.changed(store::edits::update(&mut self.connection.borrow_mut(), self.origin.word(), kind, id, fields))
+        self.changed(store::edits::update(&mut *self.writing()?, self.origin.word(), kind, id, fields))
     }
 
     /// Deletes a record.
     pub fn delete(&self, kind: Kind, id: &str) -> Result<(), EditError> {
-        self.changed(store::edits::delete(&mut self.connection.borrow_mut(), self.origin.word(), kind, id))
+        self.changed(store::edits::delete(&mut *self.writing()?, self.origin.word(), kind, id))
     }
 
     /// The edits that were settled within the last 30 days, newest first.
@@ -176,37 +179,43 @@ impl Replica {
 
     /// Lets an edit that the server refused go again. Refused: when that cannot help, with what can.
     pub fn retry(&self, edit: i64) -> Result<Decided, EditError> {
-        self.changed(store::edits::decide::retry(&mut self.connection.borrow_mut(), edit))
+        self.changed(store::edits::decide::retry(&mut *self.writing()?, edit))
     }
 
     /// Gives an edit up. If it may be on the server already, its inverse is queued instead, so that its effect ends
     /// whatever became of it.
     pub fn discard(&self, edit: i64) -> Result<Decided, EditError> {
-        self.changed(store::edits::decide::discard(&mut self.connection.borrow_mut(), self.origin.word(), edit, now()))
+        self.changed(store::edits::decide::discard(&mut *self.writing()?, self.origin.word(), edit, now()))
     }
 
     /// Gives an edit that is not on its way other values and lets it go (again). A null clears a field.
     pub fn change(&self, edit: i64, fields: &Fields) -> Result<Decided, EditError> {
-        self.changed(store::edits::decide::change(&mut self.connection.borrow_mut(), edit, fields, now()))
+        self.changed(store::edits::decide::change(&mut *self.writing()?, edit, fields, now()))
     }
 
     /// Ends a conflict. The values that lose are kept in the history and can be brought back by [`Replica::undo`].
     pub fn resolve(&self, edit: i64, resolution: &Resolution) -> Result<Decided, EditError> {
         let origin = self.origin.word();
-        self.changed(store::edits::resolve::resolve(&mut self.connection.borrow_mut(), origin, edit, resolution, now()))
+        self.changed(store::edits::resolve::resolve(&mut *self.writing()?, origin, edit, resolution, now()))
     }
 
     /// Undoes an edit, waiting or settled; None: the newest change made here that stands. An edit that was never sent
     /// is taken back; of any other the inverse is queued. Undoing an edit that undoes does the first again.
     pub fn undo(&self, edit: Option<i64>) -> Result<Decided, EditError> {
-        self.changed(store::edits::undo::undo(&mut self.connection.borrow_mut(), self.origin.word(), edit, now()))
+        self.changed(store::edits::undo::undo(&mut *self.writing()?, self.origin.word(), edit, now()))
     }
 
     /// Makes this the replica of the home that a server has named. False: it is the replica of another home, and
     /// stays so, because two homes must not mix.
     pub fn adopt(&self, server: &str, home: &sync::Identity) -> Result<bool, StoreError> {
         let home = sync::home(server, home);
-        store::standing::adopt(&mut self.connection.borrow_mut(), &home)
+        store::standing::adopt(&mut *self.writing()?, &home)
+    }
+
+    /// The connection, to write with: never to a file that nobody will find again.
+    fn writing(&self) -> Result<RefMut<'_, Connection>, StoreError> {
+        self.place.is_kept()?;
+        Ok(self.connection.borrow_mut())
     }
 
     fn changed<T>(&self, result: Result<T, EditError>) -> Result<T, EditError> {

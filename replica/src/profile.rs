@@ -108,6 +108,8 @@ impl Profile {
             Some(db) => db.to_owned(),
             None => directories()?.data_dir().join(name).join("replica.db"),
         };
+        // SQLite keeps its log beside the file itself; so must the lock and the bell, by whatever name it is called.
+        let db = if db.is_symlink() { fs::canonicalize(&db).unwrap_or(db) } else { db };
         let conflict_policy = ConflictPolicy::Ask;
         Ok(Profile { name: name.to_owned(), db, server: None, key: None, conflict_policy, config, key_file })
     }

@@ -19,9 +19,9 @@ pub fn rebuild(db: &Path, _right: &SyncLock) -> Result<Rescue, StoreError> {
     store::rescue::rebuild(db, wall_clock())
 }
 
-/// Whether a database is missing although its log is there: it is damaged, not new.
-pub fn left_a_log(db: &Path) -> bool {
-    store::open::left_a_log(db)
+/// Whether there is a database, or what one has left behind: a log without it is damage, not a new beginning.
+pub fn is_there(db: &Path) -> bool {
+    db.exists() || store::place::lost(db).is_some()
 }
 
 impl Replica {

@@ -23,7 +23,7 @@ impl Replica {
 
     /// Has the process that syncs try again now instead of after its pause, unless the server asked for that pause.
     pub fn hurry(&self) -> Result<(), StoreError> {
-        wishes::hurry(&mut self.connection.borrow_mut())?;
+        wishes::hurry(&mut *self.writing()?)?;
         bell::ring(&self.db);
         Ok(())
     }
@@ -31,7 +31,7 @@ impl Replica {
     /// Asks for a recovery: everything is compared with the server and brought in step. `accept_deletions` agrees to
     /// as many deletions as come of it.
     pub fn reconcile(&self, accept_deletions: bool) -> Result<(), StoreError> {
-        wishes::set_reconcile(&mut self.connection.borrow_mut(), accept_deletions)?;
+        wishes::set_reconcile(&mut *self.writing()?, accept_deletions)?;
         bell::ring(&self.db);
         Ok(())
     }
@@ -41,7 +41,7 @@ impl Replica {
     pub fn verify(&self, listings: &[(Kind, Listing)], repair: bool) -> Result<Option<Verification>, StoreError> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
-        let found = verify::verify(&mut self.connection.borrow_mut(), listings, repair, now)?;
+        let found = verify::verify(&mut *self.writing()?, listings, repair, now)?;
         bell::ring(&self.db);
         Ok(found)
     }
@@ -52,7 +52,7 @@ impl Replica {
     }
 
     fn set_paused(&self, paused: bool) -> Result<bool, StoreError> {
-        let changed = wishes::set_paused(&mut self.connection.borrow_mut(), paused)?;
+        let changed = wishes::set_paused(&mut *self.writing()?, paused)?;
         bell::ring(&self.db);
         Ok(changed)
     }

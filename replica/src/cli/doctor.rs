@@ -11,7 +11,7 @@ use super::{Context, Exit, Failure, output};
 /// Looks at everything; the exit code is that of the worst finding.
 pub(super) fn run(context: &Context) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    tell(&runtime.block_on(examine(&context.profile)), context.json, context.is_there())
+    tell(&runtime.block_on(examine(&context.profile)), context.json, hearth_replica::is_there(&context.profile.db))
 }
 
 /// The same of a profile that cannot be read.

@@ -124,16 +124,11 @@ impl Context {
 
     /// The replica, if there is one: looking must not make an empty database.
     fn existing(&self) -> Result<Replica, Failure> {
-        if !self.is_there() {
+        if !hearth_replica::is_there(&self.profile.db) {
             let text = format!("there is no replica at {}", self.profile.db.display());
             return Err(Failure::new(Exit::NotFound, text).hint(hearth_replica::doctor::first_step(&self.profile)));
         }
         self.replica()
-    }
-
-    /// A log without its database is for `rebuild`, which opening it says.
-    fn is_there(&self) -> bool {
-        self.profile.db.exists() || hearth_replica::left_a_log(&self.profile.db)
     }
 }
 

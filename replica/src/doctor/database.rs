@@ -4,8 +4,8 @@ use super::trouble::{Cause, is_for_room, make_room, trouble};
 use super::{Finding, Grade, Matter, another_key, count, first_step, size, span};
 use crate::profile::Profile;
 use crate::recovery::AGREE;
+use crate::store::StoreError;
 use crate::store::rescue::health;
-use crate::store::{StoreError, open};
 use crate::sync::SyncLock;
 use crate::{Origin, Replica, Status};
 
@@ -17,7 +17,7 @@ const RETENTION_SECONDS_LOW: i64 = 24 * 3600;
 /// Looks at it; gives the home it is of too.
 pub(super) fn examine(profile: &Profile) -> (Vec<Finding>, Option<String>) {
     let db = &profile.db;
-    if !db.exists() && !open::left_a_log(db) {
+    if !crate::is_there(db) {
         let text = format!("there is no replica at {}", db.display());
         return (vec![Finding::fault(Matter::Setup, text, first_step(profile))], None);
     }
@@ -55,7 +55,7 @@ fn unreadable(profile: &Profile, error: &StoreError) -> Finding {
     let (matter, text) = match trouble.cause {
         Cause::Newer => (Matter::Setup, trouble.text),
         Cause::Damaged => (Matter::Database, trouble.text),
-        Cause::Shut => (Matter::Files, trouble.text),
+        Cause::Shut | Cause::Moved => (Matter::Files, trouble.text),
         Cause::Busy => (Matter::Process, trouble.text),
         Cause::Full => (Matter::Disk, trouble.text),
         // Neither damaged nor short of room: the disk does not do what it is told.

@@ -18,6 +18,8 @@ const ROOM_BYTES_LEAST: u64 = 64 << 10;
 pub enum Cause {
     /// The file is no sound database.
     Damaged,
+    /// Its path does not lead to what was opened any more.
+    Moved,
     /// A newer program made it.
     Newer,
     /// Another program is writing to it, for long.
@@ -46,6 +48,11 @@ pub fn trouble(db: &Path, error: &StoreError) -> Trouble {
     let (cause, file) = (cause(db, error), db.display());
     let (text, next) = match cause {
         Cause::Damaged => (error.to_string(), "hearth-replica rebuild; edits that can be read are kept".to_owned()),
+        Cause::Moved => {
+            let look =
+                format!("ls -la {}; put it back if it was not meant, then the same again", directory(db).display());
+            (error.to_string(), look)
+        }
         Cause::Newer => (error.to_string(), "install the newest hearth-replica".to_owned()),
         Cause::Busy => (
             format!("another program is writing to {file} and does not come to an end"),
@@ -84,6 +91,7 @@ fn cause(db: &Path, error: &StoreError) -> Cause {
     };
     match error {
         StoreError::Newer { .. } => Cause::Newer,
+        StoreError::Moved(_) => Cause::Moved,
         _ if error.is_damaged() => Cause::Damaged,
         _ if error.is_full() => Cause::Full,
         _ if error.is_busy() => Cause::Busy,

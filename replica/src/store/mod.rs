@@ -13,6 +13,7 @@ mod gate;
 pub(crate) mod journal;
 pub(crate) mod mirror;
 pub(crate) mod open;
+pub(crate) mod place;
 pub(crate) mod read;
 pub(crate) mod recovery;
 pub(crate) mod rescue;
@@ -44,6 +45,14 @@ pub enum StoreError {
     /// Its log is there and it is not: opening it anew would throw the log away.
     #[error("{0} is missing, but its log is there and may hold changes that the server has not seen")]
     Missing(std::path::PathBuf),
+    /// It is empty, and what stands beside it shows that it was not.
+    #[error("{0} is empty, but it held something when it was used last")]
+    Emptied(std::path::PathBuf),
+    /// It is not where it was opened any more.
+    #[error(
+        "{0} was moved, deleted, emptied or replaced while it was open here; nothing more is written to what it was"
+    )]
+    Moved(std::path::PathBuf),
     /// A newer version of this program made it.
     #[error(
         "the replica database has schema {theirs}, made by a newer version of this program; this one knows {ours}: update it"
@@ -74,7 +83,7 @@ impl StoreError {
     /// Whether the file is no sound database; nothing but a rebuild helps.
     pub fn is_damaged(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-        matches!(self, StoreError::Missing(_))
+        matches!(self, StoreError::Missing(_) | StoreError::Emptied(_))
             || matches!(self, StoreError::Sqlite(error)
             if matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase)))
     }

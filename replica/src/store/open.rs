@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::store::{StoreError, schema};
+use crate::store::{StoreError, place, schema};
 
 mod migrations {
     refinery::embed_migrations!("../migrations/replica");
@@ -50,16 +50,14 @@ pub(crate) fn beside(db: &Path, more: &str) -> PathBuf {
 
 /// Opens the database for reading and writing, and makes or renews its schema when that is due.
 pub(crate) fn read_write(db: &Path) -> Result<Connection, StoreError> {
-    prepare_files(db)?;
+    let mut setup = if place::holds_bytes(db) { None } else { Some(make(db)?) };
     let mut connection = Connection::open(db)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     tune(&connection)?;
     if !(has_log(&connection)? && schema::is_current(&connection)?) {
-        // Several programs may start at once. Migrations are not made for that, and who is second to change the way a
-        // file is written is told that it is locked, without any wait.
-        let path = companion(db, "setup");
-        let setup = private_file(&path).map_err(|error| StoreError::File(path.clone(), error))?;
-        setup.lock().map_err(|error| StoreError::File(path.clone(), error))?;
+        if setup.is_none() {
+            setup = Some(lock_setup(db)?);
+        }
         if !has_log(&connection)? {
             connection.pragma_update(None, "journal_mode", "WAL")?;
         }
@@ -68,7 +66,30 @@ pub(crate) fn read_write(db: &Path) -> Result<Connection, StoreError> {
             schema::renew(&mut connection)?;
         }
     }
+    drop(setup);
     Ok(connection)
+}
+
+/// Makes an empty file, unless it is there by now or was lost. What is given is to be held until its schema stands.
+fn make(db: &Path) -> Result<fs::File, StoreError> {
+    if let Some(directory) = db.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists()) {
+        make_private_directory(directory).map_err(|error| StoreError::File(directory.to_owned(), error))?;
+    }
+    let setup = lock_setup(db)?;
+    if let Some(lost) = place::lost(db) {
+        return Err(lost);
+    }
+    // Before SQLite opens it, so that it is never readable by others, not even for a moment. The log and the shared
+    // memory take its mode.
+    private_file(db).map_err(|error| StoreError::File(db.to_owned(), error))?;
+    Ok(setup)
+}
+
+/// Several programs may start at once. Migrations are not made for that, who is second to change the way a file is written
+/// is told that it is locked, without any wait, and a file that is being made looks like an emptied one.
+fn lock_setup(db: &Path) -> Result<fs::File, StoreError> {
+    let path = companion(db, "setup");
+    private_file(&path).and_then(|file| file.lock().map(|()| file)).map_err(|error| StoreError::File(path, error))
 }
 
 /// Whether the file is written by way of a log beside it (WAL), so that readers and a writer do not wait for each other.
@@ -98,11 +119,6 @@ pub(crate) fn set_durable(connection: &Connection, durable: bool) -> Result<(), 
     Ok(connection.pragma_update(None, "synchronous", if durable { "FULL" } else { "NORMAL" })?)
 }
 
-/// Whether a database is missing although its log is there.
-pub(crate) fn left_a_log(db: &Path) -> bool {
-    !db.exists() && fs::metadata(beside(db, "-wal")).is_ok_and(|log| log.len() > 0)
-}
-
 fn tune(connection: &Connection) -> Result<(), StoreError> {
     connection.pragma_update(None, "journal_size_limit", JOURNAL_BYTES_MAX)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
@@ -119,25 +135,6 @@ fn tune(connection: &Connection) -> Result<(), StoreError> {
 /// statement that was kept prepared, and every equality outside of an index is such a place.
 fn plan_once(connection: &Connection) -> Result<(), StoreError> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    Ok(())
-}
-
-fn prepare_files(db: &Path) -> Result<(), StoreError> {
-    let named = |path: &Path| {
-        let path = path.to_owned();
-        move |error| StoreError::File(path, error)
-    };
-    if let Some(directory) = db.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists()) {
-        make_private_directory(directory).map_err(named(directory))?;
-    }
-    if !db.exists() {
-        if left_a_log(db) {
-            return Err(StoreError::Missing(db.to_owned()));
-        }
-        // Made before SQLite opens it, so that it is never readable by others, not even for a moment. The log and
-        // the shared memory take its mode.
-        private_file(db).map_err(named(db))?;
-    }
     Ok(())
 }
 

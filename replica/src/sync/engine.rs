@@ -19,6 +19,7 @@ use super::walked::Kept;
 use super::wire::{self, Answer, Ask};
 use crate::store::edits::judge::ConflictPolicy;
 use crate::store::edits::{answers, plan, push};
+use crate::store::place::Place;
 use crate::store::{Connection, StoreError, mirror, open, recovery, reserve, standing, wishes};
 
 /// Why nothing goes on while the disk is full.
@@ -103,6 +104,7 @@ pub struct Engine {
     core: Core,
     connection: Connection,
     db: PathBuf,
+    place: Place,
     server: String,
     /// The process that syncs, as others read it.
     process: Option<u32>,
@@ -144,6 +146,7 @@ impl Engine {
             seen: open::data_version(&connection)?,
             connection,
             db: db.to_owned(),
+            place: Place::of(db),
             server: server.to_owned(),
             process: None,
             policy,
@@ -168,13 +171,19 @@ impl Engine {
     pub fn start(&mut self, process: u32, now: Moment) -> Result<Done, StoreError> {
         self.process = Some(process);
         unless_full(reserve::hold(&self.db))?;
-        unless_full(self.keep(|c| standing::set_daemon(c, Some(process), now.wall)))?;
+        if let Err(error) = self.keep(|c| standing::set_daemon(c, Some(process), now.wall)) {
+            // An earlier process may have left with the disk full and this still set aside.
+            reserve::release(&self.db);
+            unless_full(Err(error))?;
+            unless_full(self.keep(|c| standing::set_daemon(c, Some(process), now.wall)))?;
+        }
         let (started, wishes) = (self.standing()?, self.wishes()?);
         self.tell(now, [started, wishes])
     }
 
     /// Takes in what happened, carries out what it means here, and says what is to be done outside.
     pub fn hear(&mut self, now: Moment, heard: Heard) -> Result<Done, StoreError> {
+        self.place.is_kept()?;
         let input = match heard {
             Heard::DatabaseChanged => {
                 // The bell tells of our own commits too.

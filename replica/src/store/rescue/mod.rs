@@ -19,6 +19,7 @@ use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, Transaction, params_from_iter};
 
 use crate::store::mirror::image;
+use crate::store::place::holds_bytes;
 use crate::store::rescue::salvage::Salvaged;
 use crate::store::{StoreError, gate, log, open, rows, schema};
 
@@ -55,7 +56,8 @@ pub(crate) fn rebuild(db: &Path, now: Timestamp) -> Result<Rescue, StoreError> {
     let mut rescue = restore(&mut connection, saved)?;
     let name = kept.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     gate::keep(&mut connection, |tx| {
-        let text = format!("The database was damaged; {} edits were carried over. It is kept as {name}.", rescue.edits);
+        let (edits, were) = (rescue.edits, if rescue.edits == 1 { "edit was" } else { "edits were" });
+        let text = format!("The database was damaged; {edits} {were} carried over. It is kept as {name}.");
         log(tx, "warning", &text)?;
         rescue.lost.iter().try_for_each(|sentence| log(tx, "warning", sentence))
     })?;
@@ -82,10 +84,6 @@ pub(crate) fn damaged_copies(db: &Path) -> Vec<PathBuf> {
 
 /// Whether every page of the database is what it must be. A missing one is sound if it left no log behind.
 fn is_sound(db: &Path) -> Result<bool, StoreError> {
-    // SQLite takes it for a new one and throws its log away.
-    if was_emptied(db) {
-        return Ok(false);
-    }
     let look = || -> Result<bool, StoreError> {
         let connection = open::read_write(db)?;
         let answer: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
@@ -95,17 +93,6 @@ fn is_sound(db: &Path) -> Result<bool, StoreError> {
         Err(error) if error.is_damaged() => Ok(false),
         result => result,
     }
-}
-
-/// Whether the file is there without a byte in it, and what stands beside it shows that there were some: its log, the bell
-/// that is rung after a commit, or what is set aside while it is synced.
-fn was_emptied(db: &Path) -> bool {
-    let sign = |what: &str| open::companion(db, what).exists();
-    db.exists() && !holds_bytes(db) && (holds_bytes(&open::beside(db, "-wal")) || sign("bell") || sign("reserve"))
-}
-
-fn holds_bytes(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|file| file.len() > 0)
 }
 
 /// Forgets where the feed was read to, so that everything is read and compared again.

@@ -249,6 +249,8 @@ fn an_emptied_file_is_not_taken_for_a_new_one() {
     fs::write(&db, "").unwrap();
     fs::copy(open::beside(&wreck.db, "-wal"), open::beside(&db, "-wal")).unwrap();
     let wreck = Wreck { db, ..wreck };
+    let refused = open::read_write(&wreck.db).unwrap_err();
+    assert!(refused.is_damaged() && refused.to_string().contains("is empty"), "{refused}");
     assert_eq!(wreck.rebuilt().edits, 2);
     wreck.assert_carried_over();
     // Nothing is left but a sign that it was there.

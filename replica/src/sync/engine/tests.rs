@@ -10,7 +10,7 @@ const HOME: &str = "0190a3b0-0000-7000-8000-00000000000f";
 
 /// An engine, and somebody who edits beside it.
 struct Scene {
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
     engine: Engine,
     replica: Replica,
 }
@@ -30,7 +30,7 @@ impl Scene {
         let db = directory.path().join("replica.db");
         let engine =
             Engine::open(&db, "http://hearth.test", Until::Stopped, ConflictPolicy::Ask, Box::new(|| 7)).unwrap();
-        let mut scene = Scene { engine, replica: Replica::open(&db, Origin::Tui).unwrap(), _directory: directory };
+        let mut scene = Scene { engine, replica: Replica::open(&db, Origin::Tui).unwrap(), directory };
         let begun = scene.engine.start(1, now()).unwrap();
         scene.greets(begun, 5);
         scene.hear(Heard::StreamOpened);
@@ -109,4 +109,18 @@ fn who_asks_to_hurry_is_heard_once() {
     scene.hear(Heard::Answer { ticket, answer: Err("the server does not answer".into()) });
     scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
     assert_eq!(scene.hear(Heard::DatabaseChanged).deeds, [], "nobody asked again");
+}
+
+#[test]
+fn nothing_is_written_to_a_file_that_was_taken_away() {
+    let mut scene = Scene::in_step();
+    let (db, aside) = (scene.directory.path().join("replica.db"), scene.directory.path().join("aside.db"));
+    std::fs::rename(&db, &aside).unwrap();
+    let gone = scene.engine.hear(now(), Heard::Timer).unwrap_err();
+    assert!(matches!(gone, StoreError::Moved(_)), "{gone}");
+    let room = json!({ "name": "Shed" });
+    let refused = scene.replica.create(Kind::Room, room.as_object().unwrap()).unwrap_err();
+    assert!(refused.to_string().contains("was moved, deleted, emptied or replaced"), "{refused}");
+    std::fs::rename(&aside, &db).unwrap();
+    scene.replica.create(Kind::Room, room.as_object().unwrap()).unwrap();
 }
