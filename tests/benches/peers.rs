@@ -34,6 +34,13 @@ pub(crate) struct Peer {
     begin: fn(&Path, &Stand) -> anyhow::Result<Side>,
 }
 
+impl Peer {
+    /// What is said after a figure of ours and of theirs; ours is taken anew beside each.
+    fn names(&self) -> [String; 2] {
+        [format!(", ours beside {}", self.name), format!(", {}", self.name)]
+    }
+}
+
 impl FromStr for Peer {
     type Err = String;
 
@@ -101,8 +108,9 @@ pub(crate) fn beside(stand: &mut Stand) -> anyhow::Result<()> {
                 let (requests, status) = requests(side);
                 Ok::<_, anyhow::Error>(load::run(&side.ear.address, connections, time, requests, status)?.rate * worth)
             };
-            let names = (what, &*format!("{what}, {}", peer.name));
-            stand.compare(names, "/s", Target::AtLeast(1.0), |_| Ok((rate(&ours)?, rate(&theirs)?)))?;
+            let [ours_is, theirs_is] = peer.names().map(|of| format!("{what}{of}"));
+            stand
+                .compare((&ours_is, &theirs_is), "/s", Target::AtLeast(1.0), |_| Ok((rate(&ours)?, rate(&theirs)?)))?;
         }
         listen(stand, &peer, &ours, &theirs)?;
     }
@@ -112,14 +120,16 @@ pub(crate) fn beside(stand: &mut Stand) -> anyhow::Result<()> {
 /// What a silent stream takes and how soon events arrive. A peer from which events do not come says so.
 fn listen(stand: &mut Stand, peer: &Peer, ours: &Side, theirs: &Side) -> anyhow::Result<()> {
     let (events, many) = (stand.scale.events.1, stand.scale.streams);
+    let [ours_is, theirs_is] = peer.names();
+    let both = [(&ours_is, ours), (&theirs_is, theirs)];
     // First, because what busy streams took is not all given back.
-    for (of, side) in [(String::new(), ours), (format!(", {}", peer.name), theirs)] {
+    for (of, side) in both {
         let process = side.process.as_ref().map_or(stand.service().1, Process::id);
         let size = block_on(streams::idle_size(&side.ear, process, many))?;
         stand.note(format!("each of {many} idle streams{of}"), "KiB", &[size], None);
     }
     for streams in [1, many] {
-        for (of, side) in [(String::new(), ours), (format!(", {}", peer.name), theirs)] {
+        for (of, side) in both {
             match block_on(streams::arrivals(&side.ear, streams, events)) {
                 Ok(mut times) => {
                     let what = format!("from a write to {streams} streams{of}");
