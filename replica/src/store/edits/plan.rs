@@ -189,6 +189,11 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
                         }
                     }
                     (Some(_), Some(key)) if frozen => drop(held_requests.insert(key)),
+                    // What is not known to be there may be there all the same, and changed by others.
+                    (None, _)
+                        if !in_step
+                            && row.get_ref(7)?.as_str() != Ok("create")
+                            && image::known(connection, kind, &record)?.is_none() => {}
                     // What was refused because the record has moved on is judged anew once the feed has brought it.
                     // Without a guard it is judged anew now: the record may be none any more.
                     (None, Some(_))

@@ -265,6 +265,23 @@ fn many_are_one_call_with_a_guard_for_each() {
 }
 
 #[test]
+fn what_is_not_known_to_be_there_is_not_written_over_unseen() {
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
+    assert_eq!(scene.plan(), [0; 0], "a first read has shown nothing yet");
+    scene.hear(vec![event(2, "created", "property", HOME, json!({ "city": "Liege" }))]);
+    scene.is_at_present(2);
+    assert_eq!(scene.plan(), [1]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.one("SELECT state || reason FROM edits"), "conflictcity changed there too");
+
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
+    scene.is_at_present(2);
+    assert_eq!(scene.plan(), [1], "there is none");
+}
+
+#[test]
 fn a_profile_that_did_not_exist_goes_again_only_in_step() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
