@@ -21,6 +21,8 @@ pub(crate) fn of_field(field: &Field) -> Vec<Rule> {
         broken_when: format!("{value} IS NOT NULL AND ({condition})"),
         sentence: format!("{name} {text}"),
     };
+    // `length` and GLOB stop at a NUL, and GLOB cannot name one, so bytes are looked through for it.
+    let has_nul = format!("instr(CAST({value} AS BLOB), x'00') > 0");
     let mut rules = Vec::new();
     match field.presence {
         Presence::Required => {
@@ -41,25 +43,21 @@ pub(crate) fn of_field(field: &Field) -> Vec<Rule> {
                 ),
             };
             let class = format!("'*[' || {control} || char(127) || '-' || char(159) || ']*'");
-            // `length` stops at a NUL and GLOB cannot name one, so bytes are looked through for it first.
-            rules.push(rule(
-                format!("instr(CAST({value} AS BLOB), x'00') > 0 OR {value} GLOB {class}"),
-                text.to_owned(),
-            ));
+            rules.push(rule(format!("{has_nul} OR {value} GLOB {class}"), text.to_owned()));
             rules.push(rule(format!("length({value}) > {max}"), format!("must have at most {max} characters")));
             if field.presence == Presence::Required {
                 rules.push(rule(format!("trim({value}, {BLANKS}) = ''"), "must not be blank".to_owned()));
             }
         }
         Format::Vin => rules.push(rule(
-            format!("length({value}) NOT BETWEEN 11 AND 17 OR {value} GLOB '*[^0-9A-HJ-NPR-Za-hj-npr-z]*'"),
+            format!("{has_nul} OR length({value}) NOT BETWEEN 11 AND 17 OR {value} GLOB '*[^0-9A-HJ-NPR-Za-hj-npr-z]*'"),
             "must be 11 to 17 of the letters A-Z and digits, without I, O and Q".to_owned(),
         )),
         Format::Url => {
             rules.push(rule(format!("length({value}) > {URL_MAX}"), format!("must have at most {URL_MAX} characters")));
             rules.push(rule(
                 format!(
-                    "NOT (lower({value}) GLOB 'http://[^/?#:]*' OR lower({value}) GLOB 'https://[^/?#:]*') \
+                    "{has_nul} OR NOT (lower({value}) GLOB 'http://[^/?#:]*' OR lower({value}) GLOB 'https://[^/?#:]*') \
                      OR {value} GLOB '*[' || char(1) || '-' || char(32) || char(127) || '-' || char(160) || ']*'"
                 ),
                 "must be an absolute http or https address".to_owned(),
@@ -77,7 +75,7 @@ pub(crate) fn of_field(field: &Field) -> Vec<Rule> {
         }
         Format::Money => rules.push(rule(
             format!(
-                "{value} GLOB '*[^0-9.]*' OR NOT CASE instr({value}, '.') \
+                "{has_nul} OR {value} GLOB '*[^0-9.]*' OR NOT CASE instr({value}, '.') \
                  WHEN 0 THEN length({value}) BETWEEN 1 AND 12 \
                  ELSE instr({value}, '.') BETWEEN 2 AND 13 AND length({value}) - instr({value}, '.') BETWEEN 1 AND 2 \
                  AND instr(substr({value}, instr({value}, '.') + 1), '.') = 0 END"
@@ -122,7 +120,8 @@ pub(crate) fn of_subject(resource: &Resource) -> Vec<Rule> {
 pub(crate) fn not_canonical_id(value: &str) -> String {
     let hex = |count: usize| "[0-9a-f]".repeat(count);
     let pattern = [8, 4, 4, 4, 12].map(hex).join("-");
-    format!("{value} NOT GLOB '{pattern}'")
+    // GLOB stops at a NUL, so the bytes are counted.
+    format!("length(CAST({value} AS BLOB)) <> 36 OR {value} NOT GLOB '{pattern}'")
 }
 
 /// True when a text is not UTF-8: some character of it is not written as the character that it is read as. Only who

@@ -31,6 +31,26 @@ fn bad_values_are_refused_with_the_contracts_sentences() {
         ),
         ("INSERT OR IGNORE INTO tasks (title) VALUES (NULL)", "title is required"),
         ("INSERT INTO rooms (id, name) VALUES ('ABC', 'a')", "id must be a UUID with hyphens, in lower case"),
+        (
+            "INSERT INTO rooms (id, name) VALUES ('0190a3b0-0000-7000-8000-00000000000a' || char(0) || 'x', 'a')",
+            "id must be a UUID with hyphens, in lower case",
+        ),
+        (
+            "UPDATE tasks SET subject_type = 'room', subject_id = '0190a3b0-0000-7000-8000-00000000000a' || char(0)",
+            "subject_id must be a UUID with hyphens, in lower case",
+        ),
+        (
+            "INSERT INTO inventory (name, purchase_price) VALUES ('a', '1.5' || char(0))",
+            "purchase_price must be a decimal string such as \"1299.00\", at most 12 digits and 2 decimals",
+        ),
+        (
+            "INSERT INTO vehicles (name, vin) VALUES ('a', '1HGCM82633A004350' || char(0))",
+            "vin must be 11 to 17 of the letters A-Z and digits, without I, O and Q",
+        ),
+        (
+            "INSERT INTO documents (title, url) VALUES ('a', 'http://x' || char(0))",
+            "url must be an absolute http or https address",
+        ),
         ("INSERT INTO rooms (name) VALUES (hex(zeroblob(101)))", "name must have at most 200 characters"),
         ("INSERT INTO rooms (name, area_sq_ft) VALUES ('a', 2147483648)", "area_sq_ft must be from 0 to 2147483647"),
         ("INSERT INTO inventory (name, quantity) VALUES ('a', NULL)", "quantity cannot be null"),
