@@ -27,8 +27,8 @@ use crate::store::{StoreError, gate, log, open, rows, schema};
 pub const KEPT_MAX: usize = 5;
 
 /// The tables that hold what the server cannot tell again.
-pub(crate) const LOCAL: [&str; 10] =
-    ["edits", "edit_history", "_requests", "_frozen", "_sent", "_parts", "_undone", "_images", "_tombs", "sync_log"];
+pub(crate) const LOCAL: [&str; 9] =
+    ["edits", "edit_history", "_requests", "_frozen", "_sent", "_parts", "_undone", "_images", "sync_log"];
 
 /// What became of a database.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -106,7 +106,9 @@ fn start_over(db: &Path) -> Result<Rescue, StoreError> {
             tx.execute_batch(&format!("UPDATE {} SET rev = 0 WHERE rev IS NOT NULL", kind.collection()))?;
         }
         tx.execute_batch(
-            "UPDATE _images SET rev = 0;
+            // Deletes too: what was put back there from an older copy is told again, and nothing else.
+            "UPDATE _images SET rev = 0, gone = 0;
+             DELETE FROM _tombs;
              DELETE FROM _shown;
              DELETE FROM _recovery;
              DELETE FROM _walked;
@@ -266,8 +268,11 @@ fn restore(connection: &mut Connection, saved: Saved) -> Result<Rescue, StoreErr
             // A request whose bytes are lost is made anew; an edit whose proof is lost is sent again, by its key.
             "DELETE FROM _sent WHERE rev IS NULL;
              UPDATE edits SET state = 'waiting' WHERE state = 'sent' AND id NOT IN (SELECT edit_id FROM _sent);
-             UPDATE edits SET idempotency_key = NULL, state = 'waiting' WHERE state IN ('waiting', 'sending')
-                 AND idempotency_key NOT IN (SELECT idempotency_key FROM _requests);
+             UPDATE edits SET idempotency_key = NULL, state = CASE state WHEN 'sending' THEN 'waiting' ELSE state END
+                 WHERE state IN ('waiting', 'sending', 'blocked')
+                     AND idempotency_key NOT IN (SELECT idempotency_key FROM _requests);
+             -- The server may have been put back since: whatever it says now is newer.
+             UPDATE _images SET rev = 0, gone = 0;
              DELETE FROM _sent WHERE edit_id NOT IN (SELECT id FROM edits);
              DELETE FROM _images WHERE NOT EXISTS
                  (SELECT 1 FROM edits e WHERE e.kind = _images.kind AND e.record_id = _images.record_id);
