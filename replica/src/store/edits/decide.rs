@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::store::edits::EditError;
 use crate::store::edits::judge::{Judgement, judge};
-use crate::store::edits::{history, plan, push, settle, undo};
+use crate::store::edits::{history, parts, plan, push, settle, undo};
 use crate::store::mirror::image;
 use crate::store::{StoreError, gate, rows};
 
@@ -200,7 +200,7 @@ pub(super) fn set(tx: &Transaction<'_>, found: &mut Pending, fields: &Fields) ->
     if found.method == "create" {
         faults = check(kind, Intent::Create, &Value::Object(found.patch.clone())).faults;
     } else {
-        let mut after = before;
+        let mut after = before.clone();
         after.extend(found.patch.clone());
         check_subject(kind, &after, &mut faults);
     }
@@ -211,7 +211,10 @@ pub(super) fn set(tx: &Transaction<'_>, found: &mut Pending, fields: &Fields) ->
         .prepare_cached("SELECT id FROM edits WHERE record_id = ?1 AND kind = ?2 AND id > ?3 ORDER BY id")?
         .query_map((&found.record, kind.word(), id), |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    Ok(settle::hand_on(tx, id, &later, fields, &found.patch)?)
+    // Of a field that the edit does not change any more, what was before it is before the next.
+    let mut values = before;
+    values.extend(found.patch.clone());
+    Ok(settle::hand_on(tx, id, &later, fields, &values)?)
 }
 
 /// Puts an edit back among those that wait for the server, free of the request that was refused.
@@ -227,7 +230,7 @@ pub(super) fn wait_again(tx: &Transaction<'_>, found: &Pending) -> Result<(), St
         Value::Object(found.patch.clone()).to_string(),
         Value::Object(found.base.clone()).to_string(),
     ))?;
-    Ok(())
+    parts::follow(tx, found.id, &found.method, &found.patch, &found.base)
 }
 
 /// What stands against an edit now.

@@ -11,6 +11,7 @@ pub(crate) mod doubt;
 pub(crate) mod history;
 pub(crate) mod judge;
 mod parcel;
+mod parts;
 pub(crate) mod plan;
 pub(crate) mod push;
 pub(crate) mod resolve;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::store::edits::judge::{Clash, ConflictPolicy, Judgement, judge, spelled};
-use crate::store::edits::{history, settle};
+use crate::store::edits::{history, parts, settle};
 use crate::store::mirror::image;
 use crate::store::{StoreError, log, rows};
 
@@ -68,12 +68,7 @@ pub(super) fn join(
         return Ok(Some(sum));
     }
     for edit in [sum.edit].into_iter().chain(joined.iter().map(|part| part.edit)) {
-        tx.prepare_cached(
-            "INSERT INTO _parts (edit_id, of_edit, method, patch, base, origin, created_at)
-             SELECT id, ?2, method, patch, base, origin, created_at FROM edits WHERE id = ?1
-             ON CONFLICT DO NOTHING",
-        )?
-        .execute((edit, sum.edit))?;
+        parts::remember(tx, edit, sum.edit)?;
     }
     for part in joined {
         for (name, value) in part.base {
@@ -205,6 +200,7 @@ fn decide(
             &format!("Edit {edit}: {names} changed on both sides; yours was kept (undo {kept} takes theirs)."),
         )?;
         write(tx, parcel)?;
+        parts::follow(tx, edit, &parcel.method, &parcel.patch, &parcel.base)?;
         return Ok(true);
     }
     let why = format!("of edit {edit}: the profile keeps what was written there");
@@ -227,6 +223,7 @@ fn decide(
             &format!("Edit {edit}: {names} changed on both sides; theirs was kept (undo {kept} takes yours)."),
         )?;
         write(tx, parcel)?;
+        parts::follow(tx, edit, &parcel.method, &parcel.patch, &parcel.base)?;
     }
     image::project(tx, parcel.kind, &parcel.record)?;
     Ok(!parcel.patch.is_empty())

@@ -180,7 +180,8 @@ fn move_to_history(
              idempotency_key, origin, created_at, settled_at)
          SELECT coalesce(p.edit_id, e.id), kind, record_id, coalesce(p.method, e.method), coalesce(p.patch, e.patch),
              coalesce(p.base, e.base),
-             CASE WHEN p.method <> e.method AND e.method = 'delete' THEN 'superseded' ELSE ?2 END,
+             CASE WHEN p.method <> e.method AND e.method = 'delete' THEN 'superseded'
+                  WHEN p.method = 'update' AND p.patch = '{}' THEN 'superseded' ELSE ?2 END,
              coalesce(j.value, s.rev), coalesce(?4, e.reason), attempts, idempotency_key, coalesce(p.origin, e.origin),
              coalesce(p.created_at, e.created_at), ?3
          FROM json_each(?1) j CROSS JOIN edits e ON e.id = CAST(j.key AS INTEGER)

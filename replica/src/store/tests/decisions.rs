@@ -385,3 +385,57 @@ fn the_profiles_first_words_can_be_taken_back() {
     scene.undo(None).unwrap();
     assert_eq!(scene.one("SELECT count(city) FROM property"), "0");
 }
+
+/// The parts of an edit that stand in the history, as they were taken.
+const PARTS: &str =
+    "SELECT group_concat(id || ' ' || outcome || ' ' || patch, ', ') FROM (SELECT * FROM edit_history ORDER BY id)";
+
+#[test]
+fn the_history_of_what_went_as_one_says_what_became_of_it() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.hear(vec![task(6, "Theirs", "low")]);
+    assert_eq!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask), None);
+    scene.resolve(1, &Resolution::theirs()).unwrap();
+    scene.confirm(1, task(7, "Theirs", "high"));
+    assert_eq!(scene.one(PARTS), r#"1 superseded {}, 2 confirmed {"priority":"high"}, 3 superseded {"title":"Mine"}"#);
+
+    // The same where the profile decides.
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.hear(vec![task(6, "Theirs", "low")]);
+    assert!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Theirs).is_some());
+    scene.answer(1, Verdict::Sent { rev: Some(7) });
+    scene.hear(vec![task(7, "Theirs", "high")]);
+    assert_eq!(scene.one(PARTS), r#"1 superseded {}, 2 confirmed {"priority":"high"}, 3 superseded {"title":"Mine"}"#);
+}
+
+#[test]
+fn what_was_changed_after_it_was_refused_as_one_is_what_the_history_says() {
+    let mut scene = on_the_way_as_one();
+    scene.answer(1, Verdict::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    scene.change(1, json!({ "title": "Three", "notes": "N" })).unwrap();
+    scene.confirm(1, event(6, "updated", "task", TASK, json!({ "title": "Three", "priority": "high", "notes": "N" })));
+    assert_eq!(
+        scene.one(PARTS),
+        r#"1 confirmed {"title":"One","notes":"N"}, 2 confirmed {"title":"Three","priority":"high"}"#
+    );
+    scene.undo(Some(2)).unwrap();
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Onelow");
+}
+
+#[test]
+fn what_an_edit_does_not_change_any_more_is_what_it_was_for_the_next() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'A', notes = 'N'");
+    scene.reject(1);
+    scene.does("UPDATE tasks SET title = 'B'");
+    scene.change(1, json!({ "title": "Paint" })).unwrap();
+    assert_eq!(scene.one("SELECT patch FROM edits WHERE id = 1"), r#"{"notes":"N"}"#);
+    assert_eq!(scene.one("SELECT base FROM edits WHERE id = 2"), r#"{"title":"Paint"}"#);
+}

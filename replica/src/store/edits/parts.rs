@@ -1,0 +1,65 @@
+//! Edits that go as one, as they were made: each ends in the history under its own number. Must not know what is sent.
+
+use hearth_contract::check::Fields;
+use rusqlite::Transaction;
+
+use crate::store::edits::parcel::text;
+use crate::store::{StoreError, rows};
+
+/// Remembers an edit as it is now, as a part of another or of itself; one that has parts already goes with them.
+pub(super) fn remember(tx: &Transaction<'_>, edit: i64, of: i64) -> Result<(), StoreError> {
+    tx.prepare_cached("UPDATE _parts SET of_edit = ?2 WHERE of_edit = ?1")?.execute((edit, of))?;
+    tx.prepare_cached(
+        "INSERT INTO _parts (edit_id, of_edit, method, patch, base, origin, created_at)
+         SELECT id, ?2, method, patch, base, origin, created_at FROM edits WHERE id = ?1
+         ON CONFLICT DO NOTHING",
+    )?
+    .execute((edit, of))?;
+    Ok(())
+}
+
+/// An edit has other values than its parts come to: somebody has decided about it. Of each field the last part that has
+/// it gets the value, or the first part if none has; what is no longer wanted goes from all.
+pub(super) fn follow(
+    tx: &Transaction<'_>,
+    edit: i64,
+    method: &str,
+    patch: &Fields,
+    base: &Fields,
+) -> Result<(), StoreError> {
+    // Whatever came before a delete was never sent, and says what it was.
+    if method == "delete" {
+        return Ok(());
+    }
+    let mut parts: Vec<(i64, Fields, Fields)> = Vec::new();
+    let mut statement =
+        tx.prepare_cached("SELECT edit_id, patch, base FROM _parts WHERE of_edit = ?1 ORDER BY edit_id")?;
+    let mut found = statement.query([edit])?;
+    while let Some(row) = found.next()? {
+        let side = |n: usize| -> Result<Fields, StoreError> { rows::object(row.get_ref(n)?.as_str().unwrap_or("{}")) };
+        parts.push((row.get(0)?, side(1)?, side(2)?));
+    }
+    for (_, values, before) in &mut parts {
+        values.retain(|name, _| patch.contains_key(name));
+        before.retain(|name, _| patch.contains_key(name));
+    }
+    for (name, value) in patch {
+        let last = parts.iter().rposition(|(_, values, _)| values.contains_key(name)).unwrap_or(0);
+        if let Some((_, values, _)) = parts.get_mut(last) {
+            values.insert(name.clone(), value.clone());
+        }
+        let first = parts.iter().position(|(_, values, _)| values.contains_key(name)).unwrap_or(0);
+        if let Some((_, _, before)) = parts.get_mut(first)
+            && let Some(value) = base.get(name)
+        {
+            before.insert(name.clone(), value.clone());
+        }
+    }
+    for (number, (part, values, before)) in parts.iter().enumerate() {
+        tx.prepare_cached(
+            "UPDATE _parts SET patch = ?2, base = ?3, method = CASE WHEN ?4 THEN ?5 ELSE method END WHERE edit_id = ?1",
+        )?
+        .execute((part, text(values), text(before), number == 0, method))?;
+    }
+    Ok(())
+}
