@@ -136,8 +136,13 @@ pub(crate) fn confirm(tx: &Transaction<'_>, edits: &[Held], now: Timestamp) -> R
     if edits.is_empty() {
         return Ok(());
     }
-    move_to_history(tx, edits, "confirmed", None, now)?;
-    let oldest = now.plus_millis(-HISTORY_MILLIS).to_string();
+    move_to_history(tx, edits, "confirmed", None, now)
+}
+
+/// Forgets what was settled long before a moment. A clock that is ahead must not make it forget everything, so the moment
+/// is one that the server has told, if that is earlier.
+pub(crate) fn forget_old(tx: &Transaction<'_>, now: Timestamp, told: Timestamp) -> Result<(), StoreError> {
+    let oldest = now.min(told).plus_millis(-HISTORY_MILLIS).to_string();
     tx.prepare_cached("DELETE FROM _undone WHERE edit_id IN (SELECT id FROM edit_history WHERE settled_at < ?1)")?
         .execute([&oldest])?;
     tx.prepare_cached("DELETE FROM edit_history WHERE settled_at < ?1")?.execute([oldest])?;

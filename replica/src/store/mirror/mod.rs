@@ -155,6 +155,9 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         position = position.max(event.id);
     }
     settle::confirm(tx, &confirmed, proof.now)?;
+    if let Some(last) = batch.events.last().filter(|_| editing) {
+        settle::forget_old(tx, proof.now, last.created_at)?;
+    }
     search::follow(tx, &touched)?;
     for what in odd {
         log(tx, "warning", &format!("Skipped: {what}, which this version does not know."))?;

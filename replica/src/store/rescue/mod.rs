@@ -271,6 +271,8 @@ fn restore(connection: &mut Connection, saved: Saved) -> Result<Rescue, StoreErr
              UPDATE edits SET idempotency_key = NULL, state = CASE state WHEN 'sending' THEN 'waiting' ELSE state END
                  WHERE state IN ('waiting', 'sending', 'blocked')
                      AND idempotency_key NOT IN (SELECT idempotency_key FROM _requests);
+             -- It was being moved while the file broke; asked again, by its key, the server tells.
+             DELETE FROM edit_history WHERE id IN (SELECT id FROM edits);
              -- The server may have been put back since: whatever it says now is newer.
              UPDATE _images SET rev = 0, gone = 0;
              DELETE FROM _sent WHERE edit_id NOT IN (SELECT id FROM edits);
