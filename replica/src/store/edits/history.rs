@@ -163,5 +163,16 @@ pub(crate) fn title(connection: &Connection, kind: Kind, id: &str, before: &[&Fi
     let stored = rows::get(connection, kind, id)?;
     let fields = stored.as_ref().map(|stored| &stored.fields).into_iter().chain(before.iter().copied());
     let title = fields.filter_map(|fields| fields.get(name)?.as_str()).find(|title| !title.is_empty());
-    Ok(title.unwrap_or(kind.word()).to_owned())
+    if let Some(title) = title {
+        return Ok(title.to_owned());
+    }
+    // What is told here changed something else, but another change of the record may name it.
+    let text = format!(
+        "SELECT coalesce(json_extract(patch, '$.{name}'), json_extract(base, '$.{name}')) AS title
+         FROM (SELECT id, kind, record_id, patch, base FROM edits UNION ALL
+               SELECT id, kind, record_id, patch, base FROM edit_history)
+         WHERE kind = ?1 AND record_id = ?2 AND title <> '' ORDER BY id DESC LIMIT 1"
+    );
+    let told = connection.prepare_cached(&text)?.query_row((kind.word(), id), |row| row.get(0)).optional()?;
+    Ok(told.unwrap_or_else(|| kind.word().to_owned()))
 }

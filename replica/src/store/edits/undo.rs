@@ -17,6 +17,9 @@ use crate::store::edits::judge::spelled;
 use crate::store::edits::{plan, settle};
 use crate::store::{gate, rows};
 
+/// Changes that cannot be undone any more are passed over, but not without end.
+const PASSED_OVER_MAX: usize = 20;
+
 /// Undoes an edit; None: the newest change made here that stands. An edit that undoes can be undone too.
 pub(crate) fn undo(
     connection: &mut Connection,
@@ -24,46 +27,65 @@ pub(crate) fn undo(
     edit: Option<i64>,
     now: Timestamp,
 ) -> Result<Decided, EditError> {
-    gate::edit(connection, origin, |tx| {
-        let edit = match edit {
-            Some(edit) => edit,
-            None => newest(tx)?.ok_or_else(|| refused("there is no change to undo"))?,
-        };
-        if let Some(by) = undone_by(tx, edit)? {
-            return Err(refused(format!("this change is undone already, by edit {by}; undo {by} does it again")));
-        }
-        if let Some(part) = part(tx, edit)? {
-            return inverse(tx, &part.past());
-        }
-        if let Some(found) = load(tx, edit)? {
-            if found.in_doubt {
-                return invert(tx, &found);
-            }
-            return gate::pass(tx, |tx| {
-                settle::take_back(tx, edit, "undone", None, now)?;
-                plan::mark(tx)?;
-                Ok(Decided { said: format!("{}: the change is taken back; it was never sent", found.name), edit: None })
-            });
-        }
-        if let Some(found) = history::get(tx, edit)? {
-            let name = quoted(&found.title);
-            let past = Past::of(&found, &name);
-            return match found.outcome.as_str() {
-                "confirmed" | "merged" => inverse(tx, &past),
-                _ => again(tx, &past),
-            };
-        }
-        let with: Option<i64> = tx
-            .prepare_cached("SELECT of_edit FROM _parts WHERE edit_id = ?1")?
-            .query_row([edit], |row| row.get(0))
-            .optional()?;
-        Err(refused(match with {
-            Some(with) => format!(
-                "this change was refused as one with another of its record (edit {with}): give that up, or change it"
-            ),
-            None => format!("there is no edit {edit}, or it was settled more than 30 days ago"),
-        }))
+    gate::edit(connection, origin, |tx| match edit {
+        Some(edit) => undo_one(tx, edit, now),
+        None => undo_newest(tx, now),
     })
+}
+
+/// Undoes the newest change that can be undone. What others have changed or deleted since must not stand in the way of
+/// what came before it.
+fn undo_newest(tx: &Transaction<'_>, now: Timestamp) -> Result<Decided, EditError> {
+    let mut passed = Vec::new();
+    for edit in newest(tx)? {
+        match undo_one(tx, edit, now) {
+            Err(EditError::Refused(why)) => passed.push(why),
+            Ok(decided) if passed.is_empty() => return Ok(decided),
+            Ok(Decided { said, edit }) => {
+                return Ok(Decided { said: format!("{said} (passed over: {})", passed.join("; ")), edit });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(refused(passed.into_iter().next().unwrap_or_else(|| "there is no change to undo".to_owned())))
+}
+
+/// Every refusal comes before anything is written.
+fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, EditError> {
+    if let Some(by) = undone_by(tx, edit)? {
+        return Err(refused(format!("this change is undone already, by edit {by}; undo {by} does it again")));
+    }
+    if let Some(part) = part(tx, edit)? {
+        return inverse(tx, &part.past());
+    }
+    if let Some(found) = load(tx, edit)? {
+        if found.in_doubt {
+            return invert(tx, &found);
+        }
+        return gate::pass(tx, |tx| {
+            settle::take_back(tx, edit, "undone", None, now)?;
+            plan::mark(tx)?;
+            Ok(Decided { said: format!("{}: the change is taken back; it was never sent", found.name), edit: None })
+        });
+    }
+    if let Some(found) = history::get(tx, edit)? {
+        let name = quoted(&found.title);
+        let past = Past::of(&found, &name);
+        return match found.outcome.as_str() {
+            "confirmed" | "merged" => inverse(tx, &past),
+            _ => again(tx, &past),
+        };
+    }
+    let with: Option<i64> = tx
+        .prepare_cached("SELECT of_edit FROM _parts WHERE edit_id = ?1")?
+        .query_row([edit], |row| row.get(0))
+        .optional()?;
+    Err(refused(match with {
+        Some(with) => format!(
+            "this change was refused as one with another of its record (edit {with}): give that up, or change it"
+        ),
+        None => format!("there is no edit {edit}, or it was settled more than 30 days ago"),
+    }))
 }
 
 /// Queues the inverse of an edit that the server has, or may have.
@@ -227,20 +249,23 @@ fn again(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> {
     Ok(Decided { said: sentence, edit: newest_of(tx, kind, &of)? })
 }
 
-/// The newest change made here that stands and does not itself undo another.
-fn newest(tx: &Connection) -> Result<Option<i64>, EditError> {
+/// The changes made here that stand and do not themselves undo another, newest first; as many as may be passed over.
+fn newest(tx: &Connection) -> Result<Vec<i64>, EditError> {
     let mut statement = tx.prepare_cached(
         "SELECT id FROM edits UNION ALL SELECT id FROM edit_history WHERE outcome IN ('confirmed', 'merged')
          EXCEPT SELECT by_edit FROM _undone ORDER BY id DESC",
     )?;
     let mut found = statement.query([])?;
-    while let Some(row) = found.next()? {
+    let mut newest = Vec::new();
+    while let Some(row) = found.next()?
+        && newest.len() < PASSED_OVER_MAX
+    {
         let edit = row.get(0)?;
         if undone_by(tx, edit)?.is_none() {
-            return Ok(Some(edit));
+            newest.push(edit);
         }
     }
-    Ok(None)
+    Ok(newest)
 }
 
 /// The edit that undoes this one, unless that is undone itself.

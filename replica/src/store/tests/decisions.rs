@@ -12,6 +12,7 @@ use crate::store::edits::decide::{self, Decided};
 use crate::store::edits::judge::ConflictPolicy;
 use crate::store::edits::resolve::{self, Choice, Resolution};
 use crate::store::edits::undo;
+use crate::store::mirror;
 
 impl Scene {
     fn retry(&mut self, edit: i64) -> Result<Decided, String> {
@@ -438,4 +439,47 @@ fn what_an_edit_does_not_change_any_more_is_what_it_was_for_the_next() {
     scene.change(1, json!({ "title": "Paint" })).unwrap();
     assert_eq!(scene.one("SELECT patch FROM edits WHERE id = 1"), r#"{"notes":"N"}"#);
     assert_eq!(scene.one("SELECT base FROM edits WHERE id = 2"), r#"{"title":"Paint"}"#);
+}
+
+#[test]
+fn a_clock_that_is_ahead_forgets_no_history() {
+    const YEAR_MILLIS: i64 = 365 * 24 * 3600 * 1000;
+    let told = |scene: &mut Scene, id: i64, title: &str, millis: i64| {
+        let event = hearth_contract::event::Event { created_at: at(millis), ..task(id, title, "low") };
+        let batch = mirror::Batch { cursor: Some(format!("c{id}")), events: vec![event], ready: None };
+        let proof = mirror::Proof { phase: "live", reason: None, transport: "stream", now: at(YEAR_MILLIS) };
+        mirror::apply(&mut scene.db, &batch, &proof).unwrap();
+    };
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'One'");
+    scene.confirm(1, task(6, "One", "low"));
+    scene.does("UPDATE tasks SET title = 'Two'");
+    told(&mut scene, 7, "Theirs", 7);
+    assert_eq!(scene.outcomes(), "1 confirmed", "the server's clock says that it was now");
+    told(&mut scene, 8, "Theirs", YEAR_MILLIS);
+    assert_eq!(scene.outcomes(), "", "a year has passed there too");
+}
+
+#[test]
+fn what_cannot_be_undone_any_more_does_not_stand_in_the_way() {
+    let mut scene = Scene::new();
+    scene.hear(vec![
+        event(4, "created", "room", ROOM, json!({ "name": "Shed", "floor": "1" })),
+        task(5, "Paint", "low"),
+    ]);
+    scene.does("UPDATE rooms SET floor = '2'");
+    scene.confirm(1, event(6, "updated", "room", ROOM, json!({ "name": "Shed", "floor": "2" })));
+    scene.does("UPDATE tasks SET title = 'Paint all'");
+    scene.confirm(2, task(7, "Paint all", "low"));
+    scene.does("UPDATE tasks SET notes = 'N'");
+    scene.confirm(3, event(8, "updated", "task", TASK, json!({ "title": "Paint all", "notes": "N" })));
+    scene.hear(vec![deleted(9)]);
+    let decided = scene.undo(None).unwrap();
+    assert_eq!(
+        decided.said,
+        "“Shed”: floor as before (passed over: “Paint all” is deleted by now; “Paint all” is deleted by now)"
+    );
+    assert_eq!(scene.one("SELECT floor FROM rooms"), "1");
+    assert_eq!(scene.undo(None).unwrap_err(), "“Paint all” is deleted by now");
 }
