@@ -125,14 +125,16 @@ pub(crate) fn not_canonical_id(value: &str) -> String {
 }
 
 /// True when a text is not UTF-8: some character of it is not written as the character that it is read as. Only who
-/// goes beyond ASCII is looked through, 64 characters at a time, because the way to a character begins at the first.
+/// goes beyond ASCII is looked through, 64 characters at a time, because the way to a character begins at the first. Two
+/// characters that stand for none in Unicode are read as the replacement character, and are UTF-8 all the same.
 pub(crate) fn not_utf8(value: &str) -> String {
     format!(
         "{value} GLOB '*[^' || char(1) || '-' || char(127) || ']*' AND EXISTS (\n    \
          WITH RECURSIVE block(rest) AS (VALUES ({value}) UNION ALL SELECT substr(rest, 65) FROM block WHERE length(rest) > 64),\n    \
          step(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM step WHERE n < 64)\n    \
          SELECT 1 FROM block, step WHERE n <= length(rest)\n      \
-         AND char(unicode(substr(rest, n, 1))) <> substr(rest, n, 1))"
+         AND char(unicode(substr(rest, n, 1))) <> substr(rest, n, 1)\n      \
+         AND hex(substr(rest, n, 1)) NOT IN ('EFBFBE', 'EFBFBF'))"
     )
 }
 

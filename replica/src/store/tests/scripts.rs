@@ -103,6 +103,16 @@ fn bad_values_are_refused_with_the_contracts_sentences() {
 }
 
 #[test]
+fn what_the_server_takes_is_taken() {
+    let scene = Scene::new();
+    // The last two characters stand for none in Unicode, and SQLite reads them as another.
+    for bytes in ["436166c3a9", "f09f9882", "efbfbd", "efbfbe", "efbfbf"] {
+        scene.does(&format!("INSERT INTO rooms (name) VALUES (CAST(x'{bytes}' AS TEXT))"));
+        assert_eq!(scene.one("SELECT lower(hex(name)) FROM rooms ORDER BY rowid DESC LIMIT 1"), bytes);
+    }
+}
+
+#[test]
 fn replace_is_refused_and_upsert_is_an_update() {
     let scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
