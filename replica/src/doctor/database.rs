@@ -53,7 +53,7 @@ const REBUILD: &str = "hearth-replica rebuild";
 fn unreadable(profile: &Profile, error: &StoreError) -> Finding {
     let trouble = trouble(&profile.db, error);
     let (matter, text) = match trouble.cause {
-        Cause::Newer => (Matter::Setup, trouble.text),
+        Cause::Newer | Cause::Foreign => (Matter::Setup, trouble.text),
         Cause::Damaged => (Matter::Database, trouble.text),
         Cause::Shut | Cause::Moved => (Matter::Files, trouble.text),
         Cause::Busy => (Matter::Process, trouble.text),

@@ -20,6 +20,8 @@ pub enum Cause {
     Damaged,
     /// Its path does not lead to what was opened any more.
     Moved,
+    /// Another program made it.
+    Foreign,
     /// A newer program made it.
     Newer,
     /// Another program is writing to it, for long.
@@ -53,6 +55,7 @@ pub fn trouble(db: &Path, error: &StoreError) -> Trouble {
                 format!("ls -la {}; put it back if it was not meant, then the same again", directory(db).display());
             (error.to_string(), look)
         }
+        Cause::Foreign => (error.to_string(), "name another file with --db, or none".to_owned()),
         Cause::Newer => (error.to_string(), "install the newest hearth-replica".to_owned()),
         Cause::Busy => (
             format!("another program is writing to {file} and does not come to an end"),
@@ -91,6 +94,7 @@ fn cause(db: &Path, error: &StoreError) -> Cause {
     };
     match error {
         StoreError::Newer { .. } => Cause::Newer,
+        StoreError::Foreign(_) => Cause::Foreign,
         StoreError::Moved(_) => Cause::Moved,
         _ if error.is_damaged() => Cause::Damaged,
         _ if error.is_full() => Cause::Full,

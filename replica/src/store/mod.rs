@@ -45,6 +45,9 @@ pub enum StoreError {
     /// Its log is there and it is not: opening it anew would throw the log away.
     #[error("{0} is missing, but its log is there and may hold changes that the server has not seen")]
     Missing(std::path::PathBuf),
+    /// It is a database of something else.
+    #[error("{0} is a database of another program")]
+    Foreign(std::path::PathBuf),
     /// It is empty, and what stands beside it shows that it was not.
     #[error("{0} is empty, but it held something when it was used last")]
     Emptied(std::path::PathBuf),

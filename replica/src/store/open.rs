@@ -55,6 +55,9 @@ pub(crate) fn read_write(db: &Path) -> Result<Connection, StoreError> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     tune(&connection)?;
     if !(has_log(&connection)? && schema::is_current(&connection)?) {
+        if is_foreign(&connection)? {
+            return Err(StoreError::Foreign(db.to_owned()));
+        }
         if setup.is_none() {
             setup = Some(lock_setup(db)?);
         }
@@ -90,6 +93,13 @@ fn make(db: &Path) -> Result<fs::File, StoreError> {
 fn lock_setup(db: &Path) -> Result<fs::File, StoreError> {
     let path = companion(db, "setup");
     private_file(&path).and_then(|file| file.lock().map(|()| file)).map_err(|error| StoreError::File(path, error))
+}
+
+/// Whether the file holds tables and none of ours.
+fn is_foreign(connection: &Connection) -> Result<bool, StoreError> {
+    let text = "SELECT EXISTS (SELECT 1 FROM sqlite_schema)
+                    AND NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE name IN ('_sync', 'refinery_schema_history'))";
+    Ok(connection.query_row(text, [], |row| row.get(0))?)
 }
 
 /// Whether the file is written by way of a log beside it (WAL), so that readers and a writer do not wait for each other.
@@ -184,6 +194,19 @@ mod tests {
             });
             std::fs::remove_dir_all(directory).unwrap();
         }
+    }
+
+    #[test]
+    fn a_database_of_another_program_is_left_as_it_is() {
+        let directory = tempdir();
+        fs::create_dir_all(&directory).unwrap();
+        let db = directory.join("app.db");
+        Connection::open(&db).unwrap().execute_batch("CREATE TABLE documents (x)").unwrap();
+        let before = fs::read(&db).unwrap();
+        assert!(matches!(read_write(&db), Err(StoreError::Foreign(_))));
+        assert_eq!(fs::read(&db).unwrap(), before);
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "nothing beside it either");
+        std::fs::remove_dir_all(directory).unwrap();
     }
 
     fn tempdir() -> PathBuf {
