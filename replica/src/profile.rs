@@ -163,6 +163,10 @@ impl Profile {
 /// A key in a file: its only line.
 pub fn key_from_file(path: &Path) -> Result<SecretString, ProfileError> {
     let text = fs::read_to_string(path).map_err(|error| ProfileError::Key(path.to_owned(), error))?;
+    if text.trim().is_empty() {
+        let error = io::Error::new(io::ErrorKind::InvalidData, "there is no key in it");
+        return Err(ProfileError::Key(path.to_owned(), error));
+    }
     Ok(text.trim().to_owned().into())
 }
 
@@ -199,14 +203,17 @@ fn beside(db: &Path, extension: &str) -> PathBuf {
     name.into()
 }
 
-/// Replaces a file as a whole, so that a cut write leaves the old one.
+/// Replaces a file as a whole, so that a cut write leaves the old one, and nothing else.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let new = beside(path, "new");
-    let mut file = private_file(&new)?;
-    file.set_len(0)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&new, path)
+    let write = || {
+        let mut file = private_file(&new)?;
+        file.set_len(0)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&new, path)
+    };
+    write().inspect_err(|_| drop(fs::remove_file(&new)))
 }
 
 #[cfg(test)]
@@ -227,6 +234,23 @@ mod tests {
         assert_eq!((found.db, found.server), (db, profile.server));
         assert_eq!(found.key_file, profile.key_file);
         fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn a_file_without_a_key_is_no_key() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("key");
+        fs::write(&file, " \n").unwrap();
+        assert!(key_from_file(&file).unwrap_err().to_string().ends_with("there is no key in it"));
+    }
+
+    #[test]
+    fn what_cannot_be_replaced_leaves_nothing_behind() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        fs::create_dir(&path).unwrap();
+        assert!(replace(&path, "text").is_err());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
     #[test]
