@@ -6,6 +6,7 @@ use std::path::Path;
 use super::{Finding, Grade, Matter, count, size};
 use crate::profile::Profile;
 use crate::store::open::{beside, companion};
+pub(super) use crate::store::place::{directory, free};
 use crate::store::rescue;
 
 /// Below this a backfill, or a script's large transaction, may not find room.
@@ -44,23 +45,6 @@ pub(super) fn examine(profile: &Profile) -> Vec<Finding> {
         ));
     }
     findings
-}
-
-/// The directory of a database; of a bare file name it is the one that the program is in.
-pub(super) fn directory(db: &Path) -> &Path {
-    db.parent().filter(|path| *path != Path::new("")).unwrap_or(Path::new("."))
-}
-
-/// Room on the disk of a directory, for this user.
-#[cfg(unix)]
-pub(super) fn free(directory: &Path) -> Option<u64> {
-    let stats = rustix::fs::statvfs(directory).ok()?;
-    Some(stats.f_bavail.saturating_mul(stats.f_frsize))
-}
-
-#[cfg(not(unix))]
-pub(super) fn free(_directory: &Path) -> Option<u64> {
-    None
 }
 
 fn disk(db: &Path) -> Option<Finding> {

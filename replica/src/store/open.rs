@@ -17,11 +17,13 @@ mod migrations {
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pages held in memory, in KiB, negative as SQLite wants it: what a stretch of the feed touches.
 const CACHE_KIB: i64 = -8192;
-/// The write-ahead log is cut back to this size after a checkpoint.
+/// The write-ahead log is taken over into the database by the commit that makes it so long, and cut back to that. What is
+/// written again and again meanwhile, as the pages of an index, is taken over once.
 const JOURNAL_BYTES_MAX: i64 = 16 << 20;
-/// Pages of the write-ahead log from which on a commit takes it over into the database: as much as the log keeps anyway.
-/// What is written again and again meanwhile, as the pages of an index, is taken over once.
-const CHECKPOINT_PAGES: i64 = JOURNAL_BYTES_MAX / 4096;
+/// The same on a disk that has little room left.
+const JOURNAL_BYTES_LEAST: i64 = 256 << 10;
+/// A page of the database.
+const PAGE_BYTES: i64 = 4096;
 /// Statements kept prepared: more than a sync goes round, or each of them would be prepared anew in its turn.
 const STATEMENTS_MAX: usize = 256;
 
@@ -53,7 +55,7 @@ pub(crate) fn read_write(db: &Path) -> Result<Connection, StoreError> {
     let mut setup = if place::holds_bytes(db) { None } else { Some(make(db)?) };
     let mut connection = Connection::open(db)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    tune(&connection)?;
+    tune(db, &connection)?;
     if !(has_log(&connection)? && schema::is_current(&connection)?) {
         if is_foreign(&connection)? {
             return Err(StoreError::Foreign(db.to_owned()));
@@ -108,6 +110,15 @@ fn has_log(connection: &Connection) -> Result<bool, StoreError> {
     Ok(mode == "wal")
 }
 
+/// Takes the log over into the database and gives its room back, as far as nobody is reading from it. For a full disk,
+/// which a log that was never taken over may have filled; whoever is in the way is not waited for.
+pub(crate) fn give_back_log(connection: &Connection) -> Result<(), StoreError> {
+    connection.busy_timeout(Duration::ZERO)?;
+    let done = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    Ok(done?)
+}
+
 /// Opens an existing database for reading alone.
 pub(crate) fn read_only(db: &Path) -> Result<Connection, StoreError> {
     let connection =
@@ -129,9 +140,16 @@ pub(crate) fn set_durable(connection: &Connection, durable: bool) -> Result<(), 
     Ok(connection.pragma_update(None, "synchronous", if durable { "FULL" } else { "NORMAL" })?)
 }
 
-fn tune(connection: &Connection) -> Result<(), StoreError> {
-    connection.pragma_update(None, "journal_size_limit", JOURNAL_BYTES_MAX)?;
-    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+/// How long the log may grow on a disk with so much room: once it has filled the disk, there is none to take it over.
+fn journal_bytes(free: Option<u64>) -> i64 {
+    let share = free.map_or(JOURNAL_BYTES_MAX, |free| i64::try_from(free / 16).unwrap_or(JOURNAL_BYTES_MAX));
+    share.clamp(JOURNAL_BYTES_LEAST, JOURNAL_BYTES_MAX)
+}
+
+fn tune(db: &Path, connection: &Connection) -> Result<(), StoreError> {
+    let journal = journal_bytes(place::free(place::directory(db)));
+    connection.pragma_update(None, "journal_size_limit", journal)?;
+    connection.pragma_update(None, "wal_autocheckpoint", journal / PAGE_BYTES)?;
     plan_once(connection)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     // A statement that fires triggers keeps what it may have to undo: not in a file of its own.
@@ -194,6 +212,32 @@ mod tests {
             });
             std::fs::remove_dir_all(directory).unwrap();
         }
+    }
+
+    #[test]
+    fn a_log_leaves_room_on_a_small_disk() {
+        assert_eq!(journal_bytes(None), 16 << 20);
+        assert_eq!(journal_bytes(Some(1 << 40)), 16 << 20);
+        assert_eq!(journal_bytes(Some(32 << 20)), 2 << 20);
+        assert_eq!(journal_bytes(Some(0)), 256 << 10);
+    }
+
+    #[test]
+    fn the_room_of_the_log_is_given_back() {
+        let directory = tempdir();
+        let db = directory.join("replica.db");
+        let connection = read_write(&db).unwrap();
+        let log = || fs::metadata(beside(&db, "-wal")).unwrap().len();
+        assert!(log() > 0);
+        let reader = read_only(&db).unwrap();
+        reader.execute_batch("BEGIN; SELECT * FROM sync_status").unwrap();
+        connection.execute("INSERT INTO rooms (name) VALUES ('Hall')", []).unwrap();
+        give_back_log(&connection).unwrap();
+        assert!(log() > 0, "somebody reads from it");
+        reader.execute_batch("COMMIT").unwrap();
+        give_back_log(&connection).unwrap();
+        assert_eq!(log(), 0);
+        std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! The database's file as a thing in its directory: whether it is there, whether it lost what it held, whether it is
-//! still the one that was opened. Must not open it.
+//! still the one that was opened, how much room is left beside it. Must not open it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -65,6 +65,23 @@ fn file_id(db: &Path) -> Option<FileId> {
     #[cfg(not(unix))]
     let id = drop(file);
     Some(id)
+}
+
+/// The directory of a database; of a bare file name it is the one that the program is in.
+pub(crate) fn directory(db: &Path) -> &Path {
+    db.parent().filter(|path| *path != Path::new("")).unwrap_or(Path::new("."))
+}
+
+/// Room on the disk of a directory, for this user.
+#[cfg(unix)]
+pub(crate) fn free(directory: &Path) -> Option<u64> {
+    let stats = rustix::fs::statvfs(directory).ok()?;
+    Some(stats.f_bavail.saturating_mul(stats.f_frsize))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn free(_directory: &Path) -> Option<u64> {
+    None
 }
 
 #[cfg(test)]

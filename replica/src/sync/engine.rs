@@ -259,6 +259,9 @@ impl Engine {
                         // Nothing of this effect was written, and what follows rests on it.
                         tracing::warn!(%error, "no room");
                         reserve::release(&self.db);
+                        if let Err(error) = open::give_back_log(&self.connection) {
+                            tracing::warn!(%error, "the log's room could not be given back");
+                        }
                         inputs = VecDeque::from([Input::DiskFull { reason: NO_ROOM.to_owned() }]);
                         break;
                     }
