@@ -14,8 +14,16 @@ use super::core::{Failure, Identity};
 use super::wire::{self, Answer, Ask};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A whole exchange that is not a stream.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// Until an answer begins. Longer than the 30 s that the server gives a body to come (contract 12), so that who is too slow
+/// for it is told so.
+const ANSWER_BEGINS: Duration = Duration::from_secs(45);
+/// Between two pieces of an answer. A slow line needs minutes for a page of long texts, but it never rests for so long.
+const SILENCE_MAX: Duration = Duration::from_secs(30);
+/// A whole exchange that is not a stream, however busy the line: a page as large as can be comes at 70 kB a second, and
+/// one of the usual size on any line.
+const EXCHANGE_MAX: Duration = Duration::from_secs(600);
+/// Why there is no answer, when nothing else is known of it.
+const NO_ANSWER: &str = "it does not answer in time";
 
 /// Why there is no client or no answer.
 #[derive(Debug, thiserror::Error)]
@@ -53,8 +61,7 @@ pub(crate) struct Met {
 /// Asks a server who a key belongs to and what time it is.
 pub(crate) async fn meet(server: &str, key: &SecretString) -> Result<Met, ClientError> {
     let client = Client::new(server, key)?;
-    let sent = client.request(&Ask::me()).timeout(ANSWER_TIMEOUT).send().await;
-    let response = sent.map_err(|error| client.unreachable(plain(&error)))?;
+    let response = client.send(&Ask::me()).await.map_err(|why| client.unreachable(why))?;
     let date = response.headers().get(DATE).and_then(|date| date.to_str().ok()).and_then(moment);
     let answer = answer(response).await.map_err(|why| client.unreachable(why))?;
     match wire::identity(&answer) {
@@ -116,8 +123,16 @@ impl Client {
 
     /// Asks once. Err: why there is no answer, in plain words.
     pub(super) async fn ask(&self, ask: &Ask) -> Result<Answer, String> {
-        let response = self.request(ask).timeout(ANSWER_TIMEOUT).send().await.map_err(|error| plain(&error))?;
-        answer(response).await
+        answer(self.send(ask).await?).await
+    }
+
+    /// Asks, and waits until the answer begins.
+    async fn send(&self, ask: &Ask) -> Result<Response, String> {
+        let sent = self.request(ask).timeout(EXCHANGE_MAX).send();
+        match tokio::time::timeout(ANSWER_BEGINS, sent).await {
+            Ok(sent) => sent.map_err(|error| plain(&error)),
+            Err(_) => Err(NO_ANSWER.to_owned()),
+        }
     }
 
     /// Opens a stream: the response of a 200, or the answer that refuses it.
@@ -139,12 +154,22 @@ impl Client {
     }
 }
 
-async fn answer(response: Response) -> Result<Answer, String> {
+async fn answer(mut response: Response) -> Result<Answer, String> {
     let header =
         |name| response.headers().get(name).and_then(|value: &HeaderValue| Some(value.to_str().ok()?.to_owned()));
     let (status, etag, retry_after) = (response.status().as_u16(), header(ETAG), header(RETRY_AFTER));
     // A body that is cut is none: whoever reads the answer decides what its status is worth alone.
-    let body = response.bytes().await.map(Vec::from).unwrap_or_default();
+    let mut body = Vec::new();
+    loop {
+        match tokio::time::timeout(SILENCE_MAX, response.chunk()).await {
+            Ok(Ok(Some(piece))) => body.extend_from_slice(&piece),
+            Ok(Ok(None)) => break,
+            Ok(Err(_)) | Err(_) => {
+                body.clear();
+                break;
+            }
+        }
+    }
     Ok(Answer { status, etag, retry_after, body })
 }
 
@@ -158,14 +183,32 @@ fn plain(error: &reqwest::Error) -> String {
     }
     match causes.last() {
         Some(last) => last.clone(),
-        None if error.is_timeout() => "it does not answer in time".to_owned(),
+        None if error.is_timeout() => NO_ANSWER.to_owned(),
         None => error.to_string(),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use futures_util::StreamExt;
+
     use super::*;
+
+    /// An answer whose pieces come with so much time before each.
+    async fn in_pieces(pieces: usize, pause: Duration) -> Result<Answer, String> {
+        let pieces = futures_util::stream::iter(0..pieces).then(move |_| async move {
+            tokio::time::sleep(pause).await;
+            Ok::<_, std::convert::Infallible>("piece")
+        });
+        answer(Response::from(hyper::Response::new(reqwest::Body::wrap_stream(pieces)))).await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_may_take_long_but_not_rest_for_long() {
+        assert_eq!(in_pieces(20, Duration::from_secs(20)).await.unwrap().body.len(), 100);
+        let cut = in_pieces(2, Duration::from_secs(31)).await.unwrap();
+        assert_eq!((cut.status, cut.body.len()), (200, 0), "its status came");
+    }
 
     #[test]
     fn an_address_has_a_scheme() {

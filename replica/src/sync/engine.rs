@@ -310,7 +310,12 @@ impl Engine {
             Effect::Touch => self.keep(|c| standing::touch(c, now.wall))?,
             Effect::Plan => {
                 let plan::Plan { ready, open } = self.patiently(|c| plan::plan(c, PLAN_EDITS))?;
-                let ready = ready.into_iter().map(|plan::Ready { edits, kind, frozen }| Ready { edits, kind, frozen });
+                let ready = ready.into_iter().map(|plan::Ready { edits, kind, frozen, bytes }| Ready {
+                    edits,
+                    kind,
+                    frozen,
+                    bytes,
+                });
                 return Ok(Some(Input::Planned { ready: ready.collect(), open }));
             }
             Effect::Record { endings } => {

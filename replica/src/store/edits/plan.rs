@@ -13,6 +13,9 @@ use crate::store::{StoreError, gate, rows};
 /// Edits that are sent as one make one change; at most so many.
 const CHAIN_EDITS_MAX: usize = 100;
 
+/// What an operation of a request takes beside its values, roughly.
+const OPERATION_BYTES: usize = 128;
+
 /// What stands in `edits`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
@@ -31,6 +34,8 @@ pub(crate) struct Ready {
     pub kind: Kind,
     /// Whether their request is fixed: it may have been sent before.
     pub frozen: bool,
+    /// How large their request is, roughly.
+    pub bytes: usize,
 }
 
 /// Edits to be marked as held by one that needs a person, or to be unmarked.
@@ -136,6 +141,7 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
             return Err(StoreError::Odd(format!("an edit of unknown kind {word}")));
         };
         let texts = [row.get_ref(3)?.as_str().unwrap_or("{}"), row.get_ref(4)?.as_str().unwrap_or("{}")];
+        let bytes = texts[0].len() + OPERATION_BYTES;
         let targets = references(kind, texts)?;
         let mut others = None;
         if row.get_ref(7)?.as_str() != Ok("create") {
@@ -183,9 +189,10 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
                         } else {
                             let place = *requests.entry(key).or_insert(ready.len());
                             if place == ready.len() {
-                                ready.push(Ready { edits: Vec::new(), kind, frozen });
+                                ready.push(Ready { edits: Vec::new(), kind, frozen, bytes: 0 });
                             }
                             ready[place].edits.push(id);
+                            ready[place].bytes += bytes;
                         }
                     }
                     (Some(_), Some(key)) if frozen => drop(held_requests.insert(key)),
@@ -202,7 +209,7 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
                     (None, key) => {
                         // What was sent before may be in: then its event must not speak for what was written since.
                         chain = key.is_none().then_some(ready.len());
-                        ready.push(Ready { edits: vec![id], kind, frozen: false });
+                        ready.push(Ready { edits: vec![id], kind, frozen: false, bytes });
                     }
                     (Some(_), None) if others.is_none() && state == "waiting" => {
                         // Held by nothing but what it goes with.
@@ -210,6 +217,7 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
                             && ready[first].edits.len() < CHAIN_EDITS_MAX
                         {
                             ready[first].edits.push(id);
+                            ready[first].bytes += bytes;
                             chain = Some(first);
                         }
                     }

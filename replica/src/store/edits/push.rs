@@ -19,8 +19,6 @@ use crate::store::{StoreError, gate};
 
 /// Operations of one bulk call (contract 7).
 pub(crate) const OPERATIONS_MAX: usize = 50;
-/// Bytes of one bulk call's operations; the server takes 1 MiB (contract 12).
-const OPERATIONS_BYTES_MAX: usize = 512 << 10;
 
 /// A request, exactly as every attempt sends it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +70,6 @@ fn freeze_one(
     now: Timestamp,
 ) -> Result<Option<Request>, StoreError> {
     let mut fit = Vec::new();
-    let mut bytes = 0;
     let keys = fixed_keys(tx, parcels)?;
     for edits in parcels {
         let Some((&edit, with)) = edits.split_first() else { continue };
@@ -93,10 +90,9 @@ fn freeze_one(
         let Some(parcel) = load(tx, edit)? else { continue };
         let Some(parcel) = join(tx, parcel, with, now)? else { continue };
         if let Some((parcel, guard)) = admit(tx, parcel, policy, now)? {
-            bytes += text(&parcel.patch).len() + 128;
             fit.push((parcel, guard));
         }
-        if fit.len() >= OPERATIONS_MAX || bytes >= OPERATIONS_BYTES_MAX {
+        if fit.len() >= OPERATIONS_MAX {
             break;
         }
     }

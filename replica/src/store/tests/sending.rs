@@ -47,6 +47,21 @@ fn a_record_goes_before_those_that_refer_to_it_whatever_was_written_first() {
 }
 
 #[test]
+fn how_large_a_request_is_is_known_before_it_is_fixed() {
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO rooms (name, notes) VALUES ('Shed', printf('%.9000c', 'x'))");
+    scene.does("INSERT INTO rooms (name, notes) VALUES ('Loft', printf('%.9000c', 'x'))");
+    scene.does("UPDATE rooms SET floor = '1' WHERE name = 'Loft'");
+    let about = |scene: &mut Scene| -> Vec<usize> {
+        super::plan::plan(&mut scene.db, 64).unwrap().ready.iter().map(|ready| ready.bytes / 1000).collect()
+    };
+    assert_eq!(about(&mut scene), [9, 9]);
+    let request = scene.freeze(&[vec![1], vec![2, 3]], ConflictPolicy::Ask).unwrap();
+    assert_eq!(request.body.unwrap().len() / 1000, 18);
+    assert_eq!(about(&mut scene), [18], "fixed");
+}
+
+#[test]
 fn an_overtaken_edit_waits_for_the_feed_and_goes_again_under_a_new_key() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);

@@ -15,6 +15,11 @@ const IN_FLIGHT_MAX: usize = 2;
 const BULK_IN_FLIGHT_MAX: usize = 16;
 /// Operations of one bulk call (contract 7).
 const OPERATIONS_MAX: usize = 50;
+/// Bytes of one bulk call, as far as that is known before it is fixed. Its bytes stay the same for ever, so a call that a
+/// slow line cannot carry within the 30 s that the server gives a body (contract 12) would never come through.
+const BULK_BYTES_MAX: usize = 64 << 10;
+/// Bytes under way at once, because they share the line: in 30 s these come through at 4.4 kB a second.
+const BYTES_UNDER_WAY_MAX: usize = 128 << 10;
 /// From so many edits of one collection on, they go as one call. Fewer are soonest there one by one.
 const BULK_FROM: usize = 5;
 
@@ -22,7 +27,8 @@ const BULK_FROM: usize = 5;
 #[derive(Debug)]
 struct Met {
     edit: i64,
-    kind: Kind,
+    /// What goes again should nothing be learnt.
+    again: Ready,
     refusal: Refusal,
 }
 
@@ -80,6 +86,10 @@ impl Push {
         stumbled.map_or(self.hold_until, |(_, at)| self.hold_until.max(*at))
     }
 
+    fn bytes_under_way(&self) -> usize {
+        self.in_flight.iter().map(|ready| ready.bytes).sum()
+    }
+
     /// The next parcels to be sent as one, by their places in `ready`; or when something may be sent.
     fn choose(&self, now: Millis) -> Result<Vec<usize>, Option<Millis>> {
         let mut soonest: Option<Millis> = None;
@@ -104,10 +114,13 @@ impl Push {
                 if waits_for_bulk == Some(first.kind) {
                     continue;
                 }
-                let later = self.ready.iter().enumerate().skip(place + 1);
-                places.extend(
-                    later.filter(|(_, ready)| together(ready)).map(|(place, _)| place).take(OPERATIONS_MAX - 1),
-                );
+                let later = self.ready.iter().enumerate().skip(place + 1).filter(|(_, ready)| together(ready));
+                let mut bytes = first.bytes;
+                let fits = |(_, ready): &(usize, &Ready)| {
+                    bytes += ready.bytes;
+                    bytes <= BULK_BYTES_MAX
+                };
+                places.extend(later.take_while(fits).map(|(place, _)| place).take(OPERATIONS_MAX - 1));
                 if places.len() < bulk_from {
                     places.truncate(1);
                 }
@@ -137,7 +150,7 @@ impl Core {
         effects: &mut Vec<Effect>,
     ) {
         let Some(place) = self.push.in_flight.iter().position(|ready| ready.edits == sent) else { return };
-        let kind = self.push.in_flight.swap_remove(place).kind;
+        let again = Ready { frozen: true, ..self.push.in_flight.swap_remove(place) };
         self.push.open = None;
         let accepted = |word: &Word| matches!(word, Word::Accepted { .. });
         if matches!(&outcome, Outcome::Told(words) if words.iter().any(|(_, word)| accepted(word))) {
@@ -150,16 +163,21 @@ impl Core {
                 for (edit, word) in words {
                     match word {
                         Word::Accepted { rev } => endings.push((edit, Ending::Sent { rev })),
-                        Word::Refused(refusal) => endings.extend(self.refused_one(now, kind, edit, refusal)),
+                        Word::Refused(refusal) => {
+                            let again = Ready { edits: vec![edit], ..again.clone() };
+                            endings.extend(self.refused_one(now, edit, again, refusal));
+                        }
                     }
                 }
             }
             Outcome::NoAnswer { reason } => {
                 let at = self.hold_push(now, None);
-                endings = self.later(kind, carried, Some(at), &reason);
+                endings = self.later(Ready { edits: carried, ..again }, Some(at), &reason);
             }
             Outcome::Refused(refusal) => match refusal.status {
-                401 | 403 | 408 | 429 | 500.. => endings = self.not_now(now, kind, carried, &refusal),
+                401 | 403 | 408 | 429 | 500.. => {
+                    endings = self.not_now(now, Ready { edits: carried, ..again }, &refusal);
+                }
                 _ => {
                     // Nothing of it is in, and the refusal names none of the edits.
                     self.push.alone.extend(&carried);
@@ -171,15 +189,15 @@ impl Core {
     }
 
     /// What a refusal means for one edit; None: its record is to be looked at first.
-    fn refused_one(&mut self, now: Millis, kind: Kind, edit: i64, refusal: Refusal) -> Option<(i64, Ending)> {
+    fn refused_one(&mut self, now: Millis, edit: i64, again: Ready, refusal: Refusal) -> Option<(i64, Ending)> {
         let Refusal { message: reason, problem, .. } = refusal.clone();
         let ending = match (refusal.status, refusal.kind.as_str()) {
             (_, "already_exists") => {
                 // Perhaps our own create, whose answer was lost longer ago than the server remembers keys.
-                self.push.met_their_ids.push_back(Met { edit, kind, refusal });
+                self.push.met_their_ids.push_back(Met { edit, again, refusal });
                 return None;
             }
-            (401 | 403 | 408 | 429 | 500.., _) => return self.not_now(now, kind, vec![edit], &refusal).pop(),
+            (401 | 403 | 408 | 429 | 500.., _) => return self.not_now(now, again, &refusal).pop(),
             (404, _) => Ending::Conflict { reason: "deleted there".to_owned(), problem, gone: true },
             (412, _) => Ending::Overtaken,
             _ => Ending::Rejected { reason, problem },
@@ -188,7 +206,7 @@ impl Core {
     }
 
     /// A refusal that says nothing against the edits: the same request may succeed later.
-    fn not_now(&mut self, now: Millis, kind: Kind, edits: Vec<i64>, refusal: &Refusal) -> Vec<(i64, Ending)> {
+    fn not_now(&mut self, now: Millis, again: Ready, refusal: &Refusal) -> Vec<(i64, Ending)> {
         let at = match refusal.status {
             401 | 403 => {
                 // Nothing else would fare better with this key. The link finds out whether it is good again.
@@ -199,29 +217,30 @@ impl Core {
             429 => {
                 let at = now + self.backoff(self.push.failures).max(refusal.retry_after.unwrap_or(0));
                 self.push.failures += 1;
-                let pace = if edits.len() > 1 { &mut self.push.bulk } else { &mut self.push.writes };
+                let pace = if again.edits.len() > 1 { &mut self.push.bulk } else { &mut self.push.writes };
                 pace.hold_until(at);
                 Some(at)
             }
             503 => Some(self.hold_push(now, refusal.retry_after)),
             // The server stumbles over these perhaps, so the others go on.
             _ => {
-                let first = edits.first().copied().unwrap_or_default();
+                let first = again.edits.first().copied().unwrap_or_default();
                 let failures = self.push.stumbles.get(&first).map_or(0, |(failures, _)| *failures);
                 let at = now + self.backoff(failures).max(refusal.retry_after.unwrap_or(0));
                 self.push.stumbles.insert(first, (failures + 1, at));
                 Some(at)
             }
         };
-        self.later(kind, edits, at, &refusal.message)
+        self.later(again, at, &refusal.message)
     }
 
     /// Edits go again with the same bytes, after the others that may go: what breaks a connection each time it is sent
     /// holds nobody up. What waits for them is not among those.
-    fn later(&mut self, kind: Kind, edits: Vec<i64>, at: Option<Millis>, reason: &str) -> Vec<(i64, Ending)> {
-        let endings = edits.iter().map(|edit| (*edit, Ending::Later { at, reason: reason.to_owned() })).collect();
-        if !edits.is_empty() {
-            self.push.ready.push_back(Ready { edits, kind, frozen: true });
+    fn later(&mut self, again: Ready, at: Option<Millis>, reason: &str) -> Vec<(i64, Ending)> {
+        let later = |edit: &i64| (*edit, Ending::Later { at, reason: reason.to_owned() });
+        let endings = again.edits.iter().map(later).collect();
+        if !again.edits.is_empty() {
+            self.push.ready.push_back(again);
         }
         endings
     }
@@ -249,7 +268,7 @@ impl Core {
 
     /// What is there under the id of a create is known, or is not.
     pub(super) fn looked(&mut self, now: Millis, edit: i64, there: There, effects: &mut Vec<Effect>) {
-        let Some(Met { kind, refusal, .. }) = self.push.looking.take_if(|met| met.edit == edit) else { return };
+        let Some(Met { again, refusal, .. }) = self.push.looking.take_if(|met| met.edit == edit) else { return };
         self.push.open = None;
         let endings = match there {
             There::Same { rev } => vec![(edit, Ending::Sent { rev: Some(rev) })],
@@ -257,10 +276,10 @@ impl Core {
                 let Refusal { message: reason, problem, .. } = refusal;
                 vec![(edit, Ending::Conflict { reason, problem, gone: false })]
             }
-            There::Unknown(Failure::Refused(refusal)) => self.not_now(now, kind, vec![edit], &refusal),
+            There::Unknown(Failure::Refused(refusal)) => self.not_now(now, again, &refusal),
             There::Unknown(Failure::NoAnswer(reason)) => {
                 let at = self.hold_push(now, None);
-                self.later(kind, vec![edit], Some(at), &reason)
+                self.later(again, Some(at), &reason)
             }
         };
         self.ended(endings, effects);
@@ -300,6 +319,10 @@ impl Core {
             if !is_bulk && self.push.in_flight.len() >= IN_FLIGHT_MAX {
                 return;
             }
+            let bytes = places.iter().filter_map(|place| self.push.ready.get(*place)).map(|ready| ready.bytes).sum();
+            if !self.push.in_flight.is_empty() && self.push.bytes_under_way() + bytes > BYTES_UNDER_WAY_MAX {
+                return;
+            }
             let mut chosen: Vec<Ready> = Vec::with_capacity(places.len());
             for place in places.iter().rev() {
                 chosen.extend(self.push.ready.remove(*place));
@@ -313,7 +336,7 @@ impl Core {
             } else {
                 self.push.writes.take(now)
             }
-            self.push.in_flight.push(Ready { edits, kind, frozen });
+            self.push.in_flight.push(Ready { edits, kind, frozen, bytes });
             effects.push(Effect::Ask(Errand::Send { parcels }));
         }
     }

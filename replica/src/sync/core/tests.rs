@@ -70,7 +70,7 @@ fn phases(effects: &[Effect]) -> Vec<Phase> {
 /// Edits of different kinds, so that none of them go together.
 fn planned(edits: &[i64], open: bool) -> Input {
     let kinds = [Kind::Room, Kind::Task, Kind::Vehicle];
-    let one = |edit: &i64| Ready { edits: vec![*edit], kind: kinds[*edit as usize % 3], frozen: false };
+    let one = |edit: &i64| Ready { edits: vec![*edit], kind: kinds[*edit as usize % 3], frozen: false, bytes: 100 };
     Input::Planned { ready: edits.iter().map(one).collect(), open }
 }
 

@@ -143,6 +143,8 @@ pub(crate) struct Ready {
     pub kind: Kind,
     /// Whether their request is fixed.
     pub frozen: bool,
+    /// How large their request is, roughly.
+    pub bytes: usize,
 }
 
 /// What the server says of a key.

@@ -4,7 +4,7 @@ use super::*;
 
 /// Edits of one kind.
 fn alike(edits: std::ops::Range<i64>) -> Input {
-    let one = |edit| Ready { edits: vec![edit], kind: Kind::Task, frozen: false };
+    let one = |edit| Ready { edits: vec![edit], kind: Kind::Task, frozen: false, bytes: 100 };
     Input::Planned { ready: edits.map(one).collect(), open: true }
 }
 
@@ -185,6 +185,27 @@ fn calls_are_written_down_several_at_a_time() {
 }
 
 #[test]
+fn a_backlog_of_long_texts_fits_a_slow_line() {
+    let mut core = sending(&[]);
+    let long = |edit| Ready { edits: vec![edit], kind: Kind::Room, frozen: false, bytes: 9_100 };
+    let planned = Input::Planned { ready: (1..51).map(long).collect(), open: true };
+    let first = calls(&core.handle(1, planned));
+    // At 10 kB a second this is 13 s, and the server waits for 30.
+    assert_eq!(first.iter().map(Vec::len).collect::<Vec<_>>(), [7, 7]);
+    // They keep their bytes, and keep to the line when they go again.
+    core.handle(2, no_answer(&first[0]));
+    core.handle(2, no_answer(&first[1]));
+    let at = core.wake_at().unwrap();
+    assert_eq!(calls(&core.handle(at, Input::Timer)).iter().map(Vec::len).collect::<Vec<_>>(), [7, 7]);
+    // What is larger by itself goes alone.
+    let mut core = sending(&[]);
+    let huge = |edit| Ready { edits: vec![edit], kind: Kind::Room, frozen: false, bytes: 200_000 };
+    let planned = Input::Planned { ready: (1..9).map(huge).collect(), open: true };
+    assert_eq!(calls(&core.handle(1, planned)), [[1]]);
+    assert_eq!(calls(&core.handle(2, accepted(1, 9))), [[2]]);
+}
+
+#[test]
 fn a_few_edits_go_one_by_one() {
     let mut core = sending(&[]);
     assert_eq!(calls(&core.handle(1, alike(1..5))), [[1], [2]]);
@@ -218,8 +239,8 @@ fn a_call_without_an_answer_goes_again_as_it_was() {
     let wake = core.wake_at().unwrap();
     assert!(wake >= at + 30_000, "{wake}");
     core.handle(at, Input::EditsChanged);
-    let mut ready: Vec<Ready> = vec![Ready { edits: all.clone(), kind: Kind::Task, frozen: true }];
-    ready.push(Ready { edits: vec![11], kind: Kind::Task, frozen: false });
+    let mut ready: Vec<Ready> = vec![Ready { edits: all.clone(), kind: Kind::Task, frozen: true, bytes: 1000 }];
+    ready.push(Ready { edits: vec![11], kind: Kind::Task, frozen: false, bytes: 100 });
     assert_eq!(calls(&core.handle(at, Input::Planned { ready, open: true })), [[11]]);
     core.handle(at, accepted(11, 5));
     assert_eq!(calls(&core.handle(wake, Input::Timer)), [all]);
