@@ -22,6 +22,9 @@ const SILENCE_MAX: Duration = Duration::from_secs(30);
 /// A whole exchange that is not a stream, however busy the line: a page as large as can be comes at 70 kB a second, and
 /// one of the usual size on any line.
 const EXCHANGE_MAX: Duration = Duration::from_secs(600);
+/// Bytes of one answer. The largest is 500 events of a poll, each with a record of at most 90 kB (contract 3).
+const ANSWER_BYTES_MAX: usize = 64 << 20;
+
 /// Why there is no answer, when nothing else is known of it.
 const NO_ANSWER: &str = "it does not answer in time";
 
@@ -162,6 +165,12 @@ async fn answer(mut response: Response) -> Result<Answer, String> {
     let mut body = Vec::new();
     loop {
         match tokio::time::timeout(SILENCE_MAX, response.chunk()).await {
+            Ok(Ok(Some(piece))) if body.len() + piece.len() > ANSWER_BYTES_MAX => {
+                return Err(format!(
+                    "it does not answer as a Hearth server: the answer is longer than {} MiB",
+                    ANSWER_BYTES_MAX >> 20
+                ));
+            }
             Ok(Ok(Some(piece))) => body.extend_from_slice(&piece),
             Ok(Ok(None)) => break,
             Ok(Err(_)) | Err(_) => {
@@ -208,6 +217,13 @@ mod tests {
         assert_eq!(in_pieces(20, Duration::from_secs(20)).await.unwrap().body.len(), 100);
         let cut = in_pieces(2, Duration::from_secs(31)).await.unwrap();
         assert_eq!((cut.status, cut.body.len()), (200, 0), "its status came");
+    }
+
+    #[tokio::test]
+    async fn an_answer_without_end_is_none() {
+        let pieces = futures_util::stream::repeat_with(|| Ok::<_, std::convert::Infallible>(vec![b'x'; 1 << 20]));
+        let endless = answer(Response::from(hyper::Response::new(reqwest::Body::wrap_stream(pieces)))).await;
+        assert_eq!(endless.unwrap_err(), "it does not answer as a Hearth server: the answer is longer than 64 MiB");
     }
 
     #[test]

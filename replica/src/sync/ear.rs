@@ -4,20 +4,19 @@
 use std::convert::Infallible;
 
 use futures_util::{FutureExt, StreamExt, stream};
-use sse_stream::SseByteStream;
 use tokio::sync::mpsc;
 
 use super::core::Stretch;
 use super::engine::Heard;
-use super::sse;
+use super::sse::{self, Frame};
 
 type Piece = std::io::Cursor<Vec<u8>>;
-type Pieces = stream::BoxStream<'static, Result<Piece, Infallible>>;
+type Frames = stream::BoxStream<'static, Result<Frame, String>>;
 
 /// Hears one stream, from its first byte.
 pub struct Ear {
     pieces: mpsc::UnboundedSender<Piece>,
-    frames: SseByteStream<Pieces>,
+    frames: Frames,
 }
 
 impl std::fmt::Debug for Ear {
@@ -29,8 +28,12 @@ impl std::fmt::Debug for Ear {
 impl Default for Ear {
     fn default() -> Ear {
         let (pieces, coming) = mpsc::unbounded_channel();
-        let coming = stream::unfold(coming, |mut coming| async move { Some((Ok(coming.recv().await?), coming)) });
-        Ear { pieces, frames: SseByteStream::new(coming.boxed()) }
+        let coming =
+            stream::unfold(
+                coming,
+                |mut coming| async move { Some((Ok::<_, Infallible>(coming.recv().await?), coming)) },
+            );
+        Ear { pieces, frames: sse::frames(coming).boxed() }
     }
 }
 
@@ -42,7 +45,7 @@ impl Ear {
         let mut heard = Vec::new();
         let mut stretch = Stretch::default();
         while let Some(Some(frame)) = self.frames.next().now_or_never() {
-            match frame.map_err(|error| error.to_string()).and_then(sse::read) {
+            match frame {
                 Ok(frame) => sse::extend(&mut stretch, frame),
                 Err(reason) => {
                     heard.push(Heard::StreamEnded { reason });

@@ -1,10 +1,49 @@
 //! The stream's frames as the core's words (contract 9.4). Must not know what becomes of them.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::{Stream, StreamExt};
 use hearth_contract::event::Event;
+use hyper::body::Buf;
 use serde::Deserialize;
-use sse_stream::Sse;
+use sse_stream::{Error, Sse, SseByteStream};
 
 use super::core::Stretch;
+
+/// Bytes without a whole frame among them. The largest frame is an event with a record of at most 90 kB (contract 3).
+const FRAME_BYTES_MAX: usize = 4 << 20;
+
+/// Why the bytes of a stream ended.
+#[derive(Debug, thiserror::Error)]
+enum Broken<E> {
+    #[error(transparent)]
+    Itself(E),
+    #[error("the stream sent {} MiB that are no whole event", FRAME_BYTES_MAX >> 20)]
+    TooLong,
+}
+
+/// The frames in a stream's bytes. Err: why it cannot be read on, in plain words.
+pub(super) fn frames<B: Buf, E: std::error::Error + Send + Sync + 'static>(
+    bytes: impl Stream<Item = Result<B, E>>,
+) -> impl Stream<Item = Result<Frame, String>> {
+    // The parser asks for more bytes only while it has no whole frame.
+    let since = Arc::new(AtomicUsize::new(0));
+    let whole = since.clone();
+    let bytes = bytes.map(move |piece| {
+        let piece = piece.map_err(Broken::Itself)?;
+        let before = since.fetch_add(piece.remaining(), Ordering::Relaxed);
+        if before > FRAME_BYTES_MAX { Err(Broken::TooLong) } else { Ok(piece) }
+    });
+    SseByteStream::new(bytes).map(move |frame| {
+        whole.store(0, Ordering::Relaxed);
+        match frame {
+            Ok(frame) => read(frame),
+            Err(Error::Body(error)) => Err(error.to_string()),
+            Err(error) => Err(error.to_string()),
+        }
+    })
+}
 
 /// What one frame says.
 #[derive(Debug, PartialEq)]
@@ -20,7 +59,7 @@ pub(super) enum Frame {
 }
 
 /// Reads a frame. Err: an event that is not one; going on would lose it.
-pub(super) fn read(frame: Sse) -> Result<Frame, String> {
+fn read(frame: Sse) -> Result<Frame, String> {
     #[derive(Deserialize)]
     struct Ready {
         cursor: Option<String>,
@@ -61,7 +100,25 @@ pub(super) fn extend(stretch: &mut Stretch, frame: Frame) {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
+
+    #[test]
+    fn a_line_without_end_is_no_frame() {
+        let hear = |piece: &'static [u8]| {
+            let pieces = futures_util::stream::repeat(Ok::<_, std::convert::Infallible>(piece)).take(100_000);
+            let unread = frames(pieces).filter_map(|frame| std::future::ready(frame.err()));
+            unread.collect::<Vec<String>>().now_or_never().unwrap()
+        };
+        const LINE: [u8; 1 << 16] = [b'x'; 1 << 16];
+        assert_eq!(hear(&LINE), ["the stream sent 4 MiB that are no whole event"]);
+        // Any number of whole ones is none too many.
+        assert_eq!(
+            hear(b"id: c1\n\n: a comment that is as long as this one, which makes 8 MiB of them all\n\n"),
+            [""; 0]
+        );
+    }
 
     #[test]
     fn the_contracts_frames_are_read() {

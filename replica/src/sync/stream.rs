@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use sse_stream::SseByteStream;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -93,12 +92,12 @@ async fn listen(client: &Client, ask: &Ask, tell: &mpsc::Sender<Told>) -> Heard 
             noticed = Instant::now();
         }
     });
-    let mut frames = SseByteStream::new(bytes).ready_chunks(FRAMES_TOGETHER);
+    let mut frames = sse::frames(bytes).ready_chunks(FRAMES_TOGETHER);
     while let Some(some) = frames.next().await {
         let mut read = Vec::with_capacity(some.len());
         let mut broken = None;
         for frame in some {
-            match frame.map_err(|error| error.to_string()).and_then(sse::read) {
+            match frame {
                 Ok(frame) => read.push(frame),
                 Err(reason) => {
                     broken = Some(reason);
