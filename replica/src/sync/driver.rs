@@ -2,6 +2,7 @@
 //! phase is chosen here.
 
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -25,7 +26,7 @@ pub(super) async fn run(
     config: SyncConfig,
     lock: SyncLock,
     until: Until,
-    mut stop: watch::Receiver<bool>,
+    stop: watch::Receiver<bool>,
 ) -> Result<(), SyncError> {
     let client = Client::new(&config.server, &config.key)?;
     let changed = Arc::new(Notify::new());
@@ -39,6 +40,8 @@ pub(super) async fn run(
 
     let mut driver = Driver {
         key_file: KeyFile::new(config.key_file.clone(), config.key.clone()),
+        give_up: engine.give_up(),
+        stop,
         engine: Arc::new(Mutex::new(engine)),
         client,
         config,
@@ -51,12 +54,15 @@ pub(super) async fn run(
     };
     let mut end = driver.work(|engine, now| engine.start(std::process::id(), now)).await;
     while let Ok(None) = end {
-        let heard = driver.next(&changed, &mut stop).await;
+        let heard = driver.next(&changed).await;
         end = driver.work(|engine, now| engine.hear(now, heard)).await;
     }
     drop(bell);
     let left = driver.work(|engine, now| engine.leave(now).map(|()| Done { wrote: true, ..Done::default() })).await;
     drop(lock);
+    // Who was told to stop is not told of another program that holds the database: what is not written down now comes again.
+    let stopped = driver.give_up.load(Ordering::Relaxed);
+    let (end, left) = (unless_held(stopped, end), unless_held(stopped, left));
     match end?.unwrap_or(Verdict::Done) {
         Verdict::Done => Ok(left.map(drop)?),
         Verdict::NeedsKey(why) => Err(SyncError::NeedsKey(why)),
@@ -66,8 +72,18 @@ pub(super) async fn run(
     }
 }
 
+fn unless_held(stopped: bool, end: Result<Option<Verdict>, StoreError>) -> Result<Option<Verdict>, StoreError> {
+    match end {
+        Err(error) if stopped && error.is_busy() => Ok(None),
+        end => end,
+    }
+}
+
 struct Driver {
     engine: Arc<Mutex<Engine>>,
+    stop: watch::Receiver<bool>,
+    /// Tells the engine, while it is at work, that it was told to stop.
+    give_up: Arc<AtomicBool>,
     client: Client,
     config: SyncConfig,
     key_file: KeyFile,
@@ -83,7 +99,7 @@ struct Driver {
 
 impl Driver {
     /// Waits for whichever happens first.
-    async fn next(&mut self, changed: &Notify, stop: &mut watch::Receiver<bool>) -> Heard {
+    async fn next(&mut self, changed: &Notify) -> Heard {
         let wake = self.wake_at.map(|at| self.epoch + Duration::from_millis(at.max(0).unsigned_abs()));
         // What the feed brings of an edit settles it, and its answer has nothing left to say; the other way round it is
         // written twice. In turn, so that neither waits for the other for long.
@@ -95,7 +111,7 @@ impl Driver {
         }
         tokio::select! {
             biased;
-            () = told_to_stop(stop) => Heard::StopRequested,
+            () = told_to_stop(&mut self.stop) => Heard::StopRequested,
             Some(answer) = self.asking.join_next() => answer.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())),
             () = changed.notified() => Heard::DatabaseChanged,
             key = self.key_file.another() => match Client::new(&self.config.server, &key) {
@@ -131,6 +147,9 @@ impl Driver {
                 biased;
                 Some(deed) = self.deeds.recv() => verdict = self.carry_out(deed).or(verdict),
                 worked = &mut working => break worked,
+                () = told_to_stop(&mut self.stop), if !self.give_up.load(Ordering::Relaxed) => {
+                    self.give_up.store(true, Ordering::Relaxed);
+                }
             }
         };
         // Told in the last moment of the work.
@@ -195,5 +214,31 @@ async fn blocking<T: Send + 'static>(
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(_) => Err(StoreError::Odd("work that the runtime dropped as it ended".to_owned())),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::edits::judge::ConflictPolicy;
+    use crate::store::open;
+
+    #[tokio::test]
+    async fn who_is_told_to_stop_does_not_wait_for_another_program() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
+        let script = open::read_write(&db).unwrap();
+        let config = SyncConfig {
+            db: db.clone(),
+            server: "http://127.0.0.1:9".to_owned(),
+            key: "svc_test_x".to_owned().into(),
+            key_file: None,
+            conflict_policy: ConflictPolicy::Ask,
+        };
+        script.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let lock = SyncLock::try_take(&db).unwrap().unwrap();
+        let (_stop, told) = watch::channel(true);
+        run(config, lock, Until::Stopped, told).await.unwrap();
+        script.execute_batch("ROLLBACK").unwrap();
     }
 }

@@ -8,6 +8,9 @@ mod tests;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use hearth_contract::formats::Timestamp;
 use uuid::Uuid;
@@ -24,6 +27,8 @@ use crate::store::{Connection, StoreError, mirror, open, recovery, reserve, stan
 
 /// Why nothing goes on while the disk is full.
 const NO_ROOM: &str = "the disk that holds the replica is full; make room, and it goes on by itself";
+/// While another program holds the database, whether to wait on is looked at this often.
+const HELD_LOOK: Duration = Duration::from_millis(250);
 /// Edits looked up at a time: more than all bulk calls that are under way beside each other.
 const PLAN_EDITS: usize = 2000;
 
@@ -120,6 +125,8 @@ pub struct Engine {
     seen: i64,
     done: Done,
     outlet: Option<Box<dyn FnMut(Deed) + Send>>,
+    /// Whether another program that holds the database is not waited for any more.
+    give_up: Arc<AtomicBool>,
     /// Answers that wait to be written with those that follow.
     walked: Option<Kept>,
 }
@@ -141,6 +148,7 @@ impl Engine {
     ) -> Result<Engine, StoreError> {
         let core = Core::new(until, (chance)() as u64);
         let connection = open::read_write(db)?;
+        connection.busy_timeout(HELD_LOOK)?;
         Ok(Engine {
             core,
             seen: open::data_version(&connection)?,
@@ -157,6 +165,7 @@ impl Engine {
             hurried: 0,
             done: Done::default(),
             outlet: None,
+            give_up: Arc::default(),
             walked: None,
         })
     }
@@ -165,6 +174,11 @@ impl Engine {
     /// came of it all.
     pub fn tell_at_once(&mut self, outlet: impl FnMut(Deed) + Send + 'static) {
         self.outlet = Some(Box::new(outlet));
+    }
+
+    /// To be set when it is to end soon: from then on what another program holds back fails, instead of waiting.
+    pub fn give_up(&self) -> Arc<AtomicBool> {
+        self.give_up.clone()
     }
 
     /// Begins where the database stands; this process is named as the one that syncs.
@@ -438,14 +452,19 @@ impl Engine {
         Ok(value)
     }
 
-    /// Reads or writes, again while somebody's script holds a long transaction: it will end.
+    /// Reads or writes, again while somebody's script holds a long transaction: it will end, or this is told to.
     fn patiently<T>(
         &mut self,
         mut work: impl FnMut(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        let mut said = false;
         loop {
             match work(&mut self.connection) {
-                Err(error) if error.is_busy() => tracing::warn!("the database is held by another program; waiting"),
+                Err(error) if error.is_busy() && !self.give_up.load(Ordering::Relaxed) => {
+                    if !std::mem::replace(&mut said, true) {
+                        tracing::warn!("the database is held by another program; waiting");
+                    }
+                }
                 result => return result,
             }
         }
