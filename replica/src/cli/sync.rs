@@ -96,7 +96,7 @@ fn attempt(
     let progress = Progress::of(&context.profile.db);
     let ended = match run::try_lock(&context.profile.db)? {
         Some(lock) => in_process(config, lock, until, limit, replica),
-        None => by_daemon(context, until, limit),
+        None => by_daemon(context, &config, until, limit),
     };
     drop(progress);
     Ok(match ended? {
@@ -168,8 +168,9 @@ pub(super) fn in_process(
 }
 
 /// Waits for the daemon that holds the lock, by what the database says. It does what it can already, but for the pause
-/// between two attempts: somebody who asks now may know that the server is back.
-fn by_daemon(context: &Context, until: Until, limit: Duration) -> Result<Option<Status>, Failure> {
+/// between two attempts: somebody who asks now may know that the server is back. That it believes to be in step is no
+/// proof, because it may not have noticed yet that nothing comes through: the server says where the present is.
+fn by_daemon(context: &Context, config: &SyncConfig, until: Until, limit: Duration) -> Result<Option<Status>, Failure> {
     let replica = context.replica()?;
     let (ring, rings) = channel();
     let watch = bell::watch(&context.profile.db, move || {
@@ -177,17 +178,18 @@ fn by_daemon(context: &Context, until: Until, limit: Duration) -> Result<Option<
     })?;
     let began = Instant::now();
     let deadline = began + limit;
-    let heard_before = replica.status()?.last_contact_at;
+    let mut head = None;
     replica.hurry()?;
     loop {
         let now = replica.status()?;
-        let current = match now.phase.as_str() {
-            "live" => now.behind_events == Some(0),
-            // What the last poll said is old; the next one tells.
-            "polling" => now.behind_events == Some(0) && now.last_contact_at != heard_before,
-            _ => false,
-        };
-        if current && (until == Until::Current || now.waiting == 0) {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if head.is_none() && believes_to_be_in_step(&now) && !left.is_zero() {
+            head = runtime()?.block_on(head_of(config, left))?;
+            if head.is_some() {
+                continue;
+            }
+        }
+        if is_reached(until, &now, head) {
             drop(watch);
             return Ok(None);
         }
@@ -199,12 +201,49 @@ fn by_daemon(context: &Context, until: Until, limit: Duration) -> Result<Option<
         if held {
             return Ok(Some(now));
         }
-        let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() || rings.recv_timeout(left.min(Duration::from_secs(1))) == Err(RecvTimeoutError::Disconnected)
         {
-            return Ok(Some(now));
+            return if believes_to_be_in_step(&now) && head.is_none_or(|head| now.position < head) {
+                Err(not_proven(&now, head))
+            } else {
+                Ok(Some(now))
+            };
         }
     }
+}
+
+/// Where the server says that the present is; None: it asks for patience. Of one that does not tell of it, which it need
+/// not, the daemon's word is all there is.
+async fn head_of(config: &SyncConfig, left: Duration) -> Result<Option<i64>, Failure> {
+    match tokio::time::timeout(left, sync::head(&config.server, &config.key)).await {
+        Ok(Ok(head)) => Ok(Some(head.unwrap_or_default())),
+        Ok(Err(ClientError::Refused(408 | 429 | 500.., _))) => {
+            tokio::time::sleep(PAUSE.min(left)).await;
+            Ok(None)
+        }
+        Err(_) => Ok(None),
+        Ok(Err(error)) => Err(error.into()),
+    }
+}
+
+fn believes_to_be_in_step(now: &Status) -> bool {
+    matches!(now.phase.as_str(), "live" | "polling") && now.behind_events == Some(0)
+}
+
+/// Whether the goal is reached, with the server's present as it was after the goal was named.
+fn is_reached(until: Until, now: &Status, head: Option<i64>) -> bool {
+    believes_to_be_in_step(now)
+        && head.is_some_and(|head| now.position >= head)
+        && (until == Until::Current || now.waiting == 0)
+}
+
+/// The daemon believes to be in step, but the server did not say so.
+fn not_proven(now: &Status, head: Option<i64>) -> Failure {
+    let present = match head {
+        Some(head) => format!("the server is at position {head}, this replica at {}", now.position),
+        None => "the server does not say where the present is".to_owned(),
+    };
+    Failure::new(Exit::Unreachable, format!("not in step in time: {present}")).hint("hearth-replica status")
 }
 
 pub(super) fn too_late(context: &Context, then: &Status) -> Failure {
@@ -293,6 +332,28 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A status in this phase, at a position that the daemon takes for the present.
+    fn status(phase: &str, position: i64, waiting: i64) -> Status {
+        let directory = tempfile::tempdir().unwrap();
+        let replica = Replica::open(&directory.path().join("replica.db"), hearth_replica::Origin::Cli).unwrap();
+        let now = replica.status().unwrap();
+        Status { phase: phase.to_owned(), position, waiting, behind_events: Some(0), ..now }
+    }
+
+    #[test]
+    fn what_the_daemon_believes_counts_once_the_server_is_not_ahead_of_it() {
+        for phase in ["live", "polling"] {
+            assert!(!is_reached(Until::Current, &status(phase, 7, 0), None));
+            assert!(!is_reached(Until::Current, &status(phase, 7, 0), Some(8)));
+            assert!(is_reached(Until::Current, &status(phase, 8, 1), Some(8)));
+            assert!(!is_reached(Until::Pushed, &status(phase, 8, 1), Some(8)));
+        }
+        assert!(!is_reached(Until::Current, &status("offline", 8, 0), Some(8)));
+        let failure = not_proven(&status("live", 7, 0), Some(8));
+        assert_eq!(failure.exit, Exit::Unreachable);
+        assert_eq!(failure.text, "not in step in time: the server is at position 8, this replica at 7");
+    }
 
     #[test]
     fn lengths_of_time_have_units() {

@@ -53,6 +53,13 @@ pub async fn identify(server: &str, key: &SecretString) -> Result<Identity, Clie
     Ok(meet(server, key).await?.identity)
 }
 
+/// Asks a server where its feed stands.
+pub async fn head(server: &str, key: &SecretString) -> Result<Option<i64>, ClientError> {
+    let client = Client::new(server, key)?;
+    let answer = client.ask(&Ask::feed()).await.map_err(|why| client.unreachable(why))?;
+    wire::standing(&answer).map(|standing| standing.head).map_err(|failure| client.failed(failure))
+}
+
 /// What a server says of a key, and of the time.
 #[derive(Debug, Clone)]
 pub(crate) struct Met {
@@ -67,11 +74,7 @@ pub(crate) async fn meet(server: &str, key: &SecretString) -> Result<Met, Client
     let response = client.send(&Ask::me()).await.map_err(|why| client.unreachable(why))?;
     let date = response.headers().get(DATE).and_then(|date| date.to_str().ok()).and_then(moment);
     let answer = answer(response).await.map_err(|why| client.unreachable(why))?;
-    match wire::identity(&answer) {
-        Ok(identity) => Ok(Met { identity, date }),
-        Err(Failure::Refused(refusal)) => Err(ClientError::Refused(refusal.status, refusal.message)),
-        Err(Failure::NoAnswer(why)) => Err(client.not_hearth(why)),
-    }
+    wire::identity(&answer).map(|identity| Met { identity, date }).map_err(|failure| client.failed(failure))
 }
 
 /// A moment as headers write it (RFC 9110 5.6.7).
@@ -119,9 +122,12 @@ impl Client {
         ClientError::Unreachable(self.base.clone(), why)
     }
 
-    /// Why an answer is none.
-    pub(super) fn not_hearth(&self, why: String) -> ClientError {
-        ClientError::NotHearth(self.base.clone(), why)
+    /// Why an answer is no good one.
+    pub(super) fn failed(&self, failure: Failure) -> ClientError {
+        match failure {
+            Failure::Refused(refusal) => ClientError::Refused(refusal.status, refusal.message),
+            Failure::NoAnswer(why) => ClientError::NotHearth(self.base.clone(), why),
+        }
     }
 
     /// Asks once. Err: why there is no answer, in plain words.

@@ -53,8 +53,7 @@ async fn patiently(client: &Client, question: &Question) -> Result<crate::recove
                 let pause = retry_after.map_or(PAUSE, |millis| Duration::from_millis(millis.max(0).unsigned_abs()));
                 tokio::time::sleep(pause).await;
             }
-            Err(Failure::Refused(refusal)) => return Err(ClientError::Refused(refusal.status, refusal.message)),
-            Err(Failure::NoAnswer(why)) => return Err(client.not_hearth(why)),
+            Err(failure) => return Err(client.failed(failure)),
         }
     }
 }
