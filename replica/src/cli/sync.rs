@@ -257,7 +257,7 @@ pub(super) fn too_late(context: &Context, then: &Status) -> Failure {
         "blocked" => Failure::new(Exit::NeedsYou, reason).hint(ANOTHER_HOME),
         "paused" => Failure::new(Exit::Failure, "syncing is paused").hint("hearth-replica resume"),
         "needs_key" => Failure::new(Exit::Key, format!("the server does not accept the key{why}")).hint(ANOTHER_KEY),
-        "live" => {
+        "live" | "polling" if then.waiting > 0 => {
             let text = format!("in step, but {} still on the way", output::count(then.waiting, "edit"));
             Failure::new(Exit::StillWaiting, text).hint("hearth-replica edits")
         }
@@ -353,6 +353,20 @@ mod tests {
         let failure = not_proven(&status("live", 7, 0), Some(8));
         assert_eq!(failure.exit, Exit::Unreachable);
         assert_eq!(failure.text, "not in step in time: the server is at position 8, this replica at 7");
+    }
+
+    #[test]
+    fn an_edit_that_is_on_its_way_is_told_of_however_the_feed_comes() {
+        let db = std::env::temp_dir().join("hearth-sync-too-late.db");
+        let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
+        let context = Context { profile, named: false, db_given: true, json: false };
+        for phase in ["live", "polling"] {
+            let failure = too_late(&context, &status(phase, 8, 1));
+            assert_eq!(
+                (failure.exit, failure.text.as_str()),
+                (Exit::StillWaiting, "in step, but 1 edit still on the way")
+            );
+        }
     }
 
     #[test]
