@@ -77,12 +77,7 @@ impl Profile {
     /// goes before the named one: so a database given by path alone is complete in itself.
     pub fn load(name: &str, db: Option<&Path>) -> Result<Profile, ProfileError> {
         let mut profile = Profile::locate(name, db, db.is_some_and(|db| beside(db, "toml").exists()))?;
-        let config = match fs::read_to_string(&profile.config) {
-            Ok(text) => toml::from_str::<Config>(&text)
-                .map_err(|error| ProfileError::Malformed(profile.config.clone(), error.message().to_owned()))?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Config::default(),
-            Err(error) => return Err(ProfileError::File(profile.config, error)),
-        };
+        let config = read(&profile.config)?;
         profile.server = config.server;
         profile.conflict_policy = config.conflict_policy;
         profile.key = key_from_environment()?;
@@ -137,6 +132,7 @@ impl Profile {
             server: self.server.clone()?,
             key: self.key.clone()?,
             key_file: self.key_source(),
+            profile: Some(self.config.clone()),
             conflict_policy: self.conflict_policy,
         })
     }
@@ -157,6 +153,20 @@ impl Profile {
     /// The file of the key.
     pub fn key_file(&self) -> &Path {
         &self.key_file
+    }
+}
+
+/// The server that a profile's file names now.
+pub(crate) fn server_of(config: &Path) -> Result<Option<String>, ProfileError> {
+    Ok(read(config)?.server)
+}
+
+fn read(config: &Path) -> Result<Config, ProfileError> {
+    match fs::read_to_string(config) {
+        Ok(text) => toml::from_str::<Config>(&text)
+            .map_err(|error| ProfileError::Malformed(config.to_owned(), error.message().to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Config::default()),
+        Err(error) => Err(ProfileError::File(config.to_owned(), error)),
     }
 }
 

@@ -118,7 +118,9 @@ impl From<SyncError> for Failure {
         match error {
             SyncError::Store(error) => error.into(),
             SyncError::Client(error) => error.into(),
+            SyncError::Profile(error) => error.into(),
             SyncError::NeedsKey(_) => Failure::new(Exit::Key, error.to_string()).hint(ANOTHER_KEY),
+            SyncError::AnotherServer(..) => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica run"),
             SyncError::Asks(_) => Failure::new(Exit::NeedsYou, error.to_string()),
             SyncError::Paused => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica resume"),
             SyncError::Blocked(_) => Failure::new(Exit::NeedsYou, error.to_string()).hint(ANOTHER_HOME),

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::FutureExt;
 use hearth_contract::formats::Timestamp;
+use secrecy::SecretString;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -19,8 +20,8 @@ use super::engine::{Deed, Done, Engine, Heard, Moment};
 use super::keyfile::KeyFile;
 use super::stream::{Stream, heard};
 use super::{SyncConfig, SyncError, SyncLock, Until};
-use crate::bell;
 use crate::store::StoreError;
+use crate::{bell, profile};
 
 pub(super) async fn run(
     config: SyncConfig,
@@ -53,9 +54,15 @@ pub(super) async fn run(
         asking: JoinSet::new(),
     };
     let mut end = driver.work(|engine, now| engine.start(std::process::id(), now)).await;
+    let mut moved = None;
     while let Ok(None) = end {
-        let heard = driver.next(&changed).await;
-        end = driver.work(|engine, now| engine.hear(now, heard)).await;
+        match driver.next(&changed).await {
+            Ok(heard) => end = driver.work(|engine, now| engine.hear(now, heard)).await,
+            Err(error) => {
+                moved = Some(error);
+                break;
+            }
+        }
     }
     drop(bell);
     let left = driver.work(|engine, now| engine.leave(now).map(|()| Done { wrote: true, ..Done::default() })).await;
@@ -63,6 +70,9 @@ pub(super) async fn run(
     // Who was told to stop is not told of another program that holds the database: what is not written down now comes again.
     let stopped = driver.give_up.load(Ordering::Relaxed);
     let (end, left) = (unless_held(stopped, end), unless_held(stopped, left));
+    if let Some(moved) = moved {
+        return Err(moved);
+    }
     match end?.unwrap_or(Verdict::Done) {
         Verdict::Done => Ok(left.map(drop)?),
         Verdict::NeedsKey(why) => Err(SyncError::NeedsKey(why)),
@@ -98,8 +108,8 @@ struct Driver {
 }
 
 impl Driver {
-    /// Waits for whichever happens first.
-    async fn next(&mut self, changed: &Notify) -> Heard {
+    /// Waits for whichever happens first. Err: it cannot go on as it was begun.
+    async fn next(&mut self, changed: &Notify) -> Result<Heard, SyncError> {
         let wake = self.wake_at.map(|at| self.epoch + Duration::from_millis(at.max(0).unsigned_abs()));
         // What the feed brings of an edit settles it, and its answer has nothing left to say; the other way round it is
         // written twice. In turn, so that neither waits for the other for long.
@@ -107,27 +117,37 @@ impl Driver {
             && let Some(heard) = heard(&mut self.stream).now_or_never()
         {
             self.listened = true;
-            return heard;
+            return Ok(heard);
         }
-        tokio::select! {
+        let heard = tokio::select! {
             biased;
             () = told_to_stop(&mut self.stop) => Heard::StopRequested,
             Some(answer) = self.asking.join_next() => answer.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())),
             () = changed.notified() => Heard::DatabaseChanged,
-            key = self.key_file.another() => match Client::new(&self.config.server, &key) {
-                Ok(client) => {
-                    tracing::info!("the profile has another key");
-                    self.client = client;
-                    Heard::KeyChanged
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "the profile has another key, but");
-                    Heard::Timer
-                }
-            },
+            key = self.key_file.another() => self.take_up(&key)?,
             () = sleep_until(wake) => Heard::Timer,
             heard = heard(&mut self.stream) => heard,
+        };
+        Ok(heard)
+    }
+
+    /// Asks with another key from now on. One that came with another server is not shown to this one.
+    fn take_up(&mut self, key: &SecretString) -> Result<Heard, SyncError> {
+        let named = self.config.profile.as_deref().map(profile::server_of).transpose()?.flatten();
+        if let Some(server) = named.filter(|server| !is_same(server, &self.config.server)) {
+            return Err(SyncError::AnotherServer(server, self.config.server.clone()));
         }
+        Ok(match Client::new(&self.config.server, key) {
+            Ok(client) => {
+                tracing::info!("the profile has another key");
+                self.client = client;
+                Heard::KeyChanged
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the profile has another key, but");
+                Heard::Timer
+            }
+        })
     }
 
     /// Has the engine work where blocking is allowed, and meanwhile does what it says; gives the verdict when it ends.
@@ -187,6 +207,11 @@ impl Driver {
     }
 }
 
+/// Whether two addresses are written alike, but for the end.
+fn is_same(one: &str, other: &str) -> bool {
+    one.trim_end_matches('/') == other.trim_end_matches('/')
+}
+
 /// This machine's clock.
 pub(crate) fn wall_clock() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -219,26 +244,49 @@ async fn blocking<T: Send + 'static>(
 
 #[cfg(test)]
 mod tests {
+    use hearth_contract::key::{Environment, key_text};
+
     use super::*;
     use crate::store::edits::judge::ConflictPolicy;
     use crate::store::open;
 
+    /// With a server that is not there.
+    fn config(directory: &tempfile::TempDir) -> SyncConfig {
+        SyncConfig {
+            db: directory.path().join("replica.db"),
+            server: "http://127.0.0.1:9".to_owned(),
+            key: key_text(Environment::Test, [1; 32]).into(),
+            key_file: None,
+            profile: None,
+            conflict_policy: ConflictPolicy::Ask,
+        }
+    }
+
     #[tokio::test]
     async fn who_is_told_to_stop_does_not_wait_for_another_program() {
         let directory = tempfile::tempdir().unwrap();
-        let db = directory.path().join("replica.db");
-        let script = open::read_write(&db).unwrap();
-        let config = SyncConfig {
-            db: db.clone(),
-            server: "http://127.0.0.1:9".to_owned(),
-            key: "svc_test_x".to_owned().into(),
-            key_file: None,
-            conflict_policy: ConflictPolicy::Ask,
-        };
+        let config = config(&directory);
+        let script = open::read_write(&config.db).unwrap();
         script.execute_batch("BEGIN IMMEDIATE").unwrap();
-        let lock = SyncLock::try_take(&db).unwrap().unwrap();
+        let lock = SyncLock::try_take(&config.db).unwrap().unwrap();
         let (_stop, told) = watch::channel(true);
         run(config, lock, Until::Stopped, told).await.unwrap();
         script.execute_batch("ROLLBACK").unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_key_for_another_server_is_not_shown_to_this_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let [key_file, profile] = ["home.key", "home.toml"].map(|name| directory.path().join(name));
+        std::fs::write(&key_file, key_text(Environment::Test, [2; 32])).unwrap();
+        std::fs::write(&profile, "server = \"http://127.0.0.1:10\"").unwrap();
+        let config = SyncConfig { key_file: Some(key_file), profile: Some(profile), ..config(&directory) };
+        let lock = SyncLock::try_take(&config.db).unwrap().unwrap();
+        let (_stop, told) = watch::channel(false);
+        let ended = run(config, lock, Until::Stopped, told).await.unwrap_err();
+        assert_eq!(
+            ended.to_string(),
+            "the profile names another server now, http://127.0.0.1:10; syncing with http://127.0.0.1:9 has ended, start it again"
+        );
     }
 }

@@ -38,6 +38,7 @@ pub use listing::listings;
 pub use lock::SyncLock;
 pub use wire::{Answer, Ask};
 
+use crate::profile::ProfileError;
 use crate::store::StoreError;
 use crate::store::edits::judge::ConflictPolicy;
 
@@ -52,6 +53,8 @@ pub struct SyncConfig {
     pub key: SecretString,
     /// The file it comes from, if any: a new key there is taken up while syncing.
     pub key_file: Option<PathBuf>,
+    /// The profile's file, if any: a new key is for the server that it names then.
+    pub profile: Option<PathBuf>,
     /// What becomes of a field that was changed here and there.
     pub conflict_policy: ConflictPolicy,
 }
@@ -82,6 +85,12 @@ pub enum SyncError {
     /// A person is asked before it goes on.
     #[error("{0}")]
     Asks(String),
+    /// Which server a new key is for cannot be read.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// A new key came with another server.
+    #[error("the profile names another server now, {0}; syncing with {1} has ended, start it again")]
+    AnotherServer(String, String),
     /// A person has paused it.
     #[error("syncing is paused")]
     Paused,

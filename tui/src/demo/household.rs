@@ -82,6 +82,7 @@ impl Household {
             server: self.url(),
             key: self.key.clone().into(),
             key_file: None,
+            profile: None,
             conflict_policy: ConflictPolicy::Ask,
         }
     }
