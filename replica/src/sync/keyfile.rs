@@ -17,7 +17,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 pub(super) struct KeyFile {
     path: Option<PathBuf>,
     key: SecretString,
-    /// The file as it was last read.
+    /// The file as it was when a key was last read from it.
     seen: Option<Stamp>,
     looks: Interval,
 }
@@ -54,9 +54,9 @@ impl KeyFile {
         if stamp == self.seen {
             return None;
         }
-        self.seen = stamp;
-        // A file that is being written holds no whole key yet; it is looked at again when it does.
+        // A file that is being written, or that may not be read yet, holds no whole key; it is read again until it does.
         let key = key_from_file(path).ok().filter(|key| parse_key(key.expose_secret()).is_some())?;
+        self.seen = stamp;
         if key.expose_secret() == self.key.expose_secret() {
             return None;
         }
@@ -85,5 +85,22 @@ mod tests {
         assert!(watch.look().await.is_none());
         std::fs::remove_file(&file).unwrap();
         assert!(watch.look().await.is_none(), "without a file the key stays");
+    }
+
+    #[tokio::test]
+    async fn a_key_that_could_not_be_read_at_first_is_noticed() {
+        let directory = tempfile::tempdir().unwrap();
+        let [first, second] = [1, 2].map(|seed| key_text(Environment::Test, [seed; 32]));
+        // Of one length and one moment, as a file is whose permissions alone are changed.
+        let (file, moment) = (directory.path().join("key"), SystemTime::UNIX_EPOCH);
+        let write = |bytes: &[u8]| {
+            std::fs::write(&file, bytes).unwrap();
+            std::fs::File::options().write(true).open(&file).unwrap().set_modified(moment).unwrap();
+        };
+        let mut watch = KeyFile::new(Some(file.clone()), first.into());
+        write(&vec![0xff; second.len()]);
+        assert!(watch.look().await.is_none(), "it cannot be read");
+        write(second.as_bytes());
+        assert_eq!(watch.look().await.unwrap().expose_secret(), second);
     }
 }
