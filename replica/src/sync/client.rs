@@ -83,6 +83,14 @@ fn moment(text: &str) -> Option<Timestamp> {
     Some(Timestamp::from_millis(moment.unix_timestamp().saturating_mul(1000)))
 }
 
+/// A `Retry-After` in seconds: some say it as a date, which means as much as the clock that the same answer tells.
+fn in_seconds(text: String, date: Option<String>) -> String {
+    match (moment(&text), date.and_then(|date| moment(&date))) {
+        (Some(until), Some(now)) => (until.millis().saturating_sub(now.millis()) / 1000).max(0).to_string(),
+        _ => text,
+    }
+}
+
 /// One server and one key.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
@@ -166,7 +174,8 @@ impl Client {
 async fn answer(mut response: Response) -> Result<Answer, String> {
     let header =
         |name| response.headers().get(name).and_then(|value: &HeaderValue| Some(value.to_str().ok()?.to_owned()));
-    let (status, etag, retry_after) = (response.status().as_u16(), header(ETAG), header(RETRY_AFTER));
+    let (status, etag) = (response.status().as_u16(), header(ETAG));
+    let retry_after = header(RETRY_AFTER).map(|text| in_seconds(text, header(DATE)));
     // A body that is cut is none: whoever reads the answer decides what its status is worth alone.
     let mut body = Vec::new();
     loop {
@@ -230,6 +239,16 @@ mod tests {
         let pieces = futures_util::stream::repeat_with(|| Ok::<_, std::convert::Infallible>(vec![b'x'; 1 << 20]));
         let endless = answer(Response::from(hyper::Response::new(reqwest::Body::wrap_stream(pieces)))).await;
         assert_eq!(endless.unwrap_err(), "it does not answer as a Hearth server: the answer is longer than 64 MiB");
+    }
+
+    #[test]
+    fn a_pause_that_is_told_as_a_date_is_one_by_the_servers_clock() {
+        let date = |text: &str| Some(text.to_owned());
+        let until = || "Sat, 21 Nov 2026 22:50:30 GMT".to_owned();
+        assert_eq!(in_seconds(until(), date("Sat, 21 Nov 2026 22:50:00 GMT")), "30");
+        assert_eq!(in_seconds(until(), date("Sat, 21 Nov 2026 22:51:00 GMT")), "0");
+        assert_eq!(in_seconds(until(), None), until(), "without a clock it says nothing");
+        assert_eq!(in_seconds("12".to_owned(), date("Sat, 21 Nov 2026 22:50:00 GMT")), "12");
     }
 
     #[test]

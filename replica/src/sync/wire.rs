@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::core::{Expired, Failure, Identity, Limits, Outcome, Refusal, Standing, Stretch, Word};
+use super::core::{Expired, Failure, Identity, Limits, Millis, Outcome, Refusal, Standing, Stretch, Word};
 use crate::recovery::{Found, Listed, Question};
 use crate::store::edits::push::Request;
 
@@ -94,6 +94,8 @@ impl Ask {
     }
 }
 
+/// No server is left alone for longer, whatever it says.
+const RETRY_AFTER_MAX: Millis = 3_600_000;
 /// Events of one poll (contract 9.1 allows a thousand).
 const POLL_EVENTS: u32 = 500;
 /// Records of a list on one page (contract 5).
@@ -299,7 +301,7 @@ pub(super) fn refusal(answer: &Answer) -> Refusal {
     let problem =
         serde_json::from_slice::<Value>(&answer.body).ok().and_then(|mut body| Some(body.get_mut("error")?.take()));
     let retry_after = answer.retry_after.as_deref().and_then(|seconds| seconds.parse::<i64>().ok());
-    let retry_after = retry_after.map(|seconds| seconds.saturating_mul(1000));
+    let retry_after = retry_after.map(|seconds| seconds.saturating_mul(1000).clamp(0, RETRY_AFTER_MAX));
     Refusal { retry_after, ..refused(answer.status, problem.unwrap_or(Value::Null)) }
 }
 
@@ -368,5 +370,9 @@ mod tests {
         assert_eq!((refusal.kind.as_str(), refusal.message.as_str()), ("rate_limited", "Too many."));
         assert_eq!((refusal.retry_after, &refusal.problem["fix"]), (Some(12_000), &Value::from("Wait.")));
         assert_eq!(super::refusal(&answer(502, "<html>")).message, "the server answered 502");
+        for (said, pause) in [("31536000", 3_600_000), ("9223372036854775807", 3_600_000), ("-5", 0)] {
+            let refusal = super::refusal(&Answer { retry_after: Some(said.into()), ..answer(503, body) });
+            assert_eq!(refusal.retry_after, Some(pause), "{said}");
+        }
     }
 }
