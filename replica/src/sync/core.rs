@@ -28,6 +28,9 @@ const BACKOFF_MAX: Millis = 60_000;
 const KEY_RETRY: Millis = 60_000;
 /// Whether a full disk has room again is looked at least this often: nobody but this machine is asked for that.
 const ROOM_RETRY: Millis = 5000;
+/// A stream that tells something and stands for so long has held. One that is cut before does not make the next pause
+/// short again, or a stream that is cut each time would be opened without end.
+const HELD: Millis = 5000;
 /// Contact is written down at most this often.
 const TOUCH_INTERVAL: Millis = 10_000;
 
@@ -79,12 +82,16 @@ pub(crate) struct Core {
     key_refused: Option<String>,
     failures: u32,
     applying: usize,
+    /// When the server accepted the stream.
+    opened_at: Millis,
     /// When the stream said something last, whatever it was.
     heard_at: Millis,
     /// The stream that is open has brought something.
     told: bool,
     /// The last stream brought nothing although there was something.
     mute: bool,
+    /// The server had forgotten our cursor, and nothing has come since.
+    forgotten: bool,
     /// The disk was full: what is known here may not be what is on disk.
     full: bool,
     recovering: Option<Recovering>,
@@ -115,9 +122,11 @@ impl Core {
             key_refused: None,
             failures: 0,
             applying: 0,
+            opened_at: 0,
             heard_at: 0,
             told: false,
             mute: false,
+            forgotten: false,
             full: false,
             recovering: None,
             reads: None,
@@ -198,7 +207,7 @@ impl Core {
                 }
             }
             Input::StreamOpened => {
-                self.heard_at = now;
+                (self.heard_at, self.opened_at) = (now, now);
                 self.opened(&mut effects);
             }
             Input::Contact => {
@@ -325,7 +334,7 @@ impl Core {
     }
 
     fn apply(&mut self, now: Millis, stretch: Stretch, polled: bool, effects: &mut Vec<Effect>) {
-        self.failures = 0;
+        self.forgotten = false;
         self.filled |= stretch.ready.is_some() && self.recovering.is_none();
         self.touched_at = now;
         self.applying += 1;
@@ -344,10 +353,18 @@ impl Core {
 
     fn lost(&mut self, now: Millis, reason: String, floor: Option<Millis>, effects: &mut Vec<Effect>) {
         effects.push(Effect::CloseStream);
+        if self.has_held(now) {
+            self.failures = 0;
+        }
         let pause = self.backoff(self.failures).max(floor.unwrap_or(0));
         self.failures += 1;
         self.link = Link::Down { retry_at: now + pause, not_before: now + floor.unwrap_or(0) };
         self.reason = Some(reason);
+    }
+
+    /// Whether the stream that is open has told something and stood for a while.
+    fn has_held(&self, now: Millis) -> bool {
+        matches!(self.link, Link::Open { .. }) && self.told && now - self.opened_at >= HELD
     }
 
     fn refused(&mut self, now: Millis, refusal: Refusal, effects: &mut Vec<Effect>) {
@@ -357,7 +374,12 @@ impl Core {
                     (self.cursor, self.tail) = (Some(resume.clone()), 0);
                     let cause = if restored { Cause::Restored { resume, fork } } else { Cause::Gap { resume } };
                     effects.extend([Effect::CloseStream, Effect::Recover(cause)]);
-                    self.open(effects);
+                    // Where it told us to go on may be forgotten too by now, but not time after time.
+                    if std::mem::replace(&mut self.forgotten, true) {
+                        self.lost(now, refusal.message, None, effects);
+                    } else {
+                        self.open(effects);
+                    }
                 }
                 None => self.lost(now, refusal.message, None, effects),
             },

@@ -135,6 +135,61 @@ fn retries_spread_out_and_keep_the_servers_floor() {
     assert!(core.wake_at().unwrap() >= now + 70_000);
 }
 
+/// Tells that the stream is cut, until it is to be opened again; gives when.
+fn cut(core: &mut Core, now: Millis) -> Millis {
+    core.handle(now, Input::StreamEnded { reason: "cut".into() });
+    let at = core.wake_at().unwrap();
+    core.handle(at, Input::Timer);
+    at
+}
+
+#[test]
+fn a_stream_that_is_cut_each_time_is_opened_less_and_less_often() {
+    let mut core = opened(Until::Stopped);
+    let mut now = 0;
+    let mut opened = 0;
+    while now < 120_000 {
+        core.handle(now, ready(9));
+        now = cut(&mut core, now + 50);
+        greet(&mut core, now);
+        core.handle(now, Input::StreamOpened);
+        opened += 1;
+    }
+    assert!(opened < 30, "{opened}");
+    // One that has held is missed at once.
+    core.handle(now, ready(9));
+    let again = cut(&mut core, now + HELD);
+    assert!(again - now - HELD < BACKOFF_FIRST, "{}", again - now);
+}
+
+#[test]
+fn a_cursor_that_is_forgotten_again_at_once_is_not_asked_with_without_end() {
+    let mut core = started(Until::Stopped);
+    let expired = || {
+        let expired = Expired { restored: false, resume: "c2".into(), fork: None };
+        Input::StreamRefused(Refusal { expired: Some(expired), ..refusal(410, "cursor_expired") })
+    };
+    let effects = core.handle(0, expired());
+    assert!(effects.contains(&Effect::Ask(Errand::Me)), "at once: {effects:?}");
+    let mut now = 0;
+    for _ in 0..12 {
+        greet(&mut core, now);
+        let effects = core.handle(now, expired());
+        assert!(!effects.contains(&Effect::Ask(Errand::Me)), "{effects:?}");
+        now = core.wake_at().unwrap();
+        core.handle(now, Input::Timer);
+    }
+    assert!(now > 60_000, "{now}");
+    greet(&mut core, now);
+    core.handle(now, Input::StreamOpened);
+    core.handle(now, ready(9));
+    core.handle(now, Input::StreamEnded { reason: "cut".into() });
+    let at = core.wake_at().unwrap();
+    core.handle(at, Input::Timer);
+    greet(&mut core, at);
+    assert!(core.handle(at, expired()).contains(&Effect::Ask(Errand::Me)), "something has come meanwhile");
+}
+
 #[test]
 fn another_home_behind_the_address_is_refused() {
     let mut core = started(Until::Stopped);

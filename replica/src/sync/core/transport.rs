@@ -77,6 +77,7 @@ impl Core {
             return self.lost(now, "the stream was silent".to_owned(), None, effects);
         }
         (*proven, *asked) = (true, false);
+        self.failures = 0;
         *current |= stretch.ready.is_some();
         *next_at = if stretch.ready.is_some() { now + POLL_INTERVAL } else { now };
         let greet = greet.take();
