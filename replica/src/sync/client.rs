@@ -14,6 +14,9 @@ use super::core::{Failure, Identity};
 use super::wire::{self, Answer, Ask};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A connection at rest is not used again after this long: shorter than a stream may be silent, so that what is asked after
+/// such a silence does not go into a path that died.
+const IDLE_MAX: Duration = Duration::from_secs(30);
 /// Until an answer begins. Longer than the 30 s that the server gives a body to come (contract 12), so that who is too slow
 /// for it is told so.
 const ANSWER_BEGINS: Duration = Duration::from_secs(45);
@@ -116,7 +119,8 @@ impl Client {
             .default_headers(headers)
             .redirect(Policy::none())
             .no_proxy()
-            .connect_timeout(CONNECT_TIMEOUT);
+            .connect_timeout(CONNECT_TIMEOUT)
+            .pool_idle_timeout(IDLE_MAX);
         if address.scheme() == "http" {
             // Without TLS no certificates are needed, and a small system may have none to load.
             builder = builder.tls_certs_only([]);

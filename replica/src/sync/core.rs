@@ -90,6 +90,8 @@ pub(crate) struct Core {
     told: bool,
     /// The last stream brought nothing although there was something.
     mute: bool,
+    /// The stream before this one told something and fell silent, and this one has not held yet.
+    fell_silent: bool,
     /// The server had forgotten our cursor, and nothing has come since.
     forgotten: bool,
     /// The disk was full: what is known here may not be what is on disk.
@@ -126,6 +128,7 @@ impl Core {
             heard_at: 0,
             told: false,
             mute: false,
+            fell_silent: false,
             forgotten: false,
             full: false,
             recovering: None,
@@ -212,6 +215,7 @@ impl Core {
             }
             Input::Contact => {
                 self.heard_at = now;
+                self.fell_silent &= !self.has_held(now);
                 self.touch(now, &mut effects);
             }
             Input::Frames(stretch) => self.frames(now, stretch, &mut effects),
@@ -330,6 +334,7 @@ impl Core {
         let Link::Open { current } = &mut self.link else { return };
         *current |= stretch.ready.is_some();
         (self.heard_at, self.told, self.mute) = (now, true, false);
+        self.fell_silent &= !self.has_held(now);
         self.apply(now, stretch, false, effects);
     }
 

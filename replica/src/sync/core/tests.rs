@@ -273,17 +273,47 @@ fn event(id: i64) -> hearth_contract::event::Event {
     .unwrap()
 }
 
+/// Lets a stream that has told something fall silent, and has the next one opened; gives when that is.
+fn silence(core: &mut Core, at: Millis) -> Millis {
+    let effects = core.handle(at, Input::Timer);
+    assert_eq!((effects[0] == Effect::CloseStream, polls(&effects)), (true, 0), "{effects:?}");
+    let at = core.wake_at().unwrap();
+    assert!(core.handle(at, Input::Timer).contains(&Effect::Ask(Errand::Me)));
+    greet(core, at);
+    core.handle(at, Input::StreamOpened);
+    at
+}
+
 #[test]
-fn a_silent_stream_is_doubted_and_without_evidence_opened_again() {
+fn a_stream_that_falls_silent_is_opened_again_first() {
     let mut core = opened(Until::Stopped);
     core.handle(0, ready(9));
     assert_eq!(core.wake_at(), Some(45_000));
     core.handle(30_000, Input::Contact);
     assert_eq!(polls(&core.handle(45_000, Input::Timer)), 0, "a comment is a sign of life");
-    let effects = core.handle(75_000, Input::Timer);
+    // The path had died, and the next one is good for as long as this one was.
+    let at = silence(&mut core, 75_000);
+    assert!(at < 75_500, "{at}");
+    core.handle(at, ready(12));
+    core.handle(at + 15_000, Input::Contact);
+    let at = silence(&mut core, at + 60_000);
+    // This one brings nothing at all, so it is not the path.
+    let effects = core.handle(at + 45_000, Input::Timer);
+    assert_eq!((effects[0] == Effect::CloseStream, polls(&effects)), (true, 1));
+}
+
+#[test]
+fn a_silent_stream_is_doubted_and_without_evidence_opened_again() {
+    let mut core = opened(Until::Stopped);
+    core.handle(0, ready(9));
+    let at = silence(&mut core, 45_000);
+    // As a proxy does that lets the beginning through.
+    core.handle(at, ready(9));
+    let at = at + 45_000;
+    let effects = core.handle(at, Input::Timer);
     assert_eq!((effects[0] == Effect::CloseStream, polls(&effects)), (true, 1));
     let nothing = Stretch { ready: Some(9), ..Stretch::default() };
-    core.handle(75_001, Input::Polled(Ok(nothing)));
+    core.handle(at + 1, Input::Polled(Ok(nothing)));
     let at = core.wake_at().unwrap();
     assert!(core.handle(at, Input::Timer).contains(&Effect::Ask(Errand::Me)));
 }

@@ -12,6 +12,9 @@ const POLL_INTERVAL: Millis = 20_000;
 /// Streaming is tried again after this long.
 const STREAM_AGAIN: Millis = 600_000;
 
+/// Why a stream was let go of.
+const SILENT: &str = "the stream was silent";
+
 impl Core {
     /// When the feed needs attention, if nothing else happens.
     pub(super) fn transport_due_at(&self) -> Option<Millis> {
@@ -38,6 +41,11 @@ impl Core {
                 effects.push(Effect::Ask(Errand::Poll { cursor: self.cursor.clone() }));
             }
             Link::Polling { .. } => self.open(effects),
+            Link::Open { .. } if self.told && !self.fell_silent => {
+                // The path may have died with the connections on it, and another stream comes through.
+                self.fell_silent = true;
+                self.lost(now, SILENT.to_owned(), None, effects);
+            }
             _ => {
                 let owes = !self.told;
                 self.doubt(now, owes, effects);
@@ -74,7 +82,7 @@ impl Core {
         };
         if !*proven && stretch.events.is_empty() && !*owes {
             // Nothing had happened, so nothing speaks against the stream but its silence.
-            return self.lost(now, "the stream was silent".to_owned(), None, effects);
+            return self.lost(now, SILENT.to_owned(), None, effects);
         }
         (*proven, *asked) = (true, false);
         self.failures = 0;
