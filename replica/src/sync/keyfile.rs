@@ -33,7 +33,7 @@ impl KeyFile {
         KeyFile { path, key, seen: None, looks }
     }
 
-    /// Waits until the file holds another key. May be dropped and asked again at any time.
+    /// Waits until the file is written anew, which the same key may be too, for another server. May be dropped and asked again at any time.
     pub(super) async fn another(&mut self) -> SecretString {
         if self.path.is_none() {
             return std::future::pending().await;
@@ -46,7 +46,7 @@ impl KeyFile {
         }
     }
 
-    /// The key in the file, if it is another one than before.
+    /// The key in the file, if that is another than the one in use, or was written since.
     async fn look(&mut self) -> Option<SecretString> {
         let path = self.path.as_deref()?;
         let file = tokio::fs::metadata(path).await.ok()?;
@@ -56,8 +56,8 @@ impl KeyFile {
         }
         // A file that is being written, or that may not be read yet, holds no whole key; it is read again until it does.
         let key = key_from_file(path).ok().filter(|key| parse_key(key.expose_secret()).is_some())?;
-        self.seen = stamp;
-        if key.expose_secret() == self.key.expose_secret() {
+        let begins = std::mem::replace(&mut self.seen, stamp).is_none();
+        if begins && key.expose_secret() == self.key.expose_secret() {
             return None;
         }
         self.key = key.clone();
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_whole_new_key_is_noticed_and_nothing_else() {
+    async fn a_whole_key_that_is_written_is_noticed_and_nothing_else() {
         let file = std::env::temp_dir().join(format!("hearth-key-{}", uuid::Uuid::new_v4()));
         let [first, second] = [1, 2].map(|seed| key_text(Environment::Test, [seed; 32]));
         std::fs::write(&file, &first).unwrap();
@@ -83,6 +83,8 @@ mod tests {
         std::fs::write(&file, format!("{second}\n")).unwrap();
         assert_eq!(watch.look().await.unwrap().expose_secret(), second);
         assert!(watch.look().await.is_none());
+        std::fs::write(&file, format!("{second}\n\n")).unwrap();
+        assert_eq!(watch.look().await.unwrap().expose_secret(), second, "written anew");
         std::fs::remove_file(&file).unwrap();
         assert!(watch.look().await.is_none(), "without a file the key stays");
     }
