@@ -51,6 +51,15 @@ pub enum StoreError {
     /// It is empty, and what stands beside it shows that it was not.
     #[error("{0} is empty, but it held something when it was used last")]
     Emptied(std::path::PathBuf),
+    /// Tables of its own are missing.
+    #[error("the replica database lacks {0}, which it cannot do without")]
+    Lacks(String),
+    /// It was made anew again and again.
+    #[error(
+        "the replica database holds {0} damaged copies of itself beside it: its disk may be failing. Look at them, delete \
+         those that are not needed, and rebuild again"
+    )]
+    TooOften(usize),
     /// It is not where it was opened any more.
     #[error(
         "{0} was moved, deleted, emptied or replaced while it was open here; nothing more is written to what it was"

@@ -9,14 +9,14 @@ pub(crate) mod health;
 mod salvage;
 
 use std::fs;
-use std::io;
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
-use rusqlite::backup::Backup;
+use rusqlite::backup::{Backup, StepResult};
 use rusqlite::types::Value as Sql;
-use rusqlite::{Connection, Transaction, params_from_iter};
+use rusqlite::{Connection, Transaction, ffi, params_from_iter};
 
 use crate::store::mirror::image;
 use crate::store::place::holds_bytes;
@@ -49,19 +49,42 @@ pub(crate) fn rebuild(db: &Path, now: Timestamp) -> Result<Rescue, StoreError> {
     if is_sound(db)? {
         return start_over(db);
     }
-    let kept = keep_aside(db, now)?;
-    let saved = read(&kept)?;
-    reset(db)?;
-    let mut connection = open::read_write(db)?;
-    let mut rescue = restore(&mut connection, saved)?;
+    let kept = place_aside(db, now)?;
+    let mut rescue = with_blank(db, |blank, beside| {
+        // Read through one handle that is closed last: to close any handle of a file ends the locks that this process has on it.
+        let whole = found(db)?;
+        let (mut damaged, header) = take_in_hand(db, blank)?;
+        let held = damaged.as_mut().map(|damaged| hold(blank, damaged)).transpose()?;
+        // The new one is made beside: the damaged one becomes it in one commit, and is what it was until then.
+        let prepared = keep_aside(db, whole.as_ref(), header, &kept).and_then(|()| prepare(&kept, blank, beside));
+        let done = match (&prepared, held) {
+            (Err(_), _) => Ok(()),
+            (Ok(_), Some(held)) => held.run_to_completion(i32::MAX, open::BUSY_TIMEOUT, None).map_err(StoreError::from),
+            (Ok(_), None) => return replace(db, blank).and(prepared),
+        };
+        let done = done.and(prepared);
+        if done.is_err() {
+            // Nothing was done to the damaged one, so a copy of it tells nothing more.
+            remove(&kept)?;
+        }
+        done
+    })?;
+    rescue.kept_as = Some(kept);
+    Ok(rescue)
+}
+
+/// Fills a blank replica with what can be read of the damaged one, and says so in its journal.
+fn prepare(kept: &Path, blank: &Connection, new: &Path) -> Result<Rescue, StoreError> {
+    let saved = read(kept, blank)?;
+    let mut new = open::read_write(new)?;
+    let rescue = restore(&mut new, saved)?;
     let name = kept.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    gate::keep(&mut connection, |tx| {
+    gate::keep(&mut new, |tx| {
         let (edits, were) = (rescue.edits, if rescue.edits == 1 { "edit was" } else { "edits were" });
         let text = format!("The database was damaged; {edits} {were} carried over. It is kept as {name}.");
         log(tx, "warning", &text)?;
         rescue.lost.iter().try_for_each(|sentence| log(tx, "warning", sentence))
     })?;
-    rescue.kept_as = Some(kept);
     Ok(rescue)
 }
 
@@ -124,36 +147,46 @@ fn start_over(db: &Path) -> Result<Rescue, StoreError> {
     Ok(Rescue { edits: usize::try_from(edits).unwrap_or_default(), ..Rescue::default() })
 }
 
-/// Copies the damaged files, log included, for this user alone.
-fn keep_aside(db: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
-    let copies = damaged_copies(db);
-    if copies.len() >= KEPT_MAX {
-        let text = format!(
-            "{} damaged copies of itself beside it: its disk may be failing. Look at them, delete those that are not needed, and rebuild again",
-            copies.len()
-        );
-        return Err(StoreError::Odd(text));
+/// Where the damaged file is to be kept.
+fn place_aside(db: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
+    let copies = damaged_copies(db).len();
+    if copies >= KEPT_MAX {
+        return Err(StoreError::TooOften(copies));
     }
     // To the second, without signs that file names had better not have.
     let stamp: String = now.to_string().chars().take(19).filter(|c| !matches!(c, '-' | ':')).collect();
-    let kept = open::beside(db, &format!(".damaged-{stamp}Z"));
-    let copy = |from: &Path, to: &Path| -> io::Result<()> {
+    Ok(open::beside(db, &format!(".damaged-{stamp}Z")))
+}
+
+/// The damaged file, if there is one.
+fn found(db: &Path) -> Result<Option<fs::File>, StoreError> {
+    match fs::File::open(db) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(StoreError::File(db.to_owned(), error)),
+    }
+}
+
+/// Copies the damaged files, log included, for this user alone. What was mended of them is kept as it was found.
+fn keep_aside(db: &Path, whole: Option<&fs::File>, header: Option<Header>, kept: &Path) -> Result<(), StoreError> {
+    let copy = |from: Option<&fs::File>, to: &Path| -> io::Result<()> {
         let mut file = open::private_file(to)?;
         file.set_len(0)?;
-        match fs::File::open(from) {
-            Ok(mut from) => io::copy(&mut from, &mut file).map(drop)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+        if let Some(mut from) = from {
+            io::copy(&mut from, &mut file)?;
+        }
+        if let Some(header) = header.filter(|_| to == kept) {
+            file.rewind()?;
+            file.write_all(&header)?;
         }
         file.sync_all()
     };
-    let at = |error| StoreError::File(kept.clone(), error);
-    copy(db, &kept).map_err(at)?;
-    let log = open::beside(db, "-wal");
-    if log.exists() {
-        copy(&log, &open::beside(&kept, "-wal")).map_err(at)?;
+    let at = |error| StoreError::File(kept.to_owned(), error);
+    copy(whole, kept).map_err(at)?;
+    if let Some(log) = found(&open::beside(db, "-wal"))? {
+        copy(Some(&log), &open::beside(kept, "-wal")).map_err(at)?;
     }
-    Ok(kept)
+    Ok(())
 }
 
 /// What was read of a damaged database.
@@ -167,7 +200,7 @@ struct Saved {
 }
 
 /// Reads from a second copy, which is thrown away: what is kept aside stays as it was found.
-fn read(kept: &Path) -> Result<Saved, StoreError> {
+fn read(kept: &Path, blank: &Connection) -> Result<Saved, StoreError> {
     let work = open::beside(kept, ".reading");
     let parts = [("", true), ("-wal", false)];
     let at = |error| StoreError::File(work.clone(), error);
@@ -184,8 +217,7 @@ fn read(kept: &Path) -> Result<Saved, StoreError> {
     }
     let mut saved = Saved { tables: Vec::new(), home: None, paused: false, lost: Vec::new() };
     let names: Vec<&str> = LOCAL.into_iter().chain(["_sync"]).collect();
-    let opened = with_blank(kept, |blank| Ok(salvage::open(&work, blank, &names)))?;
-    if let Some(connection) = opened {
+    if let Some(connection) = salvage::open(&work, blank, &names) {
         for name in LOCAL {
             let table = salvage::table(&connection, name);
             if !table.complete && name == "edits" {
@@ -216,28 +248,60 @@ fn read(kept: &Path) -> Result<Saved, StoreError> {
     Ok(saved)
 }
 
-/// Puts an empty replica in the place of the damaged one, page by page, so that programs which have it open go on with
-/// the new one. A file that SQLite cannot take in hand at all makes room for another.
-fn reset(db: &Path) -> Result<(), StoreError> {
-    if db.exists() && (overwrite(db).is_ok() || (salvage::mend_header(db).is_ok() && overwrite(db).is_ok())) {
-        return Ok(());
-    }
-    remove(db)
-}
+/// How a file begins.
+type Header = [u8; salvage::HEADER_BYTES as usize];
 
-fn overwrite(db: &Path) -> Result<(), StoreError> {
-    with_blank(db, |blank| {
+/// A connection to the damaged file that can hold it, and how the file began if that had to be mended for it. None: there is
+/// nothing in it, or SQLite cannot take it in hand at all; what others write to it meanwhile is as lost as what it held.
+fn take_in_hand(db: &Path, blank: &Connection) -> Result<(Option<Connection>, Option<Header>), StoreError> {
+    if !holds_bytes(db) {
+        return Ok((None, None));
+    }
+    let try_once = || -> Result<Option<Connection>, StoreError> {
         let mut damaged = Connection::open(db)?;
         damaged.busy_timeout(open::BUSY_TIMEOUT)?;
-        Ok(Backup::new(blank, &mut damaged)?.run_to_completion(i32::MAX, open::BUSY_TIMEOUT, None)?)
-    })
+        match hold(blank, &mut damaged).map(drop) {
+            Err(error) if error.is_busy() || error.is_full() => Err(error),
+            held => Ok(held.is_ok().then_some(damaged)),
+        }
+    };
+    if let Some(damaged) = try_once()? {
+        return Ok((Some(damaged), None));
+    }
+    match salvage::mend_header(db) {
+        Ok(header) => Ok((try_once()?, Some(header))),
+        Err(_) => Ok((None, None)),
+    }
+}
+
+/// Holds a database so that nobody else commits anything to it, until what is given is dropped or has written the blank
+/// one over it, page by page: programs which have it open go on with the new one.
+fn hold<'a>(blank: &'a Connection, damaged: &'a mut Connection) -> Result<Backup<'a, 'a>, StoreError> {
+    let held = Backup::new(blank, damaged)?;
+    // No page yet, but the lock that is kept until the last.
+    match held.step(0)? {
+        StepResult::Busy | StepResult::Locked => {
+            Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_BUSY), None).into())
+        }
+        _ => Ok(held),
+    }
+}
+
+/// Puts the new database where nothing is that could be held.
+fn replace(db: &Path, new: &Connection) -> Result<(), StoreError> {
+    if holds_bytes(db) || !db.exists() {
+        remove(db)?;
+        open::private_file(db).map_err(|error| StoreError::File(db.to_owned(), error))?;
+    }
+    let mut empty = Connection::open(db)?;
+    Ok(hold(new, &mut empty)?.run_to_completion(i32::MAX, open::BUSY_TIMEOUT, None)?)
 }
 
 /// Does something with an empty replica, which is made beside a database and thrown away.
-fn with_blank<T>(db: &Path, f: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+fn with_blank<T>(db: &Path, f: impl FnOnce(&Connection, &Path) -> Result<T, StoreError>) -> Result<T, StoreError> {
     let blank = open::beside(db, ".blank");
     remove(&blank)?;
-    let done = open::read_write(&blank).and_then(|empty| f(&empty));
+    let done = open::read_write(&blank).and_then(|empty| f(&empty, &blank));
     remove(&blank)?;
     for part in ["setup", "lock", "bell"] {
         let _ = fs::remove_file(open::companion(&blank, part));

@@ -16,7 +16,7 @@ const PROBES_MAX: i64 = 10_000;
 /// Every replica has pages of this size, SQLite's default.
 const PAGE_BYTES: u64 = 4096;
 /// The first page begins with the header of the file.
-const HEADER_BYTES: u64 = 100;
+pub(crate) const HEADER_BYTES: u64 = 100;
 /// How a page of a table begins that holds no row.
 const EMPTY_LEAF: [u8; 8] = [0x0d, 0, 0, 0, 0, (PAGE_BYTES >> 8) as u8, 0, 0];
 
@@ -188,8 +188,9 @@ fn values(row: &Row<'_>, columns: usize) -> Result<Found, rusqlite::Error> {
     Ok((row.get(0)?, values))
 }
 
-/// Writes the header that every replica begins with (<https://www.sqlite.org/fileformat2.html>, 1.3).
-pub(crate) fn mend_header(copy: &Path) -> std::io::Result<()> {
+/// Writes the header that every replica begins with (<https://www.sqlite.org/fileformat2.html>, 1.3); gives the one that
+/// was there.
+pub(crate) fn mend_header(copy: &Path) -> std::io::Result<[u8; HEADER_BYTES as usize]> {
     let mut file = fs::OpenOptions::new().read(true).write(true).open(copy)?;
     let mut page = [0; 101];
     file.read_exact(&mut page)?;
@@ -198,7 +199,9 @@ pub(crate) fn mend_header(copy: &Path) -> std::io::Result<()> {
         return Err(std::io::ErrorKind::InvalidData.into());
     }
     let pages = u32::try_from(file.metadata()?.len() / PAGE_BYTES).unwrap_or(u32::MAX);
-    let mut header = [0_u8; 100];
+    let mut found = [0_u8; HEADER_BYTES as usize];
+    found.copy_from_slice(&page[..HEADER_BYTES as usize]);
+    let mut header = [0_u8; HEADER_BYTES as usize];
     header[..16].copy_from_slice(b"SQLite format 3\0");
     header[16..24].copy_from_slice(&[0x10, 0x00, 2, 2, 0, 64, 32, 32]);
     for (at, number) in [(24, 1), (28, pages), (40, 1), (44, 4), (56, 1), (92, 1), (96, 3_040_000)] {
@@ -206,5 +209,6 @@ pub(crate) fn mend_header(copy: &Path) -> std::io::Result<()> {
     }
     file.seek(SeekFrom::Start(0))?;
     file.write_all(&header)?;
-    file.sync_all()
+    file.sync_all()?;
+    Ok(found)
 }

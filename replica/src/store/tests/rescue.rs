@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{HOME, ROOM, Scene, at, json};
 use crate::store::rescue;
@@ -128,6 +129,42 @@ fn programs_that_have_it_open_go_on_with_the_new_one() {
     let seen = open::read_write(&wreck.db).unwrap();
     let rooms: i64 = seen.query_row("SELECT count(*) FROM rooms", [], |row| row.get(0)).unwrap();
     assert_eq!(rooms, 2, "an edit on the old connection is not written into the void");
+}
+
+#[test]
+fn what_others_commit_meanwhile_is_carried_over() {
+    // A file that can be locked as it is, and one that must be mended for it.
+    for header in [false, true] {
+        let wreck = Wreck::new().checkpointed();
+        if header {
+            wreck.overwrite(0, &[0xff; 100]);
+        } else {
+            wreck.break_page_of("sync_log");
+        }
+        let other = &wreck.scene.db;
+        // Opened while it was sound, as a script's connection would be.
+        other.busy_timeout(open::BUSY_TIMEOUT).unwrap();
+        let ended = AtomicBool::new(false);
+        let mut rooms = 0;
+        let rescue = std::thread::scope(|scope| {
+            let rebuilding = scope.spawn(|| {
+                let rescue = rescue::rebuild(&wreck.db, at(0));
+                ended.store(true, Ordering::Release);
+                rescue
+            });
+            while !ended.load(Ordering::Acquire) {
+                let made = other.execute("INSERT INTO rooms (name) VALUES ('Room ' || ?1)", [rooms + 1]);
+                rooms += i64::from(made.is_ok());
+            }
+            rebuilding.join().unwrap().unwrap()
+        });
+        assert!(rescue.kept_as.is_some() && rescue.lost.is_empty(), "{rescue:?}");
+        let db = open::read_write(&wreck.db).unwrap();
+        let carried = "SELECT count(DISTINCT json_extract(patch, '$.name')) FROM edits WHERE patch LIKE '%\"Room %'";
+        let carried: i64 = db.query_row(carried, [], |row| row.get(0)).unwrap();
+        assert!(rooms > 0);
+        assert_eq!(carried, rooms, "header broken: {header}");
+    }
 }
 
 #[test]
