@@ -33,6 +33,11 @@ pub(super) fn examine(profile: &Profile) -> (Vec<Finding>, Option<String>) {
         let text = format!("the database lacks {}; changes may go unnoticed", health.missing.join(", "));
         return (vec![Finding::fault(Matter::Database, text, REBUILD)], health.home_id);
     }
+    if !health.finds_all {
+        let text =
+            "search does not hold what the tables hold, because something else wrote to it; not every record is found";
+        return (vec![Finding::fault(Matter::Database, text, REBUILD)], health.home_id);
+    }
     let read = || -> Result<Vec<Finding>, StoreError> {
         let replica = Replica::open(db, Origin::Cli)?;
         let (status, tally) = (replica.status()?, replica.tally()?);

@@ -16,6 +16,8 @@ pub(crate) struct Health {
     pub broken: Vec<String>,
     /// Tables, triggers and views that are missing or not what this version makes.
     pub missing: Vec<String>,
+    /// Whether search finds each record, and nothing else.
+    pub finds_all: bool,
     /// The home it is of; None before `init`.
     pub home_id: Option<String>,
     /// The process that said it syncs and has not said that it ended.
@@ -28,6 +30,8 @@ pub(crate) fn read(db: &Path) -> Result<Health, StoreError> {
     let mut health = Health { broken: broken(&connection)?, ..Health::default() };
     if health.broken.is_empty() {
         health.missing = schema::missing(&connection)?;
+        // Where a table is missing that is said first.
+        health.finds_all = !health.missing.is_empty() || schema::search::is_complete(&connection)?;
         (health.home_id, health.said_pid) =
             connection.query_row("SELECT home_id, daemon_pid FROM _sync", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     }

@@ -21,6 +21,7 @@ use rusqlite::{Connection, Transaction, ffi, params_from_iter};
 use crate::store::mirror::image;
 use crate::store::place::holds_bytes;
 use crate::store::rescue::salvage::Salvaged;
+use crate::store::schema::search;
 use crate::store::{StoreError, gate, log, open, rows, schema};
 
 /// Damaged copies of one database that may lie about. One more is a sign that something destroys it again and again.
@@ -47,7 +48,9 @@ pub struct Rescue {
 /// database is sound, else it begins empty but for the edits.
 pub(crate) fn rebuild(db: &Path, now: Timestamp) -> Result<Rescue, StoreError> {
     if is_sound(db)? {
-        return start_over(db);
+        let rescue = start_over(db)?;
+        search::refill(&mut open::read_write(db)?)?;
+        return Ok(rescue);
     }
     let kept = place_aside(db, now)?;
     let mut rescue = with_blank(db, |blank, beside| {

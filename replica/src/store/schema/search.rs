@@ -6,10 +6,10 @@ use std::sync::OnceLock;
 
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, Resource};
-use rusqlite::Transaction;
+use rusqlite::{Connection, Transaction};
 
-use crate::store::StoreError;
 use crate::store::schema::triggers::{LOWER_GATE, RAISE_GATE, changed, trigger};
+use crate::store::{StoreError, gate};
 
 /// How far the gate is raised while the triggers below are held back.
 const HELD: i64 = 1000;
@@ -30,19 +30,26 @@ pub(crate) fn follow(tx: &Transaction<'_>, touched: &BTreeSet<(Kind, String)>) -
                 Ok((exists.then(|| Ok::<_, rusqlite::Error>((row.get(0)?, row.get(1)?))).transpose()?, row.get(2)?))
             })?;
         match (texts, place) {
-            (Some((title, body)), None) => {
-                tx.prepare_cached("INSERT INTO _search_rows (kind, record_id) VALUES (?1, ?2)")?
-                    .execute((kind.word(), id))?;
-                tx.prepare_cached(
-                    "INSERT INTO search (rowid, kind, record_id, title, body) VALUES (?1, ?2, ?3, ?4, ?5)",
-                )?
-                .execute((tx.last_insert_rowid(), kind.word(), id, title, body))?;
-            }
-            (Some((title, body)), Some(place)) => {
-                tx.prepare_cached(
-                    "UPDATE search SET title = ?2, body = ?3 WHERE rowid = ?1 AND (title IS NOT ?2 OR body IS NOT ?3)",
-                )?
-                .execute((place, title, body))?;
+            (Some((title, body)), place) => {
+                let stands = "SELECT EXISTS (SELECT 1 FROM search WHERE rowid = ?1 AND title IS ?2 AND body IS ?3)";
+                let (place, stands) = match place {
+                    Some(place) => {
+                        let row = (place, &title, &body);
+                        (place, tx.prepare_cached(stands)?.query_row(row, |row| row.get(0))?)
+                    }
+                    None => {
+                        tx.prepare_cached("INSERT INTO _search_rows (kind, record_id) VALUES (?1, ?2)")?
+                            .execute((kind.word(), id))?;
+                        (tx.last_insert_rowid(), false)
+                    }
+                };
+                if !stands {
+                    // Anybody can write to an FTS5 table, as it can have no trigger: whatever stands there gives way.
+                    tx.prepare_cached(
+                        "INSERT OR REPLACE INTO search (rowid, kind, record_id, title, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+                    )?
+                    .execute((place, kind.word(), id, title, body))?;
+                }
             }
             (None, Some(place)) => {
                 tx.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([place])?;
@@ -53,6 +60,39 @@ pub(crate) fn follow(tx: &Transaction<'_>, touched: &BTreeSet<(Kind, String)>) -
     }
     tx.prepare_cached("UPDATE _gate SET open = open - ?1, turn = turn + 1")?.execute([HELD])?;
     Ok(())
+}
+
+/// Makes search anew from the records, whatever was done to it.
+pub(crate) fn refill(connection: &mut Connection) -> Result<(), StoreError> {
+    gate::keep(connection, |tx| {
+        let made: String =
+            tx.query_row("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = 'search'", [], |r| r.get(0))?;
+        tx.execute_batch(&format!("DROP TABLE search; {made}; DELETE FROM _search_rows;"))?;
+        for kind in Kind::ALL {
+            let (title, body) = texts(resource(kind), "t");
+            let table = kind.collection();
+            tx.execute_batch(&format!(
+                "INSERT INTO _search_rows (kind, record_id) SELECT '{kind}', id FROM {table};
+                 INSERT INTO search (rowid, kind, record_id, title, body)
+                     SELECT s.id, s.kind, s.record_id, {title}, {body}
+                     FROM _search_rows s JOIN {table} t ON t.id = s.record_id WHERE s.kind = '{kind}' ORDER BY s.id;"
+            ))?;
+        }
+        Ok(())
+    })
+}
+
+/// Whether search has a row for every record in its place, and none besides.
+pub(crate) fn is_complete(connection: &Connection) -> Result<bool, StoreError> {
+    let records: Vec<String> =
+        Kind::ALL.iter().map(|kind| format!("(SELECT count(*) FROM {})", kind.collection())).collect();
+    let text = format!(
+        "SELECT r.n = (SELECT count(*) FROM search) AND r.n = (SELECT count(*) FROM _search_rows s CROSS JOIN search f
+             WHERE f.rowid = s.id AND f.kind = s.kind AND f.record_id = s.record_id)
+         FROM (SELECT {} AS n) r",
+        records.join(" + ")
+    );
+    Ok(connection.query_row(&text, [], |row| row.get(0))?)
 }
 
 /// The texts of the six statements that read what a record is found by and where that stands, made once.
@@ -95,36 +135,38 @@ pub(crate) fn triggers(resource: &Resource) -> [String; 3] {
     let row = |side: &str| format!("(SELECT id FROM _search_rows WHERE kind = '{kind}' AND record_id = {side}.id)");
     // The profile's id is set by another AFTER INSERT trigger, before this one or after it; the table knows.
     let id = if resource.kind.is_singleton() { "(SELECT id FROM property)" } else { "NEW.id" };
+    // Never in the way of a change: what a stranger put into its place, or took away, is made good. The verbs stand apart,
+    // because a statement's own ON CONFLICT would take the place of one that is written here.
+    let written = |id: &str| {
+        let of = format!("FROM _search_rows WHERE kind = '{kind}' AND record_id = {id}");
+        [
+            format!("DELETE FROM search WHERE rowid = (SELECT id {of});"),
+            format!(
+                "INSERT INTO search (rowid, kind, record_id, title, body) SELECT id, kind, record_id, {title}, {body} {of};"
+            ),
+        ]
+    };
+    let entered = |first: String, id: &str| {
+        let [raise, lower] = [RAISE_GATE, LOWER_GATE].map(str::to_owned);
+        [vec![raise, first], written(id).to_vec(), vec![lower]].concat()
+    };
     [
         trigger(
             resource,
             "search_insert",
             "AFTER INSERT",
             &goes,
-            &[
-                RAISE_GATE.to_owned(),
-                format!("INSERT INTO _search_rows (kind, record_id) VALUES ('{kind}', {id});"),
-                format!(
-                    "INSERT INTO search (rowid, kind, record_id, title, body) SELECT id, kind, record_id, {title}, {body} \
-                     FROM _search_rows WHERE kind = '{kind}' AND record_id = {id};"
-                ),
-                LOWER_GATE.to_owned(),
-            ],
+            &entered(format!("INSERT INTO _search_rows (kind, record_id) VALUES ('{kind}', {id});"), id),
         ),
         trigger(
             resource,
             "search_update",
             "AFTER UPDATE",
             &format!("{goes} AND (NEW.id IS NOT OLD.id OR {changed})"),
-            &[
-                RAISE_GATE.to_owned(),
+            &entered(
                 format!("UPDATE _search_rows SET record_id = NEW.id WHERE kind = '{kind}' AND record_id = OLD.id;"),
-                format!(
-                    "UPDATE search SET record_id = NEW.id, title = {title}, body = {body} WHERE rowid = {};",
-                    row("NEW")
-                ),
-                LOWER_GATE.to_owned(),
-            ],
+                "NEW.id",
+            ),
         ),
         trigger(
             resource,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{HOME, ROOM, Scene, at, json};
 use crate::store::rescue;
-use crate::store::rescue::{LOCAL, Rescue};
+use crate::store::rescue::{LOCAL, Rescue, health};
 use crate::store::{open, schema};
 
 /// A replica with a room from the server, an edit of it, and a task that exists only here; closed.
@@ -372,6 +372,31 @@ fn it_does_not_fill_the_disk_with_copies() {
         assert_eq!(rebuilt.is_ok(), n < rescue::KEPT_MAX as i64, "{n}: {rebuilt:?}");
     }
 }
+
+#[test]
+fn search_that_others_wrote_to_is_made_good() {
+    let found = |wreck: &Wreck| (health::read(&wreck.db).unwrap().finds_all, wreck.scene.one(FOUND));
+    let mut wreck = Wreck::new();
+    assert_eq!(found(&wreck), (true, "Kitchen,Sweep".to_owned()));
+    // In the places of the rows to come.
+    wreck.scene.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X'), ('room', 'b', 'X')");
+    wreck.scene.does("INSERT OR IGNORE INTO rooms (name) VALUES ('Hall')");
+    wreck.scene.hear(vec![super::event(6, "created", "room", super::HOME, json!({ "name": "Attic" }))]);
+    assert_eq!(found(&wreck), (true, "Attic,Hall,Kitchen,Sweep".to_owned()));
+    wreck.scene.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X')");
+    wreck.scene.does("DELETE FROM search WHERE title IN ('Kitchen', 'Attic', 'Hall')");
+    // What is touched is found again.
+    wreck.scene.does("UPDATE rooms SET name = 'Galley' WHERE name = 'Kitchen'");
+    wreck.scene.hear(vec![super::event(7, "updated", "room", super::HOME, json!({ "name": "Loft" }))]);
+    assert_eq!(found(&wreck), (false, "Galley,Loft,Sweep,X".to_owned()));
+    assert_eq!(wreck.rebuilt().kept_as, None);
+    assert_eq!(found(&wreck), (true, "Galley,Hall,Loft,Sweep".to_owned()));
+    wreck.scene.does("DELETE FROM search");
+    wreck.rebuilt();
+    assert_eq!(found(&wreck), (true, "Galley,Hall,Loft,Sweep".to_owned()));
+}
+
+const FOUND: &str = "SELECT group_concat(title) FROM (SELECT title FROM search ORDER BY title)";
 
 #[test]
 fn every_table_is_either_carried_over_or_told_again_by_the_server() {
