@@ -13,7 +13,10 @@ mod trouble;
 use crate::profile::{Profile, ProfileError};
 
 pub use server::told;
-pub use trouble::{Cause, Trouble, is_for_room, make_room, trouble};
+pub use trouble::{Cause, Trouble, is_for_place, is_for_room, make_room, trouble};
+
+/// What to type where only all of it anew helps.
+pub const REBUILD: &str = "hearth-replica rebuild";
 
 /// What a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

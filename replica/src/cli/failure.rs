@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hearth_replica::doctor::{told, trouble};
+use hearth_replica::doctor::{REBUILD, is_for_place, told, trouble};
 use hearth_replica::profile::ProfileError;
 use hearth_replica::sync::{ClientError, SyncError};
 use hearth_replica::{EditError, StoreError};
@@ -24,7 +24,12 @@ pub(super) enum Exit {
 pub(super) const ANOTHER_KEY: &str = "hearth-replica init --server URL, with another key";
 
 /// What helps when going on would mix two homes.
-pub(super) const ANOTHER_HOME: &str = "hearth-replica init with another --profile or --db, for the other home";
+const ANOTHER_HOME: &str = "hearth-replica init with another --profile or --db, for the other home";
+
+/// What helps when syncing is blocked for this reason.
+pub(super) fn after_block(reason: &str) -> &'static str {
+    if is_for_place(reason) { REBUILD } else { ANOTHER_HOME }
+}
 
 /// A failed command: what happened, and what to type next.
 #[derive(Debug)]
@@ -123,7 +128,19 @@ impl From<SyncError> for Failure {
             SyncError::AnotherServer(..) => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica run"),
             SyncError::Asks(_) => Failure::new(Exit::NeedsYou, error.to_string()),
             SyncError::Paused => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica resume"),
-            SyncError::Blocked(_) => Failure::new(Exit::NeedsYou, error.to_string()).hint(ANOTHER_HOME),
+            SyncError::Blocked(why) => Failure::new(Exit::NeedsYou, &why).hint(after_block(&why)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_block_has_its_own_next_step() {
+        let hint = |why: &str| Failure::from(SyncError::Blocked(why.to_owned())).hint.unwrap();
+        assert_eq!(hint("the server does not know where this replica stands: Unknown cursor."), REBUILD);
+        assert_eq!(hint("this replica is of home a, but the server answers as home b"), ANOTHER_HOME);
     }
 }

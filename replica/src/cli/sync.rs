@@ -9,7 +9,7 @@ use hearth_replica::sync::{self, ClientError, SyncConfig, SyncLock, Until};
 use hearth_replica::{Replica, Status, bell, log};
 use tokio::sync::watch;
 
-use super::failure::ANOTHER_HOME;
+use super::failure::after_block;
 use super::progress::Progress;
 use super::{ANOTHER_KEY, Context, Exit, Failure, output, run, status};
 
@@ -254,7 +254,7 @@ pub(super) fn too_late(context: &Context, then: &Status) -> Failure {
         "blocked" if is_for_room(reason) => Failure::new(Exit::Failure, reason).hint(make_room(&context.profile.db)),
         // The question says what to type.
         "blocked" if then.asks_about_deletions => Failure::new(Exit::NeedsYou, reason),
-        "blocked" => Failure::new(Exit::NeedsYou, reason).hint(ANOTHER_HOME),
+        "blocked" => Failure::new(Exit::NeedsYou, reason).hint(after_block(reason)),
         "paused" => Failure::new(Exit::Failure, "syncing is paused").hint("hearth-replica resume"),
         "needs_key" => Failure::new(Exit::Key, format!("the server does not accept the key{why}")).hint(ANOTHER_KEY),
         "live" | "polling" if then.waiting > 0 => {

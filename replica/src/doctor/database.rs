@@ -1,7 +1,7 @@
 //! The database's file, its tables, its edits, and who syncs it.
 
-use super::trouble::{Cause, is_for_room, make_room, trouble};
-use super::{Finding, Grade, Matter, another_key, count, first_step, size, span};
+use super::trouble::{Cause, is_for_place, is_for_room, make_room, trouble};
+use super::{Finding, Grade, Matter, REBUILD, another_key, count, first_step, size, span};
 use crate::profile::Profile;
 use crate::recovery::AGREE;
 use crate::store::StoreError;
@@ -52,8 +52,6 @@ pub(super) fn examine(profile: &Profile) -> (Vec<Finding>, Option<String>) {
     let findings = read().unwrap_or_else(|error| vec![unreadable(profile, &error)]);
     (findings, health.home_id)
 }
-
-const REBUILD: &str = "hearth-replica rebuild";
 
 fn unreadable(profile: &Profile, error: &StoreError) -> Finding {
     let trouble = trouble(&profile.db, error);
@@ -164,6 +162,7 @@ fn feed(profile: &Profile, status: &Status) -> Finding {
                     "needs_key" => another_key(profile),
                     _ if status.asks_about_deletions => format!("{AGREE}, or hearth-replica reconcile to look again"),
                     _ if is_for_room(reason) => make_room(&profile.db),
+                    _ if is_for_place(reason) => REBUILD.to_owned(),
                     _ => another_key(profile),
                 };
                 Finding::fault(Matter::Feed, format!("{}: {reason}", phase.replace('_', " ")), next)

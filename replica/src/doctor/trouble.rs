@@ -87,6 +87,11 @@ pub fn is_for_room(reason: &str) -> bool {
     reason.contains("is full")
 }
 
+/// Whether a status is blocked because the server cannot go on from where the replica stands, by its reason.
+pub fn is_for_place(reason: &str) -> bool {
+    reason.contains("does not know where this replica stands")
+}
+
 fn cause(db: &Path, error: &StoreError) -> Cause {
     let code = match error {
         StoreError::Sqlite(error) => error.sqlite_error().map(|error| error.extended_code & 0xff),

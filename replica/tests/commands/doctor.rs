@@ -274,6 +274,8 @@ fn faults_of_who_syncs_and_of_what_waits() {
     as_keeper(&db, "DELETE FROM _recovery");
     as_keeper(&db, &format!("{blocked} 'the disk that holds the replica is full'"));
     assert_found(&db, 1, "fault", "feed", "is full", "df -h");
+    as_keeper(&db, &format!("{blocked} 'the server does not know where this replica stands: Unknown cursor.'"));
+    assert_found(&db, 1, "fault", "feed", "does not know where", "hearth-replica rebuild");
     as_keeper(&db, "UPDATE _sync SET phase = 'needs_key', reason = 'The key was revoked.'");
     assert_found(&db, 1, "fault", "feed", "needs key: The key was revoked", "hearth-replica init");
 
