@@ -3,8 +3,10 @@
 
 use std::path::Path;
 
+use super::REBUILD;
 use super::files::{directory, free};
 use crate::store::StoreError;
+use crate::store::open::beside;
 
 /// SQLite's primary result codes, which never change: it may not write, it failed to read or write, it cannot open.
 const READONLY: i32 = 8;
@@ -49,7 +51,11 @@ pub struct Trouble {
 pub fn trouble(db: &Path, error: &StoreError) -> Trouble {
     let (cause, file) = (cause(db, error), db.display());
     let (text, next) = match cause {
-        Cause::Damaged => (error.to_string(), "hearth-replica rebuild; edits that can be read are kept".to_owned()),
+        Cause::Damaged if matches!(error, StoreError::TooOften(_)) => {
+            let copies = beside(db, ".damaged-");
+            (error.to_string(), format!("ls -l {0}*, rm those that are not needed, then: {REBUILD}", copies.display()))
+        }
+        Cause::Damaged => (error.to_string(), format!("{REBUILD}; edits that can be read are kept")),
         Cause::Moved => {
             let look =
                 format!("ls -la {}; put it back if it was not meant, then the same again", directory(db).display());

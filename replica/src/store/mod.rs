@@ -92,10 +92,11 @@ impl From<refinery::Error> for StoreError {
 }
 
 impl StoreError {
-    /// Whether the file is no sound database; nothing but a rebuild helps.
+    /// Whether the file is no sound database; nothing but a rebuild helps, if that still does.
     pub fn is_damaged(&self) -> bool {
+        use StoreError::{Emptied, Lacks, Missing, TooOften};
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-        matches!(self, StoreError::Missing(_) | StoreError::Emptied(_))
+        matches!(self, Missing(_) | Emptied(_) | Lacks(_) | TooOften(_))
             || matches!(self, StoreError::Sqlite(error)
             if matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase)))
     }

@@ -41,6 +41,8 @@ pub(crate) const KEPT: [(&str, &str); 16] = [
     ("edit_history", HINT),
     ("sync_log", HINT),
 ];
+/// Where the runner of migrations writes which of them were run; it only ever adds to it.
+const MIGRATED: &str = "refinery_schema_history";
 const HINT: &str = "write to rooms, inventory, vehicles, documents, tasks or property instead";
 
 /// Whether the database was made by exactly this description.
@@ -58,7 +60,23 @@ pub(crate) fn is_current(connection: &Connection) -> Result<bool, StoreError> {
         // To make its triggers and views anew from an older description would take away what the newer one knows.
         return Err(StoreError::Newer { theirs: version, ours: SCHEMA_VERSION.to_owned() });
     }
-    Ok(stamp == stamp_of(&generated()))
+    let current = stamp == stamp_of(&generated());
+    if current {
+        whole(connection)?;
+    }
+    Ok(current)
+}
+
+/// An error unless the tables are there that only migrations make: what they held is not made again by a new table.
+fn whole(connection: &Connection) -> Result<(), StoreError> {
+    let made = KEPT.iter().map(|(table, _)| *table).chain(["_gate", "search", MIGRATED]).collect::<Vec<_>>();
+    let lost: Option<String> = connection.query_row(
+        "SELECT group_concat(value, ', ') FROM json_each(?1)
+         WHERE value NOT IN (SELECT name FROM sqlite_schema WHERE type = 'table')",
+        [serde_json::json!(made).to_string()],
+        |row| row.get(0),
+    )?;
+    lost.map_or(Ok(()), |tables| Err(StoreError::Lacks(tables)))
 }
 
 /// A version as numbers that compare.
@@ -68,6 +86,7 @@ fn numbers(version: &str) -> Vec<u32> {
 
 /// Brings the generated part up to date, in one transaction.
 pub(crate) fn renew(connection: &mut Connection) -> Result<(), StoreError> {
+    whole(connection)?;
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     drop_generated(&tx)?;
     for resource in &RESOURCES {

@@ -370,6 +370,21 @@ fn it_does_not_fill_the_disk_with_copies() {
         wreck.overwrite(0, &[0xff; 100]);
         let rebuilt = rescue::rebuild(&wreck.db, at(n * 1000));
         assert_eq!(rebuilt.is_ok(), n < rescue::KEPT_MAX as i64, "{n}: {rebuilt:?}");
+        assert!(rebuilt.is_ok() || rebuilt.is_err_and(|error| error.is_damaged()), "a restart does not help");
+    }
+}
+
+#[test]
+fn a_table_that_was_dropped_is_damage() {
+    for table in ["_tombs", "search", "_schema", "_gate", "refinery_schema_history"] {
+        let wreck = Wreck::new();
+        wreck.scene.does(&format!("DROP TABLE {table}"));
+        let refused = open::read_write(&wreck.db).unwrap_err();
+        assert!(refused.is_damaged() && refused.to_string().contains(table), "{refused}");
+        let rescue = wreck.rebuilt();
+        assert!(rescue.kept_as.is_some(), "{table}");
+        assert_eq!((rescue.edits, rescue.lost.as_slice(), rescue.parked), (2, [].as_slice(), 0), "{table}");
+        wreck.assert_carried_over();
     }
 }
 
