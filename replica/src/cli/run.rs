@@ -2,8 +2,10 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use hearth_replica::doctor::{Cause, Trouble, trouble};
 use hearth_replica::log::{self, Form};
 use hearth_replica::sync::{self, SyncConfig, SyncError, SyncLock, Until};
 use hearth_replica::{Origin, Replica, StoreError};
@@ -15,6 +17,8 @@ use super::{Context, Exit, Failure, metrics, output, rebuild, service};
 
 /// How often a database that turns out to be damaged is made anew before a person has to look.
 const REBUILDS_MAX: u32 = 2;
+/// Between two attempts to begin while there is no room, or another program writes and does not come to an end.
+const PAUSE: Duration = Duration::from_secs(5);
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
@@ -68,9 +72,10 @@ impl Run {
     }
 }
 
-/// Syncs until told to stop. A damaged database is made anew, so that nobody has to come for it.
+/// Syncs until told to stop. A damaged database is made anew, and a full disk is waited out, so that nobody has to come.
 async fn keep_in_step(config: &SyncConfig, db: &Path, mut lock: SyncLock) -> Result<(), Failure> {
     let mut rebuilds = 0;
+    let mut waits = false;
     loop {
         // Opened before anything runs: a schema that cannot be renewed is said at once.
         let ended = match Replica::open(db, Origin::Cli) {
@@ -80,16 +85,57 @@ async fn keep_in_step(config: &SyncConfig, db: &Path, mut lock: SyncLock) -> Res
                 Err(SyncError::Store(error))
             }
         };
-        match ended {
-            Err(SyncError::Store(error)) if error.is_damaged() && rebuilds < REBUILDS_MAX => {
-                rebuilds += 1;
+        let ended = match ended {
+            Err(SyncError::Store(error)) if rebuilds < REBUILDS_MAX && is_damaged(db, &error) => {
                 tracing::warn!(%error, "the database is damaged and made anew");
-                let rescue = hearth_replica::rebuild(db, &take_lock(db)?)?;
-                rebuild::tell(&rescue);
+                let right = take_lock(db)?;
+                match hearth_replica::rebuild(db, &right) {
+                    Ok(rescue) => {
+                        rebuilds += 1;
+                        rebuild::tell(&rescue);
+                        lock = right;
+                        continue;
+                    }
+                    Err(error) => Err(SyncError::Store(error)),
+                }
+            }
+            ended => ended,
+        };
+        match ended {
+            Err(SyncError::Store(error)) if matches!(trouble(db, &error).cause, Cause::Full | Cause::Busy) => {
+                let new = !std::mem::replace(&mut waits, true);
+                if !pause(db, new.then(|| trouble(db, &error))).await {
+                    return Ok(());
+                }
                 lock = take_lock(db)?;
             }
             ended => return Ok(ended?),
         }
+    }
+}
+
+/// Whether only a rebuild helps. A table that is missed in the middle of the work is an error like others; who opens the
+/// database again is told what is wrong with it.
+fn is_damaged(db: &Path, error: &StoreError) -> bool {
+    error.is_damaged() || Replica::open(db, Origin::Cli).is_err_and(|error| error.is_damaged())
+}
+
+/// Waits a little, and says why if that is new; false when told to stop.
+async fn pause(db: &Path, trouble: Option<Trouble>) -> bool {
+    // It has begun, and can do no more for now.
+    service::ready();
+    let wait = async {
+        if let Some(Trouble { text, next, .. }) = trouble {
+            tracing::warn!(next, "{text}; it goes on by itself once that is over");
+        }
+        tokio::time::sleep(PAUSE).await;
+    };
+    tokio::select! {
+        // First, so that it can be told to stop from when it says that it waits.
+        biased;
+        () = asked_to_stop() => false,
+        () = wait => true,
+        () = service::signs_of_life(db) => true,
     }
 }
 

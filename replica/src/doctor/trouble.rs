@@ -8,9 +8,8 @@ use super::files::{directory, free};
 use crate::store::StoreError;
 use crate::store::open::beside;
 
-/// SQLite's primary result codes, which never change: it may not write, it failed to read or write, it cannot open.
+/// SQLite's primary result codes, which never change: it may not write, it cannot open.
 const READONLY: i32 = 8;
-const IOERR: i32 = 10;
 const CANTOPEN: i32 = 14;
 /// With less room than this, SQLite's failures to read or write are for want of it: its shared memory alone takes 32 KiB.
 const ROOM_BYTES_LEAST: u64 = 64 << 10;
@@ -111,9 +110,8 @@ fn cause(db: &Path, error: &StoreError) -> Cause {
         _ if error.is_full() => Cause::Full,
         _ if error.is_busy() => Cause::Busy,
         StoreError::File(..) => Cause::Shut,
+        _ if error.is_of_files() && free(directory(db)).is_some_and(|free| free < ROOM_BYTES_LEAST) => Cause::Full,
         _ => match code {
-            // To be out of room has many names: a file that cannot be made, or not be made longer.
-            Some(IOERR | CANTOPEN) if free(directory(db)).is_some_and(|free| free < ROOM_BYTES_LEAST) => Cause::Full,
             Some(READONLY | CANTOPEN) => Cause::Shut,
             _ => Cause::Other,
         },

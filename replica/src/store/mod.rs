@@ -122,6 +122,13 @@ impl StoreError {
         }
     }
 
+    /// Whether SQLite could not make, read or write a file. To be out of room has many names, and this is one of them.
+    pub(crate) fn is_of_files(&self) -> bool {
+        use rusqlite::ErrorCode::{CannotOpen, SystemIoFailure};
+        matches!(self, StoreError::Sqlite(error)
+            if matches!(error.sqlite_error_code(), Some(CannotOpen | SystemIoFailure)))
+    }
+
     /// Whether another connection holds the database; the same again may succeed.
     pub(crate) fn is_busy(&self) -> bool {
         matches!(self, StoreError::Sqlite(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy))

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::store::{StoreError, place, schema};
+use crate::store::{StoreError, place, reserve, schema};
 
 mod migrations {
     refinery::embed_migrations!("../migrations/replica");
@@ -50,8 +50,16 @@ pub(crate) fn beside(db: &Path, more: &str) -> PathBuf {
     name.into()
 }
 
-/// Opens the database for reading and writing, and makes or renews its schema when that is due.
+/// Opens the database for reading and writing, and makes or renews its schema when that is due. Where there is no room for
+/// that, what an earlier process has set aside is room enough.
 pub(crate) fn read_write(db: &Path) -> Result<Connection, StoreError> {
+    match open(db) {
+        Err(error) if (error.is_full() || error.is_of_files()) && reserve::release(db) => open(db),
+        opened => opened,
+    }
+}
+
+fn open(db: &Path) -> Result<Connection, StoreError> {
     let mut setup = if place::holds_bytes(db) { None } else { Some(make(db)?) };
     let mut connection = Connection::open(db)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;

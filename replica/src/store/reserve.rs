@@ -29,7 +29,7 @@ pub(crate) fn hold(db: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Gives it back.
-pub(crate) fn release(db: &Path) {
-    let _ = fs::remove_file(companion(db, "reserve"));
+/// Gives it back; whether there was any.
+pub(crate) fn release(db: &Path) -> bool {
+    fs::remove_file(companion(db, "reserve")).is_ok()
 }

@@ -21,9 +21,9 @@ impl SyncLock {
         let mut file = private_file(&companion(db, "lock"))?;
         match file.try_lock() {
             Ok(()) => {
-                // For the one who is refused; the lock itself is the truth.
+                // For the one who is refused; the lock itself is the truth, and a full disk leaves it unsaid.
                 file.set_len(0)?;
-                file.write_all(std::process::id().to_string().as_bytes())?;
+                let _ = file.write_all(std::process::id().to_string().as_bytes());
                 Ok(Some(SyncLock { file }))
             }
             Err(TryLockError::WouldBlock) => Ok(None),

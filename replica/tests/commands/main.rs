@@ -70,20 +70,28 @@ fn set_mode(path: &Path, mode: u32) {
 /// The program on a disk that is full to the last byte, with a copy of a database and its profile. Not every machine lets
 /// a test mount a disk.
 fn on_full_disk(dir: &Path, db: &Path, arguments: &[&str]) -> Option<Output> {
+    Some(command_on_full_disk(dir, db, arguments)?.output().unwrap())
+}
+
+/// The same, yet to be run.
+fn command_on_full_disk(dir: &Path, db: &Path, arguments: &[&str]) -> Option<Command> {
     let disk = dir.join("disk");
     std::fs::create_dir_all(&disk).unwrap();
-    let script = r#"mount -t tmpfs -o size=4m none "$1" || exit 99; cp "$2" "$2".toml "$2".key "$1"/; chmod 600 "$1"/*
-        cat /dev/zero > "$1"/ballast 2>/dev/null; program=$3; db=$1/replica.db; shift 3; exec "$program" --db "$db" "$@""#;
-    let output = Command::new("unshare")
-        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"])
-        .args([&disk, db])
-        .arg(env!("CARGO_BIN_EXE_hearth-replica"))
-        .args(arguments)
-        .output()
-        .ok()?;
-    let said = text(&output.stderr);
-    let mounted = output.status.code() != Some(99) && !said.starts_with("unshare:");
-    mounted.then_some(output)
+    let script = r#"mount -t tmpfs -o size=4m none "$1" || exit 99; cp "$2" "$2".toml "$2".key "$1"/
+        cp "$(dirname "$2")"/reserve "$1"/ 2>/dev/null; chmod 600 "$1"/*
+        cat /dev/zero > "$1"/ballast 2>/dev/null; program=$3; shift 3; exec "$program" "$@""#;
+    let disk_of = |program: &str, arguments: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]);
+        command.args([&disk, db]).arg(program).args(arguments);
+        command
+    };
+    if !disk_of("true", &[]).output().is_ok_and(|output| output.status.success()) {
+        return None;
+    }
+    let there = disk.join("replica.db");
+    let arguments = [&["--db", there.to_str().unwrap()], arguments].concat();
+    Some(disk_of(env!("CARGO_BIN_EXE_hearth-replica"), &arguments))
 }
 
 /// What a command that must succeed writes as JSON.

@@ -1,10 +1,14 @@
 //! What a command says and leaves behind when it does not reach its goal: the exit code of the table in
 //! docs/replica-database.md, a sentence, and what to type next.
 
+use std::io::BufRead;
+use std::process::Command;
+
 use serde_json::Value;
 
 use super::{
-    as_anybody, as_keeper, new_replica, on_full_disk, refusal, replica, set_mode, sqlite3, text, write_profile,
+    as_anybody, as_keeper, command_on_full_disk, new_replica, on_full_disk, refusal, replica, set_mode, sqlite3, text,
+    write_profile,
 };
 
 /// A replica whose server is nobody.
@@ -92,13 +96,37 @@ fn a_field_that_is_not_in_conflict_is_a_slip_of_the_hand() {
 fn a_disk_without_room_is_called_that_by_every_command() {
     let (dir, db) = alone();
     assert!(sqlite3(&db, "PRAGMA wal_checkpoint(TRUNCATE)").status.success());
-    for command in ["status", "list", "run", "sync"] {
+    for command in ["status", "list", "sync"] {
         let arguments = if command == "list" { &["list", "rooms"][..] } else { &[command] };
         let Some(output) = on_full_disk(dir.path(), &db, arguments) else { return };
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{command}: {said}");
         assert!(said.contains("is full") && said.contains("next: df -h "), "{command}: {said}");
     }
+}
+
+#[test]
+fn what_was_set_aside_is_room_enough_to_begin() {
+    let (dir, db) = alone();
+    assert!(sqlite3(&db, "PRAGMA wal_checkpoint(TRUNCATE)").status.success());
+    let reserve = dir.path().join("reserve");
+    std::fs::write(&reserve, [0; 128 << 10]).unwrap();
+    let Some(output) = on_full_disk(dir.path(), &db, &["status"]) else { return };
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    std::fs::remove_file(reserve).unwrap();
+}
+
+#[test]
+fn the_daemon_waits_for_room() {
+    let (dir, db) = alone();
+    assert!(sqlite3(&db, "PRAGMA wal_checkpoint(TRUNCATE)").status.success());
+    let Some(mut command) = command_on_full_disk(dir.path(), &db, &["run"]) else { return };
+    let mut daemon = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut said = std::io::BufReader::new(daemon.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(said.any(|line| line.contains("is full; it goes on by itself once that is over")));
+    assert!(Command::new("kill").arg(daemon.id().to_string()).status().unwrap().success());
+    let rest: Vec<String> = said.collect();
+    assert!(daemon.wait().unwrap().success(), "{rest:?}");
 }
 
 #[test]
