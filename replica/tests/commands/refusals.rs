@@ -130,6 +130,26 @@ fn the_daemon_waits_for_room() {
 }
 
 #[test]
+fn a_query_that_would_write_leaves_no_file() {
+    let (dir, db) = alone();
+    let file = dir.path().join("copy.db");
+    let (exit, said) = refusal(&db, &["query", &format!("VACUUM INTO '{}'", file.display())]);
+    assert!(exit == 1 && said.contains("a query only reads"), "{said}");
+    assert!(!file.exists());
+}
+
+#[test]
+fn an_export_leaves_alone_what_is_there() {
+    let (dir, db) = alone();
+    let (file, part) = (dir.path().join("copy.db"), dir.path().join("copy.db.part"));
+    std::fs::write(&part, "mine").unwrap();
+    assert!(replica(&db, &["export", file.to_str().unwrap()]).status.success());
+    assert_eq!(std::fs::read_to_string(&part).unwrap(), "mine");
+    let names: Vec<_> = std::fs::read_dir(dir.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(names.iter().filter(|name| name.to_string_lossy().contains(".part")).count(), 1, "{names:?}");
+}
+
+#[test]
 fn what_may_not_be_written_to_is_no_full_disk() {
     let (dir, db) = alone();
     set_mode(&db, 0o400);

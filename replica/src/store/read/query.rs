@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rusqlite::ffi;
 use serde_json::Value;
 
 use crate::store::{StoreError, open, rows};
@@ -19,6 +20,10 @@ pub struct Table {
 pub fn read_query(db: &Path, sql: &str) -> Result<Table, StoreError> {
     let connection = open::read_only(db)?;
     let mut statement = connection.prepare(sql)?;
+    if !statement.readonly() {
+        // Before it is run: some of them make a file before SQLite finds that they may not.
+        return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_READONLY), None).into());
+    }
     let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let count = columns.len();
     let rows = statement

@@ -30,10 +30,11 @@ pub(crate) fn write(connection: &Connection, file: &Path) -> Result<Copied, Stor
         return Err(at(file)(std::io::ErrorKind::AlreadyExists.into()));
     }
     let mut part = file.as_os_str().to_owned();
-    part.push(".part");
+    // A name that nothing else has: what is there under a plainer one may be somebody's.
+    part.push(format!(".{}.part", uuid::Uuid::new_v4().simple()));
     let part = PathBuf::from(part);
     // Made here, so that it is never readable by others; VACUUM INTO takes an empty file.
-    open::private_file(&part).and_then(|file| file.set_len(0)).map_err(at(&part))?;
+    open::private_file(&part).map_err(at(&part))?;
     let copied = fill(connection, &part);
     if copied.is_err() {
         let _ = fs::remove_file(&part);
