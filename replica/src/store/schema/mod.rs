@@ -116,6 +116,7 @@ fn generated() -> Vec<String> {
     let mut all: Vec<String> = RESOURCES.iter().flat_map(triggers::of).collect();
     all.extend(KEPT.iter().flat_map(|(table, hint)| triggers::guards(table, hint)));
     all.extend(triggers::guards_of_gate(HINT));
+    all.extend(["UPDATE", "DELETE"].map(|verb| triggers::guard(MIGRATED, verb, "1", HINT)));
     all.extend(views::VIEWS.iter().map(|(name, query)| format!("CREATE VIEW {name} AS{query}")));
     all.extend(order::indexes());
     all

@@ -41,7 +41,8 @@ pub(crate) fn guards_of_gate(hint: &str) -> Vec<String> {
         .collect()
 }
 
-fn guard(table: &str, verb: &str, condition: &str, hint: &str) -> String {
+/// A trigger that refuses one verb on a table while a condition holds.
+pub(crate) fn guard(table: &str, verb: &str, condition: &str, hint: &str) -> String {
     format!(
         "CREATE TRIGGER _guard_{table}_{} BEFORE {verb} ON {table} WHEN {condition}\nBEGIN\n  SELECT RAISE(ABORT, \
          '{table} is kept by the replica itself; {hint}');\nEND",

@@ -414,6 +414,14 @@ fn search_that_others_wrote_to_is_made_good() {
 const FOUND: &str = "SELECT group_concat(title) FROM (SELECT title FROM search ORDER BY title)";
 
 #[test]
+fn which_migrations_were_run_is_not_forgotten() {
+    let scene = Scene::new();
+    for text in ["DELETE FROM refinery_schema_history", "UPDATE refinery_schema_history SET checksum = ''"] {
+        assert!(scene.sql(text).unwrap_err().contains("kept by the replica itself"), "{text}");
+    }
+}
+
+#[test]
 fn every_table_is_either_carried_over_or_told_again_by_the_server() {
     let told_again = ["_schema", "_sync", "_tombs", "_shown", "_search_rows", "_recovery", "_walked"];
     for (table, _) in schema::KEPT {
