@@ -111,7 +111,7 @@ mod tests {
             let unread = frames(pieces).filter_map(|frame| std::future::ready(frame.err()));
             unread.collect::<Vec<String>>().now_or_never().unwrap()
         };
-        const LINE: [u8; 1 << 16] = [b'x'; 1 << 16];
+        static LINE: [u8; 1 << 16] = [b'x'; 1 << 16];
         assert_eq!(hear(&LINE), ["the stream sent 4 MiB that are no whole event"]);
         // Any number of whole ones is none too many.
         assert_eq!(
