@@ -3,7 +3,7 @@
 
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use crate::store::StoreError;
 use crate::store::read::page::page;
@@ -14,6 +14,8 @@ use crate::store::schema::order;
 const DUE_MAX: usize = 200;
 /// More days than this do not fit a screen.
 const EXPIRING_MAX: usize = 400;
+/// Among so many of a kind that were changed last, somebody else's change is looked for; one further down is no news.
+pub(crate) const LATEST_MAX: usize = 200;
 
 /// The days that an overview is about, as dates.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,29 +113,27 @@ pub(crate) fn read(connection: &Connection, days: &Days) -> Result<Overview, Sto
     })
 }
 
-/// The record that was changed last, unless by an edit from here.
+/// The record that was changed last, unless by an edit from here. The newest are read one by one from their index, and no more
+/// than a few of them: where somebody has just written a hundred thousand rows here, those are not walked through.
 fn latest(connection: &Connection) -> Result<Option<Latest>, StoreError> {
     let mut newest: Option<Latest> = None;
     for kind in Kind::COLLECTIONS {
         let (key, table) = (order::key(kind, "updated_at"), kind.collection());
         let text = format!(
-            "SELECT rev, {} FROM {table} t WHERE {key} < '~' AND rev IS NOT NULL
-                 AND NOT EXISTS (SELECT 1 FROM edits e WHERE e.record_id = t.id)
-                 AND NOT EXISTS (SELECT 1 FROM edit_history h WHERE h.record_id = t.id AND h.rev = t.rev)
-             ORDER BY {key} DESC LIMIT 1",
+            "SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM edits e WHERE e.record_id = t.id)
+                 AND NOT EXISTS (SELECT 1 FROM edit_history h WHERE h.record_id = t.id AND h.rev = t.rev) THEN rev END, {}
+             FROM {table} t WHERE {key} < '~' ORDER BY {key} DESC LIMIT {LATEST_MAX}",
             resource(kind).title
         );
-        let found = connection.prepare_cached(&text)?.query_row([], |row| {
-            Ok(Latest {
-                rev: row.get(0)?,
-                kind,
-                title: or_kind(kind, row.get::<_, Option<String>>(1)?.unwrap_or_default()),
-            })
-        });
-        if let Some(found) = found.optional()?
-            && newest.as_ref().is_none_or(|newest| newest.rev < found.rev)
-        {
-            newest = Some(found);
+        let mut statement = connection.prepare_cached(&text)?;
+        let mut found = statement.query([])?;
+        while let Some(row) = found.next()? {
+            let Some(rev) = row.get(0)? else { continue };
+            if newest.as_ref().is_none_or(|newest| newest.rev < rev) {
+                let title = row.get::<_, Option<String>>(1)?.unwrap_or_default();
+                newest = Some(Latest { rev, kind, title: or_kind(kind, title) });
+            }
+            break;
         }
     }
     Ok(newest)

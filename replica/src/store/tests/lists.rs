@@ -5,7 +5,7 @@ use hearth_contract::schema::Kind;
 use crate::store::read::filter::{Condition, Test, WAITING};
 use crate::store::read::view::{Near, RowQuery, Sort};
 use crate::store::read::{overview, page, related};
-use crate::store::{Connection, open};
+use crate::store::{Connection, gate, open};
 
 /// A home of items in rooms and tasks on days, many of them alike.
 fn home() -> (std::path::PathBuf, Connection) {
@@ -216,4 +216,27 @@ fn a_page_is_read_from_an_index() {
         assert!(plan.contains(&format!("_by_{column}")), "{plan}");
     }
     std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn what_others_changed_last_is_looked_for_among_the_newest_alone() {
+    let mut scene = super::Scene::new();
+    let theirs = serde_json::json!({ "name": "Theirs" });
+    scene.hear(vec![super::event(5, "created", "room", super::ROOM, theirs)]);
+    let long_ago = "UPDATE rooms SET updated_at = '2020-01-01T00:00:00.000Z'";
+    gate::keep(&mut scene.db, |tx| Ok(tx.execute(long_ago, []).map(drop)?)).unwrap();
+    let latest = |scene: &super::Scene| {
+        let day = || "2026-11-21".to_owned();
+        let days = overview::Days { today: day(), week: day(), from: day(), until: day() };
+        overview::read(&scene.db, &days).unwrap().latest.map(|latest| latest.title)
+    };
+    let newer = overview::LATEST_MAX - 1;
+    let text = format!(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {newer})
+         INSERT INTO rooms (name) SELECT 'Mine ' || i FROM n"
+    );
+    scene.does(&text);
+    assert_eq!(latest(&scene).as_deref(), Some("Theirs"));
+    scene.does("INSERT INTO rooms (name) VALUES ('One more of mine')");
+    assert_eq!(latest(&scene), None);
 }
