@@ -152,6 +152,13 @@ impl Replica {
         self.changed(store::edits::update(&mut *self.writing()?, self.origin.word(), kind, id, fields))
     }
 
+    /// [`Replica::update`] by somebody who saw these values when they began, as in a form that stayed open. False: a field
+    /// of `seen` has got another value since, so nothing is written and they can look before they write over it.
+    pub fn update_seen(&self, kind: Kind, id: &str, fields: &Fields, seen: &Fields) -> Result<bool, EditError> {
+        let origin = self.origin.word();
+        self.changed(store::edits::update_seen(&mut *self.writing()?, origin, kind, id, fields, seen))
+    }
+
     /// Deletes a record.
     pub fn delete(&self, kind: Kind, id: &str) -> Result<(), EditError> {
         self.changed(store::edits::delete(&mut *self.writing()?, self.origin.word(), kind, id))

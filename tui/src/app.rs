@@ -10,6 +10,8 @@ mod decisions;
 #[cfg(test)]
 mod fuzz;
 mod layers;
+#[cfg(test)]
+mod meanwhile;
 mod mouse;
 mod records;
 mod sessions;

@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use hearth_contract::formats::date_text;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind};
-use hearth_replica::{EditError, Replica, RowQuery, Sort, StoreError};
+use hearth_replica::{EditError, Replica, Row, RowQuery, Sort, StoreError};
 use serde_json::Value;
 
 use crate::detail::{CHANGES_MAX, Full, RELATED_MAX};
@@ -191,11 +191,14 @@ pub(crate) fn fulfil(replica: &Replica, places: &Places, steps: &mut Steps, effe
         }
         Effect::Write(write) => {
             let before = Steps::before(replica);
-            let result = carry_out(replica, &write).map_err(|error| sentence(&error));
-            if result.is_ok() {
-                steps.note(replica, before, words::written(&write));
+            match carry_out(replica, &write) {
+                Ok(Came::Written(id)) => {
+                    steps.note(replica, before, words::written(&write));
+                    Answer::Written(write, Ok(id))
+                }
+                Ok(Came::Overtaken(row)) => Answer::Overtaken(write, row),
+                Err(error) => Answer::Written(write, Err(sentence(&error))),
             }
-            Answer::Written(write, result)
         }
         // These are the main loop's.
         Effect::Copy(_) | Effect::Editor(_) | Effect::Suspend | Effect::Redraw | Effect::Quit => return None,
@@ -274,16 +277,33 @@ fn counts(replica: &Replica) -> Vec<(Kind, usize)> {
     Kind::COLLECTIONS.into_iter().filter_map(count).collect()
 }
 
-fn carry_out(replica: &Replica, write: &Write) -> Result<String, EditError> {
-    match write {
-        Write::Create { kind, fields } => replica.create(*kind, fields),
-        Write::Update { kind, id, fields, .. } => replica.update(*kind, id, fields).map(|()| id.clone()),
-        Write::Delete { kind, id, .. } => replica.delete(*kind, id).map(|()| id.clone()),
+/// What came of a write.
+enum Came {
+    /// It was carried out, on the record of this id.
+    Written(String),
+    /// It was not: the record is this by now.
+    Overtaken(Box<Row>),
+}
+
+fn carry_out(replica: &Replica, write: &Write) -> Result<Came, EditError> {
+    let id = match write {
+        Write::Create { kind, fields } => replica.create(*kind, fields)?,
+        Write::Update { kind, id, fields, seen, .. } => {
+            if !replica.update_seen(*kind, id, fields, seen)? {
+                return replica.row(*kind, id)?.map(|row| Came::Overtaken(Box::new(row))).ok_or(EditError::NotFound);
+            }
+            id.clone()
+        }
+        Write::Delete { kind, id, .. } => {
+            replica.delete(*kind, id)?;
+            id.clone()
+        }
         // These have answers of their own.
         Write::Many { .. } | Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::Hurry => {
-            Ok(String::new())
+            String::new()
         }
-    }
+    };
+    Ok(Came::Written(id))
 }
 
 fn decide(replica: &Replica, steps: &mut Steps, write: &Write) -> Result<String, EditError> {

@@ -56,6 +56,8 @@ pub struct Entry {
     pub editor: Editor,
     /// What is wrong with it.
     pub fault: Option<String>,
+    /// What somebody else has set it to since the form was opened, in words; empty if they cleared it.
+    pub meanwhile: Option<String>,
     /// What the editor held at first.
     initial: Value,
 }
@@ -134,7 +136,7 @@ impl Form {
         let entry = |field: &'static Field| {
             let value = before.get(field.name).unwrap_or(&Value::Null);
             let editor = Editor::new(field, value, name(field.name).as_deref());
-            Entry { field, initial: editor.value(field, today), editor, fault: None }
+            Entry { field, initial: editor.value(field, today), editor, fault: None, meanwhile: None }
         };
         let entries = resource(kind).fields.iter().filter(|field| field.is_writable()).map(entry).collect();
         let many = Vec::new();

@@ -4,7 +4,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use hearth_replica::{
-    Conflict, Days, Edit, Figures, Hit, LogLine, Overview, Resolution, RowPage, RowQuery, Status, Totals,
+    Conflict, Days, Edit, Figures, Hit, LogLine, Overview, Resolution, Row, RowPage, RowQuery, Status, Totals,
 };
 use time::Date;
 
@@ -103,6 +103,8 @@ pub enum Answer {
     Edits(Result<(Vec<Edit>, Names), String>),
     /// A write was carried out, or refused with a sentence.
     Written(Write, Result<String, String>),
+    /// A write was not carried out, because what the person saw is something else by now: the record as it is.
+    Overtaken(Write, Box<Row>),
     /// A decision about edits was carried out, in a sentence, or refused with one.
     Decided(Write, Result<String, String>),
     /// What the sync has done, newest first.
@@ -180,6 +182,9 @@ pub enum Write {
         id: String,
         /// The changed fields.
         fields: Fields,
+        /// What the person saw in their place; where it is something else by now, nothing is written. Empty: whatever is there
+        /// is written over.
+        seen: Fields,
         /// What it is called, for the answer.
         title: String,
     },

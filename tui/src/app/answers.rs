@@ -1,7 +1,7 @@
 //! What answers change: pages, records, hits, and what became of a write. An answer to an older request changes nothing.
 
 use hearth_contract::schema::Kind;
-use hearth_replica::{Latest, RowPage};
+use hearth_replica::{Latest, Row, RowPage};
 
 use super::{App, Layer, NOTICE_MILLIS, Notice, Results};
 use crate::glyphs::Tone;
@@ -96,6 +96,10 @@ impl App {
             }),
             Answer::Written(write, result) => {
                 effects = self.written(now, &write, result);
+                Ok(())
+            }
+            Answer::Overtaken(write, row) => {
+                effects = self.overtaken(now, &write, &row);
                 Ok(())
             }
             Answer::Decided(write, result) => {
@@ -197,6 +201,22 @@ impl App {
             },
         }
         self.lists.iter_mut().for_each(List::stale);
+        self.reload()
+    }
+
+    /// After a write that was not carried out, because its record is another by now.
+    fn overtaken(&mut self, now: Now, write: &Write, row: &Row) -> Vec<Effect> {
+        let form = self.layers.iter_mut().rev().find_map(|layer| match layer {
+            Layer::Form(form) if form.saving => Some(form),
+            _ => None,
+        });
+        match form {
+            Some(form) => form.overtaken(now, row),
+            None => {
+                let text = format!("Not saved, because it was changed meanwhile: {}", words::written(write));
+                self.notify(now, Tone::Alarm, text);
+            }
+        }
         self.reload()
     }
 

@@ -38,23 +38,23 @@ impl Dice {
 }
 
 /// The screen over a replica, without threads: what is asked for is answered at once.
-struct Scene {
-    app: App,
-    replica: Replica,
+pub(super) struct Scene {
+    pub(super) app: App,
+    pub(super) replica: Replica,
     /// Somebody else on the same database.
-    other: Replica,
+    pub(super) other: Replica,
     places: Places,
     steps: Steps,
     now: Now,
     _directory: tempfile::TempDir,
 }
 
-fn fields(of: serde_json::Value) -> Fields {
+pub(super) fn fields(of: serde_json::Value) -> Fields {
     of.as_object().cloned().unwrap()
 }
 
 impl Scene {
-    fn new() -> Scene {
+    pub(super) fn new() -> Scene {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("replica.db");
         let open = |origin| Replica::open(&db, origin).unwrap();
@@ -91,12 +91,12 @@ impl Scene {
         }
     }
 
-    fn takes(&mut self, message: Message) {
+    pub(super) fn takes(&mut self, message: Message) {
         let effects = self.app.update(self.now, message);
         self.carry_out(effects);
     }
 
-    fn types(&mut self, text: &str) {
+    pub(super) fn types(&mut self, text: &str) {
         for letter in text.chars() {
             let code = if letter == '\n' { KeyCode::Enter } else { KeyCode::Char(letter) };
             self.takes(Message::Key(KeyEvent::new(code, KeyModifiers::NONE)));
@@ -104,7 +104,7 @@ impl Scene {
     }
 
     /// Draws; every cell must be harmless.
-    fn draws(&self, colors: Colors) {
+    pub(super) fn draws(&self, colors: Colors) {
         let mut terminal = Terminal::new(TestBackend::new(self.app.width, self.app.height)).unwrap();
         terminal.draw(|frame| view::draw(&self.app, self.now, &Theme::new(colors), frame)).unwrap();
         for cell in terminal.backend().buffer().content() {

@@ -158,5 +158,6 @@ fn turned(row: &Row) -> Option<Write> {
     }
     let status = if words::text(&row.fields, "status") == Some("done") { "open" } else { "done" };
     let fields = Fields::from_iter([("status".to_owned(), status.into())]);
-    Some(Write::Update { kind: row.kind, id: row.id.clone(), fields, title: row.title.clone() })
+    // It is meant whatever the status was before.
+    Some(Write::Update { kind: row.kind, id: row.id.clone(), fields, seen: Fields::new(), title: row.title.clone() })
 }

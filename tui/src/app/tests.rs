@@ -147,7 +147,8 @@ fn a_task_is_done_with_one_key_and_opened_again_with_it() {
     let mut app = with_tasks(three());
     let done = |status: &str| {
         let fields = json!({ "status": status }).as_object().cloned().unwrap();
-        Effect::Write(Write::Update { kind: Kind::Task, id: "a".into(), fields, title: "Bleed radiators".into() })
+        let (id, title) = ("a".to_owned(), "Bleed radiators".to_owned());
+        Effect::Write(Write::Update { kind: Kind::Task, id, fields, seen: Default::default(), title })
     };
     assert_eq!(press(&mut app, "x"), [done("done")]);
     let finished = record(Kind::Task, "a", json!({ "title": "Bleed radiators", "status": "done" }));

@@ -1,10 +1,16 @@
-//! What a form sends, and what is wrong with it by the rules of the contract. Must not know keys.
+//! What a form sends, what is wrong with it by the rules of the contract, and what became of the record meanwhile. Must not
+//! know keys.
 
 use hearth_contract::check::{Fields, Intent, check, check_subject};
+use hearth_contract::schema::{SUBJECT_ID, SUBJECT_TYPE};
+use hearth_replica::Row;
 use serde_json::Value;
 
-use super::{Form, Wish};
+use super::{Entry, Form, Wish};
+use crate::editor::Editor;
 use crate::message::{Decision, Write};
+use crate::now::Now;
+use crate::words;
 
 impl Form {
     pub(super) fn save(&mut self) -> Wish {
@@ -28,9 +34,46 @@ impl Form {
             return Wish::Save(Write::Decide(edit, Decision::Change(fields)));
         }
         Wish::Save(match &self.id {
-            Some(id) => Write::Update { kind, id: id.clone(), fields, title: self.title.clone() },
+            Some(id) => {
+                let (id, title) = (id.clone(), self.title.clone());
+                Write::Update { kind, id, seen: self.seen(&fields), fields, title }
+            }
             None => Write::Create { kind, fields },
         })
+    }
+
+    /// What stood where something else is sent. A subject is one thing in two fields.
+    fn seen(&self, sent: &Fields) -> Fields {
+        let subject = sent.keys().any(|name| is_subject(name));
+        let fields = self.entries.iter().map(|entry| entry.field.name);
+        let names = fields.filter(|name| sent.contains_key(*name) || (subject && is_subject(name)));
+        names.map(|name| (name.to_owned(), self.before.get(name).cloned().unwrap_or_default())).collect()
+    }
+
+    /// Takes the record as it is by now, because somebody else has changed it and nothing was saved: what was typed stays, and
+    /// beside it stands what it would be written over. Saving again does so.
+    pub fn overtaken(&mut self, now: Now, row: &Row) {
+        let before = std::mem::replace(&mut self.before, row.fields.clone());
+        let today = self.today;
+        let about_subject = self.entries.iter().any(|entry| is_subject(entry.field.name) && entry.is_changed(today));
+        for entry in &mut self.entries {
+            let name = entry.field.name;
+            let typed = entry.is_changed(today) || (about_subject && is_subject(name));
+            let value = row.fields.get(name).unwrap_or(&Value::Null);
+            let editor = Editor::new(entry.field, value, row.names.get(name).map(String::as_str));
+            entry.initial = editor.value(entry.field, today);
+            if !typed {
+                entry.editor = editor;
+            } else if before.get(name).unwrap_or(&Value::Null) != value && entry.is_changed(today) {
+                entry.meanwhile = Some(words::value(now, entry.field, row));
+            }
+        }
+        let names: Vec<String> = self.entries.iter().filter(|entry| entry.meanwhile.is_some()).map(label).collect();
+        if let Some(first) = self.entries.iter().position(|entry| entry.meanwhile.is_some()) {
+            self.focus = first;
+        }
+        let what = if names.is_empty() { "it".to_owned() } else { names.join(", ") };
+        self.refused(format!("Not saved: {what} was changed meanwhile. Save again to keep yours."));
     }
 
     fn show(&mut self, faults: Vec<(String, String)>) {
@@ -70,4 +113,12 @@ impl Form {
         let fields = checked.fields.into_iter().filter(|(name, _)| body.contains_key(name)).collect();
         (fields, faults)
     }
+}
+
+fn is_subject(name: &str) -> bool {
+    name == SUBJECT_TYPE || name == SUBJECT_ID
+}
+
+fn label(entry: &Entry) -> String {
+    words::label(entry.field).to_lowercase()
 }

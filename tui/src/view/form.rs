@@ -19,6 +19,8 @@ use crate::words::{choice, distance, full_day, label as label_of, singular};
 
 /// Lines of notes that are being typed.
 const NOTES: usize = 5;
+/// Lines of what somebody else wrote meanwhile.
+const MEANWHILE: usize = 6;
 /// Names to choose from that are seen at once.
 const OPTIONS: usize = 6;
 
@@ -156,6 +158,14 @@ fn block<'a>(
     if focused {
         let about = about(form, entry, now);
         lines.extend(wrap(&about, columns).into_iter().map(|part| text(Line::styled(part, theme.quiet()))));
+    }
+    if let Some(theirs) = &entry.meanwhile {
+        let theirs = theirs.split_whitespace().collect::<Vec<_>>().join(" ");
+        let became = if theirs.is_empty() { "cleared".to_owned() } else { format!("changed to “{theirs}”") };
+        let mut parts = wrap(&format!("{} meanwhile {became}", Sign::News.text(app.setup.ascii)), columns);
+        let rest = parts.split_off(parts.len().min(MEANWHILE - 1));
+        parts.extend((!rest.is_empty()).then(|| fit(&rest.join(" "), columns, cut)));
+        lines.extend(parts.into_iter().map(|part| text(Line::styled(part, theme.tone(Tone::Notice)))));
     }
     if let Some(fault) = &entry.fault {
         let sentence = format!("{} {fault}", Sign::Fault.text(app.setup.ascii));

@@ -26,6 +26,7 @@ use rusqlite::{Connection, OptionalExtension, Row as SqlRow, Transaction};
 use serde_json::Value;
 use uuid::{Builder, Uuid};
 
+use crate::store::edits::judge::spelled;
 use crate::store::{StoreError, gate, rows};
 
 /// A local change that the server has not confirmed.
@@ -117,6 +118,39 @@ pub(crate) fn update(
     fields: &Fields,
 ) -> Result<(), EditError> {
     gate::edit(connection, origin, |tx| update_in(tx, kind, id, fields))
+}
+
+/// [`update`], unless a field of `seen` has another value by now than was seen and than is wanted; then nothing is written
+/// and it says false.
+pub(crate) fn update_seen(
+    connection: &mut Connection,
+    origin: &str,
+    kind: Kind,
+    id: &str,
+    fields: &Fields,
+    seen: &Fields,
+) -> Result<bool, EditError> {
+    gate::edit(connection, origin, |tx| {
+        let is = is_as_seen(tx, kind, id, fields, seen)?;
+        if is {
+            update_in(tx, kind, id, fields)?;
+        }
+        Ok(is)
+    })
+}
+
+/// Whether every field of `seen` still has its value, or has the one that is wanted already.
+fn is_as_seen(tx: &Connection, kind: Kind, id: &str, fields: &Fields, seen: &Fields) -> Result<bool, EditError> {
+    let id = if kind.is_singleton() { profile_id(tx)? } else { Some(id.to_owned()) };
+    let present = id.map(|id| rows::get(tx, kind, &id)).transpose()?.flatten();
+    // Of a record that is gone the update says so; a profile that is not there yet has no values.
+    let Some(present) = present else { return Ok(true) };
+    // In one spelling: a value that comes back as the server writes it is the same value.
+    Ok(seen.iter().all(|(name, value)| {
+        let now = spelled(kind, name, present.fields.get(name));
+        now == spelled(kind, name, Some(value))
+            || fields.get(name).is_some_and(|wanted| now == spelled(kind, name, Some(wanted)))
+    }))
 }
 
 /// Deletes a record.

@@ -182,3 +182,22 @@ fn a_process_that_found_no_room_to_say_so_is_named_with_the_first_contact() {
     scene.is_at_present(6);
     assert_eq!(scene.one("SELECT daemon_pid FROM sync_status"), "7");
 }
+
+#[test]
+fn what_became_another_value_since_it_was_seen_is_not_written_over() {
+    let mut scene = Scene::new();
+    let fields = |value: serde_json::Value| value.as_object().cloned().unwrap();
+    let (task_kind, seen) = (hearth_contract::schema::Kind::Task, fields(json!({ "title": "Paint" })));
+    let update = |scene: &mut Scene, title: &str, seen: &hearth_contract::check::Fields| {
+        edits::update_seen(&mut scene.db, "tui", task_kind, TASK, &fields(json!({ "title": title })), seen).unwrap()
+    };
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.hear(vec![task(6, "Paint the fence", "low")]);
+    assert!(!update(&mut scene, "Mine", &seen));
+    assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM edits) FROM tasks"), "Paint the fence0");
+    // Who has looked writes over it, and that is what the change is based on.
+    assert!(update(&mut scene, "Mine", &fields(json!({ "title": "Paint the fence" }))));
+    assert_eq!(scene.one("SELECT base FROM edits"), r#"{"title":"Paint the fence"}"#);
+    assert!(update(&mut scene, "Mine", &seen), "what is so already is nobody's loss");
+    assert_eq!(scene.send(1).guard, Some(6));
+}

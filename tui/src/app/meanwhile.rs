@@ -1,0 +1,114 @@
+//! A form that is open while somebody else changes its record: nothing of theirs is lost unseen, and nothing that was typed.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use hearth_contract::schema::Kind;
+use hearth_replica::Row;
+use serde_json::json;
+
+use super::fuzz::{Scene, fields};
+use super::{App, Layer};
+use crate::form::Form;
+use crate::message::Message;
+
+/// A scene with a form that is open for a task, and the task.
+fn editing() -> (Scene, Row) {
+    let mut scene = Scene::new();
+    scene.types("2");
+    let row = scene.app.shown().expect("a task").clone();
+    scene.types("e");
+    (scene, row)
+}
+
+fn saves(scene: &mut Scene) {
+    scene.takes(Message::Key(KeyEvent::new(KeyCode::Char('s'), KeyModifiers::CONTROL)));
+}
+
+fn form(app: &App) -> Option<&Form> {
+    match app.layers.last() {
+        Some(Layer::Form(form)) => Some(form),
+        _ => None,
+    }
+}
+
+fn task(scene: &Scene, id: &str) -> Row {
+    scene.replica.row(Kind::Task, id).unwrap().unwrap()
+}
+
+#[test]
+fn what_was_changed_while_a_form_was_open_is_shown_before_it_is_written_over() {
+    let (mut scene, row) = editing();
+    scene.types("!");
+    scene.other.update(Kind::Task, &row.id, &fields(json!({ "title": "Theirs, important" }))).unwrap();
+    saves(&mut scene);
+    assert_eq!(task(&scene, &row.id).title, "Theirs, important", "nothing is written over unseen");
+    let shown = form(&scene.app).expect("the form stays");
+    assert_eq!(shown.entries[shown.focus].meanwhile.as_deref(), Some("Theirs, important"));
+    assert_eq!(shown.refusal.as_deref(), Some("Not saved: title was changed meanwhile. Save again to keep yours."));
+    let draft = shown.draft().expect("what was typed is kept");
+    assert_eq!(
+        (&draft.before["title"], &draft.typed["title"]),
+        (&json!("Theirs, important"), &json!(format!("{}!", row.title)))
+    );
+    scene.draws(crate::config::Colors::Mono);
+    let mine = format!("{}!", row.title);
+    saves(&mut scene);
+    assert_eq!(task(&scene, &row.id).title, mine);
+    let edits = scene.replica.edits().unwrap();
+    assert_eq!(edits.last().unwrap().base["title"], "Theirs, important", "what was seen is what it is based on");
+    assert!(form(&scene.app).is_none());
+}
+
+#[test]
+fn what_was_changed_elsewhere_in_the_record_stays_and_stops_nobody() {
+    let (mut scene, row) = editing();
+    scene.types("!");
+    scene.other.update(Kind::Task, &row.id, &fields(json!({ "assignee": "Ana" }))).unwrap();
+    saves(&mut scene);
+    assert!(form(&scene.app).is_none());
+    let saved = task(&scene, &row.id);
+    assert_eq!((saved.title, &saved.fields["assignee"]), (format!("{}!", row.title), &json!("Ana")));
+}
+
+#[test]
+fn a_form_that_is_refused_takes_what_was_not_typed_from_the_record() {
+    let (mut scene, row) = editing();
+    scene.types("!");
+    let theirs = json!({ "title": "Theirs", "assignee": "Ana", "notes": null });
+    scene.other.update(Kind::Task, &row.id, &fields(theirs)).unwrap();
+    saves(&mut scene);
+    saves(&mut scene);
+    let saved = task(&scene, &row.id);
+    assert_eq!((saved.title, &saved.fields["assignee"]), (format!("{}!", row.title), &json!("Ana")));
+    assert!(saved.fields["notes"].is_null(), "what was only shown is not written");
+}
+
+#[test]
+fn a_form_for_a_record_that_came_to_be_as_it_was_typed_is_saved() {
+    let (mut scene, row) = editing();
+    scene.types("!");
+    let same = json!({ "title": format!("{}!", row.title) });
+    scene.other.update(Kind::Task, &row.id, &fields(same)).unwrap();
+    saves(&mut scene);
+    assert!(form(&scene.app).is_none());
+}
+
+#[test]
+fn half_a_subject_is_not_put_beside_half_of_another() {
+    let mut scene = Scene::new();
+    let named = |kind, name: &str| scene.other.create(kind, &fields(json!({ "name": name }))).unwrap();
+    let (hall, shed, car) = (named(Kind::Room, "Hall"), named(Kind::Room, "Shed"), named(Kind::Vehicle, "Car"));
+    let about = |kind: &str, id: &str| fields(json!({ "subject_type": kind, "subject_id": id }));
+    let task_of = fields(json!({ "title": "Sweep", "subject_type": "room", "subject_id": hall }));
+    let id = scene.other.create(Kind::Task, &task_of).unwrap();
+    let row = task(&scene, &id);
+    scene.app.layers.push(Layer::Form(Box::new(Form::edit(&row, scene.app.today))));
+    let Some(Layer::Form(open)) = scene.app.layers.last_mut() else { panic!() };
+    let subject = open.entries.iter_mut().find(|entry| entry.field.name == "subject_id").unwrap();
+    subject.editor = crate::editor::Editor::new(subject.field, &json!(shed), Some("Shed"));
+    scene.other.update(Kind::Task, &id, &about("vehicle", &car)).unwrap();
+    saves(&mut scene);
+    assert_eq!(task(&scene, &id).fields["subject_id"], json!(car));
+    saves(&mut scene);
+    let saved = task(&scene, &id).fields;
+    assert_eq!((&saved["subject_type"], &saved["subject_id"]), (&json!("room"), &json!(shed)));
+}
