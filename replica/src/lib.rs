@@ -169,14 +169,10 @@ impl Replica {
         store::edits::history::list(&self.connection.borrow(), limit)
     }
 
-    /// The number of the newest edit that was ever made here; 0 before the first.
-    pub fn newest_edit(&self) -> Result<i64, StoreError> {
-        store::edits::history::newest(&self.connection.borrow())
-    }
-
-    /// The numbers of the edits that came after one, waiting or settled, in their order; of one origin alone, or of all.
-    pub fn edits_after(&self, edit: i64, origin: Option<Origin>) -> Result<Vec<i64>, StoreError> {
-        store::edits::history::after(&self.connection.borrow(), edit, origin.map(Origin::word))
+    /// The numbers that the last change through this replica drew, in their order: of the edits it queued, and of the values
+    /// that lost by it, which undoing brings back. Whoever else writes meanwhile has no part in them.
+    pub fn made(&self) -> Result<Vec<i64>, StoreError> {
+        store::gate::drawn(&self.connection.borrow())
     }
 
     /// The fields that were changed here and there and wait for a decision.

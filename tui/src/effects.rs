@@ -163,17 +163,14 @@ pub(crate) fn fulfil(replica: &Replica, places: &Places, steps: &mut Steps, effe
             return None;
         }
         Effect::Write(Write::Many { kind, records, change }) => {
-            let one = |(id, title): &(String, String)| {
-                let result = match &change {
-                    Some(fields) => replica.update(kind, id, fields),
-                    None => replica.delete(kind, id),
-                };
-                (title.clone(), result.map_err(|error| sentence(&error)))
-            };
-            let before = Steps::before(replica);
-            let results = records.iter().map(one).collect();
-            steps.note(replica, before, words::counted(kind, records.len()));
-            Answer::ManyWritten(Write::Many { kind, records, change }, results)
+            let changes = records.iter().map(|(id, _)| match &change {
+                Some(fields) => replica.update(kind, id, fields),
+                None => replica.delete(kind, id),
+            });
+            let results = steps.note_all(replica, words::counted(kind, records.len()), changes);
+            let results = results.into_iter().map(|result| result.map_err(|error| sentence(&error)));
+            let each = records.iter().map(|(_, title)| title.clone()).zip(results).collect();
+            Answer::ManyWritten(Write::Many { kind, records, change }, each)
         }
         Effect::Log => Answer::Log(said(replica.log(LOG_MAX))),
         Effect::Conflicts => Answer::Conflicts(said(replica.conflicts().map(|conflicts| {
@@ -189,18 +186,14 @@ pub(crate) fn fulfil(replica: &Replica, places: &Places, steps: &mut Steps, effe
             let result = decide(replica, steps, &write).map_err(|error| sentence(&error));
             Answer::Decided(write, result)
         }
-        Effect::Write(write) => {
-            let before = Steps::before(replica);
-            match carry_out(replica, &write) {
-                Ok(Came::Written(id)) => {
-                    steps.note(replica, before, words::written(&write));
-                    Answer::Written(write, Ok(id))
-                }
-                Ok(Came::Overtaken(row)) => Answer::Overtaken(write, row),
-                Err(error) => Answer::Written(write, Err(sentence(&error))),
+        Effect::Write(write) => match carry_out(replica, &write) {
+            Ok(Came::Written(id)) => {
+                steps.note(replica, words::written(&write));
+                Answer::Written(write, Ok(id))
             }
-        }
-        // These are the main loop's.
+            Ok(Came::Overtaken(row)) => Answer::Overtaken(write, row),
+            Err(error) => Answer::Written(write, Err(sentence(&error))),
+        },
         Effect::Copy(_) | Effect::Editor(_) | Effect::Suspend | Effect::Redraw | Effect::Quit => return None,
     })
 }
@@ -316,7 +309,7 @@ fn decide(replica: &Replica, steps: &mut Steps, write: &Write) -> Result<String,
         Write::Hurry => return Ok(replica.hurry().map(|()| "Trying the server.".to_owned())?),
         Write::Pause(false) => return Ok(replica.resume().map(|_| "Syncing goes on.".to_owned())?),
         Write::Decide(edit, decision) => {
-            let (before, waited) = (Steps::before(replica), replica.edits()?);
+            let waited = replica.edits()?;
             let decided = match decision {
                 Decision::Retry => replica.retry(*edit)?,
                 Decision::Discard => replica.discard(*edit)?,
@@ -325,8 +318,7 @@ fn decide(replica: &Replica, steps: &mut Steps, write: &Write) -> Result<String,
                 Decision::Resolve(resolution) => replica.resolve(*edit, resolution)?,
             };
             let title = waited.iter().find(|one| one.id == *edit).map_or("", |one| one.title.as_str());
-            let waited: Vec<i64> = waited.iter().map(|one| one.id).collect();
-            steps.note_decision(replica, before, &waited, words::decision(decision, title));
+            steps.note_decision(replica, *edit, &waited, words::decision(decision, title));
             decided
         }
         _ => return Ok(String::new()),

@@ -1,7 +1,7 @@
 //! What was done in this session, step by step, so that it can be undone and done again: a step may be many edits. Knows edits by
 //! their numbers alone; must not know what they change.
 
-use hearth_replica::{Decided, EditError, Origin, Replica};
+use hearth_replica::{Change, Decided, Edit, EditError, Replica};
 
 /// More steps than this nobody takes back.
 const STEPS_MAX: usize = 200;
@@ -23,26 +23,42 @@ struct Step {
 }
 
 impl Steps {
-    /// The number after which new edits come.
-    pub fn before(replica: &Replica) -> i64 {
-        replica.newest_edit().unwrap_or(0)
+    /// Notes what one change through the replica has just made as a step. What changed nothing is none.
+    pub fn note(&mut self, replica: &Replica, said: String) {
+        self.done(Step { said, edits: made(replica) });
     }
 
-    /// Notes the edits that were made here after a number as one step. What changed nothing is none.
-    pub fn note(&mut self, replica: &Replica, before: i64, said: String) {
-        let edits = replica.edits_after(before, Some(Origin::Tui)).unwrap_or_default();
+    /// Carries out changes, each for itself, and notes what they made as one step.
+    pub fn note_all<T>(
+        &mut self,
+        replica: &Replica,
+        said: String,
+        changes: impl Iterator<Item = Result<T, EditError>>,
+    ) -> Vec<Result<T, EditError>> {
+        let mut edits = Vec::new();
+        let noted = |change: Result<T, EditError>| {
+            if change.is_ok() {
+                edits.extend(made(replica));
+            }
+            change
+        };
+        let results = changes.map(noted).collect();
         self.done(Step { said, edits });
+        results
     }
 
-    /// Notes a decision about edits that waited as a step: what it queued, or else the edits that gave way to it and come back
-    /// when they are undone, in the order in which they were made.
-    pub fn note_decision(&mut self, replica: &Replica, before: i64, waited: &[i64], said: String) {
-        let mut edits = replica.edits_after(before, None).unwrap_or_default();
-        if edits.is_empty() {
+    /// Notes the decision about an edit that has just been carried out as a step: what it made, or else the edits that gave way to
+    /// it and come back when they are undone. Of what waited before, those are of its record and none is older.
+    pub fn note_decision(&mut self, replica: &Replica, edit: i64, waited: &[Edit], said: String) {
+        let mut edits = made(replica);
+        if edits.is_empty()
+            && let Some(decided) = waited.iter().find(|one| one.id == edit)
+        {
             let gave_way = |outcome: &str| matches!(outcome, "undone" | "discarded" | "superseded");
-            let settled = replica.history(STEPS_MAX).unwrap_or_default();
-            let settled = settled.into_iter().filter(|edit| gave_way(&edit.outcome) && waited.contains(&edit.id));
-            edits = settled.map(|edit| edit.id).collect();
+            let changes = replica.changes(decided.kind, &decided.record_id, STEPS_MAX).unwrap_or_default();
+            let changes = changes.into_iter().filter(|change| gave_way(&change.state) && change.edit >= edit);
+            let did_wait = |change: &Change| waited.iter().any(|one| one.id == change.edit);
+            edits = changes.filter(did_wait).map(|change| change.edit).collect();
         }
         self.done(Step { said, edits });
     }
@@ -106,6 +122,12 @@ fn keep(steps: &mut Vec<Step>, step: &Step, error: &EditError) {
     }
 }
 
+/// The edits of the change that was just made. Where they cannot be read there is no step, rather than one with the edits of
+/// others in it.
+fn made(replica: &Replica) -> Vec<i64> {
+    replica.made().unwrap_or_default()
+}
+
 /// The edit that was taken back last.
 fn taken_back(replica: &Replica) -> Option<i64> {
     let history = replica.history(STEPS_MAX).ok()?;
@@ -124,7 +146,7 @@ fn push(steps: &mut Vec<Step>, step: Step) {
 mod tests {
     use hearth_contract::check::Fields;
     use hearth_contract::schema::Kind;
-    use hearth_replica::{RowQuery, Sort};
+    use hearth_replica::{Origin, RowQuery, Sort};
 
     use super::*;
 
@@ -137,23 +159,18 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let replica = Replica::open(&directory.path().join("replica.db"), Origin::Tui).unwrap();
         let mut steps = Steps::default();
-        let mut step = |said: &str, work: &dyn Fn()| {
-            let before = Steps::before(&replica);
-            work();
-            steps.note(&replica, before, said.to_owned());
-        };
         let names = || -> Vec<String> {
             let query = RowQuery::of(Kind::Room, Sort { column: "name", descending: false }, 9);
             replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect()
         };
-        step("two rooms", &|| {
-            replica.create(Kind::Room, &named("Hall")).unwrap();
-            replica.create(Kind::Room, &named("Attic")).unwrap();
-        });
+        let both = ["Hall", "Attic"].into_iter().map(|name| replica.create(Kind::Room, &named(name)));
+        assert_eq!(steps.note_all(&replica, "two rooms".to_owned(), both).len(), 2);
         let query = RowQuery::of(Kind::Room, Sort { column: "name", descending: false }, 9);
         let hall = replica.rows(&query).unwrap().rows[1].id.clone();
-        step("a name", &|| replica.update(Kind::Room, &hall, &named("Lobby")).unwrap());
-        step("nothing", &|| replica.update(Kind::Room, &hall, &named("Lobby")).unwrap());
+        for said in ["a name", "nothing"] {
+            replica.update(Kind::Room, &hall, &named("Lobby")).unwrap();
+            steps.note(&replica, said.to_owned());
+        }
         assert_eq!(names(), ["Attic", "Lobby"]);
         assert_eq!(steps.undo(&replica).unwrap(), "Undone: a name");
         assert_eq!(names(), ["Attic", "Hall"]);
@@ -172,9 +189,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let replica = Replica::open(&directory.path().join("replica.db"), Origin::Tui).unwrap();
         let mut steps = Steps::default();
-        let before = Steps::before(&replica);
         let hall = replica.create(Kind::Room, &named("Hall")).unwrap();
-        steps.note(&replica, before, "a room".to_owned());
+        steps.note(&replica, "a room".to_owned());
         (directory, replica, steps, hall)
     }
 
@@ -186,13 +202,12 @@ mod tests {
     fn what_of_a_step_can_be_undone_is_and_the_rest_is_said() {
         let (_directory, replica, mut steps, hall) = scene();
         let attic = replica.create(Kind::Room, &named("Attic")).unwrap();
-        let before = Steps::before(&replica);
-        replica.update(Kind::Room, &hall, &named("A")).unwrap();
-        replica.update(Kind::Room, &attic, &named("B")).unwrap();
-        steps.note(&replica, before, "2 rooms".to_owned());
+        let names = [(&hall, "A"), (&attic, "B")];
+        let changes = names.into_iter().map(|(id, name)| replica.update(Kind::Room, id, &named(name)));
+        steps.note_all(&replica, "2 rooms".to_owned(), changes);
         // Somebody has taken one of them back by another way.
-        let last = Steps::before(&replica);
-        replica.undo(Some(last)).unwrap();
+        let last = replica.made().unwrap();
+        replica.undo(Some(last[0])).unwrap();
         replica.delete(Kind::Room, &attic).unwrap();
         let said = steps.undo(&replica).unwrap();
         assert!(said.starts_with("Undone: 2 rooms, but for 1 of 2: "), "{said}");
@@ -205,9 +220,9 @@ mod tests {
     fn a_change_that_was_given_up_comes_back_with_what_followed_it() {
         let (_directory, replica, mut steps, hall) = scene();
         replica.update(Kind::Room, &hall, &named("Lobby")).unwrap();
-        let (before, waited) = (Steps::before(&replica), [1, 2]);
+        let waited = replica.edits().unwrap();
         replica.discard(1).unwrap();
-        steps.note_decision(&replica, before, &waited, "a decision".to_owned());
+        steps.note_decision(&replica, 1, &waited, "a decision".to_owned());
         assert_eq!(name(&replica, &hall), "");
         assert_eq!(steps.undo(&replica).unwrap(), "Undone: a decision");
         assert_eq!(name(&replica, &hall), "Lobby");
@@ -219,11 +234,29 @@ mod tests {
     fn a_script_beside_the_screen_is_not_undone_by_it() {
         let (directory, replica, mut steps, hall) = scene();
         let script = Replica::open(&directory.path().join("replica.db"), Origin::Cli).unwrap();
-        let before = Steps::before(&replica);
+        let barn = script.create(Kind::Room, &named("Barn")).unwrap();
         replica.update(Kind::Room, &hall, &named("Mine")).unwrap();
         let shed = script.create(Kind::Room, &named("Shed")).unwrap();
-        steps.note(&replica, before, "a name".to_owned());
+        steps.note(&replica, "a name".to_owned());
         steps.undo(&replica).unwrap();
-        assert_eq!((name(&replica, &hall).as_str(), name(&replica, &shed).as_str()), ("Hall", "Shed"));
+        let names = [&hall, &barn, &shed].map(|id| name(&replica, id));
+        assert_eq!(names, ["Hall", "Barn", "Shed"]);
+    }
+
+    #[test]
+    fn a_script_that_was_quicker_than_a_decision_is_not_undone_with_it() {
+        let (directory, replica, mut steps, hall) = scene();
+        let script = Replica::open(&directory.path().join("replica.db"), Origin::Cli).unwrap();
+        replica.update(Kind::Room, &hall, &named("Lobby")).unwrap();
+        let waited = replica.edits().unwrap();
+        // It held the database while the person decided.
+        let sheds: Vec<String> =
+            (0..20).map(|number| script.create(Kind::Room, &named(&format!("Shed {number}"))).unwrap()).collect();
+        replica.discard(2).unwrap();
+        steps.note_decision(&replica, 2, &waited, "a decision".to_owned());
+        assert_eq!(name(&replica, &hall), "Hall");
+        steps.undo(&replica).unwrap();
+        assert_eq!(name(&replica, &hall), "Lobby");
+        assert!(sheds.iter().all(|shed| name(&replica, shed).starts_with("Shed")));
     }
 }

@@ -1,7 +1,7 @@
 //! The two kinds of transaction: the keeper's, which passes the gate, and an editor's, which goes through the same
 //! triggers as anyone's and only says who it is.
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use crate::store::schema::{LOWER_GATE, RAISE_GATE};
 use crate::store::{StoreError, open};
@@ -45,6 +45,10 @@ fn at(point: &'static str) -> Result<(), StoreError> {
     Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None).into())
 }
 
+/// What the last editor's transaction of a connection drew from the numbers of edits: the last before it, and its own last.
+/// In a table that the connection has for itself.
+const DRAWN: &str = "CREATE TEMP TABLE IF NOT EXISTS _drawn (one INTEGER PRIMARY KEY, before INTEGER, last INTEGER)";
+
 /// Runs `work` as an editor of this name. All or nothing.
 pub(crate) fn edit<T, E: From<rusqlite::Error>>(
     connection: &mut Connection,
@@ -53,10 +57,30 @@ pub(crate) fn edit<T, E: From<rusqlite::Error>>(
 ) -> Result<T, E> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     tx.prepare_cached("UPDATE _gate SET origin = ?1")?.execute([origin])?;
+    let before = newest(&tx)?;
     let value = work(&tx)?;
     tx.prepare_cached("UPDATE _gate SET origin = 'sql'")?.execute([])?;
+    // Nobody else writes meanwhile, so that all of these numbers are its own.
+    tx.prepare_cached(DRAWN)?.execute([])?;
+    tx.prepare_cached("INSERT OR REPLACE INTO _drawn VALUES (1, ?1, ?2)")?.execute((before, newest(&tx)?))?;
     tx.commit()?;
     Ok(value)
+}
+
+/// The numbers that the last [`edit`] of this connection drew, in their order: of the edits it queued and of the values that it
+/// kept in the history.
+pub(crate) fn drawn(connection: &Connection) -> Result<Vec<i64>, StoreError> {
+    connection.prepare_cached(DRAWN)?.execute([])?;
+    let text = "SELECT before, last FROM _drawn";
+    let found: Option<(i64, i64)> =
+        connection.prepare_cached(text)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    Ok(found.map_or_else(Vec::new, |(before, last)| (before + 1..=last).collect()))
+}
+
+/// The last number that was given to an edit; 0 before the first.
+fn newest(connection: &Connection) -> Result<i64, rusqlite::Error> {
+    let text = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'edits'";
+    connection.prepare_cached(text)?.query_row([], |row| row.get(0))
 }
 
 /// Runs `work` as the keeper within an editor's transaction, for what belongs together with an edit.

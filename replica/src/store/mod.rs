@@ -9,7 +9,7 @@
 //! - [`standing`], [`status`]: where the replica stands; [`wishes`], [`journal`]: what people ask of it, and what it has done.
 
 pub(crate) mod edits;
-mod gate;
+pub(crate) mod gate;
 pub(crate) mod journal;
 pub(crate) mod mirror;
 pub(crate) mod open;

@@ -87,23 +87,6 @@ pub(crate) fn of_record(
     found.into_iter().collect()
 }
 
-/// The number of the newest edit; 0 before the first.
-pub(crate) fn newest(connection: &Connection) -> Result<i64, StoreError> {
-    let text = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'edits'";
-    Ok(connection.prepare_cached(text)?.query_row([], |row| row.get(0))?)
-}
-
-/// The numbers of the edits that came after one, waiting or settled, in their order; of one origin alone, or of all.
-pub(crate) fn after(connection: &Connection, edit: i64, origin: Option<&str>) -> Result<Vec<i64>, StoreError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT id FROM edits WHERE id > ?1 AND origin = coalesce(?2, origin)
-         UNION SELECT edit_id FROM _parts WHERE edit_id > ?1 AND origin = coalesce(?2, origin)
-         UNION SELECT id FROM edit_history WHERE id > ?1 AND origin = coalesce(?2, origin) ORDER BY 1",
-    )?;
-    let found = statement.query_map((edit, origin), |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
-}
-
 /// One settled edit.
 pub(crate) fn get(connection: &Connection, edit: i64) -> Result<Option<Settled>, StoreError> {
     let mut statement = connection.prepare_cached("SELECT * FROM edit_history WHERE id = ?1")?;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, at, deleted, event, greeting, task, with_key};
 use crate::store::edits::answers::Verdict;
-use crate::store::{edits, standing, status};
+use crate::store::{edits, gate, open, standing, status};
 
 #[test]
 fn an_update_queues_only_what_changes_and_keeps_the_servers_form() {
@@ -200,4 +200,19 @@ fn what_became_another_value_since_it_was_seen_is_not_written_over() {
     assert_eq!(scene.one("SELECT base FROM edits"), r#"{"title":"Paint the fence"}"#);
     assert!(update(&mut scene, "Mine", &seen), "what is so already is nobody's loss");
     assert_eq!(scene.send(1).guard, Some(6));
+}
+
+#[test]
+fn a_call_knows_the_numbers_it_drew_and_no_others() {
+    let mut scene = Scene::new();
+    let room = |name: &str| json!({ "name": name }).as_object().cloned().unwrap();
+    let kind = hearth_contract::schema::Kind::Room;
+    assert!(gate::drawn(&scene.db).unwrap().is_empty());
+    scene.does("INSERT INTO rooms (name) VALUES ('Script')");
+    let id = edits::create(&mut scene.db, "tui", kind, &room("Hall")).unwrap();
+    let mut other = open::read_write(&scene.directory.join("replica.db")).unwrap();
+    edits::create(&mut other, "cli", kind, &room("Shed")).unwrap();
+    assert_eq!((gate::drawn(&scene.db).unwrap(), gate::drawn(&other).unwrap()), (vec![2], vec![3]));
+    edits::update(&mut scene.db, "tui", kind, &id, &room("Hall")).unwrap();
+    assert!(gate::drawn(&scene.db).unwrap().is_empty(), "what changed nothing made nothing");
 }
