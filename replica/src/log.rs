@@ -26,7 +26,7 @@ pub enum Form {
 pub fn to_stderr(form: Form, level: &str) {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter(level))
+        .with_env_filter(filter("hearth_replica", level))
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal() && !plain)
         .with_target(false);
@@ -41,13 +41,15 @@ pub fn to_stderr(form: Form, level: &str) {
 pub fn to_file(db: &Path, level: &str) -> io::Result<PathBuf> {
     let path = open::companion(db, "log");
     let file = LogFile::open(path.clone())?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter(level)).with_writer(Mutex::new(file));
+    // What the screen itself has to say is told as well.
+    let builder = tracing_subscriber::fmt().with_env_filter(filter("hearth", level)).with_writer(Mutex::new(file));
     let _ = builder.with_ansi(false).with_target(false).try_init();
     Ok(path)
 }
 
-fn filter(level: &str) -> EnvFilter {
-    EnvFilter::try_from_env("HEARTH_LOG").unwrap_or_else(|_| EnvFilter::new(format!("hearth_replica={level}")))
+/// `whose` is how the names of those begin who are listened to.
+fn filter(whose: &str, level: &str) -> EnvFilter {
+    EnvFilter::try_from_env("HEARTH_LOG").unwrap_or_else(|_| EnvFilter::new(format!("{whose}={level}")))
 }
 
 /// A file that begins anew when it is full.
@@ -59,8 +61,10 @@ struct LogFile {
 
 impl LogFile {
     fn open(path: PathBuf) -> io::Result<LogFile> {
-        let mut file = open::private_file(&path)?;
-        let bytes = io::Seek::seek(&mut file, io::SeekFrom::End(0))?;
+        open::private_file(&path)?;
+        // Two screens on one database write to its end in turn, each over nothing of the other's.
+        let file = File::options().append(true).open(&path)?;
+        let bytes = file.metadata()?.len();
         Ok(LogFile { path, file, bytes })
     }
 }
@@ -84,6 +88,15 @@ impl Write for LogFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_who_write_to_a_log_file_write_over_nothing_of_each_other() {
+        let path = std::env::temp_dir().join(format!("hearth-log-{}", uuid::Uuid::new_v4()));
+        let mut files = [LogFile::open(path.clone()).unwrap(), LogFile::open(path.clone()).unwrap()];
+        files.iter_mut().for_each(|file| file.write_all(b"a line\n").unwrap());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "a line\na line\n");
+        std::fs::remove_file(path).unwrap();
+    }
 
     #[test]
     fn a_full_log_file_begins_anew() {

@@ -1,8 +1,6 @@
-//! What runs beside the screen: syncing, when no other process does it for this database, the signals that end a
-//! program, and the log of both. Must not touch the screen or decide how syncing goes.
+//! What runs beside the screen: syncing, when no other process does it for this database, and the signals that end a
+//! program. Must not touch the screen or decide how syncing goes.
 
-use std::fs::{File, OpenOptions};
-use std::path::Path;
 use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -10,7 +8,6 @@ use std::{future, io};
 
 use hearth_replica::sync::{self, SyncConfig, SyncLock, Until};
 use tokio::sync::watch;
-use tracing_subscriber::EnvFilter;
 
 use crate::message::Message;
 
@@ -97,22 +94,4 @@ async fn told_to_end() {
 #[cfg(not(unix))]
 async fn told_to_end() {
     future::pending().await
-}
-
-/// Sends the log to `hearth.log` beside the database; the screen belongs to the picture. A log that somebody else has
-/// set up stays.
-pub fn log_beside(db: &Path) -> io::Result<()> {
-    let file = private(&db.with_file_name("hearth.log"))?;
-    let filter = EnvFilter::try_from_env("HEARTH_LOG").unwrap_or_else(|_| EnvFilter::new("info,refinery_core=warn"));
-    let subscriber = tracing_subscriber::fmt().with_writer(file).with_ansi(false).with_env_filter(filter);
-    let _ = subscriber.try_init();
-    Ok(())
-}
-
-fn private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }

@@ -61,7 +61,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use hearth_replica::sync::SyncConfig;
-use hearth_replica::{Origin, Replica};
+use hearth_replica::{Origin, Replica, log};
 
 use crate::app::{App, Setup};
 use crate::background::Background;
@@ -98,7 +98,7 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
     };
     let replicas = [open()?, open()?, open()?];
     // Beside the database, whose directory is there from now on.
-    background::log_beside(&options.db).context("the log cannot be written")?;
+    let log = log::to_file(&options.db, "info").context("the log cannot be written")?;
     let (sender, messages) = channel();
     let session = session::beside(&options.db);
     let places = Places { session: session.clone(), exports: std::env::current_dir().unwrap_or_default() };
@@ -114,7 +114,7 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
     };
     let theme = Theme::from_environment(options.config.theme);
     let (app, effects) = App::start(Now::read(), setup, session::read(&session), screen.size()?);
-    let mut ui = Ui { theme, screen: &mut screen, keyboard: Some(Keyboard::listen(sender.clone())?), sender };
+    let mut ui = Ui { theme, screen: &mut screen, keyboard: Some(Keyboard::listen(sender.clone())?), log, sender };
     let ended = ui.run(app, effects, &messages, &requests);
     drop(ui);
     drop(screen);
@@ -129,6 +129,7 @@ struct Ui<'s> {
     theme: Theme,
     screen: &'s mut Screen,
     keyboard: Option<Keyboard>,
+    log: PathBuf,
     sender: Sender<Message>,
 }
 
@@ -153,7 +154,9 @@ impl Ui<'_> {
                         let edited = self.lend(|| outside::edit(&text))?;
                         self.sender.send(Message::Edited(edited))?;
                     }
-                    effect => requests.send(effect).context("the thread of the replica has ended; see hearth.log")?,
+                    effect => requests
+                        .send(effect)
+                        .with_context(|| format!("a thread of the replica has ended; see {}", self.log.display()))?,
                 }
             }
             let theme = self.theme;
