@@ -16,6 +16,7 @@ pub mod log;
 pub mod profile;
 mod recovery;
 mod scripting;
+mod steady;
 mod steering;
 mod store;
 pub mod sync;
@@ -32,6 +33,7 @@ use store::Connection;
 use store::place::Place;
 
 pub use scripting::{is_there, rebuild};
+pub use steady::keep_in_step;
 pub use store::StoreError;
 pub use store::edits::decide::Decided;
 pub use store::edits::history::{Conflict, Settled};

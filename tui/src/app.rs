@@ -40,7 +40,7 @@ use crate::palette::Palette;
 use crate::quick::Quick;
 use crate::search::Search;
 use crate::session::Session;
-use crate::words::Names;
+use crate::words::{self, Names};
 
 /// The tabs, from left to right. The home's own is the home screen.
 pub const TABS: [Kind; 6] = [Kind::Property, Kind::Task, Kind::Inventory, Kind::Room, Kind::Vehicle, Kind::Document];
@@ -232,9 +232,21 @@ impl App {
             }
             Message::Answer(answer) => self.answer(now, answer),
             Message::End => vec![Effect::Quit],
-            Message::SyncEnded(reason) => {
+            Message::SyncEnded { reason, again: true } => {
+                let text = format!("Syncing failed and is tried again shortly: {reason}");
+                self.notify(now, Tone::Notice, text);
+                vec![Effect::Status]
+            }
+            Message::SyncEnded { reason, again: false } => {
                 self.notify(now, Tone::Alarm, format!("Syncing stopped: {reason}"));
                 vec![Effect::Status]
+            }
+            Message::Rebuilt(rescue) => {
+                self.notify(now, Tone::Notice, words::rebuilt(&rescue));
+                self.lists.iter_mut().for_each(List::stale);
+                let mut effects = vec![Effect::Reopen];
+                effects.extend(self.reload());
+                effects
             }
         };
         self.keep(&mut effects);

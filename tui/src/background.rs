@@ -6,13 +6,16 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use std::{future, io};
 
-use hearth_replica::sync::{self, SyncConfig, SyncLock, Until};
+use hearth_replica::sync::{self, SyncConfig, SyncError, SyncLock, Until};
+use hearth_replica::{Origin, Rescue, StoreError};
 use tokio::sync::watch;
 
 use crate::message::Message;
 
 /// How often it is tried to become the one that syncs, while a daemon is.
 const RETRY: Duration = Duration::from_secs(3);
+/// How long it rests after syncing has failed.
+const PAUSE: Duration = Duration::from_secs(30);
 
 /// The threads beside the screen. Dropping it ends them in order.
 #[derive(Debug)]
@@ -50,28 +53,46 @@ impl Drop for Background {
 }
 
 /// Syncs while this process holds the lock. While another holds it, its work is read from the database like any other
-/// change, and the lock is tried again: a daemon that ends is replaced within seconds.
+/// change, and the lock is tried again: a daemon that ends is replaced within seconds. A failure is said once and tried again;
+/// only where the database is gone there is nothing to try.
 async fn keep_in_step(config: Option<SyncConfig>, messages: Sender<Message>, mut stopped: watch::Receiver<bool>) {
     let Some(config) = config else {
         let _ = stopped.wait_for(|stop| *stop).await;
         return;
     };
+    let mut told = None;
     loop {
-        match SyncLock::try_take(&config.db) {
+        let pause = match SyncLock::try_take(&config.db) {
             Ok(Some(lock)) => {
-                if let Err(error) = sync::run(config, lock, Until::Stopped, stopped.clone()).await {
-                    tracing::error!(%error, "syncing ended");
-                    let _ = messages.send(Message::SyncEnded(error.to_string()));
+                let syncing = async |lock| sync::run(config.clone(), lock, Until::Stopped, stopped.clone()).await;
+                let rebuilt = |rescue: &Rescue| {
+                    rescue.lost.iter().for_each(|sentence| tracing::warn!("{sentence}"));
+                    let _ = messages.send(Message::Rebuilt(rescue.clone()));
+                };
+                let ended = hearth_replica::keep_in_step(&config, Origin::Tui, lock, syncing, rebuilt).await;
+                let Err(error) = ended else { return };
+                tracing::error!(%error, "syncing ended");
+                let again = !matches!(error, SyncError::Store(StoreError::Moved(_)) | SyncError::AnotherServer(..));
+                let reason = error.to_string();
+                if told.as_ref() != Some(&reason) {
+                    let _ = messages.send(Message::SyncEnded { reason: reason.clone(), again });
                 }
-                let _ = stopped.wait_for(|stop| *stop).await;
-                return;
+                if !again {
+                    let _ = stopped.wait_for(|stop| *stop).await;
+                    return;
+                }
+                told = Some(reason);
+                PAUSE
             }
-            Ok(None) => {}
-            Err(error) => tracing::warn!(%error, "the lock could not be tried"),
-        }
+            Ok(None) => RETRY,
+            Err(error) => {
+                tracing::warn!(%error, "the lock could not be tried");
+                RETRY
+            }
+        };
         tokio::select! {
             _ = stopped.wait_for(|stop| *stop) => return,
-            () = tokio::time::sleep(RETRY) => {}
+            () = tokio::time::sleep(pause) => {}
         }
     }
 }
@@ -94,4 +115,32 @@ async fn told_to_end() {
 #[cfg(not(unix))]
 async fn told_to_end() {
     future::pending().await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use hearth_replica::ConflictPolicy;
+
+    use super::*;
+
+    /// More than it takes on the slowest machine.
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_failure_is_said_and_is_not_the_end_of_syncing() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
+        // No database can be opened there, for now.
+        std::fs::create_dir(&db).unwrap();
+        let (server, key) = ("http://127.0.0.1:9".to_owned(), "svc_test_x".into());
+        let config =
+            SyncConfig { db, server, key, key_file: None, profile: None, conflict_policy: ConflictPolicy::Ask };
+        let (sender, messages) = channel();
+        let background = Background::start(Some(config), sender).unwrap();
+        let said = messages.recv_timeout(LONG).unwrap();
+        assert!(matches!(said, Message::SyncEnded { again: true, .. }), "{said:?}");
+        assert!(background.thread.as_ref().is_some_and(|thread| !thread.is_finished()));
+    }
 }

@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use hearth_contract::formats::date_text;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind};
-use hearth_replica::{EditError, Replica, Row, RowQuery, Sort, StoreError};
+use hearth_replica::{EditError, Origin, Replica, Row, RowQuery, Sort, StoreError};
 use serde_json::Value;
 
 use crate::detail::{CHANGES_MAX, Full, RELATED_MAX};
@@ -36,6 +36,8 @@ const POINTED_MAX: usize = 200;
 /// What the edge needs beside the replica.
 #[derive(Debug, Clone)]
 pub struct Places {
+    /// The database.
+    pub db: PathBuf,
     /// Where the session is kept.
     pub session: PathBuf,
     /// Where exports are written.
@@ -56,6 +58,11 @@ impl Requests {
     pub fn send(&self, effect: Effect) -> Result<(), std::sync::mpsc::SendError<Effect>> {
         match effect {
             Effect::Write(_) => self.writes.send(effect),
+            Effect::Reopen => {
+                self.writes.send(Effect::Reopen)?;
+                self.sums.send(Effect::Reopen)?;
+                self.reads.send(Effect::Reopen)
+            }
             // What looks at every row.
             Effect::Totals(..) | Effect::Figures(_) | Effect::Export(..) => self.sums.send(effect),
             effect => self.reads.send(effect),
@@ -81,7 +88,7 @@ pub fn start(
     let begin = |name: &str, replica: Replica| {
         let (requests, receiver) = channel();
         let (places, answers) = (places.clone(), answers.clone());
-        let work = move || work(&replica, &places, &receiver, &answers);
+        let work = move || work(replica, &places, &receiver, &answers);
         let thread = thread::Builder::new().name(name.into()).spawn(work)?;
         Ok::<_, std::io::Error>((requests, thread))
     };
@@ -91,7 +98,7 @@ pub fn start(
     Ok(Requests { reads, sums, writes, threads: [reader, adder, writer] })
 }
 
-fn work(replica: &Replica, places: &Places, requests: &Receiver<Effect>, answers: &Sender<Message>) {
+fn work(mut replica: Replica, places: &Places, requests: &Receiver<Effect>, answers: &Sender<Message>) {
     let mut queue = VecDeque::new();
     let mut steps = Steps::default();
     loop {
@@ -105,8 +112,13 @@ fn work(replica: &Replica, places: &Places, requests: &Receiver<Effect>, answers
             enqueue(&mut queue, effect);
         }
         let Some(effect) = queue.pop_front() else { continue };
+        if effect == Effect::Reopen {
+            let opened = Replica::open(&places.db, Origin::Tui).map(|opened| replica = opened);
+            let _ = answers.send(Message::Answer(Answer::Reopened(said(opened))));
+            continue;
+        }
         // Nobody may listen any more; what is still asked for is done all the same.
-        if let Some(answer) = fulfil(replica, places, &mut steps, effect) {
+        if let Some(answer) = fulfil(&replica, places, &mut steps, effect) {
             let _ = answers.send(Message::Answer(answer));
         }
     }
@@ -194,6 +206,8 @@ pub(crate) fn fulfil(replica: &Replica, places: &Places, steps: &mut Steps, effe
             Ok(Came::Overtaken(row)) => Answer::Overtaken(write, row),
             Err(error) => Answer::Written(write, Err(sentence(&error))),
         },
+        // These are the main loop's, and the thread's.
+        Effect::Reopen => return None,
         Effect::Copy(_) | Effect::Editor(_) | Effect::Suspend | Effect::Redraw | Effect::Quit => return None,
     })
 }
@@ -336,6 +350,33 @@ fn sentence(error: &EditError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_database_that_was_replaced_is_written_to_again_once_it_is_opened_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
+        let open = || Replica::open(&db, Origin::Tui).unwrap();
+        let (session, exports) = (directory.path().join("session"), directory.path().to_owned());
+        let (answers, heard) = channel();
+        let requests = start([open(), open(), open()], Places { db: db.clone(), session, exports }, answers).unwrap();
+        for part in ["", "-wal", "-shm"] {
+            let of = |name: &str| directory.path().join(format!("{name}{part}"));
+            std::fs::rename(of("replica.db"), of("damaged.db")).unwrap();
+        }
+        drop(open());
+        let fields = hearth_contract::check::Fields::from_iter([("name".to_owned(), "Hall".into())]);
+        let write = || Effect::Write(Write::Create { kind: Kind::Room, fields: fields.clone() });
+        requests.send(write()).unwrap();
+        requests.send(Effect::Reopen).unwrap();
+        requests.send(write()).unwrap();
+        requests.finish();
+        let written = heard.into_iter().filter_map(|message| match message {
+            Message::Answer(Answer::Written(_, result)) => Some(result.is_ok()),
+            _ => None,
+        });
+        assert_eq!(written.collect::<Vec<_>>(), [false, true]);
+        assert_eq!(open().edits().unwrap().len(), 1);
+    }
 
     #[test]
     fn the_newest_request_of_a_slot_replaces_the_waiting_one_and_writes_stay() {

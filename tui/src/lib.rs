@@ -101,7 +101,8 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
     let log = log::to_file(&options.db, "info").context("the log cannot be written")?;
     let (sender, messages) = channel();
     let session = session::beside(&options.db);
-    let places = Places { session: session.clone(), exports: std::env::current_dir().unwrap_or_default() };
+    let exports = std::env::current_dir().unwrap_or_default();
+    let places = Places { db: options.db.clone(), session: session.clone(), exports };
     let requests = effects::start(replicas, places, sender.clone())?;
     let _bell = event::bell(&options.db, sender.clone())?;
     let background = Background::start(options.sync, sender.clone())?;

@@ -4,7 +4,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use hearth_replica::{
-    Conflict, Days, Edit, Figures, Hit, LogLine, Overview, Resolution, Row, RowPage, RowQuery, Status, Totals,
+    Conflict, Days, Edit, Figures, Hit, LogLine, Overview, Rescue, Resolution, Row, RowPage, RowQuery, Status, Totals,
 };
 use time::Date;
 
@@ -33,8 +33,15 @@ pub enum Message {
     Stale,
     /// An answer to an effect.
     Answer(Answer),
-    /// Syncing in this process ended, for this reason.
-    SyncEnded(String),
+    /// Syncing in this process ended.
+    SyncEnded {
+        /// For this reason.
+        reason: String,
+        /// Whether it is tried again after a pause.
+        again: bool,
+    },
+    /// The database was damaged and has been made anew.
+    Rebuilt(Rescue),
     /// The machine or the terminal wants the program to end.
     End,
 }
@@ -70,6 +77,8 @@ pub enum Answer {
     About(u64, Option<(Kind, String, String)>),
     /// Every record of a list, ids and titles, to be marked.
     All(Kind, Result<Vec<(String, String)>, String>),
+    /// The database was opened anew, or could not be.
+    Reopened(Result<(), String>),
     /// A file was written, or not: what, and where it is.
     Exported(Result<String, String>),
     /// One record, or that there is none.
@@ -148,6 +157,8 @@ pub enum Effect {
     Write(Write),
     /// Every record of a list, to be marked.
     All(RowQuery),
+    /// To open the database anew, because another file is in its place.
+    Reopen,
     /// To put a text on the clipboard.
     Copy(String),
     /// To write a list to a file, told the day.
@@ -253,7 +264,7 @@ impl Effect {
             Effect::Log => Some("log"),
             Effect::Conflicts => Some("conflicts"),
             Effect::Write(_) | Effect::Export(..) | Effect::Copy(_) | Effect::Editor(_) => None,
-            Effect::Suspend | Effect::Redraw | Effect::Quit => None,
+            Effect::Reopen | Effect::Suspend | Effect::Redraw | Effect::Quit => None,
         }
     }
 }

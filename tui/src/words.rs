@@ -7,7 +7,7 @@ use hearth_contract::check::Fields;
 use hearth_contract::formats::{Timestamp, parse_date};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind};
-use hearth_replica::Row;
+use hearth_replica::{Rescue, Row};
 use serde_json::Value;
 use time::Date;
 
@@ -255,6 +255,17 @@ pub fn changed(kind: Kind, name: &str, from: Option<&Value>, to: &Value, names: 
     let arrow = if ascii { "->" } else { "→" };
     let (from, to) = (shown(kind, name, from, names, ascii), shown(kind, name, Some(to), names, ascii));
     format!("{}: {from} {arrow} {to}", field_label(kind, name))
+}
+
+/// What became of a database that was damaged.
+pub fn rebuilt(rescue: &Rescue) -> String {
+    let edits = match rescue.edits {
+        0 => "no change waited in it".to_owned(),
+        1 => "the change that waited goes on".to_owned(),
+        many => format!("the {many} changes that waited go on"),
+    };
+    let lost = if rescue.lost.is_empty() { "" } else { "; what could not be read is in the log" };
+    format!("The database was damaged and is read anew from the server: {edits}{lost}.")
 }
 
 /// What was decided about an edit, as undoing it says.

@@ -8,15 +8,13 @@ use clap::{Args, ValueEnum};
 use hearth_replica::doctor::{Cause, Trouble, trouble};
 use hearth_replica::log::{self, Form};
 use hearth_replica::sync::{self, SyncConfig, SyncError, SyncLock, Until};
-use hearth_replica::{Origin, Replica, StoreError};
+use hearth_replica::{Origin, StoreError};
 use tokio::sync::watch;
 
 use super::progress::Progress;
 use super::sync::{asked_to_stop, config, runtime};
 use super::{Context, Exit, Failure, metrics, output, rebuild, service};
 
-/// How often a database that turns out to be damaged is made anew before a person has to look.
-const REBUILDS_MAX: u32 = 2;
 /// Between two attempts to begin while there is no room, or another program writes and does not come to an end.
 const PAUSE: Duration = Duration::from_secs(5);
 
@@ -72,36 +70,12 @@ impl Run {
     }
 }
 
-/// Syncs until told to stop. A damaged database is made anew, and a full disk is waited out, so that nobody has to come.
+/// Syncs until told to stop. A full disk is waited out, so that nobody has to come for it.
 async fn keep_in_step(config: &SyncConfig, db: &Path, mut lock: SyncLock) -> Result<(), Failure> {
-    let mut rebuilds = 0;
     let mut waits = false;
     loop {
-        // Opened before anything runs: a schema that cannot be renewed is said at once.
-        let ended = match Replica::open(db, Origin::Cli) {
-            Ok(_) => once(config, db, lock).await,
-            Err(error) => {
-                drop(lock);
-                Err(SyncError::Store(error))
-            }
-        };
-        let ended = match ended {
-            Err(SyncError::Store(error)) if rebuilds < REBUILDS_MAX && is_damaged(db, &error) => {
-                tracing::warn!(%error, "the database is damaged and made anew");
-                let right = take_lock(db)?;
-                match hearth_replica::rebuild(db, &right) {
-                    Ok(rescue) => {
-                        rebuilds += 1;
-                        rebuild::tell(&rescue);
-                        lock = right;
-                        continue;
-                    }
-                    Err(error) => Err(SyncError::Store(error)),
-                }
-            }
-            ended => ended,
-        };
-        match ended {
+        let syncing = async |lock| once(config, db, lock).await;
+        match hearth_replica::keep_in_step(config, Origin::Cli, lock, syncing, rebuild::tell).await {
             Err(SyncError::Store(error)) if matches!(trouble(db, &error).cause, Cause::Full | Cause::Busy) => {
                 let new = !std::mem::replace(&mut waits, true);
                 if !pause(db, new.then(|| trouble(db, &error))).await {
@@ -112,12 +86,6 @@ async fn keep_in_step(config: &SyncConfig, db: &Path, mut lock: SyncLock) -> Res
             ended => return Ok(ended?),
         }
     }
-}
-
-/// Whether only a rebuild helps. A table that is missed in the middle of the work is an error like others; who opens the
-/// database again is told what is wrong with it.
-fn is_damaged(db: &Path, error: &StoreError) -> bool {
-    error.is_damaged() || Replica::open(db, Origin::Cli).is_err_and(|error| error.is_damaged())
 }
 
 /// Waits a little, and says why if that is new; false when told to stop.
@@ -139,6 +107,7 @@ async fn pause(db: &Path, trouble: Option<Trouble>) -> bool {
     }
 }
 
+/// Syncs until told to stop.
 async fn once(config: &SyncConfig, db: &Path, lock: SyncLock) -> Result<(), SyncError> {
     let progress = Progress::of(db);
     let (stop, stopped) = watch::channel(false);

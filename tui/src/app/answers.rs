@@ -64,6 +64,7 @@ impl App {
                     list.marks = records.into_iter().collect();
                 }
             }),
+            Answer::Reopened(result) => result,
             Answer::Exported(Ok(what)) => {
                 self.notify(now, Tone::Good, format!("Exported {what}"));
                 Ok(())

@@ -69,7 +69,8 @@ impl Scene {
             let item = json!({ "name": format!("Item {number}"), "room_id": room, "current_value": "12.50" });
             other.create(Kind::Inventory, &fields(item)).unwrap();
         }
-        let places = Places { session: directory.path().join("session"), exports: directory.path().to_owned() };
+        let (session, exports) = (directory.path().join("session"), directory.path().to_owned());
+        let places = Places { db: db.clone(), session, exports };
         let (app, effects) = App::start(now(), Setup::default(), Session::default(), (80, 24));
         let steps = Steps::default();
         let mut scene = Scene { app, replica, other, places, steps, now: now(), _directory: directory };

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::schema::Kind;
-use hearth_replica::{Hit, Pending, Row, RowPage};
+use hearth_replica::{Hit, Pending, Rescue, Row, RowPage};
 use serde_json::json;
 
 use crate::app::{App, Layer, Setup};
@@ -324,12 +324,22 @@ fn quitting_is_a_key_in_lists_and_a_letter_in_lines() {
 #[test]
 fn a_notice_goes_away_by_itself() {
     let mut app = with_tasks(three());
-    app.update(now(), Message::SyncEnded("the disk is full".into()));
+    app.update(now(), Message::SyncEnded { reason: "the disk is full".into(), again: true });
     assert!(app.notice.is_some());
     let mut later = now();
     later.moment = later.moment.plus_millis(60_000);
     app.update(later, Message::Tick);
     assert!(app.notice.is_none());
+}
+
+#[test]
+fn a_database_that_was_made_anew_is_opened_again_before_it_is_read() {
+    let mut app = with_tasks(three());
+    let rescue = Rescue { edits: 2, ..Rescue::default() };
+    let effects = app.update(now(), Message::Rebuilt(rescue));
+    assert!(matches!(&effects[..], [Effect::Reopen, Effect::Page(..), ..]), "{effects:?}");
+    let said = "The database was damaged and is read anew from the server: the 2 changes that waited go on.";
+    assert_eq!(app.notice.as_ref().unwrap().text, said);
 }
 
 #[test]
