@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use clap::Args;
-use hearth_replica::Rescue;
 use hearth_replica::log::{self, Form};
-use hearth_replica::sync::Until;
+use hearth_replica::sync::{SyncConfig, SyncLock, Until};
+use hearth_replica::{Replica, Rescue};
 use serde_json::json;
 
 use super::{Context, Exit, Failure, output, run, sync};
+
+/// What the server says of where the replica stands comes at once; to make up for it may take longer, and is not needed.
+const HEARD_WITHIN: Duration = Duration::from_secs(30);
 
 /// Arguments of `rebuild`.
 #[derive(Debug, Args)]
@@ -28,6 +31,7 @@ impl Rebuild {
             let stop = format!("stop it: Ctrl-C, or systemctl --user stop hearth-replica@{}", context.profile.name);
             return Err(run::locked(db, &stop));
         };
+        let lock = hear_first(context, &config, lock)?;
         let rescue = hearth_replica::rebuild(db, &lock)?;
         tell(&rescue);
         let replica = context.replica()?;
@@ -50,6 +54,19 @@ impl Rebuild {
         let text = "not every edit could be carried over by itself; what is said above needs you";
         Err(Failure::new(Exit::NeedsYou, text).hint("hearth-replica edits"))
     }
+}
+
+/// Lets the server say what it has to say of the place where the replica stands: that it was put back, and lost edits, shows
+/// nowhere else. A database that cannot be opened, or knows no place, has nothing to ask.
+fn hear_first(context: &Context, config: &SyncConfig, lock: SyncLock) -> Result<SyncLock, Failure> {
+    let stands = |replica: &Replica| replica.status().is_ok_and(|now| now.position > 0);
+    let Some(replica) = context.replica().ok().filter(stands) else { return Ok(lock) };
+    sync::reachable(config)?;
+    // Whatever comes of it, and whether it comes to its end: what follows makes all of it anew.
+    if let Err(failure) = sync::in_process(config.clone(), lock, Until::Current, HEARD_WITHIN, &replica) {
+        tracing::debug!(failure = failure.text, "what was there could not be brought in step first");
+    }
+    run::take_lock(&context.profile.db)
 }
 
 /// Says what became of the database.

@@ -133,7 +133,7 @@ pub(super) fn try_lock(db: &Path) -> Result<Option<SyncLock>, Failure> {
     SyncLock::try_take(db).map_err(|error| StoreError::File(directory, error).into())
 }
 
-fn take_lock(db: &Path) -> Result<SyncLock, Failure> {
+pub(super) fn take_lock(db: &Path) -> Result<SyncLock, Failure> {
     match try_lock(db)? {
         Some(lock) => Ok(lock),
         None => Err(locked(db, "hearth-replica status")),

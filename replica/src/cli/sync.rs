@@ -114,13 +114,18 @@ pub(super) fn bring_in_step_with(
 ) -> Result<Status, Failure> {
     let deadline = Instant::now() + limit;
     loop {
-        runtime()?.block_on(reach(config))?;
+        reachable(config)?;
         let left = deadline.saturating_duration_since(Instant::now());
         match bring_in_step(context, replica, Until::Current, left.min(SLICE)) {
             Err(failure) if failure.exit == Exit::Unreachable && left > SLICE => {}
             done => return done,
         }
     }
+}
+
+/// Whether the server answers, and takes the key.
+pub(super) fn reachable(config: &SyncConfig) -> Result<(), Failure> {
+    runtime()?.block_on(reach(config))
 }
 
 /// Asks the server who it is, a few times.
