@@ -317,6 +317,29 @@ async fn a_server_put_back_by_its_files_is_followed_too() {
 }
 
 #[tokio::test]
+async fn a_rebuild_offers_what_the_server_lost_meanwhile() {
+    let (mut home, server, _, device) = away(3).await;
+    let copy = home.path("copy.db");
+    home.said(&["backup", &copy]);
+    device.sql("INSERT INTO vehicles (name) VALUES ('Bicycle')");
+    assert_eq!(device.sync(), 0);
+    assert_eq!(server.terminate().code(), Some(0));
+    home.said(&["restore", &copy]);
+    let position = device.one("SELECT position FROM sync_status");
+    assert_eq!(device.said(&["rebuild"]).0, 6);
+    assert_eq!(device.one("SELECT position FROM sync_status"), position, "with nothing to read from, all stays");
+
+    let (_server, client) = serve(&mut home, &[]);
+    let (code, said) = device.said(&["rebuild"]);
+    assert_eq!(code, 5, "{said}");
+    assert_eq!(device.one("SELECT group_concat(method || kind || state) FROM edits"), "createvehicleconflict");
+    device.does(&["edits", "retry", &device.one("SELECT id FROM edits")]);
+    assert_eq!(device.sync(), 0);
+    assert_eq!(client.walk("/v1/vehicles").await[0]["name"], "Bicycle");
+    agrees(&device);
+}
+
+#[tokio::test]
 async fn another_home_is_refused_and_nothing_is_mixed() {
     let (home, _server, client, device) = away(3).await;
     // A second home on the same server: its key is the only thing that differs.
