@@ -29,7 +29,8 @@ pub fn to_stderr(form: Form, level: &str) {
         .with_env_filter(filter("hearth_replica", level))
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal() && !plain)
-        .with_target(false);
+        .with_target(false)
+        .log_internal_errors(false);
     // Whoever was first tells where lines go.
     let _ = match form {
         Form::Text => builder.try_init(),
@@ -43,7 +44,8 @@ pub fn to_file(db: &Path, level: &str) -> io::Result<PathBuf> {
     let file = LogFile::open(path.clone())?;
     // What the screen itself has to say is told as well.
     let builder = tracing_subscriber::fmt().with_env_filter(filter("hearth", level)).with_writer(Mutex::new(file));
-    let _ = builder.with_ansi(false).with_target(false).try_init();
+    // On a full disk lines are lost; to say so of each would be to write across the screen.
+    let _ = builder.with_ansi(false).with_target(false).log_internal_errors(false).try_init();
     Ok(path)
 }
 

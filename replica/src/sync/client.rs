@@ -35,7 +35,7 @@ const NO_ANSWER: &str = "it does not answer in time";
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The address is not one.
-    #[error("{0:?} is no server address; write it as http://HOST:PORT or https://HOST")]
+    #[error("{0:?} is no server address; write it as http://HOST:PORT or https://HOST, without /v1")]
     Address(String),
     /// The key has characters that no header can carry.
     #[error("the key is not one: it has characters that no key has")]
@@ -105,7 +105,11 @@ impl Client {
     /// Makes a client. Redirects are not followed and no proxy is used: a key goes to the server it is meant for.
     pub(super) fn new(server: &str, key: &SecretString) -> Result<Client, ClientError> {
         let base = server.trim_end_matches('/').to_owned();
-        let address = reqwest::Url::parse(&base).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let is_plain = |url: &reqwest::Url| {
+            matches!(url.scheme(), "http" | "https") && url.query().is_none() && url.fragment().is_none()
+        };
+        // The paths of the API begin with its version.
+        let address = reqwest::Url::parse(&base).ok().filter(|url| is_plain(url) && !url.path().ends_with("/v1"));
         let address = address.ok_or_else(|| ClientError::Address(server.to_owned()))?;
         let mut bearer =
             HeaderValue::from_str(&format!("Bearer {}", key.expose_secret())).map_err(|_| ClientError::Key)?;
@@ -256,9 +260,12 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_a_scheme() {
+    fn an_address_has_a_scheme_and_nothing_of_the_api() {
         let key = SecretString::from("svc_test_x".to_owned());
-        assert!(matches!(Client::new("localhost:8750", &key), Err(ClientError::Address(_))));
+        for address in ["localhost:8750", "http://h/v1", "http://h/v1/", "http://h?x=1", "http://h#f"] {
+            assert!(matches!(Client::new(address, &key), Err(ClientError::Address(_))), "{address}");
+        }
+        assert!(Client::new("https://h/behind/a/path/", &key).is_ok());
         assert!(Client::new("http://localhost:8750/", &key).is_ok());
     }
 }
