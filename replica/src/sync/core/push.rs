@@ -18,8 +18,10 @@ const OPERATIONS_MAX: usize = 50;
 /// Bytes of one bulk call, as far as that is known before it is fixed. Its bytes stay the same for ever, so a call that a
 /// slow line cannot carry within the 30 s that the server gives a body (contract 12) would never come through.
 const BULK_BYTES_MAX: usize = 64 << 10;
-/// Bytes under way at once, because they share the line: in 30 s these come through at 4.4 kB a second.
-const BYTES_UNDER_WAY_MAX: usize = 128 << 10;
+/// Bytes under way at once, because they share the line: in 30 s these come through at 13 kB a second.
+const BYTES_UNDER_WAY_MAX: usize = 384 << 10;
+/// The same once a call got no answer, though contact lasts: at 4.4 kB a second.
+const BYTES_UNDER_WAY_LEAST: usize = 128 << 10;
 /// From so many edits of one collection on, they go as one call. Fewer are soonest there one by one.
 const BULK_FROM: usize = 5;
 
@@ -47,6 +49,8 @@ pub(super) struct Push {
     planning: bool,
     plan_again: bool,
     failures: u32,
+    /// Since contact began, a call got no answer in time: the line may be too slow for many at once.
+    narrow: bool,
     hold_until: Millis,
     stumbles: HashMap<i64, (u32, Millis)>,
     writes: Pace,
@@ -67,7 +71,7 @@ impl Push {
 
     /// Contact is back: what waited for it is tried at once.
     pub(super) fn contact(&mut self, limits: Option<super::Limits>) {
-        self.failures = 0;
+        (self.failures, self.narrow) = (0, false);
         self.hold_until = Millis::MIN;
         self.stumbles.clear();
         // Whether what was sent before may go again depends on what was read since: the plan that follows says so.
@@ -86,8 +90,11 @@ impl Push {
         stumbled.map_or(self.hold_until, |(_, at)| self.hold_until.max(*at))
     }
 
-    fn bytes_under_way(&self) -> usize {
-        self.in_flight.iter().map(|ready| ready.bytes).sum()
+    /// Whether so many more bytes may be under way.
+    fn has_room_for(&self, bytes: usize) -> bool {
+        let most = if self.narrow { BYTES_UNDER_WAY_LEAST } else { BYTES_UNDER_WAY_MAX };
+        let under_way: usize = self.in_flight.iter().map(|ready| ready.bytes).sum();
+        under_way == 0 || under_way + bytes <= most
     }
 
     /// The next parcels to be sent as one, by their places in `ready`; or when something may be sent.
@@ -171,11 +178,16 @@ impl Core {
                 }
             }
             Outcome::NoAnswer { reason } => {
+                self.push.narrow = true;
                 let at = self.hold_push(now, None);
                 endings = self.later(Ready { edits: carried, ..again }, Some(at), &reason);
             }
             Outcome::Refused(refusal) => match refusal.status {
-                401 | 403 | 408 | 429 | 500.. => {
+                408 => {
+                    self.push.narrow = true;
+                    endings = self.not_now(now, Ready { edits: carried, ..again }, &refusal);
+                }
+                401 | 403 | 429 | 500.. => {
                     endings = self.not_now(now, Ready { edits: carried, ..again }, &refusal);
                 }
                 _ => {
@@ -320,7 +332,7 @@ impl Core {
                 return;
             }
             let bytes = places.iter().filter_map(|place| self.push.ready.get(*place)).map(|ready| ready.bytes).sum();
-            if !self.push.in_flight.is_empty() && self.push.bytes_under_way() + bytes > BYTES_UNDER_WAY_MAX {
+            if !self.push.has_room_for(bytes) {
                 return;
             }
             let mut chosen: Vec<Ready> = Vec::with_capacity(places.len());
