@@ -121,9 +121,10 @@ fn has_log(connection: &Connection) -> Result<bool, StoreError> {
 /// Takes the log over into the database and gives its room back, as far as nobody is reading from it. For a full disk,
 /// which a log that was never taken over may have filled; whoever is in the way is not waited for.
 pub(crate) fn give_back_log(connection: &Connection) -> Result<(), StoreError> {
+    let waits: i64 = connection.pragma_query_value(None, "busy_timeout", |row| row.get(0))?;
     connection.busy_timeout(Duration::ZERO)?;
     let done = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.busy_timeout(Duration::from_millis(waits.max(0).unsigned_abs()))?;
     Ok(done?)
 }
 

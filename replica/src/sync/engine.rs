@@ -186,9 +186,9 @@ impl Engine {
         self.process = Some(process);
         unless_full(reserve::hold(&self.db))?;
         if let Err(error) = self.keep(|c| standing::set_daemon(c, Some(process), now.wall)) {
+            unless_full(Err(error))?;
             // An earlier process may have left with the disk full and this still set aside.
             reserve::release(&self.db);
-            unless_full(Err(error))?;
             unless_full(self.keep(|c| standing::set_daemon(c, Some(process), now.wall)))?;
         }
         let (started, wishes) = (self.standing()?, self.wishes()?);
