@@ -282,6 +282,7 @@ impl Core {
         effects.push(Effect::CloseStream);
         self.link = Link::Paused;
         (self.reason, self.key_refused, self.failures) = (None, None, 0);
+        self.push.forget_scopes();
     }
 
     /// Another key may be another home's or may do more: contact begins anew, and nothing is sent before that.
@@ -290,6 +291,7 @@ impl Core {
             return; // it is used when they end
         }
         (self.key_refused, self.failures) = (None, 0);
+        self.push.forget_scopes();
         // What was asked with the old key is not waited for.
         let recovery = self.recovering.as_ref().map(Recovering::progress);
         self.take_up(recovery);
@@ -323,7 +325,9 @@ impl Core {
         self.home = Some(identity.home_id.clone());
         effects.push(Effect::Greet { identity, standing });
         self.reason = None;
-        self.key_refused = None;
+        if self.push.is_allowed_all() {
+            self.key_refused = None;
+        }
         self.push.contact(limits);
         self.reads = limits.map(|limits| limits.reads);
         self.pace_recovery();
@@ -469,7 +473,10 @@ impl Core {
         let question = self.recovering.as_ref().and_then(|recovering| recovering.question());
         let key_refused = self.recovering.as_ref().and_then(|recovering| recovering.key_refused.as_ref());
         let pushed = self.push.open == Some(false) && !self.push.is_busy();
-        let verdict = match self.key_refused.as_ref().or(key_refused) {
+        // A key that may not write some of it is good for the rest.
+        let goes_on = self.in_contact() && !self.push.is_allowed_all();
+        let goes_on = goes_on && !(current && self.push.waits_for_scopes_alone());
+        let verdict = match self.key_refused.as_ref().filter(|_| !goes_on).or(key_refused) {
             _ if self.link == Link::Paused => Verdict::Paused,
             Some(why) => Verdict::NeedsKey(why.clone()),
             None if question.is_some() => Verdict::Asks(question.cloned().unwrap_or_default()),

@@ -19,6 +19,8 @@ pub(crate) enum Verdict {
     Sent { rev: Option<i64> },
     /// It is tried again, at about this time.
     Later { at: Option<Timestamp>, reason: String },
+    /// The server did not look at it.
+    TurnedAway { reason: String },
     /// The record has moved on. Once the feed has brought what it is now, the edit is judged anew.
     Overtaken,
     /// The server refuses what it was sent with, without a word about it: it goes again by itself.
@@ -58,12 +60,17 @@ pub(crate) fn record(
     }
     gate::keep_cheaply(connection, |tx| {
         let mut sent = Vec::new();
+        let mut turned_away = Vec::new();
         for (edit, verdict) in verdicts {
             match verdict {
                 Verdict::Sent { rev } => sent.push((*edit, *rev)),
                 verdict => record_one(tx, *edit, verdict)?,
             }
+            if matches!(verdict, Verdict::TurnedAway { .. }) {
+                turned_away.push(*edit);
+            }
         }
+        settle::let_go(tx, &turned_away)?;
         if !sent.is_empty() {
             settle::mark_sent(tx, &sent)?;
             let position = tx.query_row("SELECT position FROM _sync", [], |row| row.get(0))?;
@@ -94,6 +101,7 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
     let (state, reason, problem, at) = match verdict {
         Verdict::Sent { rev } => return settle::mark_sent(tx, &[(edit, *rev)]),
         Verdict::Later { at, reason } => ("waiting", reason.as_str(), None, at.map(|at| at.to_string())),
+        Verdict::TurnedAway { reason } => ("waiting", reason.as_str(), None, None),
         Verdict::Overtaken => ("waiting", "changed there meanwhile; its new form is on the way", None, None),
         Verdict::Apart => ("waiting", "goes again by itself", None, None),
         Verdict::Rejected { reason, problem } => ("rejected", reason.as_str(), Some(problem.to_string()), None),
@@ -109,7 +117,7 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
         return Ok(());
     }
     match verdict {
-        Verdict::Sent { .. } | Verdict::Later { .. } => return Ok(()),
+        Verdict::Sent { .. } | Verdict::Later { .. } | Verdict::TurnedAway { .. } => return Ok(()),
         Verdict::Apart => return settle::forget_request(tx, edit),
         Verdict::Overtaken | Verdict::Rejected { .. } | Verdict::Conflict { .. } => {
             tx.prepare_cached("UPDATE _frozen SET refused = 1 WHERE edit_id = ?1")?.execute([edit])?;

@@ -85,6 +85,8 @@ fn freeze_one(
                      WHERE missed = 1 AND edit_id IN (SELECT id FROM edits WHERE idempotency_key = ?1)",
             )?
             .execute([key])?;
+            tx.prepare_cached("UPDATE _requests SET in_the_air = in_the_air + 1 WHERE idempotency_key = ?1")?
+                .execute([key])?;
             return frozen(tx, key);
         }
         let Some(parcel) = load(tx, edit)? else { continue };
@@ -101,8 +103,10 @@ fn freeze_one(
         [(parcel, _)] => single(parcel)?,
         [(first, _), ..] => bulk(first.kind, &fit),
     };
-    tx.prepare_cached("INSERT INTO _requests (idempotency_key, verb, path, body) VALUES (?1, ?2, ?3, ?4)")?
-        .execute((new_key, verb, path, body))?;
+    tx.prepare_cached(
+        "INSERT INTO _requests (idempotency_key, verb, path, body, in_the_air) VALUES (?1, ?2, ?3, ?4, 1)",
+    )?
+    .execute((new_key, verb, path, body))?;
     for (parcel, _) in fit.iter().filter(|(parcel, _)| parcel.overtaken) {
         settle::forget_request(tx, parcel.edit)?;
     }

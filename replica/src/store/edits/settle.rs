@@ -233,6 +233,25 @@ pub(crate) fn forget_request(tx: &Transaction<'_>, edit: i64) -> Result<(), Stor
     Ok(())
 }
 
+/// The server did not look at the requests of these edits. One that is surely not in goes with that, and its edits are free
+/// to be changed, given up or sent in another.
+pub(crate) fn let_go(tx: &Transaction<'_>, edits: &[i64]) -> Result<(), StoreError> {
+    let list = listed(edits.iter().map(|edit| (*edit, None)));
+    let of_requests = "SELECT idempotency_key FROM edits WHERE id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))";
+    tx.prepare_cached(&format!(
+        "UPDATE _requests SET in_the_air = in_the_air - 1 WHERE idempotency_key IN ({of_requests})"
+    ))?
+    .execute([&list])?;
+    let free: Vec<i64> = tx
+        .prepare_cached(&format!(
+            "SELECT id FROM edits JOIN _requests USING (idempotency_key)
+             WHERE in_the_air <= 0 AND idempotency_key IN ({of_requests})"
+        ))?
+        .query_map([list], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    free.into_iter().try_for_each(|edit| forget_request(tx, edit))
+}
+
 /// Keeps values that lost against others, so that they can be brought back. The entry has a number of its own, because
 /// the edit may go on with what is left of it.
 pub(crate) fn keep_loser(

@@ -135,6 +135,31 @@ fn what_may_be_in_is_not_dropped_but_undone_there() {
 }
 
 #[test]
+fn what_the_server_did_not_look_at_is_free_again_unless_an_earlier_attempt_may_be_in() {
+    let mut scene = Scene::new();
+    for name in ["Hall", "Attic"] {
+        scene.does(&format!("INSERT INTO rooms (name) VALUES ('{name}')"));
+    }
+    let away = || Verdict::TurnedAway { reason: "the key may not write rooms".to_owned() };
+    scene.freeze(&[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
+    super::answers::record(&mut scene.db, &[(1, away()), (2, away())], at(0)).unwrap();
+    assert_eq!(scene.one("SELECT count(*) || min(reason) FROM edits"), "2the key may not write rooms");
+    assert_eq!(scene.one("SELECT count(*) FROM _requests"), "0");
+    scene.change(1, json!({ "name": "Corridor" })).unwrap();
+    assert_eq!(scene.discard(2).unwrap().edit, None, "given up, not undone there");
+    assert_eq!((scene.outcomes().as_str(), scene.states().as_str()), ("2 discarded", "waiting"));
+
+    scene.send(1);
+    scene.answer(1, Verdict::Later { at: None, reason: "cut".to_owned() });
+    for _ in 0..3 {
+        scene.send(1);
+        scene.answer(1, away());
+    }
+    assert_eq!(scene.one("SELECT count(*) FROM _requests"), "1", "the first may be in");
+    assert!(scene.discard(1).unwrap().edit.is_some());
+}
+
+#[test]
 fn an_edit_taken_back_leaves_the_later_ones_in_order() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);

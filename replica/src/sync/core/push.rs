@@ -1,7 +1,7 @@
 //! The push half of the core: which edits go together and when, and what an answer means for them and for those
 //! behind them.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use hearth_contract::schema::Kind;
 
@@ -22,6 +22,8 @@ const BULK_BYTES_MAX: usize = 64 << 10;
 const BYTES_UNDER_WAY_MAX: usize = 384 << 10;
 /// The same once a call got no answer, though contact lasts: at 4.4 kB a second.
 const BYTES_UNDER_WAY_LEAST: usize = 128 << 10;
+/// The refusal that says something against the collection alone (contract 11).
+const INSUFFICIENT_SCOPE: &str = "insufficient_scope";
 /// From so many edits of one collection on, they go as one call. Fewer are soonest there one by one.
 const BULK_FROM: usize = 5;
 
@@ -53,6 +55,8 @@ pub(super) struct Push {
     narrow: bool,
     hold_until: Millis,
     stumbles: HashMap<i64, (u32, Millis)>,
+    /// Collections that the key may not write, and when that is tried again.
+    forbidden: BTreeMap<Kind, Millis>,
     writes: Pace,
     bulk: Pace,
     wake_at: Option<Millis>,
@@ -74,6 +78,7 @@ impl Push {
         (self.failures, self.narrow) = (0, false);
         self.hold_until = Millis::MIN;
         self.stumbles.clear();
+        self.forbidden.values_mut().for_each(|until| *until = Millis::MIN);
         // Whether what was sent before may go again depends on what was read since: the plan that follows says so.
         self.ready.retain(|ready| !ready.frozen);
         self.writes.set_limit(limits.map(|limits| limits.writes));
@@ -86,8 +91,25 @@ impl Push {
     }
 
     fn due_at(&self, ready: &Ready) -> Millis {
-        let stumbled = ready.edits.first().and_then(|edit| self.stumbles.get(edit));
-        stumbled.map_or(self.hold_until, |(_, at)| self.hold_until.max(*at))
+        let stumbled = ready.edits.first().and_then(|edit| self.stumbles.get(edit)).map(|(_, at)| *at);
+        let forbidden = self.forbidden.get(&ready.kind).copied();
+        stumbled.into_iter().chain(forbidden).fold(self.hold_until, Millis::max)
+    }
+
+    /// Whether the key may write everything, as far as it was told.
+    pub(super) fn is_allowed_all(&self) -> bool {
+        self.forbidden.is_empty()
+    }
+
+    /// Whether the key is too weak for some of what waits, and nothing else is left to be sent or heard of.
+    pub(super) fn waits_for_scopes_alone(&self) -> bool {
+        let allowed = |ready: &Ready| !self.forbidden.contains_key(&ready.kind);
+        !self.is_allowed_all() && !self.is_busy() && !self.planning && !self.ready.iter().any(allowed)
+    }
+
+    /// Nothing is known any more of what the key may do.
+    pub(super) fn forget_scopes(&mut self) {
+        self.forbidden.clear();
     }
 
     /// Whether so many more bytes may be under way.
@@ -158,6 +180,7 @@ impl Core {
     ) {
         let Some(place) = self.push.in_flight.iter().position(|ready| ready.edits == sent) else { return };
         let again = Ready { frozen: true, ..self.push.in_flight.swap_remove(place) };
+        let kind = again.kind;
         self.push.open = None;
         let accepted = |word: &Word| matches!(word, Word::Accepted { .. });
         if matches!(&outcome, Outcome::Told(words) if words.iter().any(|(_, word)| accepted(word))) {
@@ -187,6 +210,12 @@ impl Core {
                     self.push.narrow = true;
                     endings = self.not_now(now, Ready { edits: carried, ..again }, &refusal);
                 }
+                // Only the server itself knows that it did not look at it.
+                401 | 403 if !refusal.kind.is_empty() => {
+                    self.not_before(now, &again, &refusal);
+                    let away = |edit| (edit, Ending::TurnedAway { reason: refusal.message.clone() });
+                    endings = carried.into_iter().map(away).collect();
+                }
                 401 | 403 | 429 | 500.. => {
                     endings = self.not_now(now, Ready { edits: carried, ..again }, &refusal);
                 }
@@ -197,7 +226,7 @@ impl Core {
                 }
             },
         }
-        self.ended(endings, effects);
+        self.ended(kind, endings, effects);
     }
 
     /// What a refusal means for one edit; None: its record is to be looked at first.
@@ -219,11 +248,21 @@ impl Core {
 
     /// A refusal that says nothing against the edits: the same request may succeed later.
     fn not_now(&mut self, now: Millis, again: Ready, refusal: &Refusal) -> Vec<(i64, Ending)> {
-        let at = match refusal.status {
+        let at = self.not_before(now, &again, refusal);
+        self.later(again, at, &refusal.message)
+    }
+
+    /// When such a request may go again, if it depends on nothing but time.
+    fn not_before(&mut self, now: Millis, again: &Ready, refusal: &Refusal) -> Option<Millis> {
+        match refusal.status {
             401 | 403 => {
-                // Nothing else would fare better with this key. The link finds out whether it is good again.
                 self.key_refused = Some(refusal.message.clone());
-                self.push.hold_until = now + KEY_RETRY;
+                if refusal.kind == INSUFFICIENT_SCOPE {
+                    self.push.forbidden.insert(again.kind, now + KEY_RETRY);
+                } else {
+                    // Nothing else would fare better with this key. The link finds out whether it is good again.
+                    self.push.hold_until = now + KEY_RETRY;
+                }
                 None
             }
             429 => {
@@ -242,8 +281,7 @@ impl Core {
                 self.push.stumbles.insert(first, (failures + 1, at));
                 Some(at)
             }
-        };
-        self.later(again, at, &refusal.message)
+        }
     }
 
     /// Edits go again with the same bytes, after the others that may go: what breaks a connection each time it is sent
@@ -257,11 +295,14 @@ impl Core {
         endings
     }
 
-    fn ended(&mut self, endings: Vec<(i64, Ending)>, effects: &mut Vec<Effect>) {
+    fn ended(&mut self, kind: Kind, endings: Vec<(i64, Ending)>, effects: &mut Vec<Effect>) {
         for (edit, ending) in &endings {
-            if !matches!(ending, Ending::Later { .. }) {
+            if !matches!(ending, Ending::Later { .. } | Ending::TurnedAway { .. }) {
                 self.push.failures = 0;
-                self.key_refused = None;
+                self.push.forbidden.remove(&kind);
+                if self.push.is_allowed_all() {
+                    self.key_refused = None;
+                }
                 self.push.stumbles.remove(edit);
                 if *ending != Ending::Apart {
                     self.push.alone.remove(edit);
@@ -281,6 +322,7 @@ impl Core {
     /// What is there under the id of a create is known, or is not.
     pub(super) fn looked(&mut self, now: Millis, edit: i64, there: There, effects: &mut Vec<Effect>) {
         let Some(Met { again, refusal, .. }) = self.push.looking.take_if(|met| met.edit == edit) else { return };
+        let kind = again.kind;
         self.push.open = None;
         let endings = match there {
             There::Same { rev } => vec![(edit, Ending::Sent { rev: Some(rev) })],
@@ -294,7 +336,7 @@ impl Core {
                 self.later(again, Some(at), &reason)
             }
         };
-        self.ended(endings, effects);
+        self.ended(kind, endings, effects);
     }
 
     /// Nothing goes for a while; gives until when.
@@ -380,7 +422,14 @@ impl Core {
         let known: HashSet<i64> = self.push.ready.iter().filter_map(|ready| ready.edits.first().copied()).collect();
         self.push.stumbles.retain(|edit, _| known.contains(edit));
         self.push.alone.retain(|edit| known.contains(edit));
-        if self.push.ready.is_empty() && !self.push.is_busy() && self.in_contact() {
+        let waits = |kind: &Kind| self.push.ready.iter().chain(&self.push.in_flight).any(|ready| ready.kind == *kind);
+        let none_waits = !self.push.forbidden.keys().any(waits);
+        let was_allowed_all = self.push.is_allowed_all();
+        if none_waits {
+            self.push.forget_scopes();
+        }
+        let is_idle = self.push.ready.is_empty() && !self.push.is_busy();
+        if none_waits && (is_idle || !was_allowed_all) && self.in_contact() {
             // Nothing is left that the key was too weak for; the feed is told to it.
             self.key_refused = None;
         }

@@ -268,7 +268,7 @@ pub(crate) struct Expired {
 pub(crate) enum Outcome {
     /// Each edit has its own answer.
     Told(Vec<(i64, Word)>),
-    /// A bulk call was refused as a whole: nothing of it is in.
+    /// A request was refused as a whole: nothing of what it carries is in.
     Refused(Refusal),
     /// No answer.
     NoAnswer { reason: String },
@@ -304,6 +304,10 @@ pub(crate) enum Ending {
     },
     Later {
         at: Option<Millis>,
+        reason: String,
+    },
+    /// The server did not look at it, because of the key. It goes again, by itself or with others.
+    TurnedAway {
         reason: String,
     },
     /// The record has moved on; what it is now comes with the feed.

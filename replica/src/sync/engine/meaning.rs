@@ -43,6 +43,7 @@ impl Engine {
                 let outcome = match (answer, &asked.request) {
                     (Ok(answer), Some(request)) if request.bulk => wire::outcomes(&answer, edits),
                     (Ok(answer), _) => match wire::outcome(&answer) {
+                        Ok(Word::Refused(refusal)) if matches!(refusal.status, 401 | 403) => Outcome::Refused(refusal),
                         Ok(word) => Outcome::Told(
                             edits.iter().map(|(edit, _)| (*edit, word.clone())).collect::<Vec<(i64, Word)>>(),
                         ),
@@ -82,6 +83,7 @@ pub(super) fn verdict(now: Moment, ending: Ending) -> answers::Verdict {
     match ending {
         Ending::Sent { rev } => answers::Verdict::Sent { rev },
         Ending::Later { at, reason } => answers::Verdict::Later { at: at.map(|at| moment(now, at)), reason },
+        Ending::TurnedAway { reason } => answers::Verdict::TurnedAway { reason },
         Ending::Rejected { reason, problem } => answers::Verdict::Rejected { reason, problem },
         Ending::Overtaken => answers::Verdict::Overtaken,
         Ending::Apart => answers::Verdict::Apart,

@@ -12,6 +12,11 @@ fn refused(edit: i64, refusal: Refusal) -> Input {
     told(edit, Word::Refused(refusal))
 }
 
+/// The key does not do for it.
+fn turned_away(edit: i64, kind: &str) -> Input {
+    Input::Answered { sent: vec![edit], carried: vec![edit], outcome: Outcome::Refused(refusal(403, kind)) }
+}
+
 fn no_answer(edits: &[i64]) -> Input {
     let outcome = Outcome::NoAnswer { reason: "cut".into() };
     Input::Answered { sent: edits.to_vec(), carried: edits.to_vec(), outcome }
@@ -92,23 +97,59 @@ fn what_breaks_the_connection_does_not_hold_the_others() {
 
 #[test]
 fn a_refused_key_loses_nothing_and_is_tried_again() {
-    let mut core = sending(&[1]);
-    let effects = core.handle(1, refused(1, refusal(403, "insufficient_scope")));
+    let mut core = sending(&[1, 2, 3]);
+    let effects = core.handle(1, turned_away(1, "plan_required"));
+    assert_eq!(endings(&effects), [(1, Ending::TurnedAway { reason: "plan_required".into() })]);
     assert_eq!(phases(&effects), [Phase::NeedsKey]);
-    assert!(sent(&effects).is_empty());
+    assert!(sent(&effects).is_empty(), "no other would fare better");
+    core.handle(1, turned_away(2, "plan_required"));
     core.handle(40_000, Input::Contact);
     let at = core.wake_at().unwrap();
-    assert_eq!(sent(&core.handle(at, Input::Timer)), [1]);
-    let effects = core.handle(at, accepted(1, 3));
+    assert_eq!(sent(&core.handle(at, Input::Timer)), [3]);
+    let effects = core.handle(at, accepted(3, 3));
     assert_eq!(phases(&effects), [Phase::CatchingUp]);
+    assert!(effects.contains(&Effect::Plan), "the others go now");
+}
+
+#[test]
+fn a_key_that_may_not_write_one_collection_does_for_the_others() {
+    let mut core = sending(&[1, 2, 3]);
+    core.handle(1, ready(9));
+    let effects = core.handle(1, turned_away(1, "insufficient_scope"));
+    assert_eq!((phases(&effects), sent(&effects)), (vec![Phase::NeedsKey], vec![3]));
+    let effects = core.handle(1, accepted(2, 10));
+    assert!(phases(&effects).is_empty(), "what is in of another collection says nothing of this one");
+    core.handle(1, accepted(3, 11));
+    // Another of the same collection waits as well; contact alone gives no right.
+    assert!(sent(&core.handle(2, planned(&[1, 4], true))).is_empty());
+    core.handle(40_000, Input::Contact);
+    let at = core.wake_at().unwrap();
+    assert_eq!(sent(&core.handle(at, Input::Timer)), [1, 4]);
+    assert!(phases(&core.handle(at, turned_away(1, "insufficient_scope"))).is_empty());
+    assert_eq!(phases(&core.handle(at, accepted(4, 12))), [Phase::Live], "now it may");
+}
+
+#[test]
+fn a_key_that_may_not_write_one_collection_ends_a_single_sync_after_all_else() {
+    let mut core = opened(Until::Pushed);
+    core.handle(0, Input::EditsChanged);
+    core.handle(0, planned(&[1, 2], true));
+    let ended = |effects: &[Effect]| effects.iter().any(|e| matches!(e, Effect::Finish(Verdict::NeedsKey(_))));
+    assert!(!ended(&core.handle(1, turned_away(1, "insufficient_scope"))));
+    assert!(!ended(&core.handle(1, accepted(2, 10))));
+    core.handle(1, planned(&[1], true));
+    assert!(!ended(&core.handle(1, planned(&[1], true))), "the present is not reached yet");
+    core.handle(2, ready(10));
+    let applied = Input::Applied { cursor: None, tail: 10, touched_edits: false, found_edits: false };
+    assert!(ended(&core.handle(2, applied)));
 }
 
 #[test]
 fn a_key_that_was_too_weak_for_an_edit_is_good_again_once_the_edit_does_not_go_any_more() {
-    let mut core = sending(&[1]);
-    core.handle(1, refused(1, refusal(403, "insufficient_scope")));
+    let mut core = sending(&[1, 2]);
+    core.handle(1, turned_away(1, "insufficient_scope"));
     core.handle(2, Input::EditsChanged);
-    assert_eq!(phases(&core.handle(2, planned(&[], false))), [Phase::CatchingUp]);
+    assert_eq!(phases(&core.handle(2, planned(&[3], true))), [Phase::CatchingUp], "though others are on their way");
 }
 
 #[test]
