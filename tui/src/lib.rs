@@ -60,8 +60,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use anyhow::Context;
-use hearth_replica::sync::SyncConfig;
-use hearth_replica::{Origin, Replica, log};
+use hearth_replica::sync::{SyncConfig, SyncLock};
+use hearth_replica::{Origin, Replica, Rescue, log};
 
 use crate::app::{App, Setup};
 use crate::background::Background;
@@ -92,11 +92,9 @@ pub struct UiOptions {
 /// Runs the terminal UI until the user quits. The terminal is given back however it ends.
 pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
     // What can fail does so before the screen is taken, where the sentence can be read.
-    let open = || {
-        Replica::open(&options.db, Origin::Tui)
-            .with_context(|| format!("the replica database {} cannot be opened", options.db.display()))
-    };
-    let replicas = [open()?, open()?, open()?];
+    let (first, rescue) = opened(&options)?;
+    let open = || Replica::open(&options.db, Origin::Tui);
+    let replicas = [first, open()?, open()?];
     // Beside the database, whose directory is there from now on.
     let log = log::to_file(&options.db, "info").context("the log cannot be written")?;
     let (sender, messages) = channel();
@@ -105,6 +103,9 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
     let places = Places { db: options.db.clone(), session: session.clone(), exports };
     let requests = effects::start(replicas, places, sender.clone())?;
     let _bell = event::bell(&options.db, sender.clone())?;
+    if let Some(rescue) = rescue {
+        sender.send(Message::Rebuilt(rescue))?;
+    }
     let background = Background::start(options.sync, sender.clone())?;
     let mut screen = Screen::open(options.config.mouse).context("this is no terminal that can be drawn on")?;
     let setup = Setup {
@@ -123,6 +124,20 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
     requests.finish();
     drop(background);
     ended
+}
+
+/// Opens the database. One that is damaged is made anew, as it would be under a running program, if there is a server to
+/// read it from and no other process that syncs it and will do so.
+fn opened(options: &UiOptions) -> anyhow::Result<(Replica, Option<Rescue>)> {
+    let db = &options.db;
+    let cannot = || format!("the replica database {} cannot be opened", db.display());
+    let damaged = match Replica::open(db, Origin::Tui) {
+        Err(error) if error.is_damaged() && options.sync.is_some() => error,
+        opened => return opened.map(|replica| (replica, None)).with_context(cannot),
+    };
+    let Some(lock) = SyncLock::try_take(db).with_context(cannot)? else { return Err(damaged).with_context(cannot) };
+    let rescue = hearth_replica::rebuild(db, &lock).with_context(cannot)?;
+    Ok((Replica::open(db, Origin::Tui).with_context(cannot)?, Some(rescue)))
 }
 
 /// The loop and what it carries out itself.
@@ -182,5 +197,44 @@ impl Ui<'_> {
         self.sender.send(Message::Resize(width, height))?;
         self.keyboard = Some(Keyboard::listen(self.sender.clone())?);
         Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hearth_contract::check::Fields;
+    use hearth_contract::schema::Kind;
+    use hearth_replica::ConflictPolicy;
+
+    use super::*;
+
+    #[test]
+    fn a_damaged_database_is_made_anew_at_the_start_unless_another_process_will_do_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
+        let hall = Fields::from_iter([("name".to_owned(), "Hall".into())]);
+        Replica::open(&db, Origin::Cli).unwrap().create(Kind::Room, &hall).unwrap();
+        // Its head alone, so that the edits can be read.
+        let mut file = std::fs::OpenOptions::new().write(true).open(&db).unwrap();
+        std::io::Write::write_all(&mut file, &[0xff; 100]).unwrap();
+
+        let (server, key) = ("http://127.0.0.1:9".to_owned(), "svc_test_x".into());
+        let sync = SyncConfig {
+            db: db.clone(),
+            server,
+            key,
+            key_file: None,
+            profile: None,
+            conflict_policy: ConflictPolicy::Ask,
+        };
+        let mut options = UiOptions { db: db.clone(), sync: None, title: None, config: Config::default() };
+        assert!(opened(&options).is_err(), "there is no server to read it from");
+        options.sync = Some(sync);
+        let other = SyncLock::try_take(&db).unwrap().unwrap();
+        assert!(opened(&options).is_err());
+        drop(other);
+        let (replica, rescue) = opened(&options).unwrap();
+        assert_eq!((replica.edits().unwrap().len(), rescue.map(|rescue| rescue.edits)), (1, Some(1)));
+        assert!(opened(&options).unwrap().1.is_none());
     }
 }

@@ -53,7 +53,7 @@ fn contact(now: Now, status: &Status) -> Standing {
         "live" => Standing::new(Sign::Live, Tone::Good, "live"),
         "polling" => Standing::new(Sign::Live, Tone::Good, "live, by asking now and then"),
         "paused" => Standing::new(Sign::Paused, Tone::Quiet, "paused"),
-        "needs_key" => Standing::new(Sign::NeedsYou, Tone::Alarm, "the server refuses the key"),
+        "needs_key" => Standing::new(Sign::NeedsYou, Tone::Alarm, "the server wants another key"),
         "blocked" => Standing::new(Sign::NeedsYou, Tone::Alarm, "syncing stopped"),
         _ => match status.offline_since.as_deref().or(status.last_contact_at.as_deref()) {
             Some(since) => Standing::new(Sign::Offline, Tone::Notice, format!("offline since {}", moment(now, since))),

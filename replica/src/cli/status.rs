@@ -64,6 +64,7 @@ pub(super) fn write(context: &Context, status: &hearth_replica::Status) -> Resul
 
 /// A status in a sentence.
 pub(super) fn sentence(status: &hearth_replica::Status) -> String {
+    let why = status.reason.as_deref().unwrap_or("no reason is known");
     let mut sentence = match (status.phase.as_str(), &status.offline_since) {
         ("live", _) => "In step with the server".to_owned(),
         ("backfilling", None) => {
@@ -80,9 +81,12 @@ pub(super) fn sentence(status: &hearth_replica::Status) -> String {
             format!("Comparison with the server not finished, and without contact since {since}")
         }
         ("blocked", _) if status.needs_you > 0 => "Waiting for your decision".to_owned(),
-        ("blocked", _) => format!("Stopped: {}", status.reason.as_deref().unwrap_or("no reason is known")),
+        ("blocked", _) => format!("Stopped: {}", why.trim_end_matches('.')),
         ("paused", _) => "Paused by a person; `hearth-replica resume` goes on".to_owned(),
-        ("needs_key", _) => "The server does not accept the key".to_owned(),
+        // Refused as a whole, or for some of what waits: the server's words say which.
+        ("needs_key", _) => {
+            format!("The server wants another key: {}", why.trim_end_matches('.'))
+        }
         (phase, _) => phase.replace('_', " "),
     };
     if status.waiting > 0 {

@@ -261,7 +261,7 @@ pub(super) fn too_late(context: &Context, then: &Status) -> Failure {
         "blocked" if then.asks_about_deletions => Failure::new(Exit::NeedsYou, reason),
         "blocked" => Failure::new(Exit::NeedsYou, reason).hint(after_block(reason)),
         "paused" => Failure::new(Exit::Failure, "syncing is paused").hint("hearth-replica resume"),
-        "needs_key" => Failure::new(Exit::Key, format!("the server does not accept the key{why}")).hint(ANOTHER_KEY),
+        "needs_key" => Failure::new(Exit::Key, format!("the server wants another key{why}")).hint(ANOTHER_KEY),
         "live" | "polling" if then.waiting > 0 => {
             let text = format!("in step, but {} still on the way", output::count(then.waiting, "edit"));
             Failure::new(Exit::StillWaiting, text).hint("hearth-replica edits")

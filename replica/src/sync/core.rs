@@ -349,8 +349,9 @@ impl Core {
         self.applying += 1;
         let phase = self.phase();
         // The stretch's transaction writes the phase that it proves.
-        self.shown = Some((phase, polled.then(|| MUTE.to_owned()), None));
-        effects.push(Effect::Apply { stretch, phase, polled });
+        let reason = self.hindrance().cloned().or_else(|| polled.then(|| MUTE.to_owned()));
+        self.shown = Some((phase, reason.clone(), None));
+        effects.push(Effect::Apply { stretch, phase, reason, polled });
     }
 
     fn touch(&mut self, now: Millis, effects: &mut Vec<Effect>) {
@@ -441,6 +442,13 @@ impl Core {
         matches!(self.link, Link::Open { .. } | Link::Polling { proven: true, .. })
     }
 
+    /// What a person must do something about, contact or not.
+    fn hindrance(&self) -> Option<&String> {
+        let held = self.recovering.as_ref().filter(|_| self.in_contact());
+        let held = held.and_then(|recovering| recovering.key_refused.as_ref().or(recovering.question()));
+        self.key_refused.as_ref().or(held)
+    }
+
     fn show(&mut self, effects: &mut Vec<Effect>) {
         if matches!(
             self.link,
@@ -448,9 +456,7 @@ impl Core {
         ) {
             return; // nothing is proven yet; the last word stands
         }
-        let held = self.recovering.as_ref().filter(|_| self.in_contact());
-        let held = held.and_then(|recovering| recovering.key_refused.as_ref().or(recovering.question()));
-        let reason = self.key_refused.as_ref().or(held).or(self.reason.as_ref()).cloned();
+        let reason = self.hindrance().or(self.reason.as_ref()).cloned();
         let phase = self.phase();
         let retry_at = match self.link {
             Link::Down { retry_at, .. } => Some(retry_at),

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use self::meaning::{Asked, moment, verdict};
 use super::Until;
-use super::core::{Core, Effect, Errand, Input, MUTE, Millis, Outcome, Ready, Stretch, There, Verdict};
+use super::core::{Core, Effect, Errand, Input, Millis, Outcome, Ready, Stretch, There, Verdict};
 use super::walked::Kept;
 use super::wire::{self, Answer, Ask};
 use crate::store::edits::judge::ConflictPolicy;
@@ -305,7 +305,7 @@ impl Engine {
                 };
                 self.keep(|c| standing::greet(c, &greeting, now.wall))?;
             }
-            Effect::Apply { stretch, phase, polled } => {
+            Effect::Apply { stretch, phase, reason, polled } => {
                 let Stretch { events, cursor, ready } = stretch;
                 if let Some(head) = ready.filter(|_| !polled) {
                     tracing::info!(head, "in step");
@@ -313,7 +313,7 @@ impl Engine {
                 let batch = mirror::Batch { events, cursor, ready };
                 let proof = mirror::Proof {
                     phase: phase.word(),
-                    reason: polled.then_some(MUTE),
+                    reason,
                     transport: if polled { "poll" } else { "stream" },
                     now: now.wall,
                 };

@@ -80,7 +80,7 @@ pub enum SyncError {
     #[error(transparent)]
     Client(#[from] ClientError),
     /// The server does not accept the key.
-    #[error("the server does not accept the key: {0}")]
+    #[error("the server wants another key: {0}")]
     NeedsKey(String),
     /// A person is asked before it goes on.
     #[error("{0}")]

@@ -362,7 +362,7 @@ fn the_status_is_said_in_plain_words() {
         (Status { position: 1_200, head: Some(5_000), ..phase("backfilling") }, "◌ first sync 1,200 of 5,000"),
         (Status { behind_events: Some(312), ..phase("catching_up") }, "◌ catching up, 312 behind"),
         (Status { waiting: 4, needs_you: 1, ..live() }, "● live   ! 1 needs you   ▲ 4 waiting"),
-        (phase("needs_key"), "! the server refuses the key"),
+        (phase("needs_key"), "! the server wants another key"),
         (phase("paused"), "‖ paused"),
     ] {
         let mut app = household();

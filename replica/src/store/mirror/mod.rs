@@ -35,7 +35,7 @@ pub(crate) struct Proof {
     /// The phase.
     pub phase: &'static str,
     /// What there is to say of it.
-    pub reason: Option<&'static str>,
+    pub reason: Option<String>,
     /// How it came: `stream` or `poll`.
     pub transport: &'static str,
     /// When.
@@ -186,7 +186,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         last_at,
         position,
         proof.transport,
-        proof.reason,
+        &proof.reason,
     ))?;
     if tail.is_some() {
         tx.prepare_cached("UPDATE _recovery SET tail = ?1")?.execute([position])?;

@@ -84,7 +84,7 @@ pub(crate) enum Effect {
     /// Let go of the stream.
     CloseStream,
     /// Apply a stretch; the phase is true once it is applied.
-    Apply { stretch: Stretch, phase: Phase, polled: bool },
+    Apply { stretch: Stretch, phase: Phase, reason: Option<String>, polled: bool },
     /// Note that the server was heard.
     Touch,
     /// Look through the edits.

@@ -120,6 +120,11 @@ fn a_key_that_may_not_write_one_collection_does_for_the_others() {
     let effects = core.handle(1, accepted(2, 10));
     assert!(phases(&effects).is_empty(), "what is in of another collection says nothing of this one");
     core.handle(1, accepted(3, 11));
+    let effects = core.handle(1, ready(11));
+    let [Effect::Apply { phase: Phase::NeedsKey, reason: Some(reason), .. }, ..] = &effects[..] else {
+        panic!("what the feed brings says nothing of it either: {effects:?}")
+    };
+    assert_eq!((reason.as_str(), phases(&effects).len()), ("insufficient_scope", 0));
     // Another of the same collection waits as well; contact alone gives no right.
     assert!(sent(&core.handle(2, planned(&[1, 4], true))).is_empty());
     core.handle(40_000, Input::Contact);
