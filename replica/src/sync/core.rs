@@ -154,7 +154,8 @@ impl Core {
     /// Takes in what happened and says what is to be done.
     pub(crate) fn handle(&mut self, now: Millis, input: Input) -> Vec<Effect> {
         let mut effects = Vec::new();
-        if self.link == Link::Ended && !matches!(input, Input::Started { .. }) {
+        // A full disk takes an end back: what stood before it was not written, so it was not told to anybody.
+        if self.link == Link::Ended && !matches!(input, Input::Started { .. } | Input::DiskFull { .. }) {
             return effects;
         }
         // A start ends nothing: a wish that is told after it may answer the question on which it would end.
@@ -162,6 +163,7 @@ impl Core {
         match input {
             Input::Started { cursor, filled, home, recovery, paused } => {
                 (self.cursor, self.filled, self.home, self.full) = (cursor, filled, home, false);
+                self.applying = 0;
                 self.forget_push();
                 self.take_up(recovery);
                 if paused {

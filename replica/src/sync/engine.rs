@@ -191,8 +191,8 @@ impl Engine {
             reserve::release(&self.db);
             unless_full(self.keep(|c| standing::set_daemon(c, Some(process), now.wall)))?;
         }
-        let (started, wishes) = (self.standing()?, self.wishes()?);
-        self.tell(now, [started, wishes])
+        let begun = self.begun()?;
+        self.tell(now, begun)
     }
 
     /// Takes in what happened, carries out what it means here, and says what is to be done outside.
@@ -209,6 +209,8 @@ impl Engine {
                 return self.tell(now, [wishes, Input::EditsChanged]);
             }
             Heard::Answer { ticket, answer } => match self.asked.remove(&ticket) {
+                // Contact begins with answers of its own.
+                Some(asked) if asked.outdated && asked.errand.is_of_contact() => return Ok(Done::default()),
                 Some(asked) => self.answered(asked, answer)?,
                 None => return Ok(Done::default()),
             },
@@ -234,7 +236,11 @@ impl Engine {
         unless_full(self.keep(|c| standing::set_daemon(c, None, now.wall)))
     }
 
-    /// Where the database stands, to begin from.
+    /// What to begin from: where the database stands, and what people wish.
+    fn begun(&mut self) -> Result<[Input; 2], StoreError> {
+        Ok([self.standing()?, self.wishes()?])
+    }
+
     fn standing(&mut self) -> Result<Input, StoreError> {
         let standing::Standing { cursor, filled, home_id: home } = self.patiently(|c| standing::read(c))?;
         let recovery = self.patiently(|c| recovery::read(c))?;
@@ -264,7 +270,7 @@ impl Engine {
                         let all = [parcels].into_iter().chain(more).collect();
                         self.send(now, all)
                     }
-                    effect => self.carry_out(now, effect).map(Vec::from_iter),
+                    effect => self.carry_out(now, effect),
                 };
                 match carried_out {
                     Ok(more) => inputs.extend(more),
@@ -286,7 +292,7 @@ impl Engine {
         Ok(std::mem::take(&mut self.done))
     }
 
-    fn carry_out(&mut self, now: Moment, effect: Effect) -> Result<Option<Input>, StoreError> {
+    fn carry_out(&mut self, now: Moment, effect: Effect) -> Result<Vec<Input>, StoreError> {
         if !matches!(effect, Effect::Keep { .. } | Effect::Ask(Errand::Recover { .. })) {
             self.write_walked()?;
         }
@@ -319,7 +325,7 @@ impl Engine {
                 };
                 let mirror::Applied { position: tail, touched_edits, found_edits } =
                     self.keep(|c| mirror::apply(c, &batch, &proof))?;
-                return Ok(Some(Input::Applied { cursor: batch.cursor, tail, touched_edits, found_edits }));
+                return Ok(vec![Input::Applied { cursor: batch.cursor, tail, touched_edits, found_edits }]);
             }
             Effect::Touch => self.keep(|c| standing::touch(c, now.wall))?,
             Effect::Plan => {
@@ -330,7 +336,7 @@ impl Engine {
                     frozen,
                     bytes,
                 });
-                return Ok(Some(Input::Planned { ready: ready.collect(), open }));
+                return Ok(vec![Input::Planned { ready: ready.collect(), open }]);
             }
             Effect::Record { endings } => {
                 let verdicts: Vec<_> = endings.into_iter().map(|(edit, ending)| (edit, verdict(now, ending))).collect();
@@ -345,49 +351,52 @@ impl Engine {
             Effect::Reload => {
                 // First of all what is needed to say it, should there be no room again.
                 reserve::hold(&self.db)?;
-                return self.standing().map(Some);
+                return Ok(self.begun()?.into());
             }
             Effect::Recover(cause) => {
                 tracing::warn!(?cause, "recovering");
-                return Ok(Some(Input::Recovering(self.keep(|c| recovery::begin(c, &cause))?)));
+                return Ok(vec![Input::Recovering(self.keep(|c| recovery::begin(c, &cause))?)]);
             }
             Effect::Keep { question, found, then } => self.walked(Kept { question, found, then })?,
             Effect::SetStep(step) => self.keep(|c| recovery::set_step(c, &step))?,
             Effect::LookForMissing { kind } => {
-                return Ok(Some(Input::Missing(self.patiently(|c| recovery::missing(c, kind))?)));
+                return Ok(vec![Input::Missing(self.patiently(|c| recovery::missing(c, kind))?)]);
             }
             Effect::Sweep { kind, as_of, then } => {
                 let swept = self.keep(|c| recovery::sweep(c, kind, as_of, &then, now.wall))?;
-                return Ok(Some(Input::Swept { kind, swept }));
+                return Ok(vec![Input::Swept { kind, swept }]);
             }
             Effect::AskPerson(question) => self.keep(|c| recovery::ask(c, &question))?,
             Effect::Heed { accepted } => self.keep(|c| recovery::heed(c, accepted))?,
             Effect::EndRecovery => self.keep(|c| recovery::finish(c, now.wall))?,
         }
-        Ok(None)
+        Ok(Vec::new())
     }
 
     /// Turns an errand into a question; what the question says is on disk first if it must be repeatable.
-    fn ask(&mut self, now: Moment, errand: Errand) -> Result<Option<Input>, StoreError> {
+    fn ask(&mut self, now: Moment, errand: Errand) -> Result<Vec<Input>, StoreError> {
         let ask = match &errand {
-            Errand::Me | Errand::Scopes { .. } => Ask::me(),
-            Errand::Feed => {
+            Errand::Me => {
                 // Contact begins anew. The server may have been put back to an older copy since it was asked for an
                 // edit, even where it still knows our cursor: what it says of it then is of a history that is gone.
                 self.asked.values_mut().for_each(|asked| asked.outdated = true);
+                Ask::me()
+            }
+            Errand::Scopes { .. } => Ask::me(),
+            Errand::Feed => {
                 self.accepted = self.patiently(|c| recovery::lost::accepted(c))?;
                 Ask::feed()
             }
             Errand::Poll { cursor } => Ask::poll(cursor.as_deref()),
             Errand::Recover { question, .. } => Ask::recover(question),
-            Errand::Send { parcels } => return Ok(self.send(now, vec![parcels.clone()])?.pop()),
+            Errand::Send { parcels } => return self.send(now, vec![parcels.clone()]),
             Errand::Look { edit } => match self.patiently(|c| answers::record_of(c, *edit))? {
                 Some((kind, record)) => Ask::look(kind, &record),
-                None => return Ok(Some(Input::Looked { edit: *edit, there: There::Other })),
+                None => return Ok(vec![Input::Looked { edit: *edit, there: There::Other }]),
             },
         };
         self.put(errand, None, ask);
-        Ok(None)
+        Ok(Vec::new())
     }
 
     /// Writes an answer of a recovery down, or has it wait for those that are like it.

@@ -15,7 +15,7 @@ use super::sse::{self, Frame};
 use super::wire::Ask;
 
 /// Events applied in one transaction at most.
-const STRETCH_EVENTS_MAX: usize = 1000;
+const STRETCH_EVENTS_MAX: usize = 500;
 /// How long a stretch gathers while the present is not reached: few large transactions cost less than many small ones.
 const GATHER: Duration = Duration::from_millis(50);
 /// Frames that are handed over together at most: as many as have come, because each handing over wakes somebody.

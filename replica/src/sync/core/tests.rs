@@ -24,6 +24,11 @@ fn started(until: Until) -> Core {
     core
 }
 
+/// What is found on disk once there is room again.
+fn on_disk() -> Input {
+    Input::Started { cursor: Some("c0".into()), filled: true, home: Some("home".into()), recovery: None, paused: false }
+}
+
 fn met(home: &str) -> Input {
     Input::Met(Ok(Identity {
         home_id: home.into(),
@@ -396,19 +401,38 @@ fn a_full_disk_stops_the_feed_and_heals_from_what_is_on_disk() {
     assert_eq!((&effects[0], phases(&effects)), (&Effect::CloseStream, vec![Phase::Blocked]));
     let at = core.wake_at().unwrap();
     assert_eq!(core.handle(at, Input::Timer), [Effect::Reload]);
-    let on_disk = Input::Started {
-        cursor: Some("c0".into()),
-        filled: true,
-        home: Some("home".into()),
-        recovery: None,
-        paused: false,
-    };
-    core.handle(at, on_disk);
+    core.handle(at, on_disk());
     assert_eq!(greet(&mut core, at), [Effect::OpenStream { cursor: Some("c0".into()) }]);
     let effects = core.handle(at, Input::StreamOpened);
     assert!(effects.contains(&Effect::Plan), "{effects:?}");
     let effects = core.handle(at, planned(&[1], true));
     assert_eq!(sent(&effects), [1], "the same edit, with the same bytes");
+}
+
+#[test]
+fn a_single_sync_ends_after_a_full_disk_has_healed() {
+    let mut core = opened(Until::Current);
+    let effects = core.handle(1, ready(9));
+    assert!(matches!(effects[..], [Effect::Apply { .. }]), "{effects:?}");
+    core.handle(1, Input::DiskFull { reason: "full".into() });
+    let at = core.wake_at().unwrap();
+    core.handle(at, Input::Timer);
+    core.handle(at, on_disk());
+    greet(&mut core, at);
+    core.handle(at, Input::StreamOpened);
+    core.handle(at, ready(9));
+    let effects = core.handle(at, Input::Applied { cursor: None, tail: 9, touched_edits: false, found_edits: false });
+    assert!(effects.contains(&Effect::Finish(Verdict::Done)), "{effects:?}");
+}
+
+#[test]
+fn a_disk_that_is_full_at_the_very_end_is_not_the_end() {
+    let mut core = opened(Until::Stopped);
+    core.handle(1, Input::StopRequested);
+    // What stood before the end found no room, so the end was not heard of.
+    core.handle(1, Input::DiskFull { reason: "full".into() });
+    let effects = core.handle(2, Input::StopRequested);
+    assert!(effects.contains(&Effect::Finish(Verdict::Done)), "{effects:?}");
 }
 
 #[test]
@@ -438,16 +462,7 @@ fn a_pause_on_a_full_disk_ends_with_what_is_on_disk() {
     core.handle(2, wish(true));
     let effects = core.handle(3, wish(false));
     assert!(effects.contains(&Effect::Reload), "{effects:?}");
-    core.handle(
-        3,
-        Input::Started {
-            cursor: Some("c0".into()),
-            filled: true,
-            home: Some("home".into()),
-            recovery: None,
-            paused: false,
-        },
-    );
+    core.handle(3, on_disk());
     greet(&mut core, 3);
     core.handle(3, Input::StreamOpened);
     let effects = core.handle(4, ready(9));

@@ -134,6 +134,13 @@ pub(crate) enum Errand {
     Scopes { round: u64 },
 }
 
+impl Errand {
+    /// Whether its answer is worth something only to the contact that it was asked in.
+    pub(crate) fn is_of_contact(&self) -> bool {
+        matches!(self, Errand::Me | Errand::Feed | Errand::Poll { .. })
+    }
+}
+
 /// Edits that may be sent now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ready {

@@ -100,6 +100,52 @@ fn an_answer_from_before_the_last_contact_proves_nothing() {
 }
 
 #[test]
+fn an_answer_to_an_earlier_greeting_is_not_taken_for_one_to_the_last() {
+    let mut scene = Scene::in_step();
+    let lost = || Heard::StreamEnded { reason: "the connection broke".into() };
+    let again = |scene: &mut Scene| {
+        let steady = scene.engine.wake_at().unwrap();
+        scene.engine.hear(Moment { steady, ..now() }, Heard::Timer).unwrap()
+    };
+    scene.hear(lost());
+    let first = again(&mut scene);
+    let (me, feed) = (ticket_of(&first, "/v1/me"), ticket_of(&first, "/v1/events?limit=1"));
+    scene.hear(Heard::Answer { ticket: me, answer: Err("the connection broke".into()) });
+    let second = again(&mut scene);
+    scene.greets(second, 5);
+    scene.hear(Heard::StreamOpened);
+    scene.hear(Heard::Frames(Stretch { events: Vec::new(), cursor: Some("c5".into()), ready: Some(5) }));
+    scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
+    let sent = ticket_of(&scene.hear(Heard::DatabaseChanged), "/v1/rooms");
+    let room = json!({ "data": { "id": "x", "name": "Shed", "rev": 6 }, "meta": {} });
+    scene.hear(Heard::Answer { ticket: sent, answer: Ok(Answer { etag: Some("\"6\"".into()), ..answer(201, &room) }) });
+    scene.hear(lost());
+    let third = again(&mut scene);
+    let stands = json!({ "data": [], "meta": { "feed": { "head": 5, "oldest": 1, "retention_seconds": null } } });
+    scene.answered(feed, 200, &stands);
+    scene.greets(third, 6);
+    scene.hear(Heard::StreamOpened);
+    assert_eq!(scene.state(), "sent", "a head from before it says nothing against it");
+}
+
+#[test]
+fn what_was_wished_while_there_was_no_room_is_heard_once_there_is() {
+    let mut scene = Scene::in_step();
+    scene.engine.tell(now(), [Input::DiskFull { reason: NO_ROOM.to_owned() }]).unwrap();
+    scene.replica.reconcile(false).unwrap();
+    // Its commit was heard of, and what came of it found no room.
+    scene.engine.seen = open::data_version(&scene.engine.connection).unwrap();
+    let steady = scene.engine.wake_at().unwrap();
+    scene.engine.hear(Moment { steady, ..now() }, Heard::Timer).unwrap();
+    let begun: bool = scene
+        .engine
+        .connection
+        .query_row("SELECT reconcile = 0 AND EXISTS (SELECT 1 FROM _recovery) FROM _sync", [], |row| row.get(0))
+        .unwrap();
+    assert!(begun);
+}
+
+#[test]
 fn who_asks_to_hurry_is_heard_once() {
     let mut scene = Scene::in_step();
     scene.hear(Heard::StreamEnded { reason: "the connection broke".into() });
