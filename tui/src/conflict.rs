@@ -100,15 +100,19 @@ impl ConflictScreen {
         }
     }
 
-    /// How it ends; None, with the reason, while something is not chosen.
+    /// How it ends; None, with the reason, while something is not chosen. Where nothing differs any more, the change goes to
+    /// the server as it is.
     pub fn resolution(&mut self) -> Option<Resolution> {
+        if self.fields.is_empty() {
+            return self.loaded.then(Resolution::mine);
+        }
         let waiting: Vec<String> = self
             .fields
             .iter()
             .filter(|(_, choice)| choice.is_none())
             .map(|(conflict, _)| field_label(conflict.kind, &conflict.field))
             .collect();
-        if !waiting.is_empty() || self.fields.is_empty() {
+        if !waiting.is_empty() {
             self.fault = Some(format!("Choose first: {}.", waiting.join(", ")));
             return None;
         }
@@ -167,6 +171,8 @@ mod tests {
         let resolution = screen.resolution().unwrap();
         assert_eq!(resolution.fields["due_on"], Choice::Value(json!("2026-11-22")));
         assert_eq!(resolution.fields["assignee"], Choice::Theirs);
+        screen.take(Vec::new());
+        assert_eq!(screen.resolution(), Some(Resolution::mine()), "nothing stands against it any more");
         // The server has moved on: the choice was about another value.
         screen.take(vec![conflict("due_on", "2026-12-01"), conflict("assignee", "Ana")]);
         assert!(screen.resolution().is_none());

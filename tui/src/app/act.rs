@@ -89,7 +89,7 @@ impl App {
         let edit = self.selected_edit();
         match action {
             Action::Edit if context == Context::Edits => edit.is_some_and(|edit| edit.method != "delete"),
-            Action::Retry => edit.is_some_and(|edit| matches!(edit.state.as_str(), "rejected" | "blocked" | "waiting")),
+            Action::Retry => edit.is_some_and(|edit| !matches!(edit.state.as_str(), "sending" | "sent")),
             Action::Discard => edit.is_some(),
             Action::Hurry => {
                 let waits = |status: &hearth_replica::Status| {

@@ -30,7 +30,7 @@ pub(super) fn draw(app: &App, screen: &ConflictScreen, theme: &Theme, frame: &mu
     let columns = usize::from(inner.width);
     let cut = Sign::Cut.text(app.setup.ascii);
     let Some((first, _)) = screen.fields.first() else {
-        let text = if screen.loaded { "This conflict is settled by now." } else { "" };
+        let text = if screen.loaded { "Nothing stands against this change any more: saving sends it." } else { "" };
         frame.render_widget(Span::styled(fit(text, columns, cut), theme.quiet()), inner);
         return;
     };

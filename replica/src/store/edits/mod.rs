@@ -18,6 +18,8 @@ pub(crate) mod resolve;
 pub(super) mod settle;
 pub(crate) mod undo;
 
+use std::collections::BTreeMap;
+
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
@@ -240,7 +242,19 @@ pub(crate) fn list(connection: &Connection) -> Result<Vec<Edit>, StoreError> {
          FROM edits e ORDER BY e.id",
     )?;
     let found = statement.query_map([], |row| Ok(read(row)))?.collect::<Result<Vec<_>, _>>()?;
-    found.into_iter().collect()
+    let mut edits: Vec<Edit> = found.into_iter().collect::<Result<_, _>>()?;
+    if edits.iter().all(|edit| !edit.title.is_empty()) {
+        return Ok(edits);
+    }
+    // Of a record that is deleted here, another of its edits knows the name.
+    let named =
+        |edit: &Edit| (!edit.title.is_empty()).then(|| ((edit.kind, edit.record_id.clone()), edit.title.clone()));
+    let names: BTreeMap<(Kind, String), String> = edits.iter().filter_map(named).collect();
+    for edit in edits.iter_mut().filter(|edit| edit.title.is_empty()) {
+        let known = names.get(&(edit.kind, edit.record_id.clone())).cloned();
+        edit.title = known.unwrap_or_else(|| edit.kind.word().to_owned());
+    }
+    Ok(edits)
 }
 
 fn read(row: &SqlRow<'_>) -> Result<Edit, StoreError> {
@@ -266,6 +280,6 @@ fn read(row: &SqlRow<'_>) -> Result<Edit, StoreError> {
         problem: row.get::<_, Option<String>>("problem")?.and_then(|text| serde_json::from_str(&text).ok()),
         origin: row.get("origin")?,
         created_at: row.get("created_at")?,
-        title: title.filter(|title| !title.is_empty()).unwrap_or_else(|| kind.word().to_owned()),
+        title: title.unwrap_or_default(),
     })
 }

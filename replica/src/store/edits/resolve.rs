@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::{SUBJECT_ID, SUBJECT_TYPE};
 use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
@@ -43,6 +44,24 @@ impl Resolution {
     /// Everything as the server has it.
     pub fn theirs() -> Resolution {
         Resolution { rest: Some(Choice::Theirs), ..Resolution::default() }
+    }
+
+    /// What a field shall be. A subject is one thing in two fields: who says what becomes of one half has said it of both.
+    fn of(&self, field: &str) -> Option<&Choice> {
+        let other_half = || match self.fields.get(other_half(field)?)? {
+            Choice::Value(_) => Some(&Choice::Mine),
+            whole => Some(whole),
+        };
+        self.fields.get(field).or_else(other_half).or(self.rest.as_ref())
+    }
+}
+
+/// The other half of a subject.
+fn other_half(field: &str) -> Option<&'static str> {
+    match field {
+        SUBJECT_TYPE => Some(SUBJECT_ID),
+        SUBJECT_ID => Some(SUBJECT_TYPE),
+        _ => None,
     }
 }
 
@@ -123,7 +142,7 @@ fn resolve_fields(
     }
     let (mut won, mut lost, mut typed) = (Vec::new(), Vec::new(), Fields::new());
     for clash in clashes {
-        match resolution.fields.get(clash.field).or(resolution.rest.as_ref()) {
+        match resolution.of(clash.field) {
             Some(Choice::Mine) => won.push(clash.clone()),
             Some(Choice::Theirs) => lost.push(clash.clone()),
             Some(Choice::Value(value)) => {

@@ -64,6 +64,41 @@ fn in_conflict() -> Scene {
 }
 
 #[test]
+fn one_half_of_a_subject_is_said_for_both() {
+    let [first, second] = ["00000000-0000-4000-8000-0000000000e1", "00000000-0000-4000-8000-0000000000e2"];
+    let about = |id, item: &str| {
+        let fields = json!({ "title": "Oil", "status": "open", "subject_type": "inventory", "subject_id": item });
+        event(id, "updated", "task", TASK, fields)
+    };
+    for (field, choice, then) in [
+        ("subject_id", Choice::Mine, ("room", ROOM)),
+        ("subject_type", Choice::Theirs, ("inventory", second)),
+        ("subject_id", Choice::Value(json!(HOME)), ("room", HOME)),
+    ] {
+        let mut scene = Scene::new();
+        scene.hear(vec![about(5, first)]);
+        scene.does(&format!("UPDATE tasks SET subject_type = 'room', subject_id = '{ROOM}'"));
+        scene.hear(vec![about(6, second)]);
+        assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+        let resolution = Resolution { fields: BTreeMap::from([(field.to_owned(), choice)]), rest: None };
+        scene.resolve(1, &resolution).unwrap();
+        let shown = scene.one("SELECT subject_type || ' ' || subject_id FROM tasks");
+        assert_eq!(shown, format!("{} {}", then.0, then.1));
+    }
+}
+
+#[test]
+fn an_edit_of_a_record_that_was_deleted_since_is_called_by_its_name() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.does("DELETE FROM tasks");
+    let titles: Vec<String> =
+        crate::store::edits::list(&scene.db).unwrap().into_iter().map(|edit| edit.title).collect();
+    assert_eq!(titles, ["Paint", "Paint"]);
+}
+
+#[test]
 fn who_is_blocked_says_by_whom_after_one_of_two_is_discarded() {
     let item = "00000000-0000-4000-8000-0000000000e1";
     let mut scene = Scene::new();
