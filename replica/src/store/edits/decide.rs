@@ -207,10 +207,7 @@ pub(super) fn set(tx: &Transaction<'_>, found: &mut Pending, fields: &Fields) ->
     if let Some(fault) = faults.into_iter().next() {
         return Err(refused(fault.message));
     }
-    let later: Vec<i64> = tx
-        .prepare_cached("SELECT id FROM edits WHERE record_id = ?1 AND kind = ?2 AND id > ?3 ORDER BY id")?
-        .query_map((&found.record, kind.word(), id), |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    let later = settle::later(tx, kind, &found.record, id)?;
     // Of a field that the edit does not change any more, what was before it is before the next.
     let mut values = before;
     values.extend(found.patch.clone());

@@ -168,6 +168,9 @@ fn resolve_fields(
     };
     if !lost.is_empty() {
         let (mine, theirs) = (side(|clash| &clash.mine, &lost), side(|clash| &clash.theirs, &lost));
+        // What was written here never stood there, so it is not what a later edit of such a field began with.
+        let later = settle::later(tx, found.kind, &found.record, edit)?;
+        settle::hand_on(tx, edit, &later, &mine, &side(|clash| &clash.base, &lost))?;
         settle::keep_loser(tx, edit, &mine, &theirs, &format!("of edit {edit}: you took what was there"), now)?;
     }
     if !typed.is_empty() {

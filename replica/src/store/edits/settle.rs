@@ -7,7 +7,7 @@ use hearth_contract::check::Fields;
 use hearth_contract::event::Event;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
-use rusqlite::Transaction;
+use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
 use crate::store::mirror::image;
@@ -297,10 +297,7 @@ pub(crate) fn take_back(
         .prepare_cached("SELECT kind, record_id, method, patch, base FROM edits WHERE id = ?1")?
         .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?;
     let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Odd(format!("an edit of unknown kind {word}")))?;
-    let later: Vec<i64> = tx
-        .prepare_cached("SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 AND id > ?3 ORDER BY id")?
-        .query_map((&word, &record, edit), |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    let later = later(tx, kind, &record, edit)?;
     finish(tx, edit, outcome, reason, now)?;
     // What an edit had undone stands again without it.
     tx.prepare_cached("DELETE FROM _undone WHERE by_edit = ?1")?.execute([edit])?;
@@ -312,6 +309,14 @@ pub(crate) fn take_back(
         hand_on(tx, edit, &later, &rows::object(&patch)?, &rows::object(&base)?)?;
     }
     image::project(tx, kind, &record)
+}
+
+/// The edits of a record after one of them, in their order.
+pub(crate) fn later(tx: &Connection, kind: Kind, record: &str, edit: i64) -> Result<Vec<i64>, StoreError> {
+    let mut statement =
+        tx.prepare_cached("SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 AND id > ?3 ORDER BY id")?;
+    let found = statement.query_map((kind.word(), record, edit), |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
 }
 
 /// Tells the later edits of a record what their fields were before, now that an earlier one's values have become

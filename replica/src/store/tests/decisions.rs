@@ -88,6 +88,15 @@ fn one_half_of_a_subject_is_said_for_both() {
 }
 
 #[test]
+fn a_later_edit_of_a_field_that_was_lost_does_not_begin_with_it() {
+    let mut scene = in_conflict();
+    scene.does("UPDATE tasks SET title = 'Mine again'");
+    let resolution = Resolution { fields: BTreeMap::from([("title".to_owned(), Choice::Theirs)]), rest: None };
+    scene.resolve(1, &resolution).unwrap();
+    assert_eq!(scene.one("SELECT json_extract(base, '$.title') FROM edits WHERE id = 2"), "Paint");
+}
+
+#[test]
 fn an_edit_of_a_record_that_was_deleted_since_is_called_by_its_name() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
