@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use super::eye::{self, Ended, Open, Rows, Standing};
-use super::model::{Fields, History, Model, Name, Since};
+use super::model::{Fields, History, Model, Name, Since, marks};
 
 /// At the end: an edit is blocked only behind one that needs a person, and none is refused for naming a record that is
 /// there; unless the server was put back and the record came back after the refusal.
@@ -29,6 +29,33 @@ pub fn are_stuck_for_a_reason(edits: &[Open], model: &Model) -> Result<(), Strin
             && records.contains_key(&(Kind::Room, room.to_owned()))
         {
             return Err(format!("edit {} is refused for a room that is there, {room}: {:?}", edit.id, edit.reason));
+        }
+    }
+    Ok(())
+}
+
+/// At the end: what is said to be confirmed is in the history that goes on. What a server lost when it was put back is
+/// offered again, unless something else that was done here took its place.
+pub fn are_still_held(database: &Connection, book: &Book, edits: &[Open], model: &Model) -> Result<(), String> {
+    let ended = eye::ended(database).map_err(|error| format!("the replica cannot be read: {error}"))?;
+    let present = model.present();
+    for Ended { id, name, method, patch, .. } in ended.into_iter().filter(|edit| edit.outcome == "confirmed") {
+        let is_deleted = |known: &Note| known.name == name && known.method == "delete";
+        let decided = model.decided.contains(&name) || book.let_go.contains(&id);
+        if method == "delete" || decided || book.known.iter().any(|(other, known)| *other > id && is_deleted(known)) {
+            continue;
+        }
+        // Its record is offered again as a whole.
+        if edits.iter().any(|edit| edit.name == name && edit.needs_a_person()) {
+            continue;
+        }
+        let note = Note { name, method, patch, since: Since::default() };
+        let note = without_what_came_over(book, id, &note);
+        let is_of = |other: &Name| *other == note.name || (other.0 == note.name.0 && note.name.0.is_singleton());
+        let is_in = |mark: &str| present.marks.keys().any(|(name, known)| known == mark && is_of(name));
+        if let Some(mark) = marks(&note.patch).find(|mark| !is_in(mark)) {
+            let (kind, record) = &note.name;
+            return Err(format!("edit {id} is confirmed, but {mark} of {kind} {record} is lost, and nobody was told"));
         }
     }
     Ok(())
@@ -194,6 +221,9 @@ fn account(
         book.known.insert(edit.id, note());
         if edit.needs_a_person() && edit.reason.is_none() {
             return Err(format!("edit {} is {} without a reason", edit.id, edit.state));
+        }
+        if model.histories.len() == 1 && edit.reason.as_deref().is_some_and(|why| why.contains("was put back")) {
+            return Err(format!("edit {} is said to be lost, but the server was never put back", edit.id));
         }
         if edit.state == "sent" && !is_held(model, &without_what_came_over(book, edit.id, &note())) {
             return Err(format!("edit {} is said to be sent, but the server never had it", edit.id));

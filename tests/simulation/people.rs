@@ -245,12 +245,13 @@ fn bulk(dice: &mut Dice, operations: &[Value]) -> Ask {
     }
 }
 
-/// A person agrees to what a recovery asks about, or has the replica compared with the server.
-pub fn agree(machine: &mut Machine) -> Told {
+/// A person agrees to what a recovery asks about, or has the replica compared with the server, also though it asks.
+pub fn agree(machine: &mut Machine, willing: bool) -> Told {
     let asks = machine.question().map_err(|error| format!("the replica cannot be read: {error}"))?.is_some();
-    machine.book.agreed |= asks;
-    machine.screen.reconcile(asks).map_err(|error| format!("a person cannot ask for a comparison: {error}"))?;
-    Ok(if asks { "agrees to the deletions" } else { "wants everything compared" }.to_owned())
+    let agrees = asks && willing;
+    machine.book.agreed |= agrees;
+    machine.screen.reconcile(agrees).map_err(|error| format!("a person cannot ask for a comparison: {error}"))?;
+    Ok(if agrees { "agrees to the deletions" } else { "wants everything compared" }.to_owned())
 }
 
 /// What a client of the API asks for that deletes the record changed last, and whether it asks twice.

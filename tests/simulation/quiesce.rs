@@ -56,7 +56,7 @@ impl World {
         for machine in 0..self.machines.len() {
             let question = self.machines[machine].question().map_err(|error| error.to_string())?;
             if question.is_some() {
-                let told = people::agree(&mut self.machines[machine])?;
+                let told = people::agree(&mut self.machines[machine], true)?;
                 self.say(format_args!("r{machine} person: {told}"));
                 self.network.at(self.now + 1, Happening::Bell { machine });
             }
@@ -92,6 +92,8 @@ impl World {
         for machine in &self.machines {
             let edits = eye::edits(&machine.eye).map_err(|error| error.to_string())?;
             invariants::are_stuck_for_a_reason(&edits, &self.model)
+                .map_err(|why| format!("replica {}: {why}", machine.number))?;
+            invariants::are_still_held(&machine.eye, &machine.book, &edits, &self.model)
                 .map_err(|why| format!("replica {}: {why}", machine.number))?;
             let rows = eye::rows(&machine.eye).map_err(|error| error.to_string())?;
             invariants::compare(present, &Default::default(), present.head, &edits, &rows)

@@ -72,7 +72,7 @@ impl World {
                 }
             }
             Act::Agree(machine) => {
-                let told = people::agree(&mut self.machines[machine])?;
+                let told = people::agree(&mut self.machines[machine], dice.happens(700))?;
                 self.edited(machine, "person", &told, &mut dice);
             }
             Act::Kill(machine) => {
