@@ -107,4 +107,6 @@ pub(crate) enum Swept {
     Done,
     /// So many of so many would vanish that a person must agree; nothing was done.
     TooMany { gone: i64, of: i64 },
+    /// There is no walk to compare with; nothing was done.
+    NotWalked,
 }

@@ -38,26 +38,26 @@ const UNKNOWN_MAX: i64 = 100;
 /// Titles of vanished records that the journal names at most.
 const NAMED_MAX: usize = 20;
 
-/// Begins one, or begins the one that is under way anew from the server's present. None: nothing was read yet, so there
-/// is nothing to recover.
+/// Begins one, or begins the one that is under way anew from the server's present. None: none is under way and nothing was
+/// read yet, so there is nothing to recover.
 pub(crate) fn begin(connection: &mut Connection, cause: &Cause) -> Result<Option<Recovery>, StoreError> {
     gate::keep(connection, |tx| {
         tx.execute("UPDATE _sync SET reconcile = 0", [])?;
-        walk::forget(tx)?;
-        image::ask_anew(tx)?;
         let (position, filled, begun, replaying): (i64, bool, bool, bool) =
             tx.query_row("SELECT position, filled, cursor IS NOT NULL, replay FROM _sync", [], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
             })?;
-        if !begun || (!filled && matches!(cause, Cause::Asked { .. })) {
+        let before = read(tx)?;
+        if !begun || (!filled && before.is_none() && matches!(cause, Cause::Asked { .. })) {
             return Ok(None);
         }
+        walk::forget(tx)?;
+        image::ask_anew(tx)?;
         if !matches!(cause, Cause::Asked { .. }) {
             doubt::doubt(tx)?;
         }
         // What a replay would have shown from here on, the lists show.
         tx.execute_batch("UPDATE _sync SET replay = 0; DELETE FROM _shown;")?;
-        let before = read(tx)?;
         let mut since = match &before {
             Some(recovery) => recovery.since.clone(),
             None if replaying => None,
@@ -261,7 +261,8 @@ fn number(record: &Fields, name: &str) -> Result<i64, StoreError> {
     found.ok_or_else(|| StoreError::Odd(format!("a listed record without {name}")))
 }
 
-/// Ends the records that the walk did not show, unless they are too many to go without a person's word.
+/// Ends the records that the walk did not show, unless they are too many to go without a person's word. Without a walk
+/// every record would seem to be gone, so it goes back to that.
 pub(crate) fn sweep(
     connection: &mut Connection,
     kind: Kind,
@@ -270,6 +271,10 @@ pub(crate) fn sweep(
     now: Timestamp,
 ) -> Result<Swept, StoreError> {
     gate::keep(connection, |tx| {
+        if !walk::is_there(tx, kind)? {
+            advance(tx, &Step::Ids { kind, cursor: None, as_of: 0 })?;
+            return Ok(Swept::NotWalked);
+        }
         let vanished = walk::vanished(tx, kind, as_of)?;
         let gone = i64::try_from(vanished.len()).unwrap_or(i64::MAX);
         let of = if gone > 0 { walk::count_known(tx, kind)? } else { 0 };

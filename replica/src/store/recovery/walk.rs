@@ -40,6 +40,12 @@ pub(super) fn keep(tx: &Transaction<'_>, kind: Kind, page: &[Listed]) -> Result<
     Ok(())
 }
 
+/// Whether a collection was walked at all: of one without records there is an empty page.
+pub(super) fn is_there(tx: &Transaction<'_>, kind: Kind) -> Result<bool, StoreError> {
+    let text = "SELECT EXISTS (SELECT 1 FROM _walked WHERE kind = ?1)";
+    Ok(tx.prepare_cached(text)?.query_row([kind.word()], |row| row.get(0))?)
+}
+
 /// Notes that a listed record was fetched, or was not there any more.
 pub(super) fn fetched(tx: &Transaction<'_>, kind: Kind, id: &str, is_there: bool) -> Result<(), StoreError> {
     let id = Uuid::try_parse(id).map_err(|_| StoreError::Odd(format!("a listed record with the id {id}")))?;

@@ -123,6 +123,37 @@ fn the_fuse_counts_per_collection_and_a_word_lifts_it() {
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "49");
 }
 
+#[test]
+fn a_wish_beside_a_question_loses_no_walk() {
+    // A first read was cut off, the server was put back, and the recovery of that asks a person.
+    let mut scene = Scene::new();
+    let id = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
+    scene.hear((1..=100).map(|n| event(n, "created", "room", &id(n), json!({ "name": "Room" }))).collect());
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(100) });
+    let walked: Vec<(String, i64)> = (1..=40).map(|n| (id(n), n)).collect();
+    let walked: Vec<(&str, i64)> = walked.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
+    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), Swept::TooMany { gone: 60, of: 100 });
+    recovery::ask(&mut scene.db, "60 of 100 rooms are gone").unwrap();
+    let begun = recovery::begin(&mut scene.db, &Cause::Asked { accepted: false }).unwrap();
+    assert_eq!(begun.map(|recovery| (recovery.step, recovery.question)), Some((Step::Property, None)));
+    recovery::heed(&mut scene.db, true).unwrap();
+    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), Swept::Done);
+    assert_eq!(scene.one("SELECT count(*) FROM rooms"), "40");
+}
+
+#[test]
+fn what_was_never_walked_is_not_swept() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.recovers(&gap());
+    let (kind, as_of) = (Kind::Task, 90);
+    recovery::set_step(&mut scene.db, &Step::Sweep { kind, as_of }).unwrap();
+    assert_eq!(recovery::sweep(&mut scene.db, kind, as_of, &Step::Done, at(0)).unwrap(), Swept::NotWalked);
+    assert_eq!(scene.one("SELECT count(*) FROM tasks"), "1");
+    let step = recovery::read(&scene.db).unwrap().map(|recovery| recovery.step);
+    assert_eq!(step, Some(Step::Ids { kind, cursor: None, as_of: 0 }));
+}
+
 /// A room and a task that both histories share; afterwards, in the lost one: our update of the task, our car, and a
 /// document of somebody else.
 fn lost_history() -> Scene {

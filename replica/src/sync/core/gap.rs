@@ -272,6 +272,7 @@ impl Core {
         recovering.at = now;
         match swept {
             Swept::Done => recovering.recovery.step = next_collection(Some(kind)),
+            Swept::NotWalked => recovering.recovery.step = Step::Ids { kind, cursor: None, as_of: 0 },
             Swept::TooMany { .. } => {
                 recovering.suspected = Some((kind, swept));
                 effects.push(Effect::Ask(Errand::Scopes { round: recovering.round }));

@@ -34,6 +34,7 @@ struct World {
     rooms: Vec<&'static str>,
     missing: Vec<String>,
     too_many: bool,
+    not_walked: bool,
     asked: Vec<Question>,
     shown: Vec<Phase>,
     finished: Option<Verdict>,
@@ -49,6 +50,7 @@ impl World {
             rooms: vec!["a", "b", "c"],
             missing: Vec::new(),
             too_many: false,
+            not_walked: false,
             asked: Vec::new(),
             shown: Vec::new(),
             finished: None,
@@ -104,7 +106,9 @@ impl World {
                     })),
                     Effect::Sweep { kind, then, .. } => {
                         let accepted = self.saved.as_ref().is_some_and(|saved| saved.accepted);
-                        let swept = if self.too_many && kind == Kind::Room && !accepted {
+                        let swept = if std::mem::take(&mut self.not_walked) {
+                            Swept::NotWalked
+                        } else if self.too_many && kind == Kind::Room && !accepted {
                             Swept::TooMany { gone: 60, of: 80 }
                         } else {
                             self.deleted += 1;
@@ -349,6 +353,18 @@ fn a_list_whose_cursor_is_unknown_begins_again() {
     let errands = world.tell(at, Input::Timer);
     let question = Question::Ids { kind: Kind::Room, cursor: None };
     assert_eq!(errands, [Errand::Recover { round, question }]);
+}
+
+#[test]
+fn a_collection_that_was_never_walked_is_walked_before_it_is_swept() {
+    let kind = Kind::Room;
+    let mut world = World::new(Some(Recovery { step: Step::Sweep { kind, as_of: 4 }, ..fresh(None) }));
+    world.not_walked = true;
+    let errands = world.start();
+    let question = Question::Ids { kind, cursor: None };
+    assert!(matches!(&errands[..], [Errand::Recover { question: asked, .. }] if *asked == question), "{errands:?}");
+    world.go_on(errands, usize::MAX);
+    assert_eq!(world.saved, None);
 }
 
 #[test]
