@@ -36,7 +36,7 @@ pub(crate) enum Cause {
 pub(crate) struct Recovery {
     /// What changed at or after this moment of the server's clock is listed; None lists everything.
     pub since: Option<String>,
-    /// Up to where the feed was applied when this was read.
+    /// Up to where the feed was applied when this was read; 0: it has told nothing yet after the cursor to go on from.
     pub tail: i64,
     /// What is done next.
     pub step: Step,

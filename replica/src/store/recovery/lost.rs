@@ -74,19 +74,23 @@ pub(crate) fn offer_what_is_not_there(
 
 /// A server that was put back to before an accepted edit, yet not to before our cursor, has lost it without our cursor
 /// showing that. The feed leaves nothing out after a cursor that is good (contract 9.3), so if a stretch of it passes
-/// the edit's position without bringing the edit there, it is lost. Offers such edits again. `known`: edits that the
-/// stretch was seen to bring.
+/// the edit's position without bringing the edit there, it is lost. Offers such edits again. `whole`: the tables show all
+/// up to `before`; in a recovery they do not, so that only what the stretch itself must bring is judged. `known`: edits
+/// that the stretch was seen to bring.
 pub(crate) fn notice(
     tx: &Transaction<'_>,
     before: i64,
     position: i64,
+    whole: bool,
     events: &[Event],
     known: &HashSet<i64>,
 ) -> Result<bool, StoreError> {
-    let passed =
-        "SELECT e.id, kind, record_id FROM _sent s JOIN edits e ON e.id = s.edit_id WHERE s.rev <= ?1 ORDER BY e.id";
+    let passed = "SELECT e.id, kind, record_id FROM _sent s JOIN edits e ON e.id = s.edit_id
+         WHERE s.rev <= ?1 AND (?2 OR s.rev > ?3 AND e.method <> 'delete') ORDER BY e.id";
     let mut sent = Vec::new();
-    for lost in candidates(tx, passed, [position])?.into_iter().filter(|lost| !known.contains(&lost.edit)) {
+    for lost in
+        candidates(tx, passed, (position, whole, before))?.into_iter().filter(|lost| !known.contains(&lost.edit))
+    {
         // A delete names the position of its answer, not its own.
         let (rev, delete): (i64, bool) = tx.query_row(
             "SELECT s.rev, e.method = 'delete' FROM _sent s JOIN edits e ON e.id = s.edit_id WHERE e.id = ?1",

@@ -2,7 +2,8 @@
 //! it makes are one transaction, so that a recovery that is cut off goes on where it was. Must not know what is asked
 //! next.
 //!
-//! Until the end `position` stays where it was: what lies between it and the tail is not all there yet.
+//! Until the end `position` stays where it was: what lies between it and the tail is not all there yet. The tail is 0 after
+//! the server has named a cursor to go on from, until the feed tells something: what lies before that, it leaps over.
 //!
 //! [`lost`]: what a server that was put back no longer has. [`replay`]: the feed read again after a rebuild. [`verify`]:
 //! everything compared. [`walk`]: which ids the server has.
@@ -110,12 +111,16 @@ pub(crate) fn begin(connection: &mut Connection, cause: &Cause) -> Result<Option
                 "asked"
             }
         };
+        let tail = match cause {
+            Cause::Asked { .. } => before.map_or(position, |recovery| recovery.tail),
+            Cause::Gap { .. } | Cause::Restored { .. } => 0,
+        };
         tx.execute(
             "INSERT INTO _recovery (one, cause, since, fork, tail, step, accepted)
-             VALUES (1, ?1, ?2, ?3, (SELECT position FROM _sync), 'property', ?4)
-             ON CONFLICT DO UPDATE SET since = excluded.since, tail = max(tail, excluded.tail), step = 'property',
-                 kind = NULL, cursor = NULL, as_of = NULL, accepted = excluded.accepted, question = NULL",
-            (word, &since, fork, accepted),
+             VALUES (1, ?1, ?2, ?3, ?5, 'property', ?4)
+             ON CONFLICT DO UPDATE SET since = excluded.since, tail = excluded.tail, step = 'property', kind = NULL,
+                 cursor = NULL, as_of = NULL, accepted = excluded.accepted, question = NULL",
+            (word, &since, fork, accepted, tail),
         )?;
         read(tx)
     })

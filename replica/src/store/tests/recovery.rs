@@ -398,6 +398,106 @@ fn a_later_change_of_its_record_does_not_confirm_an_edit_that_was_lost() {
     assert_eq!(scene.outcomes(), "1 confirmed");
 }
 
+/// A car whose create the server took at 8 while a recovery was under way, and a task whose update it took at 9; neither
+/// event has come.
+fn accepted_in_a_recovery(cause: &Cause, present: Option<i64>) -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.recovers(cause);
+    if let Some(head) = present {
+        scene.is_at_present(head);
+    }
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.does("UPDATE tasks SET priority = 'high'");
+    for (edit, rev) in [(1, 8), (2, 9)] {
+        scene.send(edit);
+        scene.answer(edit, Verdict::Sent { rev: Some(rev) });
+    }
+    scene
+}
+
+#[test]
+fn what_the_tail_of_a_recovery_passes_without_bringing_it_is_offered_again() {
+    let restored = Cause::Restored { resume: "r".into(), fork: Some(5) };
+    for (cause, present) in [(Cause::Asked { accepted: false }, None), (gap(), Some(7)), (restored, Some(7))] {
+        let mut scene = accepted_in_a_recovery(&cause, present);
+        // The server was put back to 7, unmarked, and has gone on: 8 and 9 are others' changes now.
+        scene.hear(vec![event(8, "created", "document", HOME, json!({ "title": "Theirs" }))]);
+        assert_eq!(scene.states(), "conflict sent", "{cause:?}");
+        scene.hear(vec![task(10, "Theirs", "low")]);
+        assert_eq!(scene.states(), "conflict conflict", "{cause:?}");
+        for (kind, ids) in [(Kind::Document, vec![(HOME, 8)]), (Kind::Task, vec![(TASK, 10)]), (Kind::Vehicle, vec![])]
+        {
+            assert_eq!(scene.is_walked(kind, &ids, 10), Swept::Done);
+        }
+        recovery::finish(&mut scene.db, at(0)).unwrap();
+        assert_eq!(scene.states(), "conflict conflict", "{cause:?}");
+        assert_eq!(scene.one("SELECT name || (rev IS NULL) FROM vehicles"), "Car1");
+        assert_eq!(scene.one("SELECT title || priority || rev FROM tasks"), "Theirshigh10");
+    }
+}
+
+#[test]
+fn what_the_tail_of_a_recovery_brings_is_not_lost() {
+    for (cause, present) in [(Cause::Asked { accepted: false }, None), (gap(), Some(7))] {
+        let mut scene = accepted_in_a_recovery(&cause, present);
+        scene.hear(vec![with_key(event(8, "created", "vehicle", CAR, json!({ "name": "Car" })), "key-1")]);
+        scene.hear(vec![with_key(task(9, "Paint", "high"), "key-2"), task(10, "Paint", "low")]);
+        assert_eq!(scene.states(), "sent sent", "{cause:?}");
+        recovery::finish(&mut scene.db, at(0)).unwrap();
+        assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed", "{cause:?}");
+    }
+}
+
+#[test]
+fn what_a_recovery_leaps_over_is_for_its_lists_to_tell() {
+    // After a gap the feed goes on at 90, so it tells of neither.
+    let mut scene = accepted_in_a_recovery(&gap(), None);
+    recovery::begin(&mut scene.db, &Cause::Asked { accepted: false }).unwrap();
+    scene.hear(vec![event(91, "created", "document", HOME, json!({ "title": "Deed" }))]);
+    scene.is_at_present(91);
+    assert_eq!(scene.states(), "sent sent");
+    scene.is_listed(Kind::Task, vec![record(TASK, 9, json!({ "title": "Paint", "priority": "high" }))], 91);
+    scene.is_listed(Kind::Vehicle, vec![record(CAR, 8, json!({ "name": "Car" }))], 91);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed");
+}
+
+#[test]
+fn a_delete_whose_record_was_gone_before_a_recovery_is_done_at_its_end() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.recovers(&gap());
+    scene.is_at_present(90);
+    scene.does("DELETE FROM tasks");
+    scene.send(1);
+    // Others deleted it in the gap, so no event of ours comes.
+    scene.answer(1, Verdict::Sent { rev: Some(91) });
+    scene.hear(vec![event(92, "created", "document", HOME, json!({ "title": "Deed" }))]);
+    assert_eq!(scene.states(), "sent");
+    assert_eq!(scene.is_walked(Kind::Task, &[], 92), Swept::Done);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.outcomes(), "1 confirmed");
+}
+
+#[test]
+fn a_delete_that_was_lost_in_a_recovery_is_offered_again_after_it() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.recovers(&Cause::Asked { accepted: false });
+    scene.does("DELETE FROM tasks");
+    scene.send(1);
+    scene.answer(1, Verdict::Sent { rev: Some(6) });
+    scene.hear(vec![event(7, "created", "document", HOME, json!({ "title": "Theirs" }))]);
+    assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 5)], 7), Swept::Done);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    scene.is_at_present(7);
+    assert_eq!(scene.states(), "conflict");
+}
+
 #[test]
 fn a_head_below_an_accepted_edit_tells_that_the_server_was_put_back() {
     let mut scene = accepted_at_6();
