@@ -222,7 +222,9 @@ fn account(
         if edit.needs_a_person() && edit.reason.is_none() {
             return Err(format!("edit {} is {} without a reason", edit.id, edit.state));
         }
-        if model.histories.len() == 1 && edit.reason.as_deref().is_some_and(|why| why.contains("was put back")) {
+        if model.histories.len() == 1
+            && edit.reason.as_deref().is_some_and(|why| why.contains("was put back to an older copy"))
+        {
             return Err(format!("edit {} is said to be lost, but the server was never put back", edit.id));
         }
         if edit.state == "sent" && !is_held(model, &without_what_came_over(book, edit.id, &note())) {

@@ -191,10 +191,11 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     if tail.is_some() {
         tx.prepare_cached("UPDATE _recovery SET tail = ?1")?.execute([position])?;
     }
-    // Nothing is left out after a cursor that is good, once the feed has told something after it.
-    let tells_all = tail.map_or(filled, |tail| tail > 0);
+    // Nothing is left out after a cursor that is good, once the feed has told something after it. Of a first read the
+    // tables alone tell, when it is through.
+    let tells_all = tail.map_or(filled || batch.ready.is_some(), |tail| tail > 0);
     if tells_all {
-        let before = tail.unwrap_or(before);
+        let before = tail.unwrap_or(if filled { before } else { shown });
         touched_edits |= lost::notice(tx, before, position, tail.is_none(), &batch.events, &brought)?;
     }
     if batch.ready.is_some() && editing && !filled && tail.is_none() {

@@ -14,9 +14,41 @@ use crate::store::edits::settle;
 use crate::store::mirror::image;
 use crate::store::{StoreError, log, mirror, rows};
 
-/// What is said of an edit that the server has lost.
-const REASON: &str =
-    "the server was put back to an older copy and lost this change; retry sends it again, discard lets it go";
+/// How sure it is that the server has lost an edit.
+#[derive(Debug, Clone, Copy)]
+enum Why {
+    /// It threw away the history that had it.
+    Lost,
+    /// It had accepted the edit and does not show it. A first read leaves out what came and went meanwhile (contract 9.2).
+    NotThere,
+}
+
+impl Why {
+    /// What is said of the edit.
+    const fn reason(self) -> &'static str {
+        match self {
+            Why::Lost => {
+                "the server was put back to an older copy and lost this change; retry sends it again, discard lets it go"
+            }
+            Why::NotThere => {
+                "the server had taken this change and does not hold it any more: it was deleted there since, or lost when \
+                 the server was put back; retry sends it again, discard lets it go"
+            }
+        }
+    }
+
+    /// What is logged of so many.
+    fn told(self, count: usize) -> String {
+        match self {
+            Why::Lost => format!(
+                "The server lost {count} of this replica's edits with the history it threw away; they are offered again."
+            ),
+            Why::NotThere => format!(
+                "The server does not hold {count} of this replica's edits any more that it had taken; they are offered again."
+            ),
+        }
+    }
+}
 
 /// Makes unknown what is of the lost history: rev 0 is lower than any. Gives how many records that are.
 pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>) -> Result<i64, StoreError> {
@@ -35,7 +67,7 @@ pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>) -> Result<i64, Sto
 
 /// Offers again what the feed had confirmed after the fork.
 pub(crate) fn offer(tx: &Transaction<'_>, fork: i64) -> Result<(), StoreError> {
-    give_back(tx, &[], &confirmed(tx, &format!("rev > {fork}"))?)
+    give_back(tx, Why::Lost, &[], &confirmed(tx, &format!("rev > {fork}"))?)
 }
 
 /// At the end of a recovery from another history: offers again what the server does not hold, and confirms what it does.
@@ -56,7 +88,7 @@ pub(crate) fn offer_what_is_not_there(
             sent.push(lost);
         }
     }
-    give_back(tx, &sent, &[])?;
+    give_back(tx, Why::Lost, &sent, &[])?;
     settle::settle(tx, 0, now)?;
     let mut settled = Vec::new();
     for lost in confirmed(tx, if fork.is_none() { "rev >= 0" } else { "rev = 0" })? {
@@ -64,7 +96,7 @@ pub(crate) fn offer_what_is_not_there(
             settled.push(lost);
         }
     }
-    give_back(tx, &[], &settled)?;
+    give_back(tx, Why::Lost, &[], &settled)?;
     if fork.is_none() {
         // Whatever is left was judged now: it must not be judged by numbers of the lost history again.
         tx.execute("UPDATE edit_history SET rev = 0 WHERE rev > 0", [])?;
@@ -87,7 +119,7 @@ pub(crate) fn notice(
 ) -> Result<bool, StoreError> {
     let passed = "SELECT e.id, kind, record_id FROM _sent s JOIN edits e ON e.id = s.edit_id
          WHERE s.rev <= ?1 AND (?2 OR s.rev > ?3 AND e.method <> 'delete') ORDER BY e.id";
-    let mut sent = Vec::new();
+    let (mut sent, mut not_there) = (Vec::new(), Vec::new());
     for lost in
         candidates(tx, passed, (position, whole, before))?.into_iter().filter(|lost| !known.contains(&lost.edit))
     {
@@ -110,14 +142,18 @@ pub(crate) fn notice(
                 None => false,
             }
         } else {
-            mirror::seen(tx, lost.kind, &lost.record)? >= rev
+            if mirror::seen(tx, lost.kind, &lost.record)? < rev {
+                not_there.push(lost);
+            }
+            continue;
         };
         if !is_there {
             sent.push(lost);
         }
     }
-    give_back(tx, &sent, &[])?;
-    Ok(!sent.is_empty())
+    give_back(tx, Why::Lost, &sent, &[])?;
+    give_back(tx, Why::NotThere, &not_there, &[])?;
+    Ok(!sent.is_empty() || !not_there.is_empty())
 }
 
 /// A head below the position of an edit that was accepted before the server said so is the head of another history.
@@ -127,7 +163,7 @@ pub(crate) fn compare_head(tx: &Transaction<'_>, head: i64, accepted: &[i64]) ->
         "SELECT e.id, kind, record_id FROM _sent s JOIN edits e ON e.id = s.edit_id WHERE s.rev > ?1 ORDER BY e.id";
     let mut sent = candidates(tx, above, [head])?;
     sent.retain(|lost| accepted.contains(&lost.edit));
-    give_back(tx, &sent, &[])
+    give_back(tx, Why::Lost, &sent, &[])
 }
 
 /// The edits that the server has accepted and the feed has not brought.
@@ -208,7 +244,7 @@ fn shows(kind: Kind, record: &Fields, values: &Fields) -> bool {
 }
 
 /// Lost edits wait for a person again, under their old numbers; what they change stays visible here.
-fn give_back(tx: &Transaction<'_>, sent: &[Lost], settled: &[Lost]) -> Result<(), StoreError> {
+fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: &[Lost]) -> Result<(), StoreError> {
     for Lost { edit, .. } in sent {
         // A retry is a new request: the bytes of the old one may be guarded by the lost history's numbers.
         settle::forget_request(tx, *edit)?;
@@ -227,7 +263,7 @@ fn give_back(tx: &Transaction<'_>, sent: &[Lost], settled: &[Lost]) -> Result<()
         let method: String = tx.query_row(
             "UPDATE edits SET state = 'conflict', reason = ?2, problem = NULL, next_attempt_at = NULL
              WHERE id = ?1 RETURNING method",
-            (edit, REASON),
+            (edit, why.reason()),
             |row| row.get(0),
         )?;
         if method == "create" {
@@ -242,13 +278,7 @@ fn give_back(tx: &Transaction<'_>, sent: &[Lost], settled: &[Lost]) -> Result<()
     }
     let count = sent.len() + settled.len();
     if count > 0 {
-        log(
-            tx,
-            "warning",
-            &format!(
-                "The server lost {count} of this replica's edits with the history it threw away; they are offered again."
-            ),
-        )?;
+        log(tx, "warning", &why.told(count))?;
     }
     Ok(())
 }

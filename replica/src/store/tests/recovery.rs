@@ -439,6 +439,20 @@ fn what_the_tail_of_a_recovery_passes_without_bringing_it_is_offered_again() {
 }
 
 #[test]
+fn what_came_and_went_while_the_first_read_lasted_is_not_said_to_be_lost() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.send(1);
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.answer(1, Verdict::Sent { rev: Some(8) });
+    // Others delete it there, and neither is told to who has never seen it (contract 9.2).
+    scene.hear(vec![event(21, "created", "document", HOME, json!({ "title": "Deed" }))]);
+    scene.is_at_present(21);
+    assert_eq!(scene.states(), "conflict");
+    assert!(scene.one("SELECT reason FROM edits").contains("deleted there since, or lost"));
+}
+
+#[test]
 fn what_the_tail_of_a_recovery_brings_is_not_lost() {
     for (cause, present) in [(Cause::Asked { accepted: false }, None), (gap(), Some(7))] {
         let mut scene = accepted_in_a_recovery(&cause, present);
