@@ -4,8 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hearth_contract::formats::Timestamp;
 use tokio::sync::watch;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::app::App;
 use crate::home::retention;
@@ -17,6 +18,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(400);
 const THIN_EVERY_MAX: Duration = Duration::from_secs(60);
 /// And at least, so that a retention of seconds does not keep the writer busy.
 const THIN_EVERY_MIN: Duration = Duration::from_millis(250);
+/// A wall clock that is further ahead of the time that has passed is looked at once more before anything is forgotten by
+/// it: one that was wrong for a moment, as before a machine has heard the time, must not end what is kept for days.
+const LEAP_MAX: Duration = Duration::from_secs(3600);
 /// Receipts forgotten in one transaction.
 const FORGET_STEP: usize = 1000;
 
@@ -24,7 +28,8 @@ const FORGET_STEP: usize = 1000;
 pub(crate) async fn run(app: Arc<App>, outside: watch::Sender<u64>) {
     let thin_every = app.config.retention.map_or(THIN_EVERY_MAX, |kept| kept.clamp(THIN_EVERY_MIN, THIN_EVERY_MAX));
     let mut look = tokio::time::interval(LOOK_EVERY);
-    let mut thin = tokio::time::interval(thin_every);
+    // Not at once: the clock of a machine that was just switched on may be wrong for a while.
+    let mut thin = tokio::time::interval_at(Instant::now() + thin_every, thin_every);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     thin.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut stopping = app.stopping.clone();
@@ -47,11 +52,13 @@ pub struct Upkeep {
     outside: watch::Sender<u64>,
     /// The last number of the database that changes when another process writes.
     version: Option<i64>,
+    /// The wall clock and the time that had passed when old things were looked for last.
+    tidied: Option<(Timestamp, Duration)>,
 }
 
 impl Upkeep {
     pub(crate) fn new(app: Arc<App>, outside: watch::Sender<u64>) -> Upkeep {
-        Upkeep { app, outside, version: None }
+        Upkeep { app, outside, version: None, tidied: None }
     }
 
     /// Looks whether another process wrote; then nothing that was read before is believed any more. The first look takes
@@ -67,8 +74,13 @@ impl Upkeep {
     }
 
     /// Thins out old events and forgets old receipts and exports.
-    pub async fn tidy(&self) -> Result<(), Fault> {
+    pub async fn tidy(&mut self) -> Result<(), Fault> {
         let (app, now) = (&self.app, self.app.clock.now());
+        let seen = (now, app.clock.passed());
+        if self.tidied.replace(seen).is_some_and(|before| leaps(before, seen)) {
+            tracing::warn!(%now, "the clock has leapt ahead; nothing is forgotten before it has stood for a round");
+            return Ok(());
+        }
         if let Some(kept) = app.config.retention {
             let before = now.plus_millis(-(kept.as_millis() as i64));
             for number in app.db.read(homes::numbers).await? {
@@ -78,5 +90,26 @@ impl Upkeep {
         let before = now.plus_millis(-(app.config.idempotency_ttl.as_millis() as i64));
         while app.db.write(move |tx| receipts::forget(tx, before, FORGET_STEP)).await? == FORGET_STEP {}
         app.exports.tidy(&app.db, now).await
+    }
+}
+
+/// Whether the wall clock went further than time did.
+fn leaps((then, before): (Timestamp, Duration), (now, passed): (Timestamp, Duration)) -> bool {
+    let passed = passed.saturating_sub(before) + LEAP_MAX;
+    now > then.plus_millis(i64::try_from(passed.as_millis()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_runs_ahead_of_time_leaps() {
+        let at = |seconds: i64| Timestamp::from_millis(seconds * 1000);
+        let seen = |wall, passed| (at(wall), Duration::from_secs(passed));
+        assert!(!leaps(seen(0, 5), seen(60, 65)));
+        assert!(!leaps(seen(0, 5), seen(40 * 86_400, 40 * 86_400 + 5)), "as much has passed");
+        assert!(!leaps(seen(86_400, 5), seen(0, 65)), "back is no leap ahead");
+        assert!(leaps(seen(0, 5), seen(40 * 86_400, 65)));
     }
 }
