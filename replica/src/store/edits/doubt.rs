@@ -6,10 +6,12 @@ use rusqlite::Connection;
 use crate::store::StoreError;
 
 /// Contact begins anew: what was refused because its record had moved on, but whose record has not come in another form,
-/// is tried again. Perhaps the server was put back since, and nothing will come.
+/// is tried again. Perhaps the server was put back since, and nothing will come. Of a record at 0 something will: a recovery
+/// brings its form of now, or its end.
 pub(crate) fn expect_nothing(tx: &Connection) -> Result<(), StoreError> {
     tx.execute(
-        "UPDATE _frozen SET guard = NULL WHERE refused AND edit_id IN (SELECT id FROM edits WHERE state = 'waiting')",
+        "UPDATE _frozen SET guard = NULL
+         WHERE refused AND guard > 0 AND edit_id IN (SELECT id FROM edits WHERE state = 'waiting')",
         [],
     )?;
     Ok(())

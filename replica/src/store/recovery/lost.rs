@@ -52,6 +52,7 @@ impl Why {
 
 /// Makes unknown what is of the lost history: rev 0 is lower than any. Gives how many records that are.
 pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>) -> Result<i64, StoreError> {
+    let_go_of_guards(tx, fork)?;
     let fork = fork.unwrap_or(0);
     // Whether these are in, only what the server holds now can tell: perhaps they were accepted by the new history.
     tx.execute("UPDATE _sent SET rev = NULL WHERE rev > ?1", [fork])?;
@@ -63,6 +64,23 @@ pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>) -> Result<i64, Sto
     tx.execute("UPDATE _images SET rev = 0, gone = 0 WHERE rev > ?1", [fork])?;
     unknown += i64::try_from(tx.execute("DELETE FROM _tombs WHERE rev > ?1", [fork])?).unwrap_or(i64::MAX);
     Ok(unknown)
+}
+
+/// A request that insists on a revision of the lost history would undo what has that number now, so its bytes, with all
+/// that they carry, do not go again. With a known fork it was sent after that, and whatever it did is lost. Without one it
+/// may be in: it counts as refused in doubt, and is judged once the record has come in its form of now.
+fn let_go_of_guards(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), StoreError> {
+    let carried = "SELECT id FROM edits WHERE state <> 'sent' AND idempotency_key IN
+         (SELECT idempotency_key FROM edits JOIN _frozen ON edit_id = id WHERE guard > ?1)";
+    if fork.is_none() {
+        let text = format!(
+            "UPDATE _frozen SET refused = 1, missed = 2, guard = min(guard, 0) WHERE NOT refused AND edit_id IN ({carried})"
+        );
+        tx.execute(&text, [0])?;
+        return Ok(());
+    }
+    let edits: Vec<i64> = tx.prepare(carried)?.query_map([fork], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    edits.into_iter().try_for_each(|edit| settle::forget_request(tx, edit))
 }
 
 /// Offers again what the feed had confirmed after the fork.

@@ -277,6 +277,75 @@ fn a_fork_that_was_not_known_is_not_known_by_the_next_one() {
     );
 }
 
+/// A task at 6 and a room at 4, both changed here by requests that got no answer; then the server is put back.
+fn unanswered_before(cause: &Cause) -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(6, "Paint", "low")]);
+    scene.is_at_present(6);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.send(1);
+    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    scene.does("UPDATE rooms SET floor = '2'");
+    scene.send(2);
+    scene.answer(2, Verdict::Later { at: None, reason: "no answer".into() });
+    scene.recovers(cause);
+    scene
+}
+
+#[test]
+fn a_request_that_insists_on_a_lost_revision_does_not_go_again() {
+    let mut scene = unanswered_before(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    // 6 is another's change now.
+    let theirs = record(TASK, 6, json!({ "title": "Paint", "priority": "urgent" }));
+    ends_with(&mut scene, theirs, record(ROOM, 4, json!({ "name": "Shed" })), 6);
+    assert_eq!(scene.plan(), [1, 2]);
+    assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.one("SELECT state FROM edits WHERE id = 1"), "conflict");
+    let room = scene.freeze_as("again", &[vec![2]], ConflictPolicy::Ask).unwrap();
+    assert_eq!((room.key.as_str(), room.guard), ("key-2", Some(4)), "what both histories share, it may insist on");
+    // And if nobody has changed what it changes, it goes by itself, as a new request.
+    let mut scene = unanswered_before(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    let theirs = record(TASK, 6, json!({ "title": "Theirs", "priority": "low" }));
+    ends_with(&mut scene, theirs, record(ROOM, 4, json!({ "name": "Shed" })), 6);
+    let request = scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap();
+    assert_eq!((request.key.as_str(), request.guard), ("again", Some(6)));
+}
+
+#[test]
+fn without_a_known_fork_no_request_that_insists_on_a_revision_goes_again_by_itself() {
+    let mut scene = unanswered_before(&Cause::Restored { resume: "r".into(), fork: None });
+    standing::greet(&mut scene.db, &greeting(6, &[]), at(0)).unwrap();
+    assert_eq!(scene.plan(), [0; 0], "what is there now is not known yet");
+    let theirs = record(TASK, 6, json!({ "title": "Theirs", "priority": "low" }));
+    let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
+    ends_with(&mut scene, theirs, room, 6);
+    assert_eq!(scene.plan(), [1, 2]);
+    for edit in [1, 2] {
+        assert_eq!(scene.freeze_as("again", &[vec![edit]], ConflictPolicy::Mine), None);
+    }
+    // Perhaps the change of the task was in before the fork and was changed back since.
+    assert_eq!(scene.one("SELECT state || (reason LIKE 'it may have been%') FROM edits"), "conflict1");
+    assert_eq!(scene.outcomes(), "2 merged");
+}
+
+#[test]
+fn a_call_goes_as_a_whole_when_one_of_its_edits_insists_on_a_lost_revision() {
+    let mut scene = Scene::new();
+    let other = "0190a3b0-0000-7000-8000-000000000004";
+    scene.hear(vec![event(4, "created", "task", other, json!({ "title": "Sweep" })), task(6, "Paint", "low")]);
+    scene.is_at_present(6);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    let call = scene.freeze_as("call", &[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
+    assert!(call.bulk);
+    for edit in [1, 2] {
+        scene.answer(edit, Verdict::Later { at: None, reason: "no answer".into() });
+    }
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    assert_eq!(scene.one("SELECT count(*) FROM _requests"), "0");
+    assert_eq!(scene.one("SELECT count(*) FROM _frozen"), "0");
+    assert_eq!(scene.one("SELECT count(*) FROM edits WHERE idempotency_key IS NULL"), "2");
+}
+
 #[test]
 fn what_others_had_done_already_is_offered_when_the_server_loses_it() {
     let mut scene = Scene::new();
