@@ -74,7 +74,11 @@ pub(crate) fn begin(connection: &mut Connection, cause: &Cause) -> Result<Option
             Cause::Restored { fork, .. } => fork.filter(|_| !unknown_fork),
             _ => None,
         };
-        let mut accepted = before.as_ref().is_some_and(|recovery| recovery.accepted);
+        // What is found gone from a later state of the server than a person was asked about, they have not agreed to.
+        let accepted = match cause {
+            Cause::Asked { accepted } => *accepted || before.as_ref().is_some_and(|recovery| recovery.accepted),
+            Cause::Gap { .. } | Cause::Restored { .. } => false,
+        };
         let word = match cause {
             Cause::Gap { resume } => {
                 tx.execute("UPDATE _sync SET cursor = ?1", [resume])?;
@@ -98,15 +102,13 @@ pub(crate) fn begin(connection: &mut Connection, cause: &Cause) -> Result<Option
                     }
                     _ => None,
                 };
-                accepted = false;
                 log(tx, "warning", "The server was put back to an older copy; comparing with its lists.")?;
                 if let Some(fork) = fork {
                     lost::offer(tx, fork)?;
                 }
                 "restored"
             }
-            Cause::Asked { accepted: agreed } => {
-                accepted |= agreed;
+            Cause::Asked { .. } => {
                 log(tx, "info", "Comparing with the server's lists, as a person asked.")?;
                 "asked"
             }

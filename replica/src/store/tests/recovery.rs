@@ -154,6 +154,17 @@ fn what_was_never_walked_is_not_swept() {
     assert_eq!(step, Some(Step::Ids { kind, cursor: None, as_of: 0 }));
 }
 
+#[test]
+fn a_word_for_deletions_is_for_those_that_it_was_asked_of() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    assert!(scene.recovers(&Cause::Asked { accepted: true }).accepted);
+    let again = recovery::begin(&mut scene.db, &Cause::Asked { accepted: false }).unwrap().unwrap();
+    assert!(again.accepted, "of the same server");
+    assert!(!scene.recovers(&gap()).accepted, "what was forgotten since is of a later time");
+}
+
 /// A room and a task that both histories share; afterwards, in the lost one: our update of the task, our car, and a
 /// document of somebody else.
 fn lost_history() -> Scene {
