@@ -20,7 +20,7 @@ const ENTRY: usize = 16 + 8;
 
 /// The revision of a record whose newest form was fetched since: whatever is here will do.
 const FETCHED: i64 = 0;
-/// The revision of a record that was deleted since it was listed.
+/// The revision of a record that was deleted since it was listed: lower than any, and its end is for the tail to tell.
 const GONE: i64 = -1;
 
 /// Forgets a walk.
@@ -70,7 +70,6 @@ impl Walked {
         }
         all.sort_by_key(|listed| listed.id);
         all.dedup_by_key(|listed| listed.id);
-        all.retain(|listed| listed.rev != GONE);
         Ok(Walked(all))
     }
 
