@@ -132,53 +132,33 @@ pub(crate) fn triggers(resource: &Resource) -> [String; 3] {
     let (title, body) = texts(resource, "NEW");
     let goes = format!("(SELECT open FROM _gate) < {HELD}");
     let changed = resource.searchable().map(changed).collect::<Vec<_>>().join(" OR ");
-    let row = |side: &str| format!("(SELECT id FROM _search_rows WHERE kind = '{kind}' AND record_id = {side}.id)");
+    let old = format!("FROM _search_rows WHERE kind = '{kind}' AND record_id = OLD.id");
+    let removed = vec![format!("DELETE FROM search WHERE rowid = (SELECT id {old});"), format!("DELETE {old};")];
     // The profile's id is set by another AFTER INSERT trigger, before this one or after it; the table knows.
     let id = if resource.kind.is_singleton() { "(SELECT id FROM property)" } else { "NEW.id" };
-    // Never in the way of a change: what a stranger put into its place, or took away, is made good. The verbs stand apart,
-    // because a statement's own ON CONFLICT would take the place of one that is written here.
-    let written = |id: &str| {
-        let of = format!("FROM _search_rows WHERE kind = '{kind}' AND record_id = {id}");
-        [
-            format!("DELETE FROM search WHERE rowid = (SELECT id {of});"),
-            format!(
-                "INSERT INTO search (rowid, kind, record_id, title, body) SELECT id, kind, record_id, {title}, {body} {of};"
-            ),
-        ]
-    };
-    let entered = |first: String, id: &str| {
+    let place = format!("FROM _search_rows WHERE kind = '{kind}' AND record_id = {id}");
+    // Never in the way of a change: what a stranger put into its place, left there, or took away, is made good. The verbs
+    // stand apart, because a statement's own ON CONFLICT would take the place of one that is written here.
+    let entered = vec![
+        format!(
+            "INSERT INTO _search_rows (kind, record_id) SELECT '{kind}', {id} WHERE NOT EXISTS (SELECT 1 {place});"
+        ),
+        format!("DELETE FROM search WHERE rowid = (SELECT id {place});"),
+        format!(
+            "INSERT INTO search (rowid, kind, record_id, title, body) SELECT id, kind, record_id, {title}, {body} {place};"
+        ),
+    ];
+    let follow = |name: &str, when: &str, condition: &str, body: &[String]| {
         let [raise, lower] = [RAISE_GATE, LOWER_GATE].map(str::to_owned);
-        [vec![raise, first], written(id).to_vec(), vec![lower]].concat()
+        trigger(resource, name, when, condition, &[&[raise], body, &[lower]].concat())
     };
+    // No other id ever changes.
+    let mut moved = if resource.kind.is_singleton() { removed.clone() } else { Vec::new() };
+    moved.extend(entered.clone());
+    let changes = format!("{goes} AND (NEW.id IS NOT OLD.id OR {changed})");
     [
-        trigger(
-            resource,
-            "search_insert",
-            "AFTER INSERT",
-            &goes,
-            &entered(format!("INSERT INTO _search_rows (kind, record_id) VALUES ('{kind}', {id});"), id),
-        ),
-        trigger(
-            resource,
-            "search_update",
-            "AFTER UPDATE",
-            &format!("{goes} AND (NEW.id IS NOT OLD.id OR {changed})"),
-            &entered(
-                format!("UPDATE _search_rows SET record_id = NEW.id WHERE kind = '{kind}' AND record_id = OLD.id;"),
-                "NEW.id",
-            ),
-        ),
-        trigger(
-            resource,
-            "search_delete",
-            "AFTER DELETE",
-            &goes,
-            &[
-                RAISE_GATE.to_owned(),
-                format!("DELETE FROM search WHERE rowid = {};", row("OLD")),
-                format!("DELETE FROM _search_rows WHERE kind = '{kind}' AND record_id = OLD.id;"),
-                LOWER_GATE.to_owned(),
-            ],
-        ),
+        follow("search_insert", "AFTER INSERT", &goes, &entered),
+        follow("search_update", "AFTER UPDATE", &changes, &moved),
+        follow("search_delete", "AFTER DELETE", &goes, &removed),
     ]
 }

@@ -99,15 +99,20 @@ fn before_insert(resource: &Resource) -> String {
         body.extend(rules::of_field(field).iter().map(refuse));
     }
     body.extend(rules::of_subject(resource).iter().map(refuse));
-    // REPLACE and upsert both come by here. If the row exists, an upsert goes on to BEFORE UPDATE, which takes the
-    // mark away; a REPLACE goes on to AFTER INSERT, which finds it. INSERT OR IGNORE leaves it for the next INSERT.
-    body.push(format!("UPDATE _gate SET mark = (SELECT id FROM {table} WHERE id = NEW.id);"));
+    // REPLACE and upsert both come by here. If the row exists, by its id or by its number, an upsert goes on to BEFORE
+    // UPDATE, and a REPLACE to AFTER INSERT, which finds the mark. Whoever else leaves one leaves it for the next INSERT.
+    body.push(format!(
+        "UPDATE _gate SET mark = coalesce((SELECT id FROM {table} WHERE id = NEW.id), \
+         (SELECT id FROM {table} WHERE rowid = NEW.rowid));"
+    ));
     trigger(resource, "before_insert", "BEFORE INSERT", CLOSED, &body)
 }
 
 fn before_update(resource: &Resource) -> String {
-    let mut body = vec!["UPDATE _gate SET mark = NULL;".to_owned()];
-    body.push(refuse(&rule("NEW.id IS NOT OLD.id", "id never changes; insert a new row instead")));
+    let mut body = vec![
+        refuse(&rule("NEW.id IS NOT OLD.id", "id never changes; insert a new row instead")),
+        refuse(&rule("NEW.rowid IS NOT OLD.rowid", "rowid never changes; name the row by its id instead")),
+    ];
     for name in ["rev", "created_at", "updated_at", "extra"] {
         body.push(refuse(&rule(format!("NEW.{name} IS NOT OLD.{name}"), set_by_server(name))));
     }
@@ -131,8 +136,11 @@ fn before_update(resource: &Resource) -> String {
 
 fn after_insert(resource: &Resource) -> String {
     let table = resource.kind.collection();
+    // A number that is left to SQLite is -1 before it is drawn, so what has it may be marked and still be there.
+    let replaced =
+        format!("mark IS NOT NULL AND (mark = NEW.id OR NOT EXISTS (SELECT 1 FROM {table} WHERE id = mark))");
     let mut body = vec![refuse(&rule(
-        "(SELECT mark FROM _gate) IS NOT NULL",
+        format!("(SELECT {replaced} FROM _gate)"),
         format!("REPLACE is not supported on {table}; use UPDATE, or INSERT ... ON CONFLICT(id) DO UPDATE"),
     ))];
     body.push(RAISE_GATE.to_owned());

@@ -3,7 +3,7 @@
 use hearth_contract::formats::Timestamp;
 use serde_json::{Value, json};
 
-use super::{ROOM, Scene, TASK, at, event, task};
+use super::{HOME, ROOM, Scene, TASK, at, event, task};
 use crate::store::read::{query, view};
 use crate::store::{schema, standing, status};
 
@@ -137,6 +137,53 @@ fn replace_is_refused_and_upsert_is_an_update() {
         scene.one("SELECT group_concat(method || ' ' || patch, '; ') FROM edits WHERE patch LIKE '%Again%'"),
         r#"update {"title":"Again"}"#
     );
+}
+
+#[test]
+fn a_row_is_not_replaced_by_its_number() {
+    let scene = Scene::new();
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'One')"));
+    scene.does("INSERT INTO tasks (title) VALUES ('Two')");
+    let refused = "REPLACE is not supported on tasks; use UPDATE, or INSERT ... ON CONFLICT(id) DO UPDATE";
+    let constant = "rowid never changes; name the row by its id instead";
+    let other = format!("REPLACE INTO tasks (rowid, id, title) VALUES (2, '{TASK}', 'Both')");
+    for recursive in [0, 1] {
+        scene.does(&format!("PRAGMA recursive_triggers = {recursive}"));
+        for (text, sentence) in [
+            ("INSERT OR REPLACE INTO tasks (rowid, title) VALUES (1, 'Again')", refused),
+            ("REPLACE INTO tasks (_rowid_, title) VALUES (2, 'Again')", refused),
+            (&other, refused),
+            ("UPDATE OR REPLACE tasks SET rowid = 2 WHERE rowid = 1", constant),
+            ("UPDATE tasks SET rowid = 9 WHERE rowid = 1", constant),
+        ] {
+            assert_eq!(scene.sql(text), Err(sentence.to_owned()), "{text}");
+        }
+    }
+    assert_eq!(scene.one("SELECT group_concat(title) FROM tasks"), "One,Two");
+
+    scene.does("INSERT OR IGNORE INTO tasks (rowid, title) VALUES (1, 'Nothing')");
+    scene.does("INSERT INTO tasks (rowid, title) VALUES (7, 'A free number')");
+    scene.does("INSERT OR REPLACE INTO tasks (rowid, title) VALUES (-1, 'As SQLite calls a number not drawn yet')");
+    scene.does("INSERT INTO tasks (title) VALUES ('Its own number')");
+    assert!(scene.sql("REPLACE INTO tasks (rowid, title) VALUES (-1, 'Again')").is_err());
+    assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM edits WHERE method = 'create') FROM tasks"), "55");
+}
+
+#[test]
+fn a_row_of_search_that_was_left_behind_stops_no_change() {
+    let scene = Scene::new();
+    scene
+        .db
+        .execute_batch(&format!(
+            "UPDATE _gate SET open = 1, turn = turn + 1;
+             INSERT INTO _search_rows (kind, record_id) VALUES ('task', '{TASK}'), ('property', '{HOME}');
+             UPDATE _gate SET open = 0, turn = turn + 1"
+        ))
+        .unwrap();
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
+    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
+    assert!(schema::search::is_complete(&scene.db).unwrap());
+    assert_eq!(view::search(&scene.db, "paint", 9).unwrap().len(), 1);
 }
 
 #[test]
