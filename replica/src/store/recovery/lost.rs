@@ -1,14 +1,15 @@
 //! What a server that was put back to an older copy has lost: revs of the lost history mean nothing any more, and
 //! edits that only it had are offered again. Must not send anything.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use hearth_contract::check::{Fields, Intent, check_field};
 use hearth_contract::event::Event;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::Kind;
+use hearth_contract::schema::{Kind, SUBJECT_ID, SUBJECT_TYPE};
 use rusqlite::{Connection, OptionalExtension, Params, Transaction};
+use serde_json::Value;
 
 use crate::store::edits::settle;
 use crate::store::mirror::image;
@@ -85,7 +86,9 @@ fn let_go_of_guards(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), Store
 
 /// Offers again what the feed had confirmed after the fork.
 pub(crate) fn offer(tx: &Transaction<'_>, fork: i64) -> Result<(), StoreError> {
-    give_back(tx, Why::Lost, &[], &confirmed(tx, &format!("rev > {fork}"))?)
+    let after = "SELECT id, kind, record_id FROM edit_history
+                 WHERE outcome IN ('confirmed', 'merged') AND rev > ?1 ORDER BY id";
+    give_back(tx, Why::Lost, &[], &candidates(tx, after, [fork])?)
 }
 
 /// At the end of a recovery from another history: offers again what the server does not hold, and confirms what it does.
@@ -100,7 +103,10 @@ pub(crate) fn offer_what_is_not_there(
     let unknown =
         "SELECT e.id, kind, record_id FROM edits e JOIN _sent s ON s.edit_id = e.id WHERE s.rev IS NULL ORDER BY e.id";
     for lost in candidates(tx, unknown, [])? {
-        if is_there(tx, "edits", &lost)? {
+        let made = "SELECT method, patch FROM edits WHERE id = ?1";
+        let (method, patch): (String, String) =
+            tx.query_row(made, [lost.edit], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        if is_there(&method, lost.kind, &rows::object(&patch)?, form(tx, &lost)?.as_ref()) {
             tx.execute("UPDATE _sent SET rev = 0 WHERE edit_id = ?1", [lost.edit])?;
         } else {
             sent.push(lost);
@@ -108,12 +114,7 @@ pub(crate) fn offer_what_is_not_there(
     }
     give_back(tx, Why::Lost, &sent, &[])?;
     settle::settle(tx, 0, now)?;
-    let mut settled = Vec::new();
-    for lost in confirmed(tx, if fork.is_none() { "rev >= 0" } else { "rev = 0" })? {
-        if !is_there(tx, "edit_history", &lost)? {
-            settled.push(lost);
-        }
-    }
+    let settled = missed(tx, if fork.is_none() { "rev >= 0" } else { "rev = 0" })?;
     give_back(tx, Why::Lost, &[], &settled)?;
     if fork.is_none() {
         // Whatever is left was judged now: it must not be judged by numbers of the lost history again.
@@ -196,15 +197,6 @@ struct Lost {
     record: String,
 }
 
-/// What the history calls confirmed, as far as a condition on its position holds; 0: the server has it, nobody knows where.
-fn confirmed(tx: &Transaction<'_>, where_it_is: &str) -> Result<Vec<Lost>, StoreError> {
-    let text = format!(
-        "SELECT id, kind, record_id FROM edit_history
-         WHERE outcome IN ('confirmed', 'merged') AND {where_it_is} ORDER BY id"
-    );
-    candidates(tx, &text, [])
-}
-
 fn candidates(tx: &Transaction<'_>, text: &str, values: impl Params) -> Result<Vec<Lost>, StoreError> {
     let mut statement = tx.prepare_cached(text)?;
     let found = statement.query_map(values, |row| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?)))?;
@@ -216,28 +208,89 @@ fn candidates(tx: &Transaction<'_>, text: &str, values: impl Params) -> Result<V
     Ok(all)
 }
 
-/// Whether the server's form of the record shows an edit's effect.
-fn is_there(tx: &Connection, table: &str, lost: &Lost) -> Result<bool, StoreError> {
-    let (method, patch): (String, String) =
-        tx.query_row(&format!("SELECT method, patch FROM {table} WHERE id = ?1"), [lost.edit], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?;
-    let pending: bool = tx.query_row(
-        "SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)",
-        (lost.kind.word(), &lost.record),
-        |row| row.get(0),
-    )?;
-    let form = if pending {
-        image::get(tx, lost.kind, &lost.record)?.and_then(|(stored, gone)| (!gone).then_some(stored))
-    } else {
-        rows::get(tx, lost.kind, &lost.record)?
-    };
-    Ok(match (method.as_str(), form) {
+/// What the history calls confirmed and the server does not hold, as far as a condition on its position holds; 0: the server
+/// had it, nobody knows where. What a later edit of the record wrote over, or deleted with it, was not there to be lost; the
+/// later one is looked for itself.
+fn missed(tx: &Transaction<'_>, where_it_is: &str) -> Result<Vec<Lost>, StoreError> {
+    let text = format!(
+        "SELECT id, kind, record_id, method, patch, base, {where_it_is} FROM edit_history
+         WHERE outcome IN ('confirmed', 'merged') ORDER BY id DESC"
+    );
+    let mut missed: Vec<(Lost, Fields, Fields)> = Vec::new();
+    // The fields of each record that were written later; with the place among these of who wrote them, if they are lost.
+    let mut later: HashMap<(Kind, String), HashMap<String, Option<usize>>> = HashMap::new();
+    let mut deleted: HashSet<(Kind, String)> = HashSet::new();
+    let mut statement = tx.prepare_cached(&text)?;
+    let mut found = statement.query([])?;
+    while let Some(row) = found.next()? {
+        let Some(kind) = Kind::from_word(&row.get::<_, String>(1)?) else { continue };
+        let lost = Lost { edit: row.get(0)?, kind, record: row.get(2)? };
+        let (method, is_meant): (String, Option<bool>) = (row.get(3)?, row.get(6)?);
+        let [mut patch, mut base] =
+            [rows::object(&row.get::<_, String>(4)?)?, rows::object(&row.get::<_, String>(5)?)?];
+        let of = (kind, lost.record.clone());
+        let form = form(tx, &lost)?;
+        let later = later.entry(of.clone()).or_default();
+        let wrote = if method == "delete" { base.clone() } else { patch.clone() };
+        // A subject is one thing in two fields.
+        let subject = [SUBJECT_TYPE, SUBJECT_ID];
+        let half = subject.iter().any(|name| wrote.contains_key(*name) && !later.contains_key(*name));
+        if method == "update" {
+            for (name, value) in wrote.iter().filter(|(name, _)| !half || !subject.contains(&name.as_str())) {
+                let Some(by) = later.get_mut(name) else { continue };
+                patch.shift_remove(name);
+                let before = base.shift_remove(name);
+                let one = Fields::from_iter([(name.clone(), value.clone())]);
+                if form.as_ref().is_some_and(|stored| shows(kind, &stored.fields, &one)) {
+                    *by = None;
+                } else if let (Some(by), Some(before)) = (*by, before) {
+                    // Before both of them, the later one finds what was before the earlier.
+                    missed[by].2.insert(name.clone(), before);
+                }
+            }
+        }
+        let is_open = is_meant == Some(true) && !deleted.contains(&of) && (method != "update" || !patch.is_empty());
+        let is_missed = is_open && !is_there(&method, kind, &patch, form.as_ref());
+        for name in wrote.into_iter().map(|(name, _)| name) {
+            later.entry(name).or_insert(is_missed.then_some(missed.len()));
+        }
+        if method == "delete" {
+            deleted.insert(of);
+        }
+        if is_missed {
+            missed.push((lost, patch, base));
+        }
+    }
+    drop(found);
+    missed.reverse();
+    let mut write = tx.prepare_cached("UPDATE edit_history SET patch = ?2, base = ?3 WHERE id = ?1")?;
+    let mut all = Vec::new();
+    for (lost, patch, base) in missed {
+        write.execute((lost.edit, Value::Object(patch).to_string(), Value::Object(base).to_string()))?;
+        all.push(lost);
+    }
+    Ok(all)
+}
+
+/// The record as the server has it.
+fn form(tx: &Connection, lost: &Lost) -> Result<Option<rows::Stored>, StoreError> {
+    let pending: bool = tx
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)")?
+        .query_row((lost.kind.word(), &lost.record), |row| row.get(0))?;
+    if !pending {
+        return rows::get(tx, lost.kind, &lost.record);
+    }
+    Ok(image::get(tx, lost.kind, &lost.record)?.and_then(|(stored, gone)| (!gone).then_some(stored)))
+}
+
+/// Whether the server's form of a record shows an edit's effect.
+fn is_there(method: &str, kind: Kind, patch: &Fields, form: Option<&rows::Stored>) -> bool {
+    match (method, form) {
         ("delete", form) => form.is_none(),
         ("create", form) => form.is_some(),
-        (_, Some(stored)) => shows(lost.kind, &stored.fields, &rows::object(&patch)?),
+        (_, Some(stored)) => shows(kind, &stored.fields, patch),
         (_, None) => false,
-    })
+    }
 }
 
 /// Whether an event is an edit's: it carries the key of its request, or, if that changed nothing any more, its values.
