@@ -133,8 +133,8 @@ fn faults_of_the_database() {
     assert_found(&dir.path().join("none.db"), 3, "fault", "setup", "there is no replica", "hearth-replica init");
 
     let (_dir, db) = of(&good_server());
-    assert!(sqlite3(&db, "DROP TRIGGER _tasks_after_update").status.success());
-    assert_found(&db, 8, "fault", "database", "lacks the trigger _tasks_after_update", "hearth-replica rebuild");
+    assert!(sqlite3(&db, "DROP TRIGGER _tasks_queue_update").status.success());
+    assert_found(&db, 8, "fault", "database", "lacks the trigger _tasks_queue_update", "hearth-replica rebuild");
 
     let (_dir, db) = of(&good_server());
     as_keeper(&db, "UPDATE _schema SET version = '9.0'");

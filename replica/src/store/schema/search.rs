@@ -129,23 +129,27 @@ fn texts(resource: &Resource, row: &str) -> (String, String) {
 /// Search follows every row, whoever writes it; only the keeper may hold this back.
 pub(crate) fn triggers(resource: &Resource) -> [String; 3] {
     let kind = resource.kind.word();
-    let (title, body) = texts(resource, "NEW");
+    let table = resource.kind.collection();
+    let (title, body) = texts(resource, "t");
     let goes = format!("(SELECT open FROM _gate) < {HELD}");
     let changed = resource.searchable().map(changed).collect::<Vec<_>>().join(" OR ");
     let old = format!("FROM _search_rows WHERE kind = '{kind}' AND record_id = OLD.id");
     let removed = vec![format!("DELETE FROM search WHERE rowid = (SELECT id {old});"), format!("DELETE {old};")];
     // The profile's id is set by another AFTER INSERT trigger, before this one or after it; the table knows.
     let id = if resource.kind.is_singleton() { "(SELECT id FROM property)" } else { "NEW.id" };
-    let place = format!("FROM _search_rows WHERE kind = '{kind}' AND record_id = {id}");
-    // Never in the way of a change: what a stranger put into its place, left there, or took away, is made good. The verbs
-    // stand apart, because a statement's own ON CONFLICT would take the place of one that is written here.
+    let place = format!("_search_rows s WHERE s.kind = '{kind}' AND s.record_id = {id}");
+    // As the row is by now: a trigger that is not ours may have changed it before this one, or taken it away. Never in the
+    // way of a change: what a stranger put into its place, left there, or took away, is made good. The verbs stand apart,
+    // because a statement's own ON CONFLICT would take the place of one that is written here.
     let entered = vec![
         format!(
-            "INSERT INTO _search_rows (kind, record_id) SELECT '{kind}', {id} WHERE NOT EXISTS (SELECT 1 {place});"
+            "INSERT INTO _search_rows (kind, record_id) SELECT '{kind}', t.id FROM {table} t WHERE t.id = {id} AND NOT \
+             EXISTS (SELECT 1 FROM {place});"
         ),
-        format!("DELETE FROM search WHERE rowid = (SELECT id {place});"),
+        format!("DELETE FROM search WHERE rowid = (SELECT s.id FROM {place});"),
         format!(
-            "INSERT INTO search (rowid, kind, record_id, title, body) SELECT id, kind, record_id, {title}, {body} {place};"
+            "INSERT INTO search (rowid, kind, record_id, title, body) SELECT s.id, s.kind, t.id, {title}, {body} FROM \
+             {table} t CROSS JOIN {place} AND t.id = {id};"
         ),
     ];
     let follow = |name: &str, when: &str, condition: &str, body: &[String]| {

@@ -16,13 +16,13 @@ pub(crate) const LOWER_GATE: &str = "UPDATE _gate SET open = open - 1, turn = tu
 
 /// All triggers of a kind's table, as statements.
 pub(crate) fn of(resource: &Resource) -> Vec<String> {
-    let mut all = vec![before_insert(resource), before_update(resource)];
+    let mut all = vec![before_insert(resource), queue_update(resource), before_update(resource)];
     if resource.kind.is_singleton() {
         all.push(refuse_delete(resource));
     } else {
         all.push(after_delete(resource));
     }
-    all.extend([after_insert(resource), after_update(resource)]);
+    all.push(after_insert(resource));
     all.extend(search::triggers(resource));
     all
 }
@@ -152,24 +152,27 @@ fn after_insert(resource: &Resource) -> String {
         id = "coalesce((SELECT home_id FROM _sync), NEW.id)".to_owned();
         body.push(format!("UPDATE {table} SET id = {id} WHERE id = NEW.id;"));
     }
-    let set = rows(resource, |field| Some(format!("NEW.{} IS NOT NULL", field.name)), &[("v", "NEW")]);
-    body.push(queue(resource, &id, method, "json_group_object(n, v)", "'{}'", &set));
+    // As the row is by now: a trigger that is not ours may have changed it before this one, or taken it away.
+    let set = rows(resource, |field| Some(format!("t.{} IS NOT NULL", field.name)), &[("v", "t")]);
+    let patch = format!("(SELECT json_group_object(n, v) FROM ({set}))");
+    body.push(queue(resource, "t.id", method, &patch, "'{}'", &format!("{table} t WHERE t.id = {id}")));
     body.push(refuse_foreign_text());
     body.push(LOWER_GATE.to_owned());
     trigger(resource, "after_insert", "AFTER INSERT", CLOSED, &body)
 }
 
-fn after_update(resource: &Resource) -> String {
+/// Before the row changes: whatever a trigger that is not ours does to it afterwards is another edit, and a later one.
+fn queue_update(resource: &Resource) -> String {
     let any = writable(resource).map(changed).collect::<Vec<_>>().join(" OR ");
     let set = rows(resource, |field| Some(changed(field)), &[("v", "NEW"), ("w", "OLD")]);
     let body = [
         RAISE_GATE.to_owned(),
         keep_image(resource, if hearth_simulated::planted("image of the edited row") { "NEW" } else { "OLD" }),
-        queue(resource, "NEW.id", "update", "json_group_object(n, v)", "json_group_object(n, w)", &set),
+        queue(resource, "OLD.id", "update", "json_group_object(n, v)", "json_group_object(n, w)", &format!("({set})")),
         refuse_foreign_text(),
         LOWER_GATE.to_owned(),
     ];
-    trigger(resource, "after_update", "AFTER UPDATE", &format!("{CLOSED} AND ({any})"), &body)
+    trigger(resource, "queue_update", "BEFORE UPDATE", &format!("{CLOSED} AND ({any}) AND {}", made(resource)), &body)
 }
 
 fn after_delete(resource: &Resource) -> String {
@@ -177,10 +180,17 @@ fn after_delete(resource: &Resource) -> String {
     let body = [
         RAISE_GATE.to_owned(),
         keep_image(resource, "OLD"),
-        queue(resource, "OLD.id", "delete", "'{}'", "json_group_object(n, w)", &set),
+        queue(resource, "OLD.id", "delete", "'{}'", "json_group_object(n, w)", &format!("({set})")),
         LOWER_GATE.to_owned(),
     ];
-    trigger(resource, "after_delete", "AFTER DELETE", CLOSED, &body)
+    trigger(resource, "after_delete", "AFTER DELETE", &format!("{CLOSED} AND {}", made(resource)), &body)
+}
+
+/// Whether the row was there before this statement. To one that is just coming in only a trigger that is not ours can do
+/// anything, and what it did is in the edit that follows.
+fn made(resource: &Resource) -> String {
+    let kind = resource.kind.word();
+    format!("(OLD.rev IS NOT NULL OR EXISTS (SELECT 1 FROM edits WHERE kind = '{kind}' AND record_id = OLD.id))")
 }
 
 fn refuse_delete(resource: &Resource) -> String {
@@ -201,10 +211,10 @@ fn keep_image(resource: &Resource, row: &str) -> String {
     )
 }
 
-fn queue(resource: &Resource, id: &str, method: &str, patch: &str, base: &str, rows: &str) -> String {
+fn queue(resource: &Resource, id: &str, method: &str, patch: &str, base: &str, from: &str) -> String {
     format!(
         "INSERT INTO edits (kind, record_id, method, patch, base, origin)\n  SELECT '{}', {id}, '{method}', {patch}, {base}, \
-         (SELECT origin FROM _gate)\n  FROM ({rows});",
+         (SELECT origin FROM _gate)\n  FROM {from};",
         resource.kind.word()
     )
 }

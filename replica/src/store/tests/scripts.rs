@@ -3,7 +3,7 @@
 use hearth_contract::formats::Timestamp;
 use serde_json::{Value, json};
 
-use super::{HOME, ROOM, Scene, TASK, at, event, task};
+use super::{ConflictPolicy, HOME, ROOM, Scene, TASK, at, event, task};
 use crate::store::read::{query, view};
 use crate::store::{schema, standing, status};
 
@@ -184,6 +184,67 @@ fn a_row_of_search_that_was_left_behind_stops_no_change() {
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     assert!(schema::search::is_complete(&scene.db).unwrap());
     assert_eq!(view::search(&scene.db, "paint", 9).unwrap().len(), 1);
+}
+
+/// A trigger of a stranger's, which fires before ours; after `renew` ours are the newer ones and fire first.
+fn triggered(trigger: &str, renew: bool) -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "paint", "low")]);
+    scene.does(&format!("CREATE TRIGGER own {trigger}"));
+    if renew {
+        schema::renew(&mut scene.db).unwrap();
+    }
+    scene
+}
+
+#[test]
+fn what_a_strangers_trigger_does_to_a_new_row_comes_after_it() {
+    for renew in [false, true] {
+        let trigger = "AFTER INSERT ON tasks WHEN NEW.assignee IS NULL BEGIN
+             UPDATE tasks SET assignee = 'me', title = upper(NEW.title) WHERE id = NEW.id; END";
+        let mut scene = triggered(trigger, renew);
+        scene.does("INSERT INTO tasks (title) VALUES ('fence')");
+        assert_eq!(scene.one("SELECT method FROM edits ORDER BY id"), "create", "{renew}");
+        let parcels = scene.parcels();
+        let request = scene.freeze(&parcels, ConflictPolicy::Ask).unwrap();
+        assert_eq!(request.verb, "POST");
+        let sent: Value = serde_json::from_str(&request.body.unwrap()).unwrap();
+        assert_eq!((&sent["title"], &sent["assignee"]), (&json!("FENCE"), &json!("me")), "{renew}");
+        assert_eq!(view::search(&scene.db, "fence", 9).unwrap()[0].title, "FENCE", "{renew}");
+
+        let taken_away = "AFTER INSERT ON tasks WHEN NEW.title = 'no' BEGIN DELETE FROM tasks WHERE id = NEW.id; END";
+        let mut scene = triggered(taken_away, renew);
+        scene.does("INSERT INTO tasks (title) VALUES ('no')");
+        let parcels = scene.parcels();
+        assert!(parcels.is_empty() || scene.freeze(&parcels, ConflictPolicy::Ask).is_none());
+        assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM tasks) FROM edits"), "01", "{renew}");
+        assert!(schema::search::is_complete(&scene.db).unwrap());
+    }
+}
+
+#[test]
+fn what_a_strangers_trigger_does_to_a_changed_row_comes_after_it() {
+    for renew in [false, true] {
+        let trigger = "AFTER UPDATE OF title ON tasks BEGIN
+             UPDATE tasks SET title = upper(NEW.title), notes = 'was ' || OLD.title WHERE id = NEW.id; END";
+        let mut scene = triggered(trigger, renew);
+        scene.does("UPDATE tasks SET title = 'fence'");
+        let edits = "SELECT group_concat(patch || base, ' ') FROM (SELECT * FROM edits ORDER BY id)";
+        assert_eq!(
+            scene.one(edits),
+            r#"{"title":"fence"}{"title":"paint"} {"title":"FENCE","notes":"was paint"}{"title":"fence","notes":null}"#,
+            "{renew}"
+        );
+        assert_eq!(scene.one("SELECT fields ->> 'title' FROM _images"), "paint", "the server's form");
+        assert_eq!(view::search(&scene.db, "fence", 9).unwrap()[0].title, "FENCE", "{renew}");
+        let parcels = scene.parcels();
+        assert!(scene.freeze(&parcels, ConflictPolicy::Ask).is_some(), "nothing stands against it");
+
+        // A REPLACE is refused though the trigger writes to the row that takes the place.
+        let scene =
+            triggered("AFTER INSERT ON tasks BEGIN UPDATE tasks SET notes = 'new' WHERE id = NEW.id; END", renew);
+        assert!(scene.sql(&format!("REPLACE INTO tasks (id, title) VALUES ('{TASK}', 'Again')")).is_err());
+    }
 }
 
 #[test]
