@@ -44,6 +44,14 @@ pub(super) fn examine(profile: &Profile) -> (Vec<Finding>, Option<String>) {
         let records = count(tally.records.iter().map(|(_, count)| count).sum(), "record", "records");
         let text = format!("sound, {records}, {}, schema {}", size(tally.database_bytes), status.schema_version);
         let mut findings = vec![Finding::fine(Matter::Database, text)];
+        findings.extend(health.ungated.iter().map(|(name, table)| {
+            let text = format!(
+                "the trigger {name} on {table} is not the replica's own and fires on what the sync writes too; what it \
+                 changes then is no edit and is sent nowhere"
+            );
+            let next = "DROP TRIGGER, and make it anew with WHEN (SELECT open FROM _gate) = 0";
+            Finding::new(Matter::Database, Grade::Notice, text, next)
+        }));
         findings.push(process(profile, &status, health.said_pid));
         findings.extend(edits(&status));
         findings.push(feed(profile, &status));

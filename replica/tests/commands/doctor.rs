@@ -137,6 +137,16 @@ fn faults_of_the_database() {
     assert_found(&db, 8, "fault", "database", "lacks the trigger _tasks_queue_update", "hearth-replica rebuild");
 
     let (_dir, db) = of(&good_server());
+    let own = |name: &str, when: &str| {
+        let does = "BEGIN UPDATE tasks SET assignee = 'me' WHERE id = NEW.id; END";
+        assert!(sqlite3(&db, &format!("CREATE TRIGGER {name} AFTER INSERT ON Tasks {when} {does}")).status.success());
+    };
+    own("asks", "WHEN (SELECT open FROM _gate) = 0 AND NEW.assignee IS NULL");
+    own("mine", "WHEN NEW.assignee IS NULL");
+    assert_found(&db, 0, "note", "database", "the trigger mine on tasks is not the replica's own", "FROM _gate) = 0");
+    assert!(examined(&db).1.iter().all(|finding| !finding[2].contains("trigger asks")));
+
+    let (_dir, db) = of(&good_server());
     as_keeper(&db, "UPDATE _schema SET version = '9.0'");
     assert_found(&db, 1, "fault", "setup", "made by a newer version", "install");
 

@@ -16,6 +16,8 @@ pub(crate) struct Health {
     pub broken: Vec<String>,
     /// Tables, triggers and views that are missing or not what this version makes.
     pub missing: Vec<String>,
+    /// Triggers that are not ours and fire while the replica keeps its tables too, with their tables.
+    pub ungated: Vec<(String, String)>,
     /// Whether search finds each record, and nothing else.
     pub finds_all: bool,
     /// The home it is of; None before `init`.
@@ -30,6 +32,7 @@ pub(crate) fn read(db: &Path) -> Result<Health, StoreError> {
     let mut health = Health { broken: broken(&connection)?, ..Health::default() };
     if health.broken.is_empty() {
         health.missing = schema::missing(&connection)?;
+        health.ungated = schema::ungated(&connection)?;
         // Where a table is missing that is said first.
         health.finds_all = !health.missing.is_empty() || schema::search::is_complete(&connection)?;
         (health.home_id, health.said_pid) =

@@ -143,6 +143,18 @@ pub(crate) fn missing(connection: &Connection) -> Result<Vec<String>, StoreError
     Ok(missing)
 }
 
+/// Triggers on the typed tables that are not ours and do not ask whether the gate is open, with their tables.
+pub(crate) fn ungated(connection: &Connection) -> Result<Vec<(String, String)>, StoreError> {
+    let tables: Vec<&str> = RESOURCES.iter().map(|resource| resource.kind.collection()).collect();
+    let mut statement = connection.prepare(
+        "SELECT name, lower(tbl_name) FROM sqlite_schema
+         WHERE type = 'trigger' AND name NOT GLOB '[_]*' AND instr(lower(sql), '_gate') = 0
+            AND lower(tbl_name) IN (SELECT value FROM json_each(?1)) ORDER BY name",
+    )?;
+    let found = statement.query_map([serde_json::json!(tables).to_string()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
 /// A stamp of the whole description, migrations included: FNV-1a, because it must be the same in every build and guards nothing secret.
 fn stamp_of(generated: &[String]) -> String {
     let tables: Vec<String> = RESOURCES.iter().map(create_table).collect();
