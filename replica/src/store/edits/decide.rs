@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::store::edits::EditError;
 use crate::store::edits::judge::{Judgement, judge};
-use crate::store::edits::{history, parts, plan, push, settle, undo};
+use crate::store::edits::{history, parcel, parts, plan, push, settle, undo};
 use crate::store::mirror::image;
 use crate::store::{StoreError, gate, rows};
 
@@ -233,7 +233,9 @@ pub(super) fn wait_again(tx: &Transaction<'_>, found: &Pending) -> Result<(), St
 /// What stands against an edit now.
 pub(super) fn look(tx: &Connection, found: &Pending) -> Result<Judgement, StoreError> {
     let known = image::known(tx, found.kind, &found.record)?;
-    let judgement = judge(found.kind, &found.method, &found.patch, &found.base, known.as_ref());
+    let (mut patch, mut base) = (found.patch.clone(), found.base.clone());
+    parcel::forget_cleared(tx, found.kind, &mut patch, &mut base, known.as_ref())?;
+    let judgement = judge(found.kind, &found.method, &patch, &base, known.as_ref());
     // The server said that the id of a create was used, though its record never showed up here. It has said nothing of
     // a create that it lost when it was put back.
     if found.method == "create" && found.state == "conflict" && judgement == Judgement::Go {

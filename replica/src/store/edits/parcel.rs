@@ -3,12 +3,13 @@
 
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
-use hearth_contract::schema::Kind;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::store::edits::judge::{Clash, ConflictPolicy, Judgement, judge, spelled};
+use crate::store::edits::judge::{Clash, ConflictPolicy, Judgement, Known, judge, spelled};
 use crate::store::edits::{history, parts, settle};
 use crate::store::mirror::image;
 use crate::store::{StoreError, log, rows};
@@ -124,6 +125,12 @@ pub(super) fn admit(
 ) -> Result<Option<(Parcel, Option<i64>)>, StoreError> {
     let Parcel { edit, kind, .. } = parcel;
     let known = image::known(tx, kind, &parcel.record)?;
+    let named = parcel.patch.len();
+    forget_cleared(tx, kind, &mut parcel.patch, &mut parcel.base, known.as_ref())?;
+    if parcel.patch.len() > named {
+        write(tx, &parcel)?;
+        image::project(tx, kind, &parcel.record)?;
+    }
     let guard = known.as_ref().and_then(|known| known.rev).filter(|_| parcel.method != "create");
     match judge(kind, &parcel.method, &parcel.patch, &parcel.base, known.as_ref()) {
         // A second effect would undo what others have done since.
@@ -158,6 +165,51 @@ pub(super) fn admit(
         }
     }
     Ok(Some((parcel, guard)))
+}
+
+/// A reference that is null there because what it named is deleted was cleared by that delete (contract 3). Nobody has
+/// changed it, so it counts as null before the edit too.
+pub(super) fn forget_cleared(
+    tx: &Connection,
+    kind: Kind,
+    patch: &mut Fields,
+    base: &mut Fields,
+    known: Option<&Known>,
+) -> Result<(), StoreError> {
+    let Some(known) = known else { return Ok(()) };
+    let is_null = |name: &str| known.fields.get(name).is_none_or(Value::is_null);
+    for field in resource(kind).fields.iter().filter(|field| is_null(field.name)) {
+        let Some(named) = base.get(field.name).and_then(Value::as_str) else { continue };
+        match field.format {
+            Format::Reference(target) if is_deleted(tx, target, named)? => {}
+            Format::Subject if is_null(SUBJECT_TYPE) => {
+                let mut target = None;
+                for kind in [Kind::Inventory, Kind::Vehicle, Kind::Room] {
+                    if target.is_none() && is_deleted(tx, kind, named)? {
+                        target = Some(kind);
+                    }
+                }
+                let Some(target) = target else { continue };
+                // One that only named another of the kind must say the kind as well, which is cleared too.
+                if patch.get(SUBJECT_ID).is_some_and(|id| !id.is_null()) && !patch.contains_key(SUBJECT_TYPE) {
+                    patch.insert(SUBJECT_TYPE.to_owned(), target.word().into());
+                }
+                if patch.contains_key(SUBJECT_TYPE) || base.contains_key(SUBJECT_TYPE) {
+                    base.insert(SUBJECT_TYPE.to_owned(), Value::Null);
+                }
+            }
+            _ => continue,
+        }
+        base.insert(field.name.to_owned(), Value::Null);
+    }
+    Ok(())
+}
+
+/// Whether the server is known to have deleted a record, because the feed has told it or it has taken a delete from here.
+fn is_deleted(tx: &Connection, kind: Kind, record: &str) -> Result<bool, StoreError> {
+    let told = "SELECT EXISTS (SELECT 1 FROM _tombs WHERE kind = ?1 AND record_id = ?2)";
+    Ok(tx.prepare_cached(told)?.query_row((kind.word(), record), |row| row.get(0))?
+        || image::known(tx, kind, record)?.is_some_and(|known| known.gone))
 }
 
 fn wait_for_a_person<T>(tx: &Transaction<'_>, parcel: &mut Parcel, reason: &str) -> Result<Option<T>, StoreError> {

@@ -185,6 +185,96 @@ fn a_delete_of_what_was_changed_there_always_asks() {
     assert_eq!((request.verb.as_str(), request.guard), ("DELETE", Some(6)));
 }
 
+const OTHER: &str = "0190a3b0-0000-7000-8000-000000000003";
+
+/// A shed and an attic, and a lamp in the shed. The shed is deleted here, and then something is done to the lamp; the
+/// server has taken the delete, and the feed has come to the lamp's part in it.
+fn deleted_with_a_lamp_in_it(then: &str) -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![
+        event(1, "created", "room", ROOM, json!({ "name": "Shed" })),
+        event(2, "created", "room", OTHER, json!({ "name": "Attic" })),
+        event(3, "created", "inventory", TASK, json!({ "name": "Lamp", "room_id": ROOM, "quantity": 1 })),
+    ]);
+    scene.does("DELETE FROM rooms WHERE name = 'Shed'");
+    scene.does(then);
+    assert_eq!(scene.plan(), [1]);
+    scene.send(1);
+    scene.answer(1, Verdict::Sent { rev: Some(6) });
+    scene.hear(vec![event(4, "updated", "inventory", TASK, json!({ "name": "Lamp", "room_id": null, "quantity": 1 }))]);
+    scene
+}
+
+#[test]
+fn what_a_delete_cleared_is_nobodys_change() {
+    let shed_is_gone = || event(6, "deleted", "room", ROOM, Value::Null);
+    let elsewhere = format!("UPDATE inventory SET room_id = '{OTHER}'");
+    for policy in [ConflictPolicy::Ask, ConflictPolicy::Mine, ConflictPolicy::Theirs] {
+        let mut scene = deleted_with_a_lamp_in_it(&elsewhere);
+        let request = scene.freeze(&[vec![2]], policy).unwrap();
+        assert_eq!((request.guard, body(&request)), (Some(4), json!({ "room_id": OTHER })), "the delete was answered");
+        let mut scene = deleted_with_a_lamp_in_it(&elsewhere);
+        scene.hear(vec![shed_is_gone()]);
+        assert!(scene.freeze(&[vec![2]], policy).is_some(), "the feed has told of the delete");
+        assert_eq!(
+            scene.one("SELECT room_id || (SELECT count(*) FROM edit_history) FROM inventory"),
+            format!("{OTHER}1")
+        );
+    }
+    let mut scene = deleted_with_a_lamp_in_it("DELETE FROM inventory");
+    assert_eq!(scene.send(2).guard, Some(4));
+
+    // What else was changed there is still a change, of this field or of another.
+    let moved = |name: &str| json!({ "name": name, "room_id": HOME, "quantity": 1 });
+    let mut scene = deleted_with_a_lamp_in_it(&elsewhere);
+    scene.hear(vec![event(5, "updated", "inventory", TASK, moved("Lamp")), shed_is_gone()]);
+    assert_eq!(scene.freeze(&[vec![2]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.one("SELECT reason FROM edits"), "room_id changed there too");
+    let mut scene = deleted_with_a_lamp_in_it("DELETE FROM inventory");
+    let lamp = json!({ "name": "Old lamp", "room_id": null, "quantity": 1 });
+    scene.hear(vec![event(5, "updated", "inventory", TASK, lamp), shed_is_gone()]);
+    assert_eq!(scene.freeze(&[vec![2]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.one("SELECT group_concat(field) FROM conflicts"), "name", "and the room is none");
+    let lamp = json!({ "name": "Lamp", "room_id": null, "quantity": 1 });
+    scene.hear(vec![event(7, "updated", "inventory", TASK, lamp)]);
+    assert!(crate::store::edits::decide::retry(&mut scene.db, 2).is_ok(), "the name is as it was");
+}
+
+#[test]
+fn a_subject_that_a_delete_cleared_is_nobodys_change() {
+    // A manual of a car that is deleted here; the feed tells of both.
+    let scene = |then: &str, there: Value| {
+        let mut scene = Scene::new();
+        let manual = json!({ "title": "Manual", "subject_type": "vehicle", "subject_id": ROOM });
+        scene.hear(vec![
+            event(1, "created", "vehicle", ROOM, json!({ "name": "Car" })),
+            event(2, "created", "vehicle", OTHER, json!({ "name": "Bus" })),
+            event(3, "created", "document", TASK, manual),
+        ]);
+        scene.does("DELETE FROM vehicles WHERE name = 'Car'");
+        scene.does(then);
+        scene.send(1);
+        scene.answer(1, Verdict::Sent { rev: Some(5) });
+        scene.hear(vec![
+            event(4, "updated", "document", TASK, there),
+            event(5, "deleted", "vehicle", ROOM, Value::Null),
+        ]);
+        scene
+    };
+    let cleared = || json!({ "title": "Manual", "subject_type": null, "subject_id": null });
+    assert_eq!(scene("DELETE FROM documents", cleared()).send(2).guard, Some(4));
+    let home = "UPDATE documents SET subject_type = 'home', subject_id = NULL";
+    assert_eq!(body(&scene(home, cleared()).send(2))["subject_type"], "home");
+    // What only names another vehicle says that it is a vehicle, because there it is nothing any more.
+    let of_the_bus = format!("UPDATE documents SET subject_id = '{OTHER}'");
+    let mut moved = scene(&of_the_bus, cleared());
+    assert_eq!(body(&moved.send(2)), json!({ "subject_id": OTHER, "subject_type": "vehicle" }));
+    assert_eq!(moved.one("SELECT subject_type || subject_id FROM documents"), format!("vehicle{OTHER}"));
+    // Somebody has made it one of the home.
+    let of_the_home = json!({ "title": "Manual", "subject_type": "home", "subject_id": null });
+    assert_eq!(scene(&of_the_bus, of_the_home).freeze(&[vec![2]], ConflictPolicy::Ask), None);
+}
+
 #[test]
 fn what_is_deleted_there_shows_as_nothing() {
     let mut scene = Scene::deleted_by_an_answer();
