@@ -76,11 +76,7 @@ fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, 
             _ => again(tx, &past),
         };
     }
-    let with: Option<i64> = tx
-        .prepare_cached("SELECT of_edit FROM _parts WHERE edit_id = ?1")?
-        .query_row([edit], |row| row.get(0))
-        .optional()?;
-    Err(refused(match with {
+    Err(refused(match part_of(tx, edit)? {
         Some(with) => format!(
             "this change was refused as one with another of its record (edit {with}): give that up, or change it"
         ),
@@ -249,10 +245,12 @@ fn again(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> {
     Ok(Decided { said: sentence, edit: newest_of(tx, kind, &of)? })
 }
 
-/// The changes made here that stand and do not themselves undo another, newest first; as many as may be passed over.
+/// The changes made here that stand and do not themselves undo another, newest first; as many as may be passed over. Of
+/// those that are on their way as one each counts; what was refused as one is one, as new as its last.
 fn newest(tx: &Connection) -> Result<Vec<i64>, EditError> {
     let mut statement = tx.prepare_cached(
-        "SELECT id FROM edits UNION ALL SELECT id FROM edit_history WHERE outcome IN ('confirmed', 'merged')
+        "SELECT id FROM edits UNION ALL SELECT edit_id FROM _parts
+         UNION ALL SELECT id FROM edit_history WHERE outcome IN ('confirmed', 'merged')
          EXCEPT SELECT by_edit FROM _undone ORDER BY id DESC",
     )?;
     let mut found = statement.query([])?;
@@ -261,11 +259,21 @@ fn newest(tx: &Connection) -> Result<Vec<i64>, EditError> {
         && newest.len() < PASSED_OVER_MAX
     {
         let edit = row.get(0)?;
-        if undone_by(tx, edit)?.is_none() {
+        let edit = match part_of(tx, edit)? {
+            Some(sum) if part(tx, edit)?.is_none() => sum,
+            _ => edit,
+        };
+        if undone_by(tx, edit)?.is_none() && !newest.contains(&edit) {
             newest.push(edit);
         }
     }
     Ok(newest)
+}
+
+/// The edit that a change is, or was refused, as one with.
+fn part_of(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
+    let text = "SELECT of_edit FROM _parts WHERE edit_id = ?1";
+    Ok(tx.prepare_cached(text)?.query_row([edit], |row| row.get(0)).optional()?)
 }
 
 /// The edit that undoes this one, unless that is undone itself.

@@ -399,6 +399,39 @@ fn what_was_refused_as_one_is_taken_back_as_one() {
 }
 
 #[test]
+fn undo_steps_back_through_what_is_on_its_way_as_one() {
+    let mut scene = on_the_way_as_one();
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Onelow");
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Paintlow");
+    assert!(scene.undo(None).unwrap_err().contains("no change to undo"));
+
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO rooms (name, floor) VALUES ('Nook', '1')");
+    scene.does("UPDATE rooms SET floor = '2'");
+    assert!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).is_some());
+    assert_eq!(scene.undo(None).unwrap().said, "“Nook”: floor as before");
+    assert_eq!(scene.one("SELECT floor FROM rooms"), "1");
+    assert_eq!(scene.undo(None).unwrap().said, "“Nook” is deleted again");
+
+    // What was refused as one is as new as the last of it.
+    let mut scene = Scene::new();
+    scene.hear(vec![
+        task(5, "Paint", "low"),
+        event(6, "created", "room", ROOM, json!({ "name": "Shed", "floor": "1" })),
+    ]);
+    scene.does("UPDATE tasks SET title = 'One'");
+    scene.does("UPDATE rooms SET floor = '2'");
+    scene.does("UPDATE tasks SET priority = 'high'");
+    assert!(scene.freeze(&[vec![1, 3]], ConflictPolicy::Ask).is_some());
+    scene.answer(1, Verdict::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Paintlow");
+    assert_eq!(scene.undo(None).unwrap().said, "“Shed”: the change is taken back; it was never sent");
+}
+
+#[test]
 fn sentences_speak_of_the_record_by_its_name() {
     let mut scene = in_conflict();
     assert!(scene.one("SELECT text FROM sync_log ORDER BY id DESC").starts_with("“Mine” needs you"));
