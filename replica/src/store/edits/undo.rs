@@ -181,18 +181,23 @@ fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> 
             for (name, value) in past.patch {
                 let before = past.base.get(name).cloned().unwrap_or_default();
                 let now = spelled(kind, name, present.fields.get(name));
+                // In one spelling: what only wrote a value otherwise has changed nothing.
+                if now == spelled(kind, name, Some(&before)) {
+                    continue;
+                }
                 if now == spelled(kind, name, Some(value)) {
                     set.insert(name.clone(), before);
-                } else if now != spelled(kind, name, Some(&before)) {
+                } else {
                     changed.push(name.as_str());
                 }
             }
             let names = changed.join(", ");
             if set.is_empty() {
-                let what = if changed.is_empty() { "what it changed".to_owned() } else { names };
-                return Err(refused(format!(
-                    "{name}: {what} has been changed since, so there is nothing left to undo"
-                )));
+                return Err(refused(if changed.is_empty() {
+                    format!("{name} is as it was before this change already, so there is nothing left to undo")
+                } else {
+                    format!("{name}: {names} has been changed since, so there is nothing left to undo")
+                }));
             }
             edits::update_in(tx, kind, record, &set)?;
             let back = set.keys().map(String::as_str).collect::<Vec<_>>().join(", ");

@@ -432,6 +432,30 @@ fn undo_steps_back_through_what_is_on_its_way_as_one() {
 }
 
 #[test]
+fn another_spelling_of_a_value_leaves_nothing_to_undo() {
+    let car = |id: i64, make: Option<&str>| {
+        let fields = json!({ "name": "Car", "purchase_price": "7.50", "make": make });
+        event(id, "updated", "vehicle", TASK, fields)
+    };
+    let mut scene = Scene::new();
+    scene.hear(vec![car(5, None)]);
+    scene.does("UPDATE vehicles SET purchase_price = '7.5'");
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.outcomes(), "1 merged");
+    scene.does("UPDATE vehicles SET make = 'Acme'");
+    assert_eq!(
+        scene.undo(Some(1)).unwrap_err(),
+        "“Car” is as it was before this change already, so there is nothing left to undo"
+    );
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT count(make) FROM vehicles"), "0", "the next is not passed over");
+
+    scene.does("UPDATE vehicles SET purchase_price = '07.5', make = 'Bolt'");
+    scene.confirm(3, car(6, Some("Bolt")));
+    assert_eq!(scene.undo(Some(3)).unwrap().said, "“Car”: make as before");
+}
+
+#[test]
 fn sentences_speak_of_the_record_by_its_name() {
     let mut scene = in_conflict();
     assert!(scene.one("SELECT text FROM sync_log ORDER BY id DESC").starts_with("“Mine” needs you"));
