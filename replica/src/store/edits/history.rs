@@ -39,6 +39,13 @@ pub struct Settled {
     pub title: String,
 }
 
+impl Settled {
+    /// Whether the server has it; otherwise it was taken back, given up, or lost.
+    pub(crate) fn stands(&self) -> bool {
+        matches!(self.outcome.as_str(), "confirmed" | "merged")
+    }
+}
+
 /// A field that was changed here and there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conflict {

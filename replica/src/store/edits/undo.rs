@@ -53,7 +53,12 @@ fn undo_newest(tx: &Transaction<'_>, now: Timestamp) -> Result<Decided, EditErro
 /// Every refusal comes before anything is written.
 fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, EditError> {
     if let Some(by) = undone_by(tx, edit)? {
-        return Err(refused(format!("this change is undone already, by edit {by}; undo {by} does it again")));
+        return Err(refused(match history::get(tx, edit)? {
+            Some(found) if !found.stands() => {
+                format!("this change is made again already, by edit {by}; undo {by} takes it back")
+            }
+            _ => format!("this change is undone already, by edit {by}; undo {by} does it again"),
+        }));
     }
     if let Some(part) = part(tx, edit)? {
         return inverse(tx, &part.past());
@@ -71,10 +76,7 @@ fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, 
     if let Some(found) = history::get(tx, edit)? {
         let name = quoted(&found.title);
         let past = Past::of(&found, &name);
-        return match found.outcome.as_str() {
-            "confirmed" | "merged" => inverse(tx, &past),
-            _ => again(tx, &past),
-        };
+        return if found.stands() { inverse(tx, &past) } else { again(tx, &past) };
     }
     Err(refused(match part_of(tx, edit)? {
         Some(with) => format!(
@@ -100,6 +102,7 @@ pub(crate) fn make_anew(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -
     let (fields, without) = living(tx, *kind, &stored.fields)?;
     let new = edits::create_in(tx, *kind, &fields)?;
     let edit = newest_of(tx, *kind, &new)?;
+    note(tx, *id, edit)?;
     gate::pass(tx, |tx| {
         let all: Vec<i64> = tx
             .prepare_cached("SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id DESC")?
@@ -206,18 +209,23 @@ fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> 
         }
     };
     let edit = newest_of(tx, kind, &of)?;
-    gate::pass(tx, |tx| {
-        if let Some(edit) = edit {
-            tx.execute("INSERT OR REPLACE INTO _undone (edit_id, by_edit) VALUES (?1, ?2)", (id, edit))?;
-        }
-        Ok::<_, EditError>(())
-    })?;
+    note(tx, id, edit)?;
     Ok(Decided { said: sentence, edit })
+}
+
+/// Notes which edit undoes a change, or makes one again that did not come to stand.
+fn note(tx: &Transaction<'_>, edit: i64, by: Option<i64>) -> Result<(), EditError> {
+    gate::pass(tx, |tx| {
+        if let Some(by) = by {
+            tx.execute("INSERT OR REPLACE INTO _undone (edit_id, by_edit) VALUES (?1, ?2)", (edit, by))?;
+        }
+        Ok(())
+    })
 }
 
 /// Makes a change again that did not come to stand: it was taken back, given up, or lost a conflict.
 fn again(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> {
-    let Past { name, kind, record, .. } = *past;
+    let Past { id, name, kind, record, .. } = *past;
     let (sentence, of) = match past.method {
         "create" => {
             let (mut fields, without) = living(tx, kind, past.patch)?;
@@ -231,6 +239,8 @@ fn again(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> {
                 fields.insert("id".to_owned(), record.into());
             }
             let new = edits::create_in(tx, kind, &fields)?;
+            // A second time, an update finds its values there, and a delete no record; a create would make another.
+            note(tx, id, newest_of(tx, kind, &new)?)?;
             (format!("{name} is there again{without}"), new)
         }
         "delete" => {
@@ -250,13 +260,14 @@ fn again(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> {
     Ok(Decided { said: sentence, edit: newest_of(tx, kind, &of)? })
 }
 
-/// The changes made here that stand and do not themselves undo another, newest first; as many as may be passed over. Of
+/// The changes made here that stand and do not undo one that stood, newest first; as many as may be passed over. Of
 /// those that are on their way as one each counts; what was refused as one is one, as new as its last.
 fn newest(tx: &Connection) -> Result<Vec<i64>, EditError> {
     let mut statement = tx.prepare_cached(
         "SELECT id FROM edits UNION ALL SELECT edit_id FROM _parts
          UNION ALL SELECT id FROM edit_history WHERE outcome IN ('confirmed', 'merged')
-         EXCEPT SELECT by_edit FROM _undone ORDER BY id DESC",
+         EXCEPT SELECT by_edit FROM _undone WHERE edit_id NOT IN
+             (SELECT id FROM edit_history WHERE outcome NOT IN ('confirmed', 'merged')) ORDER BY id DESC",
     )?;
     let mut found = statement.query([])?;
     let mut newest = Vec::new();
@@ -281,7 +292,7 @@ fn part_of(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
     Ok(tx.prepare_cached(text)?.query_row([edit], |row| row.get(0)).optional()?)
 }
 
-/// The edit that undoes this one, unless that is undone itself.
+/// The edit that undoes this one or makes it again, unless that is undone itself.
 fn undone_by(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
     let by: Option<i64> = tx
         .prepare_cached("SELECT by_edit FROM _undone WHERE edit_id = ?1")?

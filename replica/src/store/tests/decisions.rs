@@ -502,6 +502,31 @@ fn undo_of_a_create_and_of_a_delete() {
 }
 
 #[test]
+fn a_create_is_made_again_once() {
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO rooms (name) VALUES ('Twice')");
+    scene.discard(1).unwrap();
+    assert_eq!(scene.undo(Some(1)).unwrap().edit, Some(2));
+    assert_eq!(scene.undo(Some(1)).unwrap_err(), "this change is made again already, by edit 2; undo 2 takes it back");
+    assert_eq!(scene.one("SELECT count(*) FROM rooms"), "1");
+    // The new one is a change like any other.
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT count(*) FROM rooms"), "0");
+    assert_eq!(scene.undo(Some(1)).unwrap().edit, Some(3), "it is none again");
+
+    // What came to stand as another record is there already.
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
+    scene.send(1);
+    let problem = json!({ "type": "already_exists" });
+    scene.answer(1, Verdict::Conflict { reason: "The id exists.".to_owned(), problem, gone: false });
+    scene.resolve(1, &Resolution::mine()).unwrap();
+    assert!(scene.undo(Some(1)).unwrap_err().contains("made again already, by edit 2"));
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT count(*) FROM tasks"), "0");
+}
+
+#[test]
 fn the_profiles_first_words_can_be_taken_back() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
