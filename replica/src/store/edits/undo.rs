@@ -15,6 +15,7 @@ use crate::store::edits::history;
 use crate::store::edits::history::Settled;
 use crate::store::edits::judge::spelled;
 use crate::store::edits::{plan, settle};
+use crate::store::mirror::image;
 use crate::store::{gate, rows};
 
 /// Changes that cannot be undone any more are passed over, but not without end.
@@ -99,7 +100,8 @@ pub(crate) fn make_anew(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -
     let Some(stored) = rows::get(tx, *kind, record)? else {
         return Err(refused(format!("{name} is deleted here by a later change: discard edit {id}")));
     };
-    let (fields, without) = living(tx, *kind, &stored.fields)?;
+    let there = image::known(tx, *kind, record)?.map(|known| known.fields).unwrap_or_default();
+    let (fields, without) = living(tx, *kind, &stored.fields, &there)?;
     let new = edits::create_in(tx, *kind, &fields)?;
     let edit = newest_of(tx, *kind, &new)?;
     note(tx, *id, edit)?;
@@ -174,7 +176,7 @@ fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> 
             (format!("{name} is deleted again"), record.to_owned())
         }
         "delete" => {
-            let (fields, without) = living(tx, kind, past.base)?;
+            let (fields, without) = living(tx, kind, past.base, past.base)?;
             let new = edits::create_in(tx, kind, &fields)?;
             (format!("{name} is made anew, with another id, because a deleted one is never used again{without}"), new)
         }
@@ -228,7 +230,7 @@ fn again(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> {
     let Past { id, name, kind, record, .. } = *past;
     let (sentence, of) = match past.method {
         "create" => {
-            let (mut fields, without) = living(tx, kind, past.patch)?;
+            let (mut fields, without) = living(tx, kind, past.patch, &Fields::new())?;
             let free: bool = tx.query_row(
                 "SELECT NOT EXISTS (SELECT 1 FROM _tombs WHERE kind = ?1 AND record_id = ?2)
                     AND NOT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)",
@@ -309,14 +311,21 @@ fn newest_of(tx: &Connection, kind: Kind, record: &str) -> Result<Option<i64>, E
     Ok(tx.prepare_cached(text)?.query_row((kind.word(), record), |row| row.get(0))?)
 }
 
-/// The values with which a record can be made: without what the server sets, and without references to what is gone.
-/// With it a phrase that says which are left out.
-fn living(tx: &Connection, kind: Kind, fields: &Fields) -> Result<(Fields, String), EditError> {
+/// The values with which a record can be made: without what the server sets, and without references to what is gone. A
+/// task that was done on the server has had its next one, and made anew with its recurrence would get another (contract
+/// 3). With it a phrase that says which are left out.
+fn living(tx: &Connection, kind: Kind, fields: &Fields, there: &Fields) -> Result<(Fields, String), EditError> {
     let mut living = Fields::new();
     let mut left_out = Vec::new();
+    let mut phrase = String::new();
     let subject = fields.get(SUBJECT_TYPE).and_then(Value::as_str).and_then(Kind::from_word);
+    let is_done = |fields: &Fields| fields.get("status").and_then(Value::as_str) == Some("done");
     for field in resource(kind).fields.iter().filter(|field| field.is_writable()) {
         let Some(value) = fields.get(field.name).filter(|value| !value.is_null()) else { continue };
+        if field.name == "recurrence" && is_done(fields) && is_done(there) {
+            phrase.push_str(", without recurrence, because a task that is done has had its next one");
+            continue;
+        }
         let target = match field.format {
             Format::Reference(kind) => Some(kind),
             Format::Subject => subject,
@@ -333,11 +342,9 @@ fn living(tx: &Connection, kind: Kind, fields: &Fields) -> Result<(Fields, Strin
     if left_out.contains(&SUBJECT_ID) {
         living.shift_remove(SUBJECT_TYPE);
     }
-    let phrase = if left_out.is_empty() {
-        String::new()
-    } else {
-        format!(", without {}, which named what is gone", left_out.join(", "))
-    };
+    if !left_out.is_empty() {
+        phrase.push_str(&format!(", without {}, which named what is gone", left_out.join(", ")));
+    }
     Ok((living, phrase))
 }
 

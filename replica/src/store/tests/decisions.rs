@@ -527,6 +527,41 @@ fn a_create_is_made_again_once() {
 }
 
 #[test]
+fn a_finished_task_made_anew_has_no_second_next_one() {
+    let chore = |id: i64, status: &str| {
+        let fields = json!({ "title": "Filter", "priority": "low", "status": status, "recurrence": "monthly" });
+        event(id, "updated", "task", TASK, fields)
+    };
+    let recurrence = "SELECT coalesce(status || recurrence, status) FROM tasks";
+    let mut scene = Scene::new();
+    scene.hear(vec![chore(5, "done")]);
+    scene.does("DELETE FROM tasks");
+    scene.confirm(1, deleted(6));
+    let said = scene.undo(None).unwrap().said;
+    assert!(said.ends_with("without recurrence, because a task that is done has had its next one"), "{said}");
+    assert_eq!(scene.one(recurrence), "done");
+
+    // The server was the first to say that it is done, or it has never heard of it.
+    for (there, then, kept) in [
+        ("done", "UPDATE tasks SET notes = 'N'", "done"),
+        ("open", "UPDATE tasks SET status = 'done'", "donemonthly"),
+        ("open", "UPDATE tasks SET notes = 'N'", "openmonthly"),
+    ] {
+        let mut scene = Scene::new();
+        scene.hear(vec![chore(5, there)]);
+        scene.does(then);
+        scene.hear(vec![deleted(6)]);
+        scene.resolve(1, &Resolution::mine()).unwrap();
+        assert_eq!(scene.one(recurrence), kept);
+    }
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO tasks (title, status, recurrence) VALUES ('Filter', 'done', 'monthly')");
+    scene.discard(1).unwrap();
+    scene.undo(Some(1)).unwrap();
+    assert_eq!(scene.one(recurrence), "donemonthly", "it has had no next one");
+}
+
+#[test]
 fn the_profiles_first_words_can_be_taken_back() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
