@@ -197,17 +197,25 @@ fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> 
                 }
             }
             let names = changed.join(", ");
+            let dead = dead(tx, kind, &mut set, &present.fields)?;
             if set.is_empty() {
-                return Err(refused(if changed.is_empty() {
-                    format!("{name} is as it was before this change already, so there is nothing left to undo")
-                } else {
-                    format!("{name}: {names} has been changed since, so there is nothing left to undo")
+                return Err(refused(match (changed.is_empty(), dead.is_empty()) {
+                    (true, true) => {
+                        format!("{name} is as it was before this change already, so there is nothing left to undo")
+                    }
+                    (true, false) => {
+                        format!("{name}: what {} named is gone, so there is nothing left to undo", dead.join(", "))
+                    }
+                    _ => format!(
+                        "{name}: {names} has been changed since, so there is nothing left to undo{}",
+                        left(&dead)
+                    ),
                 }));
             }
             edits::update_in(tx, kind, record, &set)?;
             let back = set.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             let kept = if changed.is_empty() { String::new() } else { format!("; changed since, and left: {names}") };
-            (format!("{name}: {back} as before{kept}"), record.to_owned())
+            (format!("{name}: {back} as before{kept}{}", left(&dead)), record.to_owned())
         }
     };
     let edit = newest_of(tx, kind, &of)?;
@@ -251,12 +259,18 @@ fn again(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> {
         }
         _ => {
             let before = newest_of(tx, kind, record)?;
-            edits::update_in(tx, kind, record, past.patch).map_err(|error| gone(error, past))?;
-            if newest_of(tx, kind, record)? == before {
-                return Err(refused(format!("{name} has these values already")));
+            let present = rows::get(tx, kind, record)?.unwrap_or_default();
+            let mut values = past.patch.clone();
+            let dead = dead(tx, kind, &mut values, &present.fields)?;
+            edits::update_in(tx, kind, record, &values).map_err(|error| gone(error, past))?;
+            if values.is_empty() && !dead.is_empty() {
+                return Err(refused(format!("{name}: what {} named is gone, so it stays as it is", dead.join(", "))));
             }
-            let names = past.patch.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-            (format!("{name}: {names} as it was written"), record.to_owned())
+            if newest_of(tx, kind, record)? == before {
+                return Err(refused(format!("{name} has these values already{}", left(&dead))));
+            }
+            let names = values.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            (format!("{name}: {names} as it was written{}", left(&dead)), record.to_owned())
         }
     };
     Ok(Decided { said: sentence, edit: newest_of(tx, kind, &of)? })
@@ -316,9 +330,7 @@ fn newest_of(tx: &Connection, kind: Kind, record: &str) -> Result<Option<i64>, E
 /// 3). With it a phrase that says which are left out.
 fn living(tx: &Connection, kind: Kind, fields: &Fields, there: &Fields) -> Result<(Fields, String), EditError> {
     let mut living = Fields::new();
-    let mut left_out = Vec::new();
     let mut phrase = String::new();
-    let subject = fields.get(SUBJECT_TYPE).and_then(Value::as_str).and_then(Kind::from_word);
     let is_done = |fields: &Fields| fields.get("status").and_then(Value::as_str) == Some("done");
     for field in resource(kind).fields.iter().filter(|field| field.is_writable()) {
         let Some(value) = fields.get(field.name).filter(|value| !value.is_null()) else { continue };
@@ -326,26 +338,42 @@ fn living(tx: &Connection, kind: Kind, fields: &Fields, there: &Fields) -> Resul
             phrase.push_str(", without recurrence, because a task that is done has had its next one");
             continue;
         }
+        living.insert(field.name.to_owned(), value.clone());
+    }
+    let left_out = dead(tx, kind, &mut living, &Fields::new())?;
+    if !left_out.is_empty() {
+        phrase.push_str(&format!(", without {}, which named what is gone", left_out.join(", ")));
+    }
+    Ok((living, phrase))
+}
+
+/// Takes references to what is gone out of a record's new values, and gives their names. A subject goes as a whole.
+fn dead(tx: &Connection, kind: Kind, values: &mut Fields, present: &Fields) -> Result<Vec<&'static str>, EditError> {
+    let subject = values.get(SUBJECT_TYPE).or(present.get(SUBJECT_TYPE)).and_then(Value::as_str);
+    let subject = subject.and_then(Kind::from_word);
+    let mut dead = Vec::new();
+    for field in resource(kind).fields {
         let target = match field.format {
             Format::Reference(kind) => Some(kind),
             Format::Subject => subject,
             _ => None,
         };
-        if let (Some(target), Some(id)) = (target, value.as_str())
+        if let (Some(target), Some(id)) = (target, values.get(field.name).and_then(Value::as_str))
             && rows::get(tx, target, id)?.is_none()
         {
-            left_out.push(field.name);
-            continue;
+            dead.push(field.name);
         }
-        living.insert(field.name.to_owned(), value.clone());
     }
-    if left_out.contains(&SUBJECT_ID) {
-        living.shift_remove(SUBJECT_TYPE);
+    values.retain(|name, _| !dead.contains(&name.as_str()));
+    if dead.contains(&SUBJECT_ID) {
+        values.shift_remove(SUBJECT_TYPE);
     }
-    if !left_out.is_empty() {
-        phrase.push_str(&format!(", without {}, which named what is gone", left_out.join(", ")));
-    }
-    Ok((living, phrase))
+    Ok(dead)
+}
+
+/// A phrase that says what [`dead`] has left as it is.
+fn left(dead: &[&str]) -> String {
+    if dead.is_empty() { String::new() } else { format!("; left, because what it named is gone: {}", dead.join(", ")) }
 }
 
 fn gone(error: EditError, past: &Past<'_>) -> EditError {
