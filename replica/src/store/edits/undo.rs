@@ -1,4 +1,4 @@
-//! Undo: an edit that was never sent is taken back; of any other the inverse is queued, as an edit like every other.
+//! Undo: an edit that the server does not have is taken back; of any other the inverse is queued, as an edit like every other.
 //! Values that lost a conflict come back the same way. Must not know who asks, nor how edits are sent.
 
 use hearth_contract::check::Fields;
@@ -68,10 +68,16 @@ fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, 
         if found.in_doubt {
             return invert(tx, &found);
         }
+        let attempted = tx.query_row("SELECT attempts > 0 FROM edits WHERE id = ?1", [edit], |row| row.get(0))?;
+        let how_far = match (attempted, found.state.as_str()) {
+            (false, _) => "it was never sent",
+            (true, "rejected") => "the server had refused it",
+            (true, _) => "the server does not have it",
+        };
         return gate::pass(tx, |tx| {
             settle::take_back(tx, edit, "undone", None, now)?;
             plan::mark(tx)?;
-            Ok(Decided { said: format!("{}: the change is taken back; it was never sent", found.name), edit: None })
+            Ok(Decided { said: format!("{}: the change is taken back; {how_far}", found.name), edit: None })
         });
     }
     if let Some(found) = history::get(tx, edit)? {

@@ -621,6 +621,24 @@ fn nothing_is_put_back_to_what_is_gone() {
 }
 
 #[test]
+fn what_is_taken_back_says_how_far_it_came() {
+    let taken_back = |verdict: Verdict| {
+        let mut scene = Scene::new();
+        scene.hear(vec![task(5, "Paint", "low")]);
+        scene.does("UPDATE tasks SET title = 'Mine'");
+        scene.send(1);
+        scene.answer(1, verdict);
+        scene.undo(Some(1)).unwrap().said
+    };
+    let problem = || json!({ "type": "validation_failed" });
+    let said = taken_back(Verdict::Rejected { reason: "no".to_owned(), problem: problem() });
+    assert_eq!(said, "“Mine”: the change is taken back; the server had refused it");
+    assert_eq!(taken_back(Verdict::Overtaken), "“Mine”: the change is taken back; the server does not have it");
+    let mut scene = in_conflict();
+    assert_eq!(scene.undo(Some(1)).unwrap().said, "“Mine”: the change is taken back; it was never sent");
+}
+
+#[test]
 fn the_profiles_first_words_can_be_taken_back() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
