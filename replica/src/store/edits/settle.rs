@@ -10,6 +10,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
+use crate::store::edits::parts;
 use crate::store::mirror::image;
 use crate::store::{StoreError, log, rows};
 
@@ -330,8 +331,9 @@ pub(crate) fn hand_on(
 ) -> Result<(), StoreError> {
     let mut open: Vec<&String> = fields.keys().collect();
     for later in later.iter().filter(|later| **later != edit) {
-        let base: String =
-            tx.prepare_cached("SELECT base FROM edits WHERE id = ?1")?.query_row([later], |row| row.get(0))?;
+        let (method, patch, base): (String, String, String) = tx
+            .prepare_cached("SELECT method, patch, base FROM edits WHERE id = ?1")?
+            .query_row([later], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         let mut base = rows::object(&base)?;
         let touched: Vec<&String> = open.iter().copied().filter(|name| base.contains_key(*name)).collect();
         if touched.is_empty() {
@@ -341,6 +343,7 @@ pub(crate) fn hand_on(
         for name in touched {
             base.insert(name.clone(), values.get(name).cloned().unwrap_or(Value::Null));
         }
+        parts::follow(tx, *later, &method, &rows::object(&patch)?, &base)?;
         tx.prepare_cached("UPDATE edits SET base = ?2 WHERE id = ?1")?
             .execute((later, Value::Object(base).to_string()))?;
     }

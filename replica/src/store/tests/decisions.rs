@@ -650,6 +650,26 @@ fn the_profiles_first_words_can_be_taken_back() {
     assert_eq!(scene.one("SELECT count(city) FROM property"), "0");
 }
 
+#[test]
+fn what_was_given_up_is_not_what_was_before_a_part_either() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.does("UPDATE tasks SET title = 'Lost'");
+    scene.send(1);
+    scene.answer(1, Verdict::Sent { rev: Some(9) });
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.does("UPDATE tasks SET priority = 'high'");
+    assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
+    scene.answer(2, Verdict::TurnedAway { reason: "the key may not write tasks".to_owned() });
+    // The feed passes it without the first, so the server was put back to before.
+    scene.hear(vec![event(10, "created", "room", ROOM, json!({ "name": "Shed" }))]);
+    scene.discard(1).unwrap();
+    scene.send(2);
+    scene.undo(Some(2)).unwrap();
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Painthigh");
+}
+
 /// The parts of an edit that stand in the history, as they were taken.
 const PARTS: &str =
     "SELECT group_concat(id || ' ' || outcome || ' ' || patch, ', ') FROM (SELECT * FROM edit_history ORDER BY id)";
