@@ -305,9 +305,9 @@ fn has(fields: Option<&Fields>, patch: &Fields) -> bool {
 
 /// The tables are the server's records at the position, with the edits laid over in their order.
 fn strictly(model: &Model, standing: &Standing, edits: &[Open], rows: &Rows) -> Result<(), String> {
-    let mut first = None;
+    let (mut first, restored) = (None, model.histories.len() > 1);
     for history in model.histories.iter().rev().filter(|history| standing.position <= history.head) {
-        match compare(history, &model.decided, standing.position, edits, rows) {
+        match compare(history, restored, &model.decided, standing.position, edits, rows) {
             Ok(()) => return Ok(()),
             Err(why) => drop(first.get_or_insert(why)),
         }
@@ -316,9 +316,10 @@ fn strictly(model: &Model, standing: &Standing, edits: &[Open], rows: &Rows) -> 
     Err(format!("the tables are not the server's at {} ({}): {why}", standing.position, standing.phase))
 }
 
-/// The same for one history.
+/// The same for one history; `restored`: there were others.
 pub fn compare(
     history: &History,
+    restored: bool,
     decided: &HashSet<Name>,
     position: i64,
     edits: &[Open],
@@ -360,9 +361,14 @@ pub fn compare(
                     (Some(form), Some(row)) => same(name, form, row, false).is_ok(),
                     (form, row) => form.is_some() == row.is_some(),
                 };
-                // Or it was last seen in a history that is put back.
-                let other = || rows.get(name).filter(|_| !edits.iter().any(|edit| edit.method == "create"));
-                forms.find(is_shown).unwrap_or_else(|| laid_over(other().cloned()))
+                // Or it was last seen in a history that is put back. A create begins with nothing, unless its record was
+                // seen there.
+                let made = edits.iter().any(|edit| edit.method == "create").then(|| laid_over(None));
+                match (forms.find(is_shown), made) {
+                    (Some(form), _) => form,
+                    (None, Some(form)) if !restored || is_shown(&form) => form,
+                    _ => laid_over(rows.get(name).cloned()),
+                }
             }
         };
         match (expected, rows.get(name)) {

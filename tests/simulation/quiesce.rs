@@ -88,7 +88,7 @@ impl World {
 
     /// All replicas equal the server, save what waits for people.
     fn are_equal(&self) -> Result<(), String> {
-        let present = self.model.present();
+        let (present, restored) = (self.model.present(), self.model.histories.len() > 1);
         for machine in &self.machines {
             let edits = eye::edits(&machine.eye).map_err(|error| error.to_string())?;
             invariants::are_stuck_for_a_reason(&edits, &self.model)
@@ -96,7 +96,7 @@ impl World {
             invariants::are_still_held(&machine.eye, &machine.book, &edits, &self.model)
                 .map_err(|why| format!("replica {}: {why}", machine.number))?;
             let rows = eye::rows(&machine.eye).map_err(|error| error.to_string())?;
-            invariants::compare(present, &Default::default(), present.head, &edits, &rows)
+            invariants::compare(present, restored, &Default::default(), present.head, &edits, &rows)
                 .map_err(|why| format!("replica {} is not equal to home {HOME} at the end: {why}", machine.number))?;
         }
         if self.plan.seed.is_multiple_of(16) {

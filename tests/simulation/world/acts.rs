@@ -165,7 +165,11 @@ impl World {
         self.restores += 1;
         self.server.put_back(&self.copy, by_files, self.dice.bits() as i64)?;
         self.model.put_back(&self.server.data, HOME)?;
-        self.machines.iter_mut().for_each(|machine| machine.unaware = true);
+        for machine in &mut self.machines {
+            machine.unaware = true;
+            // What insists on a revision of the lost history must not go again as it was.
+            machine.unanswered.clear();
+        }
         self.outdate();
         let (way, head) = (if by_files { "by its files" } else { "by the command" }, self.model.present().head);
         self.say(format_args!("the server is put back to {head} {way}"));
