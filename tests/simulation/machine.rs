@@ -52,8 +52,8 @@ pub struct Machine {
     pub stream: Option<Listening>,
     /// Questions that wait for their answers.
     pub asked: Vec<u64>,
-    /// The key of each request, by path and body, that may have had its effect without an answer.
-    pub unanswered: HashMap<(String, String), String>,
+    /// The key of each request, by path and body, that may have had its effect without an answer, and how often it was sent.
+    pub unanswered: HashMap<(String, String), (String, u32)>,
     /// The request of each question of this process.
     pub sent_as: HashMap<u64, ((String, String), String)>,
     /// Questions whose answers say whether its cursor is still good.

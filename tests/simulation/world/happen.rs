@@ -30,10 +30,17 @@ impl World {
                     200..300 => !answer.body.is_empty() || answer.etag.is_some(),
                     status => status < 429 && status != 408,
                 };
-                if answer.as_ref().is_ok_and(is_final)
+                if let Ok(answer) = answer.as_ref()
+                    && is_final(answer)
                     && let Some((what, _)) = machine.sent_as.remove(&ticket)
                 {
-                    machine.unanswered.remove(&what);
+                    // Of one that was turned away at the door, an earlier attempt may still be in.
+                    let turned_away = matches!(answer.status, 401 | 403);
+                    let attempts = machine.unanswered.get_mut(&what).map(|(_, attempts)| attempts);
+                    match attempts.filter(|attempts| turned_away && **attempts > 1) {
+                        Some(attempts) => *attempts -= 1,
+                        None => drop(machine.unanswered.remove(&what)),
+                    }
                 }
                 let text = match &answer {
                     Ok(answer) => answer.status.to_string(),

@@ -133,9 +133,11 @@ impl World {
         let Some(key) = header("idempotency-key") else { return Ok(()) };
         if !what.1.is_empty() {
             machine.sent_as.insert(ticket, (what.clone(), key.clone()));
-            if let Some(known) = machine.unanswered.insert(what, key.clone()).filter(|known| *known != key) {
+            let (known, attempts) = machine.unanswered.entry(what).or_insert_with(|| (key.clone(), 0));
+            if *known != key {
                 return Err(format!("{} {} goes again as {key}, but was sent as {known}", ask.verb, ask.path));
             }
+            *attempts += 1;
         }
         Ok(())
     }

@@ -243,10 +243,11 @@ pub(crate) fn let_go(tx: &Transaction<'_>, edits: &[i64]) -> Result<(), StoreErr
         "UPDATE _requests SET in_the_air = in_the_air - 1 WHERE idempotency_key IN ({of_requests})"
     ))?
     .execute([&list])?;
+    let unsure = if hearth_simulated::planted("what may be in is let go") { 1_000_000 } else { 0 };
     let free: Vec<i64> = tx
         .prepare_cached(&format!(
             "SELECT id FROM edits JOIN _requests USING (idempotency_key)
-             WHERE in_the_air <= 0 AND idempotency_key IN ({of_requests})"
+             WHERE in_the_air <= {unsure} AND idempotency_key IN ({of_requests})"
         ))?
         .query_map([list], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
