@@ -220,6 +220,7 @@ fn missed(tx: &Transaction<'_>, where_it_is: &str) -> Result<Vec<Lost>, StoreErr
     // The fields of each record that were written later; with the place among these of who wrote them, if they are lost.
     let mut later: HashMap<(Kind, String), HashMap<String, Option<usize>>> = HashMap::new();
     let mut deleted: HashSet<(Kind, String)> = HashSet::new();
+    let mut over = Vec::new();
     let mut statement = tx.prepare_cached(&text)?;
     let mut found = statement.query([])?;
     while let Some(row) = found.next()? {
@@ -249,8 +250,11 @@ fn missed(tx: &Transaction<'_>, where_it_is: &str) -> Result<Vec<Lost>, StoreErr
                 }
             }
         }
-        let is_open = is_meant == Some(true) && !deleted.contains(&of) && (method != "update" || !patch.is_empty());
-        let is_missed = is_open && !is_there(&method, kind, &patch, form.as_ref());
+        let is_over = deleted.contains(&of) || method == "update" && patch.is_empty();
+        if is_meant == Some(true) && is_over {
+            over.push(lost.edit);
+        }
+        let is_missed = is_meant == Some(true) && !is_over && !is_there(&method, kind, &patch, form.as_ref());
         for name in wrote.into_iter().map(|(name, _)| name) {
             later.entry(name).or_insert(is_missed.then_some(missed.len()));
         }
@@ -262,6 +266,10 @@ fn missed(tx: &Transaction<'_>, where_it_is: &str) -> Result<Vec<Lost>, StoreErr
         }
     }
     drop(found);
+    for edit in over {
+        // Nor will it ever be lost, whatever becomes of the later one.
+        tx.prepare_cached("UPDATE edit_history SET rev = NULL WHERE id = ?1")?.execute([edit])?;
+    }
     missed.reverse();
     let mut write = tx.prepare_cached("UPDATE edit_history SET patch = ?2, base = ?3 WHERE id = ?1")?;
     let mut all = Vec::new();

@@ -419,6 +419,25 @@ fn what_was_overwritten_or_deleted_here_is_not_lost() {
 }
 
 #[test]
+fn what_was_overwritten_is_not_lost_either_when_what_overwrote_it_is_given_up() {
+    let mut scene = overwritten_here();
+    scene.does("UPDATE tasks SET title = 'D'");
+    scene.send(5);
+    scene.answer(5, Verdict::Sent { rev: Some(10) });
+    scene.hear(vec![task(10, "D", "low")]);
+    for states in ["conflict conflict", "conflict"] {
+        scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+        ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
+        assert_eq!(scene.states(), states, "the notes, and the last title until it is given up");
+        if states != "conflict" {
+            assert_eq!(scene.one("SELECT title FROM tasks"), "D");
+            decide::discard(&mut scene.db, "cli", 5, at(0)).unwrap();
+        }
+    }
+    assert_eq!(scene.one("SELECT title FROM tasks"), "A");
+}
+
+#[test]
 fn what_is_lost_of_several_edits_of_a_record_can_all_be_sent_again() {
     let mut scene = overwritten_here();
     scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
