@@ -191,6 +191,9 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     if tail.is_some() {
         tx.prepare_cached("UPDATE _recovery SET tail = ?1")?.execute([position])?;
     }
+    if tail == Some(0) {
+        lost::leap(tx, shown, batch.events.first().map_or(position, |first| first.id - 1))?;
+    }
     // Nothing is left out after a cursor that is good, once the feed has told something after it. Of a first read the
     // tables alone tell, when it is through.
     let tells_all = tail.map_or(filled || batch.ready.is_some(), |tail| {

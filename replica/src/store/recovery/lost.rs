@@ -91,14 +91,9 @@ pub(crate) fn offer(tx: &Transaction<'_>, fork: i64) -> Result<(), StoreError> {
     give_back(tx, Why::Lost, &[], &candidates(tx, after, [fork])?)
 }
 
-/// At the end of a recovery from another history: offers again what the server does not hold, and confirms what it does.
-/// Without a known fork that goes for everything that ever was confirmed; with one, for what was found in place when a
-/// fork was not known, so that nobody knows where.
-pub(crate) fn offer_what_is_not_there(
-    tx: &Transaction<'_>,
-    fork: Option<i64>,
-    now: Timestamp,
-) -> Result<(), StoreError> {
+/// At the end of a recovery: offers again what the server had accepted at a place that nobody knows any more, and does not
+/// hold. What it does hold is confirmed. `restored`: it may be of a lost history.
+pub(crate) fn offer_accepted(tx: &Transaction<'_>, restored: bool, now: Timestamp) -> Result<(), StoreError> {
     let mut sent = Vec::new();
     let unknown =
         "SELECT e.id, kind, record_id FROM edits e JOIN _sent s ON s.edit_id = e.id WHERE s.rev IS NULL ORDER BY e.id";
@@ -112,14 +107,27 @@ pub(crate) fn offer_what_is_not_there(
             sent.push(lost);
         }
     }
-    give_back(tx, Why::Lost, &sent, &[])?;
+    give_back(tx, if restored { Why::Lost } else { Why::NotThere }, &sent, &[])?;
     settle::settle(tx, 0, now)?;
+    Ok(())
+}
+
+/// The same of what was confirmed, at the end of a recovery from another history. Without a known fork that goes for
+/// everything that ever was; with one, for what was found in place when a fork was not known, so that nobody knows where.
+pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), StoreError> {
     let settled = missed(tx, if fork.is_none() { "rev >= 0" } else { "rev = 0" })?;
     give_back(tx, Why::Lost, &[], &settled)?;
     if fork.is_none() {
         // Whatever is left was judged now: it must not be judged by numbers of the lost history again.
         tx.execute("UPDATE edit_history SET rev = 0 WHERE rev > 0", [])?;
     }
+    Ok(())
+}
+
+/// The feed goes on after a place that it was told to go on from. What the server had accepted between is not told, so at
+/// the end of the recovery the records alone show whether it is in.
+pub(crate) fn leap(tx: &Transaction<'_>, from: i64, to: i64) -> Result<(), StoreError> {
+    tx.prepare_cached("UPDATE _sent SET rev = NULL WHERE rev > ?1 AND rev <= ?2")?.execute([from, to])?;
     Ok(())
 }
 

@@ -352,8 +352,10 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
             tx.query_row("SELECT cause, fork, gone FROM _recovery", [], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?))
             })?;
-        if cause == "restored" {
-            lost::offer_what_is_not_there(tx, fork, now)?;
+        let restored = cause == "restored";
+        lost::offer_accepted(tx, restored, now)?;
+        if restored {
+            lost::offer_confirmed(tx, fork)?;
         }
         let position: i64 = tx.query_row(
             "UPDATE _sync SET position = (SELECT tail FROM _recovery), filled = 1 RETURNING position",
