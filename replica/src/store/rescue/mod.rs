@@ -31,6 +31,21 @@ pub const KEPT_MAX: usize = 5;
 pub(crate) const LOCAL: [&str; 9] =
     ["edits", "edit_history", "_requests", "_frozen", "_sent", "_parts", "_undone", "_images", "sync_log"];
 
+/// Where the numbers of edits stand. One that was ever given is never given again, whatever became of its edit.
+const NUMBERED: [(&str, &str); 9] = [
+    ("edits", "id"),
+    ("edit_history", "id"),
+    ("_frozen", "edit_id"),
+    ("_sent", "edit_id"),
+    ("_parts", "edit_id"),
+    ("_parts", "of_edit"),
+    ("_undone", "edit_id"),
+    ("_undone", "by_edit"),
+    (COUNTED, "seq"),
+];
+/// Where SQLite itself counts them.
+const COUNTED: &str = "sqlite_sequence";
+
 /// What became of a database.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rescue {
@@ -195,6 +210,8 @@ fn keep_aside(db: &Path, whole: Option<&fs::File>, header: Option<Header>, kept:
 /// What was read of a damaged database.
 struct Saved {
     tables: Vec<(&'static str, Salvaged)>,
+    /// The highest number of an edit that is known of.
+    newest: i64,
     /// Server, id, name and environment of its home.
     home: Option<Vec<Sql>>,
     /// Whether a person wanted no sync until further notice.
@@ -218,16 +235,18 @@ fn read(kept: &Path, blank: &Connection) -> Result<Saved, StoreError> {
     if !nothing && !holds_bytes(&work) {
         open::private_file(&work).and_then(|file| file.set_len(4096)).map_err(at)?;
     }
-    let mut saved = Saved { tables: Vec::new(), home: None, paused: false, lost: Vec::new() };
-    let names: Vec<&str> = LOCAL.into_iter().chain(["_sync"]).collect();
+    let mut saved = Saved { tables: Vec::new(), newest: 0, home: None, paused: false, lost: Vec::new() };
+    let names: Vec<&str> = LOCAL.into_iter().chain(["_sync", COUNTED]).collect();
     if let Some(connection) = salvage::open(&work, blank, &names) {
         for name in LOCAL {
             let table = salvage::table(&connection, name);
             if !table.complete && name == "edits" {
                 saved.lost.push("A part of the edits cannot be read; some may be missing.".to_owned());
             }
+            saved.newest = saved.newest.max(newest(name, &table));
             saved.tables.push((name, table));
         }
+        saved.newest = saved.newest.max(newest(COUNTED, &salvage::table(&connection, COUNTED)));
         let home = "SELECT server, home_id, home_name, environment FROM _sync";
         saved.home = connection
             .query_row(home, [], |row| (0..4).map(|n| row.get(n)).collect::<Result<Vec<Sql>, _>>())
@@ -249,6 +268,19 @@ fn read(kept: &Path, blank: &Connection) -> Result<Saved, StoreError> {
     remove(&work)?;
     remove(&salvage::listed(&work))?;
     Ok(saved)
+}
+
+/// The highest number of an edit in a table; 0 in one that has none. It does not matter whether its row can be carried over.
+fn newest(name: &str, Salvaged { columns, rows, .. }: &Salvaged) -> i64 {
+    let numbers = NUMBERED.iter().filter(|(table, _)| *table == name).flat_map(|(_, column)| {
+        let of_edits = |row: &&Vec<Sql>| name != COUNTED || text(columns, row, "name") == Some("edits");
+        rows.iter().filter(of_edits).filter_map(|row| match member(columns, row, column) {
+            // A number that no one can have counted to is what damage has left, and would leave none to go on with.
+            Some(Sql::Integer(number)) if *number < 1 << 53 => Some(*number),
+            _ => None,
+        })
+    });
+    numbers.max().unwrap_or_default()
 }
 
 /// How a file begins.
@@ -325,7 +357,7 @@ fn remove(db: &Path) -> Result<(), StoreError> {
 }
 
 fn restore(connection: &mut Connection, saved: Saved) -> Result<Rescue, StoreError> {
-    let Saved { tables, home, paused, lost } = saved;
+    let Saved { tables, newest, home, paused, lost } = saved;
     let mut rescue = Rescue { lost, ..Rescue::default() };
     gate::keep(connection, |tx| {
         for (name, table) in &tables {
@@ -338,19 +370,23 @@ fn restore(connection: &mut Connection, saved: Saved) -> Result<Rescue, StoreErr
              UPDATE edits SET idempotency_key = NULL, state = CASE state WHEN 'sending' THEN 'waiting' ELSE state END
                  WHERE state IN ('waiting', 'sending', 'blocked')
                      AND idempotency_key NOT IN (SELECT idempotency_key FROM _requests);
+             -- What is left of an edit that is gone must not be taken for that of another; and of one that stands by itself
+             -- nothing goes with another too.
+             DELETE FROM _parts WHERE of_edit NOT IN (SELECT id FROM edits)
+                 OR edit_id <> of_edit AND edit_id IN (SELECT id FROM edits);
+             DELETE FROM _frozen WHERE edit_id NOT IN (SELECT id FROM edits);
              -- It was being moved while the file broke; asked again, by its key, the server tells.
-             DELETE FROM edit_history WHERE id IN (SELECT id FROM edits);
+             DELETE FROM edit_history WHERE id IN (SELECT id FROM edits UNION SELECT edit_id FROM _parts);
              -- The server may have been put back since: whatever it says now is newer.
              UPDATE _images SET rev = 0, gone = 0;
              DELETE FROM _sent WHERE edit_id NOT IN (SELECT id FROM edits);
              DELETE FROM _images WHERE NOT EXISTS
                  (SELECT 1 FROM edits e WHERE e.kind = _images.kind AND e.record_id = _images.record_id);
-             -- Numbers of edits are never used again.
              INSERT INTO sqlite_sequence (name, seq)
                  SELECT 'edits', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'edits');
-             UPDATE sqlite_sequence SET seq = max(seq, (SELECT coalesce(max(id), 0) FROM edit_history)) WHERE name = 'edits';
              UPDATE _sync SET replay = 1;",
         )?;
+        tx.execute("UPDATE sqlite_sequence SET seq = max(seq, ?1) WHERE name = 'edits'", [newest])?;
         tx.execute("UPDATE _sync SET paused = ?1", [paused])?;
         match &home {
             Some(home) => {

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{HOME, ROOM, Scene, at, json};
+use crate::store::edits::judge::ConflictPolicy;
 use crate::store::rescue;
 use crate::store::rescue::{LOCAL, Rescue, health};
-use crate::store::{open, schema};
+use crate::store::{gate, open, schema};
 
 /// A replica with a room from the server, an edit of it, and a task that exists only here; closed.
 struct Wreck {
@@ -105,6 +106,60 @@ fn numbers_of_edits_go_on_though_none_waits() {
     let db = open::read_write(&wreck.db).unwrap();
     db.execute("INSERT INTO rooms (name) VALUES ('Attic')", []).unwrap();
     assert_eq!(db.query_row("SELECT max(id) FROM edits", [], |row| row.get::<_, i64>(0)).unwrap(), 2);
+}
+
+#[test]
+fn numbers_of_edits_that_went_as_one_are_not_used_again() {
+    for broken in ["rooms", "sqlite_sequence"] {
+        let mut scene = Scene::new();
+        let db = scene.directory.join("replica.db");
+        scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+        scene.does("UPDATE rooms SET floor = '1'");
+        scene.does("UPDATE rooms SET floor = '2'");
+        let id = scene.one("SELECT id FROM rooms");
+        let key = scene.freeze(&[vec![1, 2, 3]], ConflictPolicy::Ask).unwrap().key;
+        let wreck = Wreck { scene, db }.checkpointed();
+        wreck.break_page_of(broken);
+        wreck.rebuilt();
+        let mut scene = wreck.scene;
+        scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
+        assert_eq!(scene.one("SELECT max(id) FROM edits"), "4", "{broken}");
+        let attic = scene.one("SELECT id FROM rooms WHERE name = 'Attic'");
+        let event = super::event(5, "created", "room", &id, json!({ "name": "Hall", "floor": "2" }));
+        scene.hear(vec![super::with_key(event, &key)]);
+        scene.is_at_present(5);
+        let key = scene.send(4).key;
+        scene.hear(vec![super::with_key(super::event(6, "created", "room", &attic, json!({ "name": "Attic" })), &key)]);
+        assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed,3 confirmed,4 confirmed", "{broken}");
+    }
+}
+
+#[test]
+fn numbers_of_edits_that_are_given_up_are_not_used_again() {
+    let mut wreck = Wreck::new();
+    gate::keep(&mut wreck.scene.db, |tx| Ok(tx.execute("UPDATE edits SET method = 'x' WHERE id = 2", [])?)).unwrap();
+    let wreck = wreck.checkpointed();
+    wreck.break_page_of("sqlite_sequence");
+    let rescue = wreck.rebuilt();
+    assert!(rescue.lost.iter().any(|sentence| sentence.starts_with("Edit 2 ")), "{:?}", rescue.lost);
+    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
+    assert_eq!(wreck.scene.one("SELECT max(id) FROM edits"), "3");
+}
+
+#[test]
+fn what_is_left_of_edits_that_are_lost_is_not_taken_for_that_of_others() {
+    let mut scene = Scene::new();
+    let db = scene.directory.join("replica.db");
+    scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+    scene.does("UPDATE rooms SET floor = '1'");
+    scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
+    let wreck = Wreck { scene, db }.checkpointed();
+    wreck.break_page_of("edits");
+    wreck.rebuilt();
+    let left = "SELECT (SELECT count(*) FROM _parts) + (SELECT count(*) FROM _frozen)";
+    assert_eq!(wreck.scene.one(left), "0");
+    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
+    assert_eq!(wreck.scene.one("SELECT max(id) FROM edits"), "3");
 }
 
 #[test]
