@@ -364,12 +364,15 @@ fn restore(connection: &mut Connection, saved: Saved) -> Result<Rescue, StoreErr
             put(tx, name, table, &mut rescue)?;
         }
         tx.execute_batch(
-            // A request whose bytes are lost is made anew; an edit whose proof is lost is sent again, by its key.
+            // A request whose bytes are lost is made anew, and so is one of which it is lost what it insists on or that it
+            // was refused: the same bytes would overwrite what others have done since. An edit whose proof is lost is sent
+            // again, by its key. The other edits of a bulk call keep its bytes, in which each operation says its own guard.
             "DELETE FROM _sent WHERE rev IS NULL;
              UPDATE edits SET state = 'waiting' WHERE state = 'sent' AND id NOT IN (SELECT edit_id FROM _sent);
              UPDATE edits SET idempotency_key = NULL, state = CASE state WHEN 'sending' THEN 'waiting' ELSE state END
                  WHERE state IN ('waiting', 'sending', 'blocked')
-                     AND idempotency_key NOT IN (SELECT idempotency_key FROM _requests);
+                     AND (idempotency_key NOT IN (SELECT idempotency_key FROM _requests)
+                         OR id NOT IN (SELECT edit_id FROM _frozen));
              -- What is left of an edit that is gone must not be taken for that of another; and of one that stands by itself
              -- nothing goes with another too.
              DELETE FROM _parts WHERE of_edit NOT IN (SELECT id FROM edits)

@@ -316,6 +316,42 @@ fn a_broken_page_in_the_middle_costs_only_its_own_edits() {
 }
 
 #[test]
+fn a_request_whose_guard_is_lost_is_judged_and_made_anew() {
+    let floor_is = |id, floor| super::event(id, "updated", "room", ROOM, json!({ "name": "Galley", "floor": floor }));
+    for (floor, guard, states) in [("1", Some(8), "sending waiting"), ("9", None, "conflict waiting")] {
+        let mut wreck = Wreck::new();
+        assert_eq!(wreck.scene.send(1).guard, Some(5));
+        let wreck = wreck.checkpointed();
+        wreck.break_page_of("_frozen");
+        wreck.rebuilt();
+        let mut scene = wreck.scene;
+        scene.hear(vec![floor_is(8, floor)]);
+        scene.is_at_present(8);
+        let request = scene.freeze_as("anew", &[vec![1]], ConflictPolicy::Ask);
+        assert_eq!(request.and_then(|request| request.guard), guard, "{floor}");
+        assert_eq!(scene.states(), states, "{floor}");
+    }
+}
+
+#[test]
+fn the_other_edits_of_a_bulk_call_keep_its_bytes() {
+    let mut wreck = Wreck::new();
+    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+    let before = wreck.scene.freeze_as("bulk", &[vec![1], vec![3]], ConflictPolicy::Ask).unwrap();
+    gate::keep(&mut wreck.scene.db, |tx| Ok(tx.execute("DELETE FROM _frozen WHERE edit_id = 1", [])?)).unwrap();
+    let wreck = wreck.checkpointed();
+    wreck.break_page_of("sync_log");
+    wreck.rebuilt();
+    let mut scene = wreck.scene;
+    scene.hear(vec![super::event(8, "updated", "room", ROOM, json!({ "name": "Kitchen", "floor": "9" }))]);
+    scene.is_at_present(8);
+    let again = scene.freeze(&[vec![3]], ConflictPolicy::Ask).unwrap();
+    assert_eq!((again.key, again.body), (before.key, before.body));
+    assert_eq!(again.edits.into_iter().map(|(edit, _)| edit).collect::<Vec<_>>(), [3]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None, "somebody else has changed what it changes");
+}
+
+#[test]
 fn a_missing_file_is_made_again_from_the_log_it_left() {
     let wreck = Wreck::new();
     // As if the machine had stopped and the file had gone: the log is there, and nobody has it open.
