@@ -51,6 +51,11 @@ impl Failure {
         self
     }
 
+    /// Whether it is the database that failed, or nothing else helps than to read everything again.
+    pub(super) fn calls_for_rebuild(&self) -> bool {
+        self.store.is_some() || self.hint.as_deref() == Some(REBUILD)
+    }
+
     /// Says of a failure of the database what to do about it, now that it is known where it is.
     pub(super) fn about(mut self, db: &Path) -> Failure {
         if let Some(error) = self.store.take().filter(|_| self.hint.is_none()) {

@@ -10,9 +10,6 @@ use serde_json::json;
 
 use super::{Context, Exit, Failure, output, run, sync};
 
-/// What the server says of where the replica stands comes at once; to make up for it may take longer, and is not needed.
-const HEARD_WITHIN: Duration = Duration::from_secs(30);
-
 /// Arguments of `rebuild`.
 #[derive(Debug, Args)]
 pub(super) struct Rebuild {
@@ -31,7 +28,7 @@ impl Rebuild {
             let stop = format!("stop it: Ctrl-C, or systemctl --user stop hearth-replica@{}", context.profile.name);
             return Err(run::locked(db, &stop));
         };
-        let lock = hear_first(context, &config, lock)?;
+        let lock = hear_first(context, &config, lock, self.timeout)?;
         let rescue = hearth_replica::rebuild(db, &lock)?;
         tell(&rescue);
         let replica = context.replica()?;
@@ -57,14 +54,28 @@ impl Rebuild {
 }
 
 /// Lets the server say what it has to say of the place where the replica stands: that it was put back, and lost edits, shows
-/// nowhere else. A database that cannot be opened, or knows no place, has nothing to ask.
-fn hear_first(context: &Context, config: &SyncConfig, lock: SyncLock) -> Result<SyncLock, Failure> {
-    let stands = |replica: &Replica| replica.status().is_ok_and(|now| now.position > 0);
-    let Some(replica) = context.replica().ok().filter(stands) else { return Ok(lock) };
+/// nowhere else, so nothing is begun anew before that is made up for. A database that cannot be opened, or never knew a
+/// server, has nothing to ask; of one that fails meanwhile nothing better can come.
+fn hear_first(context: &Context, config: &SyncConfig, lock: SyncLock, limit: Duration) -> Result<SyncLock, Failure> {
+    // A server that was put back to nobody knows when leaves the position 0.
+    let knows = |replica: &Replica| replica.status().is_ok_and(|now| now.position > 0 || now.phase != "new");
+    let Some(replica) = context.replica().ok().filter(knows) else { return Ok(lock) };
     sync::reachable(config)?;
-    // Whatever comes of it, and whether it comes to its end: what follows makes all of it anew.
-    if let Err(failure) = sync::in_process(config.clone(), lock, Until::Current, HEARD_WITHIN, &replica) {
-        tracing::debug!(failure = failure.text, "what was there could not be brought in step first");
+    match sync::in_process(config.clone(), lock, Until::Current, limit, &replica) {
+        Ok(None) => {}
+        Ok(Some(then)) => {
+            let failure = sync::too_late(context, &then);
+            return Err(match failure.exit {
+                Exit::Unreachable => {
+                    failure.hint("hearth-replica sync --until-current --timeout 5m, then the same again")
+                }
+                _ => failure,
+            });
+        }
+        Err(failure) if failure.calls_for_rebuild() => {
+            tracing::debug!(failure = failure.text, "what was there could not be brought in step first");
+        }
+        Err(failure) => return Err(failure),
     }
     run::take_lock(&context.profile.db)
 }

@@ -40,12 +40,12 @@ fn every_scope() -> Vec<String> {
     kinds.chain(["events:read".to_owned()]).collect()
 }
 
-fn good_server() -> String {
+pub(super) fn good_server() -> String {
     server("200 OK", "", identity(&every_scope()))
 }
 
 /// A replica of a server, with a key that has the form of one.
-fn of(server: &str) -> (tempfile::TempDir, PathBuf) {
+pub(super) fn of(server: &str) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("replica.db");
     new_replica(&db);

@@ -2,10 +2,12 @@
 //! docs/replica-database.md, a sentence, and what to type next.
 
 use std::io::BufRead;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
+use super::doctor::{good_server, of};
 use super::{
     as_anybody, as_keeper, command_on_full_disk, new_replica, on_full_disk, refusal, replica, set_mode, sqlite3, text,
     write_profile,
@@ -40,6 +42,29 @@ fn a_mistyped_profile_leaves_no_database_behind() {
     }
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     assert_eq!(refusal(&typo, &["add", "room", "name=Hall"]).0, 3);
+}
+
+#[test]
+fn a_rebuild_begins_nothing_anew_while_a_person_is_asked() {
+    const QUESTION: &str =
+        "61 of 61 tasks are gone on the server; if that is right: hearth-replica reconcile --accept-deletions";
+    let begun = |db: &Path| {
+        let said = "SELECT count(*) FROM sync_log WHERE text LIKE 'Reading everything again%'";
+        text(&sqlite3(db, said).stdout)
+    };
+    let asks = format!(
+        "UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked'; INSERT INTO _recovery (one, cause, tail, step, kind,
+         as_of, question) VALUES (1, 'restored', 3, 'sweep', 'task', 3, '{QUESTION}')"
+    );
+    let paused = "UPDATE _sync SET filled = 1, cursor = 'c', position = 5, paused = 1, phase = 'paused'";
+    for (stands, code, words) in [(asks.as_str(), 5, QUESTION), (paused, 1, "next: hearth-replica resume")] {
+        let (_dir, db) = of(&good_server());
+        as_keeper(&db, stands);
+        let (exit, said) = refusal(&db, &["rebuild", "--timeout", "3s"]);
+        assert_eq!(exit, code, "{said}");
+        assert!(said.contains(words), "{said}");
+        assert_eq!(begun(&db).trim(), "0", "{said}");
+    }
 }
 
 #[test]

@@ -136,7 +136,9 @@ fn is_sound(db: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// Forgets where the feed was read to, so that everything is read and compared again.
+/// Forgets where the feed was read to, so that everything is read and compared again. A recovery from a server that was
+/// put back begins anew instead: it lists everything too, asks before it deletes much, and offers at its end what the
+/// server has lost, which nothing else does once it is forgotten.
 fn start_over(db: &Path) -> Result<Rescue, StoreError> {
     let mut connection = open::read_write(db)?;
     // Tables, triggers and views too: somebody may have dropped one.
@@ -146,19 +148,30 @@ fn start_over(db: &Path) -> Result<Rescue, StoreError> {
             // Whatever the server says is newer than this.
             tx.execute_batch(&format!("UPDATE {} SET rev = 0 WHERE rev IS NOT NULL", kind.collection()))?;
         }
+        let again: bool =
+            tx.query_row("SELECT EXISTS (SELECT 1 FROM _recovery WHERE cause = 'restored')", [], |row| row.get(0))?;
         tx.execute_batch(
             // Deletes too: what was put back there from an older copy is told again, and nothing else.
             "UPDATE _images SET rev = 0, gone = 0;
              DELETE FROM _tombs;
              DELETE FROM _shown;
-             DELETE FROM _recovery;
-             DELETE FROM _walked;
-             -- Whether these are in, the recovery that was under way would have shown; asked again, by their keys, the server tells.
+             DELETE FROM _walked;",
+        )?;
+        tx.execute_batch(if again {
+            // A cursor that the server does not know, which alone stops it without a question, is given up as well.
+            "UPDATE _sync SET cursor = CASE WHEN phase = 'blocked' AND (SELECT question IS NULL FROM _recovery) THEN NULL
+                 ELSE cursor END;
+             UPDATE _recovery SET since = NULL, step = 'property', kind = NULL, cursor = NULL, as_of = NULL, question = NULL,
+                 tail = CASE WHEN (SELECT cursor IS NULL FROM _sync) THEN 0 ELSE tail END;
+             UPDATE _sync SET replay = 0, current_at = NULL, phase = 'new', reason = NULL, verified_at = NULL;"
+        } else {
+            // Whether these are in, the recovery that was under way would have shown; asked again, by their keys, the server tells.
+            "DELETE FROM _recovery;
              UPDATE edits SET state = 'waiting' WHERE id IN (SELECT edit_id FROM _sent WHERE rev IS NULL);
              DELETE FROM _sent WHERE rev IS NULL;
              UPDATE _sync SET cursor = NULL, position = 0, head = NULL, filled = 0, replay = 1, current_at = NULL,
-                 phase = 'new', reason = NULL, verified_at = NULL;",
-        )?;
+                 phase = 'new', reason = NULL, verified_at = NULL;"
+        })?;
         log(tx, "info", "Reading everything again, because a person asked for it.")?;
         Ok(tx.query_row("SELECT count(*) FROM edits", [], |row| row.get::<_, i64>(0))?)
     })?;

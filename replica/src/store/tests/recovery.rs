@@ -21,7 +21,7 @@ fn record(id: &str, rev: i64, fields: Value) -> Fields {
 }
 
 impl Scene {
-    fn recovers(&mut self, cause: &Cause) -> crate::recovery::Recovery {
+    pub(super) fn recovers(&mut self, cause: &Cause) -> crate::recovery::Recovery {
         self.db
             .execute_batch("UPDATE _gate SET open = 1, turn = turn + 1; UPDATE _sync SET cursor = 'c'; UPDATE _gate SET open = 0, turn = turn + 1")
             .unwrap();
@@ -35,7 +35,7 @@ impl Scene {
         recovery::keep(&mut self.db, &question, &found, &then).unwrap();
     }
 
-    fn is_walked(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> Swept {
+    pub(super) fn is_walked(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> Swept {
         let ids = ids.iter().map(|(id, rev)| Listed { id: id.parse().unwrap(), rev: *rev });
         let found = Found { ids: ids.collect(), as_of, ..Found::default() };
         let question = Question::Ids { kind, cursor: None };

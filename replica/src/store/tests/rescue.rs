@@ -5,11 +5,14 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use hearth_contract::schema::Kind;
+
 use super::{HOME, ROOM, Scene, at, json};
+use crate::recovery::{Cause, Step, Swept};
 use crate::store::edits::judge::ConflictPolicy;
 use crate::store::rescue;
 use crate::store::rescue::{LOCAL, Rescue, health};
-use crate::store::{gate, open, schema};
+use crate::store::{gate, open, recovery, schema};
 
 /// A replica with a room from the server, an edit of it, and a task that exists only here; closed.
 struct Wreck {
@@ -451,6 +454,41 @@ fn what_a_restored_server_has_again_is_shown_after_a_rebuild() {
         let rooms = "SELECT group_concat(name || floor, ' ') FROM (SELECT name, coalesce(floor, '') AS floor FROM rooms ORDER BY name)";
         assert_eq!(scene.one(rooms), "Kitchen2 Shed", "damaged: {damaged}");
     }
+}
+
+#[test]
+fn a_rebuild_forgets_no_restore_that_is_not_made_up_for() {
+    let mut wreck = Wreck::new();
+    let scene = &mut wreck.scene;
+    let key = scene.send(2).key;
+    let event = super::event(6, "created", "task", super::TASK, json!({ "title": "Sweep" }));
+    scene.hear(vec![super::with_key(event, &key)]);
+    assert_eq!(scene.outcomes(), "2 confirmed");
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+    recovery::ask(&mut scene.db, "1 of 1 tasks are gone").unwrap();
+    assert_eq!(wreck.rebuilt().kept_as, None);
+    let scene = &mut wreck.scene;
+    let begun = recovery::read(&scene.db).unwrap().unwrap();
+    assert_eq!((begun.step, begun.since, begun.question), (Step::Property, None, None));
+    assert_eq!(scene.one("SELECT cursor || replay FROM _sync"), "r0");
+    // The older copy of the server has neither.
+    for kind in [Kind::Task, Kind::Room] {
+        assert_eq!(scene.is_walked(kind, &[], 3), Swept::Done);
+    }
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.one("SELECT method || state FROM edits WHERE id = 2"), "createconflict");
+    assert_eq!(scene.one("SELECT title FROM tasks"), "Sweep", "what is offered again stays visible");
+}
+
+#[test]
+fn a_rebuild_in_a_recovery_whose_cursor_is_unknown_there_reads_from_the_beginning() {
+    let mut wreck = Wreck::new();
+    let scene = &mut wreck.scene;
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+    gate::keep(&mut scene.db, |tx| Ok(tx.execute("UPDATE _sync SET phase = 'blocked'", [])?)).unwrap();
+    wreck.rebuilt();
+    let stands = "SELECT coalesce(_sync.cursor, 'none') || replay || cause || tail FROM _sync JOIN _recovery";
+    assert_eq!(wreck.scene.one(stands), "none0restored0");
 }
 
 #[test]
