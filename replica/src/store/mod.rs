@@ -98,7 +98,8 @@ impl StoreError {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
         matches!(self, Missing(_) | Emptied(_) | Lacks(_) | TooOften(_))
             || matches!(self, StoreError::Sqlite(error)
-            if matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase)))
+            if matches!(error, rusqlite::Error::Utf8Error(..))
+                || matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase)))
     }
 
     /// Whether there was no room to write; the same again may succeed once there is.

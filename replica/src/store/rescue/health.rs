@@ -1,8 +1,10 @@
-//! Whether the database is what it must be: its pages, its tables, triggers and views. Must not repair anything.
+//! Whether the database is what it must be: its pages, its texts, its tables, triggers and views. Must not repair anything.
 
 use std::path::Path;
 
+use hearth_contract::schema::Kind;
 use rusqlite::Connection;
+use rusqlite::types::ValueRef;
 
 use crate::store::{StoreError, open, schema};
 
@@ -12,7 +14,7 @@ const FAULTS_MAX: usize = 3;
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Health {
-    /// What SQLite finds wrong with the pages; empty when it is sound.
+    /// What is wrong with the pages and what stands on them; empty when it is sound.
     pub broken: Vec<String>,
     /// Tables, triggers and views that are missing or not what this version makes.
     pub missing: Vec<String>,
@@ -44,5 +46,41 @@ pub(crate) fn read(db: &Path) -> Result<Health, StoreError> {
 fn broken(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let mut statement = connection.prepare(&format!("PRAGMA integrity_check({FAULTS_MAX})"))?;
     let found = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
-    Ok(found.into_iter().filter(|line| line != "ok").collect())
+    let mut broken: Vec<String> = found.into_iter().filter(|line| line != "ok").collect();
+    if broken.is_empty() {
+        let garbled = garbled(connection)?;
+        broken
+            .extend(garbled.iter().map(|table| format!("a text in {table} is none any more: its bytes are not UTF-8")));
+    }
+    Ok(broken)
+}
+
+/// Tables with a text that is not UTF-8. Nobody writes such a thing here, and SQLite does not look: a bit has turned on the
+/// disk, and whoever reads that text fails.
+pub(super) fn garbled(connection: &Connection) -> Result<Vec<String>, StoreError> {
+    let kept = schema::KEPT.iter().map(|(table, _)| *table);
+    let names: Vec<&str> = kept.chain(Kind::ALL.iter().map(|kind| kind.collection())).collect();
+    let tables: Vec<String> = connection
+        .prepare(
+            "SELECT name FROM sqlite_schema
+             WHERE type = 'table' AND name IN (SELECT value FROM json_each(?1)) ORDER BY rowid",
+        )?
+        .query_map([serde_json::json!(names).to_string()], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    let mut garbled = Vec::new();
+    for table in tables {
+        let mut statement = connection.prepare(&format!("SELECT * FROM {table} NOT INDEXED"))?;
+        let columns = statement.column_count();
+        let mut rows = statement.query([])?;
+        let mut good = true;
+        while let Some(row) = rows.next()?.filter(|_| good) {
+            for n in 0..columns {
+                good &= !matches!(row.get_ref(n)?, ValueRef::Text(text) if std::str::from_utf8(text).is_err());
+            }
+        }
+        if !good {
+            garbled.push(table);
+        }
+    }
+    Ok(garbled)
 }

@@ -123,12 +123,12 @@ pub(crate) fn damaged_copies(db: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Whether every page of the database is what it must be. A missing one is sound if it left no log behind.
+/// Whether every page of the database is what it must be, and every text. A missing one is sound if it left no log behind.
 fn is_sound(db: &Path) -> Result<bool, StoreError> {
     let look = || -> Result<bool, StoreError> {
         let connection = open::read_write(db)?;
         let answer: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-        Ok(answer == "ok")
+        Ok(answer == "ok" && health::garbled(&connection)?.is_empty())
     };
     match look() {
         Err(error) if error.is_damaged() => Ok(false),
@@ -284,10 +284,10 @@ fn read(kept: &Path, blank: &Connection) -> Result<Saved, StoreError> {
 }
 
 /// The highest number of an edit in a table; 0 in one that has none. It does not matter whether its row can be carried over.
-fn newest(name: &str, Salvaged { columns, rows, .. }: &Salvaged) -> i64 {
+fn newest(name: &str, Salvaged { columns, rows, garbled, .. }: &Salvaged) -> i64 {
     let numbers = NUMBERED.iter().filter(|(table, _)| *table == name).flat_map(|(_, column)| {
         let of_edits = |row: &&Vec<Sql>| name != COUNTED || text(columns, row, "name") == Some("edits");
-        rows.iter().filter(of_edits).filter_map(|row| match member(columns, row, column) {
+        rows.iter().chain(garbled).filter(of_edits).filter_map(|row| match member(columns, row, column) {
             // A number that no one can have counted to is what damage has left, and would leave none to go on with.
             Some(Sql::Integer(number)) if *number < 1 << 53 => Some(*number),
             _ => None,
@@ -447,6 +447,9 @@ fn put(tx: &Transaction<'_>, name: &str, table: &Salvaged, rescue: &mut Rescue) 
     let marks: Vec<String> = (1..=names.len()).map(|n| format!("?{n}")).collect();
     let text = format!("INSERT OR IGNORE INTO {name} ({}) VALUES ({})", names.join(", "), marks.join(", "));
     let mut statement = tx.prepare(&text)?;
+    if name == "edits" {
+        rescue.lost.extend(table.garbled.iter().map(|row| named(&table.columns, row)));
+    }
     for row in &table.rows {
         if name == "edits" && !is_an_edit(&table.columns, row) {
             rescue.lost.push(named(&table.columns, row));

@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
-use rusqlite::types::Value as Sql;
+use rusqlite::types::{Value as Sql, ValueRef};
 use rusqlite::{Connection, OpenFlags, Row};
 
 use crate::store::open::beside;
@@ -27,6 +27,8 @@ pub(crate) struct Salvaged {
     pub columns: Vec<String>,
     /// Its rows, in the order of the columns.
     pub rows: Vec<Vec<Sql>>,
+    /// Rows with a text that is none any more, as far as it can be shown.
+    pub garbled: Vec<Vec<Sql>>,
     /// Whether these are all.
     pub complete: bool,
 }
@@ -100,7 +102,7 @@ fn list_anew(copy: &Path, sound: &Connection, names: &[&str]) -> Option<Connecti
     drop(file);
     let connection = try_open(&path)?;
     for name in names {
-        let begins = found.iter().find_map(|(_, row)| match row.as_slice() {
+        let begins = found.iter().find_map(|row| match row.values.as_slice() {
             [Sql::Text(text), Sql::Integer(page)] if text == name && *page > 1 => Some(*page),
             _ => None,
         });
@@ -136,8 +138,8 @@ pub(crate) fn table(connection: &Connection, name: &str) -> Salvaged {
     let (mut rising, whole) = until_broken(connection, &text("ASC"), salvaged.columns.len());
     if !whole {
         let (falling, _) = until_broken(connection, &text("DESC"), salvaged.columns.len());
-        let low = rising.last().map_or(0, |(rowid, _)| *rowid);
-        let high = falling.last().map_or(low, |(rowid, _)| *rowid);
+        let low = rising.last().map_or(0, |row| row.rowid);
+        let high = falling.last().map_or(low, |row| row.rowid);
         if by_rowid {
             let between = format!("SELECT rowid, {all} FROM {name} NOT INDEXED WHERE rowid = ?1");
             for rowid in (low + 1..high).take(PROBES_MAX as usize) {
@@ -145,9 +147,12 @@ pub(crate) fn table(connection: &Connection, name: &str) -> Salvaged {
                 rising.extend(row.ok());
             }
         }
-        rising.extend(falling);
+        // A damaged tree may lead to the same page twice.
+        rising.extend(falling.into_iter().filter(|row| !by_rowid || row.rowid > low));
     }
-    salvaged.rows = rising.into_iter().map(|(_, row)| row).collect();
+    for row in rising {
+        if row.garbled { &mut salvaged.garbled } else { &mut salvaged.rows }.push(row.values);
+    }
     salvaged.complete = whole;
     salvaged
 }
@@ -163,29 +168,40 @@ fn columns(connection: &Connection, table: &str) -> Result<(Vec<String>, Vec<Str
     Ok((found.into_iter().map(|(name, _)| name).collect(), keys))
 }
 
-type Found = (i64, Vec<Sql>);
+/// A row that was read.
+struct Found {
+    rowid: i64,
+    values: Vec<Sql>,
+    /// Whether a text of it is not what was written.
+    garbled: bool,
+}
 
 /// The rows of a query up to the first that cannot be read, and whether there was none such.
 fn until_broken(connection: &Connection, text: &str, columns: usize) -> (Vec<Found>, bool) {
     let mut found = Vec::new();
     let Ok(mut statement) = connection.prepare(text) else { return (found, false) };
     let Ok(mut rows) = statement.query([]) else { return (found, false) };
-    let mut whole = true;
     loop {
-        match rows.next() {
-            Ok(Some(row)) => match values(row, columns) {
-                Ok(row) => found.push(row),
-                Err(_) => whole = false,
-            },
-            Ok(None) => return (found, whole),
+        match rows.next().and_then(|row| row.map(|row| values(row, columns)).transpose()) {
+            Ok(Some(row)) => found.push(row),
+            Ok(None) => return (found, true),
             Err(_) => return (found, false),
         }
     }
 }
 
 fn values(row: &Row<'_>, columns: usize) -> Result<Found, rusqlite::Error> {
-    let values = (1..=columns).map(|n| row.get::<_, Sql>(n)).collect::<Result<_, _>>()?;
-    Ok((row.get(0)?, values))
+    let mut found = Found { rowid: row.get(0)?, values: Vec::with_capacity(columns), garbled: false };
+    for n in 1..=columns {
+        found.values.push(match row.get_ref(n)? {
+            ValueRef::Text(bytes) => {
+                found.garbled |= std::str::from_utf8(bytes).is_err();
+                Sql::Text(String::from_utf8_lossy(bytes).into_owned())
+            }
+            _ => row.get(n)?,
+        });
+    }
+    Ok(found)
 }
 
 /// Writes the header that every replica begins with (<https://www.sqlite.org/fileformat2.html>, 1.3); gives the one that

@@ -10,6 +10,7 @@ use hearth_contract::schema::Kind;
 use super::{HOME, ROOM, Scene, at, json};
 use crate::recovery::{Cause, Step, Swept};
 use crate::store::edits::judge::ConflictPolicy;
+use crate::store::edits::push;
 use crate::store::rescue;
 use crate::store::rescue::{LOCAL, Rescue, health};
 use crate::store::{gate, open, recovery, schema};
@@ -295,6 +296,40 @@ fn what_cannot_be_read_of_the_edits_is_said() {
     let told: i64 =
         db.query_row("SELECT count(*) FROM sync_log WHERE level = 'warning'", [], |row| row.get(0)).unwrap();
     assert_eq!(told, 2);
+}
+
+#[test]
+fn a_text_that_is_none_is_damage_and_its_edit_is_named() {
+    let wreck = Wreck::new().checkpointed();
+    assert_eq!(health::read(&wreck.db).unwrap().broken, [""; 0]);
+    wreck.garble(r#"{"floor":"2"}"#, b"{\"fl\xffor\"");
+    assert!(health::read(&wreck.db).unwrap().broken[0].contains("edits"));
+    let mut garbled = open::read_write(&wreck.db).unwrap();
+    let wanted = push::Wanted { parcels: vec![vec![1]], new_key: "key".to_owned() };
+    let refused = push::freeze(&mut garbled, &[wanted], ConflictPolicy::Ask, at(0)).unwrap_err();
+    assert!(refused.is_damaged(), "{refused}");
+    drop(garbled);
+    let rescue = wreck.rebuilt();
+    assert!(rescue.kept_as.is_some());
+    assert_eq!((rescue.edits, rescue.lost.len()), (1, 1), "{:?}", rescue.lost);
+    assert!(rescue.lost[0].starts_with("Edit 1 ") && rescue.lost[0].contains("fl\u{fffd}or"), "{:?}", rescue.lost);
+    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+    assert_eq!(wreck.scene.one("SELECT title || max(edits.id) FROM tasks JOIN edits"), "Sweep3");
+}
+
+#[test]
+fn a_garbled_edit_alone_is_named_beside_a_broken_page() {
+    let wreck = Wreck::new();
+    for name in ["Alpha", "Bravo", "Charlie"] {
+        wreck.scene.does(&format!("INSERT INTO rooms (name) VALUES ('{name}')"));
+    }
+    let wreck = wreck.checkpointed();
+    wreck.garble(r#""Bravo""#, b"\"Br\xffvo\"");
+    wreck.break_page_of("sync_log");
+    let rescue = wreck.rebuilt();
+    assert_eq!((rescue.edits, rescue.lost.len()), (4, 1), "{:?}", rescue.lost);
+    assert!(rescue.lost[0].starts_with("Edit 4 "), "{:?}", rescue.lost);
+    assert_eq!(wreck.scene.one("SELECT group_concat(id) FROM (SELECT id FROM edits ORDER BY id)"), "1,2,3,5");
 }
 
 #[test]
