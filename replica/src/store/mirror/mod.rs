@@ -192,7 +192,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         tx.prepare_cached("UPDATE _recovery SET tail = ?1")?.execute([position])?;
     }
     if tail == Some(0) {
-        lost::leap(tx, shown, batch.events.first().map_or(position, |first| first.id - 1))?;
+        lost::leap(tx, shown, position, &brought)?;
     }
     // Nothing is left out after a cursor that is good, once the feed has told something after it. Of a first read the
     // tables alone tell, when it is through.

@@ -124,10 +124,17 @@ pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result
     Ok(())
 }
 
-/// The feed goes on after a place that it was told to go on from. What the server had accepted between is not told, so at
-/// the end of the recovery the records alone show whether it is in.
-pub(crate) fn leap(tx: &Transaction<'_>, from: i64, to: i64) -> Result<(), StoreError> {
-    tx.prepare_cached("UPDATE _sent SET rev = NULL WHERE rev > ?1 AND rev <= ?2")?.execute([from, to])?;
+/// The feed goes on from a place that nobody here knows. What the server had accepted up to the end of the first stretch
+/// after that is not told, unless it was seen to come with it (`known`), so at the end of the recovery the records alone
+/// show whether it is in.
+pub(crate) fn leap(tx: &Transaction<'_>, from: i64, to: i64, known: &HashSet<i64>) -> Result<(), StoreError> {
+    let accepted = "SELECT s.edit_id, e.kind, e.record_id FROM _sent s JOIN edits e ON e.id = s.edit_id
+         WHERE s.rev > ?1 AND s.rev <= ?2";
+    for Lost { edit, .. } in candidates(tx, accepted, [from, to])? {
+        if !known.contains(&edit) {
+            tx.prepare_cached("UPDATE _sent SET rev = NULL WHERE edit_id = ?1")?.execute([edit])?;
+        }
+    }
     Ok(())
 }
 

@@ -511,6 +511,23 @@ fn what_came_and_went_in_a_gap_is_offered_again_with_its_values() {
 }
 
 #[test]
+fn what_was_accepted_before_a_recovery_was_told_anything_is_judged_by_what_the_lists_show() {
+    let mut scene = accepted_in_a_recovery(&gap(), None);
+    // The server was put back to 7, unmarked, before it told anything after the cursor to go on from.
+    scene.hear(vec![
+        event(8, "created", "document", HOME, json!({ "title": "Theirs" })),
+        with_key(task(9, "Paint", "high"), "key-2"),
+        task(10, "Paint", "urgent"),
+    ]);
+    for (kind, ids) in [(Kind::Document, vec![(HOME, 8)]), (Kind::Task, vec![(TASK, 10)]), (Kind::Vehicle, vec![])] {
+        assert_eq!(scene.is_walked(kind, &ids, 10), Swept::Done);
+    }
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("conflict", "2 confirmed"));
+    assert_eq!(scene.one("SELECT name || (rev IS NULL) FROM vehicles"), "Car1");
+}
+
+#[test]
 fn what_was_accepted_in_a_gap_is_judged_by_what_the_lists_show() {
     for (shown, states, outcomes) in [("high", "", "1 confirmed"), ("low", "conflict", "")] {
         let mut scene = Scene::new();
