@@ -46,6 +46,9 @@ const NUMBERED: [(&str, &str); 9] = [
 /// Where SQLite itself counts them.
 const COUNTED: &str = "sqlite_sequence";
 
+/// What is added to the name of a damaged copy for another that is read.
+const READING: &str = ".reading";
+
 /// What became of a database.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rescue {
@@ -62,6 +65,7 @@ pub struct Rescue {
 /// Makes a database fit to be filled from the server again. Rows stay until the server's word replaces them if the
 /// database is sound, else it begins empty but for the edits.
 pub(crate) fn rebuild(db: &Path, now: Timestamp) -> Result<Rescue, StoreError> {
+    clear_away(db);
     if is_sound(db)? {
         let rescue = start_over(db)?;
         search::refill(&mut open::read_write(db)?)?;
@@ -75,6 +79,7 @@ pub(crate) fn rebuild(db: &Path, now: Timestamp) -> Result<Rescue, StoreError> {
         let held = damaged.as_mut().map(|damaged| hold(blank, damaged)).transpose()?;
         // The new one is made beside: the damaged one becomes it in one commit, and is what it was until then.
         let prepared = keep_aside(db, whole.as_ref(), header, &kept).and_then(|()| prepare(&kept, blank, beside));
+        clear_away(db);
         let done = match (&prepared, held) {
             (Err(_), _) => Ok(()),
             (Ok(_), Some(held)) => held.run_to_completion(i32::MAX, open::BUSY_TIMEOUT, None).map_err(StoreError::from),
@@ -108,19 +113,32 @@ fn prepare(kept: &Path, blank: &Connection, new: &Path) -> Result<Rescue, StoreE
 
 /// The damaged copies of a database, oldest first.
 pub(crate) fn damaged_copies(db: &Path) -> Vec<PathBuf> {
+    set_aside(db, |name| name.ends_with('Z'))
+}
+
+/// What bears the name of a damaged copy, or of what is made beside one, as far as the name holds, in its order.
+fn set_aside(db: &Path, holds: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let (Some(directory), Some(name)) = (db.parent(), db.file_name().and_then(|name| name.to_str())) else {
         return Vec::new();
     };
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     let beginning = format!("{name}.damaged-");
-    let is_copy = |path: &PathBuf| {
+    let is_meant = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.starts_with(&beginning) && !name.ends_with("-wal") && !name.ends_with("-shm")
+        name.starts_with(&beginning) && holds(name)
     };
     let mut found: Vec<PathBuf> =
-        fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).filter(is_copy).collect();
+        fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).filter(is_meant).collect();
     found.sort();
     found
+}
+
+/// Removes the copies that were made to be read, those of a rebuild that was cut off too: they take the room of a database
+/// each, and nobody else misses what cannot be removed.
+fn clear_away(db: &Path) {
+    for copy in set_aside(db, |name| name.contains(READING)) {
+        let _ = fs::remove_file(copy);
+    }
 }
 
 /// Whether every page of the database is what it must be, and every text. A missing one is sound if it left no log behind.
@@ -234,7 +252,7 @@ struct Saved {
 
 /// Reads from a second copy, which is thrown away: what is kept aside stays as it was found.
 fn read(kept: &Path, blank: &Connection) -> Result<Saved, StoreError> {
-    let work = open::beside(kept, ".reading");
+    let work = open::beside(kept, READING);
     let parts = [("", true), ("-wal", false)];
     let at = |error| StoreError::File(work.clone(), error);
     for (part, must) in parts {
@@ -278,8 +296,6 @@ fn read(kept: &Path, blank: &Connection) -> Result<Saved, StoreError> {
                 .to_owned(),
         );
     }
-    remove(&work)?;
-    remove(&salvage::listed(&work))?;
     Ok(saved)
 }
 

@@ -539,6 +539,22 @@ fn it_does_not_fill_the_disk_with_copies() {
 }
 
 #[test]
+fn what_a_rebuild_left_behind_is_no_copy_and_goes() {
+    let wreck = Wreck::new().checkpointed();
+    wreck.break_page_of("rooms");
+    for n in 0..rescue::KEPT_MAX {
+        for part in [".reading", ".reading-wal", ".reading-listed", ".reading-listed-shm"] {
+            fs::write(open::beside(&wreck.db, &format!(".damaged-2026010{n}T000000Z{part}")), "").unwrap();
+        }
+    }
+    assert!(rescue::damaged_copies(&wreck.db).is_empty());
+    let kept = wreck.rebuilt().kept_as.unwrap();
+    assert_eq!(rescue::damaged_copies(&wreck.db), [kept]);
+    let names = fs::read_dir(&wreck.scene.directory).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(names.filter(|name| name.to_string_lossy().contains(".reading")).count(), 0);
+}
+
+#[test]
 fn a_table_that_was_dropped_is_damage() {
     for table in ["_tombs", "search", "_schema", "_gate", "refinery_schema_history"] {
         let wreck = Wreck::new();
