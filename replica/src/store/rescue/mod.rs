@@ -268,22 +268,22 @@ fn read(kept: &Path, blank: &Connection) -> Result<Saved, StoreError> {
     }
     let mut saved = Saved { tables: Vec::new(), newest: 0, home: None, paused: false, lost: Vec::new() };
     let names: Vec<&str> = LOCAL.into_iter().chain(["_sync", COUNTED]).collect();
-    if let Some(connection) = salvage::open(&work, blank, &names) {
+    if let Some(connection) = salvage::open(&work, blank, &names)? {
         for name in LOCAL {
-            let table = salvage::table(&connection, name);
+            let table = salvage::table(&connection, name)?;
             if !table.complete && name == "edits" {
                 saved.lost.push("A part of the edits cannot be read; some may be missing.".to_owned());
             }
             saved.newest = saved.newest.max(newest(name, &table));
             saved.tables.push((name, table));
         }
-        saved.newest = saved.newest.max(newest(COUNTED, &salvage::table(&connection, COUNTED)));
+        saved.newest = saved.newest.max(newest(COUNTED, &salvage::table(&connection, COUNTED)?));
         let home = "SELECT server, home_id, home_name, environment FROM _sync";
-        saved.home = connection
-            .query_row(home, [], |row| (0..4).map(|n| row.get(n)).collect::<Result<Vec<Sql>, _>>())
-            .ok()
+        let home = connection.query_row(home, [], |row| (0..4).map(|n| row.get(n)).collect::<Result<Vec<Sql>, _>>());
+        saved.home = salvage::unless_damaged(home.map_err(StoreError::from))?
             .filter(|home| home.get(1).is_some_and(|id| matches!(id, Sql::Text(_))));
-        saved.paused = connection.query_row("SELECT paused FROM _sync", [], |row| row.get(0)).unwrap_or_default();
+        let paused = connection.query_row("SELECT paused FROM _sync", [], |row| row.get(0));
+        saved.paused = salvage::unless_damaged(paused.map_err(StoreError::from))?.unwrap_or_default();
     } else if !nothing {
         saved.lost.push(format!(
             "Nothing in it can be read here, edits that the server has not confirmed neither; \

@@ -1,14 +1,16 @@
 //! Reading what can still be read of a damaged database: table by table, row by row, around what is broken. Must not
-//! write to it, and must not judge what it finds.
+//! write to it, and must not judge what it finds. What fails for another reason, as for want of room, is an error and no
+//! damage: the same can be read once that has passed.
 
 use std::fs;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
 use rusqlite::types::{Value as Sql, ValueRef};
-use rusqlite::{Connection, OpenFlags, Row};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ffi};
 
+use crate::store::StoreError;
 use crate::store::open::beside;
 
 /// Rows that are asked for one by one where a table is broken in its middle.
@@ -33,23 +35,52 @@ pub(crate) struct Salvaged {
     pub complete: bool,
 }
 
+/// What a copy tells; None where that is damaged.
+pub(crate) fn unless_damaged<T>(told: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match told {
+        Err(error) if passes(&error) => Err(error),
+        told => Ok(told.ok()),
+    }
+}
+
+/// Whether something else than the file is at fault.
+fn passes(error: &StoreError) -> bool {
+    use io::ErrorKind::{InvalidData, UnexpectedEof};
+    /// A page that cannot be read, or is cut off.
+    const OF_THE_FILE: [i32; 2] = [ffi::SQLITE_IOERR_READ, ffi::SQLITE_IOERR_SHORT_READ];
+    match error {
+        StoreError::Sqlite(error) => error.sqlite_error().is_some_and(|error| match error.code {
+            ErrorCode::DiskFull | ErrorCode::CannotOpen | ErrorCode::DatabaseBusy | ErrorCode::OutOfMemory => true,
+            ErrorCode::SystemIoFailure => !OF_THE_FILE.contains(&error.extended_code),
+            _ => false,
+        }),
+        StoreError::File(_, error) => !matches!(error.kind(), InvalidData | UnexpectedEof),
+        _ => false,
+    }
+}
+
 /// Opens a copy of a damaged database to read these tables of it. None: not one of them can be read. The sound database
 /// tells what they are made of.
-pub(crate) fn open(copy: &Path, sound: &Connection, names: &[&str]) -> Option<Connection> {
-    let found = try_open(copy).or_else(|| {
-        // The first bytes are the same in every replica, so they can be put back if the rest of the page is whole.
-        mend_header(copy).ok()?;
-        try_open(copy)
-    })?;
-    if names.iter().all(|name| is_listed(&found, sound, name)) {
-        return Some(found);
+pub(crate) fn open(copy: &Path, sound: &Connection, names: &[&str]) -> Result<Option<Connection>, StoreError> {
+    // The first bytes are the same in every replica, so they can be put back if the rest of the page is whole.
+    let mended = || mend(copy).and_then(|()| try_open(copy));
+    let found = match unless_damaged(try_open(copy))? {
+        None => unless_damaged(mended())?,
+        found => found,
+    };
+    let Some(found) = found else { return Ok(None) };
+    let of_found = are_listed(&found, sound, names)?;
+    if !of_found.contains(&false) {
+        return Ok(Some(found));
     }
     // Nothing that could be read without it is given up for it.
-    let no_worse = |listed: &Connection| {
-        names.iter().all(|name| is_listed(listed, sound, name) || !is_listed(&found, sound, name))
-    };
-    let best = list_anew(copy, sound, names).filter(no_worse).unwrap_or(found);
-    names.iter().any(|name| is_listed(&best, sound, name)).then_some(best)
+    if let Some(anew) = unless_damaged(list_anew(copy, sound, names))? {
+        let of_anew = are_listed(&anew, sound, names)?;
+        if of_anew.iter().zip(&of_found).all(|(anew, found)| anew >= found) {
+            return Ok(of_anew.contains(&true).then_some(anew));
+        }
+    }
+    Ok(of_found.contains(&true).then_some(found))
 }
 
 /// The file with the list of tables made anew, where the old one did not do.
@@ -57,48 +88,54 @@ pub(crate) fn listed(copy: &Path) -> PathBuf {
     beside(copy, "-listed")
 }
 
-fn try_open(copy: &Path) -> Option<Connection> {
-    let connection = Connection::open_with_flags(copy, OpenFlags::SQLITE_OPEN_READ_WRITE).ok()?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).ok()?;
+fn try_open(copy: &Path) -> Result<Connection, StoreError> {
+    let connection = Connection::open_with_flags(copy, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     // Most of a small replica is the text of its schema, and by itself SQLite refuses the whole file for one word of it,
     // as it does one that is shorter than its header says. So it takes what it can make sense of.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_WRITABLE_SCHEMA, true).ok()?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).ok()?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_WRITABLE_SCHEMA, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     // Reads the list of tables, and fails if the file does not even begin as a database does.
-    connection.prepare("SELECT 1 FROM sqlite_schema").ok()?;
-    Some(connection)
+    connection.prepare("SELECT 1 FROM sqlite_schema")?;
+    Ok(connection)
 }
 
-/// Whether a table can be read by the names of its columns: neither its text nor its place in the list is damaged.
-fn is_listed(connection: &Connection, sound: &Connection, name: &str) -> bool {
-    let of = |connection: &Connection| columns(connection, name).map(|(columns, _)| columns).unwrap_or_default();
-    let found = of(connection);
-    of(sound).iter().all(|column| found.contains(column))
+/// Whether each table can be read by the names of its columns: neither its text nor its place in the list is damaged.
+fn are_listed(connection: &Connection, sound: &Connection, names: &[&str]) -> Result<Vec<bool>, StoreError> {
+    let of = |connection: &Connection, name: &str| -> Result<Vec<String>, StoreError> {
+        Ok(unless_damaged(columns(connection, name))?.map(|(columns, _)| columns).unwrap_or_default())
+    };
+    let is_listed = |name: &&str| -> Result<bool, StoreError> {
+        let found = of(connection, name)?;
+        Ok(of(sound, name)?.iter().all(|column| found.contains(column)))
+    };
+    names.iter().map(is_listed).collect()
 }
 
 /// Makes the list of tables anew in another copy: where they begin, from what can be read of the old list on both sides
 /// of what is broken; their texts, from the sound database. An older one has fewer columns, and SQLite reads those that
 /// were added since as what they are by default.
-fn list_anew(copy: &Path, sound: &Connection, names: &[&str]) -> Option<Connection> {
+fn list_anew(copy: &Path, sound: &Connection, names: &[&str]) -> Result<Connection, StoreError> {
     let path = listed(copy);
+    let at = |error| StoreError::File(path.clone(), error);
     for part in ["", "-wal"] {
         if beside(copy, part).exists() {
-            fs::copy(beside(copy, part), beside(&path, part)).ok()?;
+            fs::copy(beside(copy, part), beside(&path, part)).map_err(at)?;
         }
     }
+    let close = |connection: Connection| connection.close().map_err(|(_, error)| error);
     let connection = try_open(&path)?;
     // Later pages of the log would stand before those that are written into the file here.
-    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).ok()?;
-    connection.close().ok()?;
-    mend_header(&path).ok()?;
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    close(connection)?;
+    mend(&path)?;
     let connection = try_open(&path)?;
     let list = "SELECT rowid, name, rootpage FROM sqlite_schema ORDER BY rowid";
-    let (mut found, _) = until_broken(&connection, &format!("{list} ASC"), 2);
-    found.extend(until_broken(&connection, &format!("{list} DESC"), 2).0);
-    connection.close().ok()?;
-    let mut file = fs::OpenOptions::new().write(true).open(&path).ok()?;
-    file.seek(SeekFrom::Start(HEADER_BYTES)).ok()?;
-    file.write_all(&EMPTY_LEAF).ok()?;
+    let (mut found, _) = until_broken(&connection, &format!("{list} ASC"), 2)?;
+    found.extend(until_broken(&connection, &format!("{list} DESC"), 2)?.0);
+    close(connection)?;
+    let mut file = fs::OpenOptions::new().write(true).open(&path).map_err(at)?;
+    file.seek(SeekFrom::Start(HEADER_BYTES)).and_then(|_| file.write_all(&EMPTY_LEAF)).map_err(at)?;
     drop(file);
     let connection = try_open(&path)?;
     for name in names {
@@ -107,25 +144,25 @@ fn list_anew(copy: &Path, sound: &Connection, names: &[&str]) -> Option<Connecti
             _ => None,
         });
         let text = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1";
-        let text: String = sound.query_row(text, [name], |row| row.get(0)).ok()?;
+        let text: String = sound.query_row(text, [name], |row| row.get(0))?;
         if let Some(page) = begins {
             let entry =
                 "INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES ('table', ?1, ?1, ?2, ?3)";
-            connection.execute(entry, (name, page, text)).ok()?;
+            connection.execute(entry, (name, page, text))?;
         }
     }
     // It reads the list when it is opened.
-    connection.close().ok()?;
+    close(connection)?;
     try_open(&path)
 }
 
 /// Reads a table as far as it can be read.
-pub(crate) fn table(connection: &Connection, name: &str) -> Salvaged {
+pub(crate) fn table(connection: &Connection, name: &str) -> Result<Salvaged, StoreError> {
     let mut salvaged = Salvaged::default();
-    let Ok((columns, keys)) = columns(connection, name) else { return salvaged };
+    let Some((columns, keys)) = unless_damaged(columns(connection, name))? else { return Ok(salvaged) };
     salvaged.columns = columns;
     if salvaged.columns.is_empty() {
-        return salvaged;
+        return Ok(salvaged);
     }
     let by_rowid = keys.is_empty();
     let key = |way: &str| {
@@ -135,16 +172,16 @@ pub(crate) fn table(connection: &Connection, name: &str) -> Salvaged {
     let all = salvaged.columns.join(", ");
     let first = if by_rowid { "rowid" } else { "0" };
     let text = |way: &str| format!("SELECT {first}, {all} FROM {name} NOT INDEXED ORDER BY {}", key(way));
-    let (mut rising, whole) = until_broken(connection, &text("ASC"), salvaged.columns.len());
+    let (mut rising, whole) = until_broken(connection, &text("ASC"), salvaged.columns.len())?;
     if !whole {
-        let (falling, _) = until_broken(connection, &text("DESC"), salvaged.columns.len());
+        let (falling, _) = until_broken(connection, &text("DESC"), salvaged.columns.len())?;
         let low = rising.last().map_or(0, |row| row.rowid);
         let high = falling.last().map_or(low, |row| row.rowid);
         if by_rowid {
             let between = format!("SELECT rowid, {all} FROM {name} NOT INDEXED WHERE rowid = ?1");
             for rowid in (low + 1..high).take(PROBES_MAX as usize) {
                 let row = connection.query_row(&between, [rowid], |row| values(row, salvaged.columns.len()));
-                rising.extend(row.ok());
+                rising.extend(unless_damaged(row.map_err(StoreError::from))?);
             }
         }
         // A damaged tree may lead to the same page twice.
@@ -154,11 +191,11 @@ pub(crate) fn table(connection: &Connection, name: &str) -> Salvaged {
         if row.garbled { &mut salvaged.garbled } else { &mut salvaged.rows }.push(row.values);
     }
     salvaged.complete = whole;
-    salvaged
+    Ok(salvaged)
 }
 
 /// Names of a table's columns, and those of its key where that is not the rowid.
-fn columns(connection: &Connection, table: &str) -> Result<(Vec<String>, Vec<String>), rusqlite::Error> {
+fn columns(connection: &Connection, table: &str) -> Result<(Vec<String>, Vec<String>), StoreError> {
     let kept_so = "SELECT wr FROM pragma_table_list(?1) WHERE schema = 'main' AND type = 'table'";
     let without_rowid: bool = connection.query_row(kept_so, [table], |row| row.get(0))?;
     let mut statement = connection.prepare("SELECT name, pk FROM pragma_table_info(?1) ORDER BY pk")?;
@@ -177,17 +214,18 @@ struct Found {
 }
 
 /// The rows of a query up to the first that cannot be read, and whether there was none such.
-fn until_broken(connection: &Connection, text: &str, columns: usize) -> (Vec<Found>, bool) {
+fn until_broken(connection: &Connection, text: &str, columns: usize) -> Result<(Vec<Found>, bool), StoreError> {
     let mut found = Vec::new();
-    let Ok(mut statement) = connection.prepare(text) else { return (found, false) };
-    let Ok(mut rows) = statement.query([]) else { return (found, false) };
-    loop {
-        match rows.next().and_then(|row| row.map(|row| values(row, columns)).transpose()) {
-            Ok(Some(row)) => found.push(row),
-            Ok(None) => return (found, true),
-            Err(_) => return (found, false),
+    let mut read = || -> Result<(), StoreError> {
+        let mut statement = connection.prepare(text)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            found.push(values(row, columns)?);
         }
-    }
+        Ok(())
+    };
+    let whole = unless_damaged(read())?.is_some();
+    Ok((found, whole))
 }
 
 fn values(row: &Row<'_>, columns: usize) -> Result<Found, rusqlite::Error> {
@@ -204,15 +242,20 @@ fn values(row: &Row<'_>, columns: usize) -> Result<Found, rusqlite::Error> {
     Ok(found)
 }
 
+/// Mends the header of a copy.
+fn mend(copy: &Path) -> Result<(), StoreError> {
+    mend_header(copy).map(drop).map_err(|error| StoreError::File(copy.to_owned(), error))
+}
+
 /// Writes the header that every replica begins with (<https://www.sqlite.org/fileformat2.html>, 1.3); gives the one that
 /// was there.
-pub(crate) fn mend_header(copy: &Path) -> std::io::Result<[u8; HEADER_BYTES as usize]> {
+pub(crate) fn mend_header(copy: &Path) -> io::Result<[u8; HEADER_BYTES as usize]> {
     let mut file = fs::OpenOptions::new().read(true).write(true).open(copy)?;
     let mut page = [0; 101];
     file.read_exact(&mut page)?;
     // A first page whose tree is gone too holds nothing that a header could help to read.
     if !matches!(page[100], 0x05 | 0x0d) {
-        return Err(std::io::ErrorKind::InvalidData.into());
+        return Err(io::ErrorKind::InvalidData.into());
     }
     let pages = u32::try_from(file.metadata()?.len() / PAGE_BYTES).unwrap_or(u32::MAX);
     let mut found = [0_u8; HEADER_BYTES as usize];
@@ -227,4 +270,22 @@ pub(crate) fn mend_header(copy: &Path) -> std::io::Result<[u8; HEADER_BYTES as u
     file.write_all(&header)?;
     file.sync_all()?;
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_fault_of_the_file_is_no_damage() {
+        let failed = |code| StoreError::from(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+        for code in
+            [ffi::SQLITE_FULL, ffi::SQLITE_CANTOPEN, ffi::SQLITE_BUSY, ffi::SQLITE_NOMEM, ffi::SQLITE_IOERR_SHMSIZE]
+        {
+            assert!(unless_damaged::<()>(Err(failed(code))).is_err(), "{code}");
+        }
+        for code in [ffi::SQLITE_CORRUPT, ffi::SQLITE_NOTADB, ffi::SQLITE_ERROR, ffi::SQLITE_IOERR_SHORT_READ] {
+            assert_eq!(unless_damaged::<()>(Err(failed(code))).unwrap(), None, "{code}");
+        }
+    }
 }

@@ -74,6 +74,12 @@ impl Wreck {
         fs::write(&self.db, "").unwrap();
     }
 
+    /// Where the damaged file is kept, or what stands beside that.
+    fn aside(&self, more: &str) -> PathBuf {
+        let stamp: String = at(0).to_string().chars().take(19).filter(|c| !matches!(c, '-' | ':')).collect();
+        open::beside(&self.db, &format!(".damaged-{stamp}Z{more}"))
+    }
+
     fn rebuilt(&self) -> Rescue {
         rescue::rebuild(&self.db, at(0)).unwrap()
     }
@@ -552,6 +558,22 @@ fn what_a_rebuild_left_behind_is_no_copy_and_goes() {
     assert_eq!(rescue::damaged_copies(&wreck.db), [kept]);
     let names = fs::read_dir(&wreck.scene.directory).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(names.filter(|name| name.to_string_lossy().contains(".reading")).count(), 0);
+}
+
+#[test]
+fn what_cannot_be_read_for_want_of_room_is_not_given_up() {
+    let wreck = Wreck::new().checkpointed();
+    wreck.garble("CREATE TABLE edits", b"CREATE (");
+    let before = fs::read(&wreck.db).unwrap();
+    // As on a full disk, the copy cannot be made in which the edits can be found.
+    fs::create_dir(wreck.aside(".reading-listed")).unwrap();
+    let refused = rescue::rebuild(&wreck.db, at(0)).unwrap_err();
+    assert!(!refused.is_damaged(), "{refused}");
+    assert_eq!(fs::read(&wreck.db).unwrap(), before);
+    assert!(!wreck.aside("").exists() && !wreck.aside(".reading").exists(), "the room is given back");
+    fs::remove_dir(wreck.aside(".reading-listed")).unwrap();
+    assert_eq!(wreck.rebuilt().edits, 2);
+    wreck.assert_carried_over();
 }
 
 #[test]
