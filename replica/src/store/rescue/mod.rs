@@ -87,7 +87,11 @@ pub(crate) fn rebuild(db: &Path, now: Timestamp) -> Result<Rescue, StoreError> {
         };
         let done = done.and(prepared);
         if done.is_err() {
-            // Nothing was done to the damaged one, so a copy of it tells nothing more.
+            // Nothing else was done to the damaged one than to mend its header, so a copy of it tells nothing more.
+            drop(damaged);
+            if let Some(header) = header {
+                put_back(db, &header)?;
+            }
             remove(&kept)?;
         }
         done
@@ -314,6 +318,12 @@ fn newest(name: &str, Salvaged { columns, rows, garbled, .. }: &Salvaged) -> i64
 
 /// How a file begins.
 type Header = [u8; salvage::HEADER_BYTES as usize];
+
+/// Leaves a file that was mended as it was found.
+fn put_back(db: &Path, header: &Header) -> Result<(), StoreError> {
+    let write = || fs::OpenOptions::new().write(true).open(db)?.write_all(header);
+    write().map_err(|error| StoreError::File(db.to_owned(), error))
+}
 
 /// A connection to the damaged file that can hold it, and how the file began if that had to be mended for it. None: there is
 /// nothing in it, or SQLite cannot take it in hand at all; what others write to it meanwhile is as lost as what it held.

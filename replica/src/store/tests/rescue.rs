@@ -577,6 +577,19 @@ fn what_cannot_be_read_for_want_of_room_is_not_given_up() {
 }
 
 #[test]
+fn a_rebuild_that_fails_leaves_the_file_as_it_was_found() {
+    let wreck = Wreck::new().checkpointed();
+    wreck.overwrite(0, &[0xff; 100]);
+    let before = fs::read(&wreck.db).unwrap();
+    // Nothing can be kept where something else is.
+    fs::create_dir(wreck.aside("")).unwrap();
+    rescue::rebuild(&wreck.db, at(0)).unwrap_err();
+    assert_eq!(fs::read(&wreck.db).unwrap(), before);
+    fs::remove_dir(wreck.aside("")).unwrap();
+    assert_eq!(wreck.rebuilt().edits, 2);
+}
+
+#[test]
 fn a_table_that_was_dropped_is_damage() {
     for table in ["_tombs", "search", "_schema", "_gate", "refinery_schema_history"] {
         let wreck = Wreck::new();
