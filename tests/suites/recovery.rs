@@ -340,6 +340,37 @@ async fn a_rebuild_offers_what_the_server_lost_meanwhile() {
 }
 
 #[tokio::test]
+async fn a_rebuild_asks_before_it_deletes_what_a_server_that_was_put_back_has_lost() {
+    let mut home = Home::new();
+    let copy = home.path("copy.db");
+    home.said(&["backup", &copy]);
+    let (server, _) = serve(&mut home, &[]);
+    let device = home.device("r.db");
+    device.sql(&"INSERT INTO tasks (title) VALUES ('mine');".repeat(60));
+    assert_eq!(device.sync(), 0);
+    assert_eq!(server.terminate().code(), Some(0));
+    let (server, _) = serve(&mut home, &[]);
+    device.sql("INSERT INTO tasks (title) VALUES ('mine')");
+    assert_eq!(device.sync(), 0);
+    assert_eq!(server.terminate().code(), Some(0));
+    home.said(&["restore", &copy]);
+    let (_server, _) = serve(&mut home, &[]);
+
+    device.does(&["pause"]);
+    let (code, said) = device.said(&["rebuild"]);
+    assert!(code == 1 && said.contains("hearth-replica resume"), "{said}");
+    device.does(&["resume"]);
+    for _ in 0..2 {
+        let (code, said) = device.said(&["rebuild"]);
+        assert!(code == 5 && said.contains("--accept-deletions"), "{said}");
+        assert_eq!(device.one("SELECT count(*) FROM tasks"), "61");
+    }
+    assert_eq!(device.said(&["reconcile", "--accept-deletions"]).0, 5);
+    assert_eq!(device.one("SELECT count(*) FROM edits WHERE state = 'conflict'"), "61");
+    assert_eq!(device.one("SELECT count(*) FROM tasks"), "61", "what is offered again stays visible");
+}
+
+#[tokio::test]
 async fn another_home_is_refused_and_nothing_is_mixed() {
     let (home, _server, client, device) = away(3).await;
     // A second home on the same server: its key is the only thing that differs.
