@@ -199,6 +199,9 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     let tells_all = tail.map_or(filled || batch.ready.is_some(), |tail| {
         tail > 0 && !hearth_simulated::planted("a recovery notices no loss")
     });
+    if editing && !filled && tail.is_none() {
+        lost::end_deletes(tx, shown)?;
+    }
     if tells_all {
         let before = tail.unwrap_or(if filled { before } else { shown });
         touched_edits |= lost::notice(tx, before, position, tail.is_none(), &batch.events, &brought)?;

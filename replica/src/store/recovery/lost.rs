@@ -138,6 +138,20 @@ pub(crate) fn leap(tx: &Transaction<'_>, from: i64, to: i64, known: &HashSet<i64
     Ok(())
 }
 
+/// A first read leaves out what was made here and deleted again while it lasts (contract 9.2), so that a record whose delete
+/// the server has accepted before this position, and which was not shown, is gone.
+pub(crate) fn end_deletes(tx: &Transaction<'_>, position: i64) -> Result<(), StoreError> {
+    tx.prepare_cached(
+        "INSERT INTO _tombs (kind, record_id, rev)
+         SELECT kind, record_id, max(s.rev) FROM _sent s JOIN edits e ON e.id = s.edit_id
+             LEFT JOIN _images i USING (kind, record_id)
+         WHERE e.method = 'delete' AND s.rev <= ?1 AND coalesce(i.gone, 1) GROUP BY kind, record_id
+         ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
+    )?
+    .execute([position])?;
+    Ok(())
+}
+
 /// A server that was put back to before an accepted edit, yet not to before our cursor, has lost it without our cursor
 /// showing that. The feed leaves nothing out after a cursor that is good (contract 9.3), so if a stretch of it passes
 /// the edit's position without bringing the edit there, it is lost. Offers such edits again. `whole`: the tables show all

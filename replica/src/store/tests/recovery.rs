@@ -665,6 +665,21 @@ fn what_came_and_went_while_the_first_read_lasted_is_not_said_to_be_lost() {
 }
 
 #[test]
+fn what_was_made_and_deleted_here_while_the_first_read_lasted_is_confirmed() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.send(1);
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("DELETE FROM vehicles");
+    scene.answer(1, Verdict::Sent { rev: Some(8) });
+    scene.send(2);
+    scene.answer(2, Verdict::Sent { rev: Some(9) });
+    scene.hear(vec![event(21, "created", "document", HOME, json!({ "title": "Deed" }))]);
+    scene.is_at_present(21);
+    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed,2 confirmed"));
+}
+
+#[test]
 fn what_the_tail_of_a_recovery_brings_is_not_lost() {
     for (cause, present) in [(Cause::Asked { accepted: false }, None), (gap(), Some(7))] {
         let mut scene = accepted_in_a_recovery(&cause, present);
