@@ -210,13 +210,7 @@ impl Engine {
             }
             Heard::Answer { ticket, answer } => match self.asked.remove(&ticket) {
                 // Contact begins with answers of its own.
-                Some(asked)
-                    if asked.outdated
-                        && asked.errand.is_of_contact()
-                        && !hearth_simulated::planted("an answer to an earlier greeting counts") =>
-                {
-                    return Ok(Done::default());
-                }
+                Some(asked) if asked.outdated && asked.errand.is_of_contact() => return Ok(Done::default()),
                 Some(asked) => self.answered(asked, answer)?,
                 None => return Ok(Done::default()),
             },

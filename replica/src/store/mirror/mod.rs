@@ -196,9 +196,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     }
     // Nothing is left out after a cursor that is good, once the feed has told something after it. Of a first read the
     // tables alone tell, when it is through.
-    let tells_all = tail.map_or(filled || batch.ready.is_some(), |tail| {
-        tail > 0 && !hearth_simulated::planted("a recovery notices no loss")
-    });
+    let tells_all = tail.map_or(filled || batch.ready.is_some(), |tail| tail > 0);
     if editing && !filled && tail.is_none() {
         lost::end_deletes(tx, shown)?;
     }
