@@ -9,6 +9,7 @@ use crate::problem::{FaultCode, FieldFault, nearest};
 use crate::resources::resource;
 use crate::schema::{
     COMMON, COUNT_MAX, Field, Format, Kind, Lines, Presence, Preset, Resource, SUBJECT_ID, SUBJECT_TYPE, URL_MAX,
+    is_subject,
 };
 
 /// Field values by name, each in the server's spelling.
@@ -87,7 +88,7 @@ pub fn check_field(field: &Field, intent: Intent, value: &Value) -> Result<Value
 /// The rule that spans two fields: a subject of a kind with ids needs an id, any other must have none (contract 3).
 /// `fields` is the whole record as it would be; says nothing when one of the two is faulty by itself.
 pub fn check_subject(kind: Kind, fields: &Fields, faults: &mut Vec<FieldFault>) {
-    let faulty = faults.iter().any(|fault| fault.field == SUBJECT_TYPE || fault.field == SUBJECT_ID);
+    let faulty = faults.iter().any(|fault| is_subject(&fault.field));
     if faulty || !resource(kind).has_subject() {
         return;
     }

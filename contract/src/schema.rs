@@ -111,6 +111,11 @@ impl Resource {
 pub const SUBJECT_TYPE: &str = "subject_type";
 /// The field that holds the id of a record's subject.
 pub const SUBJECT_ID: &str = "subject_id";
+
+/// Whether a field is one half of a subject: both halves together name one record.
+pub fn is_subject(field: &str) -> bool {
+    field == SUBJECT_TYPE || field == SUBJECT_ID
+}
 /// The members that every record has beside its own fields; all are set by the server.
 pub const COMMON: [&str; 4] = ["id", "rev", "created_at", "updated_at"];
 

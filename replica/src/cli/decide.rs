@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand, ValueEnum};
 use hearth_contract::check::Fields;
-use hearth_contract::schema::{SUBJECT_ID, SUBJECT_TYPE};
+use hearth_contract::schema::is_subject;
 use hearth_replica::{Choice, Decided, EditError, Replica, Resolution, Table};
 use serde_json::{Value, json};
 
@@ -179,7 +179,6 @@ fn known(replica: &Replica, edit: i64, resolution: &Resolution) -> Result<(), Fa
     let all = replica.conflicts()?;
     let fields: Vec<&str> = all.iter().filter(|one| one.edit_id == edit).map(|one| one.field.as_str()).collect();
     // Both halves of a subject stand or fall together, also where only one of them differs.
-    let is_subject = |name: &str| name == SUBJECT_TYPE || name == SUBJECT_ID;
     let is_known = |name: &str| fields.iter().any(|field| *field == name || (is_subject(field) && is_subject(name)));
     match resolution.fields.keys().find(|name| !is_known(name)) {
         Some(name) if !fields.is_empty() => {

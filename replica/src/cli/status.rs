@@ -84,9 +84,7 @@ pub(super) fn sentence(status: &hearth_replica::Status) -> String {
         ("blocked", _) => format!("Stopped: {}", why.trim_end_matches('.')),
         ("paused", _) => "Paused by a person; `hearth-replica resume` goes on".to_owned(),
         // Refused as a whole, or for some of what waits: the server's words say which.
-        ("needs_key", _) => {
-            format!("The server wants another key: {}", why.trim_end_matches('.'))
-        }
+        ("needs_key", _) => format!("The server wants another key: {}", why.trim_end_matches('.')),
         (phase, _) => phase.replace('_', " "),
     };
     if status.waiting > 0 {

@@ -241,6 +241,7 @@ impl Engine {
         Ok([self.standing()?, self.wishes()?])
     }
 
+    /// Where the database stands.
     fn standing(&mut self) -> Result<Input, StoreError> {
         let standing::Standing { cursor, filled, home_id: home } = self.patiently(|c| standing::read(c))?;
         let recovery = self.patiently(|c| recovery::read(c))?;

@@ -3,7 +3,7 @@
 
 use hearth_contract::check::{Fields, Intent, check_field};
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Kind, SUBJECT_ID, SUBJECT_TYPE};
+use hearth_contract::schema::{Kind, is_subject};
 use serde_json::Value;
 
 /// What becomes of a field that was changed here and there. An edit of what was deleted there, and a delete of what was
@@ -83,10 +83,6 @@ pub(crate) fn judge(kind: Kind, method: &str, patch: &Fields, base: &Fields, kno
             if clashes.is_empty() { Judgement::Go } else { Judgement::Clash(clashes) }
         }
     }
-}
-
-fn is_subject(field: &str) -> bool {
-    field == SUBJECT_TYPE || field == SUBJECT_ID
 }
 
 /// The fields that `mine` names and for which `only` holds, in the table's order, every value in the server's spelling.

@@ -422,14 +422,11 @@ impl Core {
         let known: HashSet<i64> = self.push.ready.iter().filter_map(|ready| ready.edits.first().copied()).collect();
         self.push.stumbles.retain(|edit, _| known.contains(edit));
         self.push.alone.retain(|edit| known.contains(edit));
-        let waits = |kind: &Kind| self.push.ready.iter().chain(&self.push.in_flight).any(|ready| ready.kind == *kind);
-        let none_waits = !self.push.forbidden.keys().any(waits);
         let was_allowed_all = self.push.is_allowed_all();
-        if none_waits {
-            self.push.forget_scopes();
-        }
+        let Push { forbidden, ready, in_flight, .. } = &mut self.push;
+        forbidden.retain(|kind, _| ready.iter().chain(&*in_flight).any(|ready| ready.kind == *kind));
         let is_idle = self.push.ready.is_empty() && !self.push.is_busy();
-        if none_waits && (is_idle || !was_allowed_all) && self.in_contact() {
+        if self.push.is_allowed_all() && (is_idle || !was_allowed_all) && self.in_contact() {
             // Nothing is left that the key was too weak for; the feed is told to it.
             self.key_refused = None;
         }
