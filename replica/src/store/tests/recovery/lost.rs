@@ -1,0 +1,619 @@
+//! What a server that was put back has lost, and what only looks so: offered again, confirmed, or waited for.
+
+use super::*;
+
+/// A room and a task that both histories share; afterwards, in the lost one: our update of the task, our car, and a
+/// document of somebody else.
+fn lost_history() -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.does("UPDATE rooms SET floor = '2'");
+    for (edit, rev) in [(1, 6), (2, 7), (3, 9)] {
+        scene.send(edit);
+        scene.answer(edit, Verdict::Sent { rev: Some(rev) });
+    }
+    scene.hear(vec![
+        task(6, "Paint", "high"),
+        event(7, "created", "vehicle", CAR, json!({ "name": "Car" })),
+        event(8, "created", "document", HOME, json!({ "title": "Theirs" })),
+    ]);
+    assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM edits) FROM edit_history"), "21");
+    scene
+}
+
+#[test]
+fn what_the_server_lost_is_offered_again() {
+    let mut scene = lost_history();
+    let recovery = scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    assert_eq!(recovery.since, Some(at(4).to_string()), "the newest of what both histories share");
+    assert_eq!(scene.one("SELECT position FROM _sync"), "5");
+    assert_eq!(
+        scene.one("SELECT group_concat(id || method || state) FROM (SELECT * FROM edits ORDER BY id)"),
+        "1updateconflict,2createconflict,3updatesent",
+        "whether what the feed has not confirmed is lost shows at the end"
+    );
+    assert_eq!(scene.one("SELECT count(*) FROM edit_history"), "0");
+    scene.is_listed(Kind::Room, vec![record(ROOM, 6, json!({ "name": "Barn" }))], 6);
+    for (kind, ids) in [(Kind::Document, vec![]), (Kind::Room, vec![(ROOM, 6)]), (Kind::Vehicle, vec![])] {
+        scene.is_walked(kind, &ids, 6);
+    }
+    let walked =
+        Found { records: vec![record(TASK, 5, json!({ "title": "Paint", "priority": "low" }))], ..Found::default() };
+    let question = Question::Record { kind: Kind::Task, id: TASK.into() };
+    recovery::keep(&mut scene.db, &question, &walked, &Step::Done).unwrap();
+    scene.is_at_present(6);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.one("SELECT priority || rev FROM tasks"), "high5");
+    assert_eq!(scene.one("SELECT name || floor || rev FROM rooms"), "Barn26");
+    assert_eq!(scene.one("SELECT name || (rev IS NULL) FROM vehicles"), "Car1");
+    assert_eq!(scene.one("SELECT count(*) FROM documents"), "0");
+    assert_eq!(scene.one("SELECT needs_you || position FROM sync_status"), "36");
+    assert_eq!(scene.one("SELECT count(*) FROM edits WHERE idempotency_key IS NOT NULL"), "0", "sent again it is new");
+    for edit in 1..=3 {
+        decide::retry(&mut scene.db, edit).unwrap();
+    }
+    assert_eq!(scene.one("SELECT group_concat(DISTINCT state) FROM edits"), "waiting");
+}
+
+#[test]
+fn without_a_known_fork_only_what_is_not_there_is_offered_again() {
+    let mut scene = lost_history();
+    let recovery = scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+    assert_eq!((recovery.since, scene.one("SELECT position FROM _sync")), (None, "0".to_owned()));
+    assert_eq!(scene.one("SELECT group_concat(state) FROM edits"), "sent");
+    scene.is_listed(Kind::Task, vec![record(TASK, 6, json!({ "title": "Paint", "priority": "high" }))], 9);
+    scene.is_listed(Kind::Room, vec![record(ROOM, 4, json!({ "name": "Shed" }))], 9);
+    for (kind, ids) in [
+        (Kind::Document, vec![]),
+        (Kind::Task, vec![(TASK, 6)]),
+        (Kind::Room, vec![(ROOM, 4)]),
+        (Kind::Vehicle, vec![]),
+    ] {
+        scene.is_walked(kind, &ids, 9);
+    }
+    scene.is_at_present(9);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(
+        scene.one("SELECT group_concat(id || state) FROM (SELECT * FROM edits ORDER BY id)"),
+        "2conflict,3conflict"
+    );
+    assert_eq!(scene.one("SELECT name || (rev IS NULL) FROM vehicles"), "Car1");
+    assert_eq!(scene.one("SELECT floor || rev FROM rooms"), "24");
+}
+
+/// Ends a recovery whose lists show this task, this room and nothing else.
+fn ends_with(scene: &mut Scene, task: Fields, room: Fields, as_of: i64) {
+    let revs = [&task, &room].map(|it| it["rev"].as_i64().unwrap());
+    scene.is_listed(Kind::Task, vec![task], as_of);
+    scene.is_listed(Kind::Room, vec![room], as_of);
+    let here = [(Kind::Task, vec![(TASK, revs[0])]), (Kind::Room, vec![(ROOM, revs[1])])];
+    for (kind, ids) in [(Kind::Document, vec![]), (Kind::Vehicle, vec![])].into_iter().chain(here) {
+        scene.is_walked(kind, &ids, as_of);
+    }
+    scene.is_at_present(as_of);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+}
+
+#[test]
+fn what_was_found_in_place_is_looked_for_again_when_the_server_is_put_back_again() {
+    let mut scene = lost_history();
+    let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+    ends_with(&mut scene, record(TASK, 6, json!({ "title": "Paint", "priority": "high" })), room.clone(), 9);
+    assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "2conflict", "the others are there");
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    ends_with(&mut scene, record(TASK, 5, json!({ "title": "Paint", "priority": "low" })), room, 9);
+    assert_eq!(
+        scene.one("SELECT group_concat(id || state) FROM (SELECT * FROM edits ORDER BY id)"),
+        "1conflict,2conflict"
+    );
+}
+
+#[test]
+fn a_fork_that_was_not_known_is_not_known_by_the_next_one() {
+    let mut scene = lost_history();
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+    // It is put back again before the first recovery has told what is lost.
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(100) });
+    let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
+    ends_with(&mut scene, record(TASK, 5, json!({ "title": "Paint", "priority": "low" })), room, 102);
+    assert_eq!(
+        scene.one("SELECT group_concat(id || state) FROM (SELECT * FROM edits ORDER BY id)"),
+        "1conflict,2conflict"
+    );
+}
+
+/// A task at 6 and a room at 4, both changed here by requests that got no answer; then the server is put back.
+fn unanswered_before(cause: &Cause) -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(6, "Paint", "low")]);
+    scene.is_at_present(6);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.send(1);
+    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    scene.does("UPDATE rooms SET floor = '2'");
+    scene.send(2);
+    scene.answer(2, Verdict::Later { at: None, reason: "no answer".into() });
+    scene.recovers(cause);
+    scene
+}
+
+#[test]
+fn a_request_that_insists_on_a_lost_revision_does_not_go_again() {
+    let mut scene = unanswered_before(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    // 6 is another's change now.
+    let theirs = record(TASK, 6, json!({ "title": "Paint", "priority": "urgent" }));
+    ends_with(&mut scene, theirs, record(ROOM, 4, json!({ "name": "Shed" })), 6);
+    assert_eq!(scene.plan(), [1, 2]);
+    assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.one("SELECT state FROM edits WHERE id = 1"), "conflict");
+    let room = scene.freeze_as("again", &[vec![2]], ConflictPolicy::Ask).unwrap();
+    assert_eq!((room.key.as_str(), room.guard), ("key-2", Some(4)), "what both histories share, it may insist on");
+    // And if nobody has changed what it changes, it goes by itself, as a new request.
+    let mut scene = unanswered_before(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    let theirs = record(TASK, 6, json!({ "title": "Theirs", "priority": "low" }));
+    ends_with(&mut scene, theirs, record(ROOM, 4, json!({ "name": "Shed" })), 6);
+    let request = scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap();
+    assert_eq!((request.key.as_str(), request.guard), ("again", Some(6)));
+}
+
+#[test]
+fn without_a_known_fork_no_request_that_insists_on_a_revision_goes_again_by_itself() {
+    let mut scene = unanswered_before(&Cause::Restored { resume: "r".into(), fork: None });
+    standing::greet(&mut scene.db, &greeting(6, &[]), at(0)).unwrap();
+    assert_eq!(scene.plan(), [0; 0], "what is there now is not known yet");
+    let theirs = record(TASK, 6, json!({ "title": "Theirs", "priority": "low" }));
+    let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
+    ends_with(&mut scene, theirs, room, 6);
+    assert_eq!(scene.plan(), [1, 2]);
+    for edit in [1, 2] {
+        assert_eq!(scene.freeze_as("again", &[vec![edit]], ConflictPolicy::Mine), None);
+    }
+    // Perhaps the change of the task was in before the fork and was changed back since.
+    assert_eq!(scene.one("SELECT state || (reason LIKE 'it may have been%') FROM edits"), "conflict1");
+    assert_eq!(scene.outcomes(), "2 merged");
+}
+
+#[test]
+fn a_call_goes_as_a_whole_when_one_of_its_edits_insists_on_a_lost_revision() {
+    let mut scene = Scene::new();
+    let other = "0190a3b0-0000-7000-8000-000000000004";
+    scene.hear(vec![event(4, "created", "task", other, json!({ "title": "Sweep" })), task(6, "Paint", "low")]);
+    scene.is_at_present(6);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    let call = scene.freeze_as("call", &[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
+    assert!(call.bulk);
+    for edit in [1, 2] {
+        scene.answer(edit, Verdict::Later { at: None, reason: "no answer".into() });
+    }
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    assert_eq!(scene.one("SELECT count(*) FROM _requests"), "0");
+    assert_eq!(scene.one("SELECT count(*) FROM _frozen"), "0");
+    assert_eq!(scene.one("SELECT count(*) FROM edits WHERE idempotency_key IS NULL"), "2");
+}
+
+/// A task whose title became B and then C, and a room that came and went: all confirmed, the task last at 8.
+fn overwritten_here() -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "A", "low")]);
+    scene.is_at_present(5);
+    let edits = [
+        "UPDATE tasks SET title = 'B', notes = 'n'",
+        "INSERT INTO rooms (id, name) VALUES ('0190a3b0-0000-7000-8000-000000000001', 'Shed')",
+        "UPDATE tasks SET title = 'C'",
+        "DELETE FROM rooms",
+    ];
+    let room = || event(7, "created", "room", ROOM, json!({ "name": "Shed" }));
+    let noted =
+        |id, title| event(id, "updated", "task", TASK, json!({ "title": title, "notes": "n", "priority": "low" }));
+    let heard = [noted(6, "B"), room(), noted(8, "C"), event(9, "deleted", "room", ROOM, Value::Null)];
+    for (edit, (text, event)) in (1..).zip(edits.into_iter().zip(heard)) {
+        scene.does(text);
+        scene.send(edit);
+        scene.answer(edit, Verdict::Sent { rev: Some(event.id) });
+        scene.hear(vec![event]);
+    }
+    assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed,3 confirmed,4 confirmed");
+    scene
+}
+
+/// Ends a recovery whose lists show the task so, and the room if `there`.
+fn ends_with_task(scene: &mut Scene, rev: i64, fields: Value, there: bool) {
+    scene.is_listed(Kind::Task, vec![record(TASK, rev, fields)], 20);
+    scene.is_walked(Kind::Task, &[(TASK, rev)], 20);
+    if there {
+        scene.is_listed(Kind::Room, vec![record(ROOM, 7, json!({ "name": "Shed" }))], 20);
+    }
+    scene.is_walked(Kind::Room, if there { &[(ROOM, 7)] } else { &[] }, 20);
+    scene.is_at_present(20);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+}
+
+#[test]
+fn what_was_overwritten_or_deleted_here_is_not_lost() {
+    let unknown = || Cause::Restored { resume: "r".into(), fork: None };
+    let mut scene = overwritten_here();
+    scene.recovers(&unknown());
+    ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
+    assert_eq!(scene.states(), "");
+    assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM rooms) FROM tasks"), "C0");
+    // Put back again, and now it is known to where; it is not known where these had been.
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(8) });
+    ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
+    assert_eq!(scene.states(), "");
+
+    // To before the second title and the end of the room: these are lost, and what was before them is there.
+    let mut scene = overwritten_here();
+    scene.recovers(&unknown());
+    ends_with_task(&mut scene, 6, json!({ "title": "B", "notes": "n", "priority": "low" }), true);
+    let lost =
+        "SELECT group_concat(id || method || coalesce(patch ->> 'title', '') || coalesce(base ->> 'title', ''), ' ')
+                FROM (SELECT * FROM edits ORDER BY id)";
+    assert_eq!(scene.one(lost), "3updateCB 4delete");
+    assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM rooms) FROM tasks"), "C0");
+}
+
+#[test]
+fn what_was_overwritten_is_not_lost_either_when_what_overwrote_it_is_given_up() {
+    let mut scene = overwritten_here();
+    scene.does("UPDATE tasks SET title = 'D'");
+    scene.send(5);
+    scene.answer(5, Verdict::Sent { rev: Some(10) });
+    scene.hear(vec![task(10, "D", "low")]);
+    for states in ["conflict conflict", "conflict"] {
+        scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+        ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
+        assert_eq!(scene.states(), states, "the notes, and the last title until it is given up");
+        if states != "conflict" {
+            assert_eq!(scene.one("SELECT title FROM tasks"), "D");
+            decide::discard(&mut scene.db, "cli", 5, at(0)).unwrap();
+        }
+    }
+    assert_eq!(scene.one("SELECT title FROM tasks"), "A");
+}
+
+#[test]
+fn what_is_lost_of_several_edits_of_a_record_can_all_be_sent_again() {
+    let mut scene = overwritten_here();
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+    ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
+    let lost = "SELECT group_concat(id || patch || base, ' ') FROM (SELECT * FROM edits ORDER BY id)";
+    assert_eq!(scene.one(lost), r#"1{"notes":"n"}{"notes":null} 3{"title":"C"}{"title":"A"}"#);
+    assert_eq!(scene.one("SELECT title || notes FROM tasks"), "Cn");
+    for edit in [1, 3] {
+        decide::retry(&mut scene.db, edit).unwrap();
+    }
+    assert_eq!(scene.states(), "waiting waiting");
+}
+
+#[test]
+fn what_others_had_done_already_is_offered_when_the_server_loses_it() {
+    let mut scene = Scene::new();
+    scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.hear(vec![task(6, "Paint", "high")]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.one("SELECT outcome || rev FROM edit_history"), "merged6");
+    scene.is_at_present(6);
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    assert_eq!(scene.states(), "conflict");
+}
+
+#[test]
+fn an_accepted_edit_that_the_feed_passes_without_bringing_it_is_offered_again() {
+    let mut scene = Scene::new();
+    scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.does("UPDATE rooms SET floor = '2'");
+    for (edit, rev) in [(1, 6), (2, 7)] {
+        scene.send(edit);
+        scene.answer(edit, Verdict::Sent { rev: Some(rev) });
+    }
+    // The server was put back to 5 and has gone on: 6 is another change now.
+    scene.hear(vec![event(6, "created", "vehicle", CAR, json!({ "name": "Car" }))]);
+    assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "1conflict,2sent");
+    assert_eq!(scene.one("SELECT priority FROM tasks"), "high", "what a person did stays visible");
+    scene.hear(vec![event(7, "updated", "room", ROOM, json!({ "name": "Shed", "floor": "2" }))]);
+    assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "1conflict");
+}
+
+/// A car that the server took and that never came back here, with an edit that it refused because the car was gone.
+fn taken_and_gone(filled: bool) -> Scene {
+    let mut scene = Scene::new();
+    if filled {
+        scene.is_at_present(5);
+    }
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.send(1);
+    scene.answer(1, Verdict::Sent { rev: Some(6) });
+    scene.does("UPDATE vehicles SET color = 'red'");
+    scene
+}
+
+#[test]
+fn what_came_and_went_in_a_gap_is_offered_again_with_its_values() {
+    let mut scene = taken_and_gone(true);
+    scene.recovers(&gap());
+    scene.is_at_present(90);
+    assert_eq!(scene.is_walked(Kind::Vehicle, &[], 90), Swept::Done);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.plan(), [0; 0]);
+    assert_eq!(scene.states(), "conflict blocked");
+    // Others deleted it, or the server was put back to before it; nobody here can know.
+    assert!(scene.one("SELECT reason FROM edits WHERE id = 1").contains("deleted there since, or lost"));
+    assert_eq!(scene.one("SELECT name || color FROM vehicles"), "Carred");
+}
+
+#[test]
+fn what_was_accepted_before_a_recovery_was_told_anything_is_judged_by_what_the_lists_show() {
+    let mut scene = accepted_in_a_recovery(&gap(), None);
+    // The server was put back to 7, unmarked, before it told anything after the cursor to go on from.
+    scene.hear(vec![
+        event(8, "created", "document", HOME, json!({ "title": "Theirs" })),
+        with_key(task(9, "Paint", "high"), "key-2"),
+        task(10, "Paint", "urgent"),
+    ]);
+    for (kind, ids) in [(Kind::Document, vec![(HOME, 8)]), (Kind::Task, vec![(TASK, 10)]), (Kind::Vehicle, vec![])] {
+        assert_eq!(scene.is_walked(kind, &ids, 10), Swept::Done);
+    }
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("conflict", "2 confirmed"));
+    assert_eq!(scene.one("SELECT name || (rev IS NULL) FROM vehicles"), "Car1");
+}
+
+#[test]
+fn what_was_accepted_in_a_gap_is_judged_by_what_the_lists_show() {
+    for (shown, states, outcomes) in [("high", "", "1 confirmed"), ("low", "conflict", "")] {
+        let mut scene = Scene::new();
+        scene.hear(vec![task(5, "Paint", "low")]);
+        scene.is_at_present(5);
+        scene.does("UPDATE tasks SET priority = 'high'");
+        scene.send(1);
+        scene.answer(1, Verdict::Sent { rev: Some(8) });
+        scene.recovers(&gap());
+        scene.is_at_present(90);
+        let task = record(TASK, 70, json!({ "title": "Paint it", "priority": shown }));
+        scene.is_listed(Kind::Task, vec![task], 90);
+        assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 70)], 90), Swept::Done);
+        recovery::finish(&mut scene.db, at(0)).unwrap();
+        assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), (states, outcomes), "{shown}");
+    }
+}
+
+#[test]
+fn a_record_whose_end_alone_is_told_keeps_its_values_for_its_edits() {
+    // A first replay leaves out what was there between (contract 9.2).
+    let mut scene = taken_and_gone(false);
+    scene.hear(vec![event(9, "deleted", "vehicle", CAR, Value::Null)]);
+    assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "2conflict");
+    assert_eq!(scene.one("SELECT name || color FROM vehicles"), "Carred");
+}
+
+#[test]
+fn what_the_new_history_has_accepted_already_is_not_lost() {
+    let mut scene = lost_history();
+    scene.does("UPDATE rooms SET paint_color = 'red'");
+    scene.send(4);
+    // The server has been put back to 5, and nobody here knows.
+    scene.answer(4, Verdict::Sent { rev: Some(7) });
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.does("UPDATE rooms SET notes = 'later'");
+    assert_eq!(scene.plan(), [0; 0], "it waits until it is known what is there");
+    let listed = json!({ "name": "Shed", "paint_color": "red" });
+    scene.is_listed(Kind::Room, vec![record(ROOM, 7, listed)], 8);
+    for (kind, ids) in [
+        (Kind::Document, vec![]),
+        (Kind::Task, vec![(TASK, 5)]),
+        (Kind::Room, vec![(ROOM, 7)]),
+        (Kind::Vehicle, vec![]),
+    ] {
+        scene.is_walked(kind, &ids, 8);
+    }
+    scene.is_at_present(8);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.one("SELECT group_concat(id || outcome) FROM edit_history"), "4confirmed");
+    assert_eq!(
+        scene.one("SELECT group_concat(id || state) FROM (SELECT * FROM edits ORDER BY id)"),
+        "1conflict,2conflict,3conflict,5waiting"
+    );
+}
+
+/// A task whose update the server has accepted at 6; the replica is at 5.
+fn accepted_at_6() -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.send(1);
+    scene.answer(1, Verdict::Sent { rev: Some(6) });
+    scene
+}
+
+#[test]
+fn a_later_change_of_its_record_does_not_confirm_an_edit_that_was_lost() {
+    let mut scene = accepted_at_6();
+    // Put back to 5: 6 is another's change of the same record now, and after `restore` there is no 6 at all.
+    scene.hear(vec![task(1_000_006, "Theirs", "low")]);
+    assert_eq!(scene.one("SELECT state FROM edits"), "conflict");
+    let mut scene = accepted_at_6();
+    scene.hear(vec![task(6, "Theirs", "low")]);
+    assert_eq!(scene.one("SELECT state FROM edits"), "conflict");
+    let mut scene = accepted_at_6();
+    let mine = with_key(task(6, "Paint", "high"), "key-1");
+    scene.hear(vec![mine, task(7, "Theirs", "low")]);
+    assert_eq!(scene.outcomes(), "1 confirmed");
+}
+
+/// A car whose create the server took at 8 while a recovery was under way, and a task whose update it took at 9; neither
+/// event has come.
+fn accepted_in_a_recovery(cause: &Cause, present: Option<i64>) -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.recovers(cause);
+    if let Some(head) = present {
+        scene.is_at_present(head);
+    }
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.does("UPDATE tasks SET priority = 'high'");
+    for (edit, rev) in [(1, 8), (2, 9)] {
+        scene.send(edit);
+        scene.answer(edit, Verdict::Sent { rev: Some(rev) });
+    }
+    scene
+}
+
+#[test]
+fn what_the_tail_of_a_recovery_passes_without_bringing_it_is_offered_again() {
+    let restored = Cause::Restored { resume: "r".into(), fork: Some(5) };
+    for (cause, present) in [(Cause::Asked { accepted: false }, None), (gap(), Some(7)), (restored, Some(7))] {
+        let mut scene = accepted_in_a_recovery(&cause, present);
+        // The server was put back to 7, unmarked, and has gone on: 8 and 9 are others' changes now.
+        scene.hear(vec![event(8, "created", "document", HOME, json!({ "title": "Theirs" }))]);
+        assert_eq!(scene.states(), "conflict sent", "{cause:?}");
+        scene.hear(vec![task(10, "Theirs", "low")]);
+        assert_eq!(scene.states(), "conflict conflict", "{cause:?}");
+        for (kind, ids) in [(Kind::Document, vec![(HOME, 8)]), (Kind::Task, vec![(TASK, 10)]), (Kind::Vehicle, vec![])]
+        {
+            assert_eq!(scene.is_walked(kind, &ids, 10), Swept::Done);
+        }
+        recovery::finish(&mut scene.db, at(0)).unwrap();
+        assert_eq!(scene.states(), "conflict conflict", "{cause:?}");
+        assert_eq!(scene.one("SELECT name || (rev IS NULL) FROM vehicles"), "Car1");
+        assert_eq!(scene.one("SELECT title || priority || rev FROM tasks"), "Theirshigh10");
+    }
+}
+
+#[test]
+fn what_came_and_went_while_the_first_read_lasted_is_not_said_to_be_lost() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.send(1);
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.answer(1, Verdict::Sent { rev: Some(8) });
+    // Others delete it there, and neither is told to who has never seen it (contract 9.2).
+    scene.hear(vec![event(21, "created", "document", HOME, json!({ "title": "Deed" }))]);
+    scene.is_at_present(21);
+    assert_eq!(scene.states(), "conflict");
+    assert!(scene.one("SELECT reason FROM edits").contains("deleted there since, or lost"));
+}
+
+#[test]
+fn what_was_made_and_deleted_here_while_the_first_read_lasted_is_confirmed() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.send(1);
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("DELETE FROM vehicles");
+    scene.answer(1, Verdict::Sent { rev: Some(8) });
+    scene.send(2);
+    scene.answer(2, Verdict::Sent { rev: Some(9) });
+    scene.hear(vec![event(21, "created", "document", HOME, json!({ "title": "Deed" }))]);
+    scene.is_at_present(21);
+    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed,2 confirmed"));
+}
+
+#[test]
+fn what_the_tail_of_a_recovery_brings_is_not_lost() {
+    for (cause, present) in [(Cause::Asked { accepted: false }, None), (gap(), Some(7))] {
+        let mut scene = accepted_in_a_recovery(&cause, present);
+        scene.hear(vec![with_key(event(8, "created", "vehicle", CAR, json!({ "name": "Car" })), "key-1")]);
+        scene.hear(vec![with_key(task(9, "Paint", "high"), "key-2"), task(10, "Paint", "low")]);
+        assert_eq!(scene.states(), "sent sent", "{cause:?}");
+        recovery::finish(&mut scene.db, at(0)).unwrap();
+        assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed", "{cause:?}");
+    }
+}
+
+#[test]
+fn what_a_recovery_leaps_over_is_for_its_lists_to_tell() {
+    // After a gap the feed goes on at 90, so it tells of neither.
+    let mut scene = accepted_in_a_recovery(&gap(), None);
+    recovery::begin(&mut scene.db, &Cause::Asked { accepted: false }).unwrap();
+    scene.hear(vec![event(91, "created", "document", HOME, json!({ "title": "Deed" }))]);
+    scene.is_at_present(91);
+    assert_eq!(scene.states(), "sent sent");
+    scene.is_listed(Kind::Task, vec![record(TASK, 9, json!({ "title": "Paint", "priority": "high" }))], 91);
+    scene.is_listed(Kind::Vehicle, vec![record(CAR, 8, json!({ "name": "Car" }))], 91);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed");
+}
+
+#[test]
+fn a_delete_whose_record_was_gone_before_a_recovery_is_done_at_its_end() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.recovers(&gap());
+    scene.is_at_present(90);
+    scene.does("DELETE FROM tasks");
+    scene.send(1);
+    // Others deleted it in the gap, so no event of ours comes.
+    scene.answer(1, Verdict::Sent { rev: Some(91) });
+    scene.hear(vec![event(92, "created", "document", HOME, json!({ "title": "Deed" }))]);
+    assert_eq!(scene.states(), "sent");
+    assert_eq!(scene.is_walked(Kind::Task, &[], 92), Swept::Done);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.outcomes(), "1 confirmed");
+}
+
+#[test]
+fn a_delete_that_was_lost_in_a_recovery_is_offered_again_after_it() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.recovers(&Cause::Asked { accepted: false });
+    scene.does("DELETE FROM tasks");
+    scene.send(1);
+    scene.answer(1, Verdict::Sent { rev: Some(6) });
+    scene.hear(vec![event(7, "created", "document", HOME, json!({ "title": "Theirs" }))]);
+    assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 5)], 7), Swept::Done);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    scene.is_at_present(7);
+    assert_eq!(scene.states(), "conflict");
+}
+
+#[test]
+fn a_head_below_an_accepted_edit_tells_that_the_server_was_put_back() {
+    let mut scene = accepted_at_6();
+    let greet = |scene: &mut Scene, head, accepted: &[i64]| {
+        standing::greet(&mut scene.db, &greeting(head, accepted), at(0)).unwrap();
+    };
+    greet(&mut scene, 5, &[]);
+    assert_eq!(scene.one("SELECT state FROM edits"), "sent", "it was accepted after the server said so");
+    greet(&mut scene, 6, &[1]);
+    assert_eq!(scene.one("SELECT state FROM edits"), "sent");
+    greet(&mut scene, 5, &[1]);
+    assert_eq!(scene.one("SELECT state FROM edits"), "conflict");
+    assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
+}
+
+#[test]
+fn a_delete_that_only_the_lost_history_had_is_offered_again() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("DELETE FROM tasks");
+    // Somebody else has deleted it first, so both wanted the same.
+    scene.hear(vec![deleted(6)]);
+    assert_eq!(scene.outcomes(), "1 confirmed");
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    assert_eq!(scene.one("SELECT method || state FROM edits"), "deleteconflict");
+}
+
+#[test]
+fn a_lost_edit_of_a_record_that_is_gone_is_offered_again() {
+    let mut scene = lost_history();
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(3) });
+    for (kind, ids) in
+        [(Kind::Document, vec![]), (Kind::Task, vec![(TASK, 5)]), (Kind::Room, vec![]), (Kind::Vehicle, vec![])]
+    {
+        scene.is_walked(kind, &ids, 6);
+    }
+    scene.is_at_present(6);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.one("SELECT state FROM edits WHERE id = 3"), "conflict");
+    assert_eq!(scene.one("SELECT name || floor FROM rooms"), "Shed2");
+}
