@@ -75,7 +75,12 @@ async fn keep_in_step(config: &SyncConfig, db: &Path, mut lock: SyncLock) -> Res
     let mut waits = false;
     loop {
         let syncing = async |lock| once(config, db, lock).await;
-        match hearth_replica::keep_in_step(config, Origin::Cli, lock, syncing, rebuild::tell).await {
+        let ended = tokio::select! {
+            ended = hearth_replica::keep_in_step(config, Origin::Cli, lock, syncing, rebuild::tell) => ended,
+            // While a damaged database is made anew too, which may take longer than a silence that counts as death.
+            never = service::signs_of_life(db) => match never {},
+        };
+        match ended {
             Err(SyncError::Store(error)) if matches!(trouble(db, &error).cause, Cause::Full | Cause::Busy) => {
                 let new = !std::mem::replace(&mut waits, true);
                 if !pause(db, new.then(|| trouble(db, &error))).await {
@@ -103,7 +108,7 @@ async fn pause(db: &Path, trouble: Option<Trouble>) -> bool {
         biased;
         () = asked_to_stop() => false,
         () = wait => true,
-        () = service::signs_of_life(db) => true,
+        never = service::signs_of_life(db) => match never {},
     }
 }
 
@@ -115,7 +120,6 @@ async fn once(config: &SyncConfig, db: &Path, lock: SyncLock) -> Result<(), Sync
     service::ready();
     let ended = tokio::select! {
         result = &mut syncing => result,
-        () = service::signs_of_life(db) => Ok(()),
         () = asked_to_stop() => {
             service::stopping();
             let _ = stop.send(true);

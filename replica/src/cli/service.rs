@@ -1,6 +1,7 @@
 //! What the daemon says to systemd: that it is ready, how it stands, that it lives, that it stops. Without systemd all of
 //! it is silent. Must not know how syncing works.
 
+use std::convert::Infallible;
 use std::path::Path;
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ pub(super) fn stopping() {
 
 /// Says how it stands and that it lives, until dropped. It is polled by whoever runs the sync, and reads the database
 /// for each sign: a sync that blocks its thread, or a disk that does not answer, gives none.
-pub(super) async fn signs_of_life(db: &Path) {
+pub(super) async fn signs_of_life(db: &Path) -> Infallible {
     if std::env::var_os("NOTIFY_SOCKET").is_none() {
         return std::future::pending().await;
     }
