@@ -8,6 +8,7 @@
 mod gap;
 mod pace;
 mod push;
+mod saying;
 #[cfg(test)]
 mod tests;
 mod transport;
@@ -414,84 +415,6 @@ impl Core {
         effects.push(Effect::CloseStream);
         effects.push(Effect::Show { phase: Phase::Blocked, reason: Some(why.clone()), retry_at: None });
         effects.push(Effect::Finish(Verdict::Blocked(why)));
-        self.link = Link::Ended;
-    }
-
-    fn phase(&self) -> Phase {
-        match (&self.link, &self.key_refused) {
-            (Link::Paused, _) => Phase::Paused,
-            (_, Some(_)) => Phase::NeedsKey,
-            _ if self.full => Phase::Blocked,
-            _ if self.in_contact() && self.recovering.is_some() => self.recovery_phase(),
-            (Link::Open { current: true }, _) => Phase::Live,
-            (Link::Polling { current: true, .. }, _) => Phase::Polling,
-            _ if self.in_contact() && self.filled => Phase::CatchingUp,
-            _ if self.in_contact() => Phase::Backfilling,
-            _ => Phase::Offline,
-        }
-    }
-
-    fn recovery_phase(&self) -> Phase {
-        match &self.recovering {
-            Some(recovering) if recovering.question().is_some() => Phase::Blocked,
-            Some(recovering) if recovering.key_refused.is_some() => Phase::NeedsKey,
-            _ => Phase::Reconciling,
-        }
-    }
-
-    /// Whether the feed is being told, so that what is asked beside it is covered by it.
-    fn in_contact(&self) -> bool {
-        matches!(self.link, Link::Open { .. } | Link::Polling { proven: true, .. })
-    }
-
-    /// What a person must do something about, contact or not.
-    fn hindrance(&self) -> Option<&String> {
-        let held = self.recovering.as_ref().filter(|_| self.in_contact());
-        let held = held.and_then(|recovering| recovering.key_refused.as_ref().or(recovering.question()));
-        self.key_refused.as_ref().or(held)
-    }
-
-    fn show(&mut self, effects: &mut Vec<Effect>) {
-        if matches!(
-            self.link,
-            Link::Greeting { .. } | Link::Opening { .. } | Link::Polling { proven: false, .. } | Link::Ended
-        ) {
-            return; // nothing is proven yet; the last word stands
-        }
-        let reason = self.hindrance().or(self.reason.as_ref()).cloned();
-        let phase = self.phase();
-        let retry_at = match self.link {
-            Link::Down { retry_at, .. } => Some(retry_at),
-            _ => None,
-        };
-        let state = (phase, reason, retry_at);
-        if self.shown.as_ref() != Some(&state) {
-            let (phase, reason, retry_at) = state.clone();
-            effects.push(Effect::Show { phase, reason, retry_at });
-            self.shown = Some(state);
-        }
-    }
-
-    fn finish(&mut self, effects: &mut Vec<Effect>) {
-        if self.until == Until::Stopped {
-            return;
-        }
-        let current = matches!(self.link, Link::Open { current: true } | Link::Polling { current: true, .. });
-        let current = current && self.applying == 0 && self.recovering.is_none();
-        let question = self.recovering.as_ref().and_then(|recovering| recovering.question());
-        let key_refused = self.recovering.as_ref().and_then(|recovering| recovering.key_refused.as_ref());
-        let pushed = self.push.open == Some(false) && !self.push.is_busy();
-        // A key that may not write some of it is good for the rest.
-        let goes_on = self.in_contact() && !self.push.is_allowed_all();
-        let goes_on = goes_on && !(current && self.push.waits_for_scopes_alone());
-        let verdict = match self.key_refused.as_ref().filter(|_| !goes_on).or(key_refused) {
-            _ if self.link == Link::Paused => Verdict::Paused,
-            Some(why) => Verdict::NeedsKey(why.clone()),
-            None if question.is_some() => Verdict::Asks(question.cloned().unwrap_or_default()),
-            None if current && (pushed || self.until == Until::Current) => Verdict::Done,
-            None => return,
-        };
-        effects.extend([Effect::CloseStream, Effect::Finish(verdict)]);
         self.link = Link::Ended;
     }
 

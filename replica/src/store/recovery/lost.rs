@@ -1,55 +1,22 @@
 //! What a server that was put back to an older copy has lost: revs of the lost history mean nothing any more, and
 //! edits that only it had are offered again. Must not send anything.
+//!
+//! [`missed`]: whether an edit's effect is there. [`offering`]: what becomes of those that are not.
 
-use std::collections::{HashMap, HashSet};
+mod missed;
+mod offering;
 
-use hearth_contract::check::{Fields, Intent, check_field};
+use std::collections::HashSet;
+
 use hearth_contract::event::Event;
 use hearth_contract::formats::Timestamp;
-use hearth_contract::resources::resource;
-use hearth_contract::schema::{Kind, SUBJECT_ID, SUBJECT_TYPE};
-use rusqlite::{Connection, OptionalExtension, Params, Transaction};
-use serde_json::Value;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, Params, Transaction};
 
+use self::missed::{brought, form, is_there, missed};
+use self::offering::{Why, give_back};
 use crate::store::edits::settle;
-use crate::store::mirror::image;
-use crate::store::{StoreError, log, mirror, rows};
-
-/// How sure it is that the server has lost an edit.
-#[derive(Debug, Clone, Copy)]
-enum Why {
-    /// It threw away the history that had it.
-    Lost,
-    /// It had accepted the edit and does not show it. A first read leaves out what came and went meanwhile (contract 9.2).
-    NotThere,
-}
-
-impl Why {
-    /// What is said of the edit.
-    const fn reason(self) -> &'static str {
-        match self {
-            Why::Lost => {
-                "the server was put back to an older copy and lost this change; retry sends it again, discard lets it go"
-            }
-            Why::NotThere => {
-                "the server had taken this change and does not hold it any more: it was deleted there since, or lost when \
-                 the server was put back; retry sends it again, discard lets it go"
-            }
-        }
-    }
-
-    /// What is logged of so many.
-    fn told(self, count: usize) -> String {
-        match self {
-            Why::Lost => format!(
-                "The server lost {count} of this replica's edits with the history it threw away; they are offered again."
-            ),
-            Why::NotThere => format!(
-                "The server does not hold {count} of this replica's edits any more that it had taken; they are offered again."
-            ),
-        }
-    }
-}
+use crate::store::{StoreError, mirror, rows};
 
 /// Makes unknown what is of the lost history: rev 0 is lower than any. Gives how many records that are.
 pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>) -> Result<i64, StoreError> {
@@ -235,169 +202,4 @@ fn candidates(tx: &Transaction<'_>, text: &str, values: impl Params) -> Result<V
         all.extend(Kind::from_word(&word).map(|kind| Lost { edit, kind, record }));
     }
     Ok(all)
-}
-
-/// What the history calls confirmed and the server does not hold, as far as a condition on its position holds; 0: the server
-/// had it, nobody knows where. What a later edit of the record wrote over, or deleted with it, was not there to be lost; the
-/// later one is looked for itself.
-fn missed(tx: &Transaction<'_>, where_it_is: &str) -> Result<Vec<Lost>, StoreError> {
-    let text = format!(
-        "SELECT id, kind, record_id, method, patch, base, {where_it_is} FROM edit_history
-         WHERE outcome IN ('confirmed', 'merged') ORDER BY id DESC"
-    );
-    let mut missed: Vec<(Lost, Fields, Fields)> = Vec::new();
-    // The fields of each record that were written later; with the place among these of who wrote them, if they are lost.
-    let mut later: HashMap<(Kind, String), HashMap<String, Option<usize>>> = HashMap::new();
-    let mut deleted: HashSet<(Kind, String)> = HashSet::new();
-    let mut over = Vec::new();
-    let mut statement = tx.prepare_cached(&text)?;
-    let mut found = statement.query([])?;
-    while let Some(row) = found.next()? {
-        let Some(kind) = Kind::from_word(&row.get::<_, String>(1)?) else { continue };
-        let lost = Lost { edit: row.get(0)?, kind, record: row.get(2)? };
-        let (method, is_meant): (String, Option<bool>) = (row.get(3)?, row.get(6)?);
-        let [mut patch, mut base] =
-            [rows::object(&row.get::<_, String>(4)?)?, rows::object(&row.get::<_, String>(5)?)?];
-        let of = (kind, lost.record.clone());
-        let form = form(tx, &lost)?;
-        let later = later.entry(of.clone()).or_default();
-        let wrote = if method == "delete" { base.clone() } else { patch.clone() };
-        // A subject is one thing in two fields.
-        let subject = [SUBJECT_TYPE, SUBJECT_ID];
-        let half = subject.iter().any(|name| wrote.contains_key(*name) && !later.contains_key(*name));
-        if method == "update" {
-            for (name, value) in wrote.iter().filter(|(name, _)| !half || !subject.contains(&name.as_str())) {
-                let Some(by) = later.get_mut(name) else { continue };
-                patch.shift_remove(name);
-                let before = base.shift_remove(name);
-                let one = Fields::from_iter([(name.clone(), value.clone())]);
-                if form.as_ref().is_some_and(|stored| shows(kind, &stored.fields, &one)) {
-                    *by = None;
-                } else if let (Some(by), Some(before)) = (*by, before) {
-                    // Before both of them, the later one finds what was before the earlier.
-                    missed[by].2.insert(name.clone(), before);
-                }
-            }
-        }
-        let is_over = deleted.contains(&of) || method == "update" && patch.is_empty();
-        if is_meant == Some(true) && is_over {
-            over.push(lost.edit);
-        }
-        let is_missed = is_meant == Some(true) && !is_over && !is_there(&method, kind, &patch, form.as_ref());
-        for name in wrote.into_iter().map(|(name, _)| name) {
-            later.entry(name).or_insert(is_missed.then_some(missed.len()));
-        }
-        if method == "delete" {
-            deleted.insert(of);
-        }
-        if is_missed {
-            missed.push((lost, patch, base));
-        }
-    }
-    drop(found);
-    for edit in over {
-        // Nor will it ever be lost, whatever becomes of the later one.
-        tx.prepare_cached("UPDATE edit_history SET rev = NULL WHERE id = ?1")?.execute([edit])?;
-    }
-    missed.reverse();
-    let mut write = tx.prepare_cached("UPDATE edit_history SET patch = ?2, base = ?3 WHERE id = ?1")?;
-    let mut all = Vec::new();
-    for (lost, patch, base) in missed {
-        write.execute((lost.edit, Value::Object(patch).to_string(), Value::Object(base).to_string()))?;
-        all.push(lost);
-    }
-    Ok(all)
-}
-
-/// The record as the server has it.
-fn form(tx: &Connection, lost: &Lost) -> Result<Option<rows::Stored>, StoreError> {
-    let pending: bool = tx
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)")?
-        .query_row((lost.kind.word(), &lost.record), |row| row.get(0))?;
-    if !pending {
-        return rows::get(tx, lost.kind, &lost.record);
-    }
-    Ok(image::get(tx, lost.kind, &lost.record)?.and_then(|(stored, gone)| (!gone).then_some(stored)))
-}
-
-/// Whether the server's form of a record shows an edit's effect.
-fn is_there(method: &str, kind: Kind, patch: &Fields, form: Option<&rows::Stored>) -> bool {
-    match (method, form) {
-        ("delete", form) => form.is_none(),
-        ("create", form) => form.is_some(),
-        (_, Some(stored)) => shows(kind, &stored.fields, patch),
-        (_, None) => false,
-    }
-}
-
-/// Whether an event is an edit's: it carries the key of its request, or, if that changed nothing any more, its values.
-fn brought(tx: &Connection, lost: &Lost, event: &Event) -> Result<bool, StoreError> {
-    let (key, patch): (Option<String>, String) =
-        tx.query_row("SELECT idempotency_key, patch FROM edits WHERE id = ?1", [lost.edit], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?;
-    Ok((key.is_some() && event.idempotency_key == key)
-        || match &event.payload {
-            Some(record) => shows(lost.kind, record, &rows::object(&patch)?),
-            None => false,
-        })
-}
-
-/// Whether a record has these values, in the server's spelling.
-fn shows(kind: Kind, record: &Fields, values: &Fields) -> bool {
-    values.iter().all(|(name, value)| match resource(kind).field(name) {
-        Some(field) => check_field(field, Intent::Patch, value).ok().as_ref() == record.get(name),
-        None => true,
-    })
-}
-
-/// Lost edits wait for a person again, under their old numbers; what they change stays visible here.
-fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: &[Lost]) -> Result<(), StoreError> {
-    for Lost { edit, .. } in sent {
-        // A retry is a new request: the bytes of the old one may be guarded by the lost history's numbers.
-        settle::forget_request(tx, *edit)?;
-        tx.execute("DELETE FROM _sent WHERE edit_id = ?1", [edit])?;
-    }
-    for Lost { edit, kind, record } in settled {
-        keep_form(tx, *kind, record)?;
-        tx.execute(
-            "INSERT INTO edits (id, kind, record_id, method, patch, base, attempts, origin, created_at)
-             SELECT id, kind, record_id, method, patch, base, attempts, origin, created_at FROM edit_history WHERE id = ?1",
-            [edit],
-        )?;
-        tx.execute("DELETE FROM edit_history WHERE id = ?1", [edit])?;
-    }
-    for Lost { edit, kind, record } in sent.iter().chain(settled) {
-        let method: String = tx.query_row(
-            "UPDATE edits SET state = 'conflict', reason = ?2, problem = NULL, next_attempt_at = NULL
-             WHERE id = ?1 RETURNING method",
-            (edit, why.reason()),
-            |row| row.get(0),
-        )?;
-        if method == "create" {
-            // The server does not hold the record at all any more.
-            tx.execute("DELETE FROM _images WHERE kind = ?1 AND record_id = ?2", (kind.word(), record))?;
-            let text = format!("UPDATE {} SET rev = NULL WHERE id = ?1", kind.collection());
-            tx.execute(&text, [record])?;
-        }
-    }
-    for Lost { kind, record, .. } in sent.iter().chain(settled) {
-        image::project(tx, *kind, record)?;
-    }
-    let count = sent.len() + settled.len();
-    if count > 0 {
-        log(tx, "warning", &why.told(count))?;
-    }
-    Ok(())
-}
-
-/// Keeps the row of a record as the server's form before edits are laid over it.
-fn keep_form(tx: &Transaction<'_>, kind: Kind, record: &str) -> Result<(), StoreError> {
-    let has: Option<i64> = tx
-        .query_row("SELECT 1 FROM _images WHERE kind = ?1 AND record_id = ?2", (kind.word(), record), |row| row.get(0))
-        .optional()?;
-    match rows::get(tx, kind, record)? {
-        Some(stored) if has.is_none() && stored.rev.is_some() => image::keep(tx, kind, record, &stored),
-        _ => Ok(()),
-    }
 }

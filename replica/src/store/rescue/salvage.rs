@@ -18,7 +18,9 @@ const PROBES_MAX: i64 = 10_000;
 /// Every replica has pages of this size, SQLite's default.
 const PAGE_BYTES: u64 = 4096;
 /// The first page begins with the header of the file.
-pub(crate) const HEADER_BYTES: u64 = 100;
+const HEADER_BYTES: u64 = 100;
+/// How a file begins.
+pub(super) type Header = [u8; HEADER_BYTES as usize];
 /// How a page of a table begins that holds no row.
 const EMPTY_LEAF: [u8; 8] = [0x0d, 0, 0, 0, 0, (PAGE_BYTES >> 8) as u8, 0, 0];
 
@@ -249,7 +251,7 @@ fn mend(copy: &Path) -> Result<(), StoreError> {
 
 /// Writes the header that every replica begins with (<https://www.sqlite.org/fileformat2.html>, 1.3); gives the one that
 /// was there.
-pub(crate) fn mend_header(copy: &Path) -> io::Result<[u8; HEADER_BYTES as usize]> {
+pub(super) fn mend_header(copy: &Path) -> io::Result<Header> {
     let mut file = fs::OpenOptions::new().read(true).write(true).open(copy)?;
     let mut page = [0; 101];
     file.read_exact(&mut page)?;

@@ -15,6 +15,9 @@ use crate::store::rescue;
 use crate::store::rescue::{LOCAL, Rescue, health};
 use crate::store::{gate, open, recovery, schema};
 
+mod carried;
+mod sound;
+
 /// A replica with a room from the server, an edit of it, and a task that exists only here; closed.
 struct Wreck {
     scene: Scene,
@@ -99,78 +102,6 @@ impl Wreck {
 
 const CARRIED: &str =
     r#"1update{"floor":"2"}waiting,2create{"title":"Sweep","priority":"medium","status":"open"}waiting"#;
-
-#[test]
-fn numbers_of_edits_go_on_though_none_waits() {
-    let mut scene = Scene::new();
-    let db = scene.directory.join("replica.db");
-    scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
-    let id = scene.one("SELECT id FROM rooms");
-    let key = scene.send(1).key;
-    let event = super::event(5, "created", "room", &id, json!({ "name": "Hall" }));
-    scene.hear(vec![super::with_key(event, &key)]);
-    assert_eq!(scene.outcomes(), "1 confirmed");
-    let wreck = Wreck { scene, db }.checkpointed();
-    wreck.break_page_of("rooms");
-    wreck.rebuilt();
-    let db = open::read_write(&wreck.db).unwrap();
-    db.execute("INSERT INTO rooms (name) VALUES ('Attic')", []).unwrap();
-    assert_eq!(db.query_row("SELECT max(id) FROM edits", [], |row| row.get::<_, i64>(0)).unwrap(), 2);
-}
-
-#[test]
-fn numbers_of_edits_that_went_as_one_are_not_used_again() {
-    for broken in ["rooms", "sqlite_sequence"] {
-        let mut scene = Scene::new();
-        let db = scene.directory.join("replica.db");
-        scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
-        scene.does("UPDATE rooms SET floor = '1'");
-        scene.does("UPDATE rooms SET floor = '2'");
-        let id = scene.one("SELECT id FROM rooms");
-        let key = scene.freeze(&[vec![1, 2, 3]], ConflictPolicy::Ask).unwrap().key;
-        let wreck = Wreck { scene, db }.checkpointed();
-        wreck.break_page_of(broken);
-        wreck.rebuilt();
-        let mut scene = wreck.scene;
-        scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
-        assert_eq!(scene.one("SELECT max(id) FROM edits"), "4", "{broken}");
-        let attic = scene.one("SELECT id FROM rooms WHERE name = 'Attic'");
-        let event = super::event(5, "created", "room", &id, json!({ "name": "Hall", "floor": "2" }));
-        scene.hear(vec![super::with_key(event, &key)]);
-        scene.is_at_present(5);
-        let key = scene.send(4).key;
-        scene.hear(vec![super::with_key(super::event(6, "created", "room", &attic, json!({ "name": "Attic" })), &key)]);
-        assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed,3 confirmed,4 confirmed", "{broken}");
-    }
-}
-
-#[test]
-fn numbers_of_edits_that_are_given_up_are_not_used_again() {
-    let mut wreck = Wreck::new();
-    gate::keep(&mut wreck.scene.db, |tx| Ok(tx.execute("UPDATE edits SET method = 'x' WHERE id = 2", [])?)).unwrap();
-    let wreck = wreck.checkpointed();
-    wreck.break_page_of("sqlite_sequence");
-    let rescue = wreck.rebuilt();
-    assert!(rescue.lost.iter().any(|sentence| sentence.starts_with("Edit 2 ")), "{:?}", rescue.lost);
-    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
-    assert_eq!(wreck.scene.one("SELECT max(id) FROM edits"), "3");
-}
-
-#[test]
-fn what_is_left_of_edits_that_are_lost_is_not_taken_for_that_of_others() {
-    let mut scene = Scene::new();
-    let db = scene.directory.join("replica.db");
-    scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
-    scene.does("UPDATE rooms SET floor = '1'");
-    scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
-    let wreck = Wreck { scene, db }.checkpointed();
-    wreck.break_page_of("edits");
-    wreck.rebuilt();
-    let left = "SELECT (SELECT count(*) FROM _parts) + (SELECT count(*) FROM _frozen)";
-    assert_eq!(wreck.scene.one(left), "0");
-    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
-    assert_eq!(wreck.scene.one("SELECT max(id) FROM edits"), "3");
-}
 
 #[test]
 fn an_overwritten_header_costs_nothing() {
@@ -360,42 +291,6 @@ fn a_broken_page_in_the_middle_costs_only_its_own_edits() {
 }
 
 #[test]
-fn a_request_whose_guard_is_lost_is_judged_and_made_anew() {
-    let floor_is = |id, floor| super::event(id, "updated", "room", ROOM, json!({ "name": "Galley", "floor": floor }));
-    for (floor, guard, states) in [("1", Some(8), "sending waiting"), ("9", None, "conflict waiting")] {
-        let mut wreck = Wreck::new();
-        assert_eq!(wreck.scene.send(1).guard, Some(5));
-        let wreck = wreck.checkpointed();
-        wreck.break_page_of("_frozen");
-        wreck.rebuilt();
-        let mut scene = wreck.scene;
-        scene.hear(vec![floor_is(8, floor)]);
-        scene.is_at_present(8);
-        let request = scene.freeze_as("anew", &[vec![1]], ConflictPolicy::Ask);
-        assert_eq!(request.and_then(|request| request.guard), guard, "{floor}");
-        assert_eq!(scene.states(), states, "{floor}");
-    }
-}
-
-#[test]
-fn the_other_edits_of_a_bulk_call_keep_its_bytes() {
-    let mut wreck = Wreck::new();
-    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
-    let before = wreck.scene.freeze_as("bulk", &[vec![1], vec![3]], ConflictPolicy::Ask).unwrap();
-    gate::keep(&mut wreck.scene.db, |tx| Ok(tx.execute("DELETE FROM _frozen WHERE edit_id = 1", [])?)).unwrap();
-    let wreck = wreck.checkpointed();
-    wreck.break_page_of("sync_log");
-    wreck.rebuilt();
-    let mut scene = wreck.scene;
-    scene.hear(vec![super::event(8, "updated", "room", ROOM, json!({ "name": "Kitchen", "floor": "9" }))]);
-    scene.is_at_present(8);
-    let again = scene.freeze(&[vec![3]], ConflictPolicy::Ask).unwrap();
-    assert_eq!((again.key, again.body), (before.key, before.body));
-    assert_eq!(again.edits.into_iter().map(|(edit, _)| edit).collect::<Vec<_>>(), [3]);
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None, "somebody else has changed what it changes");
-}
-
-#[test]
 fn a_missing_file_is_made_again_from_the_log_it_left() {
     let wreck = Wreck::new();
     // As if the machine had stopped and the file had gone: the log is there, and nobody has it open.
@@ -448,88 +343,6 @@ fn a_file_of_something_else_is_kept_and_named() {
     assert!(fs::read_to_string(rescue.kept_as.unwrap()).unwrap().starts_with("Dear Sir"));
     assert!(open::read_write(&db).is_ok());
     assert_eq!(rescue::damaged_copies(&db).len(), 1);
-}
-
-#[test]
-fn edits_of_an_unknown_home_wait_for_a_person() {
-    let wreck = Wreck::new().checkpointed();
-    wreck.break_page_of("_sync");
-    let rescue = wreck.rebuilt();
-    assert_eq!((rescue.edits, rescue.parked), (2, 2));
-}
-
-#[test]
-fn a_sound_database_keeps_its_rows_until_the_server_has_spoken_again() {
-    let wreck = Wreck::new();
-    let rescue = wreck.rebuilt();
-    assert_eq!((rescue.kept_as, rescue.edits), (None, 2));
-    let mut scene = wreck.scene;
-    assert_eq!(scene.one("SELECT name || floor || rev FROM rooms"), "Kitchen20");
-    scene.hear(vec![super::event(5, "created", "room", ROOM, json!({ "name": "Galley", "floor": "1" }))]);
-    assert_eq!(scene.one("SELECT name || floor || rev FROM rooms"), "Galley25");
-}
-
-#[test]
-fn what_a_restored_server_has_again_is_shown_after_a_rebuild() {
-    for damaged in [false, true] {
-        let mut wreck = Wreck::new();
-        let shed = "0190a3b0-0000-7000-8000-000000000009";
-        let room = |id, happening: &str, payload| super::event(id, happening, "room", shed, payload);
-        wreck.scene.hear(vec![
-            room(6, "created", json!({ "name": "Shed" })),
-            super::event(8, "updated", "room", ROOM, json!({ "name": "Scullery", "floor": "1" })),
-            room(9, "deleted", json!(null)),
-        ]);
-        if damaged {
-            wreck = wreck.checkpointed();
-            wreck.overwrite(0, &[0xff; 100]);
-        }
-        assert_eq!(wreck.rebuilt().kept_as.is_some(), damaged);
-        // The server is an older copy of itself by now.
-        let mut scene = wreck.scene;
-        scene.hear(vec![
-            super::event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" })),
-            room(6, "created", json!({ "name": "Shed" })),
-        ]);
-        scene.is_at_present(6);
-        let rooms = "SELECT group_concat(name || floor, ' ') FROM (SELECT name, coalesce(floor, '') AS floor FROM rooms ORDER BY name)";
-        assert_eq!(scene.one(rooms), "Kitchen2 Shed", "damaged: {damaged}");
-    }
-}
-
-#[test]
-fn a_rebuild_forgets_no_restore_that_is_not_made_up_for() {
-    let mut wreck = Wreck::new();
-    let scene = &mut wreck.scene;
-    let key = scene.send(2).key;
-    let event = super::event(6, "created", "task", super::TASK, json!({ "title": "Sweep" }));
-    scene.hear(vec![super::with_key(event, &key)]);
-    assert_eq!(scene.outcomes(), "2 confirmed");
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
-    recovery::ask(&mut scene.db, "1 of 1 tasks are gone").unwrap();
-    assert_eq!(wreck.rebuilt().kept_as, None);
-    let scene = &mut wreck.scene;
-    let begun = recovery::read(&scene.db).unwrap().unwrap();
-    assert_eq!((begun.step, begun.since, begun.question), (Step::Property, None, None));
-    assert_eq!(scene.one("SELECT cursor || replay FROM _sync"), "r0");
-    // The older copy of the server has neither.
-    for kind in [Kind::Task, Kind::Room] {
-        assert_eq!(scene.is_walked(kind, &[], 3), Swept::Done);
-    }
-    recovery::finish(&mut scene.db, at(0)).unwrap();
-    assert_eq!(scene.one("SELECT method || state FROM edits WHERE id = 2"), "createconflict");
-    assert_eq!(scene.one("SELECT title FROM tasks"), "Sweep", "what is offered again stays visible");
-}
-
-#[test]
-fn a_rebuild_in_a_recovery_whose_cursor_is_unknown_there_reads_from_the_beginning() {
-    let mut wreck = Wreck::new();
-    let scene = &mut wreck.scene;
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
-    gate::keep(&mut scene.db, |tx| Ok(tx.execute("UPDATE _sync SET phase = 'blocked'", [])?)).unwrap();
-    wreck.rebuilt();
-    let stands = "SELECT coalesce(_sync.cursor, 'none') || replay || cause || tail FROM _sync JOIN _recovery";
-    assert_eq!(wreck.scene.one(stands), "none0restored0");
 }
 
 #[test]
@@ -587,59 +400,4 @@ fn a_rebuild_that_fails_leaves_the_file_as_it_was_found() {
     assert_eq!(fs::read(&wreck.db).unwrap(), before);
     fs::remove_dir(wreck.aside("")).unwrap();
     assert_eq!(wreck.rebuilt().edits, 2);
-}
-
-#[test]
-fn a_table_that_was_dropped_is_damage() {
-    for table in ["_tombs", "search", "_schema", "_gate", "refinery_schema_history"] {
-        let wreck = Wreck::new();
-        wreck.scene.does(&format!("DROP TABLE {table}"));
-        let refused = open::read_write(&wreck.db).unwrap_err();
-        assert!(refused.is_damaged() && refused.to_string().contains(table), "{refused}");
-        let rescue = wreck.rebuilt();
-        assert!(rescue.kept_as.is_some(), "{table}");
-        assert_eq!((rescue.edits, rescue.lost.as_slice(), rescue.parked), (2, [].as_slice(), 0), "{table}");
-        wreck.assert_carried_over();
-    }
-}
-
-#[test]
-fn search_that_others_wrote_to_is_made_good() {
-    let found = |wreck: &Wreck| (health::read(&wreck.db).unwrap().finds_all, wreck.scene.one(FOUND));
-    let mut wreck = Wreck::new();
-    assert_eq!(found(&wreck), (true, "Kitchen,Sweep".to_owned()));
-    // In the places of the rows to come.
-    wreck.scene.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X'), ('room', 'b', 'X')");
-    wreck.scene.does("INSERT OR IGNORE INTO rooms (name) VALUES ('Hall')");
-    wreck.scene.hear(vec![super::event(6, "created", "room", super::HOME, json!({ "name": "Attic" }))]);
-    assert_eq!(found(&wreck), (true, "Attic,Hall,Kitchen,Sweep".to_owned()));
-    wreck.scene.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X')");
-    wreck.scene.does("DELETE FROM search WHERE title IN ('Kitchen', 'Attic', 'Hall')");
-    // What is touched is found again.
-    wreck.scene.does("UPDATE rooms SET name = 'Galley' WHERE name = 'Kitchen'");
-    wreck.scene.hear(vec![super::event(7, "updated", "room", super::HOME, json!({ "name": "Loft" }))]);
-    assert_eq!(found(&wreck), (false, "Galley,Loft,Sweep,X".to_owned()));
-    assert_eq!(wreck.rebuilt().kept_as, None);
-    assert_eq!(found(&wreck), (true, "Galley,Hall,Loft,Sweep".to_owned()));
-    wreck.scene.does("DELETE FROM search");
-    wreck.rebuilt();
-    assert_eq!(found(&wreck), (true, "Galley,Hall,Loft,Sweep".to_owned()));
-}
-
-const FOUND: &str = "SELECT group_concat(title) FROM (SELECT title FROM search ORDER BY title)";
-
-#[test]
-fn which_migrations_were_run_is_not_forgotten() {
-    let scene = Scene::new();
-    for text in ["DELETE FROM refinery_schema_history", "UPDATE refinery_schema_history SET checksum = ''"] {
-        assert!(scene.sql(text).unwrap_err().contains("kept by the replica itself"), "{text}");
-    }
-}
-
-#[test]
-fn every_table_is_either_carried_over_or_told_again_by_the_server() {
-    let told_again = ["_schema", "_sync", "_tombs", "_shown", "_search_rows", "_recovery", "_walked"];
-    for (table, _) in schema::KEPT {
-        assert_ne!(LOCAL.contains(&table), told_again.contains(&table), "{table}: does it hold what only exists here?");
-    }
 }

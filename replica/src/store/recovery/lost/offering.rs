@@ -1,0 +1,96 @@
+//! Edits that the server has lost wait for a person again. Must not judge which these are.
+
+use hearth_contract::schema::Kind;
+use rusqlite::{OptionalExtension, Transaction};
+
+use super::Lost;
+use crate::store::edits::settle;
+use crate::store::mirror::image;
+use crate::store::{StoreError, log, rows};
+
+/// How sure it is that the server has lost an edit.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Why {
+    /// It threw away the history that had it.
+    Lost,
+    /// It had accepted the edit and does not show it. A first read leaves out what came and went meanwhile (contract 9.2).
+    NotThere,
+}
+
+impl Why {
+    /// What is said of the edit.
+    const fn reason(self) -> &'static str {
+        match self {
+            Why::Lost => {
+                "the server was put back to an older copy and lost this change; retry sends it again, discard lets it go"
+            }
+            Why::NotThere => {
+                "the server had taken this change and does not hold it any more: it was deleted there since, or lost when \
+                 the server was put back; retry sends it again, discard lets it go"
+            }
+        }
+    }
+
+    /// What is logged of so many.
+    fn told(self, count: usize) -> String {
+        match self {
+            Why::Lost => format!(
+                "The server lost {count} of this replica's edits with the history it threw away; they are offered again."
+            ),
+            Why::NotThere => format!(
+                "The server does not hold {count} of this replica's edits any more that it had taken; they are offered again."
+            ),
+        }
+    }
+}
+
+/// Lost edits wait for a person again, under their old numbers; what they change stays visible here.
+pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: &[Lost]) -> Result<(), StoreError> {
+    for Lost { edit, .. } in sent {
+        // A retry is a new request: the bytes of the old one may be guarded by the lost history's numbers.
+        settle::forget_request(tx, *edit)?;
+        tx.execute("DELETE FROM _sent WHERE edit_id = ?1", [edit])?;
+    }
+    for Lost { edit, kind, record } in settled {
+        keep_form(tx, *kind, record)?;
+        tx.execute(
+            "INSERT INTO edits (id, kind, record_id, method, patch, base, attempts, origin, created_at)
+             SELECT id, kind, record_id, method, patch, base, attempts, origin, created_at FROM edit_history WHERE id = ?1",
+            [edit],
+        )?;
+        tx.execute("DELETE FROM edit_history WHERE id = ?1", [edit])?;
+    }
+    for Lost { edit, kind, record } in sent.iter().chain(settled) {
+        let method: String = tx.query_row(
+            "UPDATE edits SET state = 'conflict', reason = ?2, problem = NULL, next_attempt_at = NULL
+             WHERE id = ?1 RETURNING method",
+            (edit, why.reason()),
+            |row| row.get(0),
+        )?;
+        if method == "create" {
+            // The server does not hold the record at all any more.
+            tx.execute("DELETE FROM _images WHERE kind = ?1 AND record_id = ?2", (kind.word(), record))?;
+            let text = format!("UPDATE {} SET rev = NULL WHERE id = ?1", kind.collection());
+            tx.execute(&text, [record])?;
+        }
+    }
+    for Lost { kind, record, .. } in sent.iter().chain(settled) {
+        image::project(tx, *kind, record)?;
+    }
+    let count = sent.len() + settled.len();
+    if count > 0 {
+        log(tx, "warning", &why.told(count))?;
+    }
+    Ok(())
+}
+
+/// Keeps the row of a record as the server's form before edits are laid over it.
+fn keep_form(tx: &Transaction<'_>, kind: Kind, record: &str) -> Result<(), StoreError> {
+    let has: Option<i64> = tx
+        .query_row("SELECT 1 FROM _images WHERE kind = ?1 AND record_id = ?2", (kind.word(), record), |row| row.get(0))
+        .optional()?;
+    match rows::get(tx, kind, record)? {
+        Some(stored) if has.is_none() && stored.rev.is_some() => image::keep(tx, kind, record, &stored),
+        _ => Ok(()),
+    }
+}

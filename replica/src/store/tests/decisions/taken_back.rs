@@ -1,0 +1,429 @@
+//! What is taken back, and what the history says of what was done.
+
+use super::*;
+
+#[test]
+fn undo_of_a_confirmed_change_leaves_what_was_changed_since() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
+    scene.confirm(1, task(6, "Mine", "high"));
+    scene.hear(vec![task(7, "Theirs", "high")]);
+    let decided = scene.undo(None).unwrap();
+    assert!(decided.said.contains("left: title"), "{}", decided.said);
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Theirslow");
+    assert!(scene.undo(Some(1)).unwrap_err().contains("undone already, by edit 2"));
+
+    // Undo of the undo is redo, whether it was sent or not; then the first stands again.
+    scene.confirm(2, task(8, "Theirs", "low"));
+    scene.undo(Some(2)).unwrap();
+    assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
+    scene.undo(Some(3)).unwrap();
+    assert_eq!(scene.one("SELECT priority FROM tasks"), "low");
+    scene.hear(vec![task(9, "Theirs", "urgent")]);
+    assert!(scene.undo(None).unwrap_err().contains("no change to undo"), "what was undone stays so");
+}
+
+/// Two changes of a task of which the second came before the first was sent, on their way as one.
+fn on_the_way_as_one() -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'One'");
+    scene.does("UPDATE tasks SET title = 'Two', priority = 'high'");
+    assert!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).is_some());
+    scene
+}
+
+#[test]
+fn of_two_changes_on_their_way_as_one_each_is_undone_alone() {
+    let mut scene = on_the_way_as_one();
+    scene.undo(Some(2)).unwrap();
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Onelow");
+    scene.undo(Some(1)).unwrap();
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Paintlow");
+    assert!(scene.undo(Some(1)).unwrap_err().contains("undone already"));
+
+    // The first alone leaves what the second has made of it.
+    let mut scene = on_the_way_as_one();
+    let refused = scene.undo(Some(1)).unwrap_err();
+    assert!(refused.contains("“Two”: title has been changed since"), "{refused}");
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Twohigh");
+}
+
+#[test]
+fn what_was_refused_as_one_is_taken_back_as_one() {
+    let mut scene = on_the_way_as_one();
+    scene.answer(1, Verdict::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    assert!(scene.undo(Some(2)).unwrap_err().contains("refused as one"));
+    scene.undo(Some(1)).unwrap();
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Paintlow");
+}
+
+#[test]
+fn undo_steps_back_through_what_is_on_its_way_as_one() {
+    let mut scene = on_the_way_as_one();
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Onelow");
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Paintlow");
+    assert!(scene.undo(None).unwrap_err().contains("no change to undo"));
+
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO rooms (name, floor) VALUES ('Nook', '1')");
+    scene.does("UPDATE rooms SET floor = '2'");
+    assert!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).is_some());
+    assert_eq!(scene.undo(None).unwrap().said, "“Nook”: floor as before");
+    assert_eq!(scene.one("SELECT floor FROM rooms"), "1");
+    assert_eq!(scene.undo(None).unwrap().said, "“Nook” is deleted again");
+
+    // What was refused as one is as new as the last of it.
+    let mut scene = Scene::new();
+    scene.hear(vec![
+        task(5, "Paint", "low"),
+        event(6, "created", "room", ROOM, json!({ "name": "Shed", "floor": "1" })),
+    ]);
+    scene.does("UPDATE tasks SET title = 'One'");
+    scene.does("UPDATE rooms SET floor = '2'");
+    scene.does("UPDATE tasks SET priority = 'high'");
+    assert!(scene.freeze(&[vec![1, 3]], ConflictPolicy::Ask).is_some());
+    scene.answer(1, Verdict::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Paintlow");
+    assert_eq!(scene.undo(None).unwrap().said, "“Shed”: the change is taken back; it was never sent");
+}
+
+#[test]
+fn another_spelling_of_a_value_leaves_nothing_to_undo() {
+    let car = |id: i64, make: Option<&str>| {
+        let fields = json!({ "name": "Car", "purchase_price": "7.50", "make": make });
+        event(id, "updated", "vehicle", TASK, fields)
+    };
+    let mut scene = Scene::new();
+    scene.hear(vec![car(5, None)]);
+    scene.does("UPDATE vehicles SET purchase_price = '7.5'");
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.outcomes(), "1 merged");
+    scene.does("UPDATE vehicles SET make = 'Acme'");
+    assert_eq!(
+        scene.undo(Some(1)).unwrap_err(),
+        "“Car” is as it was before this change already, so there is nothing left to undo"
+    );
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT count(make) FROM vehicles"), "0", "the next is not passed over");
+
+    scene.does("UPDATE vehicles SET purchase_price = '07.5', make = 'Bolt'");
+    scene.confirm(3, car(6, Some("Bolt")));
+    assert_eq!(scene.undo(Some(3)).unwrap().said, "“Car”: make as before");
+}
+
+#[test]
+fn sentences_speak_of_the_record_by_its_name() {
+    let mut scene = in_conflict();
+    assert!(scene.one("SELECT text FROM sync_log ORDER BY id DESC").starts_with("“Mine” needs you"));
+    assert_eq!(scene.resolve(1, &Resolution::mine()).unwrap().said, "“Mine”: settled; the change goes to the server");
+    assert_eq!(scene.undo(Some(1)).unwrap().said, "“Mine”: the change is taken back; it was never sent");
+    assert_eq!(scene.undo(Some(1)).unwrap().said, "“Theirs”: title, priority as it was written");
+}
+
+#[test]
+fn undo_steps_back_through_what_was_done() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'One'");
+    scene.confirm(1, task(6, "One", "low"));
+    scene.does("UPDATE tasks SET title = 'Two'");
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT title FROM tasks"), "One");
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
+    scene.undo(Some(2)).unwrap();
+    assert_eq!(scene.one("SELECT title FROM tasks"), "Two", "what was taken back is done again");
+}
+
+#[test]
+fn undo_of_a_create_and_of_a_delete() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT (SELECT count(*) FROM tasks) + (SELECT count(*) FROM edits)"), "0");
+    scene.undo(Some(1)).unwrap();
+    assert_eq!(scene.one("SELECT id || title FROM tasks"), format!("{TASK}Paint"), "never sent, so the id is free");
+    scene.confirm(2, task(6, "Paint", "medium"));
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT method FROM edits"), "delete");
+    scene.confirm(3, deleted(7));
+
+    scene.hear(vec![event(8, "created", "room", ROOM, json!({ "name": "Shed", "floor": "1" }))]);
+    scene.does("DELETE FROM rooms");
+    scene.confirm(4, event(9, "deleted", "room", ROOM, Value::Null));
+    let decided = scene.undo(None).unwrap();
+    assert!(decided.said.contains("made anew"), "{}", decided.said);
+    assert_eq!(scene.one("SELECT name || floor FROM rooms"), "Shed1");
+    assert_ne!(scene.one("SELECT id FROM rooms"), ROOM);
+}
+
+#[test]
+fn a_create_is_made_again_once() {
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO rooms (name) VALUES ('Twice')");
+    scene.discard(1).unwrap();
+    assert_eq!(scene.undo(Some(1)).unwrap().edit, Some(2));
+    assert_eq!(scene.undo(Some(1)).unwrap_err(), "this change is made again already, by edit 2; undo 2 takes it back");
+    assert_eq!(scene.one("SELECT count(*) FROM rooms"), "1");
+    // The new one is a change like any other.
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT count(*) FROM rooms"), "0");
+    assert_eq!(scene.undo(Some(1)).unwrap().edit, Some(3), "it is none again");
+
+    // What came to stand as another record is there already.
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
+    scene.send(1);
+    let problem = json!({ "type": "already_exists" });
+    scene.answer(1, Verdict::Conflict { reason: "The id exists.".to_owned(), problem, gone: false });
+    scene.resolve(1, &Resolution::mine()).unwrap();
+    assert!(scene.undo(Some(1)).unwrap_err().contains("made again already, by edit 2"));
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT count(*) FROM tasks"), "0");
+}
+
+#[test]
+fn a_finished_task_made_anew_has_no_second_next_one() {
+    let chore = |id: i64, status: &str| {
+        let fields = json!({ "title": "Filter", "priority": "low", "status": status, "recurrence": "monthly" });
+        event(id, "updated", "task", TASK, fields)
+    };
+    let recurrence = "SELECT coalesce(status || recurrence, status) FROM tasks";
+    let mut scene = Scene::new();
+    scene.hear(vec![chore(5, "done")]);
+    scene.does("DELETE FROM tasks");
+    scene.confirm(1, deleted(6));
+    let said = scene.undo(None).unwrap().said;
+    assert!(said.ends_with("without recurrence, because a task that is done has had its next one"), "{said}");
+    assert_eq!(scene.one(recurrence), "done");
+
+    // The server was the first to say that it is done, or it has never heard of it.
+    for (there, then, kept) in [
+        ("done", "UPDATE tasks SET notes = 'N'", "done"),
+        ("open", "UPDATE tasks SET status = 'done'", "donemonthly"),
+        ("open", "UPDATE tasks SET notes = 'N'", "openmonthly"),
+    ] {
+        let mut scene = Scene::new();
+        scene.hear(vec![chore(5, there)]);
+        scene.does(then);
+        scene.hear(vec![deleted(6)]);
+        scene.resolve(1, &Resolution::mine()).unwrap();
+        assert_eq!(scene.one(recurrence), kept);
+    }
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO tasks (title, status, recurrence) VALUES ('Filter', 'done', 'monthly')");
+    scene.discard(1).unwrap();
+    scene.undo(Some(1)).unwrap();
+    assert_eq!(scene.one(recurrence), "donemonthly", "it has had no next one");
+}
+
+#[test]
+fn nothing_is_put_back_to_what_is_gone() {
+    let item = |id: i64, name: &str, room: &str| {
+        event(id, "updated", "inventory", TASK, json!({ "name": name, "room_id": room, "quantity": 1 }))
+    };
+    let mut scene = Scene::new();
+    scene.hear(vec![
+        event(1, "created", "room", ROOM, json!({ "name": "Shed" })),
+        event(2, "created", "room", HOME, json!({ "name": "Attic" })),
+        item(3, "Lamp", ROOM),
+    ]);
+    scene.does(&format!("UPDATE inventory SET room_id = '{HOME}'"));
+    scene.confirm(1, item(4, "Lamp", HOME));
+    scene.does(&format!("UPDATE inventory SET name = 'Old lamp', room_id = '{ROOM}'"));
+    scene.confirm(2, item(5, "Old lamp", ROOM));
+    scene.hear(vec![event(6, "deleted", "room", HOME, Value::Null)]);
+    let said = scene.undo(Some(2)).unwrap().said;
+    assert_eq!(said, "“Old lamp”: name as before; left, because what it named is gone: room_id");
+    assert_eq!(scene.one("SELECT name || room_id FROM inventory"), format!("Lamp{ROOM}"));
+    scene.undo(Some(3)).unwrap();
+    scene.does("DELETE FROM rooms");
+    scene.does("UPDATE inventory SET room_id = NULL");
+    let lost: i64 = scene.one("SELECT max(id) FROM edits").parse().unwrap();
+    scene.confirm(lost, event(8, "updated", "inventory", TASK, json!({ "name": "Old lamp", "quantity": 1 })));
+    assert_eq!(
+        scene.undo(Some(lost)).unwrap_err(),
+        "“Old lamp”: what room_id named is gone, so there is nothing left to undo"
+    );
+
+    // What lost is not brought back to what is gone either.
+    let mut scene = Scene::new();
+    scene.hear(vec![event(1, "created", "room", ROOM, json!({ "name": "Shed" })), item(2, "Lamp", HOME)]);
+    scene.does(&format!("UPDATE inventory SET name = 'Old lamp', room_id = '{ROOM}'"));
+    scene.undo(Some(1)).unwrap();
+    scene.hear(vec![event(3, "deleted", "room", ROOM, Value::Null)]);
+    let said = scene.undo(Some(1)).unwrap().said;
+    assert_eq!(said, "“Lamp”: name as it was written; left, because what it named is gone: room_id");
+
+    let mut scene = Scene::new();
+    scene.hear(vec![event(1, "created", "room", ROOM, json!({ "name": "Shed" })), item(2, "Lamp", HOME)]);
+    scene.does(&format!("UPDATE inventory SET room_id = '{ROOM}'"));
+    scene.undo(Some(1)).unwrap();
+    scene.hear(vec![event(3, "deleted", "room", ROOM, Value::Null)]);
+    assert_eq!(scene.undo(Some(1)).unwrap_err(), "“Lamp”: what room_id named is gone, so it stays as it is");
+
+    // A subject is one thing in two fields.
+    let manual = |id: i64, kind: &str, of: Option<&str>| {
+        let fields = json!({ "title": "Manual", "subject_type": kind, "subject_id": of });
+        event(id, "updated", "document", ROOM, fields)
+    };
+    let mut scene = Scene::new();
+    scene.hear(vec![event(1, "created", "vehicle", TASK, json!({ "name": "Car" })), manual(2, "vehicle", Some(TASK))]);
+    scene.does("UPDATE documents SET subject_type = 'home', subject_id = NULL");
+    scene.confirm(1, manual(3, "home", None));
+    scene.hear(vec![event(4, "deleted", "vehicle", TASK, Value::Null)]);
+    let refused = scene.undo(Some(1)).unwrap_err();
+    assert!(refused.contains("what subject_id named is gone"), "{refused}");
+}
+
+#[test]
+fn what_is_taken_back_says_how_far_it_came() {
+    let taken_back = |verdict: Verdict| {
+        let mut scene = Scene::new();
+        scene.hear(vec![task(5, "Paint", "low")]);
+        scene.does("UPDATE tasks SET title = 'Mine'");
+        scene.send(1);
+        scene.answer(1, verdict);
+        scene.undo(Some(1)).unwrap().said
+    };
+    let problem = || json!({ "type": "validation_failed" });
+    let said = taken_back(Verdict::Rejected { reason: "no".to_owned(), problem: problem() });
+    assert_eq!(said, "“Mine”: the change is taken back; the server had refused it");
+    assert_eq!(taken_back(Verdict::Overtaken), "“Mine”: the change is taken back; the server does not have it");
+    let mut scene = in_conflict();
+    assert_eq!(scene.undo(Some(1)).unwrap().said, "“Mine”: the change is taken back; it was never sent");
+}
+
+#[test]
+fn the_profiles_first_words_can_be_taken_back() {
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT count(*) FROM property"), "0");
+    scene.undo(Some(1)).unwrap();
+    scene.confirm(2, event(3, "created", "property", HOME, json!({ "city": "Ghent" })));
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT count(city) FROM property"), "0");
+}
+
+#[test]
+fn what_was_given_up_is_not_what_was_before_a_part_either() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.does("UPDATE tasks SET title = 'Lost'");
+    scene.send(1);
+    scene.answer(1, Verdict::Sent { rev: Some(9) });
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.does("UPDATE tasks SET priority = 'high'");
+    assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
+    scene.answer(2, Verdict::TurnedAway { reason: "the key may not write tasks".to_owned() });
+    // The feed passes it without the first, so the server was put back to before.
+    scene.hear(vec![event(10, "created", "room", ROOM, json!({ "name": "Shed" }))]);
+    scene.discard(1).unwrap();
+    scene.send(2);
+    scene.undo(Some(2)).unwrap();
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Painthigh");
+}
+
+/// The parts of an edit that stand in the history, as they were taken.
+const PARTS: &str =
+    "SELECT group_concat(id || ' ' || outcome || ' ' || patch, ', ') FROM (SELECT * FROM edit_history ORDER BY id)";
+
+#[test]
+fn the_history_of_what_went_as_one_says_what_became_of_it() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.hear(vec![task(6, "Theirs", "low")]);
+    assert_eq!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask), None);
+    scene.resolve(1, &Resolution::theirs()).unwrap();
+    scene.confirm(1, task(7, "Theirs", "high"));
+    assert_eq!(scene.one(PARTS), r#"1 superseded {}, 2 confirmed {"priority":"high"}, 3 superseded {"title":"Mine"}"#);
+
+    // The same where the profile decides.
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.hear(vec![task(6, "Theirs", "low")]);
+    assert!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Theirs).is_some());
+    scene.answer(1, Verdict::Sent { rev: Some(7) });
+    scene.hear(vec![task(7, "Theirs", "high")]);
+    assert_eq!(scene.one(PARTS), r#"1 superseded {}, 2 confirmed {"priority":"high"}, 3 superseded {"title":"Mine"}"#);
+}
+
+#[test]
+fn what_was_changed_after_it_was_refused_as_one_is_what_the_history_says() {
+    let mut scene = on_the_way_as_one();
+    scene.answer(1, Verdict::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    scene.change(1, json!({ "title": "Three", "notes": "N" })).unwrap();
+    scene.confirm(1, event(6, "updated", "task", TASK, json!({ "title": "Three", "priority": "high", "notes": "N" })));
+    assert_eq!(
+        scene.one(PARTS),
+        r#"1 confirmed {"title":"One","notes":"N"}, 2 confirmed {"title":"Three","priority":"high"}"#
+    );
+    scene.undo(Some(2)).unwrap();
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Onelow");
+}
+
+#[test]
+fn what_an_edit_does_not_change_any_more_is_what_it_was_for_the_next() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'A', notes = 'N'");
+    scene.reject(1);
+    scene.does("UPDATE tasks SET title = 'B'");
+    scene.change(1, json!({ "title": "Paint" })).unwrap();
+    assert_eq!(scene.one("SELECT patch FROM edits WHERE id = 1"), r#"{"notes":"N"}"#);
+    assert_eq!(scene.one("SELECT base FROM edits WHERE id = 2"), r#"{"title":"Paint"}"#);
+}
+
+#[test]
+fn a_clock_that_is_ahead_forgets_no_history() {
+    const YEAR_MILLIS: i64 = 365 * 24 * 3600 * 1000;
+    let told = |scene: &mut Scene, id: i64, title: &str, millis: i64| {
+        let event = hearth_contract::event::Event { created_at: at(millis), ..task(id, title, "low") };
+        let batch = mirror::Batch { cursor: Some(format!("c{id}")), events: vec![event], ready: None };
+        let proof = mirror::Proof { phase: "live", reason: None, transport: "stream", now: at(YEAR_MILLIS) };
+        mirror::apply(&mut scene.db, &batch, &proof).unwrap();
+    };
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'One'");
+    scene.confirm(1, task(6, "One", "low"));
+    scene.does("UPDATE tasks SET title = 'Two'");
+    told(&mut scene, 7, "Theirs", 7);
+    assert_eq!(scene.outcomes(), "1 confirmed", "the server's clock says that it was now");
+    told(&mut scene, 8, "Theirs", YEAR_MILLIS);
+    assert_eq!(scene.outcomes(), "", "a year has passed there too");
+}
+
+#[test]
+fn what_cannot_be_undone_any_more_does_not_stand_in_the_way() {
+    let mut scene = Scene::new();
+    scene.hear(vec![
+        event(4, "created", "room", ROOM, json!({ "name": "Shed", "floor": "1" })),
+        task(5, "Paint", "low"),
+    ]);
+    scene.does("UPDATE rooms SET floor = '2'");
+    scene.confirm(1, event(6, "updated", "room", ROOM, json!({ "name": "Shed", "floor": "2" })));
+    scene.does("UPDATE tasks SET title = 'Paint all'");
+    scene.confirm(2, task(7, "Paint all", "low"));
+    scene.does("UPDATE tasks SET notes = 'N'");
+    scene.confirm(3, event(8, "updated", "task", TASK, json!({ "title": "Paint all", "notes": "N" })));
+    scene.hear(vec![deleted(9)]);
+    let decided = scene.undo(None).unwrap();
+    assert_eq!(
+        decided.said,
+        "“Shed”: floor as before (passed over: “Paint all” is deleted by now; “Paint all” is deleted by now)"
+    );
+    assert_eq!(scene.one("SELECT floor FROM rooms"), "1");
+    assert_eq!(scene.undo(None).unwrap_err(), "“Paint all” is deleted by now");
+}

@@ -1,0 +1,128 @@
+//! What goes on of the edits of a damaged database: their numbers, their requests, what is said of them.
+
+use super::*;
+use crate::store::tests::{event, with_key};
+
+#[test]
+fn numbers_of_edits_go_on_though_none_waits() {
+    let mut scene = Scene::new();
+    let db = scene.directory.join("replica.db");
+    scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+    let id = scene.one("SELECT id FROM rooms");
+    let key = scene.send(1).key;
+    let made = event(5, "created", "room", &id, json!({ "name": "Hall" }));
+    scene.hear(vec![with_key(made, &key)]);
+    assert_eq!(scene.outcomes(), "1 confirmed");
+    let wreck = Wreck { scene, db }.checkpointed();
+    wreck.break_page_of("rooms");
+    wreck.rebuilt();
+    let db = open::read_write(&wreck.db).unwrap();
+    db.execute("INSERT INTO rooms (name) VALUES ('Attic')", []).unwrap();
+    assert_eq!(db.query_row("SELECT max(id) FROM edits", [], |row| row.get::<_, i64>(0)).unwrap(), 2);
+}
+
+#[test]
+fn numbers_of_edits_that_went_as_one_are_not_used_again() {
+    for broken in ["rooms", "sqlite_sequence"] {
+        let mut scene = Scene::new();
+        let db = scene.directory.join("replica.db");
+        scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+        scene.does("UPDATE rooms SET floor = '1'");
+        scene.does("UPDATE rooms SET floor = '2'");
+        let id = scene.one("SELECT id FROM rooms");
+        let key = scene.freeze(&[vec![1, 2, 3]], ConflictPolicy::Ask).unwrap().key;
+        let wreck = Wreck { scene, db }.checkpointed();
+        wreck.break_page_of(broken);
+        wreck.rebuilt();
+        let mut scene = wreck.scene;
+        scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
+        assert_eq!(scene.one("SELECT max(id) FROM edits"), "4", "{broken}");
+        let attic = scene.one("SELECT id FROM rooms WHERE name = 'Attic'");
+        let made = event(5, "created", "room", &id, json!({ "name": "Hall", "floor": "2" }));
+        scene.hear(vec![with_key(made, &key)]);
+        scene.is_at_present(5);
+        let key = scene.send(4).key;
+        scene.hear(vec![with_key(event(6, "created", "room", &attic, json!({ "name": "Attic" })), &key)]);
+        assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed,3 confirmed,4 confirmed", "{broken}");
+    }
+}
+
+#[test]
+fn numbers_of_edits_that_are_given_up_are_not_used_again() {
+    let mut wreck = Wreck::new();
+    gate::keep(&mut wreck.scene.db, |tx| Ok(tx.execute("UPDATE edits SET method = 'x' WHERE id = 2", [])?)).unwrap();
+    let wreck = wreck.checkpointed();
+    wreck.break_page_of("sqlite_sequence");
+    let rescue = wreck.rebuilt();
+    assert!(rescue.lost.iter().any(|sentence| sentence.starts_with("Edit 2 ")), "{:?}", rescue.lost);
+    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
+    assert_eq!(wreck.scene.one("SELECT max(id) FROM edits"), "3");
+}
+
+#[test]
+fn what_is_left_of_edits_that_are_lost_is_not_taken_for_that_of_others() {
+    let mut scene = Scene::new();
+    let db = scene.directory.join("replica.db");
+    scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+    scene.does("UPDATE rooms SET floor = '1'");
+    scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
+    let wreck = Wreck { scene, db }.checkpointed();
+    wreck.break_page_of("edits");
+    wreck.rebuilt();
+    let left = "SELECT (SELECT count(*) FROM _parts) + (SELECT count(*) FROM _frozen)";
+    assert_eq!(wreck.scene.one(left), "0");
+    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
+    assert_eq!(wreck.scene.one("SELECT max(id) FROM edits"), "3");
+}
+
+#[test]
+fn a_request_whose_guard_is_lost_is_judged_and_made_anew() {
+    let floor_is = |id, floor| event(id, "updated", "room", ROOM, json!({ "name": "Galley", "floor": floor }));
+    for (floor, guard, states) in [("1", Some(8), "sending waiting"), ("9", None, "conflict waiting")] {
+        let mut wreck = Wreck::new();
+        assert_eq!(wreck.scene.send(1).guard, Some(5));
+        let wreck = wreck.checkpointed();
+        wreck.break_page_of("_frozen");
+        wreck.rebuilt();
+        let mut scene = wreck.scene;
+        scene.hear(vec![floor_is(8, floor)]);
+        scene.is_at_present(8);
+        let request = scene.freeze_as("anew", &[vec![1]], ConflictPolicy::Ask);
+        assert_eq!(request.and_then(|request| request.guard), guard, "{floor}");
+        assert_eq!(scene.states(), states, "{floor}");
+    }
+}
+
+#[test]
+fn the_other_edits_of_a_bulk_call_keep_its_bytes() {
+    let mut wreck = Wreck::new();
+    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+    let before = wreck.scene.freeze_as("bulk", &[vec![1], vec![3]], ConflictPolicy::Ask).unwrap();
+    gate::keep(&mut wreck.scene.db, |tx| Ok(tx.execute("DELETE FROM _frozen WHERE edit_id = 1", [])?)).unwrap();
+    let wreck = wreck.checkpointed();
+    wreck.break_page_of("sync_log");
+    wreck.rebuilt();
+    let mut scene = wreck.scene;
+    scene.hear(vec![event(8, "updated", "room", ROOM, json!({ "name": "Kitchen", "floor": "9" }))]);
+    scene.is_at_present(8);
+    let again = scene.freeze(&[vec![3]], ConflictPolicy::Ask).unwrap();
+    assert_eq!((again.key, again.body), (before.key, before.body));
+    assert_eq!(again.edits.into_iter().map(|(edit, _)| edit).collect::<Vec<_>>(), [3]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None, "somebody else has changed what it changes");
+}
+
+#[test]
+fn edits_of_an_unknown_home_wait_for_a_person() {
+    let wreck = Wreck::new().checkpointed();
+    wreck.break_page_of("_sync");
+    let rescue = wreck.rebuilt();
+    assert_eq!((rescue.edits, rescue.parked), (2, 2));
+}
+
+#[test]
+fn every_table_is_either_carried_over_or_told_again_by_the_server() {
+    let told_again = ["_schema", "_sync", "_tombs", "_shown", "_search_rows", "_recovery", "_walked"];
+    for (table, _) in schema::KEPT {
+        assert_ne!(LOCAL.contains(&table), told_again.contains(&table), "{table}: does it hold what only exists here?");
+    }
+}

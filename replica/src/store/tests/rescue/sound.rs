@@ -1,0 +1,125 @@
+//! A database that is made anew though every page of it is what it must be.
+
+use super::*;
+use crate::store::tests::{TASK, event, with_key};
+
+#[test]
+fn a_sound_database_keeps_its_rows_until_the_server_has_spoken_again() {
+    let wreck = Wreck::new();
+    let rescue = wreck.rebuilt();
+    assert_eq!((rescue.kept_as, rescue.edits), (None, 2));
+    let mut scene = wreck.scene;
+    assert_eq!(scene.one("SELECT name || floor || rev FROM rooms"), "Kitchen20");
+    scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Galley", "floor": "1" }))]);
+    assert_eq!(scene.one("SELECT name || floor || rev FROM rooms"), "Galley25");
+}
+
+#[test]
+fn what_a_restored_server_has_again_is_shown_after_a_rebuild() {
+    for damaged in [false, true] {
+        let mut wreck = Wreck::new();
+        let shed = "0190a3b0-0000-7000-8000-000000000009";
+        let room = |id, happening: &str, payload| event(id, happening, "room", shed, payload);
+        wreck.scene.hear(vec![
+            room(6, "created", json!({ "name": "Shed" })),
+            event(8, "updated", "room", ROOM, json!({ "name": "Scullery", "floor": "1" })),
+            room(9, "deleted", json!(null)),
+        ]);
+        if damaged {
+            wreck = wreck.checkpointed();
+            wreck.overwrite(0, &[0xff; 100]);
+        }
+        assert_eq!(wreck.rebuilt().kept_as.is_some(), damaged);
+        // The server is an older copy of itself by now.
+        let mut scene = wreck.scene;
+        scene.hear(vec![
+            event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" })),
+            room(6, "created", json!({ "name": "Shed" })),
+        ]);
+        scene.is_at_present(6);
+        let rooms = "SELECT group_concat(name || floor, ' ') FROM (SELECT name, coalesce(floor, '') AS floor FROM rooms ORDER BY name)";
+        assert_eq!(scene.one(rooms), "Kitchen2 Shed", "damaged: {damaged}");
+    }
+}
+
+#[test]
+fn a_rebuild_forgets_no_restore_that_is_not_made_up_for() {
+    let mut wreck = Wreck::new();
+    let scene = &mut wreck.scene;
+    let key = scene.send(2).key;
+    let made = event(6, "created", "task", TASK, json!({ "title": "Sweep" }));
+    scene.hear(vec![with_key(made, &key)]);
+    assert_eq!(scene.outcomes(), "2 confirmed");
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+    recovery::ask(&mut scene.db, "1 of 1 tasks are gone").unwrap();
+    assert_eq!(wreck.rebuilt().kept_as, None);
+    let scene = &mut wreck.scene;
+    let begun = recovery::read(&scene.db).unwrap().unwrap();
+    assert_eq!((begun.step, begun.since, begun.question), (Step::Property, None, None));
+    assert_eq!(scene.one("SELECT cursor || replay FROM _sync"), "r0");
+    // The older copy of the server has neither.
+    for kind in [Kind::Task, Kind::Room] {
+        assert_eq!(scene.is_walked(kind, &[], 3), Swept::Done);
+    }
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.one("SELECT method || state FROM edits WHERE id = 2"), "createconflict");
+    assert_eq!(scene.one("SELECT title FROM tasks"), "Sweep", "what is offered again stays visible");
+}
+
+#[test]
+fn a_rebuild_in_a_recovery_whose_cursor_is_unknown_there_reads_from_the_beginning() {
+    let mut wreck = Wreck::new();
+    let scene = &mut wreck.scene;
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+    gate::keep(&mut scene.db, |tx| Ok(tx.execute("UPDATE _sync SET phase = 'blocked'", [])?)).unwrap();
+    wreck.rebuilt();
+    let stands = "SELECT coalesce(_sync.cursor, 'none') || replay || cause || tail FROM _sync JOIN _recovery";
+    assert_eq!(wreck.scene.one(stands), "none0restored0");
+}
+
+#[test]
+fn a_table_that_was_dropped_is_damage() {
+    for table in ["_tombs", "search", "_schema", "_gate", "refinery_schema_history"] {
+        let wreck = Wreck::new();
+        wreck.scene.does(&format!("DROP TABLE {table}"));
+        let refused = open::read_write(&wreck.db).unwrap_err();
+        assert!(refused.is_damaged() && refused.to_string().contains(table), "{refused}");
+        let rescue = wreck.rebuilt();
+        assert!(rescue.kept_as.is_some(), "{table}");
+        assert_eq!((rescue.edits, rescue.lost.as_slice(), rescue.parked), (2, [].as_slice(), 0), "{table}");
+        wreck.assert_carried_over();
+    }
+}
+
+#[test]
+fn search_that_others_wrote_to_is_made_good() {
+    let found = |wreck: &Wreck| (health::read(&wreck.db).unwrap().finds_all, wreck.scene.one(FOUND));
+    let mut wreck = Wreck::new();
+    assert_eq!(found(&wreck), (true, "Kitchen,Sweep".to_owned()));
+    // In the places of the rows to come.
+    wreck.scene.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X'), ('room', 'b', 'X')");
+    wreck.scene.does("INSERT OR IGNORE INTO rooms (name) VALUES ('Hall')");
+    wreck.scene.hear(vec![event(6, "created", "room", HOME, json!({ "name": "Attic" }))]);
+    assert_eq!(found(&wreck), (true, "Attic,Hall,Kitchen,Sweep".to_owned()));
+    wreck.scene.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X')");
+    wreck.scene.does("DELETE FROM search WHERE title IN ('Kitchen', 'Attic', 'Hall')");
+    // What is touched is found again.
+    wreck.scene.does("UPDATE rooms SET name = 'Galley' WHERE name = 'Kitchen'");
+    wreck.scene.hear(vec![event(7, "updated", "room", HOME, json!({ "name": "Loft" }))]);
+    assert_eq!(found(&wreck), (false, "Galley,Loft,Sweep,X".to_owned()));
+    assert_eq!(wreck.rebuilt().kept_as, None);
+    assert_eq!(found(&wreck), (true, "Galley,Hall,Loft,Sweep".to_owned()));
+    wreck.scene.does("DELETE FROM search");
+    wreck.rebuilt();
+    assert_eq!(found(&wreck), (true, "Galley,Hall,Loft,Sweep".to_owned()));
+}
+
+const FOUND: &str = "SELECT group_concat(title) FROM (SELECT title FROM search ORDER BY title)";
+
+#[test]
+fn which_migrations_were_run_is_not_forgotten() {
+    let scene = Scene::new();
+    for text in ["DELETE FROM refinery_schema_history", "UPDATE refinery_schema_history SET checksum = ''"] {
+        assert!(scene.sql(text).unwrap_err().contains("kept by the replica itself"), "{text}");
+    }
+}
