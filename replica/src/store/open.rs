@@ -143,6 +143,26 @@ pub(crate) fn data_version(connection: &Connection) -> Result<i64, StoreError> {
     Ok(connection.pragma_query_value(None, "data_version", |row| row.get(0))?)
 }
 
+/// A counter that changes with the tables, triggers and views.
+pub(crate) fn schema_version(connection: &Connection) -> Result<i64, StoreError> {
+    Ok(connection.prepare_cached("PRAGMA schema_version")?.query_row([], |row| row.get(0))?)
+}
+
+/// Whether writing by this connection fires triggers.
+pub(crate) fn fires_triggers(connection: &Connection) -> Result<bool, StoreError> {
+    Ok(connection.db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER)?)
+}
+
+/// Has a connection that only the keeper writes by fire no triggers, unless one is not ours: those of ours let the keeper
+/// pass, and to ask them costs as much as a row does.
+pub(crate) fn spare_triggers(connection: &Connection) -> Result<(), StoreError> {
+    connection.execute_batch(
+        "CREATE TEMP TABLE IF NOT EXISTS _touched (kind TEXT, record_id TEXT, PRIMARY KEY (kind, record_id)) WITHOUT ROWID",
+    )?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, schema::has_triggers_of_others(connection)?)?;
+    Ok(())
+}
+
 /// Whether commits survive a power cut (FULL) or only a crash of the process (NORMAL). What the feed brings can be
 /// fetched again; what a person typed or a request that is about to be sent cannot.
 pub(crate) fn set_durable(connection: &Connection, durable: bool) -> Result<(), StoreError> {

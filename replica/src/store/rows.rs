@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row as SqlRow, ToSql, params_from_
 use serde_json::{Map, Value};
 
 use crate::store::StoreError;
+use crate::store::schema::search;
 
 /// One record as a typed table holds it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -67,24 +68,12 @@ pub(crate) fn put(connection: &Connection, kind: Kind, id: &str, stored: &Stored
     lay(connection, kind, id, stored, false).map(drop)
 }
 
-/// The same unless there is a row of this revision or a newer one; gives whether its fields have become others. None: it
-/// stays as it is.
-pub(crate) fn put_over(
-    connection: &Connection,
-    kind: Kind,
-    id: &str,
-    stored: &Stored,
-) -> Result<Option<bool>, StoreError> {
+/// The same unless there is a row of this revision or a newer one; gives whether there was none.
+pub(crate) fn put_over(connection: &Connection, kind: Kind, id: &str, stored: &Stored) -> Result<bool, StoreError> {
     lay(connection, kind, id, stored, true)
 }
 
-fn lay(
-    connection: &Connection,
-    kind: Kind,
-    id: &str,
-    stored: &Stored,
-    if_newer: bool,
-) -> Result<Option<bool>, StoreError> {
+fn lay(connection: &Connection, kind: Kind, id: &str, stored: &Stored, if_newer: bool) -> Result<bool, StoreError> {
     let texts = texts(kind);
     let row = connection
         .prepare_cached(&texts.fields)?
@@ -98,17 +87,14 @@ fn lay(
         })
         .optional()?;
     match row {
-        Some((rev, _)) if if_newer && rev >= stored.rev => Ok(None),
+        Some((rev, _)) if if_newer && rev >= stored.rev => return Ok(false),
         Some((_, true)) => {
             let times = (id, &stored.created_at, &stored.updated_at, stored.rev);
             connection.prepare_cached(&texts.stamp)?.execute(times)?;
-            Ok(Some(false))
         }
-        _ => {
-            write(connection, &texts.always, kind, id, stored)?;
-            Ok(Some(true))
-        }
+        _ => write(connection, &texts.always, kind, id, stored)?,
     }
+    Ok(true)
 }
 
 /// Whether a column holds what a value would be stored as.
@@ -121,12 +107,12 @@ fn is(cell: ValueRef<'_>, value: Option<&Value>) -> bool {
     }
 }
 
-/// Writes a row unless there is one of this revision or a newer one; gives whether it was written.
-pub(crate) fn put_newer(connection: &Connection, kind: Kind, id: &str, stored: &Stored) -> Result<bool, StoreError> {
-    Ok(write(connection, &texts(kind).if_newer, kind, id, stored)? > 0)
+/// Writes a row unless there is one of this revision or a newer one.
+pub(crate) fn put_newer(connection: &Connection, kind: Kind, id: &str, stored: &Stored) -> Result<(), StoreError> {
+    write(connection, &texts(kind).if_newer, kind, id, stored)
 }
 
-fn write(connection: &Connection, upsert: &str, kind: Kind, id: &str, stored: &Stored) -> Result<usize, StoreError> {
+fn write(connection: &Connection, upsert: &str, kind: Kind, id: &str, stored: &Stored) -> Result<(), StoreError> {
     fn text(text: &Option<String>) -> ToSqlOutput<'_> {
         text.as_deref().map_or(ToSqlOutput::Owned(Sql::Null), ToSqlOutput::from)
     }
@@ -139,7 +125,10 @@ fn write(connection: &Connection, upsert: &str, kind: Kind, id: &str, stored: &S
         ToSqlOutput::Owned(stored.rev.into()),
         text(&stored.extra),
     ]);
-    Ok(statement.execute(params_from_iter(values))?)
+    match statement.execute(params_from_iter(values))? {
+        0 => Ok(()),
+        _ => search::note(connection, kind, id),
+    }
 }
 
 /// The statements that write a kind's rows.
@@ -190,7 +179,7 @@ pub(crate) fn columns(resource: &Resource) -> impl Iterator<Item = &'static str>
 /// Removes a row, if there is one.
 pub(crate) fn remove(connection: &Connection, kind: Kind, id: &str) -> Result<(), StoreError> {
     connection.prepare_cached(&format!("DELETE FROM {} WHERE id = ?1", kind.collection()))?.execute([id])?;
-    Ok(())
+    search::note(connection, kind, id)
 }
 
 /// Reads a row.

@@ -123,6 +123,8 @@ pub struct Engine {
     hurried: i64,
     /// The database as it was last looked at: others' commits change it, ours do not.
     seen: i64,
+    /// Its tables and triggers as they were when it was last written to.
+    schema: Option<i64>,
     done: Done,
     outlet: Option<Box<dyn FnMut(Deed) + Send>>,
     /// Whether another program that holds the database is not waited for any more.
@@ -152,6 +154,7 @@ impl Engine {
         Ok(Engine {
             core,
             seen: open::data_version(&connection)?,
+            schema: None,
             connection,
             db: db.to_owned(),
             place: Place::of(db),
@@ -457,6 +460,12 @@ impl Engine {
 
     /// Writes.
     fn keep<T>(&mut self, work: impl FnMut(&mut Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        // A trigger may have been made, or be gone.
+        let schema = self.patiently(|c| open::schema_version(c))?;
+        if self.schema != Some(schema) {
+            self.patiently(|c| open::spare_triggers(c))?;
+            self.schema = Some(schema);
+        }
         let value = self.patiently(work)?;
         self.done.wrote = true;
         Ok(value)

@@ -15,7 +15,6 @@ use rusqlite::{Connection, Transaction};
 
 use crate::store::edits::{doubt, settle};
 use crate::store::recovery::{lost, replay};
-use crate::store::schema::search;
 use crate::store::{StoreError, gate, log, rows};
 
 /// A stretch of the feed.
@@ -87,8 +86,6 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     // Where the tables are at the position of the feed, an event passes its own edit.
     let ends_at_once = tail.is_none() && !replaying;
     let mut odd = HashSet::new();
-    let mut touched = BTreeSet::new();
-    search::hold(tx)?;
     for event in &batch.events {
         let known = (Kind::from_word(&event.resource_type), Happening::from_word(&event.happening));
         if let (Some(kind), Some(happening)) = known {
@@ -105,7 +102,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
                 && only.is_told_by(event)
                 && (!elsewhere || seen_elsewhere(tx, kind, &id)?.is_none_or(|seen| seen < event.id))
                 && let stored = rows::Stored::from_payload(kind, event.id, payload)
-                && let Some(changed) = rows::put_over(tx, kind, &id, &stored)?
+                && rows::put_over(tx, kind, &id, &stored)?
             {
                 // The usual end of an edit: the feed brings the record with it, and nothing else is laid over that.
                 if elsewhere {
@@ -114,9 +111,6 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
                 found_edits |= only.rev != Some(event.id);
                 ended.insert(only.edit);
                 confirmed.push((only.edit, Some(event.id)));
-                if changed {
-                    touched.insert((kind, id));
-                }
                 position = position.max(event.id);
                 continue;
             }
@@ -132,7 +126,6 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
                 (Happening::Deleted, _) => {
                     delete(tx, kind, &id, event.id, waits, proof.now)?;
                     elsewhere = true;
-                    touched.insert((kind, id));
                 }
                 // Its row changes only when all of them are known.
                 (_, Some(payload)) if waits => {
@@ -141,11 +134,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
                         covered.insert((kind, id));
                     }
                 }
-                (_, Some(payload)) => {
-                    if put(tx, kind, &id, event.id, payload, elsewhere)? {
-                        touched.insert((kind, id));
-                    }
-                }
+                (_, Some(payload)) => put(tx, kind, &id, event.id, payload, elsewhere)?,
                 (_, None) => drop(odd.insert(format!("{} event without a record", event.happening))),
             }
         } else {
@@ -158,7 +147,6 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     if let Some(last) = batch.events.last().filter(|_| editing) {
         settle::forget_old(tx, proof.now, last.created_at)?;
     }
-    search::follow(tx, &touched)?;
     for what in odd {
         log(tx, "warning", &format!("Skipped: {what}, which this version does not know."))?;
     }
@@ -219,7 +207,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
 /// Applies a record's form, if it is newer than what was seen of it, whether it has edits or not.
 pub(crate) fn lay(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload: &Fields) -> Result<(), StoreError> {
     if settle::of_record(tx, kind, id)?.is_empty() {
-        return put(tx, kind, id, rev, payload, true).map(drop);
+        return put(tx, kind, id, rev, payload, true);
     }
     match cover(tx, kind, id, rev, payload)? {
         true => image::project(tx, kind, id),
@@ -227,7 +215,7 @@ pub(crate) fn lay(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload:
     }
 }
 
-/// Writes the row of a record without edits, unless a newer form or its end is known; gives whether it was written.
+/// Writes the row of a record without edits, unless a newer form or its end is known.
 /// `elsewhere`: whether any record is known by more than its row.
 fn put(
     tx: &Transaction<'_>,
@@ -236,13 +224,13 @@ fn put(
     rev: i64,
     payload: &Fields,
     elsewhere: bool,
-) -> Result<bool, StoreError> {
+) -> Result<(), StoreError> {
     let stored = rows::Stored::from_payload(kind, rev, payload);
     if hearth_simulated::planted("an older image wins") {
-        return rows::put(tx, kind, id, &stored).map(|()| true);
+        return rows::put(tx, kind, id, &stored);
     }
     if elsewhere && seen_elsewhere(tx, kind, id)?.is_some_and(|seen| rev <= seen) {
-        return Ok(false);
+        return Ok(());
     }
     rows::put_newer(tx, kind, id, &stored)
 }

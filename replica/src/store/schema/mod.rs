@@ -143,6 +143,12 @@ pub(crate) fn missing(connection: &Connection) -> Result<Vec<String>, StoreError
     Ok(missing)
 }
 
+/// Whether anybody else has made a trigger.
+pub(crate) fn has_triggers_of_others(connection: &Connection) -> Result<bool, StoreError> {
+    let text = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '[_]*')";
+    Ok(connection.query_row(text, [], |row| row.get(0))?)
+}
+
 /// Triggers on the typed tables that are not ours and do not ask whether the gate is open, with their tables.
 pub(crate) fn ungated(connection: &Connection) -> Result<Vec<(String, String)>, StoreError> {
     let tables: Vec<&str> = RESOURCES.iter().map(|resource| resource.kind.collection()).collect();

@@ -1,7 +1,6 @@
-//! What holds `search` in step with the typed tables: triggers, row by row; or, for many rows of the keeper's, once they
-//! are all written. Must not know what searches it.
+//! What holds `search` in step with the typed tables: triggers, row by row; or, where a sync fires none, once all of its
+//! rows are written. Must not know what searches it.
 
-use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use hearth_contract::resources::resource;
@@ -9,23 +8,35 @@ use hearth_contract::schema::{Kind, Resource};
 use rusqlite::{Connection, Transaction};
 
 use crate::store::schema::triggers::{LOWER_GATE, RAISE_GATE, changed, trigger};
-use crate::store::{StoreError, gate};
+use crate::store::{StoreError, gate, open};
 
-/// How far the gate is raised while the triggers below are held back.
-const HELD: i64 = 1000;
-
-/// Holds the triggers back. FTS5 writes out all it has gathered whenever a statement fires a trigger, so that row by row
-/// costs many times what the words themselves do.
-pub(crate) fn hold(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    tx.prepare_cached("UPDATE _gate SET open = open + ?1, turn = turn + 1")?.execute([HELD])?;
+/// Notes that a row of the keeper's is another now, or gone, unless the triggers of its table see to that.
+pub(crate) fn note(connection: &Connection, kind: Kind, id: &str) -> Result<(), StoreError> {
+    if open::fires_triggers(connection)? {
+        return Ok(());
+    }
+    let text = "INSERT OR IGNORE INTO temp._touched (kind, record_id) VALUES (?1, ?2)";
+    connection.prepare_cached(text)?.execute((kind.word(), id))?;
     Ok(())
 }
 
-/// Lets the triggers go again, and brings search in step with the records that were touched meanwhile.
-pub(crate) fn follow(tx: &Transaction<'_>, touched: &BTreeSet<(Kind, String)>) -> Result<(), StoreError> {
+/// Brings search in step with what was noted. FTS5 writes out all it has gathered whenever a statement fires a trigger, so
+/// that row by row costs many times what the words themselves do.
+pub(crate) fn follow(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    if open::fires_triggers(tx)? {
+        return Ok(());
+    }
+    let noted: Vec<(String, String)> = tx
+        .prepare_cached("SELECT kind, record_id FROM temp._touched")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    if noted.is_empty() {
+        return Ok(());
+    }
+    let touched = noted.iter().filter_map(|(word, id)| Some((Kind::from_word(word)?, id)));
     for (kind, id) in touched {
         let (texts, place): (Option<(String, String)>, Option<i64>) =
-            tx.prepare_cached(texts_statement(*kind))?.query_row([id], |row| {
+            tx.prepare_cached(texts_statement(kind))?.query_row([id], |row| {
                 let exists: bool = row.get(3)?;
                 Ok((exists.then(|| Ok::<_, rusqlite::Error>((row.get(0)?, row.get(1)?))).transpose()?, row.get(2)?))
             })?;
@@ -58,7 +69,7 @@ pub(crate) fn follow(tx: &Transaction<'_>, touched: &BTreeSet<(Kind, String)>) -
             (None, None) => {}
         }
     }
-    tx.prepare_cached("UPDATE _gate SET open = open - ?1, turn = turn + 1")?.execute([HELD])?;
+    tx.prepare_cached("DELETE FROM temp._touched")?.execute([])?;
     Ok(())
 }
 
@@ -126,12 +137,11 @@ fn texts(resource: &Resource, row: &str) -> (String, String) {
     (format!("coalesce({row}.{}, '')", resource.title), body)
 }
 
-/// Search follows every row, whoever writes it; only the keeper may hold this back.
+/// Search follows every row, whoever writes it.
 pub(crate) fn triggers(resource: &Resource) -> [String; 3] {
     let kind = resource.kind.word();
     let table = resource.kind.collection();
     let (title, body) = texts(resource, "t");
-    let goes = format!("(SELECT open FROM _gate) < {HELD}");
     let changed = resource.searchable().map(changed).collect::<Vec<_>>().join(" OR ");
     let old = format!("FROM _search_rows WHERE kind = '{kind}' AND record_id = OLD.id");
     let removed = vec![format!("DELETE FROM search WHERE rowid = (SELECT id {old});"), format!("DELETE {old};")];
@@ -159,10 +169,10 @@ pub(crate) fn triggers(resource: &Resource) -> [String; 3] {
     // No other id ever changes.
     let mut moved = if resource.kind.is_singleton() { removed.clone() } else { Vec::new() };
     moved.extend(entered.clone());
-    let changes = format!("{goes} AND (NEW.id IS NOT OLD.id OR {changed})");
+    let changes = format!("NEW.id IS NOT OLD.id OR {changed}");
     [
-        follow("search_insert", "AFTER INSERT", &goes, &entered),
+        follow("search_insert", "AFTER INSERT", "1", &entered),
         follow("search_update", "AFTER UPDATE", &changes, &moved),
-        follow("search_delete", "AFTER DELETE", &goes, &removed),
+        follow("search_delete", "AFTER DELETE", "1", &removed),
     ]
 }

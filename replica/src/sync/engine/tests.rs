@@ -170,3 +170,42 @@ fn nothing_is_written_to_a_file_that_was_taken_away() {
     std::fs::rename(&aside, &db).unwrap();
     scene.replica.create(Kind::Room, room.as_object().unwrap()).unwrap();
 }
+
+#[test]
+fn triggers_of_others_fire_on_what_the_sync_writes_and_search_follows_with_and_without_them() {
+    let mut scene = Scene::in_step();
+    let stranger = Connection::open(scene.directory.path().join("replica.db")).unwrap();
+    let mut told = |id: i64, happening: &str, room: u32| {
+        let at = "2026-06-01T00:00:00.000Z";
+        let room = format!("0190a3b0-0000-7000-8000-{room:012}");
+        let name = json!({ "id": room, "name": format!("Room {id}"), "rev": id, "created_at": at, "updated_at": at });
+        let event = json!({
+            "id": id, "type": happening, "resource_type": "room", "resource_id": room, "created_at": at,
+            "payload": (happening != "deleted").then_some(name),
+        });
+        let events = vec![serde_json::from_value(event).unwrap()];
+        scene.hear(Heard::Frames(Stretch { events, cursor: Some(format!("c{id}")), ready: None }));
+        let names = "SELECT coalesce(group_concat(name), '') FROM (SELECT name FROM rooms ORDER BY id)";
+        let found =
+            "SELECT coalesce(group_concat(title), '') FROM (SELECT title FROM search('room') ORDER BY record_id)";
+        let read = |text| stranger.query_row(text, [], |row| row.get::<_, String>(0)).unwrap();
+        assert_eq!(read(found), read(names), "{id}");
+    };
+    told(6, "created", 1);
+    let count = || stranger.query_row("SELECT count(*) FROM heard", [], |row| row.get::<_, i64>(0)).unwrap();
+    stranger
+        .execute_batch(
+            "CREATE TABLE heard (id TEXT);
+             CREATE TRIGGER tell AFTER INSERT ON rooms BEGIN INSERT INTO heard VALUES (NEW.id); END",
+        )
+        .unwrap();
+    told(7, "created", 2);
+    told(8, "updated", 1);
+    told(9, "deleted", 1);
+    assert_eq!(count(), 1);
+    stranger.execute_batch("DROP TRIGGER tell").unwrap();
+    told(10, "created", 3);
+    told(11, "updated", 2);
+    told(12, "deleted", 2);
+    assert_eq!(count(), 1);
+}
