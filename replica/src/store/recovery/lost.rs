@@ -13,10 +13,11 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Params, Transaction};
 
-use self::missed::{brought, form, is_there, missed};
+use self::missed::{Judged, Meant, brought, missed};
 use self::offering::{Why, give_back};
 use crate::store::edits::settle;
-use crate::store::{StoreError, mirror, rows};
+use crate::store::mirror::image;
+use crate::store::{StoreError, mirror};
 
 /// Makes unknown what is of the lost history: rev 0 is lower than any. Gives how many records that are.
 pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>) -> Result<i64, StoreError> {
@@ -61,29 +62,28 @@ pub(crate) fn offer(tx: &Transaction<'_>, fork: i64) -> Result<(), StoreError> {
 /// At the end of a recovery: offers again what the server had accepted at a place that nobody knows any more, and does not
 /// hold. What it does hold is confirmed. `restored`: it may be of a lost history.
 pub(crate) fn offer_accepted(tx: &Transaction<'_>, restored: bool, now: Timestamp) -> Result<(), StoreError> {
-    let mut sent = Vec::new();
-    let unknown =
-        "SELECT e.id, kind, record_id FROM edits e JOIN _sent s ON s.edit_id = e.id WHERE s.rev IS NULL ORDER BY e.id";
-    for lost in candidates(tx, unknown, [])? {
-        let made = "SELECT method, patch FROM edits WHERE id = ?1";
-        let (method, patch): (String, String) =
-            tx.query_row(made, [lost.edit], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        if is_there(&method, lost.kind, &rows::object(&patch)?, form(tx, &lost)?.as_ref()) {
-            tx.execute("UPDATE _sent SET rev = 0 WHERE edit_id = ?1", [lost.edit])?;
-        } else {
-            sent.push(lost);
-        }
+    let unknown: bool = tx.query_row("SELECT EXISTS (SELECT 1 FROM _sent WHERE rev IS NULL)", [], |row| row.get(0))?;
+    if !unknown {
+        return Ok(());
     }
-    give_back(tx, if restored { Why::Lost } else { Why::NotThere }, &sent, &[])?;
-    settle::settle(tx, 0, now)?;
-    Ok(())
+    let Judged { missed, over } = missed(tx, Meant::Accepted)?;
+    give_back(tx, if restored { Why::Lost } else { Why::NotThere }, &missed, &[])?;
+    let unknown = "SELECT e.id, kind, record_id FROM edits e JOIN _sent s ON s.edit_id = e.id WHERE s.rev IS NULL";
+    let held = candidates(tx, unknown, [])?;
+    let edits: Vec<settle::Held> = held.iter().map(|held| (held.edit, Some(0))).collect();
+    settle::confirm(tx, &edits, now)?;
+    for Lost { kind, record, .. } in &held {
+        image::project(tx, *kind, record)?;
+    }
+    missed::forget(tx, &over)
 }
 
 /// The same of what was confirmed, at the end of a recovery from another history. Without a known fork that goes for
 /// everything that ever was; with one, for what was found in place when a fork was not known, so that nobody knows where.
 pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), StoreError> {
-    let settled = missed(tx, if fork.is_none() { "rev >= 0" } else { "rev = 0" })?;
-    give_back(tx, Why::Lost, &[], &settled)?;
+    let Judged { missed, over } = missed(tx, if fork.is_none() { Meant::Confirmed } else { Meant::FoundInPlace })?;
+    missed::forget(tx, &over)?;
+    give_back(tx, Why::Lost, &[], &missed)?;
     if fork.is_none() {
         // Whatever is left was judged now: it must not be judged by numbers of the lost history again.
         tx.execute("UPDATE edit_history SET rev = 0 WHERE rev > 0", [])?;

@@ -14,13 +14,41 @@ use super::Lost;
 use crate::store::mirror::image;
 use crate::store::{StoreError, rows};
 
-/// What the history calls confirmed and the server does not hold, as far as a condition on its position holds; 0: the server
-/// had it, nobody knows where. What a later edit of the record wrote over, or deleted with it, was not there to be lost; the
-/// later one is looked for itself.
-pub(super) fn missed(tx: &Transaction<'_>, where_it_is: &str) -> Result<Vec<Lost>, StoreError> {
+/// Which edits are judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meant {
+    /// Those that the server had accepted at a place that nobody knows any more.
+    Accepted,
+    /// Those that the history calls confirmed, at whatever position.
+    Confirmed,
+    /// Those that the history calls confirmed, if nobody knows where: at position 0.
+    FoundInPlace,
+}
+
+/// What became of the edits that were judged, as far as they did not just stand there.
+pub(super) struct Judged {
+    /// The server does not hold them.
+    pub missed: Vec<Lost>,
+    /// A later edit of the record wrote over them, or deleted it, and they cannot be seen: whatever becomes of the later one,
+    /// they were not there to be lost.
+    pub over: Vec<i64>,
+}
+
+/// Looks which edits the server does not hold. Of one that a later edit of the record wrote over in part, what is left is
+/// judged, and is all that is left of it; the later one is looked for itself.
+pub(super) fn missed(tx: &Transaction<'_>, meant: Meant) -> Result<Judged, StoreError> {
+    let (confirmed, table) = match meant {
+        Meant::Accepted => ("0", "edits"),
+        Meant::Confirmed => ("rev >= 0", "edit_history"),
+        Meant::FoundInPlace => ("rev = 0", "edit_history"),
+    };
+    let accepted = if meant == Meant::Accepted { "s.rev IS NULL" } else { "0" };
     let text = format!(
-        "SELECT id, kind, record_id, method, patch, base, {where_it_is} FROM edit_history
-         WHERE outcome IN ('confirmed', 'merged') ORDER BY id DESC"
+        "SELECT id, kind, record_id, method, patch, base, {confirmed} FROM edit_history
+         WHERE outcome IN ('confirmed', 'merged')
+         UNION ALL
+         SELECT id, kind, record_id, method, patch, base, {accepted} FROM edits JOIN _sent s ON s.edit_id = id
+         ORDER BY 1 DESC"
     );
     let mut missed: Vec<(Lost, Fields, Fields)> = Vec::new();
     // The fields of each record that were written later; with the place among these of who wrote them, if they are lost.
@@ -42,9 +70,14 @@ pub(super) fn missed(tx: &Transaction<'_>, where_it_is: &str) -> Result<Vec<Lost
         // A subject is one thing in two fields.
         let subject = [SUBJECT_TYPE, SUBJECT_ID];
         let half = subject.iter().any(|name| wrote.contains_key(*name) && !later.contains_key(*name));
+        let mut judged = patch.clone();
         if method == "update" {
-            for (name, value) in wrote.iter().filter(|(name, _)| !half || !subject.contains(&name.as_str())) {
+            for (name, value) in &wrote {
                 let Some(by) = later.get_mut(name) else { continue };
+                judged.shift_remove(name);
+                if half && subject.contains(&name.as_str()) {
+                    continue;
+                }
                 patch.shift_remove(name);
                 let before = base.shift_remove(name);
                 let one = Fields::from_iter([(name.clone(), value.clone())]);
@@ -56,11 +89,12 @@ pub(super) fn missed(tx: &Transaction<'_>, where_it_is: &str) -> Result<Vec<Lost
                 }
             }
         }
-        let is_over = deleted.contains(&of) || method == "update" && patch.is_empty();
-        if is_meant == Some(true) && is_over {
+        let is_over = deleted.contains(&of) || method == "update" && judged.is_empty();
+        // One that shows was not written over in the history of now, and may be lost with the next.
+        if is_meant == Some(true) && is_over && !is_there(&method, kind, &wrote, form.as_ref()) {
             over.push(lost.edit);
         }
-        let is_missed = is_meant == Some(true) && !is_over && !is_there(&method, kind, &patch, form.as_ref());
+        let is_missed = is_meant == Some(true) && !is_over && !is_there(&method, kind, &judged, form.as_ref());
         for name in wrote.into_iter().map(|(name, _)| name) {
             later.entry(name).or_insert(is_missed.then_some(missed.len()));
         }
@@ -72,18 +106,22 @@ pub(super) fn missed(tx: &Transaction<'_>, where_it_is: &str) -> Result<Vec<Lost
         }
     }
     drop(found);
-    for edit in over {
-        // Nor will it ever be lost, whatever becomes of the later one.
-        tx.prepare_cached("UPDATE edit_history SET rev = NULL WHERE id = ?1")?.execute([edit])?;
-    }
     missed.reverse();
-    let mut write = tx.prepare_cached("UPDATE edit_history SET patch = ?2, base = ?3 WHERE id = ?1")?;
+    let mut write = tx.prepare_cached(&format!("UPDATE {table} SET patch = ?2, base = ?3 WHERE id = ?1"))?;
     let mut all = Vec::new();
     for (lost, patch, base) in missed {
         write.execute((lost.edit, Value::Object(patch).to_string(), Value::Object(base).to_string()))?;
         all.push(lost);
     }
-    Ok(all)
+    Ok(Judged { missed: all, over })
+}
+
+/// Notes of edits of the history that they were written over.
+pub(super) fn forget(tx: &Transaction<'_>, over: &[i64]) -> Result<(), StoreError> {
+    for edit in over {
+        tx.prepare_cached("UPDATE edit_history SET rev = NULL WHERE id = ?1")?.execute([edit])?;
+    }
+    Ok(())
 }
 
 /// The record as the server has it.

@@ -25,8 +25,8 @@ impl Why {
                 "the server was put back to an older copy and lost this change; retry sends it again, discard lets it go"
             }
             Why::NotThere => {
-                "the server had taken this change and does not hold it any more: it was deleted there since, or lost when \
-                 the server was put back; retry sends it again, discard lets it go"
+                "the server had taken this change and does not hold it any more: it was overwritten or deleted there since, \
+                 or lost when the server was put back; retry sends it again, discard lets it go"
             }
         }
     }
@@ -69,7 +69,9 @@ pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: 
         )?;
         if method == "create" {
             // The server does not hold the record at all any more.
-            tx.execute("DELETE FROM _images WHERE kind = ?1 AND record_id = ?2", (kind.word(), record))?;
+            for table in ["_images", "_tombs"] {
+                tx.execute(&format!("DELETE FROM {table} WHERE kind = ?1 AND record_id = ?2"), (kind.word(), record))?;
+            }
             let text = format!("UPDATE {} SET rev = NULL WHERE id = ?1", kind.collection());
             tx.execute(&text, [record])?;
         }
