@@ -14,7 +14,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Params, Transaction};
 
 use self::missed::{Judged, Meant, brought, missed};
-use self::offering::{Why, give_back};
+use self::offering::{Why, give_back, keep_form};
 use crate::store::edits::settle;
 use crate::store::mirror::image;
 use crate::store::{StoreError, mirror};
@@ -84,9 +84,27 @@ pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result
     let Judged { missed, over } = missed(tx, if fork.is_none() { Meant::Confirmed } else { Meant::FoundInPlace })?;
     missed::forget(tx, &over)?;
     give_back(tx, Why::Lost, &[], &missed)?;
+    tx.execute(
+        "DELETE FROM _images WHERE gone AND NOT EXISTS
+             (SELECT 1 FROM edits e WHERE e.kind = _images.kind AND e.record_id = _images.record_id)",
+        [],
+    )?;
     if fork.is_none() {
         // Whatever is left was judged now: it must not be judged by numbers of the lost history again.
         tx.execute("UPDATE edit_history SET rev = 0 WHERE rev > 0", [])?;
+    }
+    Ok(())
+}
+
+/// A record that is gone with what the server has lost: its last form is kept until the end of the recovery, for the edits of
+/// it that are offered again then.
+pub(crate) fn keep_last_form(tx: &Transaction<'_>, kind: Kind, id: &str, as_of: i64) -> Result<(), StoreError> {
+    let text = "SELECT EXISTS (SELECT 1 FROM edit_history WHERE kind = ?1 AND record_id = ?2 AND method = 'update'
+                    AND outcome IN ('confirmed', 'merged') AND rev IS NOT NULL)
+                AND EXISTS (SELECT 1 FROM _recovery WHERE cause = 'restored')";
+    if tx.prepare_cached(text)?.query_row((kind.word(), id), |row| row.get(0))? {
+        keep_form(tx, kind, id)?;
+        image::end(tx, kind, id, as_of)?;
     }
     Ok(())
 }

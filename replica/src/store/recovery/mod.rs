@@ -304,6 +304,7 @@ pub(crate) fn sweep(
                 image::end(tx, kind, id, as_of)?;
                 settle::record_is_gone(tx, kind, id, as_of, now)?;
             } else {
+                lost::keep_last_form(tx, kind, id, as_of)?;
                 rows::remove(tx, kind, id)?;
             }
         }

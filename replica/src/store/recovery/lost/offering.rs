@@ -87,7 +87,7 @@ pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: 
 }
 
 /// Keeps the row of a record as the server's form before edits are laid over it.
-fn keep_form(tx: &Transaction<'_>, kind: Kind, record: &str) -> Result<(), StoreError> {
+pub(super) fn keep_form(tx: &Transaction<'_>, kind: Kind, record: &str) -> Result<(), StoreError> {
     let has: Option<i64> = tx
         .query_row("SELECT 1 FROM _images WHERE kind = ?1 AND record_id = ?2", (kind.word(), record), |row| row.get(0))
         .optional()?;

@@ -1,6 +1,7 @@
 //! What a server that was put back has lost, and what only looks so: offered again, confirmed, or waited for.
 
 use super::*;
+use crate::store::edits::resolve::{self, Resolution};
 
 mod overwritten;
 
@@ -524,4 +525,30 @@ fn a_lost_edit_of_a_record_that_is_gone_is_offered_again() {
     recovery::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!(scene.one("SELECT state FROM edits WHERE id = 3"), "conflict");
     assert_eq!(scene.one("SELECT name || floor FROM rooms"), "Shed2");
+}
+
+#[test]
+fn a_lost_change_of_a_record_that_was_lost_with_it_can_make_it_anew() {
+    for fork in [Some(5), None] {
+        let mut scene = Scene::new();
+        scene.is_at_present(5);
+        scene.hear(vec![event(6, "created", "vehicle", CAR, json!({ "name": "Car", "make": "Volvo" }))]);
+        scene.does("UPDATE vehicles SET color = 'red'");
+        scene.send(1);
+        scene.answer(1, Verdict::Sent { rev: Some(7) });
+        let red = json!({ "name": "Car", "make": "Volvo", "color": "red" });
+        scene.hear(vec![event(7, "updated", "vehicle", CAR, red)]);
+        assert_eq!(scene.outcomes(), "1 confirmed");
+        scene.recovers(&Cause::Restored { resume: "r".into(), fork });
+        assert_eq!(scene.is_walked(Kind::Vehicle, &[], 20), Swept::Done);
+        scene.is_at_present(20);
+        recovery::finish(&mut scene.db, at(0)).unwrap();
+        assert_eq!(scene.one("SELECT state || method FROM edits"), "conflictupdate", "{fork:?}");
+        assert_eq!(scene.one("SELECT name || make || color FROM vehicles"), "CarVolvored", "{fork:?}");
+        let refused = decide::retry(&mut scene.db, 1).unwrap_err().to_string();
+        assert!(refused.contains("made anew"), "{refused}");
+        resolve::resolve(&mut scene.db, "cli", 1, &Resolution::mine(), at(0)).unwrap();
+        let sent = "SELECT method || (patch ->> 'name') || (patch ->> 'color') FROM edits WHERE state = 'waiting'";
+        assert_eq!(scene.one(sent), "createCarred", "{fork:?}");
+    }
 }
