@@ -75,8 +75,11 @@ pub enum StoreError {
         /// What this program would make of it.
         ours: String,
     },
-    /// The database holds something that this version cannot read.
+    /// The database holds what nobody can have written there: its file was changed under it.
     #[error("the replica database holds {0}")]
+    Garbled(String),
+    /// Something that cannot be, and is no fault of the file.
+    #[error("the replica met {0}")]
     Odd(String),
 }
 
@@ -94,9 +97,9 @@ impl From<refinery::Error> for StoreError {
 impl StoreError {
     /// Whether the file is no sound database; nothing but a rebuild helps, if that still does.
     pub fn is_damaged(&self) -> bool {
-        use StoreError::{Emptied, Lacks, Missing, TooOften};
+        use StoreError::{Emptied, Garbled, Lacks, Missing, TooOften};
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-        matches!(self, Missing(_) | Emptied(_) | Lacks(_) | TooOften(_))
+        matches!(self, Missing(_) | Emptied(_) | Lacks(_) | TooOften(_) | Garbled(_))
             || matches!(self, StoreError::Sqlite(error)
             if matches!(error, rusqlite::Error::Utf8Error(..))
                 || matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase)))

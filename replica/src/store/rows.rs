@@ -243,7 +243,7 @@ pub(crate) fn from_sql(value: ValueRef<'_>) -> Value {
 
 /// A JSON object in a column of text.
 pub(crate) fn object(text: &str) -> Result<Fields, StoreError> {
-    serde_json::from_str(text).map_err(|error| StoreError::Odd(format!("text that is no JSON object ({error})")))
+    serde_json::from_str(text).map_err(|error| StoreError::Garbled(format!("text that is no JSON object ({error})")))
 }
 
 /// Values bound by name order; a shorthand for statements with a varying number of them.

@@ -47,7 +47,7 @@ pub(crate) fn load(tx: &Connection, edit: i64) -> Result<Option<Pending>, StoreE
         })
         .optional()?;
     let Some(((word, record, method), patch, base, state)) = found else { return Ok(None) };
-    let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Odd(format!("an edit of unknown kind {word}")))?;
+    let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
     let in_doubt = state == "sent" || push::fixed(tx, edit)?.is_some();
     let (patch, base) = (rows::object(&patch)?, rows::object(&base)?);
     let name = quoted(&history::title(tx, kind, &record, &[&patch, &base])?);

@@ -144,7 +144,7 @@ fn read(connection: &Connection, row: &SqlRow<'_>) -> Result<Settled, StoreError
 
 fn kind(row: &SqlRow<'_>) -> Result<Kind, StoreError> {
     let word: String = row.get("kind")?;
-    Kind::from_word(&word).ok_or_else(|| StoreError::Odd(format!("an edit of unknown kind {word}")))
+    Kind::from_word(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))
 }
 
 /// What a record is called: as it stands here, or as it last was.

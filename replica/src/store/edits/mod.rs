@@ -259,7 +259,7 @@ pub(crate) fn list(connection: &Connection) -> Result<Vec<Edit>, StoreError> {
 
 fn read(row: &SqlRow<'_>) -> Result<Edit, StoreError> {
     let word: String = row.get("kind")?;
-    let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Odd(format!("an edit of unknown kind {word}")))?;
+    let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
     let patch = rows::object(&row.get::<_, String>("patch")?)?;
     let base = rows::object(&row.get::<_, String>("base")?)?;
     // A deleted record is no longer in the search index; its last values are the edit's base.

@@ -45,7 +45,7 @@ pub(super) fn load(tx: &Connection, edit: i64) -> Result<Option<Parcel>, StoreEr
         })
         .optional()?;
     let Some(((word, record, method), patch, base, (overtaken, in_doubt))) = found else { return Ok(None) };
-    let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Odd(format!("an edit of unknown kind {word}")))?;
+    let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
     let (patch, base) = (rows::object(&patch)?, rows::object(&base)?);
     Ok(Some(Parcel { edit, kind, record, method, patch, base, overtaken, in_doubt }))
 }

@@ -138,7 +138,7 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
             }
         }
         let Some(kind) = Kind::from_word(&word) else {
-            return Err(StoreError::Odd(format!("an edit of unknown kind {word}")));
+            return Err(StoreError::Garbled(format!("an edit of unknown kind {word}")));
         };
         let texts = [row.get_ref(3)?.as_str().unwrap_or("{}"), row.get_ref(4)?.as_str().unwrap_or("{}")];
         let bytes = texts[0].len() + OPERATION_BYTES;

@@ -170,7 +170,7 @@ type Frozen = (&'static str, String, Option<String>);
 
 fn single(parcel: &Parcel) -> Result<Frozen, StoreError> {
     let Parcel { kind, record, .. } = parcel;
-    let id = Uuid::try_parse(record).map_err(|_| StoreError::Odd(format!("an edit of the record {record}")))?;
+    let id = Uuid::try_parse(record).map_err(|_| StoreError::Garbled(format!("an edit of the record {record}")))?;
     Ok(match parcel.method.as_str() {
         "create" => {
             let mut body = Map::new();
@@ -180,7 +180,7 @@ fn single(parcel: &Parcel) -> Result<Frozen, StoreError> {
         }
         "update" => ("PATCH", paths::record(*kind, id), Some(Value::Object(parcel.patch.clone()).to_string())),
         "delete" => ("DELETE", paths::record(*kind, id), None),
-        other => return Err(StoreError::Odd(format!("an edit with the method {other}"))),
+        other => return Err(StoreError::Garbled(format!("an edit with the method {other}"))),
     })
 }
 

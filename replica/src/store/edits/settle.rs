@@ -298,7 +298,7 @@ pub(crate) fn take_back(
     let (word, record, method, patch, base): (String, String, String, String, String) = tx
         .prepare_cached("SELECT kind, record_id, method, patch, base FROM edits WHERE id = ?1")?
         .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?;
-    let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Odd(format!("an edit of unknown kind {word}")))?;
+    let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
     let later = later(tx, kind, &record, edit)?;
     finish(tx, edit, outcome, reason, now)?;
     // What an edit had undone stands again without it.

@@ -171,7 +171,7 @@ pub(crate) fn read(connection: &Connection) -> Result<Option<Recovery>, StoreErr
         ("records", Some(kind)) => Step::Records { kind, as_of },
         ("sweep", Some(kind)) => Step::Sweep { kind, as_of },
         ("done", _) => Step::Done,
-        _ => return Err(StoreError::Odd(format!("a recovery at the step {word}"))),
+        _ => return Err(StoreError::Garbled(format!("a recovery at the step {word}"))),
     };
     Ok(Some(Recovery { since, tail, step, accepted, question }))
 }

@@ -8,12 +8,12 @@ use hearth_contract::schema::Kind;
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, Transaction, params_from_iter};
 
-use super::Rescue;
 use super::aside::READING;
 use super::salvage::{self, Salvaged};
+use super::{Rescue, health};
 use crate::store::mirror::image;
 use crate::store::place::holds_bytes;
-use crate::store::{StoreError, gate, open, rows};
+use crate::store::{StoreError, gate, open};
 
 /// The tables that hold what the server cannot tell again.
 pub(in crate::store) const LOCAL: [&str; 9] =
@@ -191,8 +191,10 @@ fn put(tx: &Transaction<'_>, name: &str, table: &Salvaged, rescue: &mut Rescue) 
         rescue.lost.extend(table.garbled.iter().map(|row| named(&table.columns, row)));
     }
     for row in &table.rows {
-        if name == "edits" && !is_an_edit(&table.columns, row) {
-            rescue.lost.push(named(&table.columns, row));
+        if !can_go_on(name, &table.columns, row) {
+            if name == "edits" {
+                rescue.lost.push(named(&table.columns, row));
+            }
             continue;
         }
         // What does not fit (a null that damage has left, text in a number's place) is as lost as what cannot be read.
@@ -215,13 +217,15 @@ fn text<'a>(columns: &[String], row: &'a [Sql], name: &str) -> Option<&'a str> {
     }
 }
 
-/// Whether a row is an edit that can still be sent.
-fn is_an_edit(columns: &[String], row: &[Sql]) -> bool {
-    let object = |name| text(columns, row, name).is_some_and(|text| rows::object(text).is_ok());
-    text(columns, row, "kind").and_then(Kind::from_word).is_some()
-        && matches!(text(columns, row, "method"), Some("create" | "update" | "delete"))
-        && object("patch")
-        && object("base")
+/// Whether a row can be read again where it goes, and is whole if it is an edit.
+fn can_go_on(name: &str, columns: &[String], row: &[Sql]) -> bool {
+    let stands = |(column, value): (&String, &Sql)| match value {
+        Sql::Text(text) => health::can_stand(name, column, text),
+        _ => true,
+    };
+    let parts = ["kind", "record_id", "method", "patch", "base"];
+    columns.iter().zip(row).all(stands)
+        && (name != "edits" || parts.iter().all(|part| text(columns, row, part).is_some()))
 }
 
 /// An edit that cannot go on, in a sentence that lets a person do it again.

@@ -5,8 +5,9 @@ use std::path::Path;
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
+use uuid::Uuid;
 
-use crate::store::{StoreError, open, schema};
+use crate::store::{StoreError, open, rows, schema};
 
 /// Faults of the file that are named.
 const FAULTS_MAX: usize = 3;
@@ -49,14 +50,13 @@ fn broken(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let mut broken: Vec<String> = found.into_iter().filter(|line| line != "ok").collect();
     if broken.is_empty() {
         let garbled = garbled(connection)?;
-        broken
-            .extend(garbled.iter().map(|table| format!("a text in {table} is none any more: its bytes are not UTF-8")));
+        broken.extend(garbled.iter().map(|table| format!("a text in {table} is not what can have been written there")));
     }
     Ok(broken)
 }
 
-/// Tables with a text that is not UTF-8. Nobody writes such a thing here, and SQLite does not look: a bit has turned on the
-/// disk, and whoever reads that text fails.
+/// Tables with a text that nobody can have written there, and SQLite does not look: a bit has turned on the disk, and whoever
+/// reads that text fails.
 pub(super) fn garbled(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let kept = schema::KEPT.iter().map(|(table, _)| *table);
     let names: Vec<&str> = kept.chain(Kind::ALL.iter().map(|kind| kind.collection())).collect();
@@ -70,12 +70,15 @@ pub(super) fn garbled(connection: &Connection) -> Result<Vec<String>, StoreError
     let mut garbled = Vec::new();
     for table in tables {
         let mut statement = connection.prepare(&format!("SELECT * FROM {table} NOT INDEXED"))?;
-        let columns = statement.column_count();
+        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let mut rows = statement.query([])?;
         let mut good = true;
         while let Some(row) = rows.next()?.filter(|_| good) {
-            for n in 0..columns {
-                good &= !matches!(row.get_ref(n)?, ValueRef::Text(text) if std::str::from_utf8(text).is_err());
+            for (n, column) in columns.iter().enumerate() {
+                good &= match row.get_ref(n)? {
+                    ValueRef::Text(text) => std::str::from_utf8(text).is_ok_and(|text| can_stand(&table, column, text)),
+                    _ => true,
+                };
             }
         }
         if !good {
@@ -83,4 +86,15 @@ pub(super) fn garbled(connection: &Connection) -> Result<Vec<String>, StoreError
         }
     }
     Ok(garbled)
+}
+
+/// Whether a text can have been written into a column, as far as whoever reads it would fail otherwise.
+pub(super) fn can_stand(table: &str, column: &str, text: &str) -> bool {
+    match column {
+        "patch" | "base" | "fields" | "extra" => rows::object(text).is_ok(),
+        "kind" => Kind::from_word(text).is_some(),
+        "method" => matches!(text, "create" | "update" | "delete"),
+        "record_id" if table == "edits" => Uuid::try_parse(text).is_ok(),
+        _ => true,
+    }
 }

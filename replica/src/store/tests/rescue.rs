@@ -255,6 +255,31 @@ fn a_text_that_is_none_is_damage_and_its_edit_is_named() {
 }
 
 #[test]
+fn a_text_that_nobody_can_have_written_is_damage() {
+    let image = ("\"Kitchen\"", "\"Kitchen\\", 0);
+    let patch = (r#"{"floor":"2"}"#, r#"{"floor";"2"}"#, 1);
+    let kind = ("room0190a3b0-0000-7000-8000-000000000001update", "roof", 1);
+    for ((text, by, lost), page) in [(image, false), (patch, false), (kind, false), (image, true), (patch, true)] {
+        let wreck = Wreck::new().checkpointed();
+        wreck.garble(text, by.as_bytes());
+        let mut garbled = open::read_write(&wreck.db).unwrap();
+        let wanted = push::Wanted { parcels: vec![vec![1]], new_key: "key".to_owned() };
+        let refused = push::freeze(&mut garbled, &[wanted], ConflictPolicy::Ask, at(0)).unwrap_err();
+        assert!(refused.is_damaged(), "{by}: {refused}");
+        drop(garbled);
+        if page {
+            wreck.break_page_of("sync_log");
+        } else {
+            assert!(!health::read(&wreck.db).unwrap().broken.is_empty(), "{by}");
+        }
+        let rescue = wreck.rebuilt();
+        assert_eq!((rescue.edits, rescue.lost.len()), (2 - lost, lost), "{by}: {:?}", rescue.lost);
+        assert!(rescue.lost.iter().all(|sentence| sentence.starts_with("Edit 1 ")), "{by}: {:?}", rescue.lost);
+        assert!(health::read(&wreck.db).unwrap().broken.is_empty(), "{by}");
+    }
+}
+
+#[test]
 fn a_garbled_edit_alone_is_named_beside_a_broken_page() {
     let wreck = Wreck::new();
     for name in ["Alpha", "Bravo", "Charlie"] {
