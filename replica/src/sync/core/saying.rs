@@ -68,9 +68,10 @@ impl Core {
         let question = self.recovering.as_ref().and_then(|recovering| recovering.question());
         let key_refused = self.recovering.as_ref().and_then(|recovering| recovering.key_refused.as_ref());
         let pushed = self.push.open == Some(false) && !self.push.is_busy();
-        // A key that may not write some of it is good for the rest.
+        // A key that may not write some of it is good for the rest, and for all that is read.
         let goes_on = self.in_contact() && !self.push.is_allowed_all();
-        let goes_on = goes_on && !(current && self.push.waits_for_scopes_alone());
+        let is_through = current && self.until != Until::Current && self.push.waits_for_scopes_alone();
+        let goes_on = goes_on && !is_through;
         let verdict = match self.key_refused.as_ref().filter(|_| !goes_on).or(key_refused) {
             _ if self.link == Link::Paused => Verdict::Paused,
             Some(why) => Verdict::NeedsKey(why.clone()),

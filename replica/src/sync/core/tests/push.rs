@@ -150,6 +150,19 @@ fn a_key_that_may_not_write_one_collection_ends_a_single_sync_after_all_else() {
 }
 
 #[test]
+fn a_key_that_is_too_weak_for_an_edit_does_for_reaching_the_present() {
+    let mut core = opened(Until::Current);
+    core.handle(0, Input::EditsChanged);
+    core.handle(0, planned(&[1], true));
+    core.handle(1, turned_away(1, "insufficient_scope"));
+    core.handle(1, planned(&[1], true));
+    core.handle(2, ready(10));
+    let applied = Input::Applied { cursor: None, tail: 10, touched_edits: false, found_edits: false };
+    let effects = core.handle(2, applied);
+    assert!(effects.contains(&Effect::Finish(Verdict::Done)), "{effects:?}");
+}
+
+#[test]
 fn a_key_that_was_too_weak_for_an_edit_is_good_again_once_the_edit_does_not_go_any_more() {
     let mut core = sending(&[1, 2]);
     core.handle(1, turned_away(1, "insufficient_scope"));
