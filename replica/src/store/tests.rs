@@ -109,7 +109,7 @@ impl Scene {
     }
 
     fn parcels(&mut self) -> Vec<Vec<i64>> {
-        plan::plan(&mut self.db, 64).unwrap().ready.into_iter().map(|ready| ready.edits).collect()
+        plan::plan(&mut self.db, 64, &[]).unwrap().ready.into_iter().map(|ready| ready.edits).collect()
     }
 
     fn freeze(&mut self, parcels: &[Vec<i64>], policy: ConflictPolicy) -> Option<push::Request> {

@@ -14,6 +14,8 @@ mod tests;
 mod transport;
 mod words;
 
+use hearth_contract::schema::Kind;
+
 use super::Until;
 use crate::recovery::Cause;
 use gap::Recovering;
@@ -150,6 +152,12 @@ impl Core {
             _ => self.transport_due_at(),
         };
         link.into_iter().chain(self.push.wake_at()).chain(self.recovery_due_at()).min()
+    }
+
+    /// Collections that the key may not write, as far as it was told: what waits for it must not stand before the others
+    /// when the edits are looked through.
+    pub(crate) fn forbidden(&self) -> Vec<Kind> {
+        self.push.forbidden()
     }
 
     /// Takes in what happened and says what is to be done.

@@ -29,7 +29,8 @@ use crate::store::{Connection, StoreError, mirror, open, recovery, reserve, stan
 const NO_ROOM: &str = "the disk that holds the replica is full; make room, and it goes on by itself";
 /// While another program holds the database, whether to wait on is looked at this often.
 const HELD_LOOK: Duration = Duration::from_millis(250);
-/// Edits looked up at a time: more than all bulk calls that are under way beside each other.
+/// Edits looked up at a time, beside those that the key may not write: more than all bulk calls that are under way beside
+/// each other.
 const PLAN_EDITS: usize = 2000;
 
 /// A point in time, as told to the engine.
@@ -333,7 +334,8 @@ impl Engine {
             }
             Effect::Touch => self.keep(|c| standing::touch(c, now.wall))?,
             Effect::Plan => {
-                let plan::Plan { ready, open } = self.patiently(|c| plan::plan(c, PLAN_EDITS))?;
+                let forbidden = self.core.forbidden();
+                let plan::Plan { ready, open } = self.patiently(|c| plan::plan(c, PLAN_EDITS, &forbidden))?;
                 let ready = ready.into_iter().map(|plan::Ready { edits, kind, frozen, bytes }| Ready {
                     edits,
                     kind,

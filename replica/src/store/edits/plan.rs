@@ -19,7 +19,7 @@ const OPERATION_BYTES: usize = 128;
 /// What stands in `edits`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
-    /// What may be sent now, in order; at most as many as were asked for.
+    /// What may be sent now, in order; at most as many as were asked for, and as many again of each kind apart.
     pub ready: Vec<Ready>,
     /// Whether an edit is not settled and waits for nobody but the server.
     pub open: bool,
@@ -56,15 +56,16 @@ struct Holder {
     chain: Option<usize>,
 }
 
-/// Reads which edits may go, and marks or unmarks those that depend on one which waits for a person.
-pub(crate) fn plan(connection: &mut Connection, limit: usize) -> Result<Plan, StoreError> {
-    let (ready, changes) = examine(connection, limit)?;
+/// Reads which edits may go, and marks or unmarks those that depend on one which waits for a person. Of the kinds `apart`
+/// so many are read beside the others: they do not go for now, and the others must not wait behind them.
+pub(crate) fn plan(connection: &mut Connection, limit: usize, apart: &[Kind]) -> Result<Plan, StoreError> {
+    let (ready, changes) = examine(connection, limit, apart)?;
     if changes.is_empty() {
         return Ok(Plan { ready, open: is_open(connection)? });
     }
     gate::keep(connection, |tx| {
         // Read again: another connection may have added edits meanwhile.
-        let (ready, changes) = examine(tx, limit)?;
+        let (ready, changes) = examine(tx, limit, apart)?;
         write(tx, changes)?;
         Ok(Plan { ready, open: is_open(tx)? })
     })
@@ -72,7 +73,7 @@ pub(crate) fn plan(connection: &mut Connection, limit: usize) -> Result<Plan, St
 
 /// Marks and unmarks what depends on edits that wait for a person, after a person has decided.
 pub(crate) fn mark(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    let (_, changes) = examine(tx, usize::MAX)?;
+    let (_, changes) = examine(tx, usize::MAX, &[])?;
     write(tx, changes)
 }
 
@@ -109,7 +110,7 @@ fn is_in_step(connection: &Connection) -> Result<bool, StoreError> {
 /// record, of a record it refers to, and of a record that refers to it: so a room's delete never overtakes the create
 /// of an item in it. Only a create waits for nobody who refers to its record: they wait for it, also where it was written
 /// after them. Later edits of a record that wait for nothing else go with the first, if none of them was sent.
-fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks), StoreError> {
+fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec<Ready>, Marks), StoreError> {
     let in_step = is_in_step(connection)?;
     let mut statement = connection.prepare_cached(
         "SELECT e.id, e.kind, e.record_id, e.patch, e.base, e.state, e.idempotency_key, e.method, f.guard,
@@ -126,6 +127,7 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
     let mut referring: HashMap<String, Holder> = HashMap::new();
     let mut requests: HashMap<String, usize> = HashMap::new();
     let mut held_requests: HashSet<String> = HashSet::new();
+    let mut beside: BTreeMap<Kind, usize> = apart.iter().map(|kind| (*kind, 0)).collect();
     while let Some(row) = found.next()? {
         let (id, word, record): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let state: String = row.get(5)?;
@@ -163,6 +165,7 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
         let (guard, refused): (Option<i64>, bool) = (row.get(8)?, row.get(9)?);
         let frozen = key.is_some() && !refused;
         let mut chain = None;
+        let known = ready.len();
         let holds = match (state.as_str(), held_by) {
             ("rejected" | "conflict", _) => Holds::UntilAPersonActs,
             // Another history: whether it is in shows at the end of the recovery.
@@ -206,6 +209,8 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
                     (None, Some(_))
                         if guard.is_some()
                             && image::known(connection, kind, &record)?.and_then(|it| it.rev) == guard => {}
+                    // Enough of it is known.
+                    (None, _) if beside.get(&kind).is_some_and(|many| *many >= limit) => {}
                     (None, key) => {
                         // What was sent before may be in: then its event must not speak for what was written since.
                         chain = key.is_none().then_some(ready.len());
@@ -239,7 +244,12 @@ fn examine(connection: &Connection, limit: usize) -> Result<(Vec<Ready>, Marks),
         for target in targets {
             hold(&mut referring, target);
         }
-        if ready.len() >= limit {
+        if ready.len() > known
+            && let Some(many) = beside.get_mut(&kind)
+        {
+            *many += 1;
+        }
+        if ready.len() - beside.values().sum::<usize>() >= limit {
             break;
         }
     }

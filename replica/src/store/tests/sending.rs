@@ -53,7 +53,7 @@ fn how_large_a_request_is_is_known_before_it_is_fixed() {
     scene.does("INSERT INTO rooms (name, notes) VALUES ('Loft', printf('%.9000c', 'x'))");
     scene.does("UPDATE rooms SET floor = '1' WHERE name = 'Loft'");
     let about = |scene: &mut Scene| -> Vec<usize> {
-        super::plan::plan(&mut scene.db, 64).unwrap().ready.iter().map(|ready| ready.bytes / 1000).collect()
+        super::plan::plan(&mut scene.db, 64, &[]).unwrap().ready.iter().map(|ready| ready.bytes / 1000).collect()
     };
     assert_eq!(about(&mut scene), [9, 9]);
     let request = scene.freeze(&[vec![1], vec![2, 3]], ConflictPolicy::Ask).unwrap();

@@ -101,6 +101,11 @@ impl Push {
         self.forbidden.is_empty()
     }
 
+    /// Collections that the key may not write.
+    pub(super) fn forbidden(&self) -> Vec<Kind> {
+        self.forbidden.keys().copied().collect()
+    }
+
     /// Whether the key is too weak for some of what waits, and nothing else is left to be sent or heard of.
     pub(super) fn waits_for_scopes_alone(&self) -> bool {
         let allowed = |ready: &Ready| !self.forbidden.contains_key(&ready.kind);
@@ -313,8 +318,11 @@ impl Core {
             effects.push(Effect::Record { endings });
         }
         // What waited for these may go now, or must be held; it is looked up when what is known to be ready is gone.
-        let stumbles = &self.push.stumbles;
-        if self.push.ready.iter().all(|ready| ready.edits.first().is_some_and(|edit| stumbles.contains_key(edit))) {
+        let Push { ready, stumbles, forbidden, .. } = &self.push;
+        let stands = |ready: &Ready| {
+            forbidden.contains_key(&ready.kind) || ready.edits.first().is_some_and(|edit| stumbles.contains_key(edit))
+        };
+        if ready.iter().all(stands) {
             self.plan(effects);
         }
     }

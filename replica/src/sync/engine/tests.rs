@@ -28,8 +28,12 @@ impl Scene {
     fn in_step() -> Scene {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("replica.db");
-        let engine =
-            Engine::open(&db, "http://hearth.test", Until::Stopped, ConflictPolicy::Ask, Box::new(|| 7)).unwrap();
+        let mut drawn = 6;
+        let chance = Box::new(move || {
+            drawn += 1;
+            drawn
+        });
+        let engine = Engine::open(&db, "http://hearth.test", Until::Stopped, ConflictPolicy::Ask, chance).unwrap();
         let mut scene = Scene { engine, replica: Replica::open(&db, Origin::Tui).unwrap(), directory };
         let begun = scene.engine.start(1, now()).unwrap();
         scene.greets(begun, 5);
@@ -208,4 +212,38 @@ fn triggers_of_others_fire_on_what_the_sync_writes_and_search_follows_with_and_w
     told(11, "updated", 2);
     told(12, "deleted", 2);
     assert_eq!(count(), 1);
+}
+
+#[test]
+fn a_backlog_that_the_key_may_not_write_holds_no_other_collection_up() {
+    let mut scene = Scene::in_step();
+    let beside = crate::store::open::read_write(&scene.directory.path().join("replica.db")).unwrap();
+    beside
+        .execute_batch(
+            "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+             INSERT INTO rooms (name) SELECT 'Room ' || i FROM n;
+             INSERT INTO tasks (title) VALUES ('Paint');",
+        )
+        .unwrap();
+    let mut done = scene.hear(Heard::DatabaseChanged);
+    let refusal = json!({ "error": { "type": "insufficient_scope", "message": "not rooms" } });
+    let mut asked = Vec::new();
+    for _ in 0..100 {
+        let sends: Vec<(u64, String)> = done
+            .deeds
+            .iter()
+            .filter_map(|deed| match deed {
+                Deed::Ask { ticket, ask } => Some((*ticket, ask.path.clone())),
+                _ => None,
+            })
+            .collect();
+        done = Done::default();
+        for (ticket, path) in sends {
+            let status = if path.starts_with("/v1/rooms") { 403 } else { 500 };
+            asked.push(path);
+            done.deeds.extend(scene.answered(ticket, status, &refusal).deeds);
+        }
+    }
+    assert!(asked.iter().any(|path| path == "/v1/tasks"), "{asked:?}");
+    assert!(asked.len() < 40, "what is not allowed is not tried without end: {}", asked.len());
 }
