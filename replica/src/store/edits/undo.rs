@@ -143,7 +143,7 @@ impl<'a> Past<'a> {
     }
 }
 
-/// A change that is on its way to the server as one with others of its record, as it was made.
+/// A change that goes to the server as one with others of its record, as it was made.
 struct Part {
     id: i64,
     name: String,
@@ -161,14 +161,16 @@ impl Part {
     }
 }
 
-/// The change of that number, if it is on its way as one with others. What was refused as one stays one.
+/// The change of that number, if it is on its way as one with others, or waits to go again. What was refused as one stays
+/// one.
 fn part(tx: &Connection, edit: i64) -> Result<Option<Part>, EditError> {
     let found = tx
         .prepare_cached("SELECT of_edit, method, patch, base FROM _parts WHERE edit_id = ?1")?
         .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?, row.get::<_, String>(3)?)))
         .optional()?;
     let Some((with, method, patch, base)) = found else { return Ok(None) };
-    let Some(sum) = load(tx, with)?.filter(|sum| sum.in_doubt) else { return Ok(None) };
+    let stays_one = |sum: &Pending| !sum.in_doubt && matches!(sum.state.as_str(), "rejected" | "conflict");
+    let Some(sum) = load(tx, with)?.filter(|sum| !stays_one(sum)) else { return Ok(None) };
     let (patch, base) = (rows::object(&patch)?, rows::object(&base)?);
     Ok(Some(Part { id: edit, name: sum.name, kind: sum.kind, record: sum.record, method, patch, base }))
 }

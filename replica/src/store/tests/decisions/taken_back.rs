@@ -60,6 +60,34 @@ fn what_was_refused_as_one_is_taken_back_as_one() {
 }
 
 #[test]
+fn of_two_changes_that_wait_again_as_one_each_is_undone_alone() {
+    let turned_away = || {
+        let mut scene = on_the_way_as_one();
+        scene.answer(1, Verdict::TurnedAway { reason: "the key may not write tasks".to_owned() });
+        assert_eq!(scene.states(), "waiting");
+        scene
+    };
+    for edits in [[Some(2), Some(1)], [None, None]] {
+        let mut scene = turned_away();
+        scene.undo(edits[0]).unwrap();
+        assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Onelow");
+        scene.undo(edits[1]).unwrap();
+        assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Paintlow");
+        // What takes it back goes with it, so nothing is left to be sent.
+        let parcels = scene.parcels();
+        assert_eq!(parcels, [[1, 3, 4]]);
+        assert_eq!(scene.freeze(&parcels, ConflictPolicy::Ask), None);
+        assert_eq!(scene.one("SELECT count(*) FROM edits"), "0");
+    }
+
+    // What is left of it goes as one again.
+    let mut scene = turned_away();
+    scene.undo(Some(2)).unwrap();
+    let request = scene.freeze(&[vec![1, 3]], ConflictPolicy::Ask).unwrap();
+    assert_eq!(request.body.as_deref(), Some(r#"{"title":"One","priority":"low"}"#));
+}
+
+#[test]
 fn undo_steps_back_through_what_is_on_its_way_as_one() {
     let mut scene = on_the_way_as_one();
     scene.undo(None).unwrap();
