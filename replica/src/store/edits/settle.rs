@@ -200,6 +200,15 @@ fn move_to_history(
         )?
         .query_map([&list], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
+    if !matches!(outcome, "confirmed" | "merged") {
+        // What they had undone stands again without them.
+        tx.prepare_cached(
+            "DELETE FROM _undone WHERE by_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)
+                 UNION ALL SELECT edit_id FROM _parts
+                     WHERE of_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)))",
+        )?
+        .execute([&list])?;
+    }
     for text in [
         "DELETE FROM _frozen WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
         "DELETE FROM _sent WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
@@ -301,8 +310,6 @@ pub(crate) fn take_back(
     let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
     let later = later(tx, kind, &record, edit)?;
     finish(tx, edit, outcome, reason, now)?;
-    // What an edit had undone stands again without it.
-    tx.prepare_cached("DELETE FROM _undone WHERE by_edit = ?1")?.execute([edit])?;
     if method == "create" {
         for edit in later {
             finish(tx, edit, outcome, reason, now)?;

@@ -88,6 +88,34 @@ fn of_two_changes_that_wait_again_as_one_each_is_undone_alone() {
 }
 
 #[test]
+fn what_an_undo_had_taken_back_stands_when_the_undo_comes_to_nothing() {
+    let undone = || {
+        let mut scene = Scene::new();
+        scene.hear(vec![task(5, "Paint", "low")]);
+        scene.does("UPDATE tasks SET title = 'One'");
+        scene.confirm(1, task(6, "One", "low"));
+        scene
+    };
+    // It went as one with another change, and both were given up.
+    let mut scene = undone();
+    scene.does("UPDATE tasks SET notes = 'N'");
+    scene.undo(Some(1)).unwrap();
+    assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
+    scene.answer(2, Verdict::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    scene.discard(2).unwrap();
+    assert_eq!(scene.one("SELECT title FROM tasks"), "One");
+    assert_eq!(scene.undo(None).unwrap().said, "“One”: title as before");
+
+    // The profile let others win against it.
+    let mut scene = undone();
+    scene.undo(Some(1)).unwrap();
+    scene.hear(vec![task(7, "Theirs", "low")]);
+    assert_eq!(scene.freeze(&[vec![2]], ConflictPolicy::Theirs), None);
+    let refused = scene.undo(Some(1)).unwrap_err();
+    assert!(refused.contains("title has been changed since"), "{refused}");
+}
+
+#[test]
 fn undo_steps_back_through_what_is_on_its_way_as_one() {
     let mut scene = on_the_way_as_one();
     scene.undo(None).unwrap();
