@@ -4,7 +4,7 @@
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE};
+use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE, is_subject};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
@@ -203,6 +203,11 @@ fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> 
                 } else {
                     changed.push(name.as_str());
                 }
+            }
+            // A subject is one thing in two fields: half of it as before, beside what it is now, would name nothing.
+            if changed.iter().any(|name| is_subject(name)) {
+                let halves: Vec<&String> = past.patch.keys().filter(|name| is_subject(name)).collect();
+                changed.extend(halves.into_iter().filter(|name| set.shift_remove(*name).is_some()).map(String::as_str));
             }
             let names = changed.join(", ");
             let dead = dead(tx, kind, &mut set, &present.fields)?;

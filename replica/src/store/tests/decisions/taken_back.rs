@@ -116,6 +116,30 @@ fn what_an_undo_had_taken_back_stands_when_the_undo_comes_to_nothing() {
 }
 
 #[test]
+fn undo_leaves_a_subject_whole() {
+    let [car, first, second] = [ROOM, HOME, "0190a3b0-0000-7000-8000-00000000000e"];
+    let manual = |id, title: &str, kind: &str, of: &str| {
+        let fields = json!({ "title": title, "subject_type": kind, "subject_id": of });
+        event(id, "updated", "document", TASK, fields)
+    };
+    let mut scene = Scene::new();
+    scene.hear(vec![
+        event(2, "created", "vehicle", car, json!({ "name": "Car" })),
+        event(3, "created", "inventory", first, json!({ "name": "Saw" })),
+        event(4, "created", "inventory", second, json!({ "name": "Drill" })),
+        manual(5, "Car", "vehicle", car),
+    ]);
+    let of_the_saw = format!("UPDATE documents SET title = 'Saw', subject_type = 'inventory', subject_id = '{first}'");
+    scene.does(&of_the_saw);
+    scene.confirm(1, manual(6, "Saw", "inventory", first));
+    scene.does(&format!("UPDATE documents SET subject_id = '{second}'"));
+    scene.confirm(2, manual(7, "Saw", "inventory", second));
+    let decided = scene.undo(Some(1)).unwrap();
+    assert!(decided.said.starts_with("“Saw”: title as before; changed since, and left: "), "{}", decided.said);
+    assert_eq!(scene.one("SELECT title || subject_type || subject_id FROM documents"), format!("Carinventory{second}"));
+}
+
+#[test]
 fn undo_steps_back_through_what_is_on_its_way_as_one() {
     let mut scene = on_the_way_as_one();
     scene.undo(None).unwrap();
