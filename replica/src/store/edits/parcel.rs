@@ -127,6 +127,7 @@ pub(super) fn admit(
     let known = image::known(tx, kind, &parcel.record)?;
     let named = parcel.patch.len();
     forget_cleared(tx, kind, &mut parcel.patch, &mut parcel.base, known.as_ref())?;
+    complete_subject(tx, kind, &mut parcel.patch, &mut parcel.base, known.as_ref())?;
     if parcel.patch.len() > named {
         write(tx, &parcel)?;
         image::project(tx, kind, &parcel.record)?;
@@ -165,6 +166,54 @@ pub(super) fn admit(
         }
     }
     Ok(Some((parcel, guard)))
+}
+
+/// A subject is one thing in two fields. An edit that changed one half has meant the other as it was; where the server has
+/// another by now, both go, because half of ours and half of theirs would name something nobody meant.
+pub(super) fn complete_subject(
+    tx: &Connection,
+    kind: Kind,
+    patch: &mut Fields,
+    base: &mut Fields,
+    known: Option<&Known>,
+) -> Result<(), StoreError> {
+    let Some(known) = known.filter(|_| resource(kind).has_subject()) else { return Ok(()) };
+    let there = |name: &str| known.fields.get(name).and_then(Value::as_str);
+    match (patch.get(SUBJECT_TYPE), patch.get(SUBJECT_ID)) {
+        (None, Some(Value::String(named))) => {
+            // Nobody has kept of which kind it was, but the records that were named are known.
+            let before = base.get(SUBJECT_ID).and_then(Value::as_str);
+            let mut ours = None;
+            for id in before.into_iter().chain([named.as_str()]) {
+                if ours.is_none() {
+                    ours = kind_of(tx, id)?;
+                }
+            }
+            if let Some(ours) = ours.filter(|ours| there(SUBJECT_TYPE) != Some(ours.word())) {
+                patch.insert(SUBJECT_TYPE.to_owned(), ours.word().into());
+                base.insert(SUBJECT_TYPE.to_owned(), ours.word().into());
+            }
+        }
+        // What has no id was without one before, or the edit would have cleared it.
+        (Some(subject), None) if subject.as_str().and_then(Kind::from_word).is_none() => {
+            if there(SUBJECT_ID).is_some() {
+                patch.insert(SUBJECT_ID.to_owned(), Value::Null);
+                base.insert(SUBJECT_ID.to_owned(), Value::Null);
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Of which kind a record is that can be a subject, if it is there or is known to have been.
+fn kind_of(tx: &Connection, record: &str) -> Result<Option<Kind>, StoreError> {
+    for kind in [Kind::Inventory, Kind::Vehicle, Kind::Room] {
+        if rows::get(tx, kind, record)?.is_some() || is_deleted(tx, kind, record)? {
+            return Ok(Some(kind));
+        }
+    }
+    Ok(None)
 }
 
 /// A reference that is null there because what it named is deleted was cleared by that delete (contract 3). Nobody has

@@ -90,6 +90,56 @@ fn one_half_of_a_subject_is_said_for_both() {
 }
 
 #[test]
+fn a_subject_of_which_one_half_was_changed_here_is_kept_whole() {
+    let [first, second, car] = [ROOM, HOME, "00000000-0000-4000-8000-0000000000e3"];
+    let about = |id, subject: &Value| {
+        let fields = json!({ "title": "Manual", "subject_type": subject[0], "subject_id": subject[1] });
+        event(id, "updated", "document", TASK, fields)
+    };
+    let theirs = json!(["vehicle", car]);
+    for (before, change, mine) in [
+        (json!(["inventory", first]), format!("subject_id = '{second}'"), json!(["inventory", second])),
+        (json!([null, null]), "subject_type = 'home'".to_owned(), json!(["home", null])),
+    ] {
+        let mut scene = Scene::new();
+        scene.hear(vec![
+            event(2, "created", "inventory", first, json!({ "name": "Saw" })),
+            event(3, "created", "inventory", second, json!({ "name": "Drill" })),
+            event(4, "created", "vehicle", car, json!({ "name": "Car" })),
+            about(5, &before),
+        ]);
+        scene.does(&format!("UPDATE documents SET {change}"));
+        scene.hear(vec![about(6, &theirs)]);
+        assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+        let shown = "SELECT json_array(subject_type, subject_id) FROM documents";
+        assert_eq!(scene.one(shown), mine.to_string());
+        assert_eq!(scene.one("SELECT count(*) FROM conflicts"), "2");
+        scene.resolve(1, &Resolution::mine()).unwrap();
+        let body: Value = serde_json::from_str(&scene.send(1).body.unwrap()).unwrap();
+        assert_eq!(body, json!({ "subject_type": mine[0], "subject_id": mine[1] }));
+
+        // The same where the profile decides.
+        for (policy, then) in [(ConflictPolicy::Mine, &mine), (ConflictPolicy::Theirs, &theirs)] {
+            let mut scene = Scene::new();
+            scene.hear(vec![event(3, "created", "inventory", second, json!({ "name": "Drill" })), about(5, &before)]);
+            scene.does(&format!("UPDATE documents SET {change}"));
+            scene.hear(vec![about(6, &theirs)]);
+            scene.freeze(&[vec![1]], policy);
+            assert_eq!(scene.one(shown), then.to_string());
+        }
+    }
+
+    // A subject of the same kind is named by its id alone.
+    let mut scene = Scene::new();
+    scene.hear(vec![
+        event(3, "created", "inventory", second, json!({ "name": "Drill" })),
+        about(5, &json!(["inventory", first])),
+    ]);
+    scene.does(&format!("UPDATE documents SET subject_id = '{second}'"));
+    assert_eq!(scene.send(1).body.unwrap(), format!(r#"{{"subject_id":"{second}"}}"#));
+}
+
+#[test]
 fn a_later_edit_of_a_field_that_was_lost_does_not_begin_with_it() {
     let mut scene = in_conflict();
     scene.does("UPDATE tasks SET title = 'Mine again'");
