@@ -200,11 +200,11 @@ impl Network {
 
 fn too_many(seconds: i64) -> Answer {
     let body = r#"{"error":{"type":"rate_limited","message":"Too many calls.","fix":"Wait.","doc_url":"u","details":{}},"meta":{"request_id":"req_0"}}"#;
-    Answer { status: 429, etag: None, retry_after: Some(seconds.to_string()), body: body.into() }
+    Answer { status: 429, retry_after: Some(seconds.to_string()), body: body.into(), ..Answer::default() }
 }
 
 fn broken_answer(dice: &mut Dice) -> Answer {
     let status = dice.of(&[500, 502, 503, 504]);
     let retry_after = (status == 503).then(|| "2".to_owned());
-    Answer { status, etag: None, retry_after, body: b"<html>bad gateway</html>".to_vec() }
+    Answer { status, retry_after, body: b"<html>bad gateway</html>".to_vec(), ..Answer::default() }
 }

@@ -260,7 +260,7 @@ impl ServerSide {
 
 fn answer(status: u16, headers: &HeaderMap, body: Vec<u8>) -> Answer {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    Answer { status, etag: header("etag"), retry_after: header("retry-after"), body }
+    Answer { status, etag: header("etag"), retry_after: header("retry-after"), body, is_cut: false }
 }
 
 /// The text of a key.

@@ -31,6 +31,9 @@ const ANSWER_BYTES_MAX: usize = 64 << 20;
 /// Why there is no answer, when nothing else is known of it.
 const NO_ANSWER: &str = "it does not answer in time";
 
+/// Why there is none though its status came.
+const CUT: &str = "the connection broke before the answer was whole";
+
 /// Why there is no client or no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
@@ -60,7 +63,7 @@ pub async fn identify(server: &str, key: &SecretString) -> Result<Identity, Clie
 pub async fn head(server: &str, key: &SecretString) -> Result<Option<i64>, ClientError> {
     let client = Client::new(server, key)?;
     let answer = client.ask(&Ask::feed()).await.map_err(|why| client.unreachable(why))?;
-    wire::standing(&answer).map(|standing| standing.head).map_err(|failure| client.failed(failure))
+    wire::standing(&answer).map(|standing| standing.head).map_err(|failure| client.failed(&answer, failure))
 }
 
 /// What a server says of a key, and of the time.
@@ -77,7 +80,7 @@ pub(crate) async fn meet(server: &str, key: &SecretString) -> Result<Met, Client
     let response = client.send(&Ask::me()).await.map_err(|why| client.unreachable(why))?;
     let date = response.headers().get(DATE).and_then(|date| date.to_str().ok()).and_then(moment);
     let answer = answer(response).await.map_err(|why| client.unreachable(why))?;
-    wire::identity(&answer).map(|identity| Met { identity, date }).map_err(|failure| client.failed(failure))
+    wire::identity(&answer).map(|identity| Met { identity, date }).map_err(|failure| client.failed(&answer, failure))
 }
 
 /// A moment as headers write it (RFC 9110 5.6.7).
@@ -139,9 +142,10 @@ impl Client {
     }
 
     /// Why an answer is no good one.
-    pub(super) fn failed(&self, failure: Failure) -> ClientError {
+    pub(super) fn failed(&self, answer: &Answer, failure: Failure) -> ClientError {
         match failure {
             Failure::Refused(refusal) => ClientError::Refused(refusal.status, refusal.message),
+            Failure::NoAnswer(_) if answer.is_cut => self.unreachable(CUT.to_owned()),
             Failure::NoAnswer(why) => ClientError::NotHearth(self.base.clone(), why),
         }
     }
@@ -185,7 +189,7 @@ async fn answer(mut response: Response) -> Result<Answer, String> {
     let (status, etag) = (response.status().as_u16(), header(ETAG));
     let retry_after = header(RETRY_AFTER).map(|text| in_seconds(text, header(DATE)));
     // A body that is cut is none: whoever reads the answer decides what its status is worth alone.
-    let mut body = Vec::new();
+    let (mut body, mut is_cut) = (Vec::new(), false);
     loop {
         match tokio::time::timeout(SILENCE_MAX, response.chunk()).await {
             Ok(Ok(Some(piece))) if body.len() + piece.len() > ANSWER_BYTES_MAX => {
@@ -198,11 +202,12 @@ async fn answer(mut response: Response) -> Result<Answer, String> {
             Ok(Ok(None)) => break,
             Ok(Err(_)) | Err(_) => {
                 body.clear();
+                is_cut = true;
                 break;
             }
         }
     }
-    Ok(Answer { status, etag, retry_after, body })
+    Ok(Answer { status, etag, retry_after, body, is_cut })
 }
 
 /// An error with its causes as one line, without the address it repeats.
@@ -240,6 +245,10 @@ mod tests {
         assert_eq!(in_pieces(20, Duration::from_secs(20)).await.unwrap().body.len(), 100);
         let cut = in_pieces(2, Duration::from_secs(31)).await.unwrap();
         assert_eq!((cut.status, cut.body.len()), (200, 0), "its status came");
+        let client = Client::new("http://h", &SecretString::from("svc_test_x".to_owned())).unwrap();
+        let failed = |answer: &Answer| client.failed(answer, wire::identity(answer).unwrap_err());
+        assert!(matches!(failed(&cut), ClientError::Unreachable(_, why) if why == CUT));
+        assert!(matches!(failed(&Answer { is_cut: false, ..cut }), ClientError::NotHearth(..)));
     }
 
     #[tokio::test]

@@ -53,7 +53,8 @@ async fn patiently(client: &Client, question: &Question) -> Result<crate::recove
                 let pause = retry_after.map_or(PAUSE, |millis| Duration::from_millis(millis.max(0).unsigned_abs()));
                 tokio::time::sleep(pause).await;
             }
-            Err(failure) => return Err(client.failed(failure)),
+            Err(Failure::NoAnswer(_)) if answer.is_cut && attempts < ATTEMPTS_MAX => {}
+            Err(failure) => return Err(client.failed(&answer, failure)),
         }
     }
 }

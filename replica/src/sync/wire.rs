@@ -39,6 +39,8 @@ pub struct Answer {
     pub retry_after: Option<String>,
     /// The body.
     pub body: Vec<u8>,
+    /// Whether the connection broke before the body was whole, of which nothing is kept then.
+    pub is_cut: bool,
 }
 
 /// What every question to the API carries: the version whose words this crate speaks.

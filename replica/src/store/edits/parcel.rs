@@ -195,11 +195,11 @@ pub(super) fn complete_subject(
             }
         }
         // What has no id was without one before, or the edit would have cleared it.
-        (Some(subject), None) if subject.as_str().and_then(Kind::from_word).is_none() => {
-            if there(SUBJECT_ID).is_some() {
-                patch.insert(SUBJECT_ID.to_owned(), Value::Null);
-                base.insert(SUBJECT_ID.to_owned(), Value::Null);
-            }
+        (Some(subject), None)
+            if subject.as_str().and_then(Kind::from_word).is_none() && there(SUBJECT_ID).is_some() =>
+        {
+            patch.insert(SUBJECT_ID.to_owned(), Value::Null);
+            base.insert(SUBJECT_ID.to_owned(), Value::Null);
         }
         _ => {}
     }
