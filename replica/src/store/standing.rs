@@ -42,7 +42,9 @@ pub(crate) fn set_daemon(connection: &mut Connection, pid: Option<u32>, now: Tim
         }
         let offline = pid.is_none().then(|| now.to_string());
         tx.execute(
-            "UPDATE _sync SET daemon_pid = ?1, offline_since = coalesce(offline_since, ?2),
+            // A key that is refused may be so in contact; a process that begins has none yet.
+            "UPDATE _sync SET daemon_pid = ?1,
+                 offline_since = coalesce(offline_since, ?2, CASE WHEN phase = 'needs_key' THEN last_contact_at END),
                  next_attempt_at = CASE WHEN ?1 IS NULL THEN NULL ELSE next_attempt_at END,
                  phase = CASE WHEN phase IN ('live', 'catching_up', 'polling') THEN 'offline' ELSE phase END",
             (pid, offline),
@@ -51,7 +53,8 @@ pub(crate) fn set_daemon(connection: &mut Connection, pid: Option<u32>, now: Tim
     })
 }
 
-/// Writes the phase and why.
+/// Writes the phase and why. A key may be refused for an edit alone while the feed comes; what is tried again later has no
+/// contact.
 pub(crate) fn set_phase(
     connection: &mut Connection,
     phase: &str,
@@ -62,19 +65,20 @@ pub(crate) fn set_phase(
     gate::keep_cheaply(connection, |tx| {
         tx.execute(
             "UPDATE _sync SET phase = ?1, reason = ?2, next_attempt_at = ?3,
-                 offline_since = CASE WHEN ?1 = 'offline' THEN coalesce(offline_since, ?4) ELSE offline_since END",
+                 offline_since = CASE WHEN ?1 = 'offline' OR (?1 = 'needs_key' AND ?3 IS NOT NULL)
+                                      THEN coalesce(offline_since, ?4) ELSE offline_since END",
             (phase, reason, next_attempt_at.map(|at| at.to_string()), now.to_string()),
         )?;
         Ok(())
     })
 }
 
-/// Notes that the server was heard.
-pub(crate) fn touch(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
+/// Notes that the server was heard, and whether what is applied is still the present.
+pub(crate) fn touch(connection: &mut Connection, current: bool, now: Timestamp) -> Result<(), StoreError> {
     gate::keep_cheaply(connection, |tx| {
         tx.execute(
-            "UPDATE _sync SET last_contact_at = ?1, current_at = CASE WHEN phase = 'live' THEN ?1 ELSE current_at END",
-            [now.to_string()],
+            "UPDATE _sync SET last_contact_at = ?1, current_at = CASE WHEN ?2 THEN ?1 ELSE current_at END",
+            (now.to_string(), current),
         )?;
         Ok(())
     })

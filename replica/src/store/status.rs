@@ -98,6 +98,8 @@ pub(crate) fn read(connection: &Connection) -> Result<Status, StoreError> {
         if matches!(status.phase.as_str(), "live" | "catching_up" | "polling") {
             status.phase = "offline".to_owned();
             status.reason = Some("the process that synced is gone".to_owned());
+        }
+        if matches!(status.phase.as_str(), "offline" | "needs_key") {
             status.offline_since = status.offline_since.or(status.last_contact_at.clone());
         }
     }

@@ -88,7 +88,7 @@ impl Scene {
         mirror::apply(
             &mut self.db,
             &batch,
-            &mirror::Proof { phase: "live", reason: None, transport: "stream", now: at(0) },
+            &mirror::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(0) },
         )
         .unwrap();
     }
@@ -98,7 +98,7 @@ impl Scene {
         mirror::apply(
             &mut self.db,
             &batch,
-            &mirror::Proof { phase: "live", reason: None, transport: "stream", now: at(0) },
+            &mirror::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(0) },
         )
         .unwrap();
     }

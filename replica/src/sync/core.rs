@@ -362,13 +362,14 @@ impl Core {
         // The stretch's transaction writes the phase that it proves.
         let reason = self.hindrance().cloned().or_else(|| polled.then(|| MUTE.to_owned()));
         self.shown = Some((phase, reason.clone(), None));
-        effects.push(Effect::Apply { stretch, phase, reason, polled });
+        let current = self.is_at_present() && (!polled || stretch.ready.is_some());
+        effects.push(Effect::Apply { stretch, phase, reason, polled, current });
     }
 
     fn touch(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         if matches!(self.link, Link::Open { .. }) && now - self.touched_at >= TOUCH_INTERVAL {
             self.touched_at = now;
-            effects.push(Effect::Touch);
+            effects.push(Effect::Touch { current: self.is_at_present() });
         }
     }
 

@@ -316,7 +316,7 @@ impl Engine {
                 };
                 self.keep(|c| standing::greet(c, &greeting, now.wall))?;
             }
-            Effect::Apply { stretch, phase, reason, polled } => {
+            Effect::Apply { stretch, phase, reason, polled, current } => {
                 let Stretch { events, cursor, ready } = stretch;
                 if let Some(head) = ready.filter(|_| !polled) {
                     tracing::info!(head, "in step");
@@ -326,13 +326,14 @@ impl Engine {
                     phase: phase.word(),
                     reason,
                     transport: if polled { "poll" } else { "stream" },
+                    current,
                     now: now.wall,
                 };
                 let mirror::Applied { position: tail, touched_edits, found_edits } =
                     self.keep(|c| mirror::apply(c, &batch, &proof))?;
                 return Ok(vec![Input::Applied { cursor: batch.cursor, tail, touched_edits, found_edits }]);
             }
-            Effect::Touch => self.keep(|c| standing::touch(c, now.wall))?,
+            Effect::Touch { current } => self.keep(|c| standing::touch(c, current, now.wall))?,
             Effect::Plan => {
                 let forbidden = self.core.forbidden();
                 let plan::Plan { ready, open } = self.patiently(|c| plan::plan(c, PLAN_EDITS, &forbidden))?;

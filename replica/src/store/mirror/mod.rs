@@ -37,6 +37,8 @@ pub(crate) struct Proof {
     pub reason: Option<String>,
     /// How it came: `stream` or `poll`.
     pub transport: &'static str,
+    /// Whether the tables show the present then.
+    pub current: bool,
     /// When.
     pub now: Timestamp,
 }
@@ -162,7 +164,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         "UPDATE _sync SET cursor = coalesce(?1, cursor), position = ?2, head = max(coalesce(?3, head, 0), ?8),
              phase = ?4, reason = ?10, filled = filled OR ?5, offline_since = NULL, next_attempt_at = NULL,
              transport = ?9, last_contact_at = ?6,
-             current_at = CASE WHEN ?4 = 'live' OR (?4 = 'polling' AND ?3 IS NOT NULL) THEN ?6 WHEN filled THEN current_at ELSE ?7 END",
+             current_at = CASE WHEN ?11 THEN ?6 WHEN filled THEN current_at ELSE ?7 END",
     )?
     .execute((
         batch.cursor.as_ref().filter(|_| !hearth_simulated::planted("cursor not kept")),
@@ -175,6 +177,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         position,
         proof.transport,
         &proof.reason,
+        proof.current,
     ))?;
     if tail.is_some() {
         tx.prepare_cached("UPDATE _recovery SET tail = ?1")?.execute([position])?;

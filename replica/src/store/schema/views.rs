@@ -19,7 +19,9 @@ const SYNC_STATUS: &str = "
 -- One row: where this replica stands. A phase counts only while there is proof of it, so a syncing process that was
 -- killed reads as offline when its last sign of life is 45 seconds old.
 WITH s AS (
-    SELECT *, phase IN ('catching_up', 'live', 'polling', 'reconciling', 'backfilling')
+    SELECT *, (phase IN ('catching_up', 'live', 'polling', 'reconciling', 'backfilling')
+               -- A key may be too weak for an edit and good for the feed.
+               OR (phase = 'needs_key' AND offline_since IS NULL))
               AND daemon_pid IS NOT NULL AND NOT paused
               AND last_contact_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-45 seconds') AS in_contact
     FROM _sync LEFT JOIN (SELECT 1 AS recovering, question FROM _recovery) ON 1

@@ -286,7 +286,7 @@ fn status_claims_nothing_without_proof() {
     let status = status::read(&scene.db).unwrap();
     assert_eq!((status.phase.as_str(), status.behind_events), ("offline", None));
     let now = Timestamp::parse(&scene.one("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')")).unwrap();
-    standing::touch(&mut scene.db, now).unwrap();
+    standing::touch(&mut scene.db, true, now).unwrap();
     let status = status::read(&scene.db).unwrap();
     assert_eq!((status.phase.as_str(), status.behind_events, status.behind_seconds), ("live", Some(0), Some(0)));
     standing::set_daemon(&mut scene.db, None, now).unwrap();

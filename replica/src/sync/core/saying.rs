@@ -31,6 +31,13 @@ impl Core {
         matches!(self.link, Link::Open { .. } | Link::Polling { proven: true, .. })
     }
 
+    /// Whether the feed has reached the present and the tables show it. The phase may speak of something else, as of a key
+    /// that is too weak for an edit.
+    pub(super) fn is_at_present(&self) -> bool {
+        let current = matches!(self.link, Link::Open { current: true } | Link::Polling { current: true, .. });
+        current && !self.full && self.recovering.is_none()
+    }
+
     /// What a person must do something about, contact or not.
     pub(super) fn hindrance(&self) -> Option<&String> {
         let held = self.recovering.as_ref().filter(|_| self.in_contact());

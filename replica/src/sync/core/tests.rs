@@ -234,7 +234,7 @@ fn contact_is_written_down_now_and_then() {
     let mut core = opened(Until::Stopped);
     core.handle(0, ready(9));
     assert_eq!(core.handle(5_000, Input::Contact), []);
-    assert_eq!(core.handle(10_000, Input::Contact), [Effect::Touch]);
+    assert_eq!(core.handle(10_000, Input::Contact), [Effect::Touch { current: true }]);
     assert_eq!(core.handle(15_000, Input::Contact), []);
 }
 

@@ -83,10 +83,10 @@ pub(crate) enum Effect {
     OpenStream { cursor: Option<String> },
     /// Let go of the stream.
     CloseStream,
-    /// Apply a stretch; the phase is true once it is applied.
-    Apply { stretch: Stretch, phase: Phase, reason: Option<String>, polled: bool },
-    /// Note that the server was heard.
-    Touch,
+    /// Apply a stretch; the phase is true once it is applied. `current`: it ends at the present, whatever the phase.
+    Apply { stretch: Stretch, phase: Phase, reason: Option<String>, polled: bool, current: bool },
+    /// Note that the server was heard, and whether what is applied is still the present.
+    Touch { current: bool },
     /// Look through the edits.
     Plan,
     /// Write down what came of edits.

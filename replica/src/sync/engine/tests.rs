@@ -247,3 +247,26 @@ fn a_backlog_that_the_key_may_not_write_holds_no_other_collection_up() {
     assert!(asked.iter().any(|path| path == "/v1/tasks"), "{asked:?}");
     assert!(asked.len() < 40, "what is not allowed is not tried without end: {}", asked.len());
 }
+
+#[test]
+fn a_key_too_weak_for_an_edit_leaves_the_feed_in_contact() {
+    let mut scene = Scene::in_step();
+    scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
+    let sent = ticket_of(&scene.hear(Heard::DatabaseChanged), "/v1/rooms");
+    let refusal = json!({ "error": { "type": "insufficient_scope", "message": "not rooms" } });
+    scene.answered(sent, 403, &refusal);
+    // The view measures by the clock of this machine.
+    let wall = Timestamp::from_millis(
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64,
+    );
+    scene.engine.hear(Moment { steady: 20_000, wall }, Heard::Contact).unwrap();
+    let status = scene.replica.status().unwrap();
+    assert_eq!((status.phase.as_str(), status.transport.as_deref()), ("needs_key", Some("stream")));
+    assert!(status.behind_seconds.is_some_and(|behind| behind < 40) && status.offline_since.is_none(), "{status:?}");
+    // Without the stream there is no contact, and the key stays refused.
+    let later = Moment { steady: 20_001, wall };
+    scene.engine.hear(later, Heard::StreamEnded { reason: "cut".into() }).unwrap();
+    let status = scene.replica.status().unwrap();
+    assert_eq!((status.phase.as_str(), status.transport), ("needs_key", None));
+    assert!(status.offline_since.is_some());
+}

@@ -471,7 +471,8 @@ fn a_clock_that_is_ahead_forgets_no_history() {
     let told = |scene: &mut Scene, id: i64, title: &str, millis: i64| {
         let event = hearth_contract::event::Event { created_at: at(millis), ..task(id, title, "low") };
         let batch = mirror::Batch { cursor: Some(format!("c{id}")), events: vec![event], ready: None };
-        let proof = mirror::Proof { phase: "live", reason: None, transport: "stream", now: at(YEAR_MILLIS) };
+        let proof =
+            mirror::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(YEAR_MILLIS) };
         mirror::apply(&mut scene.db, &batch, &proof).unwrap();
     };
     let mut scene = Scene::new();
