@@ -199,11 +199,12 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
                         }
                     }
                     (Some(_), Some(key)) if frozen => drop(held_requests.insert(key)),
-                    // What is not known to be there may be there all the same, and changed by others.
+                    // What is not known to be there may be there all the same, and changed by others; and what has no revision
+                    // to insist on until it is told again would only be refused, or be in doubt if nothing came back.
                     (None, _)
                         if !in_step
                             && row.get_ref(7)?.as_str() != Ok("create")
-                            && image::known(connection, kind, &record)?.is_none() => {}
+                            && image::known(connection, kind, &record)?.is_none_or(|known| known.rev == Some(0)) => {}
                     // What was refused because the record has moved on is judged anew once the feed has brought it.
                     // Without a guard it is judged anew now: the record may be none any more.
                     (None, Some(_))

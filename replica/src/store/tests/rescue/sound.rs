@@ -15,6 +15,17 @@ fn a_sound_database_keeps_its_rows_until_the_server_has_spoken_again() {
 }
 
 #[test]
+fn an_edit_waits_until_its_record_is_read_again() {
+    let mut wreck = Wreck::new();
+    wreck.rebuilt();
+    assert_eq!(wreck.scene.plan(), [2], "a create insists on nothing");
+    wreck.scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" }))]);
+    wreck.scene.is_at_present(5);
+    assert_eq!(wreck.scene.plan(), [1, 2]);
+    assert_eq!(wreck.scene.send(1).guard, Some(5));
+}
+
+#[test]
 fn what_a_restored_server_has_again_is_shown_after_a_rebuild() {
     for damaged in [false, true] {
         let mut wreck = Wreck::new();
