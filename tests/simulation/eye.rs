@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -48,6 +49,21 @@ impl Open {
     pub fn needs_a_person(&self) -> bool {
         matches!(self.state.as_str(), "blocked" | "rejected" | "conflict")
     }
+}
+
+/// Records that `search` does not have as they are, and what it has of none.
+pub fn not_in_search(eye: &Connection) -> rusqlite::Result<Vec<String>> {
+    let records: Vec<String> = Kind::ALL
+        .iter()
+        .map(|kind| format!("SELECT '{kind}', id, coalesce({}, '') FROM {}", resource(*kind).title, kind.collection()))
+        .collect();
+    let text = format!(
+        "WITH record (kind, id, title) AS ({}), entry AS (SELECT kind, record_id AS id, title FROM search)
+         SELECT kind || ' ' || id FROM (SELECT * FROM record EXCEPT SELECT * FROM entry)
+         UNION ALL SELECT kind || ' ' || id FROM (SELECT * FROM entry EXCEPT SELECT * FROM record)",
+        records.join(" UNION ALL ")
+    );
+    eye.prepare_cached(&text)?.query_map([], |row| row.get(0))?.collect()
 }
 
 /// Where a replica stands.

@@ -17,7 +17,7 @@ pub struct Planted {
 }
 
 /// All faults that can be planted.
-pub const PLANTED: [Planted; 36] = [
+pub const PLANTED: [Planted; 37] = [
     // The server.
     one("answer before commit", &[Fault::ServerDiskFull]),
     one("event in a transaction of its own", &[Fault::ServerCrash]),
@@ -37,6 +37,7 @@ pub const PLANTED: [Planted; 36] = [
     one("position before rows", &[Fault::Crash]),
     one("cursor not kept", &[Fault::Kill]),
     one("an older image wins", &[Fault::Retention, Fault::Offline, Fault::Delay]),
+    one("search does not follow", &[]),
     one("deletes not remembered", &[Fault::Retention, Fault::Offline, Fault::Delay]),
     one("overlay removed at the answer", &[]),
     one("image of the edited row", &[Fault::Poison]),

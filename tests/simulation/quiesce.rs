@@ -98,6 +98,10 @@ impl World {
             let rows = eye::rows(&machine.eye).map_err(|error| error.to_string())?;
             invariants::compare(present, restored, &Default::default(), present.head, &edits, &rows)
                 .map_err(|why| format!("replica {} is not equal to home {HOME} at the end: {why}", machine.number))?;
+            let astray = eye::not_in_search(&machine.eye).map_err(|error| error.to_string())?;
+            if !astray.is_empty() {
+                return Err(format!("replica {}: search is not in step with {}", machine.number, astray.join(", ")));
+            }
         }
         if self.plan.seed.is_multiple_of(16) {
             let faults = self.server.faults()?;

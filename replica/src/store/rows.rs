@@ -182,6 +182,19 @@ pub(crate) fn remove(connection: &Connection, kind: Kind, id: &str) -> Result<()
     search::note(connection, kind, id)
 }
 
+/// Gives a profile that was filled in before its home was known the id of that home. No other row's id ever changes.
+pub(crate) fn move_profile(connection: &Connection, home: &str) -> Result<(), StoreError> {
+    let before: Option<String> = connection
+        .query_row("SELECT id FROM property WHERE rev IS NULL AND id <> ?1", [home], |row| row.get(0))
+        .optional()?;
+    if let Some(before) = before {
+        connection.execute("UPDATE property SET id = ?2 WHERE id = ?1", [&before, home])?;
+        search::note(connection, Kind::Property, &before)?;
+        search::note(connection, Kind::Property, home)?;
+    }
+    Ok(())
+}
+
 /// Reads a row.
 pub(crate) fn get(connection: &Connection, kind: Kind, id: &str) -> Result<Option<Stored>, StoreError> {
     let mut statement = connection.prepare_cached(&format!("SELECT * FROM {} WHERE id = ?1", kind.collection()))?;

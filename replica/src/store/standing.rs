@@ -5,7 +5,7 @@ use rusqlite::Connection;
 
 use crate::store::edits::doubt;
 use crate::store::recovery::lost;
-use crate::store::{StoreError, gate};
+use crate::store::{StoreError, gate, rows};
 
 /// What a sync starts from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -90,7 +90,7 @@ fn write_home(tx: &rusqlite::Transaction<'_>, home: &Home) -> Result<(), StoreEr
         "UPDATE _sync SET server = ?1, home_id = ?2, home_name = ?3, environment = ?4",
         (&home.server, &home.id, &home.name, &home.environment),
     )?;
-    tx.execute("UPDATE property SET id = ?1 WHERE rev IS NULL AND id <> ?1", [&home.id])?;
+    rows::move_profile(tx, &home.id)?;
     tx.execute("UPDATE edits SET record_id = ?1 WHERE kind = 'property' AND record_id <> ?1", [&home.id])?;
     Ok(())
 }

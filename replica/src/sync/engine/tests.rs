@@ -26,6 +26,11 @@ fn answer(status: u16, body: &Value) -> Answer {
 impl Scene {
     /// In step with a server whose head is 5.
     fn in_step() -> Scene {
+        Scene::in_step_after("")
+    }
+
+    /// The same after somebody has written to the database, before its home was known.
+    fn in_step_after(sql: &str) -> Scene {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("replica.db");
         let mut drawn = 6;
@@ -35,6 +40,7 @@ impl Scene {
         });
         let engine = Engine::open(&db, "http://hearth.test", Until::Stopped, ConflictPolicy::Ask, chance).unwrap();
         let mut scene = Scene { engine, replica: Replica::open(&db, Origin::Tui).unwrap(), directory };
+        Connection::open(&db).unwrap().execute_batch(sql).unwrap();
         let begun = scene.engine.start(1, now()).unwrap();
         scene.greets(begun, 5);
         scene.hear(Heard::StreamOpened);
@@ -269,4 +275,12 @@ fn a_key_too_weak_for_an_edit_leaves_the_feed_in_contact() {
     let status = scene.replica.status().unwrap();
     assert_eq!((status.phase.as_str(), status.transport), ("needs_key", None));
     assert!(status.offline_since.is_some());
+}
+
+#[test]
+fn search_follows_a_profile_to_its_home() {
+    let scene = Scene::in_step_after("INSERT INTO property (city) VALUES ('Ghent')");
+    let found = "SELECT record_id || (SELECT id FROM property) || (SELECT count(*) FROM _search_rows) FROM search";
+    let found: String = scene.engine.connection.query_row(found, [], |row| row.get(0)).unwrap();
+    assert_eq!(found, format!("{HOME}{HOME}1"));
 }
