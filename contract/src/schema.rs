@@ -112,6 +112,9 @@ pub const SUBJECT_TYPE: &str = "subject_type";
 /// The field that holds the id of a record's subject.
 pub const SUBJECT_ID: &str = "subject_id";
 
+/// What a subject can name, besides the home itself.
+pub const SUBJECTS: [Kind; 3] = [Kind::Inventory, Kind::Vehicle, Kind::Room];
+
 /// Whether a field is one half of a subject: both halves together name one record.
 pub fn is_subject(field: &str) -> bool {
     field == SUBJECT_TYPE || field == SUBJECT_ID

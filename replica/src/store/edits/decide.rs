@@ -234,8 +234,7 @@ pub(super) fn wait_again(tx: &Transaction<'_>, found: &Pending) -> Result<(), St
 pub(super) fn look(tx: &Connection, found: &Pending) -> Result<Judgement, StoreError> {
     let known = image::known(tx, found.kind, &found.record)?;
     let (mut patch, mut base) = (found.patch.clone(), found.base.clone());
-    parcel::forget_cleared(tx, found.kind, &mut patch, &mut base, known.as_ref())?;
-    parcel::complete_subject(tx, found.kind, &mut patch, &mut base, known.as_ref())?;
+    parcel::fit(tx, found.kind, &mut patch, &mut base, known.as_ref())?;
     let judgement = judge(found.kind, &found.method, &patch, &base, known.as_ref());
     // The server said that the id of a create was used, though its record never showed up here. It has said nothing of
     // a create that it lost when it was put back.

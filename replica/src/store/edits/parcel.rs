@@ -4,7 +4,7 @@
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE};
+use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE, SUBJECTS};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde::Serialize;
 use serde_json::Value;
@@ -126,8 +126,7 @@ pub(super) fn admit(
     let Parcel { edit, kind, .. } = parcel;
     let known = image::known(tx, kind, &parcel.record)?;
     let named = parcel.patch.len();
-    forget_cleared(tx, kind, &mut parcel.patch, &mut parcel.base, known.as_ref())?;
-    complete_subject(tx, kind, &mut parcel.patch, &mut parcel.base, known.as_ref())?;
+    fit(tx, kind, &mut parcel.patch, &mut parcel.base, known.as_ref())?;
     if parcel.patch.len() > named {
         write(tx, &parcel)?;
         image::project(tx, kind, &parcel.record)?;
@@ -168,27 +167,40 @@ pub(super) fn admit(
     Ok(Some((parcel, guard)))
 }
 
-/// A subject is one thing in two fields. An edit that changed one half has meant the other as it was; where the server has
-/// another by now, both go, because half of ours and half of theirs would name something nobody meant.
-pub(super) fn complete_subject(
+/// Fits an edit to what the server holds of its record by now, before the two are compared.
+pub(super) fn fit(
     tx: &Connection,
     kind: Kind,
     patch: &mut Fields,
     base: &mut Fields,
     known: Option<&Known>,
 ) -> Result<(), StoreError> {
-    let Some(known) = known.filter(|_| resource(kind).has_subject()) else { return Ok(()) };
+    let Some(known) = known else { return Ok(()) };
+    forget_cleared(tx, kind, patch, base, known)?;
+    complete_subject(tx, kind, patch, base, known)
+}
+
+/// A subject is one thing in two fields. An edit that changed one half has meant the other as it was; where the server has
+/// another by now, both go, because half of ours and half of theirs would name something nobody meant.
+fn complete_subject(
+    tx: &Connection,
+    kind: Kind,
+    patch: &mut Fields,
+    base: &mut Fields,
+    known: &Known,
+) -> Result<(), StoreError> {
+    if !resource(kind).has_subject() {
+        return Ok(());
+    }
     let there = |name: &str| known.fields.get(name).and_then(Value::as_str);
     match (patch.get(SUBJECT_TYPE), patch.get(SUBJECT_ID)) {
         (None, Some(Value::String(named))) => {
             // Nobody has kept of which kind it was, but the records that were named are known.
             let before = base.get(SUBJECT_ID).and_then(Value::as_str);
-            let mut ours = None;
-            for id in before.into_iter().chain([named.as_str()]) {
-                if ours.is_none() {
-                    ours = kind_of(tx, id)?;
-                }
-            }
+            let ours = match before.map(|id| kind_of(tx, id)).transpose()?.flatten() {
+                None => kind_of(tx, named)?,
+                before => before,
+            };
             if let Some(ours) = ours.filter(|ours| there(SUBJECT_TYPE) != Some(ours.word())) {
                 patch.insert(SUBJECT_TYPE.to_owned(), ours.word().into());
                 base.insert(SUBJECT_TYPE.to_owned(), ours.word().into());
@@ -208,8 +220,13 @@ pub(super) fn complete_subject(
 
 /// Of which kind a record is that can be a subject, if it is there or is known to have been.
 fn kind_of(tx: &Connection, record: &str) -> Result<Option<Kind>, StoreError> {
-    for kind in [Kind::Inventory, Kind::Vehicle, Kind::Room] {
-        if rows::get(tx, kind, record)?.is_some() || is_deleted(tx, kind, record)? {
+    first_subject(|kind| Ok(rows::get(tx, kind, record)?.is_some() || is_deleted(tx, kind, record)?))
+}
+
+/// The first kind of which this holds, of those that a subject can name.
+fn first_subject(holds: impl Fn(Kind) -> Result<bool, StoreError>) -> Result<Option<Kind>, StoreError> {
+    for kind in SUBJECTS {
+        if holds(kind)? {
             return Ok(Some(kind));
         }
     }
@@ -218,27 +235,20 @@ fn kind_of(tx: &Connection, record: &str) -> Result<Option<Kind>, StoreError> {
 
 /// A reference that is null there because what it named is deleted was cleared by that delete (contract 3). Nobody has
 /// changed it, so it counts as null before the edit too.
-pub(super) fn forget_cleared(
+fn forget_cleared(
     tx: &Connection,
     kind: Kind,
     patch: &mut Fields,
     base: &mut Fields,
-    known: Option<&Known>,
+    known: &Known,
 ) -> Result<(), StoreError> {
-    let Some(known) = known else { return Ok(()) };
     let is_null = |name: &str| known.fields.get(name).is_none_or(Value::is_null);
     for field in resource(kind).fields.iter().filter(|field| is_null(field.name)) {
         let Some(named) = base.get(field.name).and_then(Value::as_str) else { continue };
         match field.format {
             Format::Reference(target) if is_deleted(tx, target, named)? => {}
             Format::Subject if is_null(SUBJECT_TYPE) => {
-                let mut target = None;
-                for kind in [Kind::Inventory, Kind::Vehicle, Kind::Room] {
-                    if target.is_none() && is_deleted(tx, kind, named)? {
-                        target = Some(kind);
-                    }
-                }
-                let Some(target) = target else { continue };
+                let Some(target) = first_subject(|kind| is_deleted(tx, kind, named))? else { continue };
                 // One that only named another of the kind must say the kind as well, which is cleared too.
                 if patch.get(SUBJECT_ID).is_some_and(|id| !id.is_null()) && !patch.contains_key(SUBJECT_TYPE) {
                     patch.insert(SUBJECT_TYPE.to_owned(), target.word().into());

@@ -165,7 +165,7 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
         let (guard, refused): (Option<i64>, bool) = (row.get(8)?, row.get(9)?);
         let frozen = key.is_some() && !refused;
         let mut chain = None;
-        let known = ready.len();
+        let before = ready.len();
         let holds = match (state.as_str(), held_by) {
             ("rejected" | "conflict", _) => Holds::UntilAPersonActs,
             // Another history: whether it is in shows at the end of the recovery.
@@ -245,7 +245,7 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
         for target in targets {
             hold(&mut referring, target);
         }
-        if ready.len() > known
+        if ready.len() > before
             && let Some(many) = beside.get_mut(&kind)
         {
             *many += 1;

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use hearth_contract::check::{Fields, Intent, check_field};
 use hearth_contract::event::Event;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Kind, SUBJECT_ID, SUBJECT_TYPE};
+use hearth_contract::schema::{Kind, is_subject};
 use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
@@ -60,7 +60,8 @@ pub(super) fn missed(tx: &Transaction<'_>, meant: Meant) -> Result<Judged, Store
     while let Some(row) = found.next()? {
         let Some(kind) = Kind::from_word(&row.get::<_, String>(1)?) else { continue };
         let lost = Lost { edit: row.get(0)?, kind, record: row.get(2)? };
-        let (method, is_meant): (String, Option<bool>) = (row.get(3)?, row.get(6)?);
+        let method: String = row.get(3)?;
+        let is_meant = row.get::<_, Option<bool>>(6)? == Some(true);
         let [mut patch, mut base] =
             [rows::object(&row.get::<_, String>(4)?)?, rows::object(&row.get::<_, String>(5)?)?];
         let of = (kind, lost.record.clone());
@@ -68,14 +69,13 @@ pub(super) fn missed(tx: &Transaction<'_>, meant: Meant) -> Result<Judged, Store
         let later = later.entry(of.clone()).or_default();
         let wrote = if method == "delete" { base.clone() } else { patch.clone() };
         // A subject is one thing in two fields.
-        let subject = [SUBJECT_TYPE, SUBJECT_ID];
-        let half = subject.iter().any(|name| wrote.contains_key(*name) && !later.contains_key(*name));
+        let half = wrote.keys().any(|name| is_subject(name) && !later.contains_key(name));
         let mut judged = patch.clone();
         if method == "update" {
             for (name, value) in &wrote {
                 let Some(by) = later.get_mut(name) else { continue };
                 judged.shift_remove(name);
-                if half && subject.contains(&name.as_str()) {
+                if half && is_subject(name) {
                     continue;
                 }
                 patch.shift_remove(name);
@@ -91,10 +91,10 @@ pub(super) fn missed(tx: &Transaction<'_>, meant: Meant) -> Result<Judged, Store
         }
         let is_over = deleted.contains(&of) || method == "update" && judged.is_empty();
         // One that shows was not written over in the history of now, and may be lost with the next.
-        if is_meant == Some(true) && is_over && !is_there(&method, kind, &wrote, form.as_ref()) {
+        if is_meant && is_over && !is_there(&method, kind, &wrote, form.as_ref()) {
             over.push(lost.edit);
         }
-        let is_missed = is_meant == Some(true) && !is_over && !is_there(&method, kind, &judged, form.as_ref());
+        let is_missed = is_meant && !is_over && !is_there(&method, kind, &judged, form.as_ref());
         for name in wrote.into_iter().map(|(name, _)| name) {
             later.entry(name).or_insert(is_missed.then_some(missed.len()));
         }
@@ -125,7 +125,7 @@ pub(super) fn forget(tx: &Transaction<'_>, over: &[i64]) -> Result<(), StoreErro
 }
 
 /// The record as the server has it.
-pub(super) fn form(tx: &Connection, lost: &Lost) -> Result<Option<rows::Stored>, StoreError> {
+fn form(tx: &Connection, lost: &Lost) -> Result<Option<rows::Stored>, StoreError> {
     let pending: bool = tx
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)")?
         .query_row((lost.kind.word(), &lost.record), |row| row.get(0))?;
@@ -136,7 +136,7 @@ pub(super) fn form(tx: &Connection, lost: &Lost) -> Result<Option<rows::Stored>,
 }
 
 /// Whether the server's form of a record shows an edit's effect.
-pub(super) fn is_there(method: &str, kind: Kind, patch: &Fields, form: Option<&rows::Stored>) -> bool {
+fn is_there(method: &str, kind: Kind, patch: &Fields, form: Option<&rows::Stored>) -> bool {
     match (method, form) {
         ("delete", form) => form.is_none(),
         ("create", form) => form.is_some(),

@@ -2,22 +2,24 @@
 
 use super::*;
 
+/// A task whose title becomes B and then C, and a room that comes and goes.
+const OVERWRITING: [&str; 4] = [
+    "UPDATE tasks SET title = 'B', notes = 'n'",
+    "INSERT INTO rooms (id, name) VALUES ('0190a3b0-0000-7000-8000-000000000001', 'Shed')",
+    "UPDATE tasks SET title = 'C'",
+    "DELETE FROM rooms",
+];
+
 /// A task whose title became B and then C, and a room that came and went: all confirmed, the task last at 8.
 fn overwritten_here() -> Scene {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "A", "low")]);
     scene.is_at_present(5);
-    let edits = [
-        "UPDATE tasks SET title = 'B', notes = 'n'",
-        "INSERT INTO rooms (id, name) VALUES ('0190a3b0-0000-7000-8000-000000000001', 'Shed')",
-        "UPDATE tasks SET title = 'C'",
-        "DELETE FROM rooms",
-    ];
     let room = || event(7, "created", "room", ROOM, json!({ "name": "Shed" }));
     let noted =
         |id, title| event(id, "updated", "task", TASK, json!({ "title": title, "notes": "n", "priority": "low" }));
     let heard = [noted(6, "B"), room(), noted(8, "C"), event(9, "deleted", "room", ROOM, Value::Null)];
-    for (edit, (text, event)) in (1..).zip(edits.into_iter().zip(heard)) {
+    for (edit, (text, event)) in (1..).zip(OVERWRITING.into_iter().zip(heard)) {
         scene.does(text);
         scene.send(edit);
         scene.answer(edit, Verdict::Sent { rev: Some(event.id) });
@@ -106,19 +108,13 @@ fn what_was_overwritten_here_before_it_was_told_of_is_not_lost() {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "A", "low")]);
         scene.is_at_present(5);
-        let edits = [
-            "UPDATE tasks SET title = 'B'",
-            "INSERT INTO rooms (id, name) VALUES ('0190a3b0-0000-7000-8000-000000000001', 'Shed')",
-            "UPDATE tasks SET title = 'C'",
-            "DELETE FROM rooms",
-        ];
-        for (edit, text) in (1..).zip(edits) {
+        for (edit, text) in (1..).zip(OVERWRITING) {
             scene.does(text);
             scene.send(edit);
             scene.answer(edit, Verdict::Sent { rev: Some(5 + edit) });
         }
         scene.recovers(&cause);
-        ends_with_task(&mut scene, 8, json!({ "title": "C", "priority": "low" }), false);
+        ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
         assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed,3 confirmed,4 confirmed", "{cause:?}");
         assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM rooms) FROM tasks"), "C0", "{cause:?}");
     }
