@@ -1,9 +1,12 @@
 //! The engine on a real database, told by hand what a server would say.
 
+use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::sync::core::Stretch;
+use crate::sync::wire::Answer;
 use crate::{Origin, Replica};
 
 const HOME: &str = "0190a3b0-0000-7000-8000-00000000000f";
