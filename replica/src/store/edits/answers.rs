@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::store::edits::judge::{Judgement, Known, judge};
 use crate::store::edits::parcel::{self, Parcel};
-use crate::store::edits::settle;
+use crate::store::edits::{held, push, settle};
 use crate::store::mirror::image;
 use crate::store::{StoreError, gate, log};
 
@@ -70,9 +70,9 @@ pub(crate) fn record(
                 turned_away.push(*edit);
             }
         }
-        settle::let_go(tx, &turned_away)?;
+        push::let_go(tx, &turned_away)?;
         if !sent.is_empty() {
-            settle::mark_sent(tx, &sent)?;
+            held::mark_sent(tx, &sent)?;
             let position = tx.query_row("SELECT position FROM _sync", [], |row| row.get(0))?;
             settle::settle(tx, position, now)?;
         }
@@ -96,10 +96,10 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
         return settle::finish(tx, edit, "discarded", None, Timestamp::from_millis(0));
     }
     if matches!(verdict, Verdict::Overtaken) && hearth_simulated::planted("an overtaken edit counts as sent") {
-        return settle::mark_sent(tx, &[(edit, None)]);
+        return held::mark_sent(tx, &[(edit, None)]);
     }
     let (state, reason, problem, at) = match verdict {
-        Verdict::Sent { rev } => return settle::mark_sent(tx, &[(edit, *rev)]),
+        Verdict::Sent { rev } => return held::mark_sent(tx, &[(edit, *rev)]),
         Verdict::Later { at, reason } => ("waiting", reason.as_str(), None, at.map(|at| at.to_string())),
         Verdict::TurnedAway { reason } => ("waiting", reason.as_str(), None, None),
         Verdict::Overtaken => ("waiting", "changed there meanwhile; its new form is on the way", None, None),
@@ -118,7 +118,7 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
     }
     match verdict {
         Verdict::Sent { .. } | Verdict::Later { .. } | Verdict::TurnedAway { .. } => return Ok(()),
-        Verdict::Apart => return settle::forget_request(tx, edit),
+        Verdict::Apart => return push::forget_request(tx, edit),
         Verdict::Overtaken | Verdict::Rejected { .. } | Verdict::Conflict { .. } => {
             tx.prepare_cached("UPDATE _frozen SET refused = 1 WHERE edit_id = ?1")?.execute([edit])?;
         }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::store::edits::EditError;
 use crate::store::edits::judge::{Judgement, judge};
-use crate::store::edits::{history, parcel, parts, plan, push, settle, undo};
+use crate::store::edits::{history, parcel, parts, plan, push, take_back, undo};
 use crate::store::mirror::image;
 use crate::store::{StoreError, gate, rows};
 
@@ -125,7 +125,7 @@ pub(crate) fn discard(
         }
         gate::pass(tx, |tx| {
             let dependents = if found.method == "create" { referring(tx, &found.record)? } else { 0 };
-            settle::take_back(tx, edit, "discarded", None, now)?;
+            take_back::take_back(tx, edit, "discarded", None, now)?;
             plan::mark(tx)?;
             Ok(said(match dependents {
                 0 => format!("{name}: the change is given up"),
@@ -166,7 +166,7 @@ pub(crate) fn change(
         }
         set(tx, &mut found, fields)?;
         if found.method == "update" && found.patch.is_empty() {
-            settle::take_back(tx, edit, "discarded", None, now)?;
+            take_back::take_back(tx, edit, "discarded", None, now)?;
             plan::mark(tx)?;
             return Ok(said(format!("{}: nothing of the change is left, so it is given up", found.name)));
         }
@@ -207,16 +207,16 @@ pub(super) fn set(tx: &Transaction<'_>, found: &mut Pending, fields: &Fields) ->
     if let Some(fault) = faults.into_iter().next() {
         return Err(refused(fault.message));
     }
-    let later = settle::later(tx, kind, &found.record, id)?;
+    let later = take_back::later(tx, kind, &found.record, id)?;
     // Of a field that the edit does not change any more, what was before it is before the next.
     let mut values = before;
     values.extend(found.patch.clone());
-    Ok(settle::hand_on(tx, id, &later, fields, &values)?)
+    Ok(take_back::hand_on(tx, id, &later, fields, &values)?)
 }
 
 /// Puts an edit back among those that wait for the server, free of the request that was refused.
 pub(super) fn wait_again(tx: &Transaction<'_>, found: &Pending) -> Result<(), StoreError> {
-    settle::forget_request(tx, found.id)?;
+    push::forget_request(tx, found.id)?;
     tx.prepare_cached(
         "UPDATE edits SET state = 'waiting', method = ?2, patch = ?3, base = ?4, reason = NULL, problem = NULL,
              next_attempt_at = NULL WHERE id = ?1",

@@ -2,12 +2,14 @@
 //! are sent.
 //!
 //! [`plan`] says which may go, [`judge`] whether they still fit what the server has, [`parcel`] makes an edit ready and
-//! [`push`] fixes its request; [`answers`] keeps what came of that, [`doubt`] what may be in unheard, and [`settle`] ends
-//! it. [`decide`], [`resolve`], [`undo`] and [`history`]: what a person decides about them, and what they can look back on.
+//! [`push`] fixes its request; [`answers`] keeps what came of that, [`held`] what the server has, [`doubt`] what it may have
+//! unheard, and [`settle`] ends it. [`decide`], [`resolve`], [`undo`], [`take_back`] and [`history`]: what a person decides
+//! about them, and what they can look back on.
 
 pub(crate) mod answers;
 pub(crate) mod decide;
 pub(crate) mod doubt;
+pub(super) mod held;
 pub(crate) mod history;
 pub(crate) mod judge;
 mod parcel;
@@ -16,6 +18,7 @@ pub(crate) mod plan;
 pub(crate) mod push;
 pub(crate) mod resolve;
 pub(super) mod settle;
+mod take_back;
 pub(crate) mod undo;
 
 use std::collections::BTreeMap;

@@ -12,9 +12,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::store::edits::held::listed;
 use crate::store::edits::judge::ConflictPolicy;
 use crate::store::edits::parcel::{Parcel, admit, join, load, text};
-use crate::store::edits::settle;
 use crate::store::{StoreError, gate};
 
 /// Operations of one bulk call (contract 7).
@@ -108,10 +108,10 @@ fn freeze_one(
     )?
     .execute((new_key, verb, path, body))?;
     for (parcel, _) in fit.iter().filter(|(parcel, _)| parcel.overtaken) {
-        settle::forget_request(tx, parcel.edit)?;
+        forget_request(tx, parcel.edit)?;
     }
     // Together, because each statement that a guard looks at costs more than its rows.
-    let list = settle::listed(fit.iter().map(|(parcel, guard)| (parcel.edit, *guard)));
+    let list = listed(fit.iter().map(|(parcel, guard)| (parcel.edit, *guard)));
     tx.prepare_cached(
         "UPDATE edits SET state = 'sending', idempotency_key = ?2, attempts = attempts + 1,
                  next_attempt_at = NULL, reason = NULL, problem = NULL
@@ -132,7 +132,7 @@ pub(crate) fn fixed(tx: &Connection, edit: i64) -> Result<Option<String>, StoreE
 
 /// The same of many edits.
 fn fixed_keys(tx: &Connection, parcels: &[Vec<i64>]) -> Result<HashMap<i64, String>, StoreError> {
-    let list = settle::listed(parcels.iter().flatten().map(|edit| (*edit, None)));
+    let list = listed(parcels.iter().flatten().map(|edit| (*edit, None)));
     let mut statement = tx.prepare_cached(
         "SELECT e.id, e.idempotency_key
          FROM json_each(?1) j CROSS JOIN edits e ON e.id = CAST(j.key AS INTEGER) LEFT JOIN _frozen f ON f.edit_id = e.id
@@ -208,4 +208,41 @@ fn bulk(kind: Kind, fit: &[(Parcel, Option<i64>)]) -> Frozen {
     });
     let body = text(&Body { operations: operations.collect() });
     ("POST", format!("{}{BULK}", paths::collection(kind)), Some(body))
+}
+
+/// The bytes of a request go with the last edit that it carries.
+const FORGET_BYTES: &str =
+    "DELETE FROM _requests WHERE idempotency_key = (SELECT idempotency_key FROM edits WHERE id = ?1)
+     AND NOT EXISTS (SELECT 1 FROM edits e WHERE e.idempotency_key = _requests.idempotency_key AND e.id <> ?1)";
+
+/// Lets go of an edit's request, which was refused for good or is answered.
+pub(crate) fn forget_request(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
+    for text in [
+        FORGET_BYTES,
+        "DELETE FROM _frozen WHERE edit_id = ?1",
+        "UPDATE edits SET idempotency_key = NULL WHERE id = ?1",
+    ] {
+        tx.prepare_cached(text)?.execute([edit])?;
+    }
+    Ok(())
+}
+
+/// The server did not look at the requests of these edits. One that is surely not in goes with that, and its edits are free
+/// to be changed, given up or sent in another.
+pub(crate) fn let_go(tx: &Transaction<'_>, edits: &[i64]) -> Result<(), StoreError> {
+    let list = listed(edits.iter().map(|edit| (*edit, None)));
+    let of_requests = "SELECT idempotency_key FROM edits WHERE id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))";
+    tx.prepare_cached(&format!(
+        "UPDATE _requests SET in_the_air = in_the_air - 1 WHERE idempotency_key IN ({of_requests})"
+    ))?
+    .execute([&list])?;
+    let unsure = if hearth_simulated::planted("what may be in is let go") { 1_000_000 } else { 0 };
+    let free: Vec<i64> = tx
+        .prepare_cached(&format!(
+            "SELECT id FROM edits JOIN _requests USING (idempotency_key)
+             WHERE in_the_air <= {unsure} AND idempotency_key IN ({of_requests})"
+        ))?
+        .query_map([list], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    free.into_iter().try_for_each(|edit| forget_request(tx, edit))
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::decide::{Decided, Pending, look, pending, refused, said, set, wait_again};
 use super::judge::{Clash, Judgement};
-use super::{EditError, plan, settle, undo};
+use super::{EditError, plan, settle, take_back, undo};
 use crate::store::gate;
 use crate::store::mirror::image;
 
@@ -169,8 +169,8 @@ fn resolve_fields(
     if !lost.is_empty() {
         let (mine, theirs) = (side(|clash| &clash.mine, &lost), side(|clash| &clash.theirs, &lost));
         // What was written here never stood there, so it is not what a later edit of such a field began with.
-        let later = settle::later(tx, found.kind, &found.record, edit)?;
-        settle::hand_on(tx, edit, &later, &mine, &side(|clash| &clash.base, &lost))?;
+        let later = take_back::later(tx, found.kind, &found.record, edit)?;
+        take_back::hand_on(tx, edit, &later, &mine, &side(|clash| &clash.base, &lost))?;
         settle::keep_loser(tx, edit, &mine, &theirs, &format!("of edit {edit}: you took what was there"), now)?;
     }
     if !typed.is_empty() {
@@ -196,7 +196,7 @@ fn win(tx: &Transaction<'_>, found: &mut Pending, clashes: &[Clash], now: Timest
 }
 
 fn give_in(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -> Result<Decided, EditError> {
-    settle::take_back(tx, found.id, "superseded", Some("you took what was there"), now)?;
+    take_back::take_back(tx, found.id, "superseded", Some("you took what was there"), now)?;
     plan::mark(tx)?;
     Ok(said(format!("{} is as the server has it; undo brings back what was written here", found.name)))
 }

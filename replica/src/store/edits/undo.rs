@@ -1,21 +1,20 @@
-//! Undo: an edit that the server does not have is taken back; of any other the inverse is queued, as an edit like every other.
-//! Values that lost a conflict come back the same way. Must not know who asks, nor how edits are sent.
+//! Undo: an edit that the server does not have is taken back; of any other the inverse is queued ([`inverse`]), with the
+//! values that still can be written ([`living`]). Values that lost a conflict come back the same way. Must not know who asks,
+//! nor how edits are sent.
+
+mod inverse;
+mod living;
 
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
-use hearth_contract::resources::resource;
-use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE, is_subject};
+use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
-use serde_json::Value;
 
-use crate::store::edits;
-use crate::store::edits::EditError;
+pub(crate) use self::inverse::make_anew;
+use self::inverse::{Past, again, inverse};
 use crate::store::edits::decide::{Decided, Pending, load, quoted};
 use crate::store::edits::history;
-use crate::store::edits::history::Settled;
-use crate::store::edits::judge::spelled;
-use crate::store::edits::{plan, settle};
-use crate::store::mirror::image;
+use crate::store::edits::{EditError, plan, take_back};
 use crate::store::{gate, rows};
 
 /// Changes that cannot be undone any more are passed over, but not without end.
@@ -75,7 +74,7 @@ fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, 
             (true, _) => "the server does not have it",
         };
         return gate::pass(tx, |tx| {
-            settle::take_back(tx, edit, "undone", None, now)?;
+            take_back::take_back(tx, edit, "undone", None, now)?;
             plan::mark(tx)?;
             Ok(Decided { said: format!("{}: the change is taken back; {how_far}", found.name), edit: None })
         });
@@ -97,50 +96,6 @@ fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, 
 pub(crate) fn invert(tx: &Transaction<'_>, found: &Pending) -> Result<Decided, EditError> {
     let Pending { id, name, kind, record, method, patch, base, .. } = found;
     inverse(tx, &Past { id: *id, name, kind: *kind, record, method, patch, base })
-}
-
-/// Makes a record anew that was deleted there, as it stands here: with another id, because the server never takes one
-/// twice (contract 6.1). What waited for the old one is settled with it.
-pub(crate) fn make_anew(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -> Result<Decided, EditError> {
-    let Pending { id, name, kind, record, .. } = found;
-    let Some(stored) = rows::get(tx, *kind, record)? else {
-        return Err(refused(format!("{name} is deleted here by a later change: discard edit {id}")));
-    };
-    let there = image::known(tx, *kind, record)?.map(|known| known.fields).unwrap_or_default();
-    let (fields, without) = living(tx, *kind, &stored.fields, &there)?;
-    let new = edits::create_in(tx, *kind, &fields)?;
-    let edit = newest_of(tx, *kind, &new)?;
-    note(tx, *id, edit)?;
-    gate::pass(tx, |tx| {
-        let all: Vec<i64> = tx
-            .prepare_cached("SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id DESC")?
-            .query_map((kind.word(), record), |row| row.get(0))?
-            .collect::<Result<_, _>>()?;
-        for edit in all {
-            settle::take_back(tx, edit, "superseded", Some("made anew as another record"), now)?;
-        }
-        Ok::<_, EditError>(plan::mark(tx)?)
-    })?;
-    Ok(Decided { said: format!("{name} is made anew, with another id{without}"), edit })
-}
-
-/// A change that was made.
-struct Past<'a> {
-    id: i64,
-    /// What the record is called, in quotes.
-    name: &'a str,
-    kind: Kind,
-    record: &'a str,
-    method: &'a str,
-    patch: &'a Fields,
-    base: &'a Fields,
-}
-
-impl<'a> Past<'a> {
-    fn of(found: &'a Settled, name: &'a str) -> Past<'a> {
-        let Settled { id, kind, record_id, method, patch, base, .. } = found;
-        Past { id: *id, name, kind: *kind, record: record_id, method, patch, base }
-    }
 }
 
 /// A change that goes to the server as one with others of its record, as it was made.
@@ -173,120 +128,6 @@ fn part(tx: &Connection, edit: i64) -> Result<Option<Part>, EditError> {
     let Some(sum) = load(tx, with)?.filter(|sum| !stays_one(sum)) else { return Ok(None) };
     let (patch, base) = (rows::object(&patch)?, rows::object(&base)?);
     Ok(Some(Part { id: edit, name: sum.name, kind: sum.kind, record: sum.record, method, patch, base }))
-}
-
-/// Queues what takes a change back.
-fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> {
-    let Past { id, name, kind, record, .. } = *past;
-    let (sentence, of) = match past.method {
-        "create" => {
-            edits::delete_in(tx, kind, record).map_err(|error| gone(error, past))?;
-            (format!("{name} is deleted again"), record.to_owned())
-        }
-        "delete" => {
-            let (fields, without) = living(tx, kind, past.base, past.base)?;
-            let new = edits::create_in(tx, kind, &fields)?;
-            (format!("{name} is made anew, with another id, because a deleted one is never used again{without}"), new)
-        }
-        _ => {
-            let Some(present) = rows::get(tx, kind, record)? else { return Err(gone(EditError::NotFound, past)) };
-            let (mut set, mut changed) = (Fields::new(), Vec::new());
-            for (name, value) in past.patch {
-                let before = past.base.get(name).cloned().unwrap_or_default();
-                let now = spelled(kind, name, present.fields.get(name));
-                // In one spelling: what only wrote a value otherwise has changed nothing.
-                if now == spelled(kind, name, Some(&before)) {
-                    continue;
-                }
-                if now == spelled(kind, name, Some(value)) {
-                    set.insert(name.clone(), before);
-                } else {
-                    changed.push(name.as_str());
-                }
-            }
-            // A subject is one thing in two fields: half of it as before, beside what it is now, would name nothing.
-            if changed.iter().any(|name| is_subject(name)) {
-                let halves: Vec<&String> = past.patch.keys().filter(|name| is_subject(name)).collect();
-                changed.extend(halves.into_iter().filter(|name| set.shift_remove(*name).is_some()).map(String::as_str));
-            }
-            let names = changed.join(", ");
-            let dead = dead(tx, kind, &mut set, &present.fields)?;
-            if set.is_empty() {
-                return Err(refused(match (changed.is_empty(), dead.is_empty()) {
-                    (true, true) => {
-                        format!("{name} is as it was before this change already, so there is nothing left to undo")
-                    }
-                    (true, false) => {
-                        format!("{name}: what {} named is gone, so there is nothing left to undo", dead.join(", "))
-                    }
-                    _ => format!(
-                        "{name}: {names} has been changed since, so there is nothing left to undo{}",
-                        left(&dead)
-                    ),
-                }));
-            }
-            edits::update_in(tx, kind, record, &set)?;
-            let back = set.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-            let kept = if changed.is_empty() { String::new() } else { format!("; changed since, and left: {names}") };
-            (format!("{name}: {back} as before{kept}{}", left(&dead)), record.to_owned())
-        }
-    };
-    let edit = newest_of(tx, kind, &of)?;
-    note(tx, id, edit)?;
-    Ok(Decided { said: sentence, edit })
-}
-
-/// Notes which edit undoes a change, or makes one again that did not come to stand.
-fn note(tx: &Transaction<'_>, edit: i64, by: Option<i64>) -> Result<(), EditError> {
-    gate::pass(tx, |tx| {
-        if let Some(by) = by {
-            tx.execute("INSERT OR REPLACE INTO _undone (edit_id, by_edit) VALUES (?1, ?2)", (edit, by))?;
-        }
-        Ok(())
-    })
-}
-
-/// Makes a change again that did not come to stand: it was taken back, given up, or lost a conflict.
-fn again(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> {
-    let Past { id, name, kind, record, .. } = *past;
-    let (sentence, of) = match past.method {
-        "create" => {
-            let (mut fields, without) = living(tx, kind, past.patch, &Fields::new())?;
-            let free: bool = tx.query_row(
-                "SELECT NOT EXISTS (SELECT 1 FROM _tombs WHERE kind = ?1 AND record_id = ?2)
-                    AND NOT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)",
-                (kind.word(), record),
-                |row| row.get(0),
-            )?;
-            if free && rows::get(tx, kind, record)?.is_none() {
-                fields.insert("id".to_owned(), record.into());
-            }
-            let new = edits::create_in(tx, kind, &fields)?;
-            // A second time, an update finds its values there, and a delete no record; a create would make another.
-            note(tx, id, newest_of(tx, kind, &new)?)?;
-            (format!("{name} is there again{without}"), new)
-        }
-        "delete" => {
-            edits::delete_in(tx, kind, record).map_err(|error| gone(error, past))?;
-            (format!("{name} is deleted"), record.to_owned())
-        }
-        _ => {
-            let before = newest_of(tx, kind, record)?;
-            let present = rows::get(tx, kind, record)?.unwrap_or_default();
-            let mut values = past.patch.clone();
-            let dead = dead(tx, kind, &mut values, &present.fields)?;
-            edits::update_in(tx, kind, record, &values).map_err(|error| gone(error, past))?;
-            if values.is_empty() && !dead.is_empty() {
-                return Err(refused(format!("{name}: what {} named is gone, so it stays as it is", dead.join(", "))));
-            }
-            if newest_of(tx, kind, record)? == before {
-                return Err(refused(format!("{name} has these values already{}", left(&dead))));
-            }
-            let names = values.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-            (format!("{name}: {names} as it was written{}", left(&dead)), record.to_owned())
-        }
-    };
-    Ok(Decided { said: sentence, edit: newest_of(tx, kind, &of)? })
 }
 
 /// The changes made here that stand and do not undo one that stood, newest first; as many as may be passed over. Of
@@ -331,69 +172,6 @@ fn undone_by(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
         Some(by) if undone_by(tx, by)?.is_none() => Some(by),
         _ => None,
     })
-}
-
-fn newest_of(tx: &Connection, kind: Kind, record: &str) -> Result<Option<i64>, EditError> {
-    let text = "SELECT max(id) FROM edits WHERE kind = ?1 AND record_id = ?2";
-    Ok(tx.prepare_cached(text)?.query_row((kind.word(), record), |row| row.get(0))?)
-}
-
-/// The values with which a record can be made: without what the server sets, and without references to what is gone. A
-/// task that was done on the server has had its next one, and made anew with its recurrence would get another (contract
-/// 3). With it a phrase that says which are left out.
-fn living(tx: &Connection, kind: Kind, fields: &Fields, there: &Fields) -> Result<(Fields, String), EditError> {
-    let mut living = Fields::new();
-    let mut phrase = String::new();
-    let is_done = |fields: &Fields| fields.get("status").and_then(Value::as_str) == Some("done");
-    for field in resource(kind).fields.iter().filter(|field| field.is_writable()) {
-        let Some(value) = fields.get(field.name).filter(|value| !value.is_null()) else { continue };
-        if field.name == "recurrence" && is_done(fields) && is_done(there) {
-            phrase.push_str(", without recurrence, because a task that is done has had its next one");
-            continue;
-        }
-        living.insert(field.name.to_owned(), value.clone());
-    }
-    let left_out = dead(tx, kind, &mut living, &Fields::new())?;
-    if !left_out.is_empty() {
-        phrase.push_str(&format!(", without {}, which named what is gone", left_out.join(", ")));
-    }
-    Ok((living, phrase))
-}
-
-/// Takes references to what is gone out of a record's new values, and gives their names. A subject goes as a whole.
-fn dead(tx: &Connection, kind: Kind, values: &mut Fields, present: &Fields) -> Result<Vec<&'static str>, EditError> {
-    let subject = values.get(SUBJECT_TYPE).or(present.get(SUBJECT_TYPE)).and_then(Value::as_str);
-    let subject = subject.and_then(Kind::from_word);
-    let mut dead = Vec::new();
-    for field in resource(kind).fields {
-        let target = match field.format {
-            Format::Reference(kind) => Some(kind),
-            Format::Subject => subject,
-            _ => None,
-        };
-        if let (Some(target), Some(id)) = (target, values.get(field.name).and_then(Value::as_str))
-            && rows::get(tx, target, id)?.is_none()
-        {
-            dead.push(field.name);
-        }
-    }
-    values.retain(|name, _| !dead.contains(&name.as_str()));
-    if dead.contains(&SUBJECT_ID) {
-        values.shift_remove(SUBJECT_TYPE);
-    }
-    Ok(dead)
-}
-
-/// A phrase that says what [`dead`] has left as it is.
-fn left(dead: &[&str]) -> String {
-    if dead.is_empty() { String::new() } else { format!("; left, because what it named is gone: {}", dead.join(", ")) }
-}
-
-fn gone(error: EditError, past: &Past<'_>) -> EditError {
-    match error {
-        EditError::NotFound => refused(format!("{} is deleted by now", past.name)),
-        other => other,
-    }
 }
 
 fn refused(sentence: impl Into<String>) -> EditError {

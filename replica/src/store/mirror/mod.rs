@@ -13,7 +13,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 
-use crate::store::edits::{doubt, settle};
+use crate::store::edits::{doubt, held, settle};
 use crate::store::recovery::{lost, replay};
 use crate::store::{StoreError, gate, log, rows};
 
@@ -81,7 +81,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         doubt::doubt(tx)?;
     }
     let (mut touched_edits, mut found_edits) = (false, false);
-    let mut confirmed: Vec<settle::Held> = Vec::new();
+    let mut confirmed: Vec<held::Held> = Vec::new();
     let mut covered = BTreeSet::new();
     let mut brought = HashSet::new();
     let mut ended = HashSet::new();
@@ -95,7 +95,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
             if replaying {
                 replay::note(tx, kind, &id, happening)?;
             }
-            let mut own = if editing { settle::of_record(tx, kind, &id)? } else { Vec::new() };
+            let mut own = if editing { held::of_record(tx, kind, &id)? } else { Vec::new() };
             // What is confirmed here moves to the history once the stretch is through.
             own.retain(|edit| !ended.contains(&edit.edit));
             if let ([only], Some(payload)) = (&own[..], &event.payload)
@@ -118,7 +118,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
             }
             let waits = !own.is_empty();
             if waits {
-                let recognised = settle::recognise(tx, event, &own)?;
+                let recognised = held::recognise(tx, event, &own)?;
                 touched_edits |= recognised.is_some_and(|(_, is_news)| is_news);
                 brought.extend(recognised.filter(|_| happening != Happening::Deleted).map(|(edit, _)| edit));
             }
@@ -209,7 +209,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
 
 /// Applies a record's form, if it is newer than what was seen of it, whether it has edits or not.
 pub(crate) fn lay(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload: &Fields) -> Result<(), StoreError> {
-    if settle::of_record(tx, kind, id)?.is_empty() {
+    if held::of_record(tx, kind, id)?.is_empty() {
         return put(tx, kind, id, rev, payload, true);
     }
     match cover(tx, kind, id, rev, payload)? {

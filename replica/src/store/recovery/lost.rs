@@ -15,7 +15,7 @@ use rusqlite::{Connection, Params, Transaction};
 
 use self::missed::{Judged, Meant, brought, missed};
 use self::offering::{Why, give_back, keep_form};
-use crate::store::edits::settle;
+use crate::store::edits::{held, push, settle};
 use crate::store::mirror::image;
 use crate::store::{StoreError, mirror};
 
@@ -49,7 +49,7 @@ fn let_go_of_guards(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), Store
         return Ok(());
     }
     let edits: Vec<i64> = tx.prepare(carried)?.query_map([fork], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    edits.into_iter().try_for_each(|edit| settle::forget_request(tx, edit))
+    edits.into_iter().try_for_each(|edit| push::forget_request(tx, edit))
 }
 
 /// Offers again what the feed had confirmed after the fork.
@@ -70,7 +70,7 @@ pub(crate) fn offer_accepted(tx: &Transaction<'_>, restored: bool, now: Timestam
     give_back(tx, if restored { Why::Lost } else { Why::NotThere }, &missed, &[])?;
     let unknown = "SELECT e.id, kind, record_id FROM edits e JOIN _sent s ON s.edit_id = e.id WHERE s.rev IS NULL";
     let held = candidates(tx, unknown, [])?;
-    let edits: Vec<settle::Held> = held.iter().map(|held| (held.edit, Some(0))).collect();
+    let edits: Vec<held::Held> = held.iter().map(|held| (held.edit, Some(0))).collect();
     settle::confirm(tx, &edits, now)?;
     for Lost { kind, record, .. } in &held {
         image::project(tx, *kind, record)?;

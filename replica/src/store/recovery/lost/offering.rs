@@ -4,7 +4,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::{OptionalExtension, Transaction};
 
 use super::Lost;
-use crate::store::edits::settle;
+use crate::store::edits::push;
 use crate::store::mirror::image;
 use crate::store::{StoreError, log, rows};
 
@@ -48,7 +48,7 @@ impl Why {
 pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: &[Lost]) -> Result<(), StoreError> {
     for Lost { edit, .. } in sent {
         // A retry is a new request: the bytes of the old one may be guarded by the lost history's numbers.
-        settle::forget_request(tx, *edit)?;
+        push::forget_request(tx, *edit)?;
         tx.execute("DELETE FROM _sent WHERE edit_id = ?1", [edit])?;
     }
     for Lost { edit, kind, record } in settled {

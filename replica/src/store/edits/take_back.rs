@@ -1,0 +1,75 @@
+//! An edit is taken back: it goes, and those after it on its record stay as they are. Must not know why.
+
+use hearth_contract::check::Fields;
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, Transaction};
+use serde_json::Value;
+
+use crate::store::edits::parts;
+use crate::store::edits::settle::finish;
+use crate::store::mirror::image;
+use crate::store::{StoreError, rows};
+
+/// Takes an edit back that cannot take effect any more, or never could; later edits of the record stay in order. With
+/// a create goes everything that was done to what it would have made.
+pub(crate) fn take_back(
+    tx: &Transaction<'_>,
+    edit: i64,
+    outcome: &str,
+    reason: Option<&str>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let (word, record, method, patch, base): (String, String, String, String, String) = tx
+        .prepare_cached("SELECT kind, record_id, method, patch, base FROM edits WHERE id = ?1")?
+        .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?;
+    let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
+    let later = later(tx, kind, &record, edit)?;
+    finish(tx, edit, outcome, reason, now)?;
+    if method == "create" {
+        for edit in later {
+            finish(tx, edit, outcome, reason, now)?;
+        }
+    } else {
+        hand_on(tx, edit, &later, &rows::object(&patch)?, &rows::object(&base)?)?;
+    }
+    image::project(tx, kind, &record)
+}
+
+/// The edits of a record after one of them, in their order.
+pub(crate) fn later(tx: &Connection, kind: Kind, record: &str, edit: i64) -> Result<Vec<i64>, StoreError> {
+    let mut statement =
+        tx.prepare_cached("SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 AND id > ?3 ORDER BY id")?;
+    let found = statement.query_map((kind.word(), record, edit), |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// Tells the later edits of a record what their fields were before, now that an earlier one's values have become
+/// others: for each field the first that touches it.
+pub(crate) fn hand_on(
+    tx: &Transaction<'_>,
+    edit: i64,
+    later: &[i64],
+    fields: &Fields,
+    values: &Fields,
+) -> Result<(), StoreError> {
+    let mut open: Vec<&String> = fields.keys().collect();
+    for later in later.iter().filter(|later| **later != edit) {
+        let (method, patch, base): (String, String, String) = tx
+            .prepare_cached("SELECT method, patch, base FROM edits WHERE id = ?1")?
+            .query_row([later], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let mut base = rows::object(&base)?;
+        let touched: Vec<&String> = open.iter().copied().filter(|name| base.contains_key(*name)).collect();
+        if touched.is_empty() {
+            continue;
+        }
+        open.retain(|name| !touched.contains(name));
+        for name in touched {
+            base.insert(name.clone(), values.get(name).cloned().unwrap_or(Value::Null));
+        }
+        parts::follow(tx, *later, &method, &rows::object(&patch)?, &base)?;
+        tx.prepare_cached("UPDATE edits SET base = ?2 WHERE id = ?1")?
+            .execute((later, Value::Object(base).to_string()))?;
+    }
+    Ok(())
+}

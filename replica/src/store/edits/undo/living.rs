@@ -1,0 +1,71 @@
+//! Which values of the past can be written today: not what the server sets, and not what names a record that is gone.
+
+use hearth_contract::check::Fields;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE};
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::store::edits::EditError;
+use crate::store::rows;
+
+/// The values with which a record can be made: without what the server sets, and without references to what is gone. A
+/// task that was done on the server has had its next one, and made anew with its recurrence would get another (contract
+/// 3). With it a phrase that says which are left out.
+pub(super) fn living(
+    tx: &Connection,
+    kind: Kind,
+    fields: &Fields,
+    there: &Fields,
+) -> Result<(Fields, String), EditError> {
+    let mut living = Fields::new();
+    let mut phrase = String::new();
+    let is_done = |fields: &Fields| fields.get("status").and_then(Value::as_str) == Some("done");
+    for field in resource(kind).fields.iter().filter(|field| field.is_writable()) {
+        let Some(value) = fields.get(field.name).filter(|value| !value.is_null()) else { continue };
+        if field.name == "recurrence" && is_done(fields) && is_done(there) {
+            phrase.push_str(", without recurrence, because a task that is done has had its next one");
+            continue;
+        }
+        living.insert(field.name.to_owned(), value.clone());
+    }
+    let left_out = dead(tx, kind, &mut living, &Fields::new())?;
+    if !left_out.is_empty() {
+        phrase.push_str(&format!(", without {}, which named what is gone", left_out.join(", ")));
+    }
+    Ok((living, phrase))
+}
+
+/// Takes references to what is gone out of a record's new values, and gives their names. A subject goes as a whole.
+pub(super) fn dead(
+    tx: &Connection,
+    kind: Kind,
+    values: &mut Fields,
+    present: &Fields,
+) -> Result<Vec<&'static str>, EditError> {
+    let subject = values.get(SUBJECT_TYPE).or(present.get(SUBJECT_TYPE)).and_then(Value::as_str);
+    let subject = subject.and_then(Kind::from_word);
+    let mut dead = Vec::new();
+    for field in resource(kind).fields {
+        let target = match field.format {
+            Format::Reference(kind) => Some(kind),
+            Format::Subject => subject,
+            _ => None,
+        };
+        if let (Some(target), Some(id)) = (target, values.get(field.name).and_then(Value::as_str))
+            && rows::get(tx, target, id)?.is_none()
+        {
+            dead.push(field.name);
+        }
+    }
+    values.retain(|name, _| !dead.contains(&name.as_str()));
+    if dead.contains(&SUBJECT_ID) {
+        values.shift_remove(SUBJECT_TYPE);
+    }
+    Ok(dead)
+}
+
+/// A phrase that says what [`dead`] has left as it is.
+pub(super) fn left(dead: &[&str]) -> String {
+    if dead.is_empty() { String::new() } else { format!("; left, because what it named is gone: {}", dead.join(", ")) }
+}
