@@ -10,6 +10,7 @@ mod triggers;
 mod views;
 
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 use hearth_contract::resources::RESOURCES;
 use hearth_contract::schema::{Field, Format, Presence, Preset, Resource};
@@ -60,7 +61,7 @@ pub(crate) fn is_current(connection: &Connection) -> Result<bool, StoreError> {
         // To make its triggers and views anew from an older description would take away what the newer one knows.
         return Err(StoreError::Newer { theirs: version, ours: SCHEMA_VERSION.to_owned() });
     }
-    let current = stamp == stamp_of(&generated());
+    let current = stamp == DESCRIPTION.stamp;
     if current {
         whole(connection)?;
     }
@@ -97,21 +98,32 @@ pub(crate) fn renew(connection: &mut Connection) -> Result<(), StoreError> {
             tx.execute_batch(&format!("CREATE INDEX IF NOT EXISTS _{table}_{0} ON {table} ({0})", field.name))?;
         }
     }
-    let generated = generated();
-    for statement in &generated {
+    for statement in &DESCRIPTION.generated {
         tx.execute_batch(statement)?;
     }
     tx.execute(RAISE_GATE, [])?;
     tx.execute(
         "INSERT INTO _schema (one, stamp, version) VALUES (1, ?1, ?2)
          ON CONFLICT (one) DO UPDATE SET stamp = excluded.stamp, version = excluded.version",
-        (stamp_of(&generated), SCHEMA_VERSION),
+        (&DESCRIPTION.stamp, SCHEMA_VERSION),
     )?;
     tx.execute(LOWER_GATE, [])?;
     Ok(tx.commit()?)
 }
 
-/// Every trigger, view and index of an order, in the order in which they are made.
+/// What this build makes of the contract's table, written out when a database is first opened.
+static DESCRIPTION: LazyLock<Description> = LazyLock::new(|| {
+    let generated = generated();
+    Description { stamp: stamp_of(&generated), generated }
+});
+
+struct Description {
+    /// Every trigger, view and index of an order, in the order in which they are made.
+    generated: Vec<String>,
+    /// Tells it from that of any other build.
+    stamp: String,
+}
+
 fn generated() -> Vec<String> {
     let mut all: Vec<String> = RESOURCES.iter().flat_map(triggers::of).collect();
     all.extend(KEPT.iter().flat_map(|(table, hint)| triggers::guards(table, hint)));
@@ -134,8 +146,8 @@ pub(crate) fn missing(connection: &Connection) -> Result<Vec<String>, StoreError
         }
     }
     let mut statement = connection.prepare("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE sql = ?1)")?;
-    for text in generated() {
-        if !statement.query_row([&text], |row| row.get::<_, bool>(0))? {
+    for text in &DESCRIPTION.generated {
+        if !statement.query_row([text], |row| row.get::<_, bool>(0))? {
             let words: Vec<&str> = text.split_whitespace().take(3).collect();
             missing.push(format!("the {} {}", words[1].to_lowercase(), words[2]));
         }
