@@ -66,6 +66,14 @@ pub fn not_in_search(eye: &Connection) -> rusqlite::Result<Vec<String>> {
     eye.prepare_cached(&text)?.query_map([], |row| row.get(0))?.collect()
 }
 
+/// Tasks that a script's table does not have as they are, and what it has of none.
+pub fn not_watched(eye: &Connection) -> rusqlite::Result<Vec<String>> {
+    let text = "WITH task AS (SELECT id, title, notes, rev FROM tasks)
+        SELECT id FROM (SELECT * FROM task EXCEPT SELECT * FROM watched)
+        UNION SELECT id FROM (SELECT * FROM watched EXCEPT SELECT * FROM task)";
+    eye.prepare_cached(text)?.query_map([], |row| row.get(0))?.collect()
+}
+
 /// Where a replica stands.
 pub fn standing(eye: &Connection) -> rusqlite::Result<Standing> {
     let status = eye

@@ -78,6 +78,8 @@ pub struct Book {
     heard: BTreeSet<Name>,
     /// A person has agreed to the deletions of the recovery that is under way.
     pub agreed: bool,
+    /// Whether a script's table follows the tasks by triggers of its own.
+    pub is_watched: bool,
     /// What a recovery asks a person.
     asked: Option<String>,
     /// The records that were shown at the last look.
@@ -127,6 +129,12 @@ pub fn check(database: &Connection, book: &mut Book, model: &Model, unaware: boo
         .map_err(failed)?;
     if gate != 0 {
         return Err("the gate is open outside a transaction".to_owned());
+    }
+    if book.is_watched {
+        let unheard = eye::not_watched(database).map_err(failed)?;
+        if !unheard.is_empty() {
+            return Err(format!("triggers of a script do not fire for tasks {}", unheard.join(", ")));
+        }
     }
     let standing = eye::standing(database).map_err(failed)?;
     if standing.position > model.highest() {

@@ -134,6 +134,38 @@ pub fn import(machine: &Machine, dice: &mut Dice, mark: &str) -> Told {
     run(machine, &format!("INSERT INTO tasks (id, title) VALUES {}", rows.join(", ")))
 }
 
+/// A script keeps a table of its own in step with the tasks, by triggers that fire for whoever writes; or it gives that
+/// up.
+pub fn watch(machine: &mut Machine, begin: bool) -> Told {
+    let (what, sql) = if begin { ("begins to watch", WATCH) } else { ("watches no more", UNWATCH) };
+    machine.script.execute_batch(sql).map_err(|error| format!("a script cannot make a trigger: {error}"))?;
+    machine.book.is_watched = begin;
+    Ok(what.to_owned())
+}
+
+/// A conflict clause would be overruled by that of the statement which fires the trigger.
+const WATCH: &str = "BEGIN IMMEDIATE;
+    CREATE TABLE watched (id TEXT PRIMARY KEY, title TEXT, notes TEXT, rev INTEGER);
+    INSERT INTO watched SELECT id, title, notes, rev FROM tasks;
+    CREATE TRIGGER watch_insert AFTER INSERT ON tasks BEGIN
+        DELETE FROM watched WHERE id = NEW.id;
+        INSERT INTO watched VALUES (NEW.id, NEW.title, NEW.notes, NEW.rev);
+    END;
+    CREATE TRIGGER watch_update AFTER UPDATE ON tasks BEGIN
+        DELETE FROM watched WHERE id = OLD.id;
+        INSERT INTO watched VALUES (NEW.id, NEW.title, NEW.notes, NEW.rev);
+    END;
+    CREATE TRIGGER watch_delete AFTER DELETE ON tasks BEGIN
+        DELETE FROM watched WHERE id = OLD.id;
+    END;
+    COMMIT";
+const UNWATCH: &str = "BEGIN IMMEDIATE;
+    DROP TRIGGER IF EXISTS watch_insert;
+    DROP TRIGGER IF EXISTS watch_update;
+    DROP TRIGGER IF EXISTS watch_delete;
+    DROP TABLE IF EXISTS watched;
+    COMMIT";
+
 /// A script changes the first task, or deletes it.
 pub fn first(machine: &Machine, mark: &str, delete: bool) -> Told {
     let what = if delete { "DELETE FROM tasks".to_owned() } else { format!("UPDATE tasks SET title = '{mark}'") };

@@ -17,6 +17,8 @@ pub enum Act {
     Script(usize),
     /// A script brings in many records at once.
     Import(usize),
+    /// A script keeps a table of its own in step by triggers of its own; or it gives that up.
+    Watch(usize, bool),
     /// A script changes the first task, or deletes it: what two replicas do to it meets.
     First(usize, bool),
     /// A client of the API writes.
@@ -166,6 +168,7 @@ impl Plan {
             plan.acts.push((time, act, dice.bits()));
             time += dice.between(0, pace * 2);
         }
+        plan.watch(&mut Dice::new(seed ^ 0x3a7c4));
         if heavy != Rate::None {
             plan.outlast(short as i64 * 1000, &mut Dice::new(seed ^ 0x0ff));
             let mut dice = Dice::new(seed ^ 0xf05e);
@@ -174,6 +177,22 @@ impl Plan {
             }
         }
         plan
+    }
+
+    /// Has a script watch the tasks of a replica for a while: where a stranger has triggers, a sync fires them all, and
+    /// goes other ways than where it fires none.
+    fn watch(&mut self, dice: &mut Dice) {
+        if !dice.happens(200) {
+            return;
+        }
+        let machine = dice.place(self.machines);
+        let from = dice.place(self.acts.len());
+        self.acts.push((self.acts[from].0, Act::Watch(machine, true), dice.bits()));
+        if dice.happens(300) {
+            let until = from + dice.place(self.acts.len() - from);
+            self.acts.push((self.acts[until].0 + 1, Act::Watch(machine, false), dice.bits()));
+        }
+        self.acts.sort_by_key(|(time, ..)| *time);
     }
 
     /// Has somebody delete so much while a replica is away for too long that it must not believe it without a word.

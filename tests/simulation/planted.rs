@@ -17,7 +17,7 @@ pub struct Planted {
 }
 
 /// All faults that can be planted.
-pub const PLANTED: [Planted; 37] = [
+pub const PLANTED: [Planted; 38] = [
     // The server.
     one("answer before commit", &[Fault::ServerDiskFull]),
     one("event in a transaction of its own", &[Fault::ServerCrash]),
@@ -38,6 +38,7 @@ pub const PLANTED: [Planted; 37] = [
     one("cursor not kept", &[Fault::Kill]),
     one("an older image wins", &[Fault::Retention, Fault::Offline, Fault::Delay]),
     one("search does not follow", &[]),
+    one("triggers of others do not fire", &[]),
     one("deletes not remembered", &[Fault::Retention, Fault::Offline, Fault::Delay]),
     one("overlay removed at the answer", &[]),
     one("image of the edited row", &[Fault::Poison]),

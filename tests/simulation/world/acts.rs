@@ -34,6 +34,10 @@ impl World {
                 let told = people::import(&self.machines[machine], &mut dice, &mark)?;
                 self.edited(machine, "script", &told, &mut dice);
             }
+            Act::Watch(machine, begin) => {
+                let told = people::watch(&mut self.machines[machine], begin)?;
+                self.edited(machine, "script", &told, &mut dice);
+            }
             Act::First(machine, delete) => {
                 let told = people::first(&self.machines[machine], &mark, delete)?;
                 self.edited(machine, "script", &told, &mut dice);
