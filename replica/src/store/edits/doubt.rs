@@ -6,8 +6,8 @@ use rusqlite::Connection;
 use crate::store::StoreError;
 
 /// Contact begins anew: what was refused because its record had moved on, but whose record has not come in another form,
-/// is tried again. Perhaps the server was put back since, and nothing will come. Of a record at 0 something will: a recovery
-/// brings its form of now, or its end.
+/// is judged anew when the feed has come to the present. Perhaps the server was put back since, and nothing will come. Of a
+/// record at 0 something will: a recovery brings its form of now, or its end.
 pub(crate) fn expect_nothing(tx: &Connection) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE _frozen SET guard = NULL

@@ -144,9 +144,10 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
         };
         let texts = [row.get_ref(3)?.as_str().unwrap_or("{}"), row.get_ref(4)?.as_str().unwrap_or("{}")];
         let bytes = texts[0].len() + OPERATION_BYTES;
+        let method = row.get_ref(7)?.as_str().unwrap_or_default();
         let targets = references(kind, texts)?;
         let mut others = None;
-        if row.get_ref(7)?.as_str() != Ok("create") {
+        if method != "create" {
             others = referring.get(&record).map(|holder| (holder.holds, holder.edit));
         }
         for target in &targets {
@@ -186,7 +187,7 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
                     (None, Some(key)) if frozen => {
                         // A profile that did not exist had no revision to insist on. Only the feed can tell whether
                         // its first update, sent long ago, is in; so it must have reached the present.
-                        let blind = guard.is_none() && row.get_ref(7)?.as_str() == Ok("update");
+                        let blind = guard.is_none() && method == "update";
                         if blind && !in_step {
                             held_requests.insert(key);
                         } else {
@@ -203,13 +204,16 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
                     // to insist on until it is told again would only be refused, or be in doubt if nothing came back.
                     (None, _)
                         if !in_step
-                            && row.get_ref(7)?.as_str() != Ok("create")
+                            && method != "create"
                             && image::known(connection, kind, &record)?.is_none_or(|known| known.rev == Some(0)) => {}
                     // What was refused because the record has moved on is judged anew once the feed has brought it.
-                    // Without a guard it is judged anew now: the record may be none any more.
                     (None, Some(_))
                         if guard.is_some()
                             && image::known(connection, kind, &record)?.and_then(|it| it.rev) == guard => {}
+                    // Without a guard nothing may come any more, so it is judged anew as the record is known: but not before
+                    // the feed has told all there was, perhaps its own effect. That it tells by the key, which a new
+                    // request would replace.
+                    (None, Some(_)) if guard.is_none() && method != "create" && !in_step => {}
                     // Enough of it is known.
                     (None, _) if beside.get(&kind).is_some_and(|many| *many >= limit) => {}
                     (None, key) => {

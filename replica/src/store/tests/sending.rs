@@ -453,9 +453,28 @@ fn an_overtaken_edit_whose_record_never_moves_here_goes_again_with_the_next_cont
     scene.send(1);
     scene.answer(1, Verdict::Overtaken);
     assert_eq!(scene.plan(), [0; 0], "its new form is on the way");
+    scene.is_at_present(5);
     // But the server was put back to 5, which is where this replica stands.
     crate::store::standing::greet(&mut scene.db, &super::greeting(5, &[]), super::at(0)).unwrap();
     assert_eq!(scene.plan(), [1]);
     let again = scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap();
     assert_eq!(again.guard, Some(5));
+}
+
+#[test]
+fn an_overtaken_edit_waits_for_what_the_feed_has_to_tell_at_the_next_contact() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    let first = scene.send(1);
+    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    // It was in. A day later the server has forgotten its key, and its own effect stands in its way.
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
+    scene.answer(1, Verdict::Overtaken);
+    scene.is_at_present(5);
+    crate::store::standing::greet(&mut scene.db, &super::greeting(7, &[]), super::at(0)).unwrap();
+    assert_eq!(scene.plan(), [0; 0], "with another key, its own event would be a stranger's");
+    let theirs = json!({ "title": "Theirs", "priority": "low" });
+    scene.hear(vec![with_key(task(6, "Mine", "low"), &first.key), event(7, "updated", "task", TASK, theirs)]);
+    assert_eq!((scene.outcomes().as_str(), scene.one("SELECT title FROM tasks").as_str()), ("1 confirmed", "Theirs"));
 }
