@@ -168,6 +168,9 @@ impl Core {
             Step::Done => {
                 self.recovering = None;
                 effects.push(Effect::EndRecovery);
+                // A sync that ends with it has no later moment to say so.
+                self.touched_at = now;
+                effects.push(Effect::Touch { current: self.is_at_present() });
                 self.plan(effects);
             }
             Step::Sweep { kind, as_of } => {

@@ -39,6 +39,8 @@ struct World {
     shown: Vec<Phase>,
     finished: Option<Verdict>,
     deleted: usize,
+    /// Whether what is on disk was last said to be the present.
+    current: bool,
     head: i64,
 }
 
@@ -55,6 +57,7 @@ impl World {
             shown: Vec::new(),
             finished: None,
             deleted: 0,
+            current: false,
             head: 9,
         }
     }
@@ -124,11 +127,13 @@ impl World {
                         }
                     }),
                     Effect::EndRecovery => self.saved = None,
+                    Effect::Touch { current } => self.current = current,
                     Effect::Show { phase, .. } => self.shown.push(phase),
                     Effect::Finish(verdict) => self.finished = Some(verdict),
                     Effect::Plan => inputs.push(Input::Planned { ready: vec![], open: false }),
-                    Effect::Apply { stretch, phase, .. } => {
+                    Effect::Apply { stretch, phase, current, .. } => {
                         self.shown.push(phase);
+                        self.current = current;
                         let tail = stretch.ready.unwrap_or(self.head);
                         inputs.push(Input::Applied {
                             cursor: stretch.cursor,
@@ -189,7 +194,7 @@ fn every_collection_is_listed_walked_completed_and_swept() {
     let errands = world.start();
     world.go_on(errands, usize::MAX);
     assert_eq!((world.saved.as_ref(), world.deleted), (None, 5));
-    assert_eq!(world.shown.last(), Some(&Phase::Live));
+    assert_eq!((world.shown.last(), world.current), (Some(&Phase::Live), true), "the end is proof of the present");
     assert!(!world.shown.contains(&Phase::CatchingUp), "{:?}", world.shown);
     assert_eq!(world.asked[0], Question::Property);
     let of_rooms: Vec<&Question> = world
