@@ -21,6 +21,7 @@ use super::core::{Core, Effect, Errand, Input, Millis};
 use super::walked::Kept;
 use super::wire;
 use crate::store::edits::judge::ConflictPolicy;
+use crate::store::edits::numbers;
 use crate::store::place::Place;
 use crate::store::{Connection, StoreError, open, recovery, reserve, standing, wishes};
 
@@ -119,6 +120,7 @@ impl Engine {
             reserve::release(&self.db);
             unless_full(self.keep(|c| standing::set_daemon(c, Some(process), now.wall)))?;
         }
+        unless_full(self.patiently(numbers::set_right))?;
         let begun = self.begun()?;
         self.tell(now, begun)
     }

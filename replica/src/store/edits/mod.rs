@@ -4,7 +4,7 @@
 //! [`plan`] says which may go, [`judge`] whether they still fit what the server has, [`parcel`] makes an edit ready and
 //! [`push`] fixes its request; [`answers`] keeps what came of that, [`held`] what the server has, [`doubt`] what it may have
 //! unheard, and [`settle`] ends it. [`decide`], [`resolve`], [`undo`], [`take_back`] and [`history`]: what a person decides
-//! about them, and what they can look back on.
+//! about them, and what they can look back on. [`numbers`] are how all of them are called.
 
 pub(crate) mod answers;
 pub(crate) mod decide;
@@ -12,6 +12,7 @@ pub(crate) mod doubt;
 pub(super) mod held;
 pub(crate) mod history;
 pub(crate) mod judge;
+pub(crate) mod numbers;
 mod parcel;
 mod parts;
 pub(crate) mod plan;

@@ -3,7 +3,9 @@
 use hearth_contract::formats::Timestamp;
 use serde_json::{Value, json};
 
-use super::{ConflictPolicy, HOME, ROOM, Scene, TASK, at, event, task};
+use super::{ConflictPolicy, HOME, ROOM, Scene, TASK, at, event, task, with_key};
+use crate::store::edits::answers::Verdict;
+use crate::store::edits::numbers;
 use crate::store::read::{query, view};
 use crate::store::{schema, standing, status};
 
@@ -313,4 +315,31 @@ fn renewing_the_schema_keeps_rows_and_edits() {
     assert!(schema::is_current(&scene.db).unwrap());
     scene.does("UPDATE tasks SET title = 'Mine again'");
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "2");
+}
+
+#[test]
+fn numbers_of_edits_that_were_set_back_are_set_right() {
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO rooms (name) VALUES ('Shed')");
+    scene.does("INSERT INTO rooms (name) VALUES ('Loft')");
+    for (edit, rev) in [(1, 3), (2, 4)] {
+        scene.send(edit);
+        let id = scene.one(&format!("SELECT record_id FROM edits WHERE id = {edit}"));
+        scene.answer(edit, Verdict::Sent { rev: Some(rev) });
+        scene.hear(vec![event(rev, "created", "room", &id, json!({ "name": "Shed" }))]);
+    }
+    scene.does("UPDATE sqlite_sequence SET seq = 0 WHERE name = 'edits'");
+    scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+    scene.does("INSERT INTO rooms (name) VALUES ('Yard')");
+    scene.does("INSERT INTO rooms (name) VALUES ('Den')");
+    assert_eq!(scene.one("SELECT group_concat(id, ' ') FROM edits"), "1 2 3");
+    let request = scene.send(1);
+    numbers::set_right(&mut scene.db).unwrap();
+    assert_eq!(scene.one("SELECT group_concat(id, ' ') FROM edits"), "4 5 6");
+    assert_eq!(scene.send(4).key, request.key, "its request goes with it");
+    let id = scene.one("SELECT record_id FROM edits WHERE id = 4");
+    scene.hear(vec![with_key(event(5, "created", "room", &id, json!({ "name": "Hall" })), &request.key)]);
+    assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed,4 confirmed");
+    scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
+    assert_eq!(scene.one("SELECT max(id) FROM edits"), "7");
 }
