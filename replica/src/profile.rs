@@ -56,7 +56,7 @@ pub enum ProfileError {
 
 /// The profile's file.
 #[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 struct Config {
     server: Option<String>,
     /// `ask`, `mine` or `theirs`.
@@ -101,7 +101,7 @@ impl Profile {
         };
         let db = match db {
             Some(db) => db.to_owned(),
-            None => directories()?.data_dir().join(name).join("replica.db"),
+            None => database_of(name)?,
         };
         // SQLite keeps its log beside the file itself; so must the lock and the bell, by whatever name it is called.
         let db = if db.is_symlink() { fs::canonicalize(&db).unwrap_or(db) } else { db };
@@ -123,6 +123,12 @@ impl Profile {
                 .map_err(|error| ProfileError::File(self.key_file.clone(), error))?;
         }
         Ok(())
+    }
+
+    /// The unit of a service manager that is for it; None where the database is given by its path, which no unit knows.
+    pub fn unit(&self) -> Option<String> {
+        let own = database_of(&self.name).is_ok_and(|own| own == self.db);
+        own.then(|| format!("hearth-replica@{}", self.name))
     }
 
     /// What is synced with whom; None while there is no server or no key.
@@ -159,6 +165,11 @@ impl Profile {
 /// The server that a profile's file names now.
 pub(crate) fn server_of(config: &Path) -> Result<Option<String>, ProfileError> {
     Ok(read(config)?.server)
+}
+
+/// Where the database of a profile is that has no other.
+fn database_of(name: &str) -> Result<PathBuf, ProfileError> {
+    Ok(directories()?.data_dir().join(name).join("replica.db"))
 }
 
 fn read(config: &Path) -> Result<Config, ProfileError> {

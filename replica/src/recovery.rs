@@ -31,6 +31,17 @@ pub(crate) enum Cause {
     },
 }
 
+impl Cause {
+    /// The same in words.
+    pub(crate) const fn why(&self) -> &'static str {
+        match self {
+            Cause::Gap { .. } => "the server has forgotten events that this replica has not seen",
+            Cause::Restored { .. } => "the server was put back to an older copy",
+            Cause::Asked { .. } => "a person wants it",
+        }
+    }
+}
+
 /// A recovery that is under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Recovery {

@@ -29,7 +29,7 @@ impl Export {
         ));
         if context.json {
             let members = json!({
-                "file": self.file, "bytes": copied.bytes, "records": copied.records,
+                "file": output::path(&self.file), "bytes": copied.bytes, "records": copied.records,
                 "pending_edits": copied.pending_edits, "position": copied.position,
             });
             return Ok(output::json(&members)?);

@@ -156,7 +156,7 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
         ]
     });
     output::table(&Table { columns, rows: rows.collect() })?;
-    output::note("next: hearth-replica resolve EDIT mine, or theirs");
+    output::next("hearth-replica resolve EDIT mine, or theirs");
     Ok(())
 }
 

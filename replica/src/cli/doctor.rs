@@ -26,7 +26,7 @@ fn tell(findings: &[Finding], json: bool, is_there: bool) -> Result<(), Failure>
         let all = findings.iter().map(|finding| {
             json!({
                 "matter": finding.matter.word(), "grade": finding.grade.word(), "text": finding.text,
-                "next": finding.next,
+                "next": finding.next.as_deref().map(output::addressed),
             })
         });
         output::json(&Value::Array(all.collect()))?;
@@ -36,7 +36,7 @@ fn tell(findings: &[Finding], json: bool, is_there: bool) -> Result<(), Failure>
             let head = if *grade >= Grade::Warning { output::bold(&head) } else { head };
             output::line(&format!("{head}{}", output::one_line(text)))?;
             if let Some(next) = next {
-                output::line(&format!("{:19}next: {}", "", output::one_line(next)))?;
+                output::line(&format!("{:19}next: {}", "", output::addressed(&output::one_line(next))))?;
             }
         }
     }

@@ -18,6 +18,10 @@ impl Completions {
     pub(super) fn run(self) -> Result<(), Failure> {
         let mut text = Vec::new();
         clap_complete::generate(self.shell, &mut Arguments::command(), "hearth-replica", &mut text);
+        if self.shell == Shell::Bash {
+            // The generator calls a command with a hyphen otherwise where it looks for it than where it has found it.
+            text = String::from_utf8_lossy(&text).replace("hearth__subcmd__replica", "hearth__replica").into_bytes();
+        }
         Ok(output::raw(&text)?)
     }
 }

@@ -58,14 +58,14 @@ impl Init {
             let answer = json!({
                 "server": server, "home": identity.home_name, "home_id": identity.home_id,
                 "environment": identity.environment, "scopes": identity.scopes,
-                "db": profile.db, "key_file": profile.key_file(),
+                "db": output::path(&profile.db), "key_file": output::path(profile.key_file()),
             });
             return Ok(output::json(&answer)?);
         }
         output::line(&format!("{} ({}) at {server}", identity.home_name, identity.environment))?;
         output::line(&format!("database  {}", profile.db.display()))?;
         output::line(&format!("key       {}", profile.key_file().display()))?;
-        output::note("next: hearth-replica sync, or hearth-replica run");
+        output::next("hearth-replica sync, or hearth-replica run");
         Ok(())
     }
 

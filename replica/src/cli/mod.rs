@@ -140,7 +140,7 @@ pub(crate) fn main() -> ExitCode {
         Err(Failure { exit, text, hint, .. }) => {
             output::note(&format!("hearth-replica: {text}"));
             if let Some(hint) = hint {
-                output::note(&format!("next: {hint}"));
+                output::next(&hint);
             }
             ExitCode::from(exit as u8)
         }
@@ -150,6 +150,11 @@ pub(crate) fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<(), Failure> {
     let Arguments { profile: name, db, json, command } = arguments;
     let named = name != profile::DEFAULT;
+    output::set_address(match &db {
+        Some(db) => format!("--db {}", output::quoted(&db.to_string_lossy())),
+        None if named => format!("--profile {name}"),
+        None => String::new(),
+    });
     let profile = match Profile::load(&name, db.as_deref()) {
         // What is wrong with a profile is what the doctor is asked for.
         Err(error) if matches!(command, Command::Doctor) => {

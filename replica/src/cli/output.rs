@@ -1,6 +1,8 @@
 //! The one place that writes: data to stdout, everything else to stderr. Must not know what it writes.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::sync::OnceLock;
 
 use hearth_replica::Table;
 use serde_json::Value;
@@ -25,6 +27,53 @@ pub(super) fn raw(text: &[u8]) -> io::Result<()> {
 pub(super) fn note(text: &str) {
     // Nobody is left to tell if this fails.
     let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Says what to type next.
+pub(super) fn next(command: &str) {
+    note(&format!("next: {}", addressed(command)));
+}
+
+/// The flags with which this program was called that say which home is meant.
+static ADDRESS: OnceLock<String> = OnceLock::new();
+
+/// To be said once, before anything is written.
+pub(super) fn set_address(flags: String) {
+    let _ = ADDRESS.set(flags);
+}
+
+/// A command that somebody is told to type, for the home that this one was for.
+pub(super) fn addressed(command: &str) -> String {
+    readdressed(command, ADDRESS.get().map_or("", String::as_str))
+}
+
+/// A path as JSON has it, which knows no bytes that are no text.
+pub(super) fn path(path: &Path) -> Value {
+    path.to_string_lossy().into()
+}
+
+/// A word of a command, as a shell takes it.
+pub(super) fn quoted(word: &str) -> String {
+    shlex::try_quote(word).map_or_else(|_| word.to_owned(), Into::into)
+}
+
+fn readdressed(command: &str, flags: &str) -> String {
+    const PROGRAM: &str = "hearth-replica ";
+    if flags.is_empty() {
+        return command.to_owned();
+    }
+    let mut parts = command.split(PROGRAM);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text.push_str(PROGRAM);
+        // What is about another home says so itself.
+        if !part.contains("--profile") && !part.contains("--db") {
+            text.push_str(flags);
+            text.push(' ');
+        }
+        text.push_str(part);
+    }
+    text
 }
 
 /// Writes JSON, for people with line breaks.
@@ -143,6 +192,20 @@ pub(super) fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_to_type_next_is_for_the_same_home() {
+        let next = |command: &str| readdressed(command, "--profile cabin");
+        assert_eq!(next("hearth-replica sync"), "hearth-replica --profile cabin sync");
+        assert_eq!(
+            next("sqlite3 \"$(hearth-replica path)\", or hearth-replica run"),
+            "sqlite3 \"$(hearth-replica --profile cabin path)\", or hearth-replica --profile cabin run"
+        );
+        let another = "hearth-replica init with another --profile or --db, for the other home";
+        assert_eq!(next(another), another);
+        assert_eq!(readdressed("hearth-replica sync", ""), "hearth-replica sync");
+        assert_eq!(quoted("/home/ada/my files/a.db"), "'/home/ada/my files/a.db'");
+    }
 
     #[test]
     fn wide_columns_give_way_but_never_the_id() {

@@ -32,12 +32,22 @@ impl Query {
         if self.csv {
             output::table_csv(&answer)?;
         } else if context.json {
+            // A member has one value, and a column that is left out in silence is one that somebody misses later.
+            if let Some(twice) = twice(&answer.columns) {
+                let text = format!("two columns are called {twice}, which JSON cannot tell apart");
+                return Err(Failure::new(Exit::Usage, text).hint("the same with another name for one, by AS, or --csv"));
+            }
             output::table_json(&answer)?;
         } else {
             output::table(&answer)?;
         }
         Ok(())
     }
+}
+
+/// The first name that two columns have.
+fn twice(columns: &[String]) -> Option<&String> {
+    columns.iter().enumerate().find_map(|(place, name)| columns[..place].contains(name).then_some(name))
 }
 
 /// What SQLite says of a statement is about the statement, unless the database itself is in trouble.
@@ -55,7 +65,7 @@ fn refused(db: &Path, error: StoreError) -> Failure {
 pub(super) fn path(context: &Context) -> Result<(), Failure> {
     let db = &context.profile.db;
     if context.json {
-        return Ok(output::json(&json!({ "db": db, "profile": context.profile.name }))?);
+        return Ok(output::json(&json!({ "db": output::path(db), "profile": context.profile.name }))?);
     }
     Ok(output::line(&db.display().to_string())?)
 }

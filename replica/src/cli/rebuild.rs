@@ -25,8 +25,9 @@ impl Rebuild {
         // Before the lock, which would make the directory of a profile that was mistyped.
         let config = sync::config(context)?;
         let Some(lock) = run::try_lock(db)? else {
-            let stop = format!("stop it: Ctrl-C, or systemctl --user stop hearth-replica@{}", context.profile.name);
-            return Err(run::locked(db, &stop));
+            let unit =
+                context.profile.unit().map_or(String::new(), |unit| format!(", or systemctl --user stop {unit}"));
+            return Err(run::locked(db, &format!("stop it: Ctrl-C{unit}")));
         };
         let lock = hear_first(context, &config, lock, self.timeout)?;
         let rescue = hearth_replica::rebuild(db, &lock)?;
@@ -39,7 +40,7 @@ impl Rebuild {
         let now = replica.status()?;
         if context.json {
             output::json(&json!({
-                "position": now.position, "kept_as": rescue.kept_as, "edits": rescue.edits, "lost": rescue.lost,
+                "position": now.position, "kept_as": rescue.kept_as.as_deref().map(output::path), "edits": rescue.edits, "lost": rescue.lost,
                 "parked": rescue.parked,
             }))?;
         } else {

@@ -160,11 +160,15 @@ impl Remove {
                 .hint("hearth-replica set property FIELD= for each field that shall be empty"));
         }
         let title = replica.row(kind, &id)?.map(|row| row.title).unwrap_or_default();
+        let related = replica.related(kind, &id, 0)?;
         replica.delete(kind, &id)?;
         if context.json {
             return Ok(output::json(&json!({ "removed": id, "kind": kind.word(), "title": title }))?);
         }
-        output::note(&format!("removed the {kind} {}", output::one_line(&title)));
+        let named = related.iter().map(|of| format!("{} in {}", of.total, of.kind.collection()));
+        let named = named.collect::<Vec<_>>().join(", ");
+        let without = if named.is_empty() { named } else { format!("; it is named no more by {named}") };
+        output::note(&format!("removed the {kind} {}{without}", output::one_line(&title)));
         Ok(output::line(&id)?)
     }
 }
@@ -274,7 +278,7 @@ fn tell(context: &Context, row: &Row) -> Result<(), Failure> {
         None => output::note("the server has not confirmed it yet"),
     }
     if row.pending != Pending::No {
-        output::note(&format!("changed here; next: hearth-replica why {}", row.id));
+        output::note(&output::addressed(&format!("changed here; next: hearth-replica why {}", row.id)));
     }
     Ok(())
 }
@@ -282,7 +286,7 @@ fn tell(context: &Context, row: &Row) -> Result<(), Failure> {
 /// What is said after a change: the record's id, for whoever goes on with it.
 fn changed(context: &Context, replica: &Replica, kind: Kind, id: &str) -> Result<(), Failure> {
     if replica.status()?.daemon_pid.is_none() {
-        output::note("kept here; next: hearth-replica sync, to send it");
+        output::note(&output::addressed("kept here; next: hearth-replica sync, to send it"));
     }
     told(context, replica, kind, id)
 }

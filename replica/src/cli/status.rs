@@ -57,7 +57,7 @@ pub(super) fn write(context: &Context, status: &hearth_replica::Status) -> Resul
         output::line(&format!("{:<24}{text}", name.replace('_', " ")))?;
     }
     if status.phase == "needs_key" {
-        output::note(&format!("next: {ANOTHER_KEY}; it is taken up at once"));
+        output::next(&format!("{ANOTHER_KEY}; it is taken up at once"));
     }
     Ok(())
 }

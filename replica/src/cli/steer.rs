@@ -64,7 +64,7 @@ pub(super) fn resume(context: &Context) -> Result<(), Failure> {
     }
     output::line(if changed { "Resumed." } else { "It was not paused." })?;
     if now.daemon_pid.is_none() {
-        output::note("no process syncs; next: hearth-replica run, or hearth-replica sync");
+        output::note(&output::addressed("no process syncs; next: hearth-replica run, or hearth-replica sync"));
     }
     Ok(())
 }

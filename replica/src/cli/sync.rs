@@ -266,6 +266,13 @@ pub(super) fn too_late(context: &Context, then: &Status) -> Failure {
             let text = format!("in step, but {} still on the way", output::count(then.waiting, "edit"));
             Failure::new(Exit::StillWaiting, text).hint("hearth-replica edits")
         }
+        // It is there and answers; only the time was too short.
+        _ if then.is_in_contact() => {
+            let of = then.head.map_or(String::new(), |head| format!(" of {head}"));
+            let text = format!("not in step in time, {}: at position {}{of}{why}", then.phase, then.position);
+            Failure::new(Exit::Failure, text)
+                .hint("the same again, which goes on from there, or with a longer --timeout")
+        }
         phase => {
             Failure::new(Exit::Unreachable, format!("not in step in time, {phase}{why}")).hint("hearth-replica status")
         }
@@ -371,6 +378,23 @@ mod tests {
                 (failure.exit, failure.text.as_str()),
                 (Exit::StillWaiting, "in step, but 1 edit still on the way")
             );
+        }
+    }
+
+    #[test]
+    fn a_server_that_answers_is_not_called_unreachable() {
+        let db = std::env::temp_dir().join("hearth-sync-slow.db");
+        let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
+        let context = Context { profile, named: false, db_given: true, json: false };
+        let heard = Some("2026-06-01T00:00:00.000Z".to_owned());
+        let slow = Status { head: Some(9), last_contact_at: heard, ..status("backfilling", 4, 0) };
+        let failure = too_late(&context, &slow);
+        assert_eq!(
+            (failure.exit, failure.text.as_str()),
+            (Exit::Failure, "not in step in time, backfilling: at position 4 of 9")
+        );
+        for phase in ["offline", "backfilling"] {
+            assert_eq!(too_late(&context, &status(phase, 4, 0)).exit, Exit::Unreachable, "{phase}");
         }
     }
 

@@ -80,7 +80,10 @@ fn unreadable(profile: &Profile, error: &StoreError) -> Finding {
 
 fn process(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding {
     let db = &profile.db;
-    let run = format!("hearth-replica run, or systemctl --user start hearth-replica@{}", profile.name);
+    let run = match profile.unit() {
+        Some(unit) => format!("hearth-replica run, or systemctl --user start {unit}"),
+        None => "hearth-replica run".to_owned(),
+    };
     let holder = SyncLock::holder(db).map_or("a process".to_owned(), |pid| format!("process {pid}"));
     let last = status.last_contact_at.as_deref().map_or("never".to_owned(), |at| format!("at {at}"));
     match (SyncLock::is_held(db), said_pid) {
@@ -90,12 +93,12 @@ fn process(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding
             format!("{holder} has the right to sync but gives no sign of life; the server was last heard {last}"),
             format!("end {holder}, then: {run}"),
         ),
-        (true, _) if is_in_contact(status) => {
+        (true, _) if status.is_in_contact() => {
             Finding::fine(Matter::Process, format!("{holder} keeps it in step, {}", status.phase))
         }
         (true, _) => {
             let phase = status.phase.replace('_', " ");
-            let since = status.offline_since.as_deref().filter(|_| is_under_way(status));
+            let since = status.offline_since.as_deref().filter(|_| status.is_under_way());
             let since = since.map(|since| format!(", without contact since {since}")).unwrap_or_default();
             Finding::fine(Matter::Process, format!("{holder} has the right to sync; {phase}{since}"))
         }
@@ -112,17 +115,6 @@ fn process(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding
             run,
         ),
     }
-}
-
-/// Whether the feed comes at this moment.
-fn is_in_contact(status: &Status) -> bool {
-    matches!(status.phase.as_str(), "live" | "polling" | "catching_up")
-        || is_under_way(status) && status.offline_since.is_none()
-}
-
-/// Whether it is on the way to a position, in contact or not.
-fn is_under_way(status: &Status) -> bool {
-    matches!(status.phase.as_str(), "backfilling" | "reconciling")
 }
 
 fn edits(status: &Status) -> Vec<Finding> {

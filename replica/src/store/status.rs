@@ -58,6 +58,17 @@ impl Status {
     pub fn edits_to_decide(&self) -> i64 {
         self.needs_you - i64::from(self.asks_about_deletions)
     }
+
+    /// Whether the server is heard at this moment, as far as whoever syncs has written it down.
+    pub fn is_in_contact(&self) -> bool {
+        matches!(self.phase.as_str(), "live" | "polling" | "catching_up")
+            || self.is_under_way() && self.offline_since.is_none() && self.last_contact_at.is_some()
+    }
+
+    /// Whether it is on the way to a position, in contact or not.
+    pub fn is_under_way(&self) -> bool {
+        matches!(self.phase.as_str(), "backfilling" | "reconciling")
+    }
 }
 
 /// Reads the status.

@@ -8,7 +8,10 @@ use std::process::Output;
 use hearth_contract::key::{Environment, key_text};
 use serde_json::{Value, json};
 
-use super::{as_anybody, as_keeper, new_replica, on_full_disk, replica, set_mode, sqlite3, text, write_profile};
+use super::{
+    as_anybody, as_keeper, new_replica, on_full_disk, refusal, replica, set_mode, sqlite3, text, unaddressed,
+    write_profile,
+};
 
 const ALL: &str = "inventory vehicles documents tasks rooms property";
 
@@ -55,7 +58,8 @@ pub(super) fn of(server: &str) -> (tempfile::TempDir, PathBuf) {
 
 /// The exit code, and the findings that are no praise: grade, matter, text and next.
 fn examined(db: &Path) -> (i32, Vec<[String; 4]>) {
-    found_in(&replica(db, &["doctor", "--json"]))
+    let (exit, findings) = found_in(&replica(db, &["doctor", "--json"]));
+    (exit, findings.into_iter().map(|finding| finding.map(|text| unaddressed(db, &text))).collect())
 }
 
 fn found_in(output: &Output) -> (i32, Vec<[String; 4]>) {
@@ -220,6 +224,8 @@ fn a_profile_that_cannot_be_read_is_a_finding() {
     std::fs::write(&profile, "conflict_policy = \"bogus\"\n").unwrap();
     let words = "conflict_policy is \"bogus\"; it must be \"ask\", \"mine\" or \"theirs\"";
     assert_found(&db, 1, "fault", "setup", words, &format!("correct {profile}"));
+    std::fs::write(&profile, "conflict_polcy = \"mine\"\n").unwrap();
+    assert_found(&db, 1, "fault", "setup", "unknown field `conflict_polcy`", &format!("correct {profile}"));
     std::fs::write(&profile, "server = http://nowhere\n").unwrap();
     assert_found(&db, 1, "fault", "setup", &profile, &format!("correct {profile}"));
     let told = text(&replica(&db, &["status"]).stderr);
@@ -231,7 +237,7 @@ fn where_a_profile_is_complete_nobody_is_sent_for_a_key() {
     let (_dir, db) = of(&good_server());
     std::fs::remove_file(&db).unwrap();
     assert_found(&db, 3, "fault", "setup", "there is no replica", "hearth-replica sync");
-    assert!(text(&replica(&db, &["status"]).stderr).ends_with("next: hearth-replica sync"));
+    assert!(refusal(&db, &["status"]).1.ends_with("next: hearth-replica sync"));
 }
 
 #[test]

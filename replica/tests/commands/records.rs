@@ -1,5 +1,7 @@
 //! Records by the command line: what is typed is checked by the contract's table, and ids may be cut short.
 
+use std::process::Command;
+
 use super::{as_keeper, json, new_replica, refusal, replica, sqlite3, text};
 
 /// A fresh replica with one room and its id.
@@ -151,6 +153,28 @@ fn an_export_is_a_whole_database_with_its_pending_edits_and_without_a_key() {
 }
 
 #[test]
+fn what_is_there_twice_is_said() {
+    let (_dir, db, room) = with_a_room();
+    let (exit, said) = refusal(&db, &["add", "room", "name=Cellar", &format!("id={room}")]);
+    assert_eq!(exit, 2);
+    assert!(said.contains("is there already"), "{said}");
+    let (exit, said) = refusal(&db, &["query", "SELECT a.id, b.id FROM rooms a JOIN rooms b", "--json"]);
+    assert_eq!(exit, 2);
+    assert!(said.contains("two columns are called id"), "{said}");
+    assert!(replica(&db, &["query", "SELECT a.id, b.id FROM rooms a JOIN rooms b", "--csv"]).status.success());
+}
+
+#[test]
+fn what_named_a_record_that_is_removed_is_counted() {
+    let (_dir, db, room) = with_a_room();
+    for name in ["name=Kettle", "name=Toaster"] {
+        replica(&db, &["add", "inventory", name, &format!("room_id={room}")]);
+    }
+    let said = text(&replica(&db, &["remove", &room]).stderr);
+    assert_eq!(said.trim(), "removed the room Kitchen; it is named no more by 2 in inventory");
+}
+
+#[test]
 fn completions_and_manual_pages_come_from_the_arguments() {
     let (dir, db, _) = with_a_room();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
@@ -158,6 +182,15 @@ fn completions_and_manual_pages_come_from_the_arguments() {
         assert!(script.contains("until-pushed"), "{shell}");
     }
     assert!(text(&replica(&db, &["man"]).stdout).starts_with(".ie"));
+    let script = dir.path().join("completions.bash");
+    std::fs::write(&script, replica(&db, &["completions", "bash"]).stdout).unwrap();
+    let asks = format!(
+        "source '{}'; COMP_WORDS=(hearth-replica sync --until-p); COMP_CWORD=2; \
+         _hearth__replica hearth-replica --until-p sync; echo \"${{COMPREPLY[@]}}\"",
+        script.display()
+    );
+    let completed = Command::new("bash").args(["--norc", "-c", &asks]).output().unwrap();
+    assert_eq!(text(&completed.stdout).trim(), "--until-pushed", "{}", text(&completed.stderr));
     let pages = dir.path().join("man");
     assert!(replica(&db, &["man", "--dir", pages.to_str().unwrap()]).status.success());
     assert!(std::fs::read_to_string(pages.join("hearth-replica-sync.1")).unwrap().contains("timeout"));

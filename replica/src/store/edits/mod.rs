@@ -204,6 +204,9 @@ pub(crate) fn create_in(tx: &Transaction<'_>, kind: Kind, fields: &Fields) -> Re
         Some(id) => id.to_owned(),
         None => fresh_id().to_string(),
     };
+    if !kind.is_singleton() && rows::get(tx, kind, &id)?.is_some() {
+        return Err(EditError::Refused(format!("a {kind} with the id {id} is there already; change that one")));
+    }
     let mut names = vec!["id"];
     let mut values = vec![Sql::from(id.clone())];
     for (name, value) in known(kind, fields)? {

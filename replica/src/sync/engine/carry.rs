@@ -79,7 +79,7 @@ impl Engine {
                 return Ok(self.begun()?.into());
             }
             Effect::Recover(cause) => {
-                tracing::warn!(?cause, "recovering");
+                tracing::info!(why = cause.why(), "everything is compared with the server");
                 return Ok(vec![Input::Recovering(self.keep(|c| recovery::begin(c, &cause))?)]);
             }
             Effect::Keep { question, found, then } => self.walked(Kept { question, found, then })?,

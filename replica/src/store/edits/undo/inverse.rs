@@ -46,7 +46,12 @@ pub(super) fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, 
         "delete" => {
             let (fields, without) = living(tx, kind, past.base, past.base)?;
             let new = edits::create_in(tx, kind, &fields)?;
-            (format!("{name} is made anew, with another id, because a deleted one is never used again{without}"), new)
+            let unnamed = match kind {
+                Kind::Document | Kind::Task | Kind::Property => "",
+                Kind::Inventory | Kind::Room | Kind::Vehicle => "; what named the old one names nothing now",
+            };
+            let text = "is made anew, with another id, because a deleted one is never used again";
+            (format!("{name} {text}{without}{unnamed}"), new)
         }
         _ => {
             let Some(present) = rows::get(tx, kind, record)? else { return Err(gone(EditError::NotFound, past)) };
