@@ -49,7 +49,7 @@ impl Rebuild {
         if rescue.lost.is_empty() && rescue.parked == 0 {
             return sync::settled(Until::Current, &now);
         }
-        let text = "not every edit could be carried over by itself; what is said above needs you";
+        let text = "not everything could be carried over by itself; what is said above needs you";
         Err(Failure::new(Exit::NeedsYou, text).hint("hearth-replica edits"))
     }
 }

@@ -52,7 +52,7 @@ impl Verify {
         if context.json {
             output::json(&json!({
                 "position": found.position, "compared": found.compared, "changed_meanwhile": found.changed_meanwhile,
-                "repaired": self.repair && count > 0,
+                "repaired": self.repair && (count > 0 || found.search_differs), "search_differs": found.search_differs,
                 "differences": found.differences.iter().map(as_json).collect::<Vec<_>>(),
             }))?;
         } else {
@@ -66,8 +66,12 @@ impl Verify {
                 (count, true) => format!("{compared}: {count} differed and are repaired."),
                 (count, false) => format!("{compared}: {count} differ."),
             })?;
+            if found.search_differs {
+                let then = if self.repair { "; it is made anew" } else { "" };
+                output::line(&format!("search did not hold what the tables hold{then}."))?;
+            }
         }
-        if count > 0 && !self.repair {
+        if (count > 0 || found.search_differs) && !self.repair {
             let text = "the replica is not as the server has it";
             return Err(Failure::new(Exit::Failure, text).hint("hearth-replica verify --repair"));
         }

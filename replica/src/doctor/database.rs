@@ -36,7 +36,7 @@ pub(super) fn examine(profile: &Profile) -> (Vec<Finding>, Option<String>) {
     if !health.finds_all {
         let text =
             "search does not hold what the tables hold, because something else wrote to it; not every record is found";
-        return (vec![Finding::fault(Matter::Database, text, REBUILD)], health.home_id);
+        return (vec![Finding::fault(Matter::Database, text, "hearth-replica verify --repair")], health.home_id);
     }
     let read = || -> Result<Vec<Finding>, StoreError> {
         let replica = Replica::open(db, Origin::Cli)?;

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::store::edits::settle;
 use crate::store::mirror::image;
+use crate::store::schema::search;
 use crate::store::{StoreError, gate, log, rows};
 
 /// Everything that the server lists of a kind.
@@ -60,11 +61,28 @@ pub struct Verification {
     pub changed_meanwhile: usize,
     /// Records that are not as the server has them.
     pub differences: Vec<Difference>,
+    /// Whether search did not hold what the tables hold: nothing but a stranger's hand makes it so.
+    pub search_differs: bool,
 }
 
 /// Compares, and repairs what differs if that is wanted, in one transaction. None: the replica has not passed the
 /// last page yet.
 pub(crate) fn verify(
+    connection: &mut Connection,
+    listings: &[(Kind, Listing)],
+    repair: bool,
+    now: Timestamp,
+) -> Result<Option<Verification>, StoreError> {
+    let found = compare_all(connection, listings, repair, now)?;
+    let Some(mut found) = found else { return Ok(None) };
+    found.search_differs = !search::is_complete(connection)?;
+    if repair && found.search_differs {
+        search::refill(connection)?;
+    }
+    Ok(Some(found))
+}
+
+fn compare_all(
     connection: &mut Connection,
     listings: &[(Kind, Listing)],
     repair: bool,

@@ -10,6 +10,7 @@ use rusqlite::{Connection, Transaction, params_from_iter};
 
 use super::aside::READING;
 use super::salvage::{self, Salvaged};
+use super::strangers::{self, Made};
 use super::{Rescue, health};
 use crate::store::mirror::image;
 use crate::store::place::holds_bytes;
@@ -37,6 +38,8 @@ const COUNTED: &str = "sqlite_sequence";
 /// What was read of a damaged database.
 pub(super) struct Saved {
     tables: Vec<(&'static str, Salvaged)>,
+    /// What others have made in it.
+    made: Vec<Made>,
     /// The highest number of an edit that is known of.
     newest: i64,
     /// Server, id, name and environment of its home.
@@ -62,7 +65,8 @@ pub(super) fn read(kept: &Path, blank: &Connection) -> Result<Saved, StoreError>
     if !nothing && !holds_bytes(&work) {
         open::private_file(&work).and_then(|file| file.set_len(4096)).map_err(at)?;
     }
-    let mut saved = Saved { tables: Vec::new(), newest: 0, home: None, paused: false, lost: Vec::new() };
+    let mut saved =
+        Saved { tables: Vec::new(), made: Vec::new(), newest: 0, home: None, paused: false, lost: Vec::new() };
     let names: Vec<&str> = LOCAL.into_iter().chain(["_sync", COUNTED]).collect();
     if let Some(connection) = salvage::open(&work, blank, &names)? {
         for name in LOCAL {
@@ -80,6 +84,9 @@ pub(super) fn read(kept: &Path, blank: &Connection) -> Result<Saved, StoreError>
             .filter(|home| home.get(1).is_some_and(|id| matches!(id, Sql::Text(_))));
         let paused = connection.query_row("SELECT paused FROM _sync", [], |row| row.get(0));
         saved.paused = salvage::unless_damaged(paused.map_err(StoreError::from))?.unwrap_or_default();
+        let (made, lost) = strangers::read(&connection, blank)?;
+        saved.made = made;
+        saved.lost.extend(lost);
     } else if !nothing {
         saved.lost.push(format!(
             "Nothing in it can be read here, edits that the server has not confirmed neither; \
@@ -110,7 +117,7 @@ fn newest(name: &str, Salvaged { columns, rows, garbled, .. }: &Salvaged) -> i64
 
 /// Writes what was read into an empty replica.
 pub(super) fn restore(connection: &mut Connection, saved: Saved) -> Result<Rescue, StoreError> {
-    let Saved { tables, newest, home, paused, lost } = saved;
+    let Saved { tables, made, newest, home, paused, lost } = saved;
     let mut rescue = Rescue { lost, ..Rescue::default() };
     gate::keep(connection, |tx| {
         for (name, table) in &tables {
@@ -166,6 +173,7 @@ pub(super) fn restore(connection: &mut Connection, saved: Saved) -> Result<Rescu
                 image::project(tx, kind, &record)?;
             }
         }
+        rescue.lost.extend(strangers::make(tx, &made)?);
         let edits: i64 = tx.query_row("SELECT count(*) FROM edits", [], |row| row.get(0))?;
         rescue.edits = usize::try_from(edits).unwrap_or_default();
         Ok(())

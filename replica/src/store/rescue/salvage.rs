@@ -158,6 +158,27 @@ fn list_anew(copy: &Path, sound: &Connection, names: &[&str]) -> Result<Connecti
     try_open(&path)
 }
 
+/// Everything that a statement has made in a database, as far as it can be read: sort, name and statement.
+pub(super) fn schema(connection: &Connection) -> Result<Vec<[String; 3]>, StoreError> {
+    let list = "SELECT rowid, type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid";
+    let (mut found, whole) = until_broken(connection, &format!("{list} ASC"), 3)?;
+    if !whole {
+        let read = found.last().map_or(0, |row| row.rowid);
+        let (falling, _) = until_broken(connection, &format!("{list} DESC"), 3)?;
+        found.extend(falling.into_iter().rev().filter(|row| row.rowid > read));
+    }
+    let texts = found.into_iter().filter(|row| !row.garbled).filter_map(|row| match <[Sql; 3]>::try_from(row.values) {
+        Ok([Sql::Text(sort), Sql::Text(name), Sql::Text(text)]) => Some([sort, name, text]),
+        _ => None,
+    });
+    Ok(texts.collect())
+}
+
+/// A name as SQL takes it, whatever it is made of.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
 /// Reads a table as far as it can be read.
 pub(crate) fn table(connection: &Connection, name: &str) -> Result<Salvaged, StoreError> {
     let mut salvaged = Salvaged::default();
@@ -168,10 +189,11 @@ pub(crate) fn table(connection: &Connection, name: &str) -> Result<Salvaged, Sto
     }
     let by_rowid = keys.is_empty();
     let key = |way: &str| {
-        let names = if by_rowid { vec!["rowid".to_owned()] } else { keys.clone() };
+        let names = if by_rowid { vec!["rowid".to_owned()] } else { keys.iter().map(|key| quoted(key)).collect() };
         names.iter().map(|name| format!("{name} {way}")).collect::<Vec<_>>().join(", ")
     };
-    let all = salvaged.columns.join(", ");
+    let all = salvaged.columns.iter().map(|column| quoted(column)).collect::<Vec<_>>().join(", ");
+    let name = quoted(name);
     let first = if by_rowid { "rowid" } else { "0" };
     let text = |way: &str| format!("SELECT {first}, {all} FROM {name} NOT INDEXED ORDER BY {}", key(way));
     let (mut rising, whole) = until_broken(connection, &text("ASC"), salvaged.columns.len())?;

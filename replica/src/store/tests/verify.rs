@@ -34,3 +34,16 @@ fn a_record_that_only_the_replica_has_is_a_difference_with_or_without_edits() {
     let extra: Vec<&str> = found.iter().filter(|one| one.how == How::Extra).map(|one| one.title.as_str()).collect();
     assert_eq!((found.len(), extra), (2, vec!["Mine", "Shed"]));
 }
+
+#[test]
+fn search_is_made_anew_where_somebody_has_emptied_it() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    assert!(!scene.compared_with_nothing(5).search_differs);
+    scene.does("DELETE FROM search");
+    assert!(scene.compared_with_nothing(5).search_differs);
+    let listing = |kind| (kind, Listing { as_of: 5, ..Listing::default() });
+    assert!(verify(&mut scene.db, &[listing(Kind::Room)], true, at(0)).unwrap().unwrap().search_differs);
+    assert_eq!(scene.one("SELECT group_concat(title) FROM search"), "Paint");
+    assert!(!scene.compared_with_nothing(5).search_differs);
+}

@@ -1,4 +1,5 @@
-//! What goes on of the edits of a damaged database: their numbers, their requests, what is said of them.
+//! What goes on of a damaged database: the edits, their numbers, their requests, what is said of them; and what others have
+//! made in it.
 
 use super::*;
 use crate::store::tests::{event, with_key};
@@ -125,4 +126,30 @@ fn every_table_is_either_carried_over_or_told_again_by_the_server() {
     for (table, _) in schema::KEPT {
         assert_ne!(LOCAL.contains(&table), told_again.contains(&table), "{table}: does it hold what only exists here?");
     }
+}
+
+#[test]
+fn what_others_have_made_goes_on() {
+    let wreck = Wreck::new();
+    wreck.scene.does("CREATE TABLE \"my notes\" (id INTEGER PRIMARY KEY, \"of task\" TEXT, text TEXT)");
+    wreck.scene.does("INSERT INTO \"my notes\" (\"of task\", text) VALUES ('a', 'one'), ('b', 'two')");
+    wreck.scene.does("CREATE INDEX my_index ON \"my notes\" (text)");
+    wreck.scene.does("CREATE VIEW my_view AS SELECT text FROM \"my notes\"");
+    wreck.scene.does("CREATE VIRTUAL TABLE my_words USING fts5 (text)");
+    wreck.scene.does(
+        "CREATE TRIGGER my_trigger AFTER INSERT ON rooms WHEN (SELECT open FROM _gate) = 0
+         BEGIN INSERT INTO \"my notes\" (text) VALUES (NEW.name); END",
+    );
+    let wreck = wreck.checkpointed();
+    wreck.break_page_of("rooms");
+    let rescue = wreck.rebuilt();
+    assert_eq!(rescue.lost, ["The virtual table my_words is not carried over; make it again."]);
+    let db = open::read_write(&wreck.db).unwrap();
+    db.execute("INSERT INTO rooms (name) VALUES ('Attic')", []).unwrap();
+    let text = "SELECT group_concat(text, ' ') FROM (SELECT text FROM my_view ORDER BY text)";
+    let texts: String = db.query_row(text, [], |row| row.get(0)).unwrap();
+    assert_eq!(texts, "Attic one two");
+    let plan: String =
+        db.query_row("SELECT sql FROM sqlite_schema WHERE name = 'my_index'", [], |row| row.get(0)).unwrap();
+    assert!(plan.contains("my notes"));
 }
