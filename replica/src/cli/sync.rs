@@ -274,7 +274,9 @@ pub(super) fn too_late(context: &Context, then: &Status) -> Failure {
                 .hint("the same again, which goes on from there, or with a longer --timeout")
         }
         phase => {
-            Failure::new(Exit::Unreachable, format!("not in step in time, {phase}{why}")).hint("hearth-replica status")
+            let server = context.profile.server.as_deref().map_or(String::new(), |server| format!(", {server}"));
+            let text = format!("not in step in time, {phase}{server}{why}");
+            Failure::new(Exit::Unreachable, text).hint("hearth-replica status")
         }
     }
 }

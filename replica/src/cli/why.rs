@@ -72,6 +72,7 @@ fn standing(why: &Origins) -> String {
     let there = match (why.rev, why.deleted_at) {
         (Some(rev), _) => format!("the server's form is of position {rev}"),
         (None, Some(at)) => format!("deleted on the server at position {at}"),
+        (None, None) if why.edits.is_empty() => "nothing is known of it on the server".to_owned(),
         (None, None) => "the server has not confirmed it yet".to_owned(),
     };
     format!("{here}; {there}")

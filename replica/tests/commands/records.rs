@@ -150,6 +150,9 @@ fn an_export_is_a_whole_database_with_its_pending_edits_and_without_a_key() {
     let (exit, said) = refusal(&db, &["export", copy.to_str().unwrap()]);
     assert_eq!(exit, 1);
     assert!(said.contains("exists already"), "{said}");
+    let (exit, said) = refusal(&db, &["export", "/nowhere/at all/copy.db"]);
+    assert_eq!(exit, 1);
+    assert!(said.contains("copy.db cannot be written") && said.ends_with("next: ls -ld '/nowhere/at all'"), "{said}");
 }
 
 #[test]
