@@ -144,7 +144,7 @@ pub fn first_step(profile: &Profile) -> &'static str {
 }
 
 /// What to type for another key, wherever the one in use comes from.
-fn another_key(profile: &Profile) -> String {
+pub fn another_key(profile: &Profile) -> String {
     match profile.key_source() {
         None => "unset HEARTH_API_KEY, or put another key into it".to_owned(),
         Some(file) if file != profile.key_file() => format!("put another key into {}", file.display()),

@@ -36,6 +36,9 @@ impl Init {
             ClientError::Refused(401 | 403, _) => {
                 Failure::from(error).hint("hearth-server key create, and init with the key that it prints")
             }
+            ClientError::Refused(404, _) => {
+                Failure::from(error).hint(format!("curl -i {server}/v1: is that the right address?"))
+            }
             error => error.into(),
         })?;
 

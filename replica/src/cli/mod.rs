@@ -162,9 +162,14 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         }
         loaded => loaded?,
     };
-    let file = profile.db.clone();
+    let (file, key) = (profile.db.clone(), hearth_replica::doctor::another_key(&profile));
     let context = Context { profile, named, db_given: db.is_some(), json };
-    carry_out(command, context).map_err(|failure| failure.about(&file))
+    carry_out(command, context).map_err(|failure| {
+        // Where the key comes from is where another one belongs.
+        let asks = failure.hint.as_deref() == Some(ANOTHER_KEY);
+        let failure = if asks { failure.hint(key) } else { failure };
+        failure.about(&file)
+    })
 }
 
 fn carry_out(command: Command, context: Context) -> Result<(), Failure> {
