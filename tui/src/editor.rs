@@ -10,7 +10,7 @@ use time::Date;
 
 use crate::input::Line;
 use crate::words::plain;
-use crate::{dates, quick};
+use crate::{dates, numbers};
 
 /// The editor of one field.
 #[derive(Debug)]
@@ -83,11 +83,8 @@ impl Editor {
                     Some(date) => date_text(date).into(),
                     None => text.trim().into(),
                 },
-                text if field.format == Format::Money => quick::money(text).into(),
-                text if field.format.is_integer() => match text.trim().parse::<i64>() {
-                    Ok(number) => number.into(),
-                    Err(_) => text.into(),
-                },
+                text if field.format == Format::Money => numbers::money(text).into(),
+                text if field.format.is_integer() => numbers::whole(text).map_or_else(|| text.into(), Value::from),
                 text if matches!(field.format, Format::Text { .. }) => text.into(),
                 text => text.trim().into(),
             },
@@ -98,14 +95,14 @@ impl Editor {
         }
     }
 
-    /// Writes out what was typed in short, once the field is left: `fri` becomes its date.
+    /// Writes out what was typed in short, once the field is left: `fri` becomes its date, `130,000` its number.
     pub fn settle(&mut self, field: &Field, today: Date) {
-        if matches!(field.format, Format::Date | Format::Money)
+        if (matches!(field.format, Format::Date | Format::Money) || field.format.is_integer())
             && let Editor::Line(line) = self
             && !line.text().is_empty()
         {
             let value = Editor::Line(line.clone()).value(field, today);
-            *line = Line::holding(value.as_str().unwrap_or_default());
+            *line = Line::holding(&plain(&value));
         }
     }
 

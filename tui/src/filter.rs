@@ -7,7 +7,7 @@ use hearth_contract::schema::{Field, Format, Kind};
 use hearth_replica::{Condition, Test, WAITING};
 use time::Date;
 
-use crate::dates;
+use crate::{dates, numbers};
 
 /// What a filter line says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -105,7 +105,7 @@ fn condition(kind: Kind, name: &str, sign: &str, value: &str, today: Date) -> Re
             (*found.ok_or_else(|| format!("{name} is one of {}", words.join(", ")))?).to_owned()
         }
         Format::Money | Format::Count | Format::Year => {
-            let number = value.replace([',', '$', '€', '£'], "");
+            let number = numbers::money(value);
             number.parse::<f64>().map_err(|_| format!("{value} is no number"))?;
             number
         }

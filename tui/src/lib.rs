@@ -4,7 +4,7 @@
 //! - [`app`]: the state and how it changes, pure: `update(now, message)` gives effects. Its parts are [`home`], [`list`],
 //!   [`detail`], [`form`] with [`editor`] and [`input`], [`search`], [`palette`], [`conflict`].
 //! - [`keys`]: the one table of actions; the footer, the palette and `hearth keys` read it.
-//! - [`dates`], [`filter`], [`quick`], [`fuzzy`]: what people type, understood.
+//! - [`dates`], [`numbers`], [`filter`], [`quick`], [`fuzzy`]: what people type, understood.
 //! - [`words`], [`standing`], [`cells`], [`columns`], [`copying`], [`glyphs`], [`layout`], [`tabs`], [`now`]: how things are said
 //!   and where.
 //! - [`view`]: one file per screen, drawing only; [`sanitize`] makes data harmless before it is drawn.
@@ -41,6 +41,7 @@ pub mod layout;
 pub mod list;
 pub mod message;
 pub mod now;
+pub mod numbers;
 pub mod outside;
 pub mod palette;
 pub mod quick;

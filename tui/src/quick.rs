@@ -6,7 +6,7 @@ use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind};
 use time::Date;
 
-use crate::dates;
+use crate::{dates, numbers};
 
 /// What the line says.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -44,7 +44,7 @@ pub fn understand(text: &str, today: Date) -> Quick {
         } else if let Some(name) = field("+") {
             drop(quick.fields.insert("assignee".into(), name.replace('_', " ").into()));
         } else if let Some(sum) = field("cost:") {
-            drop(quick.fields.insert("estimated_cost".into(), money(sum).into()));
+            drop(quick.fields.insert("estimated_cost".into(), numbers::money(sum).into()));
         } else if let Some(word) = field("every:") {
             let period = match word {
                 "day" => "daily",
@@ -73,18 +73,6 @@ fn choice(field: &str, word: &str) -> Option<&'static str> {
     }
 }
 
-/// A sum as people type it, in the contract's spelling as far as possible: `$1,299.5` is `1299.5`.
-pub fn money(text: &str) -> String {
-    let text = text.trim().trim_start_matches(['$', '€', '£']).trim_end_matches(['$', '€', '£']).trim();
-    // A comma before exactly two last digits is a decimal one.
-    match text.rsplit_once(',') {
-        Some((whole, cents)) if cents.len() == 2 && !text.contains('.') && !whole.contains(',') => {
-            format!("{whole}.{cents}")
-        }
-        _ => text.replace([',', ' ', '\''], ""),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use hearth_contract::formats::parse_date;
@@ -106,14 +94,5 @@ mod tests {
         assert_eq!((quick.about.as_deref(), quick.faults.len()), (Some("hvac"), 0));
         let quick = understand("Call back! due:never", today);
         assert_eq!((quick.fields["title"].as_str(), quick.faults.len()), (Some("Call back!"), 1));
-    }
-
-    #[test]
-    fn sums_are_taken_as_they_are_written() {
-        for (text, expected) in
-            [("1,299.50", "1299.50"), ("$20", "20"), ("12,50 €", "12.50"), ("1'000", "1000"), ("1,299", "1299")]
-        {
-            assert_eq!(money(text), expected);
-        }
     }
 }

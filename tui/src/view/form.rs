@@ -8,7 +8,6 @@ use ratatui::text::{Line, Span};
 
 use super::{Theme, inset, padded, rows, scroll_bar, typing};
 use crate::app::App;
-use crate::dates;
 use crate::detail::label_width;
 use crate::editor::{Editor, Reference};
 use crate::form::{Entry, Form};
@@ -16,6 +15,7 @@ use crate::glyphs::{Sign, Tone};
 use crate::now::Now;
 use crate::sanitize::{fit, width, wrap};
 use crate::words::{choice, distance, full_day, label as label_of, singular};
+use crate::{dates, numbers};
 
 /// Lines of notes that are being typed.
 const NOTES: usize = 5;
@@ -209,7 +209,7 @@ fn about(form: &Form, entry: &Entry, now: Now) -> String {
     }
     let how = match field.format {
         Format::Date => format!("such as {}", dates::HOW),
-        Format::Money => "such as 1299 or 1,299.50".to_owned(),
+        Format::Money => format!("such as {}", numbers::SUM),
         Format::Count | Format::Year => "a whole number".to_owned(),
         Format::Url => "an http or https address".to_owned(),
         Format::Reference(_) | Format::Subject => match form.target() {
