@@ -55,6 +55,8 @@ pub struct List {
     fresh: bool,
     /// Id of the selected record, which a reload looks for.
     anchor: Option<String>,
+    /// Id of the record that the selection let go of: it is not held again just because it has not moved yet.
+    left: Option<String>,
     /// The marked records, ids and titles.
     pub marks: BTreeMap<String, String>,
     /// The newest request; older answers are dropped.
@@ -84,6 +86,7 @@ impl List {
             rows: Vec::new(),
             fresh: false,
             anchor: None,
+            left: None,
             marks: BTreeMap::new(),
             ticket: 0,
             loaded: false,
@@ -124,7 +127,7 @@ impl List {
         let groups = |order: &Order| is_grouping(self.kind, order.column);
         if groups(&self.order()) {
             self.grouped = !self.grouped;
-            self.settle();
+            self.fit();
             return false;
         }
         match orders(self.kind).iter().position(groups) {
@@ -150,7 +153,7 @@ impl List {
 
     /// Goes to the top and forgets the selected record: what is asked for is another list.
     pub fn to_top(&mut self) {
-        (self.selected, self.top, self.anchor, self.fresh) = (0, 0, None, false);
+        (self.selected, self.top, self.anchor, self.left, self.fresh) = (0, 0, None, None, false);
     }
 
     /// Something changed: the numbers of the loaded rows may be wrong by now.
@@ -205,7 +208,7 @@ impl List {
     /// Takes sums and groups.
     pub fn take_totals(&mut self, totals: Totals) {
         self.totals = totals;
-        self.settle();
+        self.fit();
     }
 
     /// Notes which records of a page somebody else changed after a position, until a moment, and gives the title of the
@@ -230,14 +233,14 @@ impl List {
 
     /// Selects the record of that number. True: the visible rows must be asked for.
     pub fn go(&mut self, number: usize) -> bool {
-        self.selected = number;
-        self.anchor = None;
+        (self.selected, self.anchor, self.left) = (number, None, None);
         self.settle();
         !self.covers_page()
     }
 
     /// Lets go of the selected record: wherever it moves, the selection stays on its number.
     pub fn let_go(&mut self) {
+        self.left = self.current().map(|row| row.id.clone());
         self.anchor = None;
     }
 
@@ -264,7 +267,7 @@ impl List {
     /// Takes the number of visible lines. True: the visible rows must be asked for.
     pub fn resize(&mut self, height: usize) -> bool {
         self.height = height.max(1);
-        self.settle();
+        self.fit();
         !self.covers_page()
     }
 
@@ -282,12 +285,20 @@ impl List {
         self.rows.get(number.checked_sub(self.offset)?)
     }
 
+    /// Keeps the selection inside the list and on the page, and holds on to the record that is there.
     fn settle(&mut self) {
+        self.fit();
+        let id = self.current().map(|row| row.id.clone()).filter(|id| self.left.as_ref() != Some(id));
+        if id.is_some() {
+            (self.anchor, self.left) = (id, None);
+        }
+    }
+
+    /// Keeps the selection inside the list and on the page. Only what brings rows or moves the cursor says which record
+    /// is selected: sums come before or after the rows they belong to.
+    fn fit(&mut self) {
         self.selected = self.selected.min(self.total.saturating_sub(1));
         self.settle_lines();
-        if let Some(row) = self.current() {
-            self.anchor = Some(row.id.clone());
-        }
     }
 
     fn covers_page(&self) -> bool {

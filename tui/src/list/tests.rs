@@ -68,6 +68,28 @@ fn a_change_keeps_the_selection_on_its_record_and_line() {
 }
 
 #[test]
+fn what_was_let_go_of_is_not_followed_whatever_comes_before_it_moves() {
+    let mut rooms = names(0..30);
+    let mut list = List::new(Kind::Room);
+    list.resize(10);
+    reload(&mut list, &rooms);
+    list.go(3);
+    list.let_go();
+    // Sums, another size and a page that was asked for before.
+    list.take_totals(Totals::default());
+    list.resize(11);
+    reload(&mut list, &rooms);
+    let moved = rooms.remove(3);
+    rooms.push(moved);
+    reload(&mut list, &rooms);
+    assert_eq!((list.selected, selected(&list)), (3, "room 000004"));
+    // From then on the selection holds on to that one.
+    rooms.insert(0, "another".into());
+    reload(&mut list, &rooms);
+    assert_eq!(selected(&list), "room 000004");
+}
+
+#[test]
 fn scrolling_moves_the_page_only_at_its_edges() {
     let rooms = names(0..30);
     let mut list = List::new(Kind::Room);
