@@ -11,6 +11,8 @@ mod decisions;
 mod fuzz;
 mod layers;
 #[cfg(test)]
+mod lived;
+#[cfg(test)]
 mod meanwhile;
 mod mouse;
 mod records;

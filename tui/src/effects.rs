@@ -30,6 +30,9 @@ const TITLES_MAX: usize = 50;
 /// More names than this are not looked through.
 const NAMES_MAX: usize = 200_000;
 
+/// More rows than this are not looked through for the place of one.
+const PLACES_MAX: usize = 20_000;
+
 /// More names than this are not looked up for one screen.
 const POINTED_MAX: usize = 200;
 
@@ -160,6 +163,12 @@ pub(crate) fn fulfil(replica: &Replica, places: &Places, steps: &mut Steps, effe
             );
             (edits, names)
         }))),
+        Effect::Place(ticket, query, id) => {
+            let kind = query.kind;
+            let all = replica.rows(&RowQuery { limit: PLACES_MAX, ..query });
+            let number = said(all.map(|page| page.rows.iter().position(|row| row.id == id)));
+            Answer::Place { ticket, kind, id, number }
+        }
         Effect::All(query) => {
             let kind = query.kind;
             let all = replica.rows(&RowQuery { limit: MARKS_MAX, ..query });

@@ -57,6 +57,8 @@ pub struct List {
     anchor: Option<String>,
     /// Id of the record that the selection let go of: it is not held again just because it has not moved yet.
     left: Option<String>,
+    /// Id of a record that the selection shall go to as soon as it is known where it stands.
+    sought: Option<String>,
     /// The marked records, ids and titles.
     pub marks: BTreeMap<String, String>,
     /// The newest request; older answers are dropped.
@@ -87,6 +89,7 @@ impl List {
             fresh: false,
             anchor: None,
             left: None,
+            sought: None,
             marks: BTreeMap::new(),
             ticket: 0,
             loaded: false,
@@ -153,7 +156,8 @@ impl List {
 
     /// Goes to the top and forgets the selected record: what is asked for is another list.
     pub fn to_top(&mut self) {
-        (self.selected, self.top, self.anchor, self.left, self.fresh) = (0, 0, None, None, false);
+        (self.selected, self.top, self.fresh) = (0, 0, false);
+        self.hold_nothing();
     }
 
     /// Something changed: the numbers of the loaded rows may be wrong by now.
@@ -189,7 +193,11 @@ impl List {
     pub fn take(&mut self, offset: usize, page: RowPage) -> bool {
         (self.offset, self.rows, self.total, self.loaded) = (offset, page.rows, page.total, true);
         self.fresh = true;
-        if let Some(found) = self.anchor.as_ref().and_then(|id| self.rows.iter().position(|row| row.id == *id)) {
+        let place = |id: &Option<String>| id.as_ref().and_then(|id| self.rows.iter().position(|row| row.id == *id));
+        if let Some(found) = place(&self.sought) {
+            self.selected = self.offset + found;
+            self.sought = None;
+        } else if let Some(found) = place(&self.anchor) {
             let line = self.selected.saturating_sub(self.top);
             self.selected = self.offset + found;
             self.top = self.selected.saturating_sub(line);
@@ -233,9 +241,14 @@ impl List {
 
     /// Selects the record of that number. True: the visible rows must be asked for.
     pub fn go(&mut self, number: usize) -> bool {
-        (self.selected, self.anchor, self.left) = (number, None, None);
+        self.selected = number;
+        self.hold_nothing();
         self.settle();
         !self.covers_page()
+    }
+
+    fn hold_nothing(&mut self) {
+        (self.anchor, self.left, self.sought) = (None, None, None);
     }
 
     /// Lets go of the selected record: wherever it moves, the selection stays on its number.
@@ -244,9 +257,14 @@ impl List {
         self.anchor = None;
     }
 
-    /// Selects a record by its id once it is among the loaded ones.
+    /// Selects a record by its id once a page says where it stands.
     pub fn seek(&mut self, id: &str) {
-        self.anchor = Some(id.to_owned());
+        self.sought = Some(id.to_owned());
+    }
+
+    /// The sought record, if the page that was just taken does not have it. From then on it is not sought any more.
+    pub fn missed(&mut self) -> Option<String> {
+        self.sought.take()
     }
 
     /// The id of the selected record.

@@ -75,6 +75,17 @@ pub enum Answer {
     Figures(Result<Figures, String>),
     /// What quick add's `@name` means: kind, id, title.
     About(u64, Option<(Kind, String, String)>),
+    /// The number of a record in its list, or that it is not in it.
+    Place {
+        /// Of the request.
+        ticket: u64,
+        /// Of which list.
+        kind: Kind,
+        /// The record's id.
+        id: String,
+        /// Its number.
+        number: Result<Option<usize>, String>,
+    },
     /// Every record of a list, ids and titles, to be marked.
     All(Kind, Result<Vec<(String, String)>, String>),
     /// The database was opened anew, or could not be.
@@ -155,6 +166,8 @@ pub enum Effect {
     Conflicts,
     /// A change.
     Write(Write),
+    /// The number of a record in a list.
+    Place(u64, RowQuery, String),
     /// Every record of a list, to be marked.
     All(RowQuery),
     /// To open the database anew, because another file is in its place.
@@ -253,6 +266,7 @@ impl Effect {
             Effect::Overview(..) => Some("overview"),
             Effect::Figures(_) => Some("figures"),
             Effect::About(..) => Some("about"),
+            Effect::Place(..) => Some("place"),
             Effect::All(_) => Some("all"),
             Effect::Keep(_) => Some("keep"),
             Effect::Record(..) => Some("record"),

@@ -13,6 +13,11 @@ use crate::words::{self, capital};
 impl App {
     pub(super) fn answer(&mut self, now: Now, answer: Answer) -> Vec<Effect> {
         let mut effects = Vec::new();
+        if matches!(answer, Answer::Written(..) | Answer::Overtaken(..) | Answer::Decided(..) | Answer::ManyWritten(..))
+        {
+            // What was written stands elsewhere now; a page must not be read from where it stood.
+            self.lists.iter_mut().for_each(List::stale);
+        }
         let outcome = match answer {
             Answer::Page { ticket, kind, offset, page } => page.map(|page| {
                 self.hear_news(now, kind, &page);
@@ -26,7 +31,12 @@ impl App {
                 });
                 if taken == Some(true) {
                     effects = self.ask_page();
+                } else if taken == Some(false) {
+                    effects = self.ask_place(kind);
                 }
+            }),
+            Answer::Place { ticket, kind, id, number } => number.map(|number| {
+                effects = self.take_place(now, kind, ticket, &id, number);
             }),
             Answer::Totals { ticket, kind, totals } => totals.map(|totals| {
                 let list = self.lists.iter_mut().find(|list| list.kind == kind && list.ticket == ticket);
@@ -125,6 +135,38 @@ impl App {
         effects
     }
 
+    /// Asks where the record stands that the list's page should have had: it is new, and the list is long.
+    fn ask_place(&mut self, kind: Kind) -> Vec<Effect> {
+        let ask = |list: &mut List| Some(Effect::Place(list.ticket, list.whole(), list.missed()?));
+        self.list_mut().filter(|list| list.kind == kind).and_then(ask).into_iter().collect()
+    }
+
+    /// Goes to the record that was sought. Where the list does not have it, that is said.
+    fn take_place(&mut self, now: Now, kind: Kind, ticket: u64, id: &str, number: Option<usize>) -> Vec<Effect> {
+        let Some(list) = self.list_mut().filter(|list| list.kind == kind) else { return Vec::new() };
+        if list.ticket != ticket {
+            // It was sought in a list that is another by now; the newest page has it or asks again.
+            list.seek(id);
+            return Vec::new();
+        }
+        match number {
+            Some(number) => {
+                if list.go(number) {
+                    list.seek(id);
+                    return self.ask_page();
+                }
+            }
+            None if !list.filter.text().trim().is_empty() => {
+                if let Some(notice) = &mut self.notice {
+                    notice.text.push_str("; the filter hides it");
+                    notice.until = now.moment.plus_millis(NOTICE_MILLIS);
+                }
+            }
+            None => {}
+        }
+        Vec::new()
+    }
+
     /// Whether the home is still on its way here for the first time. A cursor at the top then stays there instead of following the
     /// record that happened to come first.
     fn is_first_sync(&self) -> bool {
@@ -201,7 +243,6 @@ impl App {
                 None => self.notify(now, Tone::Alarm, capital(&sentence)),
             },
         }
-        self.lists.iter_mut().for_each(List::stale);
         self.reload()
     }
 

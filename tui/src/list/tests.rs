@@ -90,6 +90,24 @@ fn what_was_let_go_of_is_not_followed_whatever_comes_before_it_moves() {
 }
 
 #[test]
+fn what_is_sought_is_gone_to_by_the_page_that_has_it_and_missed_by_one_that_has_not() {
+    let mut rooms = names(0..30);
+    let mut list = List::new(Kind::Room);
+    list.resize(10);
+    reload(&mut list, &rooms);
+    rooms.insert(12, "new".into());
+    list.seek("new");
+    list.take_totals(Totals::default());
+    reload(&mut list, &rooms);
+    assert_eq!((list.missed(), selected(&list)), (None, "new"));
+    list.go(0);
+    reload(&mut list, &rooms);
+    list.seek("room 000029");
+    reload(&mut list, &rooms);
+    assert_eq!((list.missed().as_deref(), selected(&list)), (Some("room 000029"), "room 000000"));
+}
+
+#[test]
 fn scrolling_moves_the_page_only_at_its_edges() {
     let rooms = names(0..30);
     let mut list = List::new(Kind::Room);

@@ -1,0 +1,53 @@
+//! Whole ways through the screen over a real replica: what is made is under the cursor, what is done is not followed.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::fuzz::Scene;
+use crate::message::Message;
+
+fn saves(scene: &mut Scene) {
+    scene.takes(Message::Key(KeyEvent::new(KeyCode::Char('s'), KeyModifiers::CONTROL)));
+}
+
+fn under_the_cursor(scene: &Scene) -> &str {
+    scene.app.shown().map_or("", |row| row.title.as_str())
+}
+
+#[test]
+fn a_record_that_was_just_made_is_under_the_cursor_also_at_the_other_end_of_the_list() {
+    let mut scene = Scene::new();
+    scene.takes(Message::Resize(80, 9));
+    scene.types("2nZebra");
+    saves(&mut scene);
+    assert_eq!(under_the_cursor(&scene), "Zebra");
+    // Its changes that arrive afterwards keep it there.
+    scene.takes(Message::Stale);
+    assert_eq!(under_the_cursor(&scene), "Zebra");
+}
+
+#[test]
+fn a_new_record_that_the_filter_hides_is_said_to_be_hidden() {
+    let mut scene = Scene::new();
+    scene.types("2fTask\nnZebra");
+    saves(&mut scene);
+    assert!(under_the_cursor(&scene).starts_with("Task"));
+    assert_eq!(scene.app.notice.as_ref().unwrap().text, "New task: Zebra; the filter hides it");
+}
+
+#[test]
+fn a_task_that_is_done_is_not_followed_and_the_next_can_be_done_at_once() {
+    let mut scene = Scene::new();
+    scene.types("2");
+    let first = under_the_cursor(&scene).to_owned();
+    scene.types("x");
+    let second = under_the_cursor(&scene).to_owned();
+    assert_ne!(first, second);
+    scene.types("x");
+    let done = |title: &str| {
+        let query = crate::filter::understand(hearth_contract::schema::Kind::Task, "is:done", scene.app.today);
+        let list = scene.app.list(hearth_contract::schema::Kind::Task).unwrap();
+        let query = hearth_replica::RowQuery { conditions: query.conditions, offset: 0, ..list.whole() };
+        scene.replica.rows(&query).unwrap().rows.iter().any(|row| row.title == title)
+    };
+    assert!(done(&first) && done(&second));
+}
