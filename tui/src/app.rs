@@ -1,11 +1,14 @@
 //! The whole state of the screen and how it changes: `update(now, message)` gives effects. Pure: it reads no clock, no
 //! database and no terminal, so a test can live through any evening in a millisecond.
 //!
-//! `act` has what keys do, `records` what they do to records, `decisions` what to edits that wait, `layers` what they do over the tabs, `mouse` what the mouse does,
+//! `ahead` has when a key is handled, `act` what keys do, `records` what they do to records, `decisions` what to edits that wait, `layers` what they do over the tabs, `mouse` what the mouse does,
 //! `answers` what answers change, `sessions` what is found again after a restart.
 
 mod act;
+mod ahead;
 mod answers;
+#[cfg(test)]
+mod bursts;
 mod decisions;
 #[cfg(test)]
 mod fuzz;
@@ -27,6 +30,7 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{Edit, LogLine, Status};
 use time::Date;
 
+use crate::app::ahead::Ahead;
 use crate::conflict::ConflictScreen;
 use crate::detail::Detail;
 use crate::form::Form;
@@ -84,6 +88,8 @@ pub struct App {
     /// What somebody else has just changed.
     pub news: Option<Notice>,
     tickets: u64,
+    /// What was typed ahead of an answer.
+    ahead: Ahead,
     /// The session as it was last kept.
     kept: Session,
 }
@@ -210,11 +216,13 @@ impl App {
             notice: None,
             news: None,
             tickets: 0,
+            ahead: Ahead::default(),
             kept: session.clone(),
         };
         app.resize(size.0, size.1);
         app.restore(now, session);
         let effects = app.reload();
+        app.ahead.ask(&effects, true);
         (app, effects)
     }
 
@@ -222,6 +230,22 @@ impl App {
     pub fn update(&mut self, now: Now, message: Message) -> Vec<Effect> {
         self.now = now;
         let mut effects = match message {
+            typed @ (Message::Key(_) | Message::Paste(_) | Message::Mouse(_)) => self.input(now, typed),
+            other => self.handle(now, other),
+        };
+        effects.extend(self.go_on(now));
+        self.keep(&mut effects);
+        effects
+    }
+
+    /// Does what a message means at once.
+    fn handle(&mut self, now: Now, message: Message) -> Vec<Effect> {
+        if let Message::Answer(answer) = &message {
+            self.ahead.hear(answer);
+        }
+        // What others change is read again beside what a person does; nobody waits for it.
+        let by_person = !matches!(message, Message::Stale | Message::Tick | Message::Resize(..));
+        let effects = match message {
             Message::Key(key) => self.key(now, key),
             Message::Paste(text) => self.paste(&text),
             Message::Mouse(event) => self.mouse(now, event),
@@ -251,7 +275,7 @@ impl App {
                 effects
             }
         };
-        self.keep(&mut effects);
+        self.ahead.ask(&effects, by_person);
         effects
     }
 

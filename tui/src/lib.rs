@@ -76,6 +76,8 @@ use crate::view::Theme;
 
 /// How long nothing may happen before the picture is drawn again: days turn and notices go.
 const TICK: Duration = Duration::from_secs(1);
+/// The same while something that was typed waits for an answer, which is not waited for long.
+const SOON: Duration = Duration::from_millis(50);
 
 /// What the terminal UI needs to know.
 #[derive(Debug)]
@@ -178,7 +180,7 @@ impl Ui<'_> {
             }
             let theme = self.theme;
             self.screen.draw(|frame| view::draw(&app, Now::read(), &theme, frame))?;
-            let first = match messages.recv_timeout(TICK) {
+            let first = match messages.recv_timeout(if app.is_ahead() { SOON } else { TICK }) {
                 Ok(message) => message,
                 Err(RecvTimeoutError::Timeout) => Message::Tick,
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),

@@ -289,6 +289,11 @@ impl List {
         !self.covers_page()
     }
 
+    /// Whether it is known which record is under the cursor.
+    pub fn is_settled(&self) -> bool {
+        self.fresh && (self.total == 0 || self.current().is_some())
+    }
+
     /// How many lines are visible.
     pub fn height(&self) -> usize {
         self.height

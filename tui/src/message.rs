@@ -281,4 +281,38 @@ impl Effect {
             Effect::Reopen | Effect::Suspend | Effect::Redraw | Effect::Quit => None,
         }
     }
+
+    /// The ticket of a request; 0 where it has none, because its answers are all alike.
+    pub const fn ticket(&self) -> u64 {
+        match self {
+            Effect::Page(ticket, _)
+            | Effect::Totals(ticket, ..)
+            | Effect::Overview(ticket, _)
+            | Effect::About(ticket, _)
+            | Effect::Record(ticket, ..)
+            | Effect::Search(ticket, _)
+            | Effect::Titles(ticket, ..)
+            | Effect::Place(ticket, ..) => *ticket,
+            _ => 0,
+        }
+    }
+}
+
+impl Answer {
+    /// The slot and the ticket of the request that it answers, where a person may be waiting for it.
+    pub const fn slot(&self) -> Option<(&'static str, u64)> {
+        match self {
+            Answer::Page { ticket, .. } => Some(("page", *ticket)),
+            Answer::Overview(ticket, _) => Some(("overview", *ticket)),
+            Answer::About(ticket, _) => Some(("about", *ticket)),
+            Answer::Record { ticket, .. } => Some(("record", *ticket)),
+            Answer::Hits { ticket, .. } => Some(("search", *ticket)),
+            Answer::Titles { ticket, .. } => Some(("titles", *ticket)),
+            Answer::Place { ticket, .. } => Some(("place", *ticket)),
+            Answer::All(..) => Some(("all", 0)),
+            Answer::Edits(_) => Some(("edits", 0)),
+            Answer::Conflicts(_) => Some(("conflicts", 0)),
+            _ => None,
+        }
+    }
 }

@@ -24,9 +24,10 @@ pub struct Search {
 }
 
 impl Search {
-    /// Takes what was found. The cursor stays on its record where that was found again.
+    /// Takes what was found. For the same words the cursor stays on its record where that was found again; other words mean
+    /// their best.
     pub fn take(&mut self, hits: Vec<Hit>) {
-        let before = self.hits.get(self.selected).map(|hit| hit.id.clone());
+        let before = self.hits.get(self.selected).filter(|_| self.answered).map(|hit| hit.id.clone());
         self.selected = before.and_then(|id| hits.iter().position(|hit| hit.id == id)).unwrap_or(0);
         self.hits = hits;
         self.answered = true;

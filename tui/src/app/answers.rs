@@ -149,20 +149,16 @@ impl App {
             list.seek(id);
             return Vec::new();
         }
-        match number {
-            Some(number) => {
-                if list.go(number) {
-                    list.seek(id);
-                    return self.ask_page();
-                }
-            }
-            None if !list.filter.text().trim().is_empty() => {
-                if let Some(notice) = &mut self.notice {
-                    notice.text.push_str("; the filter hides it");
-                    notice.until = now.moment.plus_millis(NOTICE_MILLIS);
-                }
-            }
-            None => {}
+        let hides = number.is_none() && !list.filter.text().trim().is_empty();
+        if let Some(number) = number
+            && list.go(number)
+        {
+            list.seek(id);
+            return self.ask_page();
+        }
+        if let Some(notice) = self.notice.as_mut().filter(|_| hides) {
+            notice.text.push_str("; the filter hides it");
+            notice.until = now.moment.plus_millis(NOTICE_MILLIS);
         }
         Vec::new()
     }

@@ -45,7 +45,7 @@ pub(super) struct Scene {
     pub(super) other: Replica,
     places: Places,
     steps: Steps,
-    now: Now,
+    pub(super) now: Now,
     _directory: tempfile::TempDir,
 }
 
@@ -78,7 +78,7 @@ impl Scene {
         scene
     }
 
-    fn carry_out(&mut self, effects: Vec<Effect>) {
+    pub(super) fn carry_out(&mut self, effects: Vec<Effect>) {
         let mut waiting = std::collections::VecDeque::from(effects);
         let mut rounds = 0;
         while let Some(effect) = waiting.pop_front() {

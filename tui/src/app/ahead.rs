@@ -1,0 +1,179 @@
+//! What is typed ahead of an answer. A key means what stands on the screen once everything typed before it has come true:
+//! while an answer it depends on is still out, it waits here, with all that follows it, and is handled in order afterwards.
+//! Told the time; must not know what a key does.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crossterm::event::KeyEvent;
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+
+use super::{App, Layer};
+use crate::keys::{Action, Context};
+use crate::message::{Answer, Effect, Message};
+use crate::now::Now;
+
+/// More than this is not typed ahead; what follows is lost, as in a terminal's own buffer.
+const AHEAD_MAX: usize = 512;
+/// So long an answer is waited for. A database that hangs must not make the keyboard hang.
+const PATIENCE_MILLIS: i64 = 500;
+
+/// What was typed ahead, and what it waits for.
+#[derive(Debug, Default)]
+pub(super) struct Ahead {
+    /// Keys and pasted texts, the first typed first.
+    typed: VecDeque<Message>,
+    /// Since when the first of them waits.
+    since: Option<Timestamp>,
+    /// What a person asked for and has no answer to: the slots of the requests, with the newest ticket of each.
+    asked: BTreeMap<&'static str, u64>,
+    /// Writes that are not answered yet.
+    writes: usize,
+}
+
+impl Ahead {
+    /// Notes what was asked for, because of what a person did or not. A request that takes the place of one a person made
+    /// is waited for in its stead.
+    pub(super) fn ask(&mut self, effects: &[Effect], by_person: bool) {
+        for effect in effects {
+            match (effect.slot(), effect) {
+                (_, Effect::Write(_)) => self.writes += 1,
+                (Some(slot), _) if by_person || self.asked.contains_key(slot) => {
+                    self.asked.insert(slot, effect.ticket());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Notes an answer. What was refused leaves another screen than the one that was typed ahead for.
+    pub(super) fn hear(&mut self, answer: &Answer) {
+        let refused = match answer {
+            Answer::Written(_, result) | Answer::Decided(_, result) => result.is_err(),
+            Answer::Overtaken(..) => true,
+            Answer::ManyWritten(_, each) => each.iter().any(|(_, result)| result.is_err()),
+            other => {
+                if let Some((slot, ticket)) = other.slot()
+                    && self.asked.get(slot) == Some(&ticket)
+                {
+                    self.asked.remove(slot);
+                }
+                return;
+            }
+        };
+        self.writes = self.writes.saturating_sub(1);
+        if refused {
+            self.typed.clear();
+        }
+    }
+
+    fn awaits(&self, slot: &str) -> bool {
+        self.asked.contains_key(slot)
+    }
+
+    /// Takes no notice any more of what did not come.
+    fn give_up(&mut self) {
+        self.asked.clear();
+        self.writes = 0;
+    }
+}
+
+impl App {
+    /// Whether something that was typed still waits for an answer; then time matters more than usual.
+    pub fn is_ahead(&self) -> bool {
+        !self.ahead.typed.is_empty()
+    }
+
+    /// Takes what was typed or clicked: at once, or, where it must wait, after the answer.
+    pub(super) fn input(&mut self, now: Now, message: Message) -> Vec<Effect> {
+        if !self.is_ahead() && !self.must_wait(&message) {
+            return self.handle(now, message);
+        }
+        if self.ahead.typed.len() < AHEAD_MAX {
+            self.ahead.typed.push_back(message);
+        }
+        self.ahead.since.get_or_insert(now.moment);
+        Vec::new()
+    }
+
+    /// Handles what waited and need not wait any longer.
+    pub(super) fn go_on(&mut self, now: Now) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        while let Some(message) = self.ahead.typed.pop_front() {
+            let since = *self.ahead.since.get_or_insert(now.moment);
+            if self.must_wait(&message) {
+                // A clock that was set back must not hold the keyboard.
+                let waited = now.moment.millis() - since.millis();
+                if (0..PATIENCE_MILLIS).contains(&waited) {
+                    self.ahead.typed.push_front(message);
+                    return effects;
+                }
+                self.ahead.give_up();
+            }
+            self.ahead.since = None;
+            // What was said since it was typed has not been read yet.
+            let said = self.notice.take();
+            effects.extend(self.handle(now, message));
+            self.notice = self.notice.take().or(said);
+        }
+        effects
+    }
+
+    fn must_wait(&self, message: &Message) -> bool {
+        match message {
+            Message::Key(key) => self.depends(Some(*key)),
+            _ => self.depends(None),
+        }
+    }
+
+    /// Whether what a key does here depends on an answer that is still out. No key: a text is pasted, or the mouse is used.
+    fn depends(&self, key: Option<KeyEvent>) -> bool {
+        let context = self.context();
+        let action = key.and_then(|key| self.setup.keys.action(context, key));
+        if matches!(action, Some(Action::Quit | Action::Suspend)) {
+            return false;
+        }
+        let awaits = |slot| self.ahead.awaits(slot);
+        let writes = self.ahead.writes > 0;
+        // Letters of a line are the line's own, and it can be left at any time.
+        let is_free = action.is_none() || action == Some(Action::Back);
+        match self.layers.last() {
+            Some(Layer::Form(form)) => form.saving || (context == Context::Options && !is_free && awaits("titles")),
+            Some(Layer::Quick(quick)) => quick.saving || (!is_free && awaits("about")),
+            Some(Layer::Search(_)) => !is_free && awaits("search"),
+            Some(Layer::Detail(_)) => !is_free && (writes || awaits("record")),
+            Some(Layer::Edits(_)) => !is_free && (writes || awaits("edits")),
+            Some(Layer::Conflict(_)) => !is_free && (writes || awaits("conflicts")),
+            Some(Layer::Confirm(_) | Layer::Sync(_) | Layer::Results(_) | Layer::Palette(_)) => false,
+            None if self.tab == Kind::Property => action.is_some_and(is_about_row) && (writes || awaits("overview")),
+            None if self.filtering => false,
+            None => {
+                let is_sure = self.list(self.tab).is_some_and(crate::list::List::is_settled);
+                let rows = writes || awaits("place") || (awaits("page") && !is_sure);
+                awaits("all") || (action.is_some_and(is_about_row) && rows)
+            }
+        }
+    }
+}
+
+/// Whether an action is about the row under the cursor, or moves from it.
+const fn is_about_row(action: Action) -> bool {
+    matches!(
+        action,
+        Action::Open
+            | Action::Edit
+            | Action::Delete
+            | Action::Done
+            | Action::Mark
+            | Action::MarkAll
+            | Action::Palette
+            | Action::PaletteCopy
+            | Action::Copy(_)
+            | Action::Up
+            | Action::Down
+            | Action::PageUp
+            | Action::PageDown
+            | Action::First
+            | Action::Last
+    )
+}
