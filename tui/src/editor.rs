@@ -52,6 +52,8 @@ pub struct Picker {
     pub options: Vec<(String, String)>,
     /// Which of it is under the cursor.
     pub selected: usize,
+    /// Whether it was looked for: no name may be called unknown before.
+    pub answered: bool,
 }
 
 impl Editor {
@@ -131,7 +133,11 @@ impl Editor {
                 KeyCode::Char(letter) => jump(words, chosen, letter),
                 _ => false,
             },
-            Editor::Reference(Reference { picker: Some(picker), .. }) => picker.words.key(key),
+            Editor::Reference(Reference { picker: Some(picker), .. }) => {
+                let changed = picker.words.key(key);
+                picker.answered &= !changed;
+                changed
+            }
             Editor::Reference(reference) => {
                 let types = matches!(key.code, KeyCode::Char(_))
                     && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
@@ -159,7 +165,11 @@ impl Editor {
                 area.insert_str(clean);
             }
             Editor::Choice { .. } => return false,
-            Editor::Reference(reference) => reference.picker.get_or_insert_default().words.paste(text),
+            Editor::Reference(reference) => {
+                let picker = reference.picker.get_or_insert_default();
+                picker.words.paste(text);
+                picker.answered = false;
+            }
         }
         true
     }
@@ -209,7 +219,6 @@ impl Picker {
 
     /// Takes what was found.
     pub fn found(&mut self, options: Vec<(String, String)>) {
-        self.options = options;
-        self.selected = 0;
+        (self.options, self.selected, self.answered) = (options, 0, true);
     }
 }

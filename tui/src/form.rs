@@ -173,7 +173,7 @@ impl Form {
             Action::ClearField => self.edit_focused(Editor::clear),
             Action::Down => self.in_picker(|picker| picker.step(1)),
             Action::Up => self.in_picker(|picker| picker.step(-1)),
-            Action::Take => self.take(),
+            Action::Take => drop(self.take()),
             Action::Save => return self.save(),
             Action::Editor => {
                 if let Editor::Notes(area) = &self.entries[self.focus].editor {
@@ -206,7 +206,10 @@ impl Form {
         let today = self.today;
         let before = self.entries[self.focus].editor.value(self.entries[self.focus].field, today);
         let changed = edit(&mut self.entries[self.focus].editor);
-        let entry = &self.entries[self.focus];
+        let entry = &mut self.entries[self.focus];
+        if matches!(entry.editor, Editor::Reference(_)) {
+            entry.fault = None;
+        }
         if entry.editor.value(entry.field, today) != before {
             self.touched();
         }
@@ -301,14 +304,25 @@ impl Form {
         }
     }
 
-    fn take(&mut self) {
-        if let Editor::Reference(reference) = &mut self.entries[self.focus].editor
-            && let Some(picker) = reference.picker.take()
-            && let Some((id, title)) = picker.options.into_iter().nth(picker.selected)
-        {
-            (reference.id, reference.title) = (Some(id), title);
+    /// Takes the suggestion under the cursor. False, with the reason under the field, where nothing has the letters that were
+    /// typed: then they stay, and the record they were meant for is not left out unseen.
+    pub(super) fn take(&mut self) -> bool {
+        let kind = self.target().map_or("record", words::singular);
+        let entry = &mut self.entries[self.focus];
+        let Editor::Reference(reference) = &mut entry.editor else { return true };
+        let Some(picker) = &mut reference.picker else { return true };
+        let typed = picker.words.text().trim().to_owned();
+        if picker.selected < picker.options.len() {
+            let (id, title) = picker.options.swap_remove(picker.selected);
+            *reference = Reference { id: Some(id), title, picker: None };
             self.touched();
+        } else if typed.is_empty() {
+            reference.picker = None;
+        } else {
+            entry.fault = picker.answered.then(|| format!("No {kind} has the letters “{typed}” in its name."));
+            return false;
         }
+        true
     }
 }
 

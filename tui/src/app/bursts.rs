@@ -123,6 +123,25 @@ fn a_name_in_one_burst_is_the_name_that_was_typed_last() {
 }
 
 #[test]
+fn a_name_that_was_typed_and_not_taken_is_saved_too_or_said_to_be_nobodys() {
+    let mut scene = household();
+    burst(&mut scene, &["3", "n", "Drill", "tab", "kit"]);
+    burst(&mut scene, &["ctrl-s"]);
+    let drill = scene.replica.edits().unwrap().pop().unwrap();
+    let kitchen = scene.replica.row(Kind::Room, drill.patch["room_id"].as_str().unwrap()).unwrap().unwrap();
+    assert_eq!(kitchen.title, "Kitchen");
+
+    burst(&mut scene, &["n", "Saw", "tab", "xyz", "ctrl-s"]);
+    let Some(Layer::Form(form)) = scene.app.layers.last() else { panic!("the form is gone") };
+    assert_eq!(form.entries[form.focus].fault.as_deref(), Some("No room has the letters “xyz” in its name."));
+    assert_eq!(titles(&scene, Kind::Inventory, "saw"), [] as [&str; 0]);
+    // So it is with enter, which takes suggestions; other letters take the fault away.
+    burst(&mut scene, &["enter"]);
+    burst(&mut scene, &["ctrl-u", "gar", "ctrl-s"]);
+    assert_eq!(titles(&scene, Kind::Inventory, "saw"), ["Saw"]);
+}
+
+#[test]
 fn quick_add_in_one_burst_knows_what_it_is_about() {
     let mut scene = household();
     burst(&mut scene, &["2", "a", "Mop @kitch", "enter"]);

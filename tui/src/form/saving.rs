@@ -7,7 +7,7 @@ use hearth_replica::Row;
 use serde_json::Value;
 
 use super::{Entry, Form, Wish};
-use crate::editor::Editor;
+use crate::editor::{Editor, Picker, Reference};
 use crate::message::{Decision, Write};
 use crate::now::Now;
 use crate::words;
@@ -15,6 +15,14 @@ use crate::words;
 impl Form {
     pub(super) fn save(&mut self) -> Wish {
         if self.saving {
+            return Wish::Nothing;
+        }
+        // A name that was typed and not taken yet is meant; without letters the suggestions were only looked at.
+        let is_typed = |picker: &Picker| !picker.words.text().trim().is_empty();
+        let editor = &self.entries[self.focus].editor;
+        if matches!(editor, Editor::Reference(Reference { picker: Some(picker), .. }) if is_typed(picker))
+            && !self.take()
+        {
             return Wish::Nothing;
         }
         let (fields, faults) = self.faults();

@@ -149,7 +149,7 @@ fn block<'a>(
                 let look = if selected { theme.selected() } else { Style::new() };
                 lines.push(text(Line::styled(padded(app, &format!(" {title}"), columns.min(48), false), look)));
             }
-            if picker.options.is_empty() {
+            if picker.options.is_empty() && picker.answered {
                 lines.push(text(Line::styled("no name has these letters", theme.quiet())));
             }
         }
