@@ -155,7 +155,10 @@ impl App {
         let filtering = self.filtering;
         match action {
             Action::Filter => self.filtering = true,
-            Action::Open if filtering => self.filtering = false,
+            // What is not understood filters nothing: the list would be another than the one that was meant.
+            Action::Open if filtering => {
+                self.filtering = self.list(self.tab).is_some_and(|list| list.understood.fault.is_some());
+            }
             Action::Open => {
                 if let Some(row) = self.shown() {
                     let detail = Detail::showing(row.clone());

@@ -17,7 +17,7 @@ use crate::keys::{Action, Context};
 use crate::layout::{Layout, list_and_preview};
 use crate::list::{List, ListLine};
 use crate::now::Now;
-use crate::sanitize::{fit, line, width};
+use crate::sanitize::{fit, line, width, wrap};
 use crate::words::{choice, counted, grouped, plural, singular, whole_money};
 
 /// Columns at the left for the mark of a waiting edit.
@@ -69,6 +69,10 @@ pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, ar
     // A column between the bar and the edge of the preview keeps both readable.
     let bar = Rect { width: own.saturating_sub(u16::from(preview > 0)), ..body };
     scroll_bar(app, theme, frame, bar, list.top, list.total);
+    if layout.info > 0 || app.filtering {
+        let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..part(0, 1) };
+        fault(app, list, theme, frame, below);
+    }
     if preview > 0 {
         let beside = Rect { x: area.x + own, width: preview, ..area };
         detail::beside(app, list.current(), now, theme, frame, beside);
@@ -114,17 +118,18 @@ fn info(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect
         spans.push(Span::styled(filter, theme.accent()));
         frame.render_widget(Line::from(spans), area);
     }
-    // What the filter does not understand is said where it is typed.
-    if let Some(fault) = &list.understood.fault {
-        let text = format!(" {} {} ", Sign::Fault.text(app.setup.ascii), line(fault));
-        let room = if app.filtering { usize::from(area.width) } else { usize::from(area.width) / 2 };
-        let text = fit(&text, room, Sign::Cut.text(app.setup.ascii));
-        let wide = u16::try_from(width(&text)).unwrap_or(area.width).min(area.width);
-        // Not over what is typed: where there is a line of headings, that gives way.
-        let y = area.y + u16::from(app.filtering && Layout::of(app.height).heading > 0);
-        let at = Rect { x: area.right() - wide, y, width: wide, ..area };
-        frame.render_widget(Clear, at);
-        frame.render_widget(Span::styled(text, theme.tone(Tone::Alarm)), at);
+}
+
+/// What the filter does not understand is said where it is typed, in full: over the headings and the first rows.
+fn fault(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, below: Rect) {
+    let Some(fault) = &list.understood.fault else { return };
+    let text = format!("{} {}", Sign::Fault.text(app.setup.ascii), line(fault));
+    let room = usize::from(below.width).saturating_sub(MARGIN + 1);
+    for (row, part) in rows(below).zip(wrap(&text, room)) {
+        frame.render_widget(Clear, row);
+        frame.buffer_mut().set_style(row, theme.ground());
+        let part = format!("{}{part}", " ".repeat(MARGIN));
+        frame.render_widget(Span::styled(part, theme.tone(Tone::Alarm)), row);
     }
 }
 

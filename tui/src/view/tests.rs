@@ -350,6 +350,25 @@ fn an_empty_list_says_why() {
 }
 
 #[test]
+fn a_filter_that_is_not_understood_is_not_kept_and_says_the_whole_reason() {
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for (width, height) in [(80, 24), (50, 15), (120, 40)] {
+        let mut app = household();
+        "fstaus:done".chars().for_each(|sign| drop(letter(&mut app, sign)));
+        press(&mut app, KeyCode::Enter);
+        assert!(app.filtering, "enter would show everything");
+        let text = flat(&screen(&mut app, width, height));
+        assert_says(&text, &["there is no field staus; the nearest is status"]);
+        press(&mut app, KeyCode::Esc);
+        "fdue:someday".chars().for_each(|sign| drop(letter(&mut app, sign)));
+        let text = flat(&screen(&mut app, width, height));
+        assert_says(&text, &["someday is no day: try", "2026-12-01"]);
+        press(&mut app, KeyCode::Esc);
+        assert!(!app.filtering);
+    }
+}
+
+#[test]
 fn the_status_is_said_in_plain_words() {
     let phase = |phase: &str| Status { phase: phase.into(), ..live() };
     for (status, words) in [
