@@ -1,4 +1,4 @@
-//! Days as people type them: `tomorrow`, `fri`, `+2w`, `1 dec`, `2026-12-01`. Told what day it is; must not ask a clock.
+//! Days as people type them: `tomorrow`, `fri`, `+2w`, `in 3 days`, `1 dec`, `24.12.`, `2026-12-01`. Told what day it is; must not ask a clock.
 
 use hearth_contract::formats::parse_date;
 use time::{Date, Duration, Month, Weekday};
@@ -31,6 +31,9 @@ const MONTHS: [&str; 12] = [
 /// How a day may be typed, for people.
 pub const HOW: &str = "tomorrow, fri, +2w, 1 dec or 2026-12-01";
 
+/// A day is written in no more words: `in 3 days`, `1 dec 2027`.
+const WORDS_MAX: usize = 3;
+
 /// The day that is meant; None when it is none.
 pub fn understood(text: &str, today: Date) -> Option<Date> {
     let text = text.trim().to_lowercase();
@@ -41,6 +44,8 @@ pub fn understood(text: &str, today: Date) -> Option<Date> {
         "today" | "tod" | "now" => return Some(today),
         "tomorrow" | "tom" | "tmr" => return today.checked_add(Duration::days(1)),
         "yesterday" | "yes" => return today.checked_sub(Duration::days(1)),
+        // On a Sunday the week ends today.
+        "eow" if today.weekday() == Weekday::Sunday => return Some(today),
         "eow" => return after(today, Weekday::Sunday),
         "eom" => return month_end(today),
         _ => {}
@@ -65,20 +70,27 @@ fn after(today: Date, weekday: Weekday) -> Option<Date> {
     today.checked_add(Duration::days(if away > 0 { away } else { away + 7 }))
 }
 
-/// `+2w`, `3d`, `-1m`.
+/// The day at the beginning of some words and how many of them it takes, as many as can be: `dec 24` is one day.
+pub fn leading(words: &[&str], today: Date) -> Option<(Date, usize)> {
+    let most = words.len().min(WORDS_MAX);
+    (1..=most).rev().find_map(|number| Some((understood(&words[..number].join(" "), today)?, number)))
+}
+
+/// `+2w`, `3d`, `-1m`, `in 3 days`.
 fn span(text: &str, today: Date) -> Option<Date> {
     let (sign, rest) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
-        None => (1, text.strip_prefix('+').unwrap_or(text)),
+        None => (1, text.strip_prefix('+').or(text.strip_prefix("in ")).unwrap_or(text)),
     };
-    let unit = rest.chars().last()?;
-    let number: i32 = rest[..rest.len() - unit.len_utf8()].trim().parse().ok().filter(|n| (0..=9_999).contains(n))?;
+    let rest = rest.trim_start();
+    let digits = rest.find(|letter: char| !letter.is_ascii_digit())?;
+    let number: i32 = rest[..digits].parse().ok().filter(|n| (0..=9_999).contains(n))?;
     let number = number * sign;
-    match unit {
-        'd' => today.checked_add(Duration::days(number.into())),
-        'w' => today.checked_add(Duration::weeks(number.into())),
-        'm' => months_on(today, number),
-        'y' => months_on(today, number * 12),
+    match rest[digits..].trim_start() {
+        "d" | "day" | "days" => today.checked_add(Duration::days(number.into())),
+        "w" | "week" | "weeks" => today.checked_add(Duration::weeks(number.into())),
+        "m" | "month" | "months" => months_on(today, number),
+        "y" | "year" | "years" => months_on(today, number * 12),
         _ => None,
     }
 }
@@ -96,14 +108,16 @@ fn month_end(date: Date) -> Option<Date> {
     date.replace_day(date.month().length(date.year())).ok()
 }
 
-/// `1 dec`, `dec 1`, `1 dec 2027`: the next such day when no year is said.
+/// `1 dec`, `dec 1`, `1 dec 2027`, `24.12.`: the next such day when no year is said.
 fn day_and_month(text: &str, today: Date) -> Option<Date> {
     let mut parts = text.split([' ', '.', ',']).filter(|part| !part.is_empty());
     let (first, second) = (parts.next()?, parts.next()?);
     let year = parts.next().map(str::parse::<i32>);
     let (day, word) = if first.starts_with(|c: char| c.is_ascii_digit()) { (first, second) } else { (second, first) };
-    let index = MONTHS.iter().position(|name| word.len() >= 3 && name.starts_with(word))?;
-    let month = Month::try_from(u8::try_from(index).ok()? + 1).ok()?;
+    let named = || MONTHS.iter().position(|name| word.len() >= 3 && name.starts_with(word)).map(|index| index + 1);
+    // Points alone say that the month comes second.
+    let number = || word.parse().ok().filter(|_| text.contains('.') && !text.contains(','));
+    let month = Month::try_from(u8::try_from(named().or_else(number)?).ok()?).ok()?;
     let day: u8 = day.parse().ok()?;
     match year {
         Some(year) => {
@@ -145,6 +159,18 @@ mod tests {
             ("1 nov", Some("2027-11-01")),
             ("29 feb 2028", Some("2028-02-29")),
             ("2026-12-01", Some("2026-12-01")),
+            ("in 3 days", Some("2026-11-24")),
+            ("3 days", Some("2026-11-24")),
+            ("1 week", Some("2026-11-28")),
+            ("in 2 months", Some("2027-01-21")),
+            ("24.12.", Some("2026-12-24")),
+            ("1.11.", Some("2027-11-01")),
+            ("24.12.2027", Some("2027-12-24")),
+            ("24.13.", None),
+            ("in days", None),
+            ("3 apples", None),
+            ("12 24", None),
+            ("eow", Some("2026-11-22")),
             ("2026-13-01", None),
             ("31 feb", None),
             ("someday", None),
@@ -155,7 +181,26 @@ mod tests {
         ] {
             assert_eq!(understood(text, today).map(date_text).as_deref(), expected, "{text:?}");
         }
+        let sunday = parse_date("2026-11-22").unwrap();
+        assert_eq!(understood("eow", sunday), Some(sunday), "the week ends today");
+        assert_eq!(understood("sun", sunday).map(date_text).as_deref(), Some("2026-11-29"));
         let end = parse_date("2027-01-31").unwrap();
         assert_eq!(months_on(end, 1).map(date_text).as_deref(), Some("2027-02-28"));
+    }
+
+    #[test]
+    fn a_day_takes_as_many_words_as_it_can() {
+        let today = parse_date("2026-11-21").unwrap();
+        for (words, expected) in [
+            (&["dec", "24", "call", "Ana"] as &[&str], Some(("2026-12-24", 2))),
+            (&["1", "dec", "2027"], Some(("2027-12-01", 3))),
+            (&["in", "3", "days"], Some(("2026-11-24", 3))),
+            (&["fri", "1"], Some(("2026-11-27", 1))),
+            (&["someday", "fri"], None),
+            (&[], None),
+        ] {
+            let found = leading(words, today).map(|(date, number)| (date_text(date), number));
+            assert_eq!(found.as_ref().map(|(date, number)| (date.as_str(), *number)), expected, "{words:?}");
+        }
     }
 }

@@ -45,16 +45,18 @@ const STATES: [&str; 4] = ["waiting", "overdue", "open", "done"];
 /// Understands a line for a kind.
 pub fn understand(kind: Kind, text: &str, today: Date) -> Filter {
     let mut filter = Filter::default();
-    for part in parts(text) {
-        let sign = part.char_indices().find_map(|(at, _)| {
-            let sign = SIGNS.iter().find(|sign| part[at..].starts_with(**sign))?;
-            Some((at, *sign))
-        });
+    let parts = parts(text);
+    let mut rest = parts.as_slice();
+    while let Some((part, after)) = rest.split_first() {
+        rest = after;
+        let sign = sign_in(part);
         match sign {
             // A filter is understood while it is typed: what has no value yet filters nothing.
             Some((at, sign)) if at > 0 && part.len() > at + sign.len() => {
-                let (name, value) = (&part[..at], part[at + sign.len()..].trim_matches('"'));
-                match condition(kind, &name.to_lowercase(), sign, value, today) {
+                let (name, value) = (part[..at].to_lowercase(), part[at + sign.len()..].trim_matches('"'));
+                let (value, more) = with_day(kind, &name, value, after, today);
+                rest = &after[more..];
+                match condition(kind, &name, sign, &value, today) {
                     Ok(conditions) => filter.conditions.extend(conditions),
                     Err(fault) => filter.fault = filter.fault.or(Some(fault)),
                 }
@@ -71,15 +73,41 @@ pub fn understand(kind: Kind, text: &str, today: Date) -> Filter {
     filter
 }
 
-/// The parts of a line: at spaces that are not between quotation marks.
-fn parts(text: &str) -> Vec<&str> {
-    let mut inside = false;
-    text.split(move |c: char| {
-        inside ^= c == '"';
-        c.is_whitespace() && !inside
+/// The sign of a condition and where it is.
+fn sign_in(part: &str) -> Option<(usize, &'static str)> {
+    part.char_indices().find_map(|(at, _)| {
+        let sign = SIGNS.iter().find(|sign| part[at..].starts_with(**sign))?;
+        Some((at, *sign))
     })
-    .filter(|part| !part.is_empty())
-    .collect()
+}
+
+/// A value with the words that follow it, where together they are a day, `dec 24`; and how many of those words there are.
+fn with_day(kind: Kind, name: &str, value: &str, after: &[&str], today: Date) -> (String, usize) {
+    let is_day = field_named(kind, name).is_ok_and(|field| matches!(field.format, Format::Date | Format::Timestamp));
+    let words: Vec<&str> = std::iter::once(value).chain(after.iter().copied()).collect();
+    let taken = dates::leading(&words, today).filter(|_| is_day).map_or(1, |(_, taken)| taken);
+    (words[..taken].join(" "), taken - 1)
+}
+
+/// The parts of a line: at spaces that are not between quotation marks. A mark in the middle of a word is a letter, `5" pipe`,
+/// and one that is never closed is a mark only where a value begins: that is still being typed.
+pub fn parts(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut start, mut before, mut inside) = (0, ' ', false);
+    for (at, letter) in text.char_indices() {
+        if letter == '"' {
+            let is_closed = text[at + 1..].contains('"');
+            let opens = ":=<>@+".contains(before) || (before.is_whitespace() && is_closed);
+            inside = !inside && opens;
+        } else if letter.is_whitespace() && !inside {
+            parts.push(&text[start..at]);
+            start = at + letter.len_utf8();
+        }
+        before = letter;
+    }
+    parts.push(&text[start..]);
+    parts.retain(|part| !part.is_empty());
+    parts
 }
 
 fn condition(kind: Kind, name: &str, sign: &str, value: &str, today: Date) -> Result<Vec<Condition>, String> {
@@ -208,6 +236,8 @@ mod tests {
             assert!(filter.fault.as_deref().unwrap().contains(words), "{:?}", filter.fault);
             assert_eq!(filter.conditions, []);
         }
+        assert_eq!(understood(Kind::Task, "due:\"dec 24\" x"), understood(Kind::Task, "due:dec 24 x"));
+        assert_eq!(understood(Kind::Task, "pipe 5\" long").words, "pipe 5 long");
         // Still being typed.
         assert_eq!(understood(Kind::Task, "status:"), Filter::default());
         assert_eq!(understood(Kind::Task, "status:\"op"), understood(Kind::Task, "status:op"));

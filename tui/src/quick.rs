@@ -6,7 +6,7 @@ use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind};
 use time::Date;
 
-use crate::{dates, numbers};
+use crate::{dates, filter, numbers};
 
 /// What the line says.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -26,8 +26,14 @@ pub const HOW: &str = "Buy filter !high due:fri @furnace +Ana cost:20 every:mont
 pub fn understand(text: &str, today: Date) -> Quick {
     let mut quick = Quick::default();
     let mut title: Vec<&str> = Vec::new();
-    for part in text.split_whitespace() {
-        let field = |mark: &str| part.strip_prefix(mark).filter(|rest| !rest.is_empty());
+    let parts = filter::parts(text);
+    let mut rest = parts.as_slice();
+    while let Some((part, after)) = rest.split_first() {
+        let part = *part;
+        rest = after;
+        // Several words are one value between quotation marks, or with low lines.
+        let field =
+            |mark: &str| part.strip_prefix(mark).map(|rest| rest.trim_matches('"')).filter(|rest| !rest.is_empty());
         if let Some(word) = field("!") {
             match choice("priority", word) {
                 Some(priority) => drop(quick.fields.insert("priority".into(), priority.into())),
@@ -35,8 +41,13 @@ pub fn understand(text: &str, today: Date) -> Quick {
                 None => title.push(part),
             }
         } else if let Some(day) = field("due:") {
-            match dates::understood(&day.replace('_', " "), today) {
-                Some(date) => drop(quick.fields.insert("due_on".into(), date_text(date).into())),
+            let day = day.replace('_', " ");
+            let words: Vec<&str> = std::iter::once(day.as_str()).chain(after.iter().copied()).collect();
+            match dates::leading(&words, today) {
+                Some((date, taken)) => {
+                    quick.fields.insert("due_on".into(), date_text(date).into());
+                    rest = &after[taken - 1..];
+                }
                 None => quick.faults.push(format!("{day} is no day: try {}", dates::HOW)),
             }
         } else if let Some(name) = field("@") {
@@ -92,6 +103,24 @@ mod tests {
             })
         );
         assert_eq!((quick.about.as_deref(), quick.faults.len()), (Some("hvac"), 0));
+        let quick = understand("Read \"Moby  Dick\" due:dec 24 @\"living room\" aloud +Ana_Maria", today);
+        assert_eq!(
+            (quick.fields["title"].as_str(), quick.fields["due_on"].as_str()),
+            (Some("Read \"Moby  Dick\" aloud"), Some("2026-12-24"))
+        );
+        assert_eq!(
+            (quick.about.as_deref(), quick.fields["assignee"].as_str()),
+            (Some("living room"), Some("Ana Maria"))
+        );
+        let quick = understand("Hang \"Home sweet home due:fri", today);
+        assert_eq!(quick.fields["due_on"], "2026-11-27", "a mark that is never closed holds nothing");
+        for day in ["due:1 dec", "due:1_dec", "due:\"1 dec\"", "due:1.12."] {
+            let quick = understand(&format!("Saw 5\" pipe {day}"), today);
+            assert_eq!(
+                (quick.fields["title"].as_str(), quick.fields["due_on"].as_str()),
+                (Some("Saw 5\" pipe"), Some("2026-12-01"))
+            );
+        }
         let quick = understand("Call back! due:never", today);
         assert_eq!((quick.fields["title"].as_str(), quick.faults.len()), (Some("Call back!"), 1));
     }
