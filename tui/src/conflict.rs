@@ -9,6 +9,7 @@ use hearth_replica::{Choice, Conflict, Resolution};
 use time::Date;
 
 use crate::editor::Editor;
+use crate::faults;
 use crate::input::Line;
 use crate::words::{Names, field_label, plain};
 
@@ -96,7 +97,7 @@ impl ConflictScreen {
                 self.typing = None;
                 self.choose(Choice::Value(value));
             }
-            Err(fault) => self.fault = Some(fault.message),
+            Err(fault) => self.fault = Some(faults::said(conflict.kind, &fault, Some(&value))),
         }
     }
 
@@ -163,7 +164,7 @@ mod tests {
         screen.type_value();
         screen.typing = Some(Line::holding("someday"));
         screen.take_value(today);
-        assert!(screen.fault.as_deref().unwrap().contains("calendar date"));
+        assert!(screen.fault.as_deref().unwrap().contains("someday is no day"));
         screen.typing = Some(Line::holding("tomorrow"));
         screen.take_value(today);
         assert_eq!(screen.selected, 1, "the next that waits");

@@ -3,6 +3,7 @@
 
 use crossterm::event::KeyEvent;
 use hearth_contract::check::{Intent, check};
+use hearth_contract::problem::FieldFault;
 use hearth_contract::schema::{Kind, SUBJECT_ID, SUBJECT_TYPE};
 use serde_json::Value;
 
@@ -15,8 +16,8 @@ use crate::keys::{Action, BINDINGS};
 use crate::layout::Layout;
 use crate::message::{Effect, Write};
 use crate::now::Now;
-use crate::quick;
 use crate::session::Draft;
+use crate::{faults, quick};
 
 impl App {
     pub(super) fn act_in_palette(&mut self, now: Now, action: Action) -> Vec<Effect> {
@@ -283,7 +284,8 @@ impl QuickLine {
         let missing = self.understood.about.as_ref().filter(|_| self.about.is_none());
         let missing = missing.map(|name| format!("nothing here is called {name}"));
         let fault = self.understood.faults.first().cloned().or(missing);
-        self.refusal = fault.or_else(|| checked.faults.first().map(|fault| fault.message.clone()));
+        let said = |fault: &FieldFault| faults::said(Kind::Task, fault, fields.get(&fault.field));
+        self.refusal = fault.or_else(|| checked.faults.first().map(said));
         if self.refusal.is_some() {
             return None;
         }

@@ -198,10 +198,10 @@ fn a_form_shows_faults_on_leaving_a_field_and_all_on_saving() {
     press(&mut app, "tab");
     write(&mut app, "someday");
     assert_eq!(press(&mut app, "ctrl-s"), []);
-    assert_eq!(faults(&app), ["title is required.", "due_on must be a calendar date written YYYY-MM-DD."]);
+    assert_eq!(faults(&app), ["title is required.", "someday is no day: try tomorrow, fri, +2w, 1 dec or 2026-12-01"]);
     assert_eq!(form(&app).focus, 0, "the first faulty field has the keyboard");
     write(&mut app, "Buy filter");
-    assert_eq!(faults(&app), ["due_on must be a calendar date written YYYY-MM-DD."]);
+    assert_eq!(faults(&app), ["someday is no day: try tomorrow, fri, +2w, 1 dec or 2026-12-01"]);
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn another_type_of_subject_forgets_the_subject_and_says_what_is_missing() {
     }
     write(&mut app, "v");
     press(&mut app, "ctrl-s");
-    assert_eq!(faults(&app), ["subject_id is required when subject_type is vehicle."]);
+    assert_eq!(faults(&app), ["Choose what it is about."]);
 }
 
 #[test]

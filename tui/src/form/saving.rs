@@ -2,6 +2,7 @@
 //! know keys.
 
 use hearth_contract::check::{Fields, Intent, check, check_subject};
+use hearth_contract::problem::FieldFault;
 use hearth_contract::schema::{SUBJECT_ID, SUBJECT_TYPE};
 use hearth_replica::Row;
 use serde_json::Value;
@@ -10,7 +11,7 @@ use super::{Entry, Form, Wish};
 use crate::editor::{Editor, Picker, Reference};
 use crate::message::{Decision, Write};
 use crate::now::Now;
-use crate::words;
+use crate::{faults, words};
 
 impl Form {
     pub(super) fn save(&mut self) -> Wish {
@@ -117,7 +118,8 @@ impl Form {
             whole.extend(body.clone());
             check_subject(self.kind, &whole, &mut checked.faults);
         }
-        let faults = checked.faults.into_iter().map(|fault| (fault.field, fault.message)).collect();
+        let said = |fault: FieldFault| (fault.field.clone(), faults::said(self.kind, &fault, body.get(&fault.field)));
+        let faults = checked.faults.into_iter().map(said).collect();
         let fields = checked.fields.into_iter().filter(|(name, _)| body.contains_key(name)).collect();
         (fields, faults)
     }

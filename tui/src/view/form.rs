@@ -1,6 +1,6 @@
 //! A form: labels, editors, what a field wants, and under it what is wrong with it.
 
-use hearth_contract::schema::{Format, Presence};
+use hearth_contract::schema::{Format, Presence, SUBJECT_TYPE};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -218,5 +218,7 @@ fn about(form: &Form, entry: &Entry, now: Now) -> String {
         },
         _ => String::new(),
     };
-    if how.is_empty() { field.about.to_owned() } else { format!("{}; {how}", field.about) }
+    // The contract speaks to programs, which send null.
+    let what = if field.name == SUBJECT_TYPE { "What it is about; leave empty for general" } else { field.about };
+    if how.is_empty() { what.to_owned() } else { format!("{what}; {how}") }
 }

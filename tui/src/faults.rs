@@ -1,0 +1,51 @@
+//! What is wrong with what was typed, in the words of the screen: its hints say how people write days and sums, and what is
+//! said of a fault must not contradict them. The rules are the contract's alone.
+
+use hearth_contract::problem::{FaultCode, FieldFault};
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{Format, Kind, SUBJECT_ID};
+use serde_json::Value;
+
+use crate::words::{plain, reason};
+use crate::{dates, numbers};
+
+/// The sentence for a fault of a field of a kind that holds this value.
+pub fn said(kind: Kind, fault: &FieldFault, value: Option<&Value>) -> String {
+    let typed = value.map(plain).unwrap_or_default();
+    let typed = typed.trim();
+    let field = resource(kind).field(&fault.field);
+    match (field.map(|field| field.format), fault.code) {
+        (Some(Format::Date), FaultCode::InvalidFormat) => format!("{typed} is no day: try {}", dates::HOW),
+        (Some(Format::Money), FaultCode::InvalidFormat) => format!("{typed} is no sum: try {}", numbers::SUM),
+        (Some(Format::Count | Format::Year), FaultCode::WrongType) => format!("{typed} is no whole number"),
+        _ if fault.field == SUBJECT_ID && fault.code == FaultCode::Required => "Choose what it is about.".to_owned(),
+        _ => reason(kind, &fault.message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hearth_contract::check::{Intent, check};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_a_fault_fits_what_was_hinted() {
+        for (kind, name, typed, expected) in [
+            (Kind::Task, "due_on", json!("someday"), "someday is no day: try tomorrow, fri, +2w, 1 dec or 2026-12-01"),
+            (Kind::Task, "estimated_cost", json!("much"), "much is no sum: try 1299, 1,299.50 or 1299,50"),
+            (Kind::Vehicle, "odometer", json!("far"), "far is no whole number"),
+            (Kind::Vehicle, "year", json!(12), "year must be from 1000 to 9999."),
+            (
+                Kind::Vehicle,
+                "license_plate",
+                json!("a\nb"),
+                "license plate must be one line without control characters.",
+            ),
+        ] {
+            let checked = check(kind, Intent::Patch, &json!({ name: typed }));
+            assert_eq!(said(kind, &checked.faults[0], Some(&typed)), expected);
+        }
+    }
+}
