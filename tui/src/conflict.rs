@@ -101,6 +101,11 @@ impl ConflictScreen {
         }
     }
 
+    /// Whether a value was typed that leaving would lose; what is only chosen is chosen again with a key.
+    pub fn has_typed(&self) -> bool {
+        self.fields.iter().any(|(_, choice)| matches!(choice, Some(Choice::Value(_))))
+    }
+
     /// How it ends; None, with the reason, while something is not chosen. Where nothing differs any more, the change goes to
     /// the server as it is.
     pub fn resolution(&mut self) -> Option<Resolution> {
@@ -161,6 +166,9 @@ mod tests {
         screen.take(vec![conflict("due_on", "2026-11-25"), conflict("assignee", "Ana"), other]);
         assert_eq!(screen.fields.len(), 2);
         assert!(screen.resolution().is_none());
+        screen.choose(Choice::Mine);
+        assert!(!screen.has_typed());
+        (screen.selected, screen.fields[0].1) = (0, None);
         screen.type_value();
         screen.typing = Some(Line::holding("someday"));
         screen.take_value(today);
@@ -168,6 +176,7 @@ mod tests {
         screen.typing = Some(Line::holding("tomorrow"));
         screen.take_value(today);
         assert_eq!(screen.selected, 1, "the next that waits");
+        assert!(screen.has_typed());
         screen.choose(Choice::Theirs);
         let resolution = screen.resolution().unwrap();
         assert_eq!(resolution.fields["due_on"], Choice::Value(json!("2026-11-22")));

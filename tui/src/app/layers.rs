@@ -80,13 +80,15 @@ impl App {
             }
             Wish::Save(write) => vec![Effect::Write(write)],
             Wish::Editor(text) => vec![Effect::Editor(text)],
-            Wish::Close if form.is_changed() => self.put(Layer::Confirm(Confirm {
-                question: "Leave the form?".into(),
-                consequence: "What you typed is lost.".into(),
-                write: None,
-            })),
+            Wish::Close if form.is_changed() => self.ask_to_leave("the form"),
             Wish::Close => self.close(),
         }
+    }
+
+    /// Asks before something that was typed is lost.
+    pub(super) fn ask_to_leave(&mut self, what: &str) -> Vec<Effect> {
+        let question = format!("Leave {what}?");
+        self.put(Layer::Confirm(Confirm { question, consequence: "What you typed is lost.".into(), write: None }))
     }
 
     pub(super) fn edited(&mut self, now: Now, text: Result<String, String>) -> Vec<Effect> {
@@ -149,7 +151,8 @@ impl App {
         let today = self.today;
         let Some(Layer::Quick(quick)) = self.layers.last_mut() else { return Vec::new() };
         match action {
-            Action::Back => self.close(),
+            Action::Back if quick.is_empty() => self.close(),
+            Action::Back => self.ask_to_leave("quick add"),
             Action::Open => {
                 let draft = quick.draft();
                 self.layers.pop();
@@ -292,6 +295,16 @@ impl QuickLine {
         self.saving = true;
         let fields = checked.fields.into_iter().filter(|(name, _)| fields.contains_key(name)).collect();
         Some(Write::Create { kind: Kind::Task, fields })
+    }
+
+    /// Whether nothing was typed that leaving would lose.
+    fn is_empty(&self) -> bool {
+        self.line.text().trim().is_empty()
+    }
+
+    /// What a crash must not lose; it is there again as a form.
+    pub(super) fn kept(&self) -> Option<Draft> {
+        (!self.saving && !self.is_empty()).then(|| self.draft())
     }
 
     /// The line as the beginning of a form.

@@ -3,7 +3,10 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::fuzz::Scene;
-use crate::message::Message;
+use super::{App, Layer, Setup};
+use crate::keys::Context;
+use crate::message::{Effect, Message};
+use crate::session::Session;
 
 fn saves(scene: &mut Scene) {
     scene.takes(Message::Key(KeyEvent::new(KeyCode::Char('s'), KeyModifiers::CONTROL)));
@@ -50,4 +53,37 @@ fn a_task_that_is_done_is_not_followed_and_the_next_can_be_done_at_once() {
         scene.replica.rows(&query).unwrap().rows.iter().any(|row| row.title == title)
     };
     assert!(done(&first) && done(&second));
+}
+
+#[test]
+fn a_line_of_quick_add_is_not_left_without_a_question_and_is_there_again_after_a_crash() {
+    let mut scene = Scene::new();
+    let presses = |scene: &mut Scene, code| scene.takes(Message::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    scene.types("2a");
+    presses(&mut scene, KeyCode::Esc);
+    assert_eq!(scene.app.context(), Context::List, "nothing was typed");
+    scene.types("aSweep the chimney due:fri");
+    presses(&mut scene, KeyCode::Esc);
+    let Some(Layer::Confirm(question)) = scene.app.layers.last() else { panic!("nothing is asked") };
+    assert_eq!(question.question, "Leave quick add?");
+    scene.types("n");
+    assert_eq!(scene.app.context(), Context::Quick);
+    let letters = " now".chars().map(|letter| Message::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE)));
+    let effects: Vec<Effect> = letters.flat_map(|letter| scene.app.update(scene.now, letter)).collect();
+    let kept = effects.into_iter().rev().find_map(|effect| match effect {
+        Effect::Keep(session) => Some(session),
+        _ => None,
+    });
+    let (again, _) = App::start(scene.now, Setup::default(), kept.unwrap(), (80, 24));
+    let Some(Layer::Form(form)) = again.layers.last() else { panic!("what was typed is gone") };
+    let draft = form.draft().unwrap();
+    assert_eq!(
+        (&draft.typed["title"], &draft.typed["due_on"]),
+        (&"Sweep the chimney now".into(), &"2026-11-27".into())
+    );
+    presses(&mut scene, KeyCode::Esc);
+    scene.types("y");
+    assert_eq!(scene.app.context(), Context::List);
+    let (again, _) = App::start(scene.now, Setup::default(), Session::default(), (80, 24));
+    assert!(again.layers.is_empty());
 }

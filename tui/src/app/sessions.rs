@@ -48,6 +48,7 @@ impl App {
         };
         let draft = self.layers.iter().rev().find_map(|layer| match layer {
             Layer::Form(form) if !form.saving => form.draft(),
+            Layer::Quick(quick) => quick.kept(),
             _ => None,
         });
         Session {
