@@ -1,7 +1,7 @@
 //! The command line of the terminal UI. Must not do anything but read arguments and hand over.
 
 use std::io::{IsTerminal, Write, stdin, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -20,7 +20,7 @@ struct Arguments {
     /// Which home, by the name it was given with `hearth-replica init`
     #[arg(long, default_value = profile::DEFAULT, value_name = "NAME")]
     profile: String,
-    /// A replica database in another place
+    /// A replica database in another place; before a new one is made there, you are asked
     #[arg(long, value_name = "FILE")]
     db: Option<PathBuf>,
     /// Draw signs in ASCII
@@ -69,6 +69,9 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         return demo::run(true, Config::default());
     }
     anyhow::ensure!(is_terminal, "this needs a terminal; for scripts there is hearth-replica");
+    if profile.server.is_none() && !profile.db.exists() && arguments.db.is_some() {
+        anyhow::ensure!(agrees(&profile.db)?, "there is no database at {}, and none was made", profile.db.display());
+    }
     let config = configured(&profile, &arguments)?;
     let is_new = profile.server.is_none() && !profile.db.exists() && arguments.db.is_none();
     let sync = match profile.sync_config() {
@@ -80,6 +83,15 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         known => known,
     };
     run_ui(UiOptions { db: profile.db, sync, title: None, config })
+}
+
+/// Whether a new home shall begin in a file that is not there: a path that was mistyped is none.
+fn agrees(db: &Path) -> anyhow::Result<bool> {
+    write!(stdout(), "There is no database at {}. Begin a new home there? [y/N] ", db.display())?;
+    stdout().flush()?;
+    let mut answer = String::new();
+    stdin().read_line(&mut answer)?;
+    Ok(answer.trim().eq_ignore_ascii_case("y") || answer.trim().eq_ignore_ascii_case("yes"))
 }
 
 /// The profile's configuration, with what the command line says in its place.

@@ -1,8 +1,9 @@
 //! A first run: it says what this is and offers the demo, a connection, or to begin without a server. A small application of
 //! its own, built like the large one: state, keys, picture, and a loop that decides nothing. `connect` has what a connection
-//! takes.
+//! takes, `others` which homes there are.
 
 mod connect;
+mod others;
 mod view;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -38,6 +39,8 @@ struct Welcome {
     selected: usize,
     /// What a connection takes, while it is typed.
     connection: Option<Connection>,
+    /// That this home is not set up, and which are.
+    said: String,
 }
 
 /// A connection being typed.
@@ -139,7 +142,8 @@ impl Welcome {
 pub fn run(profile: &mut Profile, config: &Config) -> anyhow::Result<Outcome> {
     let theme = Theme::from_environment(config.theme);
     let mut screen = Screen::open(false)?;
-    let mut welcome = Welcome::default();
+    let said = others::said(&profile.name, &others::names(profile));
+    let mut welcome = Welcome { said, ..Welcome::default() };
     loop {
         screen.draw(|frame| view::draw(&welcome, config.ascii, &theme, frame))?;
         let step = match crossterm::event::read()? {

@@ -49,7 +49,7 @@ fn offers(welcome: &Welcome, ascii: bool, theme: &Theme, frame: &mut Frame<'_>, 
         let text = "What a household knows about its home, on every device, with or without a network.";
         paragraph(frame, area, &mut y, text, theme.quiet());
         y += 1;
-        paragraph(frame, area, &mut y, "No home is set up on this machine yet.", ratatui::style::Style::new());
+        paragraph(frame, area, &mut y, &welcome.said, ratatui::style::Style::new());
         y += 1;
     }
     for (index, (offer, about)) in OFFERS.into_iter().enumerate() {
