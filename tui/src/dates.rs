@@ -1,6 +1,9 @@
 //! Days as people type them: `tomorrow`, `fri`, `+2w`, `in 3 days`, `1 dec`, `24.12.`, `2026-12-01`. Told what day it is; must not ask a clock.
 
+use hearth_contract::check::Fields;
 use hearth_contract::formats::parse_date;
+use hearth_contract::schema::Kind;
+use serde_json::Value;
 use time::{Date, Duration, Month, Weekday};
 
 const WEEKDAYS: [(&str, Weekday); 7] = [
@@ -104,6 +107,23 @@ pub fn months_on(date: Date, months: i32) -> Option<Date> {
     Date::from_calendar_date(year, month, date.day().min(last)).ok()
 }
 
+/// The day of the next one that the server makes for a task that is done and comes again: a period after it was due, or after
+/// today.
+pub fn next_of(kind: Kind, fields: &Fields, today: Date) -> Option<Date> {
+    let text = |name: &str| fields.get(name).and_then(Value::as_str);
+    if kind != Kind::Task || text("status") != Some("done") {
+        return None;
+    }
+    let due = text("due_on").and_then(parse_date).unwrap_or(today);
+    match text("recurrence")? {
+        "daily" => due.checked_add(Duration::days(1)),
+        "weekly" => due.checked_add(Duration::weeks(1)),
+        "monthly" => months_on(due, 1),
+        "quarterly" => months_on(due, 3),
+        _ => months_on(due, 12),
+    }
+}
+
 fn month_end(date: Date) -> Option<Date> {
     date.replace_day(date.month().length(date.year())).ok()
 }
@@ -186,6 +206,20 @@ mod tests {
         assert_eq!(understood("sun", sunday).map(date_text).as_deref(), Some("2026-11-29"));
         let end = parse_date("2027-01-31").unwrap();
         assert_eq!(months_on(end, 1).map(date_text).as_deref(), Some("2027-02-28"));
+    }
+
+    #[test]
+    fn a_task_that_comes_again_does_so_a_period_later() {
+        let today = parse_date("2026-11-21").unwrap();
+        let next = |status: &str, due: Option<&str>, period: Option<&str>| {
+            let fields = serde_json::json!({ "status": status, "due_on": due, "recurrence": period });
+            next_of(Kind::Task, fields.as_object().unwrap(), today).map(date_text)
+        };
+        assert_eq!(next("done", Some("2026-01-31"), Some("monthly")).as_deref(), Some("2026-02-28"));
+        assert_eq!(next("done", Some("2026-11-22"), Some("weekly")).as_deref(), Some("2026-11-29"));
+        assert_eq!(next("done", None, Some("daily")).as_deref(), Some("2026-11-22"));
+        assert_eq!(next("open", Some("2026-11-22"), Some("weekly")), None);
+        assert_eq!(next("done", Some("2026-11-22"), None), None);
     }
 
     #[test]

@@ -209,7 +209,7 @@ pub(crate) fn fulfil(replica: &Replica, places: &Places, steps: &mut Steps, effe
         }
         Effect::Write(write) => match carry_out(replica, &write) {
             Ok(Came::Written(id)) => {
-                steps.note(replica, words::written(&write));
+                steps.note(replica, words::step(&write), words::stays(&write));
                 Answer::Written(write, Ok(id))
             }
             Ok(Came::Overtaken(row)) => Answer::Overtaken(write, row),

@@ -211,6 +211,8 @@ pub enum Write {
         seen: Fields,
         /// What it is called, for the answer.
         title: String,
+        /// The day for which the server makes the next one, because this one comes again.
+        again: Option<Date>,
     },
     /// Change or remove many, each for itself.
     Many {

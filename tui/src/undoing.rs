@@ -16,16 +16,18 @@ pub struct Steps {
 /// Edits that were made together.
 #[derive(Debug, Clone)]
 struct Step {
-    /// What was done, in words.
-    said: String,
+    /// What was done, in words; None: it was done before this session, and only what undoes it says what it was.
+    said: Option<String>,
+    /// What the server has made of it and keeps when it is undone, in words.
+    stays: Option<String>,
     /// The edits, in their order.
     edits: Vec<i64>,
 }
 
 impl Steps {
     /// Notes what one change through the replica has just made as a step. What changed nothing is none.
-    pub fn note(&mut self, replica: &Replica, said: String) {
-        self.done(Step { said, edits: made(replica) });
+    pub fn note(&mut self, replica: &Replica, said: String, stays: Option<String>) {
+        self.done(Step { said: Some(said), stays, edits: made(replica) });
     }
 
     /// Carries out changes, each for itself, and notes what they made as one step.
@@ -43,7 +45,7 @@ impl Steps {
             change
         };
         let results = changes.map(noted).collect();
-        self.done(Step { said, edits });
+        self.done(Step { said: Some(said), stays: None, edits });
         results
     }
 
@@ -60,7 +62,7 @@ impl Steps {
             let did_wait = |change: &Change| waited.iter().any(|one| one.id == change.edit);
             edits = changes.filter(did_wait).map(|change| change.edit).collect();
         }
-        self.done(Step { said, edits });
+        self.done(Step { said: Some(said), stays: None, edits });
     }
 
     fn done(&mut self, step: Step) {
@@ -75,12 +77,13 @@ impl Steps {
         let Some(step) = self.undo.pop() else {
             let decided = replica.undo(None)?;
             let edit = decided.edit.or_else(|| taken_back(replica));
-            push(&mut self.redo, Step { said: "the change before".to_owned(), edits: edit.into_iter().collect() });
+            push(&mut self.redo, Step { said: None, stays: None, edits: edit.into_iter().collect() });
             return Ok(format!("Undone: {}", decided.said));
         };
-        let (edits, but) = back(replica, &step).inspect_err(|error| keep(&mut self.undo, &step, error))?;
-        let said = format!("Undone: {}{but}", step.said);
-        push(&mut self.redo, Step { edits, ..step });
+        let back = back(replica, &step).inspect_err(|error| keep(&mut self.undo, &step, error))?;
+        let stays = step.stays.as_ref().filter(|_| back.was_sent).map(|stays| format!("; {stays}"));
+        let said = format!("Undone: {}{}", back.said, stays.unwrap_or_default());
+        push(&mut self.redo, Step { edits: back.edits, ..step });
         Ok(said)
     }
 
@@ -89,29 +92,47 @@ impl Steps {
         let Some(step) = self.redo.pop() else {
             return Err(EditError::Refused("There is nothing to do again.".to_owned()));
         };
-        let (edits, but) = back(replica, &step).inspect_err(|error| keep(&mut self.redo, &step, error))?;
-        let said = format!("Done again: {}{but}", step.said);
-        push(&mut self.undo, Step { edits, ..step });
+        let back = back(replica, &step).inspect_err(|error| keep(&mut self.redo, &step, error))?;
+        let said = format!("Done again: {}", back.said);
+        push(&mut self.undo, Step { edits: back.edits, ..step });
         Ok(said)
     }
 }
 
-/// Undoes the edits of a step from the last to the first, each for itself; gives the edits whose undoing would do them again, and
-/// what to say of those that could not be undone. Err: none could.
-fn back(replica: &Replica, step: &Step) -> Result<(Vec<i64>, String), EditError> {
+/// What came of undoing the edits of a step.
+struct Back {
+    /// The edits whose undoing would do them again.
+    edits: Vec<i64>,
+    /// What the step was, and what of it could not be undone.
+    said: String,
+    /// Whether the server had heard of any of them.
+    was_sent: bool,
+}
+
+/// Undoes the edits of a step from the last to the first, each for itself. Err: none could be.
+fn back(replica: &Replica, step: &Step) -> Result<Back, EditError> {
     let (mut undone, mut refused) = (Vec::new(), Vec::new());
+    let (mut sentence, mut was_sent) = (None, false);
     for edit in step.edits.iter().rev() {
         match replica.undo(Some(*edit)) {
             // What was never sent is taken back without another edit; undoing its number again brings it back.
-            Ok(Decided { edit: by, .. }) => undone.push(by.unwrap_or(*edit)),
+            Ok(Decided { edit: by, said }) => {
+                undone.push(by.unwrap_or(*edit));
+                was_sent |= by.is_some();
+                sentence.get_or_insert(said);
+            }
             Err(error) => refused.push(error),
         }
     }
     let number = refused.len();
+    let what = step.said.clone().or(sentence).unwrap_or_default();
     match refused.into_iter().next() {
         Some(error) if undone.is_empty() => Err(error),
-        Some(error) => Ok((undone, format!(", but for {number} of {}: {error}", step.edits.len()))),
-        None => Ok((undone, String::new())),
+        Some(error) => {
+            let said = format!("{what}, but for {number} of {}: {error}", step.edits.len());
+            Ok(Back { edits: undone, said, was_sent })
+        }
+        None => Ok(Back { edits: undone, said: what, was_sent }),
     }
 }
 
@@ -169,7 +190,7 @@ mod tests {
         let hall = replica.rows(&query).unwrap().rows[1].id.clone();
         for said in ["a name", "nothing"] {
             replica.update(Kind::Room, &hall, &named("Lobby")).unwrap();
-            steps.note(&replica, said.to_owned());
+            steps.note(&replica, said.to_owned(), None);
         }
         assert_eq!(names(), ["Attic", "Lobby"]);
         assert_eq!(steps.undo(&replica).unwrap(), "Undone: a name");
@@ -190,7 +211,7 @@ mod tests {
         let replica = Replica::open(&directory.path().join("replica.db"), Origin::Tui).unwrap();
         let mut steps = Steps::default();
         let hall = replica.create(Kind::Room, &named("Hall")).unwrap();
-        steps.note(&replica, "a room".to_owned());
+        steps.note(&replica, "a room".to_owned(), None);
         (directory, replica, steps, hall)
     }
 
@@ -237,7 +258,7 @@ mod tests {
         let barn = script.create(Kind::Room, &named("Barn")).unwrap();
         replica.update(Kind::Room, &hall, &named("Mine")).unwrap();
         let shed = script.create(Kind::Room, &named("Shed")).unwrap();
-        steps.note(&replica, "a name".to_owned());
+        steps.note(&replica, "a name".to_owned(), None);
         steps.undo(&replica).unwrap();
         let names = [&hall, &barn, &shed].map(|id| name(&replica, id));
         assert_eq!(names, ["Hall", "Barn", "Shed"]);
@@ -258,5 +279,24 @@ mod tests {
         steps.undo(&replica).unwrap();
         assert_eq!(name(&replica, &hall), "Lobby");
         assert!(sheds.iter().all(|shed| name(&replica, shed).starts_with("Shed")));
+    }
+
+    #[test]
+    fn what_was_done_before_this_session_is_named_when_it_is_undone_and_done_again() {
+        let (_directory, replica, _, hall) = scene();
+        replica.update(Kind::Room, &hall, &named("Lobby")).unwrap();
+        let mut later = Steps::default();
+        let undone = later.undo(&replica).unwrap();
+        assert!(undone.starts_with("Undone: ") && undone.contains("Lobby"), "{undone}");
+        let again = later.redo(&replica).unwrap();
+        assert!(again.starts_with("Done again: ") && (again.contains("Hall") || again.contains("Lobby")), "{again}");
+    }
+
+    #[test]
+    fn what_stays_elsewhere_is_said_only_once_the_server_has_heard_of_it() {
+        let (_directory, replica, mut steps, hall) = scene();
+        replica.update(Kind::Room, &hall, &named("Lobby")).unwrap();
+        steps.note(&replica, "a name".to_owned(), Some("the next one stays".to_owned()));
+        assert_eq!(steps.undo(&replica).unwrap(), "Undone: a name", "it was never sent");
     }
 }

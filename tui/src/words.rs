@@ -331,22 +331,53 @@ pub fn counted(kind: Kind, number: usize) -> String {
 /// What was done, as a sentence. It claims no more than that: the server has not heard of it yet.
 pub fn written(write: &Write) -> String {
     match write {
-        Write::Create { kind, fields } => {
-            let name = ["title", "name"].iter().find_map(|field| text(fields, field)).unwrap_or_default();
-            format!("New {}: {name}", singular(*kind))
-        }
-        Write::Update { fields, title, .. } if fields.len() == 1 && fields.contains_key("status") => {
-            format!("{}: {title}", choice(text(fields, "status").unwrap_or_default()))
+        Write::Create { kind, fields } => format!("New {}: {}", singular(*kind), name_in(fields)),
+        Write::Update { fields, title, again, .. } if is_status(fields) => {
+            let again = again.map(|date| format!("; comes again on {}", full_day(date)));
+            let status = capital(&choice(text(fields, "status").unwrap_or_default()));
+            format!("{status}: {title}{}", again.unwrap_or_default())
         }
         Write::Update { kind: Kind::Property, .. } => "Saved the home profile".into(),
-        // By the name it has from now on.
-        Write::Update { kind, fields, title, .. } => {
-            format!("Saved: {}", text(fields, resource(*kind).title).unwrap_or(title))
-        }
+        Write::Update { kind, fields, title, .. } => format!("Saved: {}", new_name(*kind, fields, title)),
         Write::Delete { title, .. } => format!("Deleted: {title}"),
         Write::Many { kind, records, .. } => counted(*kind, records.len()),
         Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::Hurry => String::new(),
     }
+}
+
+/// What was done, as that which is undone or done again.
+pub fn step(write: &Write) -> String {
+    match write {
+        Write::Create { kind, fields } => format!("the new {} “{}”", singular(*kind), name_in(fields)),
+        Write::Update { fields, title, .. } if is_status(fields) => {
+            format!("“{title}” as {}", choice(text(fields, "status").unwrap_or_default()))
+        }
+        Write::Update { kind: Kind::Property, .. } => "the change of the home profile".into(),
+        Write::Update { kind, fields, title, .. } => format!("the change of “{}”", new_name(*kind, fields, title)),
+        Write::Delete { title, .. } => format!("the deletion of “{title}”"),
+        other => written(other),
+    }
+}
+
+/// What stays elsewhere when a change is undone that the server has heard of.
+pub fn stays(write: &Write) -> Option<String> {
+    match write {
+        Write::Update { again: Some(date), .. } => Some(format!("the one for {} stays", full_day(*date))),
+        _ => None,
+    }
+}
+
+fn name_in(fields: &Fields) -> &str {
+    ["title", "name"].iter().find_map(|field| text(fields, field)).unwrap_or_default()
+}
+
+/// The name that a record has from now on.
+fn new_name<'a>(kind: Kind, fields: &'a Fields, title: &'a str) -> &'a str {
+    text(fields, resource(kind).title).unwrap_or(title)
+}
+
+fn is_status(fields: &Fields) -> bool {
+    fields.len() == 1 && fields.contains_key("status")
 }
 
 #[cfg(test)]

@@ -87,3 +87,16 @@ fn a_line_of_quick_add_is_not_left_without_a_question_and_is_there_again_after_a
     let (again, _) = App::start(scene.now, Setup::default(), Session::default(), (80, 24));
     assert!(again.layers.is_empty());
 }
+
+#[test]
+fn what_is_undone_is_named_and_what_comes_again_is_said() {
+    let mut scene = Scene::new();
+    scene.types("2aSweep the chimney due:2026-11-22 every:week\n");
+    scene.types("x");
+    let notice = |scene: &Scene| scene.app.notice.as_ref().unwrap().text.clone();
+    assert_eq!(notice(&scene), "Done: Sweep the chimney; comes again on Sun 29 Nov 2026");
+    scene.types("u");
+    assert_eq!(notice(&scene), "Undone: “Sweep the chimney” as done");
+    scene.types("u");
+    assert_eq!(notice(&scene), "Undone: the new task “Sweep the chimney”");
+}

@@ -3,6 +3,7 @@
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use hearth_replica::Row;
+use time::Date;
 
 use super::{App, Confirm, Layer};
 use crate::copying;
@@ -14,7 +15,7 @@ use crate::keys::{Context, What};
 use crate::list::List;
 use crate::message::{Effect, Write};
 use crate::now::Now;
-use crate::words;
+use crate::{dates, words};
 
 impl App {
     /// The record that an action is about: the one in full, or the selected one.
@@ -86,7 +87,7 @@ impl App {
             let change = Some(Fields::from_iter([("status".to_owned(), "done".into())]));
             return vec![Effect::Write(Write::Many { kind: Kind::Task, records, change })];
         }
-        let write = self.shown().and_then(turned);
+        let write = self.shown().and_then(|row| turned(row, self.today));
         // What is done moves away; the next one comes under the cursor, so that the key can be pressed again.
         if context == Context::List {
             self.list_mut().into_iter().for_each(List::let_go);
@@ -152,12 +153,16 @@ const fn consequence(kind: Kind) -> &'static str {
 }
 
 /// The change that marks a task as done, or opens a done one again.
-fn turned(row: &Row) -> Option<Write> {
+fn turned(row: &Row, today: Date) -> Option<Write> {
     if row.kind != Kind::Task {
         return None;
     }
     let status = if words::text(&row.fields, "status") == Some("done") { "open" } else { "done" };
     let fields = Fields::from_iter([("status".to_owned(), status.into())]);
+    let mut whole = row.fields.clone();
+    whole.extend(fields.clone());
+    let (kind, id, title) = (row.kind, row.id.clone(), row.title.clone());
+    let again = dates::next_of(kind, &whole, today);
     // It is meant whatever the status was before.
-    Some(Write::Update { kind: row.kind, id: row.id.clone(), fields, seen: Fields::new(), title: row.title.clone() })
+    Some(Write::Update { kind, id, fields, seen: Fields::new(), title, again })
 }

@@ -148,7 +148,7 @@ fn a_task_is_done_with_one_key_and_opened_again_with_it() {
     let done = |status: &str| {
         let fields = json!({ "status": status }).as_object().cloned().unwrap();
         let (id, title) = ("a".to_owned(), "Bleed radiators".to_owned());
-        Effect::Write(Write::Update { kind: Kind::Task, id, fields, seen: Default::default(), title })
+        Effect::Write(Write::Update { kind: Kind::Task, id, fields, seen: Default::default(), title, again: None })
     };
     let effects = press(&mut app, "x");
     assert_eq!(effects, [done("done")]);

@@ -6,12 +6,13 @@ use hearth_contract::problem::FieldFault;
 use hearth_contract::schema::{SUBJECT_ID, SUBJECT_TYPE};
 use hearth_replica::Row;
 use serde_json::Value;
+use time::Date;
 
 use super::{Entry, Form, Wish};
 use crate::editor::{Editor, Picker, Reference};
 use crate::message::{Decision, Write};
 use crate::now::Now;
-use crate::{faults, words};
+use crate::{dates, faults, words};
 
 impl Form {
     pub(super) fn save(&mut self) -> Wish {
@@ -45,10 +46,17 @@ impl Form {
         Wish::Save(match &self.id {
             Some(id) => {
                 let (id, title) = (id.clone(), self.title.clone());
-                Write::Update { kind, id, seen: self.seen(&fields), fields, title }
+                Write::Update { kind, id, seen: self.seen(&fields), again: self.again(&fields), fields, title }
             }
             None => Write::Create { kind, fields },
         })
+    }
+
+    /// The day of the next one, if what is sent has the task done and it comes again.
+    fn again(&self, sent: &Fields) -> Option<Date> {
+        let mut whole = self.before.clone();
+        whole.extend(sent.clone());
+        sent.contains_key("status").then(|| dates::next_of(self.kind, &whole, self.today))?
     }
 
     /// What stood where something else is sent. A subject is one thing in two fields.
