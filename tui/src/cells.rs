@@ -21,8 +21,7 @@ pub fn cell(now: Now, field: &str, row: &Row, ascii: bool) -> (String, Tone) {
     let due = parse_date(raw).map(|date| words::due(now.today(), date));
     let text = match (field, raw, due) {
         ("status", "open", _) => signed(Sign::Open),
-        // Shorter than the contract's word: a list has better uses for its columns.
-        ("status", "in_progress", _) => format!("{} doing", Sign::Started.text(ascii)),
+        ("status", "in_progress", _) => signed(Sign::Started),
         ("status", "done", _) => signed(Sign::Done),
         ("priority", "urgent", _) => signed(Sign::Urgent),
         ("priority", "high", _) => signed(Sign::High),

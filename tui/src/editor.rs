@@ -9,7 +9,7 @@ use serde_json::Value;
 use time::Date;
 
 use crate::input::Line;
-use crate::words::plain;
+use crate::words::{choice, plain};
 use crate::{dates, numbers};
 
 /// The editor of one field.
@@ -204,7 +204,7 @@ fn jump(words: &[&str], chosen: &mut Option<usize>, letter: char) -> bool {
     let from = chosen.map_or(0, |index| index + 1);
     let next = (0..words.len())
         .map(|step| (from + step) % words.len())
-        .find(|index| words[*index].starts_with(letter.to_ascii_lowercase()));
+        .find(|index| choice(words[*index]).starts_with(letter.to_ascii_lowercase()));
     if next.is_some() {
         *chosen = next;
     }

@@ -7,6 +7,7 @@ use hearth_contract::schema::{Field, Format, Kind};
 use hearth_replica::{Condition, Test, WAITING};
 use time::Date;
 
+use crate::words::{choice, choice_meant};
 use crate::{dates, numbers};
 
 /// What a filter line says.
@@ -40,7 +41,7 @@ const ALIASES: [(&str, &str); 12] = [
 ];
 
 /// What may stand after `is:`.
-const STATES: [&str; 4] = ["waiting", "overdue", "open", "done"];
+const STATES: [&str; 5] = ["waiting", "overdue", "open", "done", "doing"];
 
 /// Understands a line for a kind.
 pub fn understand(kind: Kind, text: &str, today: Date) -> Filter {
@@ -127,10 +128,8 @@ fn condition(kind: Kind, name: &str, sign: &str, value: &str, today: Date) -> Re
             date_text(dates::understood(value, today).ok_or_else(|| format!("{value} is no day: try {}", dates::HOW))?)
         }
         Format::Choice(words) => {
-            let typed = value.to_lowercase().replace([' ', '-'], "_");
-            let found =
-                words.iter().find(|word| **word == typed).or_else(|| words.iter().find(|w| w.starts_with(&typed)));
-            (*found.ok_or_else(|| format!("{name} is one of {}", words.join(", ")))?).to_owned()
+            let shown = || words.iter().map(|word| choice(word).replace(' ', "_")).collect::<Vec<_>>().join(", ");
+            choice_meant(words, value).ok_or_else(|| format!("{name} is one of {}", shown()))?.to_owned()
         }
         Format::Money | Format::Count | Format::Year => {
             let number = numbers::money(value);
@@ -163,6 +162,7 @@ fn state(kind: Kind, value: &str, today: Date) -> Result<Vec<Condition>, String>
         (_, "waiting") => Ok(vec![is(WAITING, Test::Set)]),
         (Kind::Task, "open") => Ok(vec![is("status", Test::IsNot(done()))]),
         (Kind::Task, "done") => Ok(vec![is("status", Test::Is(done()))]),
+        (Kind::Task, "doing") => Ok(vec![is("status", Test::Is("in_progress".to_owned()))]),
         (Kind::Task, "overdue") => {
             Ok(vec![is("status", Test::IsNot(done())), is("due_on", Test::Below(date_text(today)))])
         }
@@ -228,7 +228,7 @@ mod tests {
         for (text, words) in [
             ("colour:red", "there is no field colour"),
             ("due<someday", "someday is no day"),
-            ("status:broken", "status is one of open, in_progress, done"),
+            ("status:broken", "status is one of open, doing, done"),
             ("cost>much", "much is no number"),
             ("is:nice", "is: takes"),
         ] {
@@ -247,6 +247,11 @@ mod tests {
     fn is_names_states_that_span_fields() {
         assert_eq!(understood(Kind::Task, "is:overdue").conditions.len(), 2);
         assert_eq!(understood(Kind::Room, "is:waiting").conditions[0].field, WAITING);
+        for text in ["status:doing", "is:doing", "status:in_progress", "status:\"in progress\"", "status:doi"] {
+            let is_doing = Condition { field: "status", test: Test::Is("in_progress".into()) };
+            assert_eq!(understood(Kind::Task, text).conditions, [is_doing], "{text}");
+        }
+        assert_eq!(understood(Kind::Task, "status:do"), understood(Kind::Task, "status:done"));
         assert_eq!(understood(Kind::Task, "is:ov"), understood(Kind::Task, "is:overdue"));
     }
 }

@@ -64,9 +64,21 @@ pub fn label(field: &Field) -> String {
     }
 }
 
-/// A choice: `plug_in_hybrid` is `plug in hybrid`.
+/// A choice: `plug_in_hybrid` is `plug in hybrid`. One is called something shorter everywhere, since a list has better uses
+/// for its columns.
 pub fn choice(word: &str) -> String {
-    word.replace('_', " ")
+    if word == "in_progress" { "doing".to_owned() } else { word.replace('_', " ") }
+}
+
+/// The choice that is meant by its word, as the contract or a screen has it, or by a beginning of one.
+pub fn choice_meant(words: &[&'static str], typed: &str) -> Option<&'static str> {
+    let typed = typed.to_lowercase().replace([' ', '-'], "_");
+    let shown = |word: &str| choice(word).replace(' ', "_");
+    let is = |word: &&&'static str| **word == typed || shown(word) == typed;
+    let begins = |word: &&&'static str| word.starts_with(&typed) || shown(word).starts_with(&typed);
+    // The contract's beginnings come first: `do` is done, which it has always been.
+    let first = || words.iter().find(|word| word.starts_with(&typed));
+    words.iter().find(is).or_else(first).or_else(|| words.iter().find(begins)).copied()
 }
 
 /// A whole number in groups of three digits.
