@@ -17,6 +17,9 @@ use crate::message::{Effect, Write};
 use crate::now::Now;
 use crate::{dates, words};
 
+/// A question names no more records than this.
+const NAMED_MAX: usize = 3;
+
 impl App {
     /// The record that an action is about: the one in full, or the selected one.
     pub(super) fn shown(&self) -> Option<&Row> {
@@ -67,11 +70,10 @@ impl App {
 
     pub(super) fn delete(&mut self) -> Vec<Effect> {
         let question = match self.marked() {
-            Some(records) => Some(Confirm {
-                question: format!("Delete {}?", words::counted(self.tab, records.len())),
-                consequence: consequence(self.tab).into(),
-                write: Some(Write::Many { kind: self.tab, records, change: None }),
-            }),
+            Some(records) => {
+                let hidden = self.list(self.tab).map_or(0, List::marks_out_of_sight);
+                Some(deletion_of_many(self.tab, records, hidden))
+            }
             None => self.shown().filter(|row| row.kind != Kind::Property).map(deletion),
         };
         match question {
@@ -138,6 +140,33 @@ fn deletion(row: &Row) -> Confirm {
         question: format!("Delete the {} “{}”?", words::singular(row.kind), row.title),
         consequence: consequence(row.kind).into(),
         write: Some(Write::Delete { kind: row.kind, id: row.id.clone(), title: row.title.clone() }),
+    }
+}
+
+/// The same for many, some of which may not be in sight: they are named as far as a question can.
+fn deletion_of_many(kind: Kind, records: Vec<(String, String)>, hidden: usize) -> Confirm {
+    let number = records.len();
+    let hidden = match hidden {
+        0 => String::new(),
+        hidden if hidden == number => ", none of them in sight".to_owned(),
+        hidden => format!(", {hidden} of them not in sight"),
+    };
+    let named: Vec<String> = records.iter().take(NAMED_MAX).map(|(_, title)| format!("“{title}”")).collect();
+    let more = if number > NAMED_MAX { format!(" and {} more", number - NAMED_MAX) } else { String::new() };
+    let consequence = match (kind, number) {
+        (_, 1) => consequence(kind),
+        (Kind::Room, _) => {
+            "Items in them lose their room; tasks about them become general. Undo makes them anew, empty."
+        }
+        (Kind::Inventory | Kind::Vehicle, _) => {
+            "Their documents and tasks stay and become general. Undo makes them anew, without them."
+        }
+        _ => "Undo makes them anew.",
+    };
+    Confirm {
+        question: format!("Delete {}{hidden}? {}{more}", words::counted(kind, number), named.join(", ")),
+        consequence: consequence.into(),
+        write: Some(Write::Many { kind, records, change: None }),
     }
 }
 

@@ -188,6 +188,25 @@ fn deleting_asks_first_and_names_the_thing() {
 }
 
 #[test]
+fn deleting_many_names_some_and_says_how_many_are_not_in_sight() {
+    let question = |app: &App| match app.layers.last() {
+        Some(Layer::Confirm(question)) => (question.question.clone(), question.consequence.clone()),
+        other => panic!("no question but {other:?}"),
+    };
+    let mut app = with_tasks(three());
+    keys(&mut app, &["space", "space", "d"]);
+    let (asked, follows) = question(&app);
+    assert_eq!(asked, "Delete 2 tasks? “Bleed radiators”, “Clean gutters”");
+    assert_eq!(follows, "Undo makes them anew.");
+    // A filter hides what was marked.
+    keys(&mut app, &["n", "f"]);
+    let effects = write(&mut app, "clean");
+    answer(&mut app, &effects, vec![task("b", "Clean gutters", None)]);
+    keys(&mut app, &["enter", "d"]);
+    assert_eq!(question(&app).0, "Delete 2 tasks, 1 of them not in sight? “Bleed radiators”, “Clean gutters”");
+}
+
+#[test]
 fn a_form_shows_faults_on_leaving_a_field_and_all_on_saving() {
     let mut app = with_tasks(three());
     press(&mut app, "n");
