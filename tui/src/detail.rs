@@ -19,6 +19,9 @@ pub const RELATED_MAX: usize = 8;
 /// How many changes of a record are listed.
 pub const CHANGES_MAX: usize = 20;
 
+/// A space at which no line is broken: `in 26 d` is one thing.
+const KEPT: &str = "\u{a0}";
+
 /// A record with what belongs to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Full {
@@ -209,6 +212,7 @@ impl Lines {
     fn push_full(&mut self, label: &str, text: &str, tone: Tone, value: &str, target: Option<(Kind, String)>) {
         let parts = if text.is_empty() { vec![String::new()] } else { wrap(text, self.room) };
         for (index, part) in parts.into_iter().enumerate() {
+            let part = part.replace(KEPT, " ");
             let label = if index == 0 { label.to_owned() } else { String::new() };
             let (value, target) = (value.to_owned(), target.clone());
             self.all.push(DetailLine { label, text: part, tone, value, target });
@@ -236,7 +240,7 @@ fn long_day(now: Now, text: &str) -> String {
     match (away.is_empty(), near.contains(' ')) {
         (true, false) => format!("{near}, {}", words::full_day(date)),
         (true, true) => words::full_day(date),
-        _ => format!("{}, {away}", words::full_day(date)),
+        _ => format!("{}, {}", words::full_day(date), away.replace(' ', KEPT)),
     }
 }
 
