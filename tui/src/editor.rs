@@ -3,7 +3,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::formats::date_text;
-use hearth_contract::schema::{Field, Format, Lines, Presence};
+use hearth_contract::schema::{Field, Format, Kind, Lines, Presence};
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use serde_json::Value;
 use time::Date;
@@ -48,8 +48,8 @@ pub struct Reference {
 pub struct Picker {
     /// What was typed.
     pub words: Line,
-    /// What was found, ids and names.
-    pub options: Vec<(String, String)>,
+    /// What was found: kinds, ids and names.
+    pub options: Vec<(Kind, String, String)>,
     /// Which of it is under the cursor.
     pub selected: usize,
     /// Whether it was looked for: no name may be called unknown before.
@@ -218,7 +218,7 @@ impl Picker {
     }
 
     /// Takes what was found.
-    pub fn found(&mut self, options: Vec<(String, String)>) {
+    pub fn found(&mut self, options: Vec<(Kind, String, String)>) {
         (self.options, self.selected, self.answered) = (options, 0, true);
     }
 }

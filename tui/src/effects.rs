@@ -149,7 +149,9 @@ pub(crate) fn fulfil(replica: &Replica, places: &Places, steps: &mut Steps, effe
         Effect::Figures(since) => Answer::Figures(said(replica.figures(&since))),
         Effect::Record(ticket, kind, id) => Answer::Record { ticket, kind, full: said(full(replica, kind, &id)) },
         Effect::Search(ticket, words) => Answer::Hits { ticket, hits: said(replica.search(&words, HITS_MAX)) },
-        Effect::Titles(ticket, kind, words) => Answer::Titles { ticket, titles: said(titles(replica, kind, &words)) },
+        Effect::Titles(ticket, kinds, words) => {
+            Answer::Titles { ticket, titles: said(titles(replica, &kinds, &words)) }
+        }
         Effect::About(ticket, words) => Answer::About(ticket, about(replica, &words)),
         Effect::Status => Answer::Status(said(replica.status())),
         Effect::Counts => Answer::Counts(counts(replica)),
@@ -260,22 +262,22 @@ fn names<'a>(replica: &Replica, values: impl Iterator<Item = (Kind, &'a str, &'a
     names
 }
 
-/// The names that match a few letters, best first.
-fn titles(replica: &Replica, kind: Kind, words: &str) -> Result<Vec<(String, String)>, StoreError> {
-    if words.trim().is_empty() {
-        return replica.titles(kind, "", TITLES_MAX);
+/// The names of some kinds that match a few letters, best first.
+fn titles(replica: &Replica, kinds: &[Kind], words: &str) -> Result<Vec<(Kind, String, String)>, StoreError> {
+    let most = if words.trim().is_empty() { TITLES_MAX / kinds.len().max(1) } else { NAMES_MAX };
+    let mut all = Vec::new();
+    for kind in kinds {
+        all.extend(replica.titles(*kind, "", most)?.into_iter().map(|(id, title)| (*kind, id, title)));
     }
-    let mut all = replica.titles(kind, "", NAMES_MAX)?;
-    let best = fuzzy::best(words, all.iter().map(|(_, title)| title));
-    Ok(best.into_iter().take(TITLES_MAX).map(|at| std::mem::take(&mut all[at])).collect())
+    let best = fuzzy::best(words, all.iter().map(|(_, _, title)| title));
+    Ok(best.into_iter().take(TITLES_MAX).map(|at| all[at].clone()).collect())
 }
 
 /// What a part of a name means most likely: a thing, a vehicle or a room. Of several that match alike, the shortest.
 fn about(replica: &Replica, words: &str) -> Option<(Kind, String, String)> {
-    let found = [Kind::Room, Kind::Vehicle, Kind::Inventory].into_iter().filter_map(|kind| {
-        let best = titles(replica, kind, words).ok()?.into_iter().next()?;
-        Some((kind, best.0, best.1))
-    });
+    let found = [Kind::Room, Kind::Vehicle, Kind::Inventory]
+        .into_iter()
+        .filter_map(|kind| titles(replica, &[kind], words).ok()?.into_iter().next());
     let rank = |title: &str| {
         let (title, words) = (title.to_lowercase(), words.to_lowercase());
         (!title.split_whitespace().any(|word| word.starts_with(&words)), title.len())

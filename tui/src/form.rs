@@ -67,8 +67,8 @@ pub struct Entry {
 pub enum Wish {
     /// Nothing.
     Nothing,
-    /// Names of a kind that have these words.
-    Titles(Kind, String),
+    /// Names of some kinds that have these words.
+    Titles(Vec<Kind>, String),
     /// To save.
     Save(Write),
     /// The notes in the person's own editor.
@@ -200,7 +200,7 @@ impl Form {
     }
 
     fn typed(&mut self, edit: impl FnOnce(&mut Editor) -> bool) -> Wish {
-        if self.is_reference() && self.target().is_none() {
+        if self.is_reference() && self.targets().is_empty() {
             return Wish::Nothing;
         }
         let today = self.today;
@@ -222,7 +222,7 @@ impl Form {
     }
 
     /// Takes the names that were asked for.
-    pub fn found(&mut self, options: Vec<(String, String)>) {
+    pub fn found(&mut self, options: Vec<(Kind, String, String)>) {
         self.in_picker(|picker| picker.found(options));
     }
 
@@ -232,15 +232,19 @@ impl Form {
         self.refusal = Some(sentence);
     }
 
-    /// The kind of record that the focused field points at; None where it can point at nothing.
-    pub fn target(&self) -> Option<Kind> {
+    /// The kinds of records that the focused field can point at; none where there is nothing to point at. Until a type of subject
+    /// is chosen it is any, and the one that is taken brings its type along.
+    pub fn targets(&self) -> Vec<Kind> {
         match self.entries[self.focus].field.format {
-            Format::Reference(kind) => Some(kind),
-            Format::Subject => {
-                let entry = self.entries.iter().find(|entry| entry.field.name == SUBJECT_TYPE)?;
-                entry.editor.value(entry.field, self.today).as_str().and_then(Kind::from_word)
-            }
-            _ => None,
+            Format::Reference(kind) => vec![kind],
+            Format::Subject => match self.entries.iter().find(|entry| entry.field.name == SUBJECT_TYPE) {
+                Some(Entry { editor: Editor::Choice { words, chosen, .. }, .. }) => {
+                    let from = chosen.map_or(*words, |index| &words[index..=index]);
+                    from.iter().filter_map(|word| Kind::from_word(word)).collect()
+                }
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
         }
     }
 
@@ -285,7 +289,7 @@ impl Form {
     }
 
     fn open_picker(&mut self) -> Wish {
-        if self.target().is_none() {
+        if self.targets().is_empty() {
             return Wish::Nothing;
         }
         if let Editor::Reference(reference) = &mut self.entries[self.focus].editor {
@@ -295,11 +299,10 @@ impl Form {
     }
 
     fn wanted_titles(&self) -> Wish {
-        match (&self.entries[self.focus].editor, self.target()) {
-            (Editor::Reference(reference), Some(kind)) => match &reference.picker {
-                Some(picker) => Wish::Titles(kind, picker.words.text().to_owned()),
-                None => Wish::Nothing,
-            },
+        match &self.entries[self.focus].editor {
+            Editor::Reference(Reference { picker: Some(picker), .. }) => {
+                Wish::Titles(self.targets(), picker.words.text().to_owned())
+            }
             _ => Wish::Nothing,
         }
     }
@@ -307,19 +310,28 @@ impl Form {
     /// Takes the suggestion under the cursor. False, with the reason under the field, where nothing has the letters that were
     /// typed: then they stay, and the record they were meant for is not left out unseen.
     pub(super) fn take(&mut self) -> bool {
-        let kind = self.target().map_or("record", words::singular);
+        let nobody = match self.targets().as_slice() {
+            [kind] => format!("No {}", words::singular(*kind)),
+            _ => "Nothing".to_owned(),
+        };
         let entry = &mut self.entries[self.focus];
         let Editor::Reference(reference) = &mut entry.editor else { return true };
         let Some(picker) = &mut reference.picker else { return true };
         let typed = picker.words.text().trim().to_owned();
         if picker.selected < picker.options.len() {
-            let (id, title) = picker.options.swap_remove(picker.selected);
+            let (kind, id, title) = picker.options.swap_remove(picker.selected);
             *reference = Reference { id: Some(id), title, picker: None };
+            let is_subject = entry.field.format == Format::Subject;
             self.touched();
+            let subject_type = self.entries.iter_mut().find(|entry| is_subject && entry.field.name == SUBJECT_TYPE);
+            if let Some(entry) = subject_type {
+                entry.editor = Editor::new(entry.field, &kind.word().into(), None);
+                entry.fault = None;
+            }
         } else if typed.is_empty() {
             reference.picker = None;
         } else {
-            entry.fault = picker.answered.then(|| format!("No {kind} has the letters “{typed}” in its name."));
+            entry.fault = picker.answered.then(|| format!("{nobody} has the letters “{typed}” in its name."));
             return false;
         }
         true

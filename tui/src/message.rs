@@ -112,8 +112,8 @@ pub enum Answer {
     Titles {
         /// Of the request.
         ticket: u64,
-        /// Ids and names.
-        titles: Result<Vec<(String, String)>, String>,
+        /// Kinds, ids and names.
+        titles: Result<Vec<(Kind, String, String)>, String>,
     },
     /// How syncing stands.
     Status(Result<Status, String>),
@@ -152,8 +152,8 @@ pub enum Effect {
     Record(u64, Kind, String),
     /// The records that have these words.
     Search(u64, String),
-    /// Names of a kind that have these words.
-    Titles(u64, Kind, String),
+    /// Names of some kinds that have these words.
+    Titles(u64, Vec<Kind>, String),
     /// How syncing stands.
     Status,
     /// How many records there are of each kind.

@@ -142,6 +142,23 @@ fn a_name_that_was_typed_and_not_taken_is_saved_too_or_said_to_be_nobodys() {
 }
 
 #[test]
+fn a_subject_is_looked_for_among_all_kinds_and_brings_its_type_along() {
+    let mut scene = household();
+    burst(&mut scene, &["2", "n", "Mop"]);
+    let at = |scene: &Scene| match scene.app.layers.last() {
+        Some(Layer::Form(form)) => form.entries[form.focus].field.name,
+        other => panic!("no form but {other:?}"),
+    };
+    while at(&scene) != "subject_id" {
+        burst(&mut scene, &["tab"]);
+    }
+    burst(&mut scene, &["kitch", "ctrl-s"]);
+    let mop = scene.replica.edits().unwrap().pop().unwrap();
+    let kitchen = scene.replica.row(Kind::Room, mop.patch["subject_id"].as_str().unwrap()).unwrap().unwrap();
+    assert_eq!((&mop.patch["subject_type"], kitchen.title.as_str()), (&json!("room"), "Kitchen"));
+}
+
+#[test]
 fn quick_add_in_one_burst_knows_what_it_is_about() {
     let mut scene = household();
     burst(&mut scene, &["2", "a", "Mop @kitch", "enter"]);

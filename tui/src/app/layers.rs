@@ -74,9 +74,9 @@ impl App {
         let Some(Layer::Form(form)) = self.layers.last_mut() else { return Vec::new() };
         match wish {
             Wish::Nothing => Vec::new(),
-            Wish::Titles(kind, words) => {
+            Wish::Titles(kinds, words) => {
                 form.ticket = ticket;
-                vec![Effect::Titles(ticket, kind, words)]
+                vec![Effect::Titles(ticket, kinds, words)]
             }
             Wish::Save(write) => vec![Effect::Write(write)],
             Wish::Editor(text) => vec![Effect::Editor(text)],

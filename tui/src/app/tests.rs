@@ -284,9 +284,10 @@ fn a_subject_is_chosen_by_type_and_part_of_its_name() {
     write(&mut app, "r");
     press(&mut app, "tab");
     let effects = write(&mut app, "ga");
-    let [Effect::Titles(ticket, Kind::Room, words)] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!((words.as_str(), app.context()), ("ga", Context::Options));
-    let titles = Ok(vec![("1".into(), "Garage".into()), (ROOM.into(), "Garden room".into())]);
+    let [Effect::Titles(ticket, kinds, words)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!((kinds.as_slice(), words.as_str(), app.context()), (&[Kind::Room] as &[Kind], "ga", Context::Options));
+    let named = |id: &str, name: &str| (Kind::Room, id.to_owned(), name.to_owned());
+    let titles = Ok(vec![named("1", "Garage"), named(ROOM, "Garden room")]);
     app.update(now(), Message::Answer(Answer::Titles { ticket: *ticket, titles }));
     keys(&mut app, &["down", "enter"]);
     let effects = press(&mut app, "ctrl-s");

@@ -144,10 +144,17 @@ fn block<'a>(
         Editor::Reference(Reference { picker: Some(picker), .. }) if focused => {
             lines.push(FormLine { label, content: Content::Typing(&picker.words) });
             let first = picker.selected.saturating_sub(OPTIONS - 1);
-            for (index, (_, title)) in picker.options.iter().enumerate().skip(first).take(OPTIONS) {
+            let dot = Sign::Dot.text(app.setup.ascii);
+            // Where it can be of several kinds, its kind is said.
+            let several = form.targets().len() > 1;
+            let of = |kind| if several { format!(" {dot} {}", singular(kind)) } else { String::new() };
+            for (index, (kind, _, title)) in picker.options.iter().enumerate().skip(first).take(OPTIONS) {
                 let selected = index == picker.selected;
                 let look = if selected { theme.selected() } else { Style::new() };
-                lines.push(text(Line::styled(padded(app, &format!(" {title}"), columns.min(48), false), look)));
+                lines.push(text(Line::styled(
+                    padded(app, &format!(" {title}{}", of(*kind)), columns.min(48), false),
+                    look,
+                )));
             }
             if picker.options.is_empty() && picker.answered {
                 lines.push(text(Line::styled("no name has these letters", theme.quiet())));
@@ -212,10 +219,8 @@ fn about(form: &Form, entry: &Entry, now: Now) -> String {
         Format::Money => format!("such as {}", numbers::SUM),
         Format::Count | Format::Year => "a whole number".to_owned(),
         Format::Url => "an http or https address".to_owned(),
-        Format::Reference(_) | Format::Subject => match form.target() {
-            Some(_) => "type some letters of its name".to_owned(),
-            None => "choose first what it is about".to_owned(),
-        },
+        Format::Reference(_) | Format::Subject if form.targets().is_empty() => "the home needs none".to_owned(),
+        Format::Reference(_) | Format::Subject => "type some letters of its name".to_owned(),
         _ => String::new(),
     };
     // The contract speaks to programs, which send null.

@@ -169,7 +169,7 @@ fn every_screen() -> Vec<(&'static str, App)> {
             }]),
             Some(Layer::Edits(edits)) => edits.take(vec![edit()]),
             Some(Layer::Detail(detail)) => detail.take(Some(full())),
-            Some(Layer::Form(form)) => form.found(vec![("1".into(), "Garage".into())]),
+            Some(Layer::Form(form)) => form.found(vec![(Kind::Room, "1".into(), "Garage".into())]),
             _ => {}
         }
     }
