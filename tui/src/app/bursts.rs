@@ -8,7 +8,7 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{RowQuery, Sort};
 use serde_json::json;
 
-use super::fuzz::{Scene, fields};
+use super::fuzz::{Dice, Scene, fields};
 use super::{App, Layer};
 use crate::editor::Editor;
 use crate::message::{Effect, Message, Write};
@@ -227,4 +227,55 @@ fn what_is_typed_ahead_without_an_end_is_bounded() {
         handled += scene.app.update(now, Message::Tick).len();
     }
     assert!(handled <= 512, "{handled}");
+}
+
+/// What a person could tell apart: the tasks, where the keyboard is, and what is under the cursor.
+fn seen(scene: &Scene) -> (Vec<(String, String)>, String, Option<String>) {
+    let query = RowQuery::of(Kind::Task, Sort { column: "title", descending: false }, 999);
+    let rows = scene.replica.rows(&query).unwrap().rows;
+    let tasks = rows.into_iter().map(|row| (row.title, row.fields["status"].to_string())).collect();
+    (tasks, format!("{:?}", scene.app.context()), scene.app.shown().map(|row| row.title.clone()))
+}
+
+#[test]
+fn any_keys_at_once_do_what_they_do_one_after_another() {
+    const WORDS: [&str; 26] = [
+        "2",
+        "2",
+        "j",
+        "j",
+        "k",
+        "x",
+        "x",
+        "d",
+        "y",
+        "n",
+        "enter",
+        "enter",
+        "esc",
+        "f",
+        "task 1",
+        "torch",
+        "a",
+        "Mop @kitch",
+        "tab",
+        "*",
+        " ",
+        "e",
+        "u",
+        "s",
+        "/",
+        "G",
+    ];
+    for seed in 0..5 {
+        let mut dice = Dice(seed);
+        let (mut at_once, mut in_turn) = (household(), household());
+        for _ in 0..6 {
+            let words: Vec<&str> = (0..1 + dice.below(7)).map(|_| dice.of(&WORDS)).collect();
+            burst(&mut at_once, &words);
+            words.iter().for_each(|word| keys(&[word]).into_iter().for_each(|key| in_turn.takes(key)));
+            assert_eq!(seen(&at_once), seen(&in_turn), "seed {seed}: {words:?}");
+            assert!(!at_once.app.is_ahead(), "seed {seed}: {words:?} still wait");
+        }
+    }
 }
