@@ -1,8 +1,9 @@
 //! The whole state of the screen and how it changes: `update(now, message)` gives effects. Pure: it reads no clock, no
 //! database and no terminal, so a test can live through any evening in a millisecond.
 //!
-//! `ahead` has when a key is handled, `act` what keys do, `records` what they do to records, `decisions` what to edits that wait, `layers` what they do over the tabs, `mouse` what the mouse does,
-//! `answers` what answers change, `sessions` what is found again after a restart.
+//! `ahead` has when a key is handled, `act` what keys do, `records` what they do to records, `decisions` what to edits that
+//! wait, `layers` what they do over the tabs, `mouse` what the mouse does, `answers` what answers change, `sessions` what is
+//! found again after a restart.
 
 mod act;
 mod ahead;

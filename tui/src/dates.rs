@@ -1,4 +1,5 @@
-//! Days as people type them: `tomorrow`, `fri`, `+2w`, `in 3 days`, `1 dec`, `24.12.`, `2026-12-01`. Told what day it is; must not ask a clock.
+//! Days as people type them: `tomorrow`, `fri`, `+2w`, `in 3 days`, `1 dec`, `24.12.`, `2026-12-01`. Told what day it is;
+//! must not ask a clock.
 
 use hearth_contract::check::Fields;
 use hearth_contract::formats::parse_date;
