@@ -10,7 +10,7 @@ mod output;
 mod serve;
 mod team;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -98,21 +98,18 @@ fn run(cli: Cli) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Runtime::new()?;
     match cli.command {
         Command::Serve(args) => runtime.block_on(serve::serve(*args, data)),
-        Command::Team(command) => runtime.block_on(team::team(command, &open(data)?, cli.json)),
-        Command::Key(command) => runtime.block_on(key::key(command, &open(data)?, cli.json)),
+        Command::Team(command @ team::TeamCommand::Create { .. }) => {
+            runtime.block_on(team::team(command, &open_or_make(&data)?, cli.json))
+        }
+        Command::Team(command) => runtime.block_on(team::team(command, &open(&data)?, cli.json)),
+        Command::Key(command) => runtime.block_on(key::key(command, &open(&data)?, cli.json)),
         Command::Openapi { .. } => Ok(()),
-        Command::Sandbox(command) => runtime.block_on(data::sandbox(command, &open(data)?, cli.json)),
-        Command::Backup { file } => runtime.block_on(data::backup(&open(data)?, &file, cli.json)),
+        Command::Sandbox(command) => runtime.block_on(data::sandbox(command, &open(&data)?, cli.json)),
+        Command::Backup { file } => runtime.block_on(data::backup(&open(&data)?, &file, cli.json)),
         Command::Restore { file } => data::restore(&data, &file, cli.json),
-        Command::Check => runtime.block_on(data::check(&open(data)?, cli.json)),
+        Command::Check => runtime.block_on(data::check(&open(&data)?, cli.json)),
         Command::Lab(lab) => {
-            // There is nothing to try in a new directory, and one that was misspelt is not made.
-            anyhow::ensure!(
-                is_there(&data),
-                "{}: there is no database; say where it is with --data, or make one with `hearth-server team create NAME`",
-                data.display()
-            );
-            let db = open(data.clone())?;
+            let db = open(&data)?;
             runtime.block_on(lab::run(lab, db, data, cli.json))
         }
     }
@@ -124,7 +121,18 @@ fn openapi(yaml: bool, base_url: &str) -> anyhow::Result<()> {
     output::line(std::str::from_utf8(&text)?.trim_end())
 }
 
-fn open(data: PathBuf) -> anyhow::Result<Db> {
+/// Opens the database that is there. A directory that was misspelt is not made: a backup or a check of nothing would
+/// succeed, and nobody would know before the day on which it is needed.
+fn open(data: &Path) -> anyhow::Result<Db> {
+    anyhow::ensure!(
+        is_there(data),
+        "{}: there is no database; say where it is with --data, or make one with `hearth-server team create NAME`",
+        data.display()
+    );
+    open_or_make(data)
+}
+
+fn open_or_make(data: &Path) -> anyhow::Result<Db> {
     let run = i64::from_be_bytes(random());
-    Db::open(&data, Tail::default(), run).map_err(|error| anyhow::anyhow!("{}: {error}", data.display()))
+    Db::open(data, Tail::default(), run).map_err(|error| anyhow::anyhow!("{}: {error}", data.display()))
 }

@@ -1,5 +1,6 @@
 //! Saving all of the data into one file, and putting it back. Must not know the command line.
 
+use std::fs::File;
 use std::path::Path;
 
 use super::Error;
@@ -20,6 +21,8 @@ pub async fn backup(db: &Db, file: &Path) -> Result<u64, Error> {
 /// Puts a data directory back to a backup; gives the number of homes. `run` is a random number that marks the break in
 /// every home's history (contract 9.3).
 pub fn restore(data: &Path, file: &Path, run: i64) -> Result<usize, Error> {
+    // Before anything is made: the name of either may be misspelt.
+    File::open(file).map_err(|error| Error::Refused(format!("{} could not be read: {error}", file.display())))?;
     let unusable = |error: OpenError| Error::Refused(format!("{} cannot be used: {error}", data.display()));
     let lock = open::lock(data).map_err(|error| unusable(error.into()))?;
     let Some(_lock) = lock else {

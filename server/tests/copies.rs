@@ -1,0 +1,101 @@
+//! Backups, restores and mistyped directories, as an operator meets them: nothing is lost, nothing is made by mistake.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use hearth_server::store::Db;
+use hearth_server::store::tail::Tail;
+use serde_json::Value;
+
+fn run(data: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-server"));
+    command.arg("--data").arg(data).args(arguments).env_remove("HEARTH_DATA").output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim().to_owned()
+}
+
+/// Stdout of a command that must succeed.
+fn said(data: &Path, arguments: &[&str]) -> String {
+    let output = run(data, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// Stderr of a command that must succeed.
+fn noted(data: &Path, arguments: &[&str]) -> String {
+    let output = run(data, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    text(&output.stderr)
+}
+
+/// Stderr of a command that must be refused.
+fn refused(data: &Path, arguments: &[&str]) -> String {
+    let output = run(data, arguments);
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", text(&output.stdout));
+    assert!(output.stdout.is_empty(), "{arguments:?}: {}", text(&output.stdout));
+    text(&output.stderr)
+}
+
+/// A place with a data directory that has a team.
+struct Place {
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        let place = Place { dir: tempfile::tempdir().unwrap() };
+        said(&place.data(), &["team", "create", "Hill house"]);
+        place
+    }
+
+    fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.dir.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    /// Saves everything under a name.
+    fn backup(&self, name: &str) -> String {
+        let file = self.path(name);
+        said(&self.data(), &["backup", &file]);
+        file
+    }
+}
+
+#[test]
+fn a_mistyped_directory_is_refused_and_not_made() {
+    let place = Place::new();
+    let missing = place.dir.path().join("misspelt");
+    let file = place.path("w.db");
+    for arguments in [
+        &["backup", &file][..],
+        &["check"],
+        &["key", "list"],
+        &["key", "create", "--team", "Hill house", "--env", "test"],
+        &["key", "revoke", "phone"],
+        &["key", "rotate", "phone"],
+        &["key", "unflag", "phone"],
+        &["sandbox", "reset", "--team", "Hill house"],
+        &["team", "list"],
+        &["team", "plan", "Hill house", "free"],
+        &["restore", &place.path("nothing.db")],
+    ] {
+        let said = refused(&missing, arguments);
+        let reason =
+            if arguments[0] == "restore" { "nothing.db" } else { "there is no database; say where it is with --data" };
+        assert!(said.contains(reason), "{arguments:?}: {said}");
+        assert!(!missing.exists(), "{arguments:?}");
+    }
+    assert!(!Path::new(&file).exists());
+    // A team is made where nothing was, and a backup is put back on a new machine.
+    let (saved, new) = (place.backup("saved.db"), place.dir.path().join("new"));
+    assert!(noted(&new, &["restore", &saved]).contains("2 homes"));
+    assert!(said(&new, &["check"]).starts_with("sound: 2 homes"));
+    said(&missing, &["team", "create", "Lake"]);
+}
