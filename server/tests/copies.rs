@@ -99,3 +99,36 @@ fn a_mistyped_directory_is_refused_and_not_made() {
     assert!(said(&new, &["check"]).starts_with("sound: 2 homes"));
     said(&missing, &["team", "create", "Lake"]);
 }
+
+#[tokio::test]
+async fn a_backup_without_homes_is_not_put_over_homes() {
+    let place = Place::new();
+    let empty = place.dir.path().join("empty");
+    Db::open(&empty, Tail::default(), 1).unwrap().close().await;
+    let file = place.path("empty/hearth.db");
+    let said = refused(&place.data(), &["restore", &file]);
+    assert!(said.contains("holds no homes") && said.contains("has 2"), "{said}");
+    assert!(self::said(&place.data(), &["check"]).starts_with("sound: 2 homes"));
+    assert!(!place.data().join("hearth.db.before-restore").exists());
+}
+
+#[test]
+fn what_a_restore_replaces_is_kept_beside_it_until_the_next() {
+    let place = Place::new();
+    let saved = place.backup("saved.db");
+    let kept = place.data().join("hearth.db.before-restore");
+    for name in ["Lake", "Shore"] {
+        said(&place.data(), &["team", "create", name]);
+        let said = noted(&place.data(), &["restore", &saved]);
+        assert!(said.contains("hearth.db.before-restore"), "{said}");
+        assert_eq!(std::fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
+        let again = place.dir.path().join(name);
+        noted(&again, &["restore", kept.to_str().unwrap()]);
+        let teams = self::said(&again, &["team", "list"]);
+        assert!(teams.contains("Hill house") && teams.contains(name), "{teams}");
+        assert_eq!(teams.lines().count(), 2, "the next restore replaces it: {teams}");
+        assert!(!self::said(&place.data(), &["team", "list"]).contains(name));
+    }
+    let told: Value = serde_json::from_str(&said(&place.data(), &["restore", &saved, "--json"])).unwrap();
+    assert_eq!((&told["homes"], &told["kept"]), (&2.into(), &kept.to_str().unwrap().into()));
+}

@@ -7,6 +7,7 @@ use hearth_server::chance::random;
 use hearth_server::clock::Clock;
 use hearth_server::operate::{self, check::Report};
 use hearth_server::store::Db;
+use hearth_server::store::copies::Restored;
 use serde_json::json;
 
 use super::output::{line, note};
@@ -43,11 +44,14 @@ pub(super) async fn backup(db: &Db, file: &Path, as_json: bool) -> anyhow::Resul
 }
 
 pub(super) fn restore(data: &Path, file: &Path, as_json: bool) -> anyhow::Result<()> {
-    let homes = operate::copies::restore(data, file, i64::from_be_bytes(random()))?;
+    let Restored { homes, kept } = operate::copies::restore(data, file, i64::from_be_bytes(random()))?;
     if as_json {
-        line(json!({ "file": file, "data": data, "homes": homes }))?;
-    } else {
-        note(format_args!("{} is back at {}, with {homes} homes", data.display(), file.display()));
+        return line(json!({ "file": file, "data": data, "homes": homes, "kept": kept }));
+    }
+    note(format_args!("{} is back at {}, with {homes} homes", data.display(), file.display()));
+    match kept {
+        Some(kept) => note(format_args!("what was there before is kept in {} until the next restore", kept.display())),
+        None => note("there was no database before"),
     }
     Ok(())
 }

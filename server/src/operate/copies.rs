@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::Error;
 use crate::store::Db;
-use crate::store::copies::{self, RestoreError};
+use crate::store::copies::{self, RestoreError, Restored};
 use crate::store::open::{self, OpenError};
 
 /// Saves everything as it is at this moment into a new file, while others read and write; gives its size in bytes.
@@ -18,9 +18,9 @@ pub async fn backup(db: &Db, file: &Path) -> Result<u64, Error> {
     saved.map_err(|error| Error::Refused(format!("{} could not be written: {error}", file.display())))
 }
 
-/// Puts a data directory back to a backup; gives the number of homes. `run` is a random number that marks the break in
+/// Puts a data directory back to a backup, and keeps what it replaces. `run` is a random number that marks the break in
 /// every home's history (contract 9.3).
-pub fn restore(data: &Path, file: &Path, run: i64) -> Result<usize, Error> {
+pub fn restore(data: &Path, file: &Path, run: i64) -> Result<Restored, Error> {
     // Before anything is made: the name of either may be misspelt.
     File::open(file).map_err(|error| Error::Refused(format!("{} could not be read: {error}", file.display())))?;
     let unusable = |error: OpenError| Error::Refused(format!("{} cannot be used: {error}", data.display()));

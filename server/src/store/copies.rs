@@ -2,9 +2,9 @@
 //! asks, or what the homes hold.
 
 use std::collections::HashMap;
-use std::fs::{DirBuilder, File, OpenOptions, remove_file, rename};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions, hard_link, remove_file, rename, set_permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rusqlite::backup::{Backup, StepResult};
@@ -57,21 +57,34 @@ pub fn save(tx: &Tx<'_>, target: &Path) -> Result<u64, OpenError> {
     saved
 }
 
-/// Puts a data directory back to what a file holds; gives the number of homes. Nobody else may use the directory
+/// What putting a copy back came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// Homes that are there again.
+    pub homes: usize,
+    /// Where the database lies that was replaced; None: there was none.
+    pub kept: Option<PathBuf>,
+}
+
+/// Puts a data directory back to what a file holds, and keeps beside it what was there. Nobody else may use the directory
 /// meanwhile. Until the file is known to be sound, the directory stays as it is.
-pub fn restore(dir: &Path, source: &Path, run: i64) -> Result<usize, RestoreError> {
+pub fn restore(dir: &Path, source: &Path, run: i64) -> Result<Restored, RestoreError> {
     let from = Connection::open_with_flags(source, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-    let staged = beside(&dir.join(FILE), ".restoring");
+    let file = dir.join(FILE);
+    let staged = beside(&file, ".restoring");
     remove_if_there(&staged)?;
     OpenOptions::new().create_new(true).write(true).mode(0o600).open(&staged)?;
-    let prepared = stage(&from, &staged, run, &heads(&dir.join(FILE)));
+    let prepared = stage(&from, &staged, run, &heads(&file));
     if prepared.is_err() {
         remove_if_there(&staged)?;
     }
     let homes = prepared?;
-    replace(&dir.join(FILE), &staged)?;
-    Ok(homes)
+    // The source may be what an earlier restore kept, which is replaced now.
+    drop(from);
+    let kept = keep(&file)?;
+    replace(&file, &staged)?;
+    Ok(Restored { homes, kept })
 }
 
 /// Where the homes of a database stand that is to be thrown away; of one that cannot be read nothing is known.
@@ -100,6 +113,11 @@ fn stage(from: &Connection, staged: &Path, run: i64, lost: &HashMap<Uuid, i64>) 
     let transaction = conn.transaction()?;
     let tx = Tx::new(&transaction);
     let numbers = homes::numbers(&tx).map_err(unsound)?;
+    if numbers.is_empty() && !lost.is_empty() {
+        let message =
+            format!("it holds no homes, and the data directory has {}; look whether it is the right file", lost.len());
+        return Err(RestoreError::Unsound(message));
+    }
     for number in &numbers {
         let id = homes::load(&tx, *number).map_err(unsound)?.id;
         let lost = lost.get(&id).copied().unwrap_or(0);
@@ -108,6 +126,33 @@ fn stage(from: &Connection, staged: &Path, run: i64, lost: &HashMap<Uuid, i64>) 
     drop(tx);
     transaction.commit()?;
     Ok(numbers.len())
+}
+
+/// Gives the database that is to be replaced a second name, in place of what an earlier restore kept: whatever happens
+/// next, no moment is without a whole database. None: there is none.
+fn keep(file: &Path) -> Result<Option<PathBuf>, RestoreError> {
+    if !file.try_exists()? {
+        return Ok(None);
+    }
+    fold_log(file);
+    let kept = beside(file, ".before-restore");
+    for end in ["", "-wal", "-shm"] {
+        remove_if_there(&beside(&kept, end))?;
+    }
+    // Not every file system knows second names.
+    hard_link(file, &kept).or_else(|_| std::fs::copy(file, &kept).map(drop))?;
+    set_permissions(&kept, Permissions::from_mode(0o600))?;
+    match rename(beside(file, "-wal"), beside(&kept, "-wal")) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+        _ => sync_directory_of(&kept)?,
+    }
+    Ok(Some(kept))
+}
+
+/// Brings what is only in the log into the file. A database that is too damaged for that keeps its log beside it.
+fn fold_log(file: &Path) {
+    let fold = |conn: Connection| conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    let _ = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(fold);
 }
 
 /// The old log must be gone before the new file takes its place, or it would be replayed into it.
