@@ -132,3 +132,26 @@ fn what_a_restore_replaces_is_kept_beside_it_until_the_next() {
     let told: Value = serde_json::from_str(&said(&place.data(), &["restore", &saved, "--json"])).unwrap();
     assert_eq!((&told["homes"], &told["kept"]), (&2.into(), &kept.to_str().unwrap().into()));
 }
+
+#[test]
+fn a_damaged_database_is_not_saved_as_a_backup() {
+    let place = Place::new();
+    let sound = place.backup("sound.db");
+    let database = place.data().join("hearth.db");
+    let mut bytes = std::fs::read(&database).unwrap();
+    let from = bytes.len() * 3 / 4;
+    bytes[from..].fill(0x5a);
+    std::fs::write(&database, bytes).unwrap();
+    let file = place.path("damaged.db");
+    let said = refused(&place.data(), &["backup", &file]);
+    assert!(said.contains("damaged") && said.contains("hearth-server check"), "{said}");
+    let older = std::fs::read(&sound).unwrap();
+    assert!(refused(&place.data(), &["backup", &sound]).contains("exists"));
+    assert_eq!(std::fs::read(&sound).unwrap(), older, "an older backup stays");
+    let left: Vec<String> = std::fs::read_dir(place.dir.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("damaged") || name.contains("saving"))
+        .collect();
+    assert_eq!(left, Vec::<String>::new());
+}

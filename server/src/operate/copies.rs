@@ -5,17 +5,28 @@ use std::path::Path;
 
 use super::Error;
 use crate::store::Db;
-use crate::store::copies::{self, RestoreError, Restored};
+use crate::store::copies::{self, CopyError, Restored};
 use crate::store::open::{self, OpenError};
 
-/// Saves everything as it is at this moment into a new file, while others read and write; gives its size in bytes.
+/// Saves everything as it is at this moment into a new file, while others read and write; gives its size in bytes. The
+/// file is there only once it is known to be sound: a damaged one would be noticed on the day it is put back.
 pub async fn backup(db: &Db, file: &Path) -> Result<u64, Error> {
     if file.symlink_metadata().is_ok() {
         return Err(Error::Refused(format!("{} exists; a backup never overwrites", file.display())));
     }
     let target = file.to_owned();
     let saved = db.read_apart(move |tx| Ok(copies::save(tx, &target))).await?;
-    saved.map_err(|error| Error::Refused(format!("{} could not be written: {error}", file.display())))
+    // Looked through after the transaction: while one is open, the log of a busy server cannot be cut.
+    let saved = saved.and_then(|()| copies::publish(file));
+    saved.map_err(|error| {
+        copies::discard(file);
+        Error::Refused(match error {
+            CopyError::Open(error) => format!("{} could not be written: {error}", file.display()),
+            CopyError::Unsound(why) => {
+                format!("the database was not saved in {}: {why}; see `hearth-server check`", file.display())
+            }
+        })
+    })
 }
 
 /// Puts a data directory back to a backup, and keeps what it replaces. `run` is a random number that marks the break in
@@ -30,7 +41,7 @@ pub fn restore(data: &Path, file: &Path, run: i64) -> Result<Restored, Error> {
         return Err(Error::Refused(message));
     };
     copies::restore(data, file, run).map_err(|error| match error {
-        RestoreError::Open(error) => Error::Refused(format!("{} could not be restored: {error}", file.display())),
-        RestoreError::Unsound(why) => Error::Refused(format!("{} was not restored: {why}", file.display())),
+        CopyError::Open(error) => Error::Refused(format!("{} could not be restored: {error}", file.display())),
+        CopyError::Unsound(why) => Error::Refused(format!("{} was not restored: {why}", file.display())),
     })
 }

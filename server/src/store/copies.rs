@@ -20,9 +20,9 @@ pub const GAP: i64 = 1_000_000;
 /// What makes a database one of ours, beside being sound.
 const TABLES: [&str; 4] = ["refinery_schema_history", "homes", "events", "records"];
 
-/// Why a file was not put back.
+/// Why a copy was not made or put back.
 #[derive(Debug, thiserror::Error)]
-pub enum RestoreError {
+pub enum CopyError {
     /// It could not be read, or the data directory not be written.
     #[error("{0}")]
     Open(#[from] OpenError),
@@ -31,30 +31,47 @@ pub enum RestoreError {
     Unsound(String),
 }
 
-impl From<rusqlite::Error> for RestoreError {
-    fn from(error: rusqlite::Error) -> RestoreError {
-        RestoreError::Open(error.into())
+impl From<rusqlite::Error> for CopyError {
+    fn from(error: rusqlite::Error) -> CopyError {
+        CopyError::Open(error.into())
     }
 }
 
-impl From<io::Error> for RestoreError {
-    fn from(error: io::Error) -> RestoreError {
-        RestoreError::Open(error.into())
+impl From<io::Error> for CopyError {
+    fn from(error: io::Error) -> CopyError {
+        CopyError::Open(error.into())
     }
 }
 
-/// Copies the moment that a transaction sees into a new file (0600); gives its size in bytes. An existing file is left
-/// alone and refused.
-pub fn save(tx: &Tx<'_>, target: &Path) -> Result<u64, OpenError> {
-    OpenOptions::new().create_new(true).write(true).mode(0o600).open(target)?;
-    let saved = copy(tx.conn, target).and_then(|()| {
-        sync_directory_of(target)?;
-        Ok(target.metadata()?.len())
-    });
-    if saved.is_err() {
-        let _ = remove_file(target);
+/// Copies the moment that a transaction sees into a new file (0600) beside a target, whose name it gets by [`publish`].
+pub fn save(tx: &Tx<'_>, target: &Path) -> Result<(), CopyError> {
+    let partial = partial(target);
+    remove_if_there(&partial)?;
+    OpenOptions::new().create_new(true).write(true).mode(0o600).open(&partial)?;
+    Ok(copy(tx.conn, &partial)?)
+}
+
+/// Gives a saved copy its name, if it is sound; else nothing is left of it. Gives its size in bytes.
+pub fn publish(target: &Path) -> Result<u64, CopyError> {
+    let partial = partial(target);
+    sound(&connect(&partial, OpenFlags::SQLITE_OPEN_READ_ONLY)?)?;
+    if target.symlink_metadata().is_ok() {
+        return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
     }
-    saved
+    rename(&partial, target)?;
+    sync_directory_of(target)?;
+    Ok(target.metadata()?.len())
+}
+
+/// Takes away what was saved and will not be published.
+pub fn discard(target: &Path) {
+    // Nothing can be done about one that does not go; the next copy of that name replaces it.
+    let _ = remove_file(partial(target));
+}
+
+/// Where a copy lies until it is known to be sound.
+fn partial(target: &Path) -> PathBuf {
+    beside(target, ".saving")
 }
 
 /// What putting a copy back came to.
@@ -68,7 +85,7 @@ pub struct Restored {
 
 /// Puts a data directory back to what a file holds, and keeps beside it what was there. Nobody else may use the directory
 /// meanwhile. Until the file is known to be sound, the directory stays as it is.
-pub fn restore(dir: &Path, source: &Path, run: i64) -> Result<Restored, RestoreError> {
+pub fn restore(dir: &Path, source: &Path, run: i64) -> Result<Restored, CopyError> {
     let from = Connection::open_with_flags(source, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     let file = dir.join(FILE);
@@ -98,17 +115,10 @@ fn heads(file: &Path) -> HashMap<Uuid, i64> {
     read().unwrap_or_default()
 }
 
-fn stage(from: &Connection, staged: &Path, run: i64, lost: &HashMap<Uuid, i64>) -> Result<usize, RestoreError> {
+fn stage(from: &Connection, staged: &Path, run: i64, lost: &HashMap<Uuid, i64>) -> Result<usize, CopyError> {
     copy(from, staged)?;
     let mut conn = connect(staged, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    for table in TABLES {
-        if !conn.table_exists(None, table)? {
-            return Err(RestoreError::Unsound("it is no database of Hearth".to_owned()));
-        }
-    }
-    if let Some(fault) = super::check::database(&Tx::new(&conn)).map_err(unsound)?.first() {
-        return Err(RestoreError::Unsound(format!("it is damaged: {fault}")));
-    }
+    sound(&conn)?;
     migrate(&mut conn)?;
     let transaction = conn.transaction()?;
     let tx = Tx::new(&transaction);
@@ -116,7 +126,7 @@ fn stage(from: &Connection, staged: &Path, run: i64, lost: &HashMap<Uuid, i64>) 
     if numbers.is_empty() && !lost.is_empty() {
         let message =
             format!("it holds no homes, and the data directory has {}; look whether it is the right file", lost.len());
-        return Err(RestoreError::Unsound(message));
+        return Err(CopyError::Unsound(message));
     }
     for number in &numbers {
         let id = homes::load(&tx, *number).map_err(unsound)?.id;
@@ -128,9 +138,22 @@ fn stage(from: &Connection, staged: &Path, run: i64, lost: &HashMap<Uuid, i64>) 
     Ok(numbers.len())
 }
 
+/// Refuses what is no database of ours, or damaged.
+fn sound(conn: &Connection) -> Result<(), CopyError> {
+    for table in TABLES {
+        if !conn.table_exists(None, table)? {
+            return Err(CopyError::Unsound("it is no database of Hearth".to_owned()));
+        }
+    }
+    match super::check::database(&Tx::new(conn)).map_err(unsound)?.first() {
+        Some(fault) => Err(CopyError::Unsound(format!("it is damaged: {fault}"))),
+        None => Ok(()),
+    }
+}
+
 /// Gives the database that is to be replaced a second name, in place of what an earlier restore kept: whatever happens
 /// next, no moment is without a whole database. None: there is none.
-fn keep(file: &Path) -> Result<Option<PathBuf>, RestoreError> {
+fn keep(file: &Path) -> Result<Option<PathBuf>, CopyError> {
     if !file.try_exists()? {
         return Ok(None);
     }
@@ -156,7 +179,7 @@ fn fold_log(file: &Path) {
 }
 
 /// The old log must be gone before the new file takes its place, or it would be replayed into it.
-fn replace(file: &Path, staged: &Path) -> Result<(), RestoreError> {
+fn replace(file: &Path, staged: &Path) -> Result<(), CopyError> {
     for end in ["-wal", "-shm"] {
         remove_if_there(&beside(file, end))?;
     }
@@ -175,8 +198,8 @@ fn copy(from: &Connection, target: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
-fn unsound(fault: Fault) -> RestoreError {
-    RestoreError::Unsound(format!("it is damaged: {fault}"))
+fn unsound(fault: Fault) -> CopyError {
+    CopyError::Unsound(format!("it is damaged: {fault}"))
 }
 
 fn beside(file: &Path, end: &str) -> PathBuf {
