@@ -155,3 +155,25 @@ fn a_damaged_database_is_not_saved_as_a_backup() {
         .collect();
     assert_eq!(left, Vec::<String>::new());
 }
+
+#[test]
+fn a_key_that_was_revoked_stays_so_when_an_older_copy_is_put_back() {
+    let place = Place::new();
+    let data = place.data();
+    for name in ["lost phone", "laptop", "old tablet"] {
+        said(&data, &["key", "create", "--team", "Hill house", "--env", "test", "--name", name, "--quiet"]);
+    }
+    said(&data, &["key", "revoke", "old tablet"]);
+    let saved = place.backup("saved.db");
+    said(&data, &["key", "revoke", "lost phone"]);
+    let keys = || -> Value { serde_json::from_str(&said(&data, &["key", "list", "--json"])).unwrap() };
+    let before = keys();
+    let told = noted(&data, &["restore", &saved]);
+    assert!(told.contains("1 key stays revoked"), "{told}");
+    assert_eq!(keys(), before);
+    let told: Value = serde_json::from_str(&said(&data, &["restore", &saved, "--json"])).unwrap();
+    assert_eq!(told["keys_kept_revoked"], 1);
+    // On a new machine nothing is known of what came after the backup.
+    let new = place.dir.path().join("new");
+    assert!(!noted(&new, &["restore", &saved]).contains("revoked"));
+}

@@ -44,14 +44,23 @@ pub(super) async fn backup(db: &Db, file: &Path, as_json: bool) -> anyhow::Resul
 }
 
 pub(super) fn restore(data: &Path, file: &Path, as_json: bool) -> anyhow::Result<()> {
-    let Restored { homes, kept } = operate::copies::restore(data, file, i64::from_be_bytes(random()))?;
+    let Restored { homes, kept, revoked } = operate::copies::restore(data, file, i64::from_be_bytes(random()))?;
     if as_json {
-        return line(json!({ "file": file, "data": data, "homes": homes, "kept": kept }));
+        return line(json!({ "file": file, "data": data, "homes": homes, "kept": kept, "keys_kept_revoked": revoked }));
     }
     note(format_args!("{} is back at {}, with {homes} homes", data.display(), file.display()));
     match kept {
         Some(kept) => note(format_args!("what was there before is kept in {} until the next restore", kept.display())),
         None => note("there was no database before"),
+    }
+    match revoked {
+        Some(0) => (),
+        Some(1) => note("1 key stays revoked that the backup has as good"),
+        Some(keys) => note(format_args!("{keys} keys stay revoked that the backup has as good")),
+        None => note(
+            "warning: what was there before could not be read: keys that were revoked since the backup are good again; \
+             see `hearth-server key list`",
+        ),
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 use uuid::Uuid;
 
+use super::keys::{self, Key};
 use super::open::{FILE, OpenError, connect, migrate};
 use super::{Fault, Tx, homes};
 
@@ -81,6 +82,9 @@ pub struct Restored {
     pub homes: usize,
     /// Where the database lies that was replaced; None: there was none.
     pub kept: Option<PathBuf>,
+    /// Keys that the copy has as good and the replaced database as revoked: they stay revoked. None: what was replaced
+    /// could not be read.
+    pub revoked: Option<usize>,
 }
 
 /// Puts a data directory back to what a file holds, and keeps beside it what was there. Nobody else may use the directory
@@ -92,30 +96,46 @@ pub fn restore(dir: &Path, source: &Path, run: i64) -> Result<Restored, CopyErro
     let staged = beside(&file, ".restoring");
     remove_if_there(&staged)?;
     OpenOptions::new().create_new(true).write(true).mode(0o600).open(&staged)?;
-    let prepared = stage(&from, &staged, run, &heads(&file));
+    let replaced = Replaced::read(&file);
+    let prepared = stage(&from, &staged, run, replaced.as_ref().unwrap_or(&Replaced::default()));
     if prepared.is_err() {
         remove_if_there(&staged)?;
     }
-    let homes = prepared?;
+    let (homes, revoked) = prepared?;
     // The source may be what an earlier restore kept, which is replaced now.
     drop(from);
     let kept = keep(&file)?;
     replace(&file, &staged)?;
-    Ok(Restored { homes, kept })
+    Ok(Restored { homes, kept, revoked: replaced.map(|_| revoked) })
 }
 
-/// Where the homes of a database stand that is to be thrown away; of one that cannot be read nothing is known.
-fn heads(file: &Path) -> HashMap<Uuid, i64> {
-    let read = || {
-        let conn = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        let tx = Tx::new(&conn);
-        let homes = homes::numbers(&tx)?.into_iter().map(|number| homes::load(&tx, number));
-        homes.map(|home| home.map(|home| (home.id, home.head))).collect::<Result<_, Fault>>()
-    };
-    read().unwrap_or_default()
+/// What holds on of a database that is to be thrown away.
+#[derive(Default)]
+struct Replaced {
+    /// Where its homes stand.
+    heads: HashMap<Uuid, i64>,
+    keys: Vec<Key>,
 }
 
-fn stage(from: &Connection, staged: &Path, run: i64, lost: &HashMap<Uuid, i64>) -> Result<usize, CopyError> {
+impl Replaced {
+    /// None: it cannot be read, so that nothing is known of it.
+    fn read(file: &Path) -> Option<Replaced> {
+        if !file.exists() {
+            return Some(Replaced::default());
+        }
+        let read = || -> Result<Replaced, Fault> {
+            let conn = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+            let tx = Tx::new(&conn);
+            let homes = homes::numbers(&tx)?.into_iter().map(|number| homes::load(&tx, number));
+            let heads = homes.map(|home| home.map(|home| (home.id, home.head))).collect::<Result<_, Fault>>()?;
+            Ok(Replaced { heads, keys: keys::list(&tx, None)? })
+        };
+        read().ok()
+    }
+}
+
+/// Makes the database that is to be; gives how many homes it has, and how many keys are revoked in it that were not.
+fn stage(from: &Connection, staged: &Path, run: i64, lost: &Replaced) -> Result<(usize, usize), CopyError> {
     copy(from, staged)?;
     let mut conn = connect(staged, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     sound(&conn)?;
@@ -123,19 +143,25 @@ fn stage(from: &Connection, staged: &Path, run: i64, lost: &HashMap<Uuid, i64>) 
     let transaction = conn.transaction()?;
     let tx = Tx::new(&transaction);
     let numbers = homes::numbers(&tx).map_err(unsound)?;
-    if numbers.is_empty() && !lost.is_empty() {
-        let message =
-            format!("it holds no homes, and the data directory has {}; look whether it is the right file", lost.len());
+    if numbers.is_empty() && !lost.heads.is_empty() {
+        let message = format!(
+            "it holds no homes, and the data directory has {}; look whether it is the right file",
+            lost.heads.len()
+        );
         return Err(CopyError::Unsound(message));
     }
     for number in &numbers {
         let id = homes::load(&tx, *number).map_err(unsound)?.id;
-        let lost = lost.get(&id).copied().unwrap_or(0);
+        let lost = lost.heads.get(&id).copied().unwrap_or(0);
         homes::mark_restored(&tx, *number, run, lost, GAP).map_err(unsound)?;
+    }
+    let mut revoked = 0;
+    for key in &lost.keys {
+        revoked += usize::from(keys::carry_over(&tx, key).map_err(unsound)?);
     }
     drop(tx);
     transaction.commit()?;
-    Ok(numbers.len())
+    Ok((numbers.len(), revoked))
 }
 
 /// Refuses what is no database of ours, or damaged.

@@ -111,6 +111,15 @@ pub fn unflag(tx: &Tx<'_>, id: &str) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Takes over what another database of the same keys knows of one later: its end and its mark. Gives whether it ended by
+/// that.
+pub fn carry_over(tx: &Tx<'_>, known: &Key) -> Result<bool, Fault> {
+    let moment = |moment: Option<Timestamp>| moment.map(Timestamp::millis);
+    tx.conn.execute("UPDATE keys SET flagged_at = ?2 WHERE id = ?1", (&known.id, moment(known.flagged_at)))?;
+    let end = "UPDATE keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL AND ?2 IS NOT NULL";
+    Ok(tx.conn.execute(end, (&known.id, moment(known.revoked_at)))? > 0)
+}
+
 /// Notes that a key was used.
 pub fn touch(tx: &Tx<'_>, id: &str, at: Timestamp) -> Result<(), Fault> {
     tx.conn.prepare_cached("UPDATE keys SET last_used_at = ?2 WHERE id = ?1")?.execute((id, at.millis()))?;
