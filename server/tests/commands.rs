@@ -1,6 +1,7 @@
 //! The operator's commands, run as a person runs them.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -142,4 +143,28 @@ fn what_it_writes_is_for_its_owner_alone() {
         let entry = entry.unwrap();
         assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{:?}", entry.file_name());
     }
+}
+
+#[test]
+fn a_directory_that_was_there_is_made_its_owners_alone_unless_others_live_in_it() {
+    let parent = tempfile::tempdir().unwrap();
+    let mode = |dir: &Path, mode: Option<u32>| {
+        if let Some(mode) = mode {
+            std::fs::set_permissions(dir, Permissions::from_mode(mode)).unwrap();
+        }
+        std::fs::metadata(dir).unwrap().permissions().mode() & 0o777
+    };
+    let (own, shared) = (parent.path().join("own"), parent.path().join("shared"));
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::create_dir_all(shared.join("of others")).unwrap();
+    mode(&own, Some(0o755));
+    mode(&shared, Some(0o755));
+    for dir in [&own, &shared] {
+        assert_eq!(run(dir, &["team", "create", "Hill house"]).status.code(), Some(0));
+    }
+    assert_eq!((mode(&own, None), mode(&shared, None)), (0o700, 0o755));
+    // One that was opened up later is closed again.
+    mode(&own, Some(0o750));
+    assert_eq!(run(&own, &["check"]).status.code(), Some(0));
+    assert_eq!(mode(&own, None), 0o700);
 }

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
+use crate::store::open::EXPORTS;
 use crate::store::{Db, Fault, exports};
 
 /// How long a file is kept (contract 16), in milliseconds.
@@ -25,8 +26,6 @@ const KEPT_MS: i64 = 24 * 3_600_000;
 const LISTED_MS: i64 = 30 * KEPT_MS;
 /// Jobs expired or forgotten in one transaction.
 const STEP: usize = 100;
-/// Name of the directory of files, in the data directory.
-const DIRECTORY: &str = "exports";
 
 /// What is known of export jobs beside the database.
 pub struct Exports {
@@ -46,7 +45,7 @@ struct Progress {
 impl Exports {
     /// For the files of a data directory.
     pub fn new(data: &Path) -> Exports {
-        Exports { dir: data.join(DIRECTORY), bell: Notify::new(), running: Mutex::default() }
+        Exports { dir: data.join(EXPORTS), bell: Notify::new(), running: Mutex::default() }
     }
 
     /// Says that a job waits.

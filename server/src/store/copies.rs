@@ -2,9 +2,9 @@
 //! asks, or what the homes hold.
 
 use std::collections::HashMap;
-use std::fs::{DirBuilder, File, OpenOptions, Permissions, hard_link, remove_file, rename, set_permissions};
+use std::fs::{File, OpenOptions, Permissions, hard_link, remove_file, rename, set_permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rusqlite::backup::{Backup, StepResult};
@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags};
 use uuid::Uuid;
 
 use super::keys::{self, Key};
-use super::open::{FILE, OpenError, connect, migrate};
+use super::open::{FILE, OpenError, connect, make_directory, migrate};
 use super::{Fault, Tx, homes};
 
 /// Positions that a restored home leaves out at least, so that no id of the lost history comes again (contract 9.3).
@@ -91,7 +91,7 @@ pub struct Restored {
 /// meanwhile. Until the file is known to be sound, the directory stays as it is.
 pub fn restore(dir: &Path, source: &Path, run: i64) -> Result<Restored, CopyError> {
     let from = Connection::open_with_flags(source, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    make_directory(dir)?;
     let file = dir.join(FILE);
     let staged = beside(&file, ".restoring");
     remove_if_there(&staged)?;

@@ -1,8 +1,8 @@
 //! Opening: files and their permissions, pragmas, limits, migrations. Must not know what is stored.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions, read_dir, set_permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -47,6 +47,8 @@ mod migrations {
 
 /// Name of the database in the data directory.
 pub(super) const FILE: &str = "hearth.db";
+/// Name of the directory of export files in the data directory.
+pub const EXPORTS: &str = "exports";
 /// Name of the file that a serving process holds locked.
 const LOCK: &str = "lock";
 /// The first SQLite without the WAL-reset fault.
@@ -73,7 +75,7 @@ pub(super) fn prepare(dir: &Path) -> Result<PathBuf, OpenError> {
     if rusqlite::version_number() < SQLITE_MIN {
         return Err(OpenError::OldSqlite(rusqlite::version()));
     }
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    make_directory(dir)?;
     // Several programs may start at once. Migrations are not made for that, and who is second to change the way a file is
     // written is told that it is locked, without any wait. The directory itself is what they take in turn.
     let setup = File::open(dir)?;
@@ -84,6 +86,28 @@ pub(super) fn prepare(dir: &Path) -> Result<PathBuf, OpenError> {
     conn.pragma_update(None, "journal_mode", "WAL")?;
     migrate(&mut conn)?;
     Ok(file)
+}
+
+/// Makes the data directory (0700). One that was there is closed to others if it is ours; one in which others have
+/// directories, such as `/var`, is not ours alone and stays as it is.
+pub(super) fn make_directory(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    let metadata = dir.metadata()?;
+    let is_open = metadata.mode() & 0o077 != 0;
+    if is_open && metadata.uid() == rustix::process::geteuid().as_raw() && !is_shared(dir)? {
+        set_permissions(dir, Permissions::from_mode(0o700))?;
+    }
+    Ok(())
+}
+
+fn is_shared(dir: &Path) -> io::Result<bool> {
+    for entry in read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() && entry.file_name() != EXPORTS {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Brings a database to this version.
@@ -99,7 +123,7 @@ pub fn is_there(dir: &Path) -> bool {
 
 /// Takes the directory for serving. None: another process serves it. The lock lasts as long as the file is open.
 pub fn lock(dir: &Path) -> io::Result<Option<File>> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    make_directory(dir)?;
     let file = OpenOptions::new().create(true).append(true).mode(0o600).open(dir.join(LOCK))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
