@@ -203,8 +203,7 @@ pub async fn rotate_key(db: &Db, clock: &Clock, word: String) -> Result<MadeKey,
                 Ok(old) => old,
                 Err(refusal) => return Ok(Err(refusal)),
             };
-            if old.revoked_at.is_some() || old.expires_at.is_some_and(|end| end <= now) {
-                let ended = if old.revoked_at.is_some() { "revoked" } else { "expired" };
+            if let Some(ended) = old.ended(now) {
                 return Ok(Err(format!("key `{word}` is {ended}; make a new one with `hearth-server key create`")));
             }
             let Minted { secret, hint, hash } = mint(old.environment);

@@ -168,3 +168,18 @@ fn a_directory_that_was_there_is_made_its_owners_alone_unless_others_live_in_it(
     assert_eq!(run(&own, &["check"]).status.code(), Some(0));
     assert_eq!(mode(&own, None), 0o700);
 }
+
+#[test]
+fn an_expired_key_is_not_called_good() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(run(dir.path(), &["team", "create", "Hill house"]).status.code(), Some(0));
+    let make = ["key", "create", "--team", "Hill house", "--env", "test"];
+    run(dir.path(), &[&make[..], &["--name", "phone", "--expires", "2020-01-01"]].concat());
+    run(dir.path(), &[&make[..], &["--name", "laptop", "--expires", "2999-01-01"]].concat());
+    let listed = text(&run(dir.path(), &["key", "list"]).stdout);
+    let state = |name: &str| {
+        let line = listed.lines().find(|line| line.ends_with(name)).unwrap();
+        line.split_whitespace().nth(2).unwrap().to_owned()
+    };
+    assert_eq!((&*state("phone"), &*state("laptop")), ("expired", "good"), "{listed}");
+}

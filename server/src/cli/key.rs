@@ -103,12 +103,9 @@ pub(super) async fn key(command: KeyCommand, db: &Db, as_json: bool) -> anyhow::
             if as_json {
                 line(Value::Array(keys.iter().map(key_json).collect()))?;
             } else {
+                let now = Clock::system().now();
                 for key in keys {
-                    let state = match (key.revoked_at, key.flagged_at) {
-                        (Some(_), _) => "revoked",
-                        (None, Some(_)) => "flagged",
-                        (None, None) => "good",
-                    };
+                    let state = key.ended(now).unwrap_or(if key.flagged_at.is_some() { "flagged" } else { "good" });
                     line(format_args!("{}  {}  {state:7}  {}  {}", key.id, key.hint, key.team_name, key.name))?;
                 }
             }

@@ -48,6 +48,16 @@ pub struct Key {
     pub flagged_at: Option<Timestamp>,
 }
 
+impl Key {
+    /// How it ended, if it has at a moment: `revoked` or `expired`.
+    pub fn ended(&self, now: Timestamp) -> Option<&'static str> {
+        match self.revoked_at {
+            Some(_) => Some("revoked"),
+            None => self.expires_at.filter(|end| *end <= now).map(|_| "expired"),
+        }
+    }
+}
+
 const SELECT: &str = "SELECT k.id, k.team, t.name, t.plan, h.number, h.id, k.environment, k.name, k.hash, k.hint,
     k.scopes, k.allowlist, k.pinned, k.created_at, k.last_used_at, k.expires_at, k.revoked_at, k.flagged_at
     FROM keys k JOIN teams t ON t.id = k.team JOIN homes h ON h.team = k.team AND h.environment = k.environment";
