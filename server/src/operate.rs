@@ -199,7 +199,7 @@ pub async fn rotate_key(db: &Db, clock: &Clock, word: String) -> Result<MadeKey,
     let now = clock.now();
     let rotated = db
         .write(move |tx| {
-            let old = match named(tx, &word)? {
+            let old = match named(tx, &word, now)? {
                 Ok(old) => old,
                 Err(refusal) => return Ok(Err(refusal)),
             };
@@ -218,10 +218,11 @@ pub async fn rotate_key(db: &Db, clock: &Clock, word: String) -> Result<MadeKey,
 }
 
 /// Takes the mark of repeated refusals from a key. Doing so twice is the same as once.
-pub async fn unflag_key(db: &Db, word: String) -> Result<Key, Error> {
+pub async fn unflag_key(db: &Db, clock: &Clock, word: String) -> Result<Key, Error> {
+    let now = clock.now();
     let found = db
         .write(move |tx| {
-            let found = named(tx, &word)?;
+            let found = named(tx, &word, now)?;
             Ok(match found {
                 Ok(key) => {
                     keys::unflag(tx, &key.id)?;
@@ -253,7 +254,7 @@ pub async fn revoke_key(db: &Db, clock: &Clock, word: String) -> Result<Key, Err
     let now = clock.now();
     let found = db
         .write(move |tx| {
-            let found = named(tx, &word)?;
+            let found = named(tx, &word, now)?;
             Ok(match found {
                 Ok(key) => {
                     keys::revoke(tx, &key.id, now)?;
@@ -266,14 +267,16 @@ pub async fn revoke_key(db: &Db, clock: &Clock, word: String) -> Result<Key, Err
     found.map_err(Error::Refused)
 }
 
-/// The one key that a word names, or why there is none: the one with this id, else one with this name that was not
-/// revoked, else one that was. So a name stays unique when its key is rotated.
-fn named(tx: &Tx<'_>, word: &str) -> Result<Result<Key, String>, Fault> {
+/// The one key that a word names, or why there is none: the one with this id, else the one with this name that is good,
+/// else of those that have ended the one made last. So a name stays unique when its key is rotated and when it ends.
+fn named(tx: &Tx<'_>, word: &str, now: Timestamp) -> Result<Result<Key, String>, Fault> {
     let mut found = keys::by_id_or_name(tx, word)?;
     if found.iter().any(|key| key.id == word) {
         found.retain(|key| key.id == word);
-    } else if found.iter().any(|key| key.revoked_at.is_none()) {
-        found.retain(|key| key.revoked_at.is_none());
+    } else if found.iter().any(|key| key.ended(now).is_none()) {
+        found.retain(|key| key.ended(now).is_none());
+    } else {
+        found = found.into_iter().max_by_key(|key| key.created_at).into_iter().collect();
     }
     Ok(match (found.pop(), found.len()) {
         (Some(key), 0) => Ok(key),

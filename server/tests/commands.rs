@@ -183,3 +183,25 @@ fn an_expired_key_is_not_called_good() {
     };
     assert_eq!((&*state("phone"), &*state("laptop")), ("expired", "good"), "{listed}");
 }
+
+#[test]
+fn a_name_whose_keys_have_all_ended_still_names_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let said = |arguments: &[&str]| {
+        let output = run(dir.path(), arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    said(&["team", "create", "Hill house"]);
+    let make = ["key", "create", "--team", "Hill house", "--env", "test", "--name", "phone"];
+    said(&make);
+    let rotated: Value = serde_json::from_str(&said(&["--json", "key", "rotate", "phone"])).unwrap();
+    said(&["key", "revoke", "phone"]);
+    let again: Value = serde_json::from_str(&said(&["--json", "key", "revoke", "phone"])).unwrap();
+    assert_eq!(again["id"], rotated["id"], "the one that was made last");
+    // Nor is one that has expired taken for one that is good.
+    said(&[&make[..], &["--expires", "2020-01-01"]].concat());
+    let made: Value = serde_json::from_str(&said(&[&make[..], &["--json"]].concat())).unwrap();
+    let revoked: Value = serde_json::from_str(&said(&["--json", "key", "revoke", "phone"])).unwrap();
+    assert_eq!(revoked["id"], made["id"]);
+}

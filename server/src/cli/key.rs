@@ -122,7 +122,7 @@ pub(super) async fn key(command: KeyCommand, db: &Db, as_json: bool) -> anyhow::
             show_made(operate::rotate_key(db, &Clock::system(), key).await?, quiet, as_json)?;
         }
         KeyCommand::Unflag { key } => {
-            let key = operate::unflag_key(db, key).await?;
+            let key = operate::unflag_key(db, &Clock::system(), key).await?;
             if as_json {
                 line(key_json(&key))?;
             } else {

@@ -108,7 +108,7 @@ async fn a_hundred_refusals_flag_a_key_and_it_still_works() {
     );
     let db = &server.running.app.db;
     assert!(operate::list_keys(db, None).await.unwrap().iter().any(|key| key.id == id && key.flagged_at.is_some()));
-    operate::unflag_key(db, id).await.unwrap();
+    operate::unflag_key(db, &Clock::system(), id).await.unwrap();
     server.running.app.keyring.forget();
     assert!(client.get("/v1/me").await.data()["key"]["flagged_at"].is_null());
 }
