@@ -16,6 +16,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use directories::ProjectDirs;
 use hearth_server::chance::random;
+use hearth_server::config::parse_base_url;
 use hearth_server::openapi::Document;
 use hearth_server::store::Db;
 use hearth_server::store::open::is_there;
@@ -51,7 +52,7 @@ enum Command {
         #[arg(long)]
         yaml: bool,
         /// How clients reach the service
-        #[arg(long, default_value = "http://127.0.0.1:8750", value_name = "URL")]
+        #[arg(long, default_value = "http://127.0.0.1:8750", value_parser = parse_base_url, value_name = "URL")]
         base_url: String,
     },
     /// Set a sandbox back

@@ -96,6 +96,9 @@ pub fn parse_rate_limits(text: &str) -> Result<Option<RateLimits>, String> {
     for part in text.split(',') {
         let (name, number) = part.split_once('=').ok_or_else(|| format!("`{part}` is not NAME=NUMBER"))?;
         let number: u32 = number.parse().map_err(|_| format!("`{number}` is not a number of calls"))?;
+        if number == 0 {
+            return Err(format!("{name} must be at least 1; leave limits out altogether with `off`"));
+        }
         match name {
             "reads" => limits.reads = number,
             "writes" => limits.writes = number,
@@ -121,6 +124,27 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     };
     let whole = number.checked_mul(millis).filter(|millis| *millis <= MAX_MILLIS);
     whole.map(Duration::from_millis).ok_or_else(|| format!("`{text}` is longer than 100 years"))
+}
+
+/// Reads a time between two things that happen again and again: not nothing, or they would happen all the time.
+pub fn parse_interval(text: &str) -> Result<Duration, String> {
+    let time = parse_duration(text)?;
+    if time.is_zero() { Err(format!("`{text}` must be longer than nothing, such as 15s")) } else { Ok(time) }
+}
+
+/// Reads a number of things of which there must be one at least.
+pub fn parse_number(text: &str) -> Result<usize, String> {
+    let number = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
+    if number == 0 { Err("it must be at least 1".to_owned()) } else { Ok(number) }
+}
+
+/// Reads what links begin with: an http or https address, perhaps with a path.
+pub fn parse_base_url(text: &str) -> Result<String, String> {
+    let whole = text.parse::<Uri>().is_ok_and(|uri| uri.query().is_none()) && !text.contains(['@', '#']);
+    match origin(text).filter(|_| whole) {
+        Some(_) => Ok(text.to_owned()),
+        None => Err(format!("`{text}` is not an address such as https://hearth.example.org")),
+    }
 }
 
 /// Reads a retention: a time, or `forever`.
@@ -164,6 +188,19 @@ mod tests {
         assert_eq!(parse_rate_limits("off"), Ok(None));
         assert_eq!(parse_rate_limits("writes=5"), Ok(Some(RateLimits { writes: 5, ..RateLimits::default() })));
         assert!(parse_rate_limits("wirtes=5").is_err());
+        assert!(parse_rate_limits("bulk=0").is_err() && parse_interval("0s").is_err() && parse_number("0").is_err());
+    }
+
+    #[test]
+    fn a_base_url_is_an_address_that_paths_can_follow() {
+        for good in ["https://hearth.example.org", "http://127.0.0.1:8750/", "https://example.org/hearth"] {
+            assert_eq!(parse_base_url(good), Ok(good.to_owned()));
+        }
+        for bad in
+            ["foo", "", "ftp://example.org", "https://a@example.org", "https://example.org/?a", "http://e.org/#a"]
+        {
+            assert!(parse_base_url(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -130,6 +130,9 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
     }
 
     let (stop, stopping) = Stopping::new();
+    if config.base_url.is_none() && address.ip().is_unspecified() {
+        tracing::warn!(%address, "links lead to an address that no client can reach; say how clients reach the service with --base-url");
+    }
     let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
     let (app, outside) = assemble(config, &base_url, db, tail, clock, stopping.clone());
     let apology = app.clone();

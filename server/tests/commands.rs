@@ -101,6 +101,14 @@ fn what_cannot_be_done_is_a_sentence_and_what_is_mistyped_is_usage() {
         (&["key", "create", "--team", "x", "--env", "prod"], 2, "prod"),
         (&["serve", "--retention", "soon"], 2, "soon"),
         (&["serve", "--rate-limits", "raeds=3"], 2, "raeds"),
+        (&["serve", "--rate-limits", "reads=0"], 2, "reads must be at least 1"),
+        (&["serve", "--heartbeat", "0s"], 2, "longer than nothing"),
+        (&["serve", "--keepalive", "0ms"], 2, "longer than nothing"),
+        (&["serve", "--max-streams", "0"], 2, "at least 1"),
+        (&["serve", "--base-url", "foo"], 2, "https://hearth.example.org"),
+        (&["serve", "--base-url", "ftp://example.org"], 2, "ftp://example.org"),
+        (&["serve", "--base-url", "https://example.org/?a=b"], 2, "https://example.org/?a=b"),
+        (&["openapi", "--base-url", "foo"], 2, "https://hearth.example.org"),
     ] {
         let output = run(dir.path(), arguments);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}");
@@ -204,4 +212,22 @@ fn a_name_whose_keys_have_all_ended_still_names_one() {
     let made: Value = serde_json::from_str(&said(&[&make[..], &["--json"]].concat())).unwrap();
     let revoked: Value = serde_json::from_str(&said(&["--json", "key", "revoke", "phone"])).unwrap();
     assert_eq!(revoked["id"], made["id"]);
+}
+
+#[test]
+fn a_server_on_every_address_asks_for_a_base_url() {
+    for (arguments, is_warned) in [
+        (&["--listen", "0.0.0.0:0"][..], true),
+        (&["--listen", "0.0.0.0:0", "--base-url", "https://hearth.example.org"], false),
+        (&["--listen", "127.0.0.1:0"], false),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut serve = command(dir.path(), &[&["serve"][..], arguments].concat());
+        let mut child = serve.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        Command::new("kill").arg(child.id().to_string()).status().unwrap();
+        let log = text(&child.wait_with_output().unwrap().stderr);
+        assert_eq!(log.contains("--base-url"), is_warned, "{arguments:?}: {log}");
+    }
 }

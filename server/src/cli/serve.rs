@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use clap::Args;
 use hearth_server::clock::Clock;
-use hearth_server::config::{Config, RateLimits, parse_duration, parse_origin, parse_rate_limits, parse_retention};
+use hearth_server::config::{
+    Config, RateLimits, parse_base_url, parse_duration, parse_interval, parse_number, parse_origin, parse_rate_limits,
+    parse_retention,
+};
 use ipnet::IpNet;
 
 use super::faults::FaultArguments;
@@ -25,10 +28,10 @@ pub(super) struct Serve {
     #[arg(long, default_value = "30d", value_parser = parse_retention_arg, value_name = "TIME")]
     retention: Retention,
     /// Time between two heartbeats of a stream
-    #[arg(long, default_value = "60s", value_parser = parse_duration, value_name = "TIME")]
+    #[arg(long, default_value = "60s", value_parser = parse_interval, value_name = "TIME")]
     heartbeat: Duration,
     /// Silence after which a stream carries a comment
-    #[arg(long, default_value = "15s", value_parser = parse_duration, value_name = "TIME")]
+    #[arg(long, default_value = "15s", value_parser = parse_interval, value_name = "TIME")]
     keepalive: Duration,
     /// How long an Idempotency-Key is remembered
     #[arg(long, default_value = "24h", value_parser = parse_duration, value_name = "TIME")]
@@ -37,7 +40,7 @@ pub(super) struct Serve {
     #[arg(long, default_value = "reads=300,writes=60,bulk=20", value_parser = parse_limits_arg, value_name = "LIMITS")]
     rate_limits: Rules,
     /// Open streams for each key
-    #[arg(long, default_value_t = 10, value_name = "N")]
+    #[arg(long, default_value = "10", value_parser = parse_number, value_name = "N")]
     max_streams: usize,
     /// Network whose X-Forwarded-For is believed; may be given several times
     #[arg(long, value_name = "CIDR")]
@@ -46,7 +49,7 @@ pub(super) struct Serve {
     #[arg(long, value_parser = parse_origin, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
     /// How clients reach the service, when not by the address it listens on
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_parser = parse_base_url, value_name = "URL")]
     base_url: Option<String>,
     #[command(flatten)]
     faults: FaultArguments,
