@@ -1,6 +1,6 @@
 //! What `serve` can be told (contract 17), validated once. Must not know how it is used.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -150,6 +150,12 @@ pub fn parse_base_url(text: &str) -> Result<String, String> {
 /// Reads a retention: a time, or `forever`.
 pub fn parse_retention(text: &str) -> Result<Option<Duration>, String> {
     if text == "forever" { Ok(None) } else { parse_duration(text).map(Some) }
+}
+
+/// Reads a network, such as `10.0.0.0/8`; an address is a network of its own.
+pub fn parse_network(text: &str) -> Result<IpNet, String> {
+    let network = text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
+    network.ok_or_else(|| format!("`{text}` is neither a network such as 192.168.1.0/24 nor an address"))
 }
 
 /// The origin of an http or https address, its port said (RFC 6454): `https://example.org:443`.

@@ -109,6 +109,7 @@ fn what_cannot_be_done_is_a_sentence_and_what_is_mistyped_is_usage() {
         (&["serve", "--base-url", "ftp://example.org"], 2, "ftp://example.org"),
         (&["serve", "--base-url", "https://example.org/?a=b"], 2, "https://example.org/?a=b"),
         (&["openapi", "--base-url", "foo"], 2, "https://hearth.example.org"),
+        (&["serve", "--trusted-proxy", "10.0.0.0/33"], 2, "10.0.0.0/33"),
     ] {
         let output = run(dir.path(), arguments);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}");
@@ -212,6 +213,16 @@ fn a_name_whose_keys_have_all_ended_still_names_one() {
     let made: Value = serde_json::from_str(&said(&[&make[..], &["--json"]].concat())).unwrap();
     let revoked: Value = serde_json::from_str(&said(&["--json", "key", "revoke", "phone"])).unwrap();
     assert_eq!(revoked["id"], made["id"]);
+}
+
+#[test]
+fn an_address_is_a_network_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(run(dir.path(), &["team", "create", "Hill house"]).status.code(), Some(0));
+    let wish =
+        ["--json", "key", "create", "--team", "Hill house", "--env", "test", "--allow", "127.0.0.1", "--allow", "::1"];
+    let made: Value = serde_json::from_slice(&run(dir.path(), &wish).stdout).unwrap();
+    assert_eq!(made["allowlist"], serde_json::json!(["127.0.0.1/32", "::1/128"]));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use clap::{Subcommand, ValueEnum};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::key::Environment;
 use hearth_server::clock::Clock;
+use hearth_server::config::parse_network;
 use hearth_server::operate::{self, MadeKey, NewKey};
 use hearth_server::store::Db;
 use hearth_server::store::homes::Plan;
@@ -30,7 +31,7 @@ pub(super) enum KeyCommand {
         #[arg(long)]
         name: Option<String>,
         /// Network it may be used from; may be given several times
-        #[arg(long, value_name = "CIDR")]
+        #[arg(long, value_parser = parse_network, value_name = "CIDR")]
         allow: Vec<IpNet>,
         /// Version of the API that holds for it without a header, such as 2026-06-01
         #[arg(long, value_parser = parse_version, value_name = "VERSION")]

@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::Args;
 use hearth_server::clock::Clock;
 use hearth_server::config::{
-    Config, RateLimits, parse_base_url, parse_duration, parse_interval, parse_number, parse_origin, parse_rate_limits,
-    parse_retention,
+    Config, RateLimits, parse_base_url, parse_duration, parse_interval, parse_network, parse_number, parse_origin,
+    parse_rate_limits, parse_retention,
 };
 use ipnet::IpNet;
 
@@ -43,7 +43,7 @@ pub(super) struct Serve {
     #[arg(long, default_value = "10", value_parser = parse_number, value_name = "N")]
     max_streams: usize,
     /// Network whose X-Forwarded-For is believed; may be given several times
-    #[arg(long, value_name = "CIDR")]
+    #[arg(long, value_parser = parse_network, value_name = "CIDR")]
     trusted_proxy: Vec<IpNet>,
     /// Origin of a web page that may speak to /mcp; may be given several times
     #[arg(long, value_parser = parse_origin, value_name = "ORIGIN")]
