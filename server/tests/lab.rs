@@ -126,12 +126,26 @@ async fn a_seed_that_was_interrupted_is_finished_by_the_same_seed() {
     assert_eq!((grown.made, grown.found, grown.head), (500, 0, 500), "it stops when told so");
     let grown = bench.grow(7, 1200, |_| false).await.unwrap();
     assert_eq!((grown.made, grown.found, grown.head), (700, 500, 1200));
-    for records in [1200, 600] {
+    let grown = bench.grow(7, 1200, |_| false).await.unwrap();
+    assert_eq!((grown.made, grown.found, grown.head), (0, 1200, 1200), "nothing is left to be made");
+    // Other numbers of records are other homes, of which some records have ids that are taken.
+    for records in [600, 2000] {
         let refusal = bench.grow(7, records, |_| false).await.unwrap_err().to_string();
         assert!(refusal.contains("--seed"), "{refusal}");
     }
     assert_eq!(bench.head().await.unwrap(), 1200);
     db.close().await;
+}
+
+#[test]
+fn a_seed_that_is_complete_leaves_nothing_to_make() {
+    let dir = place();
+    let seed = ["seed", "--records", "40", "--seed", "4"];
+    let first = lab(dir.path(), &seed);
+    let again = lab(dir.path(), &seed);
+    assert_eq!((&again["records"], &again["found"], &again["head"]), (&0.into(), &40.into(), &first["head"]));
+    let told = said(dir.path(), &[&["lab"], &seed[..]].concat());
+    assert!(told.contains("nothing is left to be made") && told.contains("--seed"), "{told}");
 }
 
 #[test]

@@ -204,7 +204,13 @@ async fn carry_out(bench: &mut Bench, step: &Step, as_json: bool, stopping: &mut
             );
             let seconds = began.elapsed().as_secs_f64();
             let before = if found > 0 { format!(", beside {found} that were there") } else { String::new() };
-            let told = format!("made {made} records{before} in {seconds:.1} s; the home is at {head}");
+            let told = match made {
+                0 => format!(
+                    "all {found} records of seed {seed} were there: nothing is left to be made, another --seed makes others; \
+                     the home is at {head}"
+                ),
+                _ => format!("made {made} records{before} in {seconds:.1} s; the home is at {head}"),
+            };
             let data = json!({ "records": made, "found": found, "seed": seed, "seconds": seconds, "head": head });
             tell(bench, as_json, "seed", data, &told)
         }
