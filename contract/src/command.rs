@@ -24,7 +24,7 @@ pub enum Command {
         id: Option<Uuid>,
         /// The fields to merge.
         body: Checked,
-        /// Only if the record still has one of these revisions.
+        /// Only under these conditions.
         guard: Guard,
     },
     /// Remove a record.
@@ -33,29 +33,43 @@ pub enum Command {
         kind: Kind,
         /// Which record.
         id: Uuid,
-        /// Only if the record still has one of these revisions.
+        /// Only under these conditions.
         guard: Guard,
     },
 }
 
-/// The condition of a write: `If-Match` (RFC 9110 13.1.1).
+/// The conditions of a write, each of which must hold if it was sent (RFC 9110 13.1).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Guard {
-    /// None was sent.
-    #[default]
-    Absent,
-    /// `*`: the record exists.
-    Exists,
-    /// The record's revision is one of these. An empty list never holds.
-    Revs(Vec<i64>),
+pub struct Guard {
+    /// `If-Match`: the record exists at one of these.
+    pub only: Option<Revs>,
+    /// `If-None-Match`: the record exists at none of these.
+    pub unless: Option<Revs>,
+}
+
+/// Revisions that a condition names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Revs {
+    /// `*`: whichever it is.
+    Any,
+    /// These. No record is at one of an empty list.
+    These(Vec<i64>),
+}
+
+impl Revs {
+    /// Whether a revision is one of these.
+    pub fn have(&self, rev: i64) -> bool {
+        match self {
+            Revs::Any => true,
+            Revs::These(revs) => revs.contains(&rev),
+        }
+    }
 }
 
 impl Guard {
-    /// Whether a record at this revision passes.
-    pub fn admits(&self, rev: i64) -> bool {
-        match self {
-            Guard::Absent | Guard::Exists => true,
-            Guard::Revs(revs) => revs.contains(&rev),
-        }
+    /// Whether a record at this revision passes. None: it does not exist.
+    pub fn admits(&self, rev: Option<i64>) -> bool {
+        let is_one = |revs: &Revs| rev.is_some_and(|rev| revs.have(rev));
+        self.only.as_ref().is_none_or(is_one) && !self.unless.as_ref().is_some_and(is_one)
     }
 }

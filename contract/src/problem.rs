@@ -162,7 +162,9 @@ impl ProblemType {
                 "The id was used before in this home, by a record that exists or by one that was deleted."
             }
             T::CursorExpired => "Events after this cursor are gone, or it belongs to another history of this home.",
-            T::PreconditionFailed => "The record has moved on since the revision that If-Match names.",
+            T::PreconditionFailed => {
+                "The record is at no revision that If-Match names, or at one that If-None-Match names."
+            }
             T::PayloadTooLarge => "The body is over 1 MiB.",
             T::UriTooLong => "The request target is over 8 KiB.",
             T::UnsupportedMediaType => "The body is not sent as plain application/json.",

@@ -1,9 +1,9 @@
 //! `POST /v1/{collection}/bulk`: up to 50 commands in one transaction, each with its own result (contract 7).
 
 use hearth_contract::check::{Intent, check};
-use hearth_contract::command::{Command, Guard};
+use hearth_contract::command::{Command, Guard, Revs};
 use hearth_contract::formats::parse_id;
-use hearth_contract::problem::{FaultCode, FieldFault, Problem, nearest};
+use hearth_contract::problem::{FaultCode, FieldFault, Problem, ProblemType, nearest};
 use hearth_contract::record::parse_etag;
 use hearth_contract::schema::Kind;
 use serde_json::{Map, Value, json};
@@ -127,17 +127,19 @@ fn read_one(kind: Kind, at: &str, members: &Map<String, Value>, faults: &mut Vec
             ""
         }
     };
-    let guard = match members.get("if_match") {
-        None | Some(Value::Null) => Guard::Absent,
+    let only = match members.get("if_match") {
+        None | Some(Value::Null) => None,
         // `3.0` is an integer, as in JSON Schema.
         Some(Value::Number(rev)) if rev.as_f64().is_some_and(|rev| rev.fract() == 0.0) => {
-            Guard::Revs(rev.as_i64().or(rev.as_f64().map(|rev| rev as i64)).into_iter().collect())
+            Some(Revs::These(rev.as_i64().or(rev.as_f64().map(|rev| rev as i64)).into_iter().collect()))
         }
-        Some(Value::String(tag)) if tag == "*" => Guard::Exists,
-        Some(Value::String(tag)) if parse_etag(tag).is_some() => Guard::Revs(parse_etag(tag).into_iter().collect()),
+        Some(Value::String(tag)) if tag == "*" => Some(Revs::Any),
+        Some(Value::String(tag)) if parse_etag(tag).is_some() => {
+            Some(Revs::These(parse_etag(tag).into_iter().collect()))
+        }
         Some(_) => {
             fault("if_match", FaultCode::WrongType, "must be a revision or a quoted ETag.");
-            Guard::Absent
+            None
         }
     };
     let id = match members.get("id") {
@@ -167,7 +169,11 @@ fn read_one(kind: Kind, at: &str, members: &Map<String, Value>, faults: &mut Vec
     if faults.len() > known {
         return None;
     }
-    Some(Operation { method, command: command(kind, method, members.get("id"), fields, guard), id })
+    Some(Operation {
+        method,
+        command: command(kind, method, members.get("id"), fields, Guard { only, unless: None }),
+        id,
+    })
 }
 
 fn command(
@@ -178,6 +184,11 @@ fn command(
     guard: Guard,
 ) -> Result<Command, Problem> {
     if method == "create" {
+        if !guard.admits(None) {
+            let message = "A record that is to be made has no revision yet.";
+            let fix = "Leave if_match out; a create with an id is applied at most once.";
+            return Err(Problem::new(ProblemType::PreconditionFailed, message).with("rev", Value::Null).fixed_by(fix));
+        }
         if let Some(id) = id {
             fields.insert("id".to_owned(), id.clone());
         }

@@ -128,8 +128,8 @@ impl<'a, 'c> Writing<'a, 'c> {
             None if kind.is_singleton() => return self.set_profile(id, changes, faults, guard),
             None => return Ok(Err(not_found(kind, id))),
         };
-        if !guard.admits(before.rev) && !hearth_simulated::planted("condition ignored") {
-            return Ok(Err(moved_on(before.rev)));
+        if !guard.admits(Some(before.rev)) && !hearth_simulated::planted("condition ignored") {
+            return Ok(Err(moved_on(Some(before.rev))));
         }
         let mut after = before.fields.clone();
         after.extend(changes);
@@ -156,8 +156,8 @@ impl<'a, 'c> Writing<'a, 'c> {
         faults: Vec<FieldFault>,
         guard: &Guard,
     ) -> Result<Verdict, Fault> {
-        if *guard != Guard::Absent {
-            return Ok(Err(moved_on(0)));
+        if !guard.admits(None) {
+            return Ok(Err(moved_on(None)));
         }
         if !faults.is_empty() {
             return Ok(Err(Problem::validation(&faults)));
@@ -176,8 +176,8 @@ impl<'a, 'c> Writing<'a, 'c> {
         let Some(before) = self.load(kind, id)? else {
             return Ok(Ok(Outcome::Gone(id)));
         };
-        if !guard.admits(before.rev) {
-            return Ok(Err(moved_on(before.rev)));
+        if !guard.admits(Some(before.rev)) {
+            return Ok(Err(moved_on(Some(before.rev))));
         }
         for (source_kind, source) in links::sources(self.tx, self.home.number, id)? {
             self.clear_reference(source_kind, source, id)?;
@@ -332,10 +332,10 @@ fn already_exists(id: Uuid, deleted: bool) -> Problem {
         .with("deleted", deleted)
 }
 
-fn moved_on(rev: i64) -> Problem {
+fn moved_on(rev: Option<i64>) -> Problem {
     let message = match rev {
-        0 => "The record does not exist yet.".to_owned(),
-        rev => format!("The record is at revision {rev} now."),
+        None => "The record does not exist yet.".to_owned(),
+        Some(rev) => format!("The record is at revision {rev} now."),
     };
-    Problem::new(ProblemType::PreconditionFailed, message)
+    Problem::new(ProblemType::PreconditionFailed, message).with("rev", rev)
 }

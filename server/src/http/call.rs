@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
-use hearth_contract::command::Guard;
+use hearth_contract::command::{Guard, Revs};
 use hearth_contract::formats::parse_id;
 use hearth_contract::problem::{Problem, ProblemType};
 use hearth_contract::record::parse_etag;
@@ -70,20 +70,26 @@ impl Call {
         parse_id(text).ok_or_else(|| crate::home::apply::not_found(kind, format_args!("`{text}`")))
     }
 
-    /// The condition of a write.
+    /// The conditions of a write.
     pub fn guard(&self) -> Guard {
-        match self.if_match.as_deref().map(str::trim) {
-            None => Guard::Absent,
-            Some("*") => Guard::Exists,
-            Some(list) => Guard::Revs(list.split(',').filter_map(|tag| parse_etag(tag.trim())).collect()),
-        }
+        Guard { only: self.if_match.as_deref().map(|list| revs(list, parse_etag)), unless: self.unless() }
     }
 
-    /// Whether the reader has this revision already (weak comparison, RFC 9110 13.1.2).
+    /// Whether the reader has this revision already.
     pub fn has_revision(&self, rev: i64) -> bool {
-        self.if_none_match.as_deref().is_some_and(|list| {
-            let tag = |tag: &str| parse_etag(tag.trim().trim_start_matches("W/"));
-            list.trim() == "*" || list.split(',').any(|one| tag(one) == Some(rev))
-        })
+        self.unless().is_some_and(|revs| revs.have(rev))
+    }
+
+    /// The revisions of `If-None-Match`, to which a weak tag is as good as a strong one (RFC 9110 13.1.2).
+    fn unless(&self) -> Option<Revs> {
+        self.if_none_match.as_deref().map(|list| revs(list, |tag| parse_etag(tag.trim_start_matches("W/"))))
+    }
+}
+
+/// The revisions that a list of tags names. A tag that is none of ours is of no revision.
+fn revs(list: &str, read: fn(&str) -> Option<i64>) -> Revs {
+    match list.trim() {
+        "*" => Revs::Any,
+        list => Revs::These(list.split(',').filter_map(|tag| read(tag.trim())).collect()),
     }
 }

@@ -28,7 +28,7 @@ use super::endless::{Endless, head_text};
 use super::json;
 use super::limits::Standing;
 use super::map::{Found, Map};
-use super::parts::{check_accept, check_content_type, check_size, joined, read_body, ticket};
+use super::parts::{check_accept, check_conditions, check_content_type, check_size, joined, read_body, ticket};
 use super::query::Query;
 use super::reply::{Payload, Refusal, Reply, Wording};
 use super::route::{Handler, Route};
@@ -212,6 +212,7 @@ async fn answer(
         _ => json::read(&bytes)?,
     };
     let mut query = Query::read(parts.uri.query().unwrap_or_default(), route.parameters)?;
+    check_conditions(route, &parts.headers)?;
     if !wording.version.is_current() {
         wording.version.raise_body(&mut body);
         query.change(|name, value| wording.version.raise_parameter(name, value));

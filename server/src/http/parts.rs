@@ -69,6 +69,19 @@ pub(super) fn check_content_type(route: &Route, headers: &HeaderMap) -> Result<(
     })
 }
 
+/// Refuses a condition on what has no revision to hold it to; a client that sends one relies on it.
+pub(super) fn check_conditions(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
+    if !route.takes_ticket() || route.is_guarded() {
+        return Ok(());
+    }
+    let sent = ["If-Match", "If-None-Match"].into_iter().find_map(|name| Some((name, joined(headers, name)?)));
+    let Some((name, value)) = sent else { return Ok(()) };
+    let message = format!("{name} has no revision to be held to here.");
+    let fix =
+        format!("Leave {name} out; a create with an id is applied at most once, as is one with an Idempotency-Key.");
+    Err(Problem::parameter(name, &value, None, message).fixed_by(fix))
+}
+
 /// The whole body, if it comes in time and is not too large.
 pub(super) async fn read_body(body: Body, headers: &HeaderMap, time_max: Duration) -> Result<bytes::Bytes, Problem> {
     let too_large = || Problem::new(ProblemType::PayloadTooLarge, "The body is over 1 MiB.");

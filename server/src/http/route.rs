@@ -67,6 +67,11 @@ impl Route {
         }
     }
 
+    /// Whether it is a write of one record that may exist: it has a revision to hold conditions to.
+    pub fn is_guarded(&self) -> bool {
+        self.carries == Carries::Patch || self.gives == Gives::Deleted && self.kind.is_some()
+    }
+
     /// Whether it speaks the version that the request asks for; discovery and tools always speak the current one
     /// (contract 13).
     pub fn is_versioned(&self) -> bool {

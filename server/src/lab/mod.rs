@@ -294,9 +294,9 @@ fn command(change: &Change) -> (Command, String) {
             let body = check(kind, Intent::Patch, &Value::Object(fields.clone()));
             let named: Vec<&str> = fields.keys().map(String::as_str).collect();
             let id = (!kind.is_singleton()).then(|| id(of));
-            (Command::Update { kind, id, body, guard: Guard::Absent }, format!("set {} of {kind}", named.join(", ")))
+            (Command::Update { kind, id, body, guard: Guard::default() }, format!("set {} of {kind}", named.join(", ")))
         }
-        What::Delete(of) => (Command::Delete { kind, id: id(of), guard: Guard::Absent }, format!("deleted {kind}")),
+        What::Delete(of) => (Command::Delete { kind, id: id(of), guard: Guard::default() }, format!("deleted {kind}")),
     }
 }
 

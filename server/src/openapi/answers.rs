@@ -7,7 +7,7 @@ use hearth_contract::schema::Kind;
 use serde_json::{Map, Value, json};
 
 use super::examples;
-use super::operations::{is_conditional, is_guarded};
+use super::operations::is_conditional;
 use super::parts::{ALWAYS, KEYED, header_references};
 use super::schemas::{name, reference};
 use crate::http::bodies::{Carries, Gives};
@@ -87,7 +87,7 @@ fn refusals(route: &Route) -> BTreeSet<u16> {
     if route.takes_ticket() {
         statuses.insert(422);
     }
-    if is_guarded(route) {
+    if route.is_guarded() {
         statuses.insert(412);
     }
     match route.gives {

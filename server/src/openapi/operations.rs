@@ -117,8 +117,9 @@ fn parameters(route: &Route) -> Vec<Value> {
     if route.takes_ticket() {
         header("IdempotencyKey");
     }
-    if is_guarded(route) {
+    if route.is_guarded() {
         header("IfMatch");
+        header("UnlessMatch");
     }
     if is_conditional(route) {
         header("IfNoneMatch");
@@ -127,11 +128,6 @@ fn parameters(route: &Route) -> Vec<Value> {
         header("LastEventId");
     }
     parameters
-}
-
-/// A write of one record that exists.
-pub(super) fn is_guarded(route: &Route) -> bool {
-    route.carries == Carries::Patch || route.gives == Gives::Deleted && route.kind.is_some()
 }
 
 /// A read of one record, whose ETag may be known already.

@@ -28,6 +28,11 @@ pub(super) fn parameters() -> Value {
             "Write only if the record still has this ETag; `*`: if it exists",
             json!({ "type": "string", "examples": ["*"] }),
         ),
+        "UnlessMatch": header(
+            "If-None-Match",
+            "Write only if the record does not have this ETag; `*`: if it does not exist",
+            json!({ "type": "string", "examples": ["\"0\""] }),
+        ),
         "IfNoneMatch": header(
             "If-None-Match",
             "Answer 304 without a body if the record still has this ETag",

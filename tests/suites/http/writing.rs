@@ -314,3 +314,64 @@ async fn the_profile_is_read_and_changed_under_conditions_like_a_record() {
         assert_eq!((answer.status, answer.header("allow")), (405, allow));
     }
 }
+
+#[tokio::test]
+async fn a_write_that_must_find_nothing_there_finds_nothing_there() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let send = |method: Method, path: &str, tag: &str, body: Value| {
+        let request = client.request(method, path).header("if-none-match", tag).json(&body);
+        let client = client.clone();
+        async move { client.send(request).await }
+    };
+    // The profile: made where there is none, and not overwritten.
+    assert_eq!(send(Method::PATCH, "/v1/property", "*", json!({ "city": "Ulm" })).await.status, 200);
+    let refused = send(Method::PATCH, "/v1/property", "*", json!({ "city": "Bern" })).await;
+    assert_eq!((refused.status, refused.error()), (412, "precondition_failed"));
+    assert_eq!(refused.json["error"]["details"]["rev"], 1);
+    assert_eq!(client.get("/v1/property").await.data()["city"], "Ulm");
+    // A record: by any of its tags, weak ones too.
+    let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id());
+    for tag in ["*", "\"2\"", "W/\"2\"", "\"7\", \"2\""] {
+        for method in [Method::PATCH, Method::DELETE] {
+            let refused = send(method.clone(), &path, tag, json!({ "floor": "1" })).await;
+            assert_eq!((refused.status, &refused.json["error"]["details"]["rev"]), (412, &json!(2)), "{method} {tag}");
+        }
+    }
+    assert_eq!(client.get(&path).await.header("etag"), "\"2\"");
+    assert_eq!(send(Method::PATCH, &path, "\"1\"", json!({ "floor": "1" })).await.header("etag"), "\"3\"");
+    // Both conditions must hold.
+    let both = client.request(Method::PATCH, &path).header("if-match", "\"3\"").header("if-none-match", "\"3\"");
+    assert_eq!(client.send(both.json(&json!({ "floor": "2" }))).await.status, 412);
+    // Existence is judged before.
+    let nowhere = format!("/v1/rooms/{}", uuid::Uuid::from_u128(7));
+    assert_eq!(send(Method::PATCH, &nowhere, "*", json!({})).await.status, 404);
+    assert_eq!(send(Method::DELETE, &nowhere, "*", json!({})).await.status, 200);
+    // What If-Match refuses tells the revision, too.
+    let stale = client.request(Method::PATCH, &path).header("if-match", "\"2\"").json(&json!({ "floor": "2" }));
+    assert_eq!(client.send(stale).await.json["error"]["details"]["rev"], 3);
+}
+
+#[tokio::test]
+async fn a_condition_on_what_has_no_revision_is_refused() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let operations = json!({ "operations": [{ "method": "create", "name": "Hall" }] });
+    let job = format!("/v1/exports/{}", uuid::Uuid::from_u128(7));
+    for (method, path, body) in [
+        (Method::POST, "/v1/rooms", json!({ "name": "Hall" })),
+        (Method::POST, "/v1/rooms/bulk", operations),
+        (Method::POST, "/v1/exports", json!({ "format": "json" })),
+        (Method::DELETE, &job, Value::Null),
+    ] {
+        for (header, value) in [("If-Match", "*"), ("If-Match", "\"1\""), ("If-None-Match", "*")] {
+            let request = client.request(method.clone(), path).header(header, value).json(&body);
+            let refused = client.send(request).await;
+            assert_eq!((refused.status, refused.error()), (400, "invalid_request"), "{method} {path} {header}");
+            let details = &refused.json["error"]["details"];
+            assert_eq!((&details["parameter"], &details["value"]), (&json!(header), &json!(value)));
+        }
+    }
+    assert_eq!(client.walk("/v1/rooms").await.len(), 0);
+    assert_eq!(client.get("/v1/exports").await.data(), &json!([]));
+}
