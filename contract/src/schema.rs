@@ -96,6 +96,19 @@ impl Resource {
         self.fields.iter().filter_map(|field| field.relation().map(|relation| (relation, field)))
     }
 
+    /// The kinds of records that a relation may lead to.
+    pub fn targets(&self, relation: &str) -> Vec<Kind> {
+        let named = self.relations().find(|(name, _)| *name == relation);
+        match named.map(|(_, field)| field.format) {
+            Some(Format::Reference(kind)) => vec![kind],
+            Some(Format::Subject) => match self.field(SUBJECT_TYPE).map(|field| field.format) {
+                Some(Format::Choice(words)) => words.iter().filter_map(|word| Kind::from_word(word)).collect(),
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+
     /// The fields whose words a search looks through (contract 8).
     pub fn searchable(&self) -> impl Iterator<Item = &'static Field> {
         self.fields.iter().filter(|field| field.is_searchable())

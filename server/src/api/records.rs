@@ -32,7 +32,7 @@ pub const PAGE: (usize, usize) = (50, 100);
 pub async fn list(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
     let limit = call.query.limit(PAGE.0, PAGE.1)?;
-    let shape = Shape::read(kind, &call.query)?;
+    let shape = Shape::read(kind, &call.query, &call.principal)?;
     let home = call.principal.home_id();
     let place = place(kind, &call.query, home)?;
     let number = call.principal.key.home;
@@ -90,7 +90,7 @@ struct Records {
 pub async fn read(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
     let id = if kind.is_singleton() { None } else { Some(call.record_id(kind)?) };
-    let shape = Shape::read(kind, &call.query)?;
+    let shape = Shape::read(kind, &call.query, &call.principal)?;
     let is_whole = shape.is_whole();
     let number = call.principal.key.home;
     let (image, as_of) = call

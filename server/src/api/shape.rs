@@ -13,7 +13,9 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::http::keyring::Principal;
 use crate::http::query::Query;
+use crate::http::scopes::reading;
 use crate::store::records::{self, Image};
 use crate::store::{Fault, HomeNo, Tx};
 
@@ -25,8 +27,9 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Reads `fields` and `expand`.
-    pub(super) fn read(kind: Kind, query: &Query) -> Result<Shape, Problem> {
+    /// Reads `fields` and `expand`. Whoever expands reads records of other kinds, and needs the scopes of all of them,
+    /// whichever of them there are.
+    pub(super) fn read(kind: Kind, query: &Query, principal: &Principal) -> Result<Shape, Problem> {
         let known = || COMMON.into_iter().chain(resource(kind).fields.iter().map(|field| field.name));
         let fields = match query.get("fields") {
             None => None,
@@ -40,6 +43,9 @@ impl Shape {
                 known.into_iter().filter(|relation| named.iter().any(|name| name == relation)).collect()
             }
         };
+        for target in relations.iter().flat_map(|relation| resource(kind).targets(relation)) {
+            principal.check(&reading(target))?;
+        }
         let fields = fields.map(|mut fields: Vec<String>| {
             fields.push("id".to_owned());
             fields

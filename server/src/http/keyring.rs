@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::key::Environment;
+use hearth_contract::problem::{Problem, ProblemType};
 use ipnet::IpNet;
 use uuid::Uuid;
 
@@ -33,6 +34,15 @@ impl Principal {
     /// Whether it carries a scope.
     pub fn may(&self, scope: &str) -> bool {
         self.key.scopes.iter().any(|held| held == scope)
+    }
+
+    /// Refuses what needs a scope that it does not carry.
+    pub fn check(&self, scope: &str) -> Result<(), Problem> {
+        if self.may(scope) {
+            return Ok(());
+        }
+        let message = format!("This operation needs the scope {scope}.");
+        Err(Problem::new(ProblemType::InsufficientScope, message).with("required_scope", scope))
     }
 
     /// The id of the home it reaches.

@@ -94,8 +94,11 @@ pub const UPDATED_SINCE: Parameter =
 pub const FIELDS: Parameter =
     parameter("fields", "Names of the members to give, separated by commas; `id` is always given", Takes::Fields);
 /// Which relations to inline.
-pub const EXPAND: Parameter =
-    parameter("expand", "Names of the relations to inline, separated by commas", Takes::Relations);
+pub const EXPAND: Parameter = parameter(
+    "expand",
+    "Names of the relations to inline, separated by commas; the key needs the read scopes of their kinds",
+    Takes::Relations,
+);
 /// Kinds of events.
 pub const EVENT_TYPES: Parameter =
     parameter("types", "Only events of these kinds, separated by commas", Takes::Kinds(&Kind::ALL));

@@ -5,7 +5,7 @@ use std::pin::Pin;
 
 use axum::http::Method;
 use hearth_contract::paths;
-use hearth_contract::problem::{Problem, ProblemType};
+use hearth_contract::problem::Problem;
 use hearth_contract::schema::Kind;
 
 use super::bodies::{Carries, Gives};
@@ -59,11 +59,8 @@ impl Route {
     /// Refuses a key that lacks the scope.
     pub fn check_scope(&self, principal: &Principal) -> Result<(), Problem> {
         match &self.access {
-            Access::Scope(scope) if !principal.may(scope) => {
-                let message = format!("This operation needs the scope {scope}.");
-                Err(Problem::new(ProblemType::InsufficientScope, message).with("required_scope", scope.as_str()))
-            }
-            _ => Ok(()),
+            Access::Scope(scope) => principal.check(scope),
+            Access::Open | Access::Key => Ok(()),
         }
     }
 

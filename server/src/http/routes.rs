@@ -15,6 +15,7 @@ use super::parameters::{
     SEARCH_TYPES, SORT, STREAM_CURSOR, UPDATED_SINCE,
 };
 use super::route::{Access, Answering, Handler, Route};
+use super::scopes::reading;
 use crate::api;
 
 /// Everything that can be asked.
@@ -179,7 +180,7 @@ pub static OPERATING: LazyLock<Vec<Route>> = LazyLock::new(|| {
 fn collection(kind: Kind) -> [Route; 6] {
     let (path, word, plural) = (paths::collection(kind), kind.word(), kind.collection());
     let one = format!("{path}/{{id}}");
-    let (reading, writing) = (scope(&format!("{plural}:read")), scope(&format!("{plural}:write")));
+    let (reads, writing) = (scope(&reading(kind)), scope(&format!("{plural}:write")));
     let write = |method, path: &str, verb: &str, carries, gives, handler| Route {
         method,
         class: Class::Write,
@@ -193,14 +194,14 @@ fn collection(kind: Kind) -> [Route; 6] {
             kind: Some(kind),
             parameters: &[LIMIT, CURSOR, SORT, ORDER, CREATED_SINCE, UPDATED_SINCE, FIELDS, EXPAND],
             gives: Gives::Records,
-            ..get(&path, &format!("list_{plural}"), &format!("list {plural}"), reading.clone(), |call| {
+            ..get(&path, &format!("list_{plural}"), &format!("list {plural}"), reads.clone(), |call| {
                 Box::pin(api::records::list(call))
             })
         },
         Route {
             kind: Some(kind),
             parameters: &[FIELDS, EXPAND],
-            ..get(&one, &format!("get_{word}"), &format!("read one {word}"), reading, |call| {
+            ..get(&one, &format!("get_{word}"), &format!("read one {word}"), reads, |call| {
                 Box::pin(api::records::read(call))
             })
         },

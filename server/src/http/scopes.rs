@@ -21,6 +21,11 @@ pub const SCOPES: [&str; 15] = [
     "exports:write",
 ];
 
+/// The scope of reading records of a kind.
+pub fn reading(kind: Kind) -> String {
+    format!("{}:read", kind.collection())
+}
+
 /// What a scope allows, for people.
 pub fn scope_about(scope: &str) -> String {
     let what = |name: &str| match Kind::from_collection(name) {

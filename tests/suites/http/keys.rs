@@ -380,3 +380,38 @@ async fn what_others_wrote_before_the_first_look_is_noticed() {
     inside.upkeep.notice().await.unwrap();
     assert!(heard.has_changed().unwrap());
 }
+
+#[tokio::test]
+async fn an_expanded_record_needs_the_scope_of_its_kind() {
+    let server = Server::start().await;
+    let db = &server.running.app.db;
+    let with = async |scopes: &[&str]| {
+        let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
+        let wish = NewKey { scopes, ..wish("My home", Environment::Test) };
+        Client::new(&server.url, &operate::create_key(db, &Clock::system(), wish).await.unwrap().secret)
+    };
+    for (collection, relation, scopes, missing) in [
+        ("inventory", "room", &["inventory:read"][..], "rooms:read"),
+        ("documents", "subject", &["documents:read"], "inventory:read"),
+        ("documents", "subject", &["documents:read", "inventory:read"], "vehicles:read"),
+        ("tasks", "subject", &["tasks:read", "inventory:read", "vehicles:read"], "rooms:read"),
+    ] {
+        let client = with(scopes).await;
+        let first = client.get(&format!("/v1/{collection}?limit=1")).await;
+        let one = format!("{collection}/{}", first.data()[0]["id"].as_str().unwrap());
+        for path in [collection, &one] {
+            let refused = client.get(&format!("/v1/{path}?expand={relation}")).await;
+            assert_eq!((refused.status, refused.error()), (403, "insufficient_scope"), "{path}");
+            assert_eq!(refused.json["error"]["details"]["required_scope"], missing, "{path}");
+            assert_eq!(client.get(&format!("/v1/{path}")).await.status, 200);
+        }
+    }
+    let documents = with(&["documents:read", "inventory:read", "vehicles:read"]).await;
+    let whole = documents.get("/v1/documents?expand=subject&limit=100").await;
+    assert!(whole.data().as_array().unwrap().iter().any(|document| document["subject"].is_object()), "{}", whole.text);
+    // A tool is held to the same.
+    let params = json!({ "name": "svc_list_inventory", "arguments": { "expand": "room" } });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let said = with(&["inventory:read"]).await.post("/mcp", &call).await;
+    assert_eq!(said.json["result"]["structuredContent"]["error"]["type"], "insufficient_scope", "{}", said.text);
+}
