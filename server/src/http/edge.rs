@@ -28,7 +28,9 @@ use super::endless::{Endless, head_text};
 use super::json;
 use super::limits::Standing;
 use super::map::{Found, Map};
-use super::parts::{check_accept, check_conditions, check_content_type, check_size, joined, read_body, ticket};
+use super::parts::{
+    check_accept, check_conditions, check_content_type, check_host, check_size, joined, read_body, ticket,
+};
 use super::query::Query;
 use super::reply::{Payload, Refusal, Reply, Wording};
 use super::route::{Handler, Route};
@@ -165,6 +167,7 @@ async fn answer(
 ) -> Result<Reply, Refusal> {
     let (parts, body) = request.into_parts();
     check_size(&parts)?;
+    check_host(&parts)?;
     let route = find_route(found.as_ref(), &parts.method, parts.uri.path())?;
     let name = found.and_then(|found| found.name);
     learnt.operation = &route.operation;

@@ -1,16 +1,19 @@
-//! The parts of a request, each looked at before it is believed: sizes, Accept, Content-Type, body, Idempotency-Key.
+//! The parts of a request, each looked at before it is believed: sizes, Host, Accept, Content-Type, body, Idempotency-Key.
 //! Must not know in which order they are judged, nor what a path does.
 
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::HeaderMap;
+use axum::http::header::HOST;
 use axum::http::request::Parts;
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, Version};
 use hearth_contract::headers::{IDEMPOTENCY_KEY, idempotency_key};
 use hearth_contract::problem::{Problem, ProblemType};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use super::accept;
+use super::edge::Peer;
 use super::route::Route;
 use crate::home::receipts::Ticket;
 
@@ -33,6 +36,33 @@ pub(super) fn check_size(parts: &Parts) -> Result<(), Problem> {
         return Err(Problem::new(ProblemType::HeadersTooLarge, message));
     }
     Ok(())
+}
+
+/// Refuses a request over a socket that does not say exactly once whom it asks (RFC 9112 3.2): two readers on its way may
+/// each believe another. Before HTTP/1.1 there was no such header, and after it there is another.
+pub(super) fn check_host(parts: &Parts) -> Result<(), Problem> {
+    if parts.version != Version::HTTP_11 || parts.extensions.get::<Peer>().is_none() {
+        return Ok(());
+    }
+    let mut hosts = parts.headers.get_all(HOST).iter();
+    let message = match (hosts.next(), hosts.next()) {
+        (None, _) => "The request has no Host header.",
+        (Some(host), None) if host.to_str().is_ok_and(is_host) => return Ok(()),
+        (Some(_), None) => "The Host header is no name or address, perhaps with a port.",
+        (Some(_), Some(_)) => "The request has several Host headers.",
+    };
+    let sent = joined(&parts.headers, HOST.as_str()).unwrap_or_default();
+    Err(Problem::parameter("Host", &sent, None, message)
+        .fixed_by("Send one Host header with the name and port of the service."))
+}
+
+/// Whether a text is `host [":" port]`; nothing at all is the host of a target that has none.
+fn is_host(text: &str) -> bool {
+    let is_port = |rest: &str| {
+        rest.is_empty() || rest.strip_prefix(':').is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let well_formed = |whole: Authority| !text.contains('@') && text.strip_prefix(whole.host()).is_some_and(is_port);
+    text.is_empty() || text.parse().is_ok_and(well_formed)
 }
 
 /// The media type to answer in, or the refusal of an Accept that excludes all there are.

@@ -192,3 +192,35 @@ async fn a_panic_is_one_answer_and_the_service_lives() {
     assert_eq!(client.walk("/v1/tasks").await.len(), 1, "what panicked left nothing behind");
     assert!(Timestamp::parse(client.walk("/v1/tasks").await[0]["created_at"].as_str().unwrap()).is_some());
 }
+
+#[tokio::test]
+async fn a_request_names_one_host() {
+    let server = Server::start().await;
+    let ask = async |head: &str| {
+        let mut socket = TcpStream::connect(server.running.address).await.unwrap();
+        socket.write_all(format!("{head}connection: close\r\n\r\n").as_bytes()).await.unwrap();
+        rest(&mut socket).await
+    };
+    let long = "GET /healthz HTTP/1.1\r\n";
+    for hosts in [
+        "",
+        "host: h\r\nhost: h\r\n",
+        "host: a b\r\n",
+        "host: a@h\r\n",
+        "host: h:x\r\n",
+        "host: h/x\r\n",
+        "host: a, b\r\n",
+    ] {
+        let (head, body) = ask(&format!("{long}{hosts}")).await;
+        assert!(head.starts_with("HTTP/1.1 400 "), "{hosts:?}: {head}");
+        assert_eq!(
+            (&body["error"]["type"], &body["error"]["details"]["parameter"]),
+            (&json!("invalid_request"), &json!("Host"))
+        );
+    }
+    for hosts in ["host: h\r\n", "host: h:80\r\n", "host: [::1]:80\r\n", "host: 127.0.0.1\r\n", "host:\r\n"] {
+        assert!(ask(&format!("{long}{hosts}")).await.0.starts_with("HTTP/1.1 200 "), "{hosts:?}");
+    }
+    // The version before had no such header.
+    assert!(ask("GET /healthz HTTP/1.0\r\n").await.0.starts_with("HTTP/1.0 200 "));
+}
