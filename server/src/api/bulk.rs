@@ -148,13 +148,19 @@ fn read_one(kind: Kind, at: &str, members: &Map<String, Value>, faults: &mut Vec
             fault("id", FaultCode::Required, "is required.");
             None
         }
-        Some(Value::String(id)) => Some(parse_id(id).map_or_else(|| id.clone(), |id| id.to_string())),
+        Some(Value::String(id)) => Some(spelt(id)),
         Some(_) if !matches!(method, "update" | "delete") => None,
         Some(_) => {
             fault("id", FaultCode::WrongType, "must be a string.");
             None
         }
     };
+    let nested = members.get("data").and_then(|data| data.get("id")).filter(|id| method == "create" && !id.is_null());
+    if nested.is_some() && members.get("id").is_some_and(|id| !id.is_null()) {
+        fault("data.id", FaultCode::Inconsistent, "and the id beside data cannot both be sent.");
+    }
+    // What was asked for by either form is what the result is about.
+    let id = id.or_else(|| nested.and_then(Value::as_str).map(spelt));
     let is_field = |name: &str| !matches!(name, "method" | "id" | "if_match" | "data");
     let mut fields: Map<String, Value> =
         members.iter().filter(|(name, _)| is_field(name)).map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -176,6 +182,11 @@ fn read_one(kind: Kind, at: &str, members: &Map<String, Value>, faults: &mut Vec
     })
 }
 
+/// An id as ids are written; what is none stays as it was sent.
+fn spelt(id: &str) -> String {
+    parse_id(id).map_or_else(|| id.to_owned(), |id| id.to_string())
+}
+
 fn command(
     kind: Kind,
     method: &str,
@@ -189,7 +200,7 @@ fn command(
             let fix = "Leave if_match out; a create with an id is applied at most once.";
             return Err(Problem::new(ProblemType::PreconditionFailed, message).with("rev", Value::Null).fixed_by(fix));
         }
-        if let Some(id) = id {
+        if let Some(id) = id.filter(|id| !id.is_null()) {
             fields.insert("id".to_owned(), id.clone());
         }
         return Ok(Command::Create { kind, body: check(kind, Intent::Create, &Value::Object(fields)) });

@@ -178,3 +178,34 @@ async fn fifty_operations_are_one_commit_and_fifty_one_are_none() {
     assert_eq!((answer.status, answer.data().as_array().unwrap().len()), (207, 50));
     assert_eq!((client.walk("/v1/rooms?limit=100").await.len(), commits() - before), (50, 1));
 }
+
+#[tokio::test]
+async fn a_create_has_one_id_and_nothing_to_hold_a_condition_to() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let (a, b) = (Uuid::from_u128(1).to_string(), Uuid::from_u128(2).to_string());
+    let call = |operation: Value| {
+        let client = client.clone();
+        async move { client.post("/v1/rooms/bulk", &json!({ "operations": [operation] })).await }
+    };
+    // Two ids are one too many, also when they are the same.
+    for second in [&a, &b] {
+        let twice = call(json!({ "method": "create", "id": a, "data": { "id": second, "name": "Hall" } })).await;
+        assert_eq!((twice.status, twice.faults()), (422, vec!["operations[0].data.id inconsistent".to_owned()]));
+    }
+    // A result names the record that was meant, whichever way it was named.
+    let refused = call(json!({ "method": "create", "data": { "id": a.to_uppercase(), "name": "" } })).await;
+    assert_eq!((&refused.data()[0]["status"], &refused.data()[0]["id"]), (&json!(422), &json!(a)));
+    let made = call(json!({ "method": "create", "id": null, "data": { "id": b, "name": "Hall" } })).await;
+    assert_eq!((&made.data()[0]["status"], &made.data()[0]["id"]), (&json!(201), &json!(b)));
+    // What is to be made has no revision yet: the condition does not hold.
+    for condition in [json!(1), json!("*"), json!("\"1\"")] {
+        let held = call(json!({ "method": "create", "id": a, "name": "Attic", "if_match": condition })).await;
+        assert_eq!(held.data()[0]["error"]["type"], "precondition_failed", "{condition}");
+    }
+    assert_eq!(
+        call(json!({ "method": "create", "id": a, "name": "Attic", "if_match": null })).await.data()[0]["status"],
+        201
+    );
+    assert_eq!(client.walk("/v1/rooms").await.len(), 2);
+}
