@@ -74,25 +74,36 @@ fn result(index: usize, method: &str, asked: Option<String>, verdict: Verdict, b
 /// The operations of a body, or everything that is wrong with its form. What is wrong with a record's fields is for
 /// the operation's own result.
 fn read(kind: Kind, body: &Value) -> Result<Vec<Operation>, Vec<FieldFault>> {
-    let whole = |field: &str, code, message: &str| Err(vec![FieldFault::new(field, code, message)]);
     let Some(members) = body.as_object() else {
-        return whole("", FaultCode::WrongType, "The body must be a JSON object.");
+        return Err(vec![FieldFault::new("", FaultCode::WrongType, "The body must be a JSON object.")]);
     };
-    if let Some(name) = members.keys().find(|name| *name != "operations") {
-        return whole(name, FaultCode::UnknownField, "A bulk call has the one member operations.");
-    }
+    let others = members.keys().filter(|name| *name != "operations");
+    let mut faults: Vec<FieldFault> = others
+        .map(|name| FieldFault::new(name, FaultCode::UnknownField, "A bulk call has the one member operations."))
+        .collect();
+    let mut fault = |code, rule: &str| faults.push(FieldFault::new("operations", code, format!("operations {rule}")));
     let operations = match members.get("operations") {
-        None => return whole("operations", FaultCode::Required, "operations is required."),
-        Some(Value::Array(operations)) => operations,
-        Some(_) => return whole("operations", FaultCode::WrongType, "operations must be an array."),
+        Some(Value::Array(operations)) => operations.as_slice(),
+        None => {
+            fault(FaultCode::Required, "is required.");
+            &[]
+        }
+        Some(_) => {
+            fault(FaultCode::WrongType, "must be an array.");
+            &[]
+        }
     };
-    if operations.is_empty() {
-        return whole("operations", FaultCode::TooShort, "operations must have at least one operation.");
+    match operations.len() {
+        0 if members.get("operations").is_some_and(Value::is_array) => {
+            fault(FaultCode::TooShort, "must have at least one operation.");
+        }
+        0..=OPERATIONS_MAX => (),
+        // So many are not looked through.
+        _ => {
+            fault(FaultCode::TooLong, "must have at most 50 operations.");
+            return Err(faults);
+        }
     }
-    if operations.len() > OPERATIONS_MAX {
-        return whole("operations", FaultCode::TooLong, "operations must have at most 50 operations.");
-    }
-    let mut faults = Vec::new();
     let mut found = Vec::with_capacity(operations.len());
     for (index, operation) in operations.iter().enumerate() {
         let at = format!("operations[{index}]");

@@ -209,3 +209,19 @@ async fn a_create_has_one_id_and_nothing_to_hold_a_condition_to() {
     );
     assert_eq!(client.walk("/v1/rooms").await.len(), 2);
 }
+
+#[tokio::test]
+async fn everything_wrong_with_the_form_of_a_call_is_told_at_once() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    for (body, faults) in [
+        (json!({ "x": 1, "y": 2 }), &["x unknown_field", "y unknown_field", "operations required"][..]),
+        (json!({ "x": 1, "operations": 7 }), &["x unknown_field", "operations wrong_type"]),
+        (
+            json!({ "x": 1, "operations": [{ "method": "crate" }, 7] }),
+            &["x unknown_field", "operations[0].method not_a_choice", "operations[1] wrong_type"],
+        ),
+    ] {
+        assert_eq!(client.post("/v1/rooms/bulk", &body).await.faults(), faults, "{body}");
+    }
+}
