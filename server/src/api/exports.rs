@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 
 use hearth_contract::envelope::Page;
 use hearth_contract::formats::{Timestamp, parse_id};
+use hearth_contract::headers::SERVICE_API_VERSION;
 use hearth_contract::paths;
 use hearth_contract::problem::{FaultCode, FieldFault, Problem, ProblemType, nearest};
 use hearth_contract::schema::Kind;
@@ -49,6 +50,7 @@ pub async fn create(call: Call) -> Result<Reply, Refusal> {
             home,
             format,
             kinds,
+            version: call.wording.version.name.to_owned(),
             status: Status::Queued,
             done: 0,
             total: 0,
@@ -110,7 +112,11 @@ pub async fn download(call: Call) -> Result<Reply, Refusal> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(unknown(job.id).into()),
         Err(error) => return Err(crate::store::Fault::Corrupt(format!("file of an export: {error}")).into()),
     };
-    let headers = vec![("content-disposition", format!("attachment; filename=\"{name}\""))];
+    // Like a stored answer, a file keeps its first version: its checksum is told.
+    let headers = vec![
+        ("content-disposition", format!("attachment; filename=\"{name}\"")),
+        (SERVICE_API_VERSION, job.version.clone()),
+    ];
     Ok(Reply { status: 200, headers, payload: Payload::File { media, file, length: *size_bytes } })
 }
 

@@ -21,6 +21,7 @@ use crate::store::exports::{Format, Job, Product, count};
 use crate::store::records::{self, Bounds, Direction, Sort};
 use crate::store::tables::{Tables, columns};
 use crate::store::{Fault, Tx, homes};
+use crate::versions::{VERSIONS, Version};
 
 /// Records read at once.
 const PAGE: usize = 500;
@@ -66,6 +67,7 @@ pub(super) fn file(
 ) -> Result<Product, Stop> {
     let out = OpenOptions::new().create_new(true).write(true).mode(0o600).open(path)?;
     let home = homes::load(tx, job.home)?;
+    let version = VERSIONS.iter().find(|version| version.name == job.version).unwrap_or_else(|| Version::current());
     let mut total = 0;
     for kind in &job.kinds {
         total += count(tx, job.home, *kind)?;
@@ -85,10 +87,12 @@ pub(super) fn file(
             }
             let order = (Sort::Created, Direction::Ascending);
             let page = records::page(tx, job.home, *kind, order, bounds, PAGE)?;
-            sheet.add(*kind, bounds.after.is_none(), &page)?;
-            progress.done.fetch_add(page.len() as u64, Ordering::Relaxed);
+            let (count, is_first) = (page.len(), bounds.after.is_none());
             bounds.after = page.last().map(|(place, _)| *place);
-            if page.len() < PAGE {
+            let texts: Vec<String> = page.into_iter().map(|(_, json)| version.lower(json)).collect();
+            sheet.add(*kind, is_first, &texts)?;
+            progress.done.fetch_add(count as u64, Ordering::Relaxed);
+            if count < PAGE {
                 break;
             }
         }
@@ -128,10 +132,10 @@ impl Sheet {
     }
 
     /// Adds a page of a kind; `first`: it is the first of that kind.
-    fn add(&mut self, kind: Kind, first: bool, page: &[(i64, String)]) -> Result<(), Stop> {
+    fn add(&mut self, kind: Kind, first: bool, page: &[String]) -> Result<(), Stop> {
         match self {
             Sheet::Json(out) => {
-                for (index, (_, json)) in page.iter().enumerate() {
+                for (index, json) in page.iter().enumerate() {
                     let comma = if first && index == 0 { "" } else { "," };
                     write!(out, "{comma}\n{json}")?;
                 }
@@ -141,14 +145,14 @@ impl Sheet {
             }
             Sheet::Csv(zip) => {
                 let mut rows = Vec::with_capacity(page.len());
-                for (_, json) in page {
+                for json in page {
                     let members = members(json)?;
                     rows.push(columns(kind).map(move |name| cell(members.get(name))));
                 }
                 zip.write_all(&csv(rows)?)?;
             }
             Sheet::Sqlite(tables) => {
-                for (_, json) in page {
+                for json in page {
                     tables.add(kind, &members(json)?)?;
                 }
             }

@@ -84,6 +84,8 @@ pub struct Job {
     pub format: Format,
     /// Of which kinds, in the contract's order.
     pub kinds: Vec<Kind>,
+    /// In the words of which version of the API.
+    pub version: String,
     /// How far it is.
     pub status: Status,
     /// Records written.
@@ -114,19 +116,20 @@ pub struct Product {
 }
 
 const SELECT: &str = "SELECT number, id, home, format, kinds, status, done, total, created_at, finished_at, expires_at,
-    file, size_bytes, sha256, error FROM exports";
+    file, size_bytes, sha256, error, version FROM exports";
 
 /// Keeps a new job.
 pub fn insert(tx: &Tx<'_>, job: &Job) -> Result<(), Fault> {
     let kinds: Vec<&str> = job.kinds.iter().map(|kind| kind.word()).collect();
     tx.conn.execute(
-        "INSERT INTO exports (id, home, format, kinds, status, created_at)
-         VALUES (:id, :home, :format, :kinds, :status, :at)",
+        "INSERT INTO exports (id, home, format, kinds, version, status, created_at)
+         VALUES (:id, :home, :format, :kinds, :version, :status, :at)",
         named_params! {
             ":id": job.id.to_string(),
             ":home": job.home.0,
             ":format": job.format.word(),
             ":kinds": kinds.join(" "),
+            ":version": job.version,
             ":status": job.status.word(),
             ":at": job.created_at.millis(),
         },
@@ -252,6 +255,7 @@ fn job(row: &Row<'_>) -> Result<Job, Fault> {
         home: HomeNo(row.get(2)?),
         format: Format::from_word(&format).ok_or_else(|| corrupt("format", &format))?,
         kinds: kinds.split_whitespace().filter_map(Kind::from_word).collect(),
+        version: row.get(15)?,
         status: Status::from_word(&status).ok_or_else(|| corrupt("status", &status))?,
         done: row.get::<_, i64>(6)? as u64,
         total: row.get::<_, i64>(7)? as u64,

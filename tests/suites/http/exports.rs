@@ -387,3 +387,60 @@ async fn a_home_has_a_hundred_exports_and_all_of_them_end_under_load() {
     client.delete(&format!("/v1/exports/{}", asked[0].id())).await;
     assert_eq!(client.post("/v1/exports", &json!({ "format": "json" })).await.status, 202);
 }
+
+#[tokio::test]
+async fn a_file_speaks_the_version_in_which_it_was_asked_for() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    let (old, current) = ("2026-03-01", "2026-06-01");
+    for (version, vehicle, room) in [(old, "vehicles", "rooms"), (current, "vehicle", "room")] {
+        for (format, media) in
+            [("json", "application/json"), ("csv", "application/zip"), ("sqlite", "application/vnd.sqlite3")]
+        {
+            let order = client.request(Method::POST, "/v1/exports").header("service-api-version", version);
+            let asked = client.send(order.json(&json!({ "format": format }))).await;
+            let job = wait(&client, &asked.id()).await;
+            let name = match format {
+                "csv" => "hearth-export.zip".to_owned(),
+                format => format!("hearth-export.{format}"),
+            };
+            // The file is what the job says of it, whoever fetches it.
+            let file = download(&client, &job, media, &name).await;
+            let path = format!("/v1/exports/{}/download", asked.id());
+            let answer = client.get(&path).await;
+            assert_eq!(answer.header("service-api-version"), version, "{format}");
+            let mut words: Vec<String> = match format {
+                "json" => {
+                    let whole: Value = serde_json::from_slice(&file).unwrap();
+                    whole["tasks"]
+                        .as_array()
+                        .unwrap()
+                        .iter()
+                        .map(|task| task["subject_type"].as_str().unwrap_or_default().to_owned())
+                        .collect()
+                }
+                "csv" => {
+                    let mut text = String::new();
+                    zip::ZipArchive::new(Cursor::new(file))
+                        .unwrap()
+                        .by_name("tasks.csv")
+                        .unwrap()
+                        .read_to_string(&mut text)
+                        .unwrap();
+                    text.split(',').map(str::to_owned).collect()
+                }
+                _ => {
+                    let dir = tempfile::tempdir().unwrap();
+                    std::fs::write(dir.path().join("x"), &file).unwrap();
+                    let db = Connection::open(dir.path().join("x")).unwrap();
+                    let mut rows = db.prepare("SELECT coalesce(subject_type, '') FROM tasks").unwrap();
+                    rows.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+                }
+            };
+            words.retain(|word| ["vehicle", "vehicles", "room", "rooms"].contains(&word.as_str()));
+            words.sort();
+            words.dedup();
+            assert_eq!(words, [room, vehicle], "{format} {version}");
+        }
+    }
+}
