@@ -320,3 +320,19 @@ async fn calls_count_in_the_windows_of_their_key() {
     let refused = call(&client, "svc_create_task", json!({ "title": "b" })).await;
     assert_eq!(refused["error"]["type"], "rate_limited");
 }
+
+#[tokio::test]
+async fn a_whole_number_is_one_however_it_is_written() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    for limit in ["2", "2.0", "2e0", "0.2e1"] {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"svc_list_tasks","arguments":{{"limit":{limit}}}}}}}"#
+        );
+        let request = client.request(Method::POST, "/mcp").header("content-type", "application/json").body(body);
+        let said = client.send(request).await;
+        let data = &said.json["result"]["structuredContent"]["data"];
+        assert_eq!(data.as_array().map(Vec::len), Some(2), "{limit}: {}", said.text);
+    }
+    assert_eq!(call(&client, "svc_list_tasks", json!({ "limit": 2.5 })).await["error"]["type"], "invalid_request");
+}

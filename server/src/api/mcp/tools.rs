@@ -155,10 +155,20 @@ fn query(arguments: JsonObject, route: &Route) -> Result<Query, Problem> {
     Query::of(sent.collect::<Result<Vec<_>, Problem>>()?, route.parameters)
 }
 
-/// A value as it would be written in a query.
+/// A value as it would be written in a query. `3.0` is an integer, as in JSON Schema.
 fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
+            Some(whole) if whole.fract() == 0.0 && whole.abs() <= WHOLE_MAX => (whole as i64).to_string(),
+            _ => number.to_string(),
+        },
+        other => other.to_string(),
+    }
 }
+
+/// Up to here a fraction's every whole number is itself: 2^53.
+const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
 
 #[cfg(test)]
 mod tests {
