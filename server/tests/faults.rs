@@ -174,3 +174,17 @@ fn the_log_names_keys_that_nobody_has_and_the_request_that_a_fault_befell() {
     assert!(!about(&["no key has this id or name", "key=\"my phone\" "]), "{log}");
     assert!(about(&["a fault was injected", id, key["id"].as_str().unwrap()]), "{log}");
 }
+
+#[tokio::test]
+async fn a_key_hears_of_faults_only_when_one_is_meant_for_it() {
+    for (faults, reaches) in [
+        ("503=once:99 key=nobody", false),
+        ("503=once:99 key=nobody; 503=once:99 key=\"test key\"", true),
+        ("503=once:99", true),
+    ] {
+        let service = Faulty::start(faults).await;
+        let me = json(service.get("/v1/me").await).await;
+        assert_eq!(me["data"]["faults"]["reaches_this_key"], reaches, "{faults}");
+        service.running.stop().await;
+    }
+}

@@ -35,8 +35,7 @@ pub async fn show(call: Call) -> Result<Reply, Refusal> {
     if let Some(faults) = &call.app.faults {
         let plan = faults.plan();
         let rules: Vec<&str> = plan.rules.iter().map(|rule| rule.text.as_str()).collect();
-        data["faults"] =
-            json!({ "rules": rules, "seed": plan.seed, "reaches_this_key": plan.reaches(key.environment) });
+        data["faults"] = json!({ "rules": rules, "seed": plan.seed, "reaches_this_key": plan.reaches_key(key) });
     }
     Ok(call.wording.one(200, &data.to_string(), ""))
 }

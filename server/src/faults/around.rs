@@ -139,10 +139,7 @@ fn route(found: &Found<'static>, method: &Method) -> Option<&'static Route> {
 
 /// The rules that match a request.
 fn rules(faults: &Faults, route: &Route, principal: Option<&Principal>) -> Vec<usize> {
-    let is_of_key = |rule: &Rule| {
-        let named = |word: &String| principal.is_some_and(|who| who.key.id == *word || who.key.name == *word);
-        rule.keys.is_empty() || rule.keys.iter().any(named)
-    };
+    let is_of_key = |rule: &Rule| principal.map_or(rule.keys.is_empty(), |who| rule.is_for(&who.key));
     let rules = faults.plan.rules.iter().enumerate();
     rules.filter(|(_, rule)| is_of_route(rule, route) && is_of_key(rule)).map(|(nth, _)| nth).collect()
 }

@@ -19,7 +19,7 @@ use fastrand::Rng;
 use hearth_contract::key::Environment;
 
 use crate::app::App;
-use crate::store::keys;
+use crate::store::keys::{self, Key};
 
 pub use around::{Forced, around, forced};
 pub use grammar::{Fault, Plan, Rule, When};
@@ -109,6 +109,18 @@ impl Plan {
     /// Whether keys of an environment are touched.
     pub fn reaches(&self, environment: Environment) -> bool {
         environment == Environment::Test || self.on_live
+    }
+
+    /// Whether one of the faults is meant for a key.
+    pub fn reaches_key(&self, key: &Key) -> bool {
+        self.reaches(key.environment) && self.rules.iter().any(|rule| rule.is_for(key))
+    }
+}
+
+impl Rule {
+    /// Whether it is meant for a key, by id or name.
+    fn is_for(&self, key: &Key) -> bool {
+        self.keys.is_empty() || self.keys.iter().any(|word| *word == key.id || *word == key.name)
     }
 }
 
