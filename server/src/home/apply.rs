@@ -327,9 +327,11 @@ pub fn not_found(kind: Kind, id: impl std::fmt::Display) -> Problem {
 
 fn already_exists(id: Uuid, deleted: bool) -> Problem {
     let state = if deleted { "was used by a record that is deleted" } else { "exists" };
-    Problem::new(ProblemType::AlreadyExists, format!("The id {id} {state}."))
+    let problem = Problem::new(ProblemType::AlreadyExists, format!("The id {id} {state}."))
         .with("id", id.to_string())
-        .with("deleted", deleted)
+        .with("deleted", deleted);
+    // What is deleted cannot be patched.
+    if deleted { problem.fixed_by("Choose another id: one that was used is never free again.") } else { problem }
 }
 
 fn moved_on(rev: Option<i64>) -> Problem {

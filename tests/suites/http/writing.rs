@@ -375,3 +375,16 @@ async fn a_condition_on_what_has_no_revision_is_refused() {
     assert_eq!(client.walk("/v1/rooms").await.len(), 0);
     assert_eq!(client.get("/v1/exports").await.data(), &json!([]));
 }
+
+#[tokio::test]
+async fn an_id_that_is_gone_is_not_to_be_patched() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
+    let room = json!({ "id": id, "name": "Hall" });
+    let again = || client.post("/v1/rooms", &room);
+    assert!(again().await.json["error"]["fix"].as_str().unwrap().contains("patch the record"));
+    client.delete(&format!("/v1/rooms/{id}")).await;
+    let fix = again().await.json["error"]["fix"].as_str().unwrap().to_owned();
+    assert!(fix.contains("another id") && !fix.contains("patch the record"), "{fix}");
+}
