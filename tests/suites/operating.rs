@@ -275,7 +275,10 @@ async fn metrics_are_told_on_their_own_address() {
     for path in ["/healthz", "/readyz"] {
         assert_eq!((metrics.get(path).await.status, client.get(path).await.status), (200, 200));
     }
-    assert_eq!(metrics.get("/v1/rooms").await.error(), "route_not_found");
+    let unknown = metrics.get("/v1/rooms").await;
+    assert_eq!(unknown.error(), "route_not_found");
+    let fix = unknown.json["error"]["fix"].as_str().unwrap();
+    assert!(fix.contains("/metrics") && !fix.contains("/v1"), "nothing else is there: {fix}");
     assert_eq!(client.get("/metrics").await.error(), "route_not_found");
     assert_eq!(server.terminate().code(), Some(0));
 }

@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use axum::body::Body;
 use axum::http::header::ACCEPT_ENCODING;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use data_encoding::{Encoding, Specification};
 use futures_util::FutureExt;
@@ -54,6 +55,10 @@ const FILE_PIECE: usize = 64 * 1024;
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub SocketAddr);
 
+/// The paths that are served where a request came in.
+#[derive(Clone, Copy)]
+struct Served(&'static Map);
+
 /// The id of a request, put into it by whoever must know it before it is carried out.
 #[derive(Clone)]
 pub struct RequestId(pub Arc<str>);
@@ -98,8 +103,9 @@ impl Edge {
         }
     }
 
-    async fn answer_plainly(&self, request: Request<Body>) -> Response<Body> {
+    async fn answer_plainly(&self, mut request: Request<Body>) -> Response<Body> {
         let app = self.app.clone();
+        request.extensions_mut().insert(Served(self.map));
         let found = self.map.find(request.uri().path());
         faults::around(app, found, request, handle).await
     }
@@ -168,7 +174,7 @@ async fn answer(
     let (parts, body) = request.into_parts();
     check_size(&parts)?;
     check_host(&parts)?;
-    let route = find_route(found.as_ref(), &parts.method, parts.uri.path())?;
+    let route = find_route(found.as_ref(), &parts)?;
     let name = found.and_then(|found| found.name);
     learnt.operation = &route.operation;
     if let Some(Forced { problem, standing }) = faults::forced(&parts.extensions) {
@@ -238,12 +244,15 @@ async fn answer(
     .await
 }
 
-fn find_route(found: Option<&Found<'static>>, method: &Method, target: &str) -> Result<&'static Route, Problem> {
+fn find_route(found: Option<&Found<'static>>, parts: &Parts) -> Result<&'static Route, Problem> {
+    let (method, target) = (&parts.method, parts.uri.path());
     let Some(Found { place, .. }) = found else {
-        let known = nearest(target, ROUTES.iter().map(|route| route.path.as_str()));
         let problem = Problem::new(ProblemType::RouteNotFound, format!("There is no path {target}."));
-        return Err(match known {
-            Some(known) => problem.fixed_by(format!("Did you mean {known}? Paths are exact in case and slashes.")),
+        let known = parts.extensions.get::<Served>().map_or(&[][..], |Served(map)| map.paths());
+        return Err(match nearest(target, known.iter().copied()) {
+            Some(near) => problem.fixed_by(format!("Did you mean {near}? Paths are exact in case and slashes.")),
+            // Where the API is not served, there is little enough to tell all of it.
+            None if !known.contains(&paths::ROOT) => problem.fixed_by(format!("The paths here: {}.", known.join(", "))),
             None => problem,
         });
     };

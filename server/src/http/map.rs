@@ -8,7 +8,10 @@ use percent_encoding::percent_decode_str;
 use super::route::Route;
 
 /// The paths of a table of routes.
-pub struct Map(matchit::Router<Place>);
+pub struct Map {
+    router: matchit::Router<Place>,
+    paths: Vec<&'static str>,
+}
 
 /// A path and what can be asked there.
 pub struct Place {
@@ -30,20 +33,26 @@ pub struct Found<'m> {
 impl Map {
     /// The map of a table.
     pub fn of(routes: &'static [Route]) -> Map {
-        let mut places: BTreeMap<&str, Vec<&Route>> = BTreeMap::new();
+        let mut places: BTreeMap<&'static str, Vec<&'static Route>> = BTreeMap::new();
         for route in routes {
             places.entry(&route.path).or_default().push(route);
         }
-        let mut map = matchit::Router::new();
+        let paths = places.keys().copied().collect();
+        let mut router = matchit::Router::new();
         for (path, routes) in places {
-            map.insert(path, Place { path, routes }).expect("no two paths of the table mean the same targets");
+            router.insert(path, Place { path, routes }).expect("no two paths of the table mean the same targets");
         }
-        Map(map)
+        Map { router, paths }
+    }
+
+    /// All its paths.
+    pub fn paths(&self) -> &[&'static str] {
+        &self.paths
     }
 
     /// The place of a target's path, as it came.
     pub fn find(&self, target: &str) -> Option<Found<'_>> {
-        let found = self.0.at(target).ok()?;
+        let found = self.router.at(target).ok()?;
         let name = found.params.iter().next().map(|(_, value)| percent_decode_str(value).decode_utf8());
         Some(Found { place: found.value, name: name.and_then(Result::ok).map(|name| name.into_owned()) })
     }
