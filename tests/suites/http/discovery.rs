@@ -260,3 +260,16 @@ async fn every_error_has_its_page_and_pages_are_safe() {
     }
     assert!(visit(&server, "/docs/changelog", "*/*").await.text.contains("2026-03-01"));
 }
+
+#[tokio::test]
+async fn what_a_page_says_to_type_can_be_typed() {
+    let server = Server::start().await;
+    let text = visit(&server, "/docs", "*/*").await.text;
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("curl ")).collect();
+    assert!(!lines.is_empty());
+    for line in lines {
+        // A shell takes a bare `?` or `&` for something of its own.
+        let bare: String = line.replace("&quot;", "\"").split('"').step_by(2).collect();
+        assert!(!bare.contains('?') && !bare.contains("&amp;"), "{line}");
+    }
+}
