@@ -51,7 +51,7 @@ pub fn reset(
 ) -> Result<usize, Fault> {
     for kind in EMPTYING {
         for id in records::ids(tx, number, kind)? {
-            if let Err(problem) = writing.apply(Command::Delete { kind, id, guard: Guard::Absent }, ids)? {
+            if let Err(problem) = writing.apply(Command::Delete { kind, id, guard: Guard::default() }, ids)? {
                 return Err(broken(&problem));
             }
         }
@@ -83,7 +83,7 @@ pub fn commands(now: Timestamp, ids: Ids<'_>) -> Result<Vec<Command>, Fault> {
                 for field in resource(kind).fields {
                     body.fields.entry(field.name).or_insert(Value::Null);
                 }
-                Command::Update { kind, id: None, body, guard: Guard::Absent }
+                Command::Update { kind, id: None, body, guard: Guard::default() }
             } else {
                 let id = ids();
                 if let Some(Value::String(name)) = name {
