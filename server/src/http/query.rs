@@ -3,6 +3,7 @@
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{Problem, nearest};
+use percent_encoding::percent_decode_str;
 
 use super::parameters::Parameter;
 
@@ -15,6 +16,12 @@ pub struct Query {
 impl Query {
     /// Splits a query string; refuses what is not among the known names, repeated, or empty.
     pub fn read(text: &str, known: &[Parameter]) -> Result<Query, Problem> {
+        let is_text = |part: &&str| percent_decode_str(part).decode_utf8().is_ok();
+        if let Some(part) = text.split('&').find(|part| !is_text(part)) {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            let message = format!("The parameter `{name}` is not UTF-8.");
+            return Err(Problem::parameter(name, value, None, message).fixed_by("Send text as UTF-8, percent-encoded."));
+        }
         Query::of(form_urlencoded::parse(text.as_bytes()), known)
     }
 

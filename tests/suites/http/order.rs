@@ -195,3 +195,15 @@ async fn no_route_under_v1_ignores_a_parameter() {
     }
     assert_eq!(client.get("/v1/events").await.json["meta"]["feed"]["head"], 1, "nothing was written");
 }
+
+#[tokio::test]
+async fn a_query_is_utf_8() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    for query in ["q=%ff", "q=fil%c3", "q=fil&types=%80", "%ff=1&q=fil"] {
+        let refused = client.get(&format!("/v1/search?{query}")).await;
+        assert_eq!((refused.status, refused.error()), (400, "invalid_request"), "{query}");
+        assert!(refused.json["error"]["message"].as_str().unwrap().contains("UTF-8"), "{}", refused.text);
+    }
+    assert_eq!(client.get("/v1/search?q=caf%c3%a9+100%25").await.status, 200);
+}
