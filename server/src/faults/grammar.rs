@@ -204,7 +204,13 @@ fn read_item(plan: &mut Plan, item: Word<'_>) -> Fallible<()> {
     let mut fault = fault(at, name)?;
     let when = when(&fault, (value_at, value))?;
     let (mut routes, mut keys) = (Vec::new(), Vec::new());
+    let mut said = Vec::new();
     for word in words {
+        let name = word.1.split_once('=').map_or(word.1, |(name, _)| name);
+        if !matches!(name, "route" | "key") && said.contains(&name) {
+            return Err((word.0, format!("`{name}` was said already")));
+        }
+        said.push(name);
         attribute(word, &mut fault, &mut routes, &mut keys)?;
     }
     plan.rules.push(Rule { fault, when, routes, keys, text: item.1.trim().to_owned() });
@@ -458,5 +464,18 @@ mod tests {
             assert_eq!((slip.line, slip.column), (line, column), "{text}: {slip}");
             assert!(slip.problem.starts_with(problem), "{text}: {slip}");
         }
+    }
+
+    #[test]
+    fn what_can_be_said_once_is_said_once() {
+        for (text, word) in [
+            ("latency=always by=1s by=2s", "by=2s"),
+            ("mute=always for=1s for=2s", "for=2s"),
+            ("429=always retry-after=1 retry-after=2", "retry-after=2"),
+        ] {
+            let slip = read(text).unwrap_err();
+            assert!(slip.to_string().contains("said already"), "{word}: {slip}");
+        }
+        assert!(read("503=always key=a key=b route=get_me route=list_rooms").is_ok());
     }
 }
