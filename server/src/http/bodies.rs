@@ -4,7 +4,7 @@
 /// What the request carries; where it depends on a kind, on the route's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carries {
-    /// No body; one that is sent is not read.
+    /// No body; one that is sent means nothing.
     Nothing,
     /// A new record of the kind.
     Create,

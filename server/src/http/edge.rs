@@ -10,9 +10,10 @@ use axum::body::Body;
 use axum::http::header::ACCEPT_ENCODING;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use bytes::Bytes;
 use data_encoding::{Encoding, Specification};
 use futures_util::FutureExt;
-use hearth_contract::headers::{LAST_EVENT_ID, SERVICE_API_VERSION, X_REQUEST_ID};
+use hearth_contract::headers::{IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION, X_REQUEST_ID};
 use hearth_contract::key::Environment;
 use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType, nearest};
@@ -212,7 +213,8 @@ async fn answer(
     check_accept(route, &parts.headers)?;
     check_content_type(route, &parts.headers)?;
     let bytes = match route.carries {
-        Carries::Nothing => bytes::Bytes::new(),
+        // What names itself is compared with its first time, its body too (contract 6.4).
+        Carries::Nothing if !(route.takes_ticket() && parts.headers.contains_key(IDEMPOTENCY_KEY)) => Bytes::new(),
         _ => read_body(body, &parts.headers, app.config.body_time_max).await?,
     };
     let ticket = ticket(route, &parts, &bytes)?;

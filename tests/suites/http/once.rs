@@ -229,3 +229,17 @@ async fn refusals_at_the_door_leave_a_key_free() {
         assert_eq!((made.status, made.header("idempotency-replayed")), (201, ""), "{body} {media} {version} {query}");
     }
 }
+
+#[tokio::test]
+async fn a_body_is_compared_where_none_is_read() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id());
+    let send = |body: &'static str| {
+        client.send(client.request(Method::DELETE, &path).header("idempotency-key", "k").body(body))
+    };
+    assert_eq!(send("{}").await.status, 200);
+    assert_eq!(send("{}").await.header("idempotency-replayed"), "true");
+    assert_eq!(send("{\"a\":1}").await.error(), "idempotency_key_reused");
+    assert_eq!(send("").await.error(), "idempotency_key_reused");
+}
