@@ -336,3 +336,21 @@ async fn a_whole_number_is_one_however_it_is_written() {
     }
     assert_eq!(call(&client, "svc_list_tasks", json!({ "limit": 2.5 })).await["error"]["type"], "invalid_request");
 }
+
+#[tokio::test]
+async fn what_was_not_declared_is_no_method() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    let complete = json!({ "ref": { "type": "ref/prompt", "name": "x" }, "argument": { "name": "a", "value": "b" } });
+    for (method, params) in [
+        ("resources/list", json!({})),
+        ("resources/templates/list", json!({})),
+        ("resources/read", json!({ "uri": "x://y" })),
+        ("prompts/list", json!({})),
+        ("prompts/get", json!({ "name": "x" })),
+        ("completion/complete", complete),
+    ] {
+        let said = say(&client, method, params).await;
+        assert_eq!(said.json["error"]["code"], -32601, "{method}: {}", said.text);
+    }
+}
