@@ -2,7 +2,10 @@
 
 /// The media type a client likes best among those on offer; the first of equals. None: it excludes all of them.
 pub fn choose(accept: Option<&str>, offered: &'static [&'static str]) -> Option<&'static str> {
-    let Some(accept) = accept else { return offered.first().copied() };
+    // A header without a range excludes nothing.
+    let Some(accept) = accept.filter(|accept| accept.split(',').any(|range| !range.trim().is_empty())) else {
+        return offered.first().copied();
+    };
     let mut best: Option<(f32, &'static str)> = None;
     for media in offered {
         let liking = liking(accept, media);
@@ -44,6 +47,8 @@ mod tests {
         const OFFERED: &[&str] = &["application/json", "application/yaml"];
         for (accept, chosen) in [
             (None, Some("application/json")),
+            (Some(""), Some("application/json")),
+            (Some(" , "), Some("application/json")),
             (Some("*/*"), Some("application/json")),
             (Some("application/*"), Some("application/json")),
             (Some("Application/YAML"), Some("application/yaml")),
