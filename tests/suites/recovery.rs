@@ -358,7 +358,7 @@ async fn a_rebuild_asks_before_it_deletes_what_a_server_that_was_put_back_has_lo
 
     device.does(&["pause"]);
     let (code, said) = device.said(&["rebuild"]);
-    assert!(code == 1 && said.contains("hearth-replica resume"), "{said}");
+    assert!(code == 1 && said.contains("next: hearth-replica --db ") && said.trim_end().ends_with(" resume"), "{said}");
     device.does(&["resume"]);
     for _ in 0..2 {
         let (code, said) = device.said(&["rebuild"]);
@@ -466,7 +466,7 @@ async fn a_pause_outlives_restarts_and_edits_wait_for_its_end() {
     wait_until("it runs again", || !device.one("SELECT daemon_pid FROM sync_status").is_empty());
     assert_eq!(device.one("SELECT phase || waiting FROM sync_status"), "paused1");
     let (code, said) = device.said(&["sync"]);
-    assert!(code == 1 && said.contains("hearth-replica resume"), "{said}");
+    assert!(code == 1 && said.contains("next: hearth-replica --db ") && said.trim_end().ends_with(" resume"), "{said}");
     assert_eq!(tasks(&client).await.len(), 3);
     device.does(&["resume"]);
     wait_until("the edit is confirmed", || device.one("SELECT count(*) FROM edits") == "0");
