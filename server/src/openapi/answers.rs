@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use hearth_contract::paths;
 use hearth_contract::schema::Kind;
 use serde_json::{Map, Value, json};
 
@@ -71,12 +70,9 @@ pub(super) fn of(route: &Route) -> Value {
 
 /// The statuses of the refusals that a route can meet, in the order of its checks (contract 4).
 fn refusals(route: &Route) -> BTreeSet<u16> {
-    let mut statuses = BTreeSet::from([405, 406, 414, 431, 500, 503]);
-    if route.path.starts_with(paths::ROOT) {
-        statuses.insert(400);
-    }
+    let mut statuses = BTreeSet::from([400, 405, 406, 414, 431, 500, 503]);
     if route.access != Access::Open {
-        statuses.extend([400, 401, 403, 429]);
+        statuses.extend([401, 403, 429]);
     }
     if route.path.contains('{') {
         statuses.insert(404);
@@ -85,7 +81,8 @@ fn refusals(route: &Route) -> BTreeSet<u16> {
         statuses.extend([408, 413, 415, 422]);
     }
     if route.takes_ticket() {
-        statuses.insert(422);
+        // What is compared with its first time is read, its body too.
+        statuses.extend([408, 413, 422]);
     }
     if route.is_guarded() {
         statuses.insert(412);
