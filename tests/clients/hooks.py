@@ -13,9 +13,11 @@ import schemathesis
 def before_call(context, case, kwargs):
     headers = case.headers or {}
     # A condition is judged before the body is (412 before 422), so a random one would hide what is wrong with the body.
+    # One that must match does so with `*`; on a write, one that must not match has a tag that no record has.
     for name in ("If-Match", "If-None-Match"):
         if name in headers:
-            headers[name] = "*"
+            is_unless = name == "If-None-Match" and case.method in ("PATCH", "DELETE")
+            headers[name] = '"0"' if is_unless else "*"
     meta = case.meta
     if meta is None or not meta.generation.mode.is_positive:
         return
