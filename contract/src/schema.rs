@@ -101,10 +101,7 @@ impl Resource {
         let named = self.relations().find(|(name, _)| *name == relation);
         match named.map(|(_, field)| field.format) {
             Some(Format::Reference(kind)) => vec![kind],
-            Some(Format::Subject) => match self.field(SUBJECT_TYPE).map(|field| field.format) {
-                Some(Format::Choice(words)) => words.iter().filter_map(|word| Kind::from_word(word)).collect(),
-                _ => Vec::new(),
-            },
+            Some(Format::Subject) => SUBJECTS.to_vec(),
             _ => Vec::new(),
         }
     }

@@ -12,6 +12,7 @@ mod trouble;
 
 use crate::profile::{Profile, ProfileError};
 
+pub use files::directory;
 pub use server::told;
 pub use trouble::{Cause, Trouble, is_for_place, is_for_room, make_room, trouble};
 

@@ -5,23 +5,12 @@ use std::fs::Permissions;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-fn command(data: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-server"));
-    command.arg("--data").arg(data).args(arguments).env_remove("HEARTH_DATA");
-    command
-}
-
-fn run(data: &Path, arguments: &[&str]) -> Output {
-    command(data, arguments).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).trim().to_owned()
-}
+mod common;
+use common::{command, run, text};
 
 /// Serves on a free port; gives the process and its address.
 fn serve(data: &Path) -> (Child, String) {

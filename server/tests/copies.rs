@@ -3,40 +3,18 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use hearth_server::store::Db;
 use hearth_server::store::tail::Tail;
 use serde_json::Value;
 
-fn run(data: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-server"));
-    command.arg("--data").arg(data).args(arguments).env_remove("HEARTH_DATA").output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).trim().to_owned()
-}
-
-/// Stdout of a command that must succeed.
-fn said(data: &Path, arguments: &[&str]) -> String {
-    let output = run(data, arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
-    text(&output.stdout)
-}
+mod common;
+use common::{refused, run, said, text};
 
 /// Stderr of a command that must succeed.
 fn noted(data: &Path, arguments: &[&str]) -> String {
     let output = run(data, arguments);
     assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
-    text(&output.stderr)
-}
-
-/// Stderr of a command that must be refused.
-fn refused(data: &Path, arguments: &[&str]) -> String {
-    let output = run(data, arguments);
-    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", text(&output.stdout));
-    assert!(output.stdout.is_empty(), "{arguments:?}: {}", text(&output.stdout));
     text(&output.stderr)
 }
 

@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use hearth_contract::key::Environment;
 use hearth_server::clock::Clock;
@@ -14,33 +14,8 @@ use hearth_server::store::homes::Plan;
 use hearth_server::store::tail::Tail;
 use serde_json::Value;
 
-fn command(data: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-server"));
-    command.arg("--data").arg(data).args(arguments).env_remove("HEARTH_DATA").stdin(Stdio::null());
-    command
-}
-
-fn run(data: &Path, arguments: &[&str]) -> Output {
-    command(data, arguments).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).trim().to_owned()
-}
-
-/// Stdout of a command that must succeed.
-fn said(data: &Path, arguments: &[&str]) -> String {
-    let output = run(data, arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
-    text(&output.stdout)
-}
-
-/// Stderr of a command that must be refused.
-fn refused(data: &Path, arguments: &[&str]) -> String {
-    let output = run(data, arguments);
-    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", text(&output.stdout));
-    text(&output.stderr)
-}
+mod common;
+use common::{command, refused, said, text};
 
 /// What a tool of the bench tells as JSON.
 fn lab(data: &Path, arguments: &[&str]) -> Value {

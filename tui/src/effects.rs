@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 
 use hearth_contract::formats::date_text;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Format, Kind};
+use hearth_contract::schema::{Format, Kind, SUBJECTS};
 use hearth_replica::{EditError, Origin, Replica, Row, RowQuery, Sort, StoreError};
 use serde_json::Value;
 
@@ -247,7 +247,7 @@ fn names<'a>(replica: &Replica, values: impl Iterator<Item = (Kind, &'a str, &'a
     for (kind, name, value) in values {
         let targets: &[Kind] = match resource(kind).field(name).map(|field| field.format) {
             Some(Format::Reference(Kind::Room)) => &[Kind::Room],
-            Some(Format::Reference(_) | Format::Subject) => &[Kind::Inventory, Kind::Vehicle, Kind::Room],
+            Some(Format::Reference(_) | Format::Subject) => &SUBJECTS,
             _ => continue,
         };
         let Some(id) = value.as_str().filter(|id| !names.contains_key(*id)) else { continue };

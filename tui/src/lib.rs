@@ -5,8 +5,8 @@
 //!   [`detail`], [`form`] with [`editor`] and [`input`], [`search`], [`palette`], [`conflict`].
 //! - [`keys`]: the one table of actions; the footer, the palette and `hearth keys` read it.
 //! - [`dates`], [`numbers`], [`filter`], [`quick`], [`fuzzy`]: what people type, understood.
-//! - [`words`], [`faults`], [`standing`], [`cells`], [`columns`], [`copying`], [`glyphs`], [`layout`], [`tabs`], [`now`]: how things are said
-//!   and where.
+//! - [`words`], [`faults`], [`standing`], [`cells`], [`columns`], [`copying`], [`glyphs`], [`layout`], [`tabs`], [`now`]: how
+//!   things are said and where.
 //! - [`view`]: one file per screen, drawing only; [`sanitize`] makes data harmless before it is drawn.
 //! - [`effects`] with [`undoing`], [`event`], [`background`], [`terminal`], [`outside`], [`export`], [`session`], [`config`]: the edge, where
 //!   threads, files and the terminal are.

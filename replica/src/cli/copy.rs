@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use hearth_replica::doctor::{Cause, trouble};
+use hearth_replica::doctor::{Cause, directory, trouble};
 use serde_json::json;
 
 use super::{Context, Exit, Failure, output};
@@ -22,16 +22,12 @@ impl Export {
             return Err(Failure::new(Exit::Failure, format!("{} exists already", self.file.display()))
                 .hint("hearth-replica export with another name"));
         }
-        let directory = match self.file.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            Some(parent) => parent.to_owned(),
-            None => PathBuf::from("."),
-        };
         let copied = replica.export(&self.file).map_err(|error| match trouble(&context.profile.db, &error).cause {
             // It is about the new file, not about the replica.
             Cause::Shut | Cause::Other => {
                 let text = format!("{} cannot be written: {error}", self.file.display());
                 Failure::new(Exit::Failure, text)
-                    .hint(format!("ls -ld {}", output::quoted(&directory.to_string_lossy())))
+                    .hint(format!("ls -ld {}", output::quoted(&directory(&self.file).to_string_lossy())))
             }
             _ => error.into(),
         })?;

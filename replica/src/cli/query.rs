@@ -33,8 +33,8 @@ impl Query {
             output::table_csv(&answer)?;
         } else if context.json {
             // A member has one value, and a column that is left out in silence is one that somebody misses later.
-            if let Some(twice) = twice(&answer.columns) {
-                let text = format!("two columns are called {twice}, which JSON cannot tell apart");
+            if let Some(name) = twice(&answer.columns) {
+                let text = format!("two columns are called {name}, which JSON cannot tell apart");
                 return Err(Failure::new(Exit::Usage, text).hint("the same with another name for one, by AS, or --csv"));
             }
             output::table_json(&answer)?;

@@ -40,8 +40,8 @@ impl Rebuild {
         let now = replica.status()?;
         if context.json {
             output::json(&json!({
-                "position": now.position, "kept_as": rescue.kept_as.as_deref().map(output::path), "edits": rescue.edits, "lost": rescue.lost,
-                "parked": rescue.parked,
+                "position": now.position, "kept_as": rescue.kept_as.as_deref().map(output::path),
+                "edits": rescue.edits, "lost": rescue.lost, "parked": rescue.parked,
             }))?;
         } else {
             output::line(&format!("In step with the server at position {}.", now.position))?;

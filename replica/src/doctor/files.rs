@@ -6,7 +6,8 @@ use std::path::Path;
 use super::{Finding, Grade, Matter, count, size};
 use crate::profile::Profile;
 use crate::store::open::{beside, companion};
-pub(super) use crate::store::place::{directory, free};
+pub use crate::store::place::directory;
+pub(super) use crate::store::place::free;
 use crate::store::rescue;
 
 /// Below this a backfill, or a script's large transaction, may not find room.

@@ -67,8 +67,8 @@ fn file_id(db: &Path) -> Option<FileId> {
     Some(id)
 }
 
-/// The directory of a database; of a bare file name it is the one that the program is in.
-pub(crate) fn directory(db: &Path) -> &Path {
+/// The directory of a file; of a bare file name it is the one that the program is in.
+pub fn directory(db: &Path) -> &Path {
     db.parent().filter(|path| *path != Path::new("")).unwrap_or(Path::new("."))
 }
 

@@ -2,7 +2,7 @@
 //! resource table. Must not know how a filter is typed.
 
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{COMMON, Format, Kind, SUBJECT_TYPE};
+use hearth_contract::schema::{COMMON, Format, Kind, SUBJECT_TYPE, SUBJECTS};
 use rusqlite::types::Value as Sql;
 
 /// One condition on a field; a row is listed when all hold.
@@ -82,7 +82,7 @@ pub(crate) fn sql(kind: Kind, condition: &Condition, values: &mut Vec<Sql>) -> S
             match format {
                 Some(Format::Reference(target)) => named(target),
                 Some(Format::Subject) => {
-                    let targets = [Kind::Inventory, Kind::Vehicle, Kind::Room];
+                    let targets = SUBJECTS;
                     let any: Vec<String> =
                         targets.map(|k| format!("(t.{SUBJECT_TYPE} = '{k}' AND {})", named(k))).into();
                     format!("({} OR t.{SUBJECT_TYPE} {like})", any.join(" OR "))
