@@ -101,7 +101,11 @@ impl Resource {
         let named = self.relations().find(|(name, _)| *name == relation);
         match named.map(|(_, field)| field.format) {
             Some(Format::Reference(kind)) => vec![kind],
-            Some(Format::Subject) => SUBJECTS.to_vec(),
+            // Not every kind may have every subject: a document has no room (contract 3).
+            Some(Format::Subject) => match self.field(SUBJECT_TYPE).map(|field| field.format) {
+                Some(Format::Choice(words)) => words.iter().filter_map(|word| Kind::from_word(word)).collect(),
+                _ => Vec::new(),
+            },
             _ => Vec::new(),
         }
     }
@@ -122,7 +126,7 @@ pub const SUBJECT_TYPE: &str = "subject_type";
 /// The field that holds the id of a record's subject.
 pub const SUBJECT_ID: &str = "subject_id";
 
-/// What a subject can name, besides the home itself.
+/// What a subject can name, besides the home itself; each kind takes these or some of them (`Resource::targets`).
 pub const SUBJECTS: [Kind; 3] = [Kind::Inventory, Kind::Vehicle, Kind::Room];
 
 /// Whether a field is one half of a subject: both halves together name one record.

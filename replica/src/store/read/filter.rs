@@ -82,9 +82,8 @@ pub(crate) fn sql(kind: Kind, condition: &Condition, values: &mut Vec<Sql>) -> S
             match format {
                 Some(Format::Reference(target)) => named(target),
                 Some(Format::Subject) => {
-                    let targets = SUBJECTS;
                     let any: Vec<String> =
-                        targets.map(|k| format!("(t.{SUBJECT_TYPE} = '{k}' AND {})", named(k))).into();
+                        SUBJECTS.map(|k| format!("(t.{SUBJECT_TYPE} = '{k}' AND {})", named(k))).into();
                     format!("({} OR t.{SUBJECT_TYPE} {like})", any.join(" OR "))
                 }
                 _ => format!("t.{name} {like}"),
