@@ -140,8 +140,19 @@ pub struct Confirm {
     pub question: String,
     /// What follows from yes.
     pub consequence: String,
-    /// What yes does; None: it closes what is underneath.
-    pub write: Option<Write>,
+    /// What yes does.
+    pub then: Then,
+}
+
+/// What follows a question that was answered with yes.
+#[derive(Debug, PartialEq)]
+pub enum Then {
+    /// Something is written.
+    Write(Write),
+    /// What is underneath is left.
+    Leave,
+    /// Hearth is left.
+    Quit,
 }
 
 /// A task in one line, under way.

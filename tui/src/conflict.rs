@@ -101,9 +101,9 @@ impl ConflictScreen {
         }
     }
 
-    /// Whether a value was typed that leaving would lose; what is only chosen is chosen again with a key.
+    /// Whether a value was typed, or is being typed, that leaving would lose; what is only chosen is chosen again with a key.
     pub fn has_typed(&self) -> bool {
-        self.fields.iter().any(|(_, choice)| matches!(choice, Some(Choice::Value(_))))
+        self.typing.is_some() || self.fields.iter().any(|(_, choice)| matches!(choice, Some(Choice::Value(_))))
     }
 
     /// How it ends; None, with the reason, while something is not chosen. Where nothing differs any more, the change goes to

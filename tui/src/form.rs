@@ -95,9 +95,11 @@ impl Form {
         Form::holding(Kind::Property, Some(String::new()), String::new(), Fields::new(), today, |_| None)
     }
 
-    /// A form that changes several records alike: what is filled in is set for all of them.
-    pub fn bulk(kind: Kind, many: Vec<(String, String)>, today: Date) -> Form {
-        let title = words::counted(kind, many.len());
+    /// A form that changes several records alike: what is filled in is set for all of them, also for
+    /// those that are not in sight.
+    pub fn bulk(kind: Kind, many: Vec<(String, String)>, hidden: usize, today: Date) -> Form {
+        let hidden = if hidden > 0 { format!(" ({hidden} not in sight)") } else { String::new() };
+        let title = format!("{}{hidden}", words::counted(kind, many.len()));
         let form = Form::holding(kind, Some(String::new()), title, Fields::new(), today, |_| None);
         Form { many, ..form }
     }

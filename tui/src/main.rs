@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use hearth::config::{Colors, Config};
 use hearth::keys::{BINDINGS, Context};
-use hearth::welcome::{self, Outcome};
+use hearth::welcome::{self, Outcome, others};
 use hearth::{UiOptions, demo, run_ui};
 use hearth_replica::profile::{self, Profile};
 
@@ -62,20 +62,25 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     if let Some(Command::Demo { plain }) = arguments.command {
         return demo::run(plain || !is_terminal, configured(&profile, &arguments)?);
     }
-    if profile.server.is_none() && !profile.db.exists() && !is_terminal {
+    let is_new = profile.server.is_none() && !profile.db.exists();
+    if is_new && !is_terminal {
+        // The demo is for those who named nothing: in place of a home that was named it would be taken for that one.
+        anyhow::ensure!(arguments.db.is_none(), "there is no database at {}", profile.db.display());
+        let there = others::names(&profile);
+        let named = profile.name != profile::DEFAULT || !there.is_empty();
+        anyhow::ensure!(!named, "{}", others::said(&profile.name, &there));
         eprintln!(
             "No home is set up here yet, so this is the demo; connect your own with `hearth-replica init --server URL`."
         );
         return demo::run(true, Config::default());
     }
     anyhow::ensure!(is_terminal, "this needs a terminal; for scripts there is hearth-replica");
-    if profile.server.is_none() && !profile.db.exists() && arguments.db.is_some() {
+    if is_new && arguments.db.is_some() {
         anyhow::ensure!(agrees(&profile.db)?, "there is no database at {}, and none was made", profile.db.display());
     }
     let config = configured(&profile, &arguments)?;
-    let is_new = profile.server.is_none() && !profile.db.exists() && arguments.db.is_none();
     let sync = match profile.sync_config() {
-        None if is_new => match welcome::run(&mut profile, &config)? {
+        None if is_new && arguments.db.is_none() => match welcome::run(&mut profile, &config)? {
             Outcome::Quit => return Ok(()),
             Outcome::Demo => return demo::run(false, config),
             Outcome::Home => profile.sync_config(),

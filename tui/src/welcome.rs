@@ -3,7 +3,7 @@
 //! takes, `others` which homes there are.
 
 mod connect;
-mod others;
+pub mod others;
 mod view;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};

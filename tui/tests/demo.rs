@@ -26,6 +26,18 @@ fn the_tour_tells_every_step_and_ends_equal() {
 }
 
 #[test]
+fn a_home_that_was_named_and_is_not_there_is_no_demo() {
+    for (arguments, says) in [
+        (["--profile", "lake"], "No home is set up on this machine yet"),
+        (["--db", "/nowhere/lake.db"], "there is no database at /nowhere/lake.db"),
+    ] {
+        let output = hearth(&arguments);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(1) && said.contains(says), "{said}");
+    }
+}
+
+#[test]
 fn without_a_home_the_demo_is_shown_and_how_to_connect_is_said() {
     let output = hearth(&[]);
     assert_eq!(output.status.code(), Some(0));

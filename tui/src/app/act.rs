@@ -34,7 +34,7 @@ impl App {
     /// Carries out an action of a context.
     pub(super) fn act(&mut self, now: Now, context: Context, action: Action) -> Vec<Effect> {
         match (action, context) {
-            (Action::Quit, _) => vec![Effect::Quit],
+            (Action::Quit, _) => self.quit(context),
             (Action::Suspend, _) => vec![Effect::Suspend],
             (Action::Palette, _) => self.open_palette(context, ""),
             (Action::PaletteCopy, _) => self.open_palette(context, "copy "),

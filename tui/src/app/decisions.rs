@@ -3,7 +3,7 @@
 use hearth_replica::{Choice, Edit};
 
 use super::act::scrolled;
-use super::{App, Confirm, Layer};
+use super::{App, Confirm, Layer, Then};
 use crate::conflict::ConflictScreen;
 use crate::detail::Detail;
 use crate::form::Form;
@@ -31,7 +31,7 @@ impl App {
             question: format!("Give the change of “{}” up?", edit.title),
             consequence: "The record is shown as the server has it; the change stays in the history for 30 days."
                 .into(),
-            write: Some(Write::Decide(edit.id, Decision::Discard)),
+            then: Then::Write(Write::Decide(edit.id, Decision::Discard)),
         });
         question.map_or_else(Vec::new, |question| self.put(Layer::Confirm(question)))
     }

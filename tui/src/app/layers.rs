@@ -8,11 +8,11 @@ use hearth_contract::schema::{Kind, SUBJECT_ID, SUBJECT_TYPE};
 use serde_json::Value;
 
 use super::act::scrolled;
-use super::{App, Confirm, Layer, QuickLine};
+use super::{App, Confirm, Layer, QuickLine, Then};
 use crate::detail::Detail;
 use crate::form::{Form, Wish};
 use crate::glyphs::Tone;
-use crate::keys::{Action, BINDINGS};
+use crate::keys::{Action, BINDINGS, Context};
 use crate::layout::Layout;
 use crate::message::{Effect, Write};
 use crate::now::Now;
@@ -88,7 +88,17 @@ impl App {
     /// Asks before something that was typed is lost.
     pub(super) fn ask_to_leave(&mut self, what: &str) -> Vec<Effect> {
         let question = format!("Leave {what}?");
-        self.put(Layer::Confirm(Confirm { question, consequence: "What you typed is lost.".into(), write: None }))
+        self.put(Layer::Confirm(Confirm { question, consequence: LOST.into(), then: Then::Leave }))
+    }
+
+    /// Leaves Hearth; asks once where that would lose what no draft keeps. Where something is asked already, it is the answer.
+    pub(super) fn quit(&mut self, context: Context) -> Vec<Effect> {
+        let would_lose = |layer: &Layer| matches!(layer, Layer::Conflict(screen) if screen.has_typed());
+        if context == Context::Confirm || !self.layers.iter().any(would_lose) {
+            return vec![Effect::Quit];
+        }
+        let question = "Leave Hearth in the middle of a conflict?".into();
+        self.put(Layer::Confirm(Confirm { question, consequence: LOST.into(), then: Then::Quit }))
     }
 
     pub(super) fn edited(&mut self, now: Now, text: Result<String, String>) -> Vec<Effect> {
@@ -102,15 +112,16 @@ impl App {
 
     pub(super) fn act_at_question(&mut self, action: Action) -> Vec<Effect> {
         let Some(Layer::Confirm(question)) = self.layers.pop() else { return Vec::new() };
-        match (action, question.write) {
-            (Action::Yes, Some(write)) => {
+        match (action, question.then) {
+            (Action::Yes, Then::Write(write)) => {
                 // What was shown in full is about to be gone.
                 if matches!(write, Write::Delete { .. }) && matches!(self.layers.last(), Some(Layer::Detail(_))) {
                     self.layers.pop();
                 }
                 vec![Effect::Write(write)]
             }
-            (Action::Yes, None) => self.close(),
+            (Action::Yes, Then::Leave) => self.close(),
+            (Action::Yes, Then::Quit) => vec![Effect::Quit],
             _ => self.reload(),
         }
     }
@@ -268,6 +279,9 @@ impl App {
         }
     }
 }
+
+/// What follows from leaving what is typed.
+const LOST: &str = "What you typed is lost.";
 
 /// More lines than the sync screen ever has.
 const SYNC_LINES_MAX: usize = 240;

@@ -5,7 +5,7 @@ use hearth_contract::schema::Kind;
 use hearth_replica::Row;
 use time::Date;
 
-use super::{App, Confirm, Layer};
+use super::{App, Confirm, Layer, Then};
 use crate::copying;
 use crate::detail::{Detail, DetailLine, full_lines};
 use crate::form::Form;
@@ -52,9 +52,14 @@ impl App {
         Some(list.marks.iter().map(|(id, title)| (id.clone(), title.clone())).collect())
     }
 
+    /// How many marks the list in front has where nobody sees them: a filter hides them, or they are on another page.
+    fn hidden_marks(&self) -> usize {
+        self.list(self.tab).map_or(0, List::marks_out_of_sight)
+    }
+
     pub(super) fn edit(&mut self) -> Vec<Effect> {
         let form = if let Some(records) = self.marked() {
-            Some(Form::bulk(self.tab, records, self.today))
+            Some(Form::bulk(self.tab, records, self.hidden_marks(), self.today))
         } else if let Some(row) = self.shown() {
             Some(Form::edit(row, self.today))
         } else if self.is_profile_unset() {
@@ -70,10 +75,7 @@ impl App {
 
     pub(super) fn delete(&mut self) -> Vec<Effect> {
         let question = match self.marked() {
-            Some(records) => {
-                let hidden = self.list(self.tab).map_or(0, List::marks_out_of_sight);
-                Some(deletion_of_many(self.tab, records, hidden))
-            }
+            Some(records) => Some(deletion_of_many(self.tab, records, self.hidden_marks())),
             None => self.shown().filter(|row| row.kind != Kind::Property).map(deletion),
         };
         match question {
@@ -86,8 +88,10 @@ impl App {
         if self.tab == Kind::Task
             && let Some(records) = self.marked()
         {
-            let change = Some(Fields::from_iter([("status".to_owned(), "done".into())]));
-            return vec![Effect::Write(Write::Many { kind: Kind::Task, records, change })];
+            return match self.hidden_marks() {
+                0 => vec![Effect::Write(done_together(records))],
+                hidden => self.put(Layer::Confirm(done_out_of_sight(records, hidden))),
+            };
         }
         let write = self.shown().and_then(|row| turned(row, self.today));
         // What is done moves away; the next one comes under the cursor, so that the key can be pressed again.
@@ -139,20 +143,13 @@ fn deletion(row: &Row) -> Confirm {
     Confirm {
         question: format!("Delete the {} “{}”?", words::singular(row.kind), row.title),
         consequence: consequence(row.kind).into(),
-        write: Some(Write::Delete { kind: row.kind, id: row.id.clone(), title: row.title.clone() }),
+        then: Then::Write(Write::Delete { kind: row.kind, id: row.id.clone(), title: row.title.clone() }),
     }
 }
 
 /// The same for many, some of which may not be in sight: they are named as far as a question can.
 fn deletion_of_many(kind: Kind, records: Vec<(String, String)>, hidden: usize) -> Confirm {
     let number = records.len();
-    let hidden = match hidden {
-        0 => String::new(),
-        hidden if hidden == number => ", none of them in sight".to_owned(),
-        hidden => format!(", {hidden} of them not in sight"),
-    };
-    let named: Vec<String> = records.iter().take(NAMED_MAX).map(|(_, title)| format!("“{title}”")).collect();
-    let more = if number > NAMED_MAX { format!(" and {} more", number - NAMED_MAX) } else { String::new() };
     let consequence = match (kind, number) {
         (_, 1) => consequence(kind),
         (Kind::Room, _) => {
@@ -164,10 +161,44 @@ fn deletion_of_many(kind: Kind, records: Vec<(String, String)>, hidden: usize) -
         _ => "Undo makes them anew.",
     };
     Confirm {
-        question: format!("Delete {}{hidden}? {}{more}", words::counted(kind, number), named.join(", ")),
+        question: format!("Delete {}{}? {}", words::counted(kind, number), unseen(number, hidden), named(&records)),
         consequence: consequence.into(),
-        write: Some(Write::Many { kind, records, change: None }),
+        then: Then::Write(Write::Many { kind, records, change: None }),
     }
+}
+
+/// The change that marks many tasks as done.
+fn done_together(records: Vec<(String, String)>) -> Write {
+    let change = Some(Fields::from_iter([("status".to_owned(), "done".into())]));
+    Write::Many { kind: Kind::Task, records, change }
+}
+
+/// The question before tasks are done that cannot be seen.
+fn done_out_of_sight(records: Vec<(String, String)>, hidden: usize) -> Confirm {
+    let number = records.len();
+    let counted = words::counted(Kind::Task, number);
+    Confirm {
+        question: format!("Mark {counted} as done{}? {}", unseen(number, hidden), named(&records)),
+        consequence: "Undo opens them again.".into(),
+        then: Then::Write(done_together(records)),
+    }
+}
+
+/// How many of a number are not in sight, in words.
+fn unseen(number: usize, hidden: usize) -> String {
+    match hidden {
+        0 => String::new(),
+        hidden if hidden == number => ", none of them in sight".to_owned(),
+        hidden => format!(", {hidden} of them not in sight"),
+    }
+}
+
+/// The names of records, as far as a question can hold them.
+fn named(records: &[(String, String)]) -> String {
+    let named: Vec<String> = records.iter().take(NAMED_MAX).map(|(_, title)| format!("“{title}”")).collect();
+    let more = records.len().saturating_sub(NAMED_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", named.join(", "))
 }
 
 /// What follows from a deletion.

@@ -6,9 +6,11 @@ use hearth_replica::{Hit, Pending, Rescue, Row, RowPage};
 use serde_json::json;
 
 use crate::app::{App, Layer, Setup};
+use crate::conflict::ConflictScreen;
 use crate::detail::Full;
 use crate::fixtures::{live, now, record, room, task};
 use crate::form::Form;
+use crate::input::Line;
 use crate::keys::Context;
 use crate::message::{Answer, Effect, Message, Write};
 use crate::session::Session;
@@ -204,6 +206,37 @@ fn deleting_many_names_some_and_says_how_many_are_not_in_sight() {
     answer(&mut app, &effects, vec![task("b", "Clean gutters", None)]);
     keys(&mut app, &["enter", "d"]);
     assert_eq!(question(&app).0, "Delete 2 tasks, 1 of them not in sight? “Bleed radiators”, “Clean gutters”");
+}
+
+#[test]
+fn what_is_done_or_changed_out_of_sight_is_counted_first() {
+    let mut app = with_tasks(three());
+    keys(&mut app, &["space", "space", "f"]);
+    let effects = write(&mut app, "clean");
+    answer(&mut app, &effects, vec![task("b", "Clean gutters", None)]);
+    keys(&mut app, &["enter", "e"]);
+    let Some(Layer::Form(form)) = app.layers.last() else { panic!("{:?}", app.layers) };
+    assert_eq!(form.title, "2 tasks (1 not in sight)");
+    assert_eq!(keys(&mut app, &["esc", "x"]), []);
+    let Some(Layer::Confirm(question)) = app.layers.last() else { panic!("{:?}", app.layers) };
+    assert_eq!(question.question, "Mark 2 tasks as done, 1 of them not in sight? “Bleed radiators”, “Clean gutters”");
+    let effects = press(&mut app, "y");
+    assert!(matches!(&effects[..], [Effect::Write(Write::Many { records, .. })] if records.len() == 2), "{effects:?}");
+}
+
+#[test]
+fn what_was_typed_in_a_conflict_is_not_left_without_a_question() {
+    let mut app = with_tasks(three());
+    assert_eq!(press(&mut app, "ctrl-c"), [Effect::Quit], "nothing would be lost");
+    let mut screen = ConflictScreen::of(4, false);
+    screen.typing = Some(Line::holding("Clean the gutters"));
+    app.layers.push(Layer::Conflict(screen));
+    assert_eq!(press(&mut app, "ctrl-c"), []);
+    assert_eq!(app.context(), Context::Confirm);
+    press(&mut app, "n");
+    assert_eq!(app.context(), Context::ConflictValue);
+    assert_eq!(keys(&mut app, &["ctrl-c", "y"]), [Effect::Quit]);
+    assert_eq!(keys(&mut app, &["ctrl-c", "ctrl-c"]), [Effect::Quit], "whoever insists is let go");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use hearth_replica::profile::Profile;
 const SAID_MAX: usize = 6;
 
 /// The names of the homes there are: those that have settings, and those that have a database and never met a server.
-pub(super) fn names(profile: &Profile) -> BTreeSet<String> {
+pub fn names(profile: &Profile) -> BTreeSet<String> {
     let settings = profile.ui_config();
     let settings = settings.parent().into_iter().flat_map(entries).filter_map(|name| {
         let name = name.strip_suffix(".toml")?;
@@ -31,7 +31,7 @@ fn entries(directory: &Path) -> impl Iterator<Item = String> {
 }
 
 /// What is said of a home that is not set up, in a sentence.
-pub(super) fn said(name: &str, others: &BTreeSet<String>) -> String {
+pub fn said(name: &str, others: &BTreeSet<String>) -> String {
     if others.is_empty() {
         return "No home is set up on this machine yet.".to_owned();
     }
