@@ -11,8 +11,8 @@ use crate::keys::{BINDINGS, shown};
 use crate::palette::Palette;
 use crate::sanitize::{fit, width};
 
-/// Columns of the keys.
-const KEYS: usize = 18;
+/// Columns of the keys at most; what a row's keys do not need is its text's.
+const KEYS_MAX: usize = 18;
 
 pub(super) fn draw(app: &App, palette: &Palette, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let wide = area.width.min(78);
@@ -35,16 +35,18 @@ pub(super) fn draw(app: &App, palette: &Palette, theme: &Theme, frame: &mut Fram
     }
     let fits = usize::from(below.height).max(1);
     let top = palette.selected.saturating_sub(fits.saturating_sub(1));
-    let keys = KEYS.min(usize::from(below.width) / 3);
+    let keys_max = KEYS_MAX.min(usize::from(below.width) / 3);
     let text = Rect { width: below.width.saturating_sub(2), ..below };
     for (row, (index, number)) in rows(text).zip(palette.found.iter().enumerate().skip(top)) {
         let keys_of = app.setup.keys.keys_of(palette.context, BINDINGS[*number].action);
         let names: Vec<&str> = keys_of.map(|key| shown(key, app.setup.ascii)).collect();
+        let names = names.join(" ");
+        let keys = width(&names).min(keys_max);
         let about = padded(app, BINDINGS[*number].about, usize::from(row.width).saturating_sub(keys + 2), false);
         let spans = vec![
             Span::raw(about),
             Span::raw("  "),
-            Span::styled(padded(app, &names.join(" "), keys, true), theme.strong()),
+            Span::styled(padded(app, &names, keys, true), theme.strong()),
         ];
         frame.render_widget(Line::from(spans), row);
         if index == palette.selected {
