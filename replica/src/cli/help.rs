@@ -22,8 +22,27 @@ impl Completions {
             // The generator calls a command with a hyphen otherwise where it looks for it than where it has found it.
             text = String::from_utf8_lossy(&text).replace("hearth__subcmd__replica", "hearth__replica").into_bytes();
         }
+        if self.shell == Shell::Fish {
+            text.extend(positional_words().bytes());
+        }
         Ok(output::raw(&text)?)
     }
+}
+
+/// The words that stand after a command by their place, for fish: its generator knows those of options alone.
+fn positional_words() -> String {
+    let mut lines = String::new();
+    for command in Arguments::command().get_subcommands() {
+        let name = command.get_name();
+        for word in command.get_positionals().flat_map(|argument| argument.get_possible_values()) {
+            let about = word.get_help().map(|help| help.to_string().replace('\'', "\\'")).unwrap_or_default();
+            lines.push_str(&format!(
+                "complete -c hearth-replica -n \"__fish_hearth_replica_using_subcommand {name}\" -f -a \"{}\" -d '{about}'\n",
+                word.get_name()
+            ));
+        }
+    }
+    lines
 }
 
 /// Arguments of `man`.

@@ -183,6 +183,7 @@ fn completions_and_manual_pages_come_from_the_arguments() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = text(&replica(&db, &["completions", shell]).stdout);
         assert!(script.contains("until-pushed"), "{shell}");
+        assert!(shell != "fish" || script.contains(r#"drill" -f -a "lost-ack""#), "{script}");
     }
     assert!(text(&replica(&db, &["man"]).stdout).starts_with(".ie"));
     let script = dir.path().join("completions.bash");

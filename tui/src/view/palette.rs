@@ -43,11 +43,8 @@ pub(super) fn draw(app: &App, palette: &Palette, theme: &Theme, frame: &mut Fram
         let names = names.join(" ");
         let keys = width(&names).min(keys_max);
         let about = padded(app, BINDINGS[*number].about, usize::from(row.width).saturating_sub(keys + 2), false);
-        let spans = vec![
-            Span::raw(about),
-            Span::raw("  "),
-            Span::styled(padded(app, &names, keys, true), theme.strong()),
-        ];
+        let spans =
+            vec![Span::raw(about), Span::raw("  "), Span::styled(padded(app, &names, keys, true), theme.strong())];
         frame.render_widget(Line::from(spans), row);
         if index == palette.selected {
             frame.buffer_mut().set_style(row, theme.selected());
