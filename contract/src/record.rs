@@ -63,9 +63,11 @@ pub fn etag(rev: i64) -> String {
     format!("\"{rev}\"")
 }
 
-/// Reads a revision written as an ETag, quoted. Weak tags are no revisions (RFC 9110 13.1.1: strong comparison).
+/// Reads a revision written as an ETag, quoted. Weak tags are no revisions (RFC 9110 13.1.1: strong comparison), nor are
+/// other spellings of a number: a tag is its text.
 pub fn parse_etag(text: &str) -> Option<i64> {
-    text.strip_prefix('"')?.strip_suffix('"')?.parse().ok()
+    let rev = text.strip_prefix('"')?.strip_suffix('"')?.parse().ok()?;
+    (etag(rev) == text).then_some(rev)
 }
 
 #[cfg(test)]
@@ -98,5 +100,9 @@ mod tests {
         assert_eq!(parse_etag(&etag(42)), Some(42));
         assert_eq!(parse_etag("W/\"42\""), None);
         assert_eq!(parse_etag("42"), None);
+        // A tag is its text: another spelling of the number is another tag.
+        for other in ["\"042\"", "\"+42\"", "\"-0\"", "\"\""] {
+            assert_eq!(parse_etag(other), None, "{other}");
+        }
     }
 }
