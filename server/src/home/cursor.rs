@@ -1,5 +1,6 @@
 //! The opaque texts that name a place: in a list, or in the feed. Each names its home and carries a checksum, so that
-//! one that was altered or strayed is refused rather than misread. Pure.
+//! one that was altered or strayed is refused rather than misread. The checksum keeps no secret: whoever makes a text up
+//! names a place of his own home, and nothing that is looked up by a cursor may lead out of it. Pure.
 
 use data_encoding::BASE64URL_NOPAD;
 use hearth_contract::schema::Kind;
@@ -87,17 +88,20 @@ impl FeedCursor {
 
     /// Reads a text given to a client of this home.
     pub fn read(text: &str, home: Uuid) -> Result<FeedCursor, Unreadable> {
-        match unseal(FEED, text, home)?[..] {
+        let cursor = match unseal(FEED, text, home)?[..] {
             [position, run, start, start_run, origin, parent] => {
-                Ok(FeedCursor { position, run, start, start_run, origin, parent })
+                FeedCursor { position, run, start, start_run, origin, parent }
             }
             // Of earlier versions. Without the run of its start, that is taken to be of another history.
-            [position, run, start] => Ok(FeedCursor { position, run, start, ..FeedCursor::default() }),
+            [position, run, start] => FeedCursor { position, run, start, ..FeedCursor::default() },
             [position, run, start, start_run] => {
-                Ok(FeedCursor { position, run, start, start_run, ..FeedCursor::default() })
+                FeedCursor { position, run, start, start_run, ..FeedCursor::default() }
             }
-            _ => Err(Unreadable::Altered),
-        }
+            _ => return Err(Unreadable::Altered),
+        };
+        // No place that was given out is before the first event.
+        let is_place = cursor.position.min(cursor.start).min(cursor.origin) >= 0;
+        if is_place { Ok(cursor) } else { Err(Unreadable::Altered) }
     }
 
     /// Whether the reader is still on its way from nothing to the present.

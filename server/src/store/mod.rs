@@ -93,17 +93,19 @@ impl From<open::OpenError> for Fault {
 pub struct HomeNo(pub i64);
 
 impl HomeNo {
-    /// Where an event of this home sits in the log.
+    /// Where an event of this home sits in the log. Whatever number is asked for, it is among the seats of this home.
     fn seat(self, event: i64) -> i64 {
-        (self.0 << SEAT_BITS) + event
+        (self.0 << SEAT_BITS) + event.clamp(0, EVENT_MAX)
     }
 }
 
 /// Bits of a seat that hold the event id: 2^40 events for each home.
 const SEAT_BITS: u32 = 40;
+/// The last event id that a home has a seat for.
+const EVENT_MAX: i64 = (1 << SEAT_BITS) - 1;
 
 fn event_of_seat(seat: i64) -> i64 {
-    seat & ((1 << SEAT_BITS) - 1)
+    seat & EVENT_MAX
 }
 
 /// A transaction. Reads see one moment; what is written in it becomes durable and visible as one.

@@ -157,8 +157,8 @@ pub fn show_page(
 ) -> Result<(), Fault> {
     let (column, index) = column(order.0);
     let (word, low, high) = match order.1 {
-        Direction::Ascending => ("ASC", bounds.after.map_or(0, |after| after + 1), i64::MAX),
-        Direction::Descending => ("DESC", 0, bounds.after.map_or(i64::MAX, |after| after - 1)),
+        Direction::Ascending => ("ASC", bounds.after.map_or(0, |after| after.saturating_add(1)), i64::MAX),
+        Direction::Descending => ("DESC", 0, bounds.after.map_or(i64::MAX, |after| after.saturating_sub(1))),
     };
     let (low, created_from, changed_from) = match order.0 {
         Sort::Created => (low.max(bounds.created_from), 0, bounds.changed_from),

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use hearth_contract::schema::Kind;
+use hearth_server::home::cursor::{FeedCursor, ListCursor};
+use hearth_server::store::records::{Direction, Sort};
 use hearth_tests::client::Client;
 use hearth_tests::server::{Hand, Server};
 use serde_json::{Value, json};
@@ -68,6 +71,34 @@ async fn a_poll_always_gives_a_cursor_to_go_on_from() {
     assert_eq!(client.get("/v1/events?limit=1001").await.status, 400);
     let other_home = Client::new(&server.url, &server.test_key);
     assert_eq!(other_home.get(&format!("/v1/events?cursor={cursor}")).await.error(), "invalid_cursor");
+}
+
+#[tokio::test]
+async fn a_cursor_that_somebody_made_up_reads_no_other_home() {
+    let server = Server::start().await;
+    let live = Client::new(&server.url, &server.live_key);
+    live.post("/v1/rooms", &json!({ "name": "Strongroom" })).await;
+    let test = Client::new(&server.url, &server.test_key);
+    let home = test.get("/v1/me").await.data()["home"]["id"].as_str().unwrap().parse().unwrap();
+    for position in [-1, -(1 << 40), i64::MIN, i64::MAX] {
+        for (start, run) in [(0, 0), (i64::MAX, 0)] {
+            let cursor = FeedCursor { position, start, run, ..FeedCursor::default() }.write(home);
+            let answer = test.get(&format!("/v1/events?cursor={cursor}")).await;
+            assert!([400, 410].contains(&answer.status), "{position}: {}", answer.status);
+            let stream = test.get(&format!("/v1/events/stream?cursor={cursor}")).await;
+            assert!([400, 410].contains(&stream.status), "{position}: {}", stream.status);
+        }
+    }
+    for after in [i64::MIN, -1, i64::MAX] {
+        let (sort, since) = (Sort::Created, Some(after));
+        for direction in [Direction::Ascending, Direction::Descending] {
+            let (created_since, updated_since) = (since, since);
+            let cursor =
+                ListCursor { kind: Kind::Room, sort, direction, created_since, updated_since, after }.write(home);
+            let answer = test.get(&format!("/v1/rooms?cursor={cursor}")).await;
+            assert!(answer.status < 500 && !answer.text.contains("Strongroom"), "{after}: {}", answer.status);
+        }
+    }
 }
 
 #[tokio::test]
