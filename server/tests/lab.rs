@@ -5,14 +5,18 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use hearth_contract::command::{Command as Order, Guard};
 use hearth_contract::key::Environment;
+use hearth_contract::schema::Kind;
 use hearth_server::clock::Clock;
+use hearth_server::home::apply::Writing;
 use hearth_server::lab::{Bench, Wish};
 use hearth_server::operate;
-use hearth_server::store::Db;
 use hearth_server::store::homes::Plan;
 use hearth_server::store::tail::Tail;
+use hearth_server::store::{Db, HomeNo, records};
 use serde_json::Value;
+use uuid::Uuid;
 
 mod common;
 use common::{command, refused, said, text};
@@ -111,6 +115,35 @@ async fn a_seed_that_was_interrupted_is_finished_by_the_same_seed() {
     }
     assert_eq!(bench.head().await.unwrap(), 1200);
     db.close().await;
+}
+
+#[tokio::test]
+async fn a_seed_that_the_home_refuses_leaves_nothing_of_its_step() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = Db::open(dir.path(), Tail::default(), 1).unwrap();
+    operate::create_team(&db, &Clock::system(), "Hill house".to_owned(), Plan::Paid).await.unwrap();
+    let wish = Wish { team: None, environment: Environment::Live, live: true };
+    let bench = Bench::find(db.clone(), Clock::system(), dir.path().to_owned(), wish).await.unwrap();
+    bench.grow(7, 1200, |made| made >= 500).await.unwrap();
+    // What the rest of the seed refers to is gone.
+    let number = HomeNo(1);
+    let gone = db.write(move |tx| {
+        let mut writing = Writing::begin(tx, number, 1, Clock::system().now(), None)?;
+        for kind in [Kind::Inventory, Kind::Room, Kind::Vehicle] {
+            for id in records::ids(tx, number, kind)? {
+                writing.apply(Order::Delete { kind, id, guard: Guard::default() }, &mut Uuid::nil)?.unwrap();
+            }
+        }
+        writing.finish()
+    });
+    gone.await.unwrap();
+    let before = bench.head().await.unwrap();
+    bench.grow(7, 1200, |_| false).await.unwrap_err();
+    let after = bench.head().await.unwrap();
+    assert_eq!((after - before) % 500, 0, "a step is made whole or not at all");
+    db.close().await;
+    assert!(said(dir.path(), &["check"]).starts_with("sound"));
+    assert!(said(dir.path(), &["lab", "--env", "live", "--live", "churn", "--count", "3"]).contains("3 changes"));
 }
 
 #[test]

@@ -177,6 +177,7 @@ impl Bench {
                 let mut writing = Writing::begin(tx, number, run, now, None)?;
                 for command in commands {
                     if let Err(problem) = writing.apply(command, &mut || fresh_id(now))? {
+                        tx.undo();
                         return Ok(Err(problem));
                     }
                 }

@@ -23,6 +23,7 @@ pub fn append(tx: &Tx<'_>, home: HomeNo, event: &StoredEvent) -> Result<(), Faul
         &event.payload,
     ))?;
     tx.appended.update(|count| count + 1);
+    tx.ahead.set(true);
     tx.tear("event in a transaction of its own")
 }
 

@@ -153,6 +153,7 @@ fn home(row: &Row<'_>) -> rusqlite::Result<Home> {
 
 /// Keeps where a home stands, and rings its bell after the commit.
 pub fn save(tx: &Tx<'_>, home: &Home) -> Result<(), Fault> {
+    tx.ahead.set(false);
     tx.conn
         .prepare_cached("UPDATE homes SET head = ?2, clock = ?3, run = ?4, aged = ?5, thinned = ?6 WHERE number = ?1")?
         .execute((home.number.0, home.head, home.clock.millis(), home.run, home.aged, home.thinned))?;

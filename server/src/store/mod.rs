@@ -117,11 +117,27 @@ pub struct Tx<'c> {
     words: RefCell<Vec<search::Words>>,
     /// Events that were appended.
     appended: Cell<u64>,
+    /// Whether a home's log is ahead of its head.
+    ahead: Cell<bool>,
+    /// Whether what was written is to be undone.
+    undone: Cell<bool>,
 }
 
 impl<'c> Tx<'c> {
     fn new(conn: &'c Connection) -> Tx<'c> {
-        Tx { conn, rung: RefCell::default(), words: RefCell::default(), appended: Cell::new(0) }
+        Tx {
+            conn,
+            rung: RefCell::default(),
+            words: RefCell::default(),
+            appended: Cell::new(0),
+            ahead: Cell::new(false),
+            undone: Cell::new(false),
+        }
+    }
+
+    /// Has what this job wrote undone, while its answer stands.
+    pub fn undo(&self) {
+        self.undone.set(true);
     }
 
     /// For planted faults: ends the transaction here, and begins another for the rest of the job.
@@ -254,7 +270,12 @@ where
 {
     fn run(&mut self, tx: &Tx<'_>) -> bool {
         self.outcome = self.job.take().map(|job| job(tx));
-        matches!(self.outcome, Some(Ok(_)))
+        if tx.ahead.get() && !tx.undone.get() && matches!(self.outcome, Some(Ok(_))) {
+            // Nothing could be written after it any more: the next event would have the id of one that is there.
+            self.outcome =
+                Some(Err(Fault::Corrupt("events were appended and their home's head was not kept".to_owned())));
+        }
+        matches!(self.outcome, Some(Ok(_))) && !tx.undone.get()
     }
 
     fn answer(self: Box<Self>, committed: Result<(), writer::Uncommitted>) {
