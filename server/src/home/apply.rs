@@ -70,7 +70,7 @@ impl<'a, 'c> Writing<'a, 'c> {
             self.home.run = self.run;
         }
         if hearth_simulated::planted("head not kept") && self.home.head % 7 == 0 {
-            return Ok(());
+            self.home.head = first - 1;
         }
         homes::save(self.tx, &self.home)
     }
@@ -101,6 +101,9 @@ impl<'a, 'c> Writing<'a, 'c> {
         faults.extend(self.missing_references(kind, &fields, None)?);
         if !faults.is_empty() {
             return Ok(Err(Problem::validation(&faults)));
+        }
+        if id == self.home.id {
+            return Ok(Err(belongs_to_the_profile(id)));
         }
         if let Some(entry) = records::entry(self.tx, self.home.number, id)?
             && !hearth_simulated::planted("used ids are free again")
@@ -162,7 +165,8 @@ impl<'a, 'c> Writing<'a, 'c> {
         if !faults.is_empty() {
             return Ok(Err(Problem::validation(&faults)));
         }
-        if changes.is_empty() {
+        // Values that are null already change nothing (contract 6.2, 10).
+        if changes.values().all(Value::is_null) {
             return Ok(Ok(Outcome::Stands(None)));
         }
         let mut fields: Fields =
@@ -332,6 +336,13 @@ fn already_exists(id: Uuid, deleted: bool) -> Problem {
         .with("deleted", deleted);
     // What is deleted cannot be patched.
     if deleted { problem.fixed_by("Choose another id: one that was used is never free again.") } else { problem }
+}
+
+/// The id of a home is that of its profile, also before there is one (contract 10).
+fn belongs_to_the_profile(id: Uuid) -> Problem {
+    let message = format!("The id {id} is the home's own: its profile has it.");
+    let problem = Problem::new(ProblemType::AlreadyExists, message).with("id", id.to_string()).with("deleted", false);
+    problem.fixed_by("Choose another id.")
 }
 
 fn moved_on(rev: Option<i64>) -> Problem {

@@ -115,10 +115,12 @@ pub fn ids(tx: &Tx<'_>, home: HomeNo, kind: Kind) -> Result<Vec<Uuid>, Fault> {
 pub fn put(tx: &Tx<'_>, home: HomeNo, id: Uuid, entry: &Entry) -> Result<(), Fault> {
     let mut statement = tx.conn.prepare_cached(
         "INSERT INTO records (home, id, kind, created, rev, deleted) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-         ON CONFLICT (home, id) DO UPDATE SET rev = excluded.rev, deleted = excluded.deleted",
+         ON CONFLICT (home, id) DO UPDATE SET rev = excluded.rev, deleted = excluded.deleted WHERE kind = excluded.kind",
     )?;
-    statement.execute((home.0, text(&id), number(entry.kind), entry.created, entry.rev, entry.deleted))?;
-    Ok(())
+    match statement.execute((home.0, text(&id), number(entry.kind), entry.created, entry.rev, entry.deleted))? {
+        1 => Ok(()),
+        _ => Err(Fault::Corrupt(format!("{id} is no {}", entry.kind))),
+    }
 }
 
 /// Forgets that an id was ever used.

@@ -183,6 +183,28 @@ async fn a_recurring_task_comes_again() {
 }
 
 #[tokio::test]
+async fn the_id_of_the_home_is_its_profiles_alone() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let home = client.get("/v1/me").await.data()["home"]["id"].as_str().unwrap().to_owned();
+    for collection in ["rooms", "vehicles"] {
+        let taken = client.post(&format!("/v1/{collection}"), &json!({ "id": home, "name": "Hall" })).await;
+        assert_eq!((taken.status, taken.error()), (409, "already_exists"), "{}", taken.text);
+    }
+    let set = client.patch("/v1/property", &json!({ "city": "Ghent" })).await;
+    assert_eq!((set.status, &set.data()["city"]), (200, &json!("Ghent")));
+}
+
+#[tokio::test]
+async fn a_profile_of_nothing_is_not_set() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let patched = client.patch("/v1/property", &json!({ "city": null })).await;
+    assert_eq!((patched.status, patched.data()), (200, &Value::Null), "{}", patched.text);
+    assert_eq!(*client.get("/v1/events").await.data(), json!([]));
+}
+
+#[tokio::test]
 async fn the_profile_is_set_by_its_first_patch() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
