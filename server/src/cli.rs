@@ -19,7 +19,7 @@ use hearth_server::chance::random;
 use hearth_server::config::parse_base_url;
 use hearth_server::openapi::Document;
 use hearth_server::store::Db;
-use hearth_server::store::open::is_there;
+use hearth_server::store::open::{due, is_there};
 use hearth_server::store::tail::Tail;
 
 /// The Hearth service: what a household knows about its home, over a REST API and a change feed.
@@ -129,6 +129,15 @@ fn open(data: &Path) -> anyhow::Result<Db> {
         is_there(data),
         "{}: there is no database; say where it is with --data, or make one with `hearth-server team create NAME`",
         data.display()
+    );
+    // An older server may be at work on it, and a backup of what was changed first is of no use to that one.
+    let due = due(data).map_err(|error| anyhow::anyhow!("{}: {error}", data.display()))?;
+    anyhow::ensure!(
+        due.is_none(),
+        "{}: the database is of an older version, without {}; save it with the program that made it, then start \
+         `hearth-server serve` of this one, which brings it to this version",
+        data.display(),
+        due.unwrap_or_default()
     );
     open_or_make(data)
 }

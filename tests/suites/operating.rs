@@ -153,6 +153,22 @@ fn a_database_of_a_newer_program_is_left_alone_and_told() {
     );
 }
 
+#[test]
+fn a_database_of_an_older_program_is_changed_by_serving_alone() {
+    let place = Place::new();
+    place.said(&["check"]);
+    let older =
+        "DELETE FROM refinery_schema_history WHERE version = (SELECT max(version) FROM refinery_schema_history)";
+    assert_eq!(Connection::open(place.path("data/hearth.db")).unwrap().execute(older, []).unwrap(), 1);
+    let file = place.path("before.db");
+    for command in [&["check"][..], &["backup", &file], &["key", "list"], &["team", "list"]] {
+        let refused = place.run(command);
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && said.contains("of an older version"), "{command:?}: {said}");
+    }
+    assert!(!std::fs::exists(&file).unwrap());
+}
+
 #[tokio::test]
 async fn what_is_no_sound_backup_is_not_put_back() {
     let place = Place::new();

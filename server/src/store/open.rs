@@ -116,6 +116,18 @@ pub(super) fn migrate(conn: &mut Connection) -> Result<(), OpenError> {
     Ok(())
 }
 
+/// The first change that would be made to the tables of the database in a directory to bring it to this version.
+pub fn due(dir: &Path) -> Result<Option<String>, OpenError> {
+    let conn = connect(&dir.join(FILE), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let last: Option<i64> = match conn.table_exists(None, "refinery_schema_history")? {
+        true => conn.query_row("SELECT max(version) FROM refinery_schema_history", [], |row| row.get(0))?,
+        false => None,
+    };
+    let runner = migrations::migrations::runner();
+    let due = runner.get_migrations().iter().find(|migration| Some(i64::from(migration.version())) > last);
+    Ok(due.map(ToString::to_string))
+}
+
 /// Whether there is a database in a directory.
 pub fn is_there(dir: &Path) -> bool {
     dir.join(FILE).exists()
