@@ -99,17 +99,41 @@ pub(super) fn check_content_type(route: &Route, headers: &HeaderMap) -> Result<(
     })
 }
 
-/// Refuses a condition on what has no revision to hold it to; a client that sends one relies on it.
+/// Refuses a condition on what has no revision to hold it to, and one that cannot be read: a client that sends one relies
+/// on it.
 pub(super) fn check_conditions(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
-    if !route.takes_ticket() || route.is_guarded() {
+    if !route.takes_ticket() {
         return Ok(());
     }
-    let sent = ["If-Match", "If-None-Match"].into_iter().find_map(|name| Some((name, joined(headers, name)?)));
-    let Some((name, value)) = sent else { return Ok(()) };
+    let sent = |name: &'static str| Some((name, joined(headers, name)?));
+    let mut sent = ["If-Match", "If-None-Match"].into_iter().filter_map(sent);
+    if route.is_guarded() {
+        let Some((name, value)) = sent.find(|(_, value)| !is_tags(value)) else { return Ok(()) };
+        let message = format!("{name} is neither * nor a list of quoted ETags.");
+        let fix = format!("Send the record's ETag as it came, with its quotes: {name}: \"3\".");
+        return Err(Problem::parameter(name, &value, None, message).fixed_by(fix));
+    }
+    let Some((name, value)) = sent.next() else { return Ok(()) };
     let message = format!("{name} has no revision to be held to here.");
     let fix =
         format!("Leave {name} out; a create with an id is applied at most once, as is one with an Idempotency-Key.");
     Err(Problem::parameter(name, &value, None, message).fixed_by(fix))
+}
+
+/// Whether a text is `*` or tags between commas (RFC 9110 8.8.3, 13.1.1). A tag may hold commas itself.
+fn is_tags(text: &str) -> bool {
+    let mut rest = text.trim();
+    if rest == "*" {
+        return true;
+    }
+    loop {
+        let tag = rest.strip_prefix("W/").unwrap_or(rest).strip_prefix('"').and_then(|open| open.split_once('"'));
+        let Some((_, after)) = tag else { return false };
+        match after.trim_start().strip_prefix(',') {
+            Some(next) => rest = next.trim_start(),
+            None => return after.trim().is_empty(),
+        }
+    }
 }
 
 /// The whole body, if it comes in time and is not too large.

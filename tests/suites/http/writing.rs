@@ -77,6 +77,26 @@ async fn conditions_are_answered_after_existence_and_before_validation() {
 }
 
 #[tokio::test]
+async fn a_condition_that_cannot_be_read_is_no_mismatch() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id());
+    let send = |header: &'static str, tag: &'static str| {
+        client.send(client.request(Method::PATCH, &path).header(header, tag).json(&json!({})))
+    };
+    for header in ["If-Match", "If-None-Match"] {
+        for tag in ["1", "", "\"1", "1\"", "\"1\" \"2\"", "\"1\",", "w/\"1\"", "*, \"1\""] {
+            let refused = send(header, tag).await;
+            assert_eq!((refused.status, refused.error()), (400, "invalid_request"), "{header}: {tag}");
+            assert_eq!(refused.json["error"]["details"]["parameter"], header);
+        }
+    }
+    for (tag, status) in [("\"1\"", 200), ("\"a,b\" , \"1\"", 200), ("W/\"1\"", 412), ("\"x\"", 412), (" * ", 200)] {
+        assert_eq!(send("If-Match", tag).await.status, status, "{tag}");
+    }
+}
+
+#[tokio::test]
 async fn a_delete_is_the_same_twice() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
