@@ -137,6 +137,25 @@ async fn a_backup_is_taken_online_and_put_back_with_a_break_in_history() {
     assert_eq!(client.get(&format!("/v1/events?cursor={shared}")).await.status, 200);
 }
 
+#[tokio::test]
+async fn a_fork_is_found_where_two_programs_wrote_in_turn() {
+    let place = Place::new();
+    let (server, client) = place.serve();
+    add_rooms(&client, &["a", "b"]).await;
+    place.said(&["lab", "--env", "live", "--live", "churn", "--count", "5"]);
+    let saved = head(&client).await;
+    assert!(saved > 2);
+    let backup = place.path("backup.db");
+    place.said(&["backup", &backup]);
+    add_rooms(&client, &["c", "d"]).await;
+    let lost = end(&client).await;
+    assert_eq!(server.terminate().code(), Some(0));
+    place.said(&["restore", &backup]);
+    let (_server, client) = place.serve();
+    let expired = client.get(&format!("/v1/events?cursor={lost}")).await;
+    assert_eq!((expired.status, &expired.json["error"]["details"]["fork"]), (410, &json!(saved)));
+}
+
 #[test]
 fn a_database_of_a_newer_program_is_left_alone_and_told() {
     let place = Place::new();

@@ -127,13 +127,13 @@ fn judge(
     if let Some(run) = of_another_history(tx, home, cursor)?
         && !hearth_simulated::planted("another history goes unnoticed")
     {
-        let fork = match shared_with(tx, home, run)? {
-            // A copy that is older than the run knows the one before it, perhaps.
-            None if run == cursor.run && cursor.parent != 0 => {
-                shared_with(tx, home, cursor.parent)?.map(|shared| shared.min(cursor.origin - 1))
-            }
-            known => known,
+        // A copy that is older than the run, or than where the run went on after another had written, knows that other one
+        // perhaps.
+        let before = match run == cursor.run && cursor.parent != 0 {
+            true => shared_with(tx, home, cursor.parent)?.map(|shared| shared.min(cursor.origin - 1)),
+            false => None,
         };
+        let fork = shared_with(tx, home, run)?.max(before);
         let fork = fork.map(|fork| fork.min(cursor.position));
         return expired(tx, home, "restored", fork, retention_seconds).map(Err);
     }
