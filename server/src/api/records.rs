@@ -21,7 +21,7 @@ use crate::http::call::Call;
 use crate::http::query::Query;
 use crate::http::reply::{Payload, Refusal, Reply, Wording};
 use crate::store::records::{self, Bounds, Direction, Image, Sort};
-use crate::store::{Fault, homes};
+use crate::store::{Fault, Tx, homes};
 
 /// Bytes of a record for which a page has room from the start.
 const RECORD_USUAL: usize = 400;
@@ -36,39 +36,42 @@ pub async fn list(call: Call) -> Result<Reply, Refusal> {
     let home = call.principal.home_id();
     let place = place(kind, &call.query, home)?;
     let number = call.principal.key.home;
-    let (page, as_of) = call
-        .app
-        .db
-        .glance(move |tx| {
-            let since = |sort, moment: Option<i64>| match moment {
-                Some(moment) => records::first_since(tx, number, kind, sort, Timestamp::from_millis(moment)),
-                None => Ok(0),
-            };
-            let bounds = Bounds {
-                after: place.after,
-                created_from: since(Sort::Created, place.cursor.created_since)?,
-                changed_from: since(Sort::Updated, place.cursor.updated_since)?,
-            };
-            let order = (place.cursor.sort, place.cursor.direction);
-            let mut page = Records { text: String::with_capacity((limit + 1) * RECORD_USUAL), ..Records::default() };
-            records::show_page(tx, number, kind, order, bounds, limit + 1, |position, json| {
-                if page.count == limit {
-                    page.has_more = true;
-                    return Ok(());
-                }
-                page.count += 1;
-                page.last = position;
-                page.text.push_str(if page.text.is_empty() { "" } else { "," });
-                if shape.is_whole() {
-                    page.text.push_str(json);
-                } else {
-                    page.text.push_str(&shape.apply(tx, number, kind, json.to_owned())?);
-                }
-                Ok(())
-            })?;
-            Ok((page, homes::load(tx, number)?.head))
-        })
-        .await?;
+    // What the other order's filter leaves out is passed one by one.
+    let passes = match place.cursor.sort {
+        Sort::Created => place.cursor.updated_since.is_some(),
+        Sort::Updated => place.cursor.created_since.is_some(),
+    };
+    let job = move |tx: &Tx<'_>| {
+        let since = |sort, moment: Option<i64>| match moment {
+            Some(moment) => records::first_since(tx, number, kind, sort, Timestamp::from_millis(moment)),
+            None => Ok(0),
+        };
+        let bounds = Bounds {
+            after: place.after,
+            created_from: since(Sort::Created, place.cursor.created_since)?,
+            changed_from: since(Sort::Updated, place.cursor.updated_since)?,
+        };
+        let order = (place.cursor.sort, place.cursor.direction);
+        let mut page = Records { text: String::with_capacity((limit + 1) * RECORD_USUAL), ..Records::default() };
+        records::show_page(tx, number, kind, order, bounds, limit + 1, |position, json| {
+            if page.count == limit {
+                page.has_more = true;
+                return Ok(());
+            }
+            page.count += 1;
+            page.last = position;
+            page.text.push_str(if page.text.is_empty() { "" } else { "," });
+            if shape.is_whole() {
+                page.text.push_str(json);
+            } else {
+                page.text.push_str(&shape.apply(tx, number, kind, json.to_owned())?);
+            }
+            Ok(())
+        })?;
+        Ok((page, homes::load(tx, number)?.head))
+    };
+    let db = &call.app.db;
+    let (page, as_of) = if passes { db.read(job).await? } else { db.glance(job).await? };
     let next_cursor = page.has_more.then(|| ListCursor { after: page.last, ..place.cursor }.write(home));
     let texts = if page.count == 0 { &[][..] } else { &[page.text] };
     let page = Page { has_more: page.has_more, next_cursor };

@@ -9,6 +9,8 @@ use super::{Fault, HomeNo, Tx};
 
 /// Room that is made for a page at once: an ordinary one (contract 5). A longer one grows.
 const PAGE_ROOM: usize = 101;
+/// So many changed records are sorted for a page rather than looked for along the other order.
+const FEW: i64 = 1000;
 
 /// An id that was ever used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,7 +149,8 @@ pub fn page(
 }
 
 /// The same, each image shown where it lies. The cost does not grow with depth: each order is an index that holds the
-/// image's place and the other order's position.
+/// image's place and the other order's position. What few have changed is put in creation order by itself: they may be the
+/// last of a long collection.
 pub fn show_page(
     tx: &Tx<'_>,
     home: HomeNo,
@@ -164,14 +167,27 @@ pub fn show_page(
     };
     let (low, created_from, changed_from) = match order.0 {
         Sort::Created => (low.max(bounds.created_from), 0, bounds.changed_from),
-        Sort::Updated => (low.max(bounds.changed_from), bounds.created_from, 0),
+        // No record changed last before it was created.
+        Sort::Updated => (low.max(bounds.changed_from).max(bounds.created_from), bounds.created_from, 0),
     };
-    let mut statement = tx.conn.prepare_cached(&format!(
-        "SELECT r.{column}, e.body FROM records r INDEXED BY {index} JOIN events e ON e.seat = ?1 + r.rev
-         WHERE r.home = ?2 AND r.kind = ?3 AND r.deleted = 0 AND r.{column} BETWEEN ?4 AND ?5
-           AND +r.created >= ?6 AND +r.rev >= ?7
-         ORDER BY r.{column} {word} LIMIT ?8"
-    ))?;
+    let text = if changed_from > 0 && are_few(tx, home, kind, changed_from)? {
+        format!(
+            "SELECT r.created, e.body
+             FROM (SELECT created, rev FROM records INDEXED BY records_by_change
+                   WHERE home = ?2 AND kind = ?3 AND deleted = 0 AND rev >= ?7
+                     AND +created BETWEEN ?4 AND ?5 AND +created >= ?6
+                   ORDER BY +created {word} LIMIT ?8) r
+             JOIN events e ON e.seat = ?1 + r.rev ORDER BY r.created {word}"
+        )
+    } else {
+        format!(
+            "SELECT r.{column}, e.body FROM records r INDEXED BY {index} JOIN events e ON e.seat = ?1 + r.rev
+             WHERE r.home = ?2 AND r.kind = ?3 AND r.deleted = 0 AND r.{column} BETWEEN ?4 AND ?5
+               AND +r.created >= ?6 AND +r.rev >= ?7
+             ORDER BY r.{column} {word} LIMIT ?8"
+        )
+    };
+    let mut statement = tx.conn.prepare_cached(&text)?;
     let values: [&dyn ToSql; 8] =
         [&home.seat(0), &home.0, &number(kind), &low, &high, &created_from, &changed_from, &(limit as i64)];
     let mut rows = statement.query(values)?;
@@ -180,6 +196,16 @@ pub fn show_page(
         show(row.get(0)?, text)?;
     }
     Ok(())
+}
+
+/// Whether few records of a kind changed from a position on.
+fn are_few(tx: &Tx<'_>, home: HomeNo, kind: Kind, changed_from: i64) -> Result<bool, Fault> {
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT count(*) FROM (SELECT 1 FROM records INDEXED BY records_by_change
+                               WHERE home = ?1 AND kind = ?2 AND deleted = 0 AND rev >= ?3 LIMIT ?4)",
+    )?;
+    let found: i64 = statement.query_row((home.0, number(kind), changed_from, FEW + 1), |row| row.get(0))?;
+    Ok(found <= FEW)
 }
 
 /// The position in an order from which on every record of a kind was created, or changed, at or after a moment. Both

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use hearth_tests::client::Client;
-use hearth_tests::server::Server;
+use hearth_tests::server::{Hand, Server};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -60,6 +60,43 @@ async fn parameters_are_strict_and_say_what_was_meant() {
         let details = &answer.json["error"]["details"];
         assert_eq!((&details["parameter"], details["nearest"].as_str()), (&json!(parameter), nearest), "{query}");
     }
+}
+
+#[tokio::test]
+async fn what_changed_since_is_the_same_in_both_orders_be_it_little_or_much() {
+    let hand = Hand::at("2026-06-01T12:00:00Z");
+    let server = Server::start_at(hand.clock(), |_| ()).await;
+    let client = Client::new(&server.url, &server.live_key);
+    let mut rooms = Vec::new();
+    for minute in 0..24 {
+        hand.step_to(&format!("2026-06-01T12:{minute:02}:00Z"));
+        let make = |n: i32| json!({ "method": "create", "data": { "name": format!("Room {minute}/{n}") } });
+        let made = client.post("/v1/rooms/bulk", &json!({ "operations": (0..50).map(make).collect::<Vec<_>>() })).await;
+        assert_eq!(made.status, 200, "{}", made.text);
+        rooms
+            .extend(made.data().as_array().unwrap().iter().map(|made| made["data"]["id"].as_str().unwrap().to_owned()));
+    }
+    hand.step_to("2026-06-01T13:00:00Z");
+    for room in rooms.iter().step_by(97) {
+        client.patch(&format!("/v1/rooms/{room}"), &json!({ "floor": "1" })).await;
+    }
+    let ids = |records: Vec<Value>| records.iter().map(|it| it["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    for (since, number) in [("2026-06-01T13:00:00Z", 13), ("2026-06-01T12:02:00Z", 1103), ("2026-06-02", 0)] {
+        for order in ["asc", "desc"] {
+            let filter = format!("limit=100&order={order}&updated_since={since}");
+            let created = ids(client.walk(&format!("/v1/rooms?{filter}")).await);
+            let mut wanted = ids(client.walk(&format!("/v1/rooms?{filter}&sort=updated_at")).await);
+            let place = |id: &String| rooms.iter().position(|room| room == id);
+            wanted.sort_by_key(place);
+            if order == "desc" {
+                wanted.reverse();
+            }
+            assert_eq!((created.len(), created == wanted), (number, true), "{filter}");
+        }
+    }
+    let both =
+        "/v1/rooms?limit=100&sort=updated_at&created_since=2026-06-01T12:20:00Z&updated_since=2026-06-01T12:00:00Z";
+    assert_eq!(client.walk(both).await.len(), 200);
 }
 
 #[tokio::test]
