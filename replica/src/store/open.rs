@@ -183,6 +183,8 @@ fn tune(db: &Path, connection: &Connection) -> Result<(), StoreError> {
     connection.pragma_update(None, "wal_autocheckpoint", journal / PAGE_BYTES)?;
     plan_once(connection)?;
     connection.pragma_update(None, "trusted_schema", false)?;
+    // A script's own table may refer to records. What the server says of them is not for that table to refuse.
+    connection.pragma_update(None, "foreign_keys", false)?;
     // A statement that fires triggers keeps what it may have to undo: not in a file of its own.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "cache_size", CACHE_KIB)?;

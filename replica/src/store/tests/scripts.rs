@@ -3,11 +3,21 @@
 use hearth_contract::formats::Timestamp;
 use serde_json::{Value, json};
 
-use super::{ConflictPolicy, HOME, ROOM, Scene, TASK, at, event, task, with_key};
+use super::{ConflictPolicy, HOME, ROOM, Scene, TASK, at, deleted, event, task, with_key};
 use crate::store::edits::answers::Verdict;
 use crate::store::edits::numbers;
 use crate::store::read::{query, view};
 use crate::store::{schema, standing, status};
+
+#[test]
+fn a_table_of_ones_own_may_refer_to_records() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("CREATE TABLE notes (task TEXT REFERENCES tasks (id), note TEXT)");
+    scene.does("INSERT INTO notes SELECT id, 'two coats' FROM tasks");
+    scene.hear(vec![deleted(6)]);
+    assert_eq!(scene.one("SELECT (SELECT count(*) FROM tasks) || (SELECT count(*) FROM notes)"), "01");
+}
 
 #[test]
 fn bad_values_are_refused_with_the_contracts_sentences() {
