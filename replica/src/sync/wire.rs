@@ -214,11 +214,16 @@ pub(super) fn outcome(answer: &Answer) -> Result<Word, String> {
         };
     }
     let rev = answer.etag.as_deref().and_then(parse_etag);
-    match success::<One<Map<String, Value>>>(answer) {
-        // A delete's answer has no rev; the position at which it was given will do: the feed passes it later.
-        Ok(One { data, meta }) => Ok(Word::Accepted { rev: rev.or_else(|| data.get("rev")?.as_i64()).or(meta.as_of) }),
-        // The status came, so the write is in; but without its position we could not tell when the feed passes it.
-        Err(_) if rev.is_some() => Ok(Word::Accepted { rev }),
+    match success::<One<Option<Map<String, Value>>>>(answer) {
+        // The answers to a delete and to a change of nothing have no rev; the position at which it was given will do: the
+        // feed passes it later.
+        Ok(One { data, meta }) => {
+            let told = || data?.get("rev")?.as_i64();
+            Ok(Word::Accepted { rev: rev.or_else(told).or(meta.as_of) })
+        }
+        // The status came, so the write is in; but without its position we could not tell when the feed passes it. A whole
+        // page of a stranger may have an ETag of digits too.
+        Err(_) if answer.is_cut && rev.is_some() => Ok(Word::Accepted { rev }),
         Err(failure) => Err(failure.to_string()),
     }
 }
@@ -342,8 +347,11 @@ mod tests {
         assert_eq!(outcome(&whole), accepted(7));
         let delete = answer(200, r#"{"data":{"id":"x","deleted":true},"meta":{"as_of":9}}"#);
         assert_eq!(outcome(&delete), accepted(9));
-        let cut = Answer { etag: Some("\"7\"".into()), ..answer(201, "{\"da") };
+        // The profile of a home that has none is not made by a change of nothing (contract 10).
+        assert_eq!(outcome(&answer(200, r#"{"data":null,"meta":{"as_of":9}}"#)), accepted(9));
+        let cut = Answer { etag: Some("\"7\"".into()), is_cut: true, ..answer(201, "{\"da") };
         assert_eq!(outcome(&cut), accepted(7));
+        assert!(outcome(&Answer { etag: cut.etag, ..answer(200, "<html>") }).is_err());
         assert!(outcome(&answer(200, "{\"da")).is_err());
     }
 

@@ -56,7 +56,11 @@ pub(crate) struct Clash {
 
 /// Judges an edit against what the server is known to hold of its record; None: it never held it.
 pub(crate) fn judge(kind: Kind, method: &str, patch: &Fields, base: &Fields, known: Option<&Known>) -> Judgement {
-    let Some(known) = known else { return Judgement::Go };
+    let Some(known) = known else {
+        // A profile that is begun without a value is no profile at the server.
+        let is_nothing = method == "update" && patch.is_empty();
+        return if is_nothing { Judgement::Done } else { Judgement::Go };
+    };
     match method {
         "delete" if known.gone => Judgement::Done,
         "delete" => {

@@ -4,7 +4,7 @@
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE, SUBJECTS};
+use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE, SUBJECTS, is_subject};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde::Serialize;
 use serde_json::Value;
@@ -127,7 +127,7 @@ pub(super) fn admit(
     let known = image::known(tx, kind, &parcel.record)?;
     let named = parcel.patch.len();
     fit(tx, kind, &mut parcel.patch, &mut parcel.base, known.as_ref())?;
-    if parcel.patch.len() > named {
+    if parcel.patch.len() != named {
         write(tx, &parcel)?;
         image::project(tx, kind, &parcel.record)?;
     }
@@ -144,9 +144,13 @@ pub(super) fn admit(
         Judgement::Done => {
             // Where its record stands, or somewhere: a server that is put back to before that has lost this as well.
             let rev = known.and_then(|known| known.rev).unwrap_or(0);
-            settle::finish_at(tx, edit, rev, "merged", "the server has it already", now)?;
+            let (reason, told) = match parcel.patch.is_empty() && parcel.method == "update" {
+                true => ("it changes nothing", "was changed and changed back"),
+                false => ("the server has it already", "is already so on the server"),
+            };
+            settle::finish_at(tx, edit, rev, "merged", reason, now)?;
             image::project(tx, kind, &parcel.record)?;
-            log(tx, "info", &format!("Edit {edit}: the {kind} is already so on the server."))?;
+            log(tx, "info", &format!("Edit {edit}: the {kind} {told}."))?;
             return Ok(None);
         }
         Judgement::Gone => return wait_for_a_person(tx, &mut parcel, "deleted there"),
@@ -176,8 +180,27 @@ pub(super) fn fit(
     known: Option<&Known>,
 ) -> Result<(), StoreError> {
     let Some(known) = known else { return Ok(()) };
+    forget_unchanged(kind, patch, base, known);
     forget_cleared(tx, kind, patch, base, known)?;
     complete_subject(tx, kind, patch, base, known)
+}
+
+/// A value that was changed and changed back here is no change, whatever was written there meanwhile.
+fn forget_unchanged(kind: Kind, patch: &mut Fields, base: &mut Fields, known: &Known) {
+    let is_same = |name: &str| {
+        base.contains_key(name) && spelled(kind, name, base.get(name)) == spelled(kind, name, patch.get(name))
+    };
+    // A subject is one thing in two fields: one half stands while the other is another.
+    let is_other_subject = patch.keys().any(|name| is_subject(name) && !is_same(name));
+    let is_old = |name: &str| {
+        let there = known.fields.get(name).unwrap_or(&Value::Null);
+        is_same(name) && !(is_subject(name) && is_other_subject) && spelled(kind, name, base.get(name)) != *there
+    };
+    let old: Vec<String> = patch.keys().filter(|name| is_old(name)).cloned().collect();
+    for name in old {
+        patch.shift_remove(&name);
+        base.shift_remove(&name);
+    }
 }
 
 /// A subject is one thing in two fields. An edit that changed one half has meant the other as it was; where the server has

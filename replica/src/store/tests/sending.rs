@@ -165,6 +165,36 @@ fn what_both_wrote_alike_is_not_sent() {
 }
 
 #[test]
+fn what_was_taken_back_here_is_no_change() {
+    for policy in [ConflictPolicy::Ask, ConflictPolicy::Mine] {
+        let mut scene = Scene::new();
+        scene.hear(vec![task(5, "Paint", "low")]);
+        scene.does("UPDATE tasks SET title = 'Mine'");
+        scene.does("UPDATE tasks SET title = 'Paint'");
+        scene.hear(vec![task(6, "Theirs", "low")]);
+        assert_eq!(scene.freeze(&[vec![1, 2]], policy), None);
+        assert_eq!(scene.outcomes(), "1 merged,2 merged");
+        assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Theirs6");
+        // Beside another change, that one alone is sent.
+        scene.does("UPDATE tasks SET title = 'Mine'");
+        scene.does("UPDATE tasks SET title = 'Theirs', priority = 'high'");
+        scene.hear(vec![task(7, "Theirs too", "low")]);
+        let request = scene.freeze(&[vec![3, 4]], policy).unwrap();
+        assert_eq!(body(&request), json!({ "priority": "high" }));
+    }
+}
+
+#[test]
+fn a_profile_without_values_is_nothing_to_send() {
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO property DEFAULT VALUES");
+    scene.does("UPDATE property SET city = 'Ghent'");
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.outcomes(), "1 merged");
+    assert_eq!(body(&scene.send(2)), json!({ "city": "Ghent" }));
+}
+
+#[test]
 fn a_delete_of_what_was_changed_there_always_asks() {
     for policy in [ConflictPolicy::Ask, ConflictPolicy::Mine, ConflictPolicy::Theirs] {
         let mut scene = Scene::new();
