@@ -101,9 +101,10 @@ fn before_insert(resource: &Resource) -> String {
     body.extend(rules::of_subject(resource).iter().map(refuse));
     // REPLACE and upsert both come by here. If the row exists, by its id or by its number, an upsert goes on to BEFORE
     // UPDATE, and a REPLACE to AFTER INSERT, which finds the mark. Whoever else leaves one leaves it for the next INSERT.
+    // Each table has a mark of its own: a trigger that is not ours may insert into another one in between.
     body.push(format!(
-        "UPDATE _gate SET mark = coalesce((SELECT id FROM {table} WHERE id = NEW.id), \
-         (SELECT id FROM {table} WHERE rowid = NEW.rowid));"
+        "UPDATE _gate SET mark = json_set(CASE WHEN json_valid(mark) THEN mark ELSE '{{}}' END, '$.{table}', \
+         coalesce((SELECT id FROM {table} WHERE id = NEW.id), (SELECT id FROM {table} WHERE rowid = NEW.rowid)));"
     ));
     trigger(resource, "before_insert", "BEFORE INSERT", CLOSED, &body)
 }
@@ -137,10 +138,9 @@ fn before_update(resource: &Resource) -> String {
 fn after_insert(resource: &Resource) -> String {
     let table = resource.kind.collection();
     // A number that is left to SQLite is -1 before it is drawn, so what has it may be marked and still be there.
-    let replaced =
-        format!("mark IS NOT NULL AND (mark = NEW.id OR NOT EXISTS (SELECT 1 FROM {table} WHERE id = mark))");
+    let replaced = format!("met IS NOT NULL AND (met = NEW.id OR NOT EXISTS (SELECT 1 FROM {table} WHERE id = met))");
     let mut body = vec![refuse(&rule(
-        format!("(SELECT {replaced} FROM _gate)"),
+        format!("(SELECT {replaced} FROM (SELECT mark ->> '$.{table}' AS met FROM _gate))"),
         format!("REPLACE is not supported on {table}; use UPDATE, or INSERT ... ON CONFLICT(id) DO UPDATE"),
     ))];
     body.push(RAISE_GATE.to_owned());

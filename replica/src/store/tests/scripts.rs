@@ -125,6 +125,30 @@ fn what_the_server_takes_is_taken() {
 }
 
 #[test]
+fn a_strangers_trigger_into_another_table_neither_hides_a_replace_nor_looks_like_one() {
+    let mut scene = Scene::new();
+    let inbox = "CREATE TRIGGER inbox AFTER INSERT ON tasks BEGIN INSERT OR IGNORE INTO rooms (id, name)
+                 VALUES ('0190a3b0-0000-7000-8000-0000000000aa', 'Inbox'); END";
+    scene.does(inbox);
+    scene.does("CREATE TRIGGER side BEFORE INSERT ON tasks BEGIN INSERT INTO rooms (name) VALUES ('side'); END");
+    for renewed in [false, true] {
+        if renewed {
+            schema::renew(&mut scene.db).unwrap();
+        }
+        scene.does("INSERT INTO tasks (title) VALUES ('Paint')");
+        scene.does("INSERT INTO tasks (title) VALUES ('Sand')");
+        let refused = scene.sql("INSERT OR REPLACE INTO tasks (id, title) SELECT id, 'Again' FROM tasks LIMIT 1");
+        // What a statement does about conflicts, its triggers do too.
+        assert!(refused.unwrap_err().starts_with("REPLACE is not supported on"));
+        scene.does("DROP TRIGGER inbox");
+        let refused = scene.sql("INSERT OR REPLACE INTO tasks (id, title) SELECT id, 'Again' FROM tasks LIMIT 1");
+        assert!(refused.unwrap_err().starts_with("REPLACE is not supported on tasks"));
+        scene.does(inbox);
+    }
+    assert_eq!(scene.one("SELECT count(*) FROM rooms WHERE name = 'Inbox'"), "1");
+}
+
+#[test]
 fn replace_is_refused_and_upsert_is_an_update() {
     let scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
