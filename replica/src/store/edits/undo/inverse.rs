@@ -6,7 +6,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::{Kind, is_subject};
 use rusqlite::{Connection, Transaction};
 
-use super::living::{dead, left, living};
+use super::living::{complete_subject, dead, left, living};
 use super::refused;
 use crate::store::edits;
 use crate::store::edits::decide::{Decided, Pending};
@@ -73,6 +73,9 @@ pub(super) fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, 
             if changed.iter().any(|name| is_subject(name)) {
                 let halves: Vec<&String> = past.patch.keys().filter(|name| is_subject(name)).collect();
                 changed.extend(halves.into_iter().filter(|name| set.shift_remove(*name).is_some()).map(String::as_str));
+            }
+            if !complete_subject(tx, &mut set, &present.fields)? {
+                changed.extend(past.patch.keys().filter(|name| is_subject(name)).map(String::as_str));
             }
             let names = changed.join(", ");
             let dead = dead(tx, kind, &mut set, &present.fields)?;

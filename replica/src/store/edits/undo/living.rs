@@ -2,7 +2,7 @@
 
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE};
+use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE, SUBJECTS};
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -63,6 +63,32 @@ pub(super) fn dead(
         values.shift_remove(SUBJECT_TYPE);
     }
     Ok(dead)
+}
+
+/// Makes half a subject a whole one: the id that is to be there again was of the kind of its record, which another change
+/// may have written. False: the kind alone would be as before, beside the id of another, and is left out.
+pub(super) fn complete_subject(tx: &Connection, values: &mut Fields, present: &Fields) -> Result<bool, EditError> {
+    let is_of = |kind: Kind, id: &str| rows::get(tx, kind, id).map(|found| found.is_some());
+    let text = |fields: &Fields, name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
+    match (text(values, SUBJECT_TYPE), text(values, SUBJECT_ID)) {
+        (None, Some(id)) if !values.contains_key(SUBJECT_TYPE) => {
+            for kind in SUBJECTS {
+                if is_of(kind, &id)? && present.get(SUBJECT_TYPE).and_then(Value::as_str) != Some(kind.word()) {
+                    values.insert(SUBJECT_TYPE.to_owned(), kind.word().into());
+                }
+            }
+        }
+        (Some(word), None) if !values.contains_key(SUBJECT_ID) => {
+            if let (Some(kind), Some(id)) = (Kind::from_word(&word), text(present, SUBJECT_ID))
+                && !is_of(kind, &id)?
+            {
+                values.shift_remove(SUBJECT_TYPE);
+                return Ok(false);
+            }
+        }
+        _ => {}
+    }
+    Ok(true)
 }
 
 /// A phrase that says what [`dead`] has left as it is.

@@ -140,6 +140,39 @@ fn undo_leaves_a_subject_whole() {
 }
 
 #[test]
+fn undo_leaves_a_subject_whole_that_was_written_in_two_steps() {
+    let [car, saw] = [ROOM, HOME];
+    let manual = |id, kind: &str, of: &str| {
+        event(id, "updated", "document", TASK, json!({ "title": "Manual", "subject_type": kind, "subject_id": of }))
+    };
+    let written = || {
+        let mut scene = Scene::new();
+        scene.hear(vec![
+            event(2, "created", "vehicle", car, json!({ "name": "Car" })),
+            event(3, "created", "inventory", saw, json!({ "name": "Saw" })),
+            manual(5, "inventory", saw),
+        ]);
+        scene.does("UPDATE documents SET subject_type = 'vehicle'");
+        scene.does(&format!("UPDATE documents SET subject_id = '{car}'"));
+        scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
+        scene.answer(1, Verdict::Sent { rev: Some(6) });
+        scene.hear(vec![manual(6, "vehicle", car)]);
+        scene
+    };
+    let subject = "SELECT subject_type || subject_id FROM documents";
+    let mut scene = written();
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one(subject), format!("inventory{saw}"));
+    scene.undo(None).unwrap_err();
+    assert_eq!(scene.one(subject), format!("inventory{saw}"));
+    // The half that was written first cannot go back by itself.
+    let mut scene = written();
+    let refused = scene.undo(Some(1)).unwrap_err();
+    assert!(refused.contains("subject_type has been changed since"), "{refused}");
+    assert_eq!(scene.one(subject), format!("vehicle{car}"));
+}
+
+#[test]
 fn undo_steps_back_through_what_is_on_its_way_as_one() {
     let mut scene = on_the_way_as_one();
     scene.undo(None).unwrap();
