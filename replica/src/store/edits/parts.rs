@@ -18,6 +18,23 @@ pub(super) fn remember(tx: &Transaction<'_>, edit: i64, of: i64) -> Result<(), S
     Ok(())
 }
 
+/// Makes an edit that the server does not have, and that nothing carries any more, the changes again that it is the sum of:
+/// each can be taken back by itself.
+pub(super) fn apart(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
+    for text in [
+        "INSERT INTO edits (id, kind, record_id, method, patch, base, state, reason, attempts, next_attempt_at, origin, created_at)
+         SELECT p.edit_id, e.kind, e.record_id, p.method, p.patch, p.base, e.state, e.reason, e.attempts, e.next_attempt_at,
+                p.origin, p.created_at
+         FROM _parts p JOIN edits e ON e.id = p.of_edit WHERE p.of_edit = ?1 AND p.edit_id <> ?1",
+        "UPDATE edits SET (method, patch, base) = (SELECT method, patch, base FROM _parts WHERE edit_id = ?1)
+         WHERE id = ?1 AND EXISTS (SELECT 1 FROM _parts WHERE edit_id = ?1)",
+        "DELETE FROM _parts WHERE of_edit = ?1",
+    ] {
+        tx.prepare_cached(text)?.execute([edit])?;
+    }
+    Ok(())
+}
+
 /// An edit has other values than its parts come to: somebody has decided about it. Of each field the last part that has
 /// it gets the value, or the first part if none has; what is no longer wanted goes from all.
 pub(super) fn follow(

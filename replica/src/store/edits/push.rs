@@ -15,6 +15,7 @@ use uuid::Uuid;
 use crate::store::edits::held::listed;
 use crate::store::edits::judge::ConflictPolicy;
 use crate::store::edits::parcel::{Parcel, admit, join, load, text};
+use crate::store::edits::parts;
 use crate::store::{StoreError, gate};
 
 /// Operations of one bulk call (contract 7).
@@ -227,6 +228,12 @@ pub(crate) fn forget_request(tx: &Transaction<'_>, edit: i64) -> Result<(), Stor
     Ok(())
 }
 
+/// Lets go of the request of an edit that is surely not in: what went as one is apart again.
+pub(crate) fn free_one(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
+    forget_request(tx, edit)?;
+    parts::apart(tx, edit)
+}
+
 /// The server did not look at the requests of these edits. One that is surely not in goes with that, and its edits are free
 /// to be changed, given up or sent in another.
 pub(crate) fn let_go(tx: &Transaction<'_>, edits: &[i64]) -> Result<(), StoreError> {
@@ -244,5 +251,5 @@ pub(crate) fn let_go(tx: &Transaction<'_>, edits: &[i64]) -> Result<(), StoreErr
         ))?
         .query_map([list], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    free.into_iter().try_for_each(|edit| forget_request(tx, edit))
+    free.into_iter().try_for_each(|edit| free_one(tx, edit))
 }

@@ -35,6 +35,20 @@ fn on_the_way_as_one() -> Scene {
 }
 
 #[test]
+fn a_delete_that_was_turned_away_is_undone_without_a_trace() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.does("DELETE FROM tasks");
+    scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
+    scene.answer(1, Verdict::TurnedAway { reason: "the key may not write tasks".to_owned() });
+    assert_eq!(scene.one("SELECT group_concat(id || method || state) FROM edits"), "1updatewaiting,2deletewaiting");
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT id || title FROM tasks"), format!("{TASK}Mine"));
+    assert_eq!(scene.send(1).body.as_deref(), Some(r#"{"title":"Mine"}"#));
+}
+
+#[test]
 fn of_two_changes_on_their_way_as_one_each_is_undone_alone() {
     let mut scene = on_the_way_as_one();
     scene.undo(Some(2)).unwrap();
@@ -60,11 +74,11 @@ fn what_was_refused_as_one_is_taken_back_as_one() {
 }
 
 #[test]
-fn of_two_changes_that_wait_again_as_one_each_is_undone_alone() {
+fn of_two_changes_that_were_turned_away_as_one_each_is_undone_alone() {
     let turned_away = || {
         let mut scene = on_the_way_as_one();
         scene.answer(1, Verdict::TurnedAway { reason: "the key may not write tasks".to_owned() });
-        assert_eq!(scene.states(), "waiting");
+        assert_eq!(scene.states(), "waiting waiting");
         scene
     };
     for edits in [[Some(2), Some(1)], [None, None]] {
@@ -73,18 +87,15 @@ fn of_two_changes_that_wait_again_as_one_each_is_undone_alone() {
         assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Onelow");
         scene.undo(edits[1]).unwrap();
         assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Paintlow");
-        // What takes it back goes with it, so nothing is left to be sent.
-        let parcels = scene.parcels();
-        assert_eq!(parcels, [[1, 3, 4]]);
-        assert_eq!(scene.freeze(&parcels, ConflictPolicy::Ask), None);
         assert_eq!(scene.one("SELECT count(*) FROM edits"), "0");
     }
 
-    // What is left of it goes as one again.
+    // What is left of it goes, and both go as one again where nothing was undone.
     let mut scene = turned_away();
+    assert_eq!(scene.parcels(), [[1, 2]]);
     scene.undo(Some(2)).unwrap();
-    let request = scene.freeze(&[vec![1, 3]], ConflictPolicy::Ask).unwrap();
-    assert_eq!(request.body.as_deref(), Some(r#"{"title":"One","priority":"low"}"#));
+    assert_eq!(scene.parcels(), [[1]]);
+    assert_eq!(scene.send(1).body.as_deref(), Some(r#"{"title":"One"}"#));
 }
 
 #[test]
