@@ -62,7 +62,11 @@ impl Process {
 
     /// Starts a server whose log goes to a file, and waits for the line that says where it listens.
     pub fn serve_logging(arguments: &[&str], log: &Path) -> (Process, String) {
-        let log = std::fs::File::create(log).expect("a file for its log");
+        Process::serve_logging_to(arguments, std::fs::File::create(log).expect("a file for its log"))
+    }
+
+    /// The same with a log that goes anywhere, perhaps to where nobody reads it.
+    pub fn serve_logging_to(arguments: &[&str], log: impl Into<Stdio>) -> (Process, String) {
         Process::listening(command("hearth-server", arguments).stdout(Stdio::piped()).stderr(log))
     }
 

@@ -1,8 +1,10 @@
 //! The operator's commands on the real program (contract 17): copies, the check, metrics, and a log without secrets.
 
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
+use std::time::Duration;
 
 use hearth_tests::client::Client;
 use hearth_tests::process::{Process, run, stdout, wait_until};
@@ -367,6 +369,33 @@ fn every_command_speaks_json() {
     assert!(json(&["backup", &file])["size_bytes"].as_u64() > Some(0));
     assert_eq!(json(&["restore", &file])["homes"], 4);
     assert_eq!(json(&["check"])["ok"], true);
+}
+
+/// Longest wait for an answer that must come.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn a_log_that_nobody_takes_stops_nothing() {
+    let place = Place::new();
+    let (unread, log) = std::io::pipe().unwrap();
+    let data = place.path("data");
+    let (server, url) = Process::serve_logging_to(&["--data", &data, "serve", "--listen", "127.0.0.1:0"], log);
+    let client = Client::new(&url, &place.key);
+    // Each is a line of some kilobytes: the pipe, and what may wait before it, are full long before the last.
+    let path = format!("/{}", "x".repeat(8000));
+    let fill = async || {
+        for _ in 0..150 {
+            let answer = tokio::time::timeout(PATIENCE, client.get(&path)).await;
+            assert_eq!(answer.expect("an answer in time").status, 404);
+        }
+    };
+    fill().await;
+    // Once somebody reads, it says how much is missing.
+    let mut lines = BufReader::new(unread).lines().map(|line| line.unwrap());
+    let said = lines.find(|line| line.contains("lines of the log were left out")).expect("what was left out is told");
+    assert!(said.contains(" WARN ") && !said.contains("lines=0"), "{said}");
+    fill().await;
+    assert_eq!(server.terminate().code(), Some(0));
 }
 
 #[tokio::test]
