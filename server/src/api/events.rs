@@ -14,6 +14,9 @@ use crate::store::events;
 
 /// Events on a page when nothing is said, and at most.
 pub const PAGE: (usize, usize) = (50, 1000);
+/// Bytes of the records on a page; the event that reaches this is the last. Of long records a thousand would be an answer
+/// that neither side should have to hold.
+const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// `GET /v1/events`.
 pub async fn poll(call: Call) -> Result<Reply, Refusal> {
@@ -21,7 +24,7 @@ pub async fn poll(call: Call) -> Result<Reply, Refusal> {
     let kinds = kinds(&call.query)?;
     let begin = call.query.get("cursor").map_or(Begin::Oldest, |cursor| Begin::After(cursor.to_owned()));
     let (number, retention) = (call.principal.key.home, retention_seconds(&call.app));
-    let most = Most { events: limit, bytes: usize::MAX };
+    let most = Most { events: limit, bytes: PAGE_BYTES_MAX };
     let read = call
         .app
         .db

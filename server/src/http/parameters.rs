@@ -61,8 +61,11 @@ const fn parameter(name: &'static str, about: &'static str, takes: Takes) -> Par
 pub const LIMIT: Parameter =
     parameter("limit", "How many to give at most", Takes::Limit { default: records::PAGE.0, max: records::PAGE.1 });
 /// Events on a page.
-pub const FEED_LIMIT: Parameter =
-    parameter("limit", "How many to give at most", Takes::Limit { default: events::PAGE.0, max: events::PAGE.1 });
+pub const FEED_LIMIT: Parameter = parameter(
+    "limit",
+    "How many to give at most; of long records fewer, since a page ends with the event that brings it to 4 MiB",
+    Takes::Limit { default: events::PAGE.0, max: events::PAGE.1 },
+);
 /// Where a list goes on.
 pub const CURSOR: Parameter =
     parameter("cursor", "`meta.page.next_cursor` of the page before; left out on the first", Takes::Cursor);

@@ -382,6 +382,42 @@ async fn pages_of_the_feed_have_their_sizes() {
     }
 }
 
+/// A home whose history has this many events, each of about 50 kB.
+async fn fill_with_long_events(client: &Client, events: usize) {
+    let long = json!({ "name": "Long", "notes": "x".repeat(10_000), "description": "é".repeat(10_000), "quantity": 0 });
+    let id = client.post("/v1/inventory", &long).await.id();
+    let update = |number: usize| json!({ "method": "update", "id": id, "quantity": number });
+    let numbers: Vec<usize> = (1..events).collect();
+    for piece in numbers.chunks(50) {
+        let operations: Vec<Value> = piece.iter().map(|number| update(*number)).collect();
+        assert_eq!(client.post("/v1/inventory/bulk", &json!({ "operations": operations })).await.status, 207);
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_the_feed_has_a_bound_in_bytes() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    fill_with_long_events(&client, 200).await;
+    let (mut cursor, mut next, mut pages) = (String::new(), 1, 0);
+    loop {
+        let page = client.get(&format!("/v1/events?limit=1000{cursor}")).await;
+        assert!(page.text.len() <= 4 * 1024 * 1024 + 100_000, "{}", page.text.len());
+        for event in page.data().as_array().unwrap() {
+            assert_eq!(event["id"], next);
+            next += 1;
+        }
+        pages += 1;
+        if page.json["meta"]["page"]["has_more"] != true {
+            break;
+        }
+        assert!(!page.data().as_array().unwrap().is_empty());
+        cursor = format!("&cursor={}", page.next_cursor().unwrap());
+    }
+    assert_eq!(next, 201, "no event is missing");
+    assert!(pages > 1);
+}
+
 #[tokio::test]
 async fn a_stream_that_cannot_begin_says_why() {
     let hand = Hand::at("2026-06-01T12:00:00Z");
