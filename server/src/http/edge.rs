@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::header::ACCEPT_ENCODING;
@@ -28,7 +29,7 @@ use super::bodies::Carries;
 use super::call::{Call, Visit};
 use super::endless::{Endless, head_text};
 use super::json;
-use super::limits::Standing;
+use super::limits::{Class, Standing};
 use super::map::{Found, Map};
 use super::parts::{
     check_accept, check_conditions, check_content_type, check_host, check_size, joined, read_body, ticket,
@@ -125,6 +126,8 @@ struct Learnt {
     operation: &'static str,
     key: Option<String>,
     standing: Option<Standing>,
+    /// The window in which the call was counted, and when.
+    counted: Option<(Class, Duration)>,
 }
 
 async fn handle(app: Arc<App>, found: Option<Found<'static>>, request: Request<Body>) -> Response<Body> {
@@ -146,6 +149,10 @@ async fn handle(app: Arc<App>, found: Option<Found<'static>>, request: Request<B
         Err(_) => wording.problem(&broken(&Fault::Panicked, &wording)),
     };
     if let (429, Some(key)) = (reply.status, &learnt.key) {
+        if let (Some(standing), Some((class, counted))) = (&mut learnt.standing, learnt.counted) {
+            app.limits.give_back(key, class, counted);
+            standing.remaining += 1;
+        }
         auth::refused(&app, key).await;
     }
     let took = app.clock.passed() - began;
@@ -203,8 +210,10 @@ async fn answer(
     };
     auth::admit(app, &principal, &parts.headers, peer)?;
     learnt.key = Some(principal.key.id.clone());
-    learnt.standing = app.limits.take(&principal.key.id, route.class, app.clock.passed());
+    let passed = app.clock.passed();
+    learnt.standing = app.limits.take(&principal.key.id, route.class, passed);
     learnt.standing.map_or(Ok(()), Standing::check)?;
+    learnt.counted = Some((route.class, passed));
     route.check_scope(&principal)?;
     if let (Some(None), true) = (named, route.is_versioned()) {
         let name = joined(&parts.headers, SERVICE_API_VERSION).unwrap_or_default();

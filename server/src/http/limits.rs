@@ -122,6 +122,17 @@ impl Limits {
         let resets_in = WINDOW.saturating_sub(passed.saturating_sub(window.began));
         Some(Standing { limit, remaining: limit - window.used, resets_in, refused })
     }
+
+    /// Gives back a call that was counted at a moment and then refused with 429 by whoever it was for: that costs nothing
+    /// (contract 11). What is left of its window is one more now, if that window still holds.
+    pub fn give_back(&self, key: &str, class: Class, counted: Duration) {
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let window = windows.get_mut(&(key.to_owned(), class));
+        // One that began since has not counted it.
+        if let Some(window) = window.filter(|window| window.began <= counted && counted - window.began < WINDOW) {
+            window.used = window.used.saturating_sub(1);
+        }
+    }
 }
 
 /// Refusals within [`REFUSALS_TIME`] that flag a key (contract 11).
@@ -209,6 +220,19 @@ mod tests {
         assert!(!take(Class::Write, 150).refused);
         assert!(!take(Class::Read, 160).refused);
         assert!(!limits.take("other", Class::Write, Duration::from_secs(150)).unwrap().refused);
+    }
+
+    #[test]
+    fn a_call_that_is_given_back_was_not_made() {
+        let limits = Limits::new(Some(RateLimits { reads: 2, writes: 1, bulk: 1 }));
+        let take = |seconds| limits.take("k", Class::Read, Duration::from_secs(seconds)).unwrap().remaining;
+        assert_eq!((take(100), take(110)), (1, 0));
+        limits.give_back("k", Class::Read, Duration::from_secs(110));
+        assert_eq!(take(120), 0);
+        // The window that counted it is over.
+        assert_eq!(take(160), 1);
+        limits.give_back("k", Class::Read, Duration::from_secs(120));
+        assert_eq!(take(161), 0);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::key::Environment;
 use hearth_server::clock::Clock;
-use hearth_server::config::RateLimits;
+use hearth_server::config::{Config, RateLimits};
 use hearth_server::operate::{self, NewKey};
 use hearth_server::store::homes::Plan;
 use hearth_tests::client::Client;
@@ -252,6 +252,25 @@ async fn windows_open_with_a_call_close_after_a_minute_and_count_alike() {
     let bulk = json!({ "operations": [] });
     let (one, two) = (client.post("/v1/rooms/bulk", &bulk).await, client.post("/v1/rooms/bulk", &bulk).await);
     assert_eq!((one.status, left(&one), two.status), (422, "0".to_owned(), 429));
+}
+
+#[tokio::test]
+async fn a_refusal_for_too_much_costs_nothing() {
+    let hand = Hand::at("2026-06-01T12:00:00Z");
+    let limits = RateLimits { reads: 3, writes: 1, bulk: 1 };
+    let changed = |config: &mut Config| {
+        config.rate_limits = Some(limits);
+        config.max_streams = 1;
+    };
+    let server = Server::start_at(hand.clock(), changed).await;
+    let client = Client::new(&server.url, &server.live_key);
+    let left = |answer: &hearth_tests::client::Answer| answer.header("x-ratelimit-remaining").to_owned();
+    let _open = client.stream("", None).await;
+    for _ in 0..4 {
+        let refused = client.get("/v1/events/stream").await;
+        assert_eq!((refused.status, refused.error(), left(&refused)), (429, "too_many_streams", "2".to_owned()));
+    }
+    assert_eq!(left(&client.get("/v1/me").await), "1");
 }
 
 #[tokio::test]
