@@ -5,7 +5,7 @@ use std::fmt;
 
 use hearth_contract::problem::{Problem, ProblemType};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 /// Levels of nesting; the body is level 1.
@@ -20,10 +20,50 @@ pub fn read(body: &[u8]) -> Result<Value, Problem> {
     if depth(body) > DEPTH_MAX {
         return Err(invalid(format!("The body has more than {DEPTH_MAX} levels.")));
     }
-    match serde_json::from_slice(body) {
+    let parsed = serde_json::from_slice(body).or_else(|error| match within_range(body) {
+        Some(body) => serde_json::from_slice(&body),
+        None => Err(error),
+    });
+    match parsed {
         Ok(Strict(value)) => Ok(value),
         Err(error) => Err(invalid(format!("The body is not JSON: {error}."))),
     }
+}
+
+/// The same body with the greatest number there is instead of each that is greater, which JSON allows and the library
+/// does not: so that it is refused as what it is, out of its field's range. None: there is no such number.
+fn within_range(body: &[u8]) -> Option<Vec<u8>> {
+    let (mut changed, mut kept, mut at, mut quoted) = (Vec::new(), 0, 0, false);
+    while let Some(byte) = body.get(at) {
+        let length = body[at..].iter().take_while(|byte| !quoted && is_of_number(**byte)).count();
+        match byte {
+            b'\\' if quoted => at += 2,
+            b'"' => (at, quoted) = (at + 1, !quoted),
+            _ if length == 0 => at += 1,
+            _ => {
+                if let Some(greatest) = beyond_range(&body[at..at + length]) {
+                    changed.extend_from_slice(&body[kept..at]);
+                    changed.extend_from_slice(greatest.to_string().as_bytes());
+                    kept = at + length;
+                }
+                at += length;
+            }
+        }
+    }
+    changed.extend_from_slice(&body[kept..]);
+    (kept > 0).then_some(changed)
+}
+
+fn is_of_number(byte: u8) -> bool {
+    byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E')
+}
+
+/// The greatest number of the sign of a text that is a greater one.
+fn beyond_range(text: &[u8]) -> Option<f64> {
+    let number: f64 = str::from_utf8(text).ok()?.parse().ok()?;
+    // Only JSON's own spelling: what is read past is held to it without being worked out.
+    let is_json = || serde_json::from_slice::<IgnoredAny>(text).is_ok();
+    (number.is_infinite() && is_json()).then(|| f64::MAX.copysign(number))
 }
 
 /// The greatest nesting of a text that may not be JSON at all.
@@ -125,7 +165,10 @@ mod tests {
             (r#"{"a":[{"b":1,"b":1}]}"#.to_owned(), false),
             (r#"{"a":"\ud800"}"#.to_owned(), false),
             (r#"{"a":"\ud83d\ude00"}"#.to_owned(), true),
-            (r#"{"a":1e400}"#.to_owned(), false),
+            (r#"{"a":1e400}"#.to_owned(), true),
+            (r#"{"a":01e400}"#.to_owned(), false),
+            (r#"{"a":1e400,"a":1}"#.to_owned(), false),
+            (r#"{"a":1e400 1e400}"#.to_owned(), false),
             (r#"{"a":"[[[["}"#.to_owned(), true),
             (deep(32), true),
             (deep(33), false),
@@ -136,5 +179,12 @@ mod tests {
             assert_eq!(read(body.as_bytes()).is_ok(), fits, "{body}");
         }
         assert!(read(b"{\"a\":\"\xff\"}").is_err());
+    }
+
+    #[test]
+    fn a_number_that_is_too_large_is_the_greatest_there_is() {
+        let body = r#"{"a":[-1e400,"\\\"1e400",1e5],"1e400":1e99999}"#;
+        let expected = serde_json::json!({ "a": [f64::MIN, "\\\"1e400", 1e5], "1e400": f64::MAX });
+        assert_eq!(read(body.as_bytes()).unwrap(), expected);
     }
 }

@@ -4,7 +4,7 @@ use hearth_server::config::RateLimits;
 use hearth_tests::client::Client;
 use hearth_tests::server::Server;
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn every_answer_has_its_envelope_and_headers() {
@@ -240,7 +240,8 @@ async fn bodies_are_read_strictly_to_their_last_byte() {
         (br#"{"name":"\ud83d"}"#, 400, "invalid_json"),
         (br#"{"name":"a","notes":{"a":1,"a":2}}"#, 400, "invalid_json"),
         (br#"{"name":"a","area_sq_ft":NaN}"#, 400, "invalid_json"),
-        (br#"{"name":"a","area_sq_ft":1e999}"#, 400, "invalid_json"),
+        (br#"{"name":"a","area_sq_ft":01e999}"#, 400, "invalid_json"),
+        (br#"{"name":"a","area_sq_ft":1e999}"#, 422, "validation_failed"),
         (br#"{"name":"a","area_sq_ft":99999999999999999999999999}"#, 422, "validation_failed"),
         (br#"{"name":"\u0000"}"#, 422, "validation_failed"),
         (b"null", 422, "validation_failed"),
@@ -260,4 +261,21 @@ async fn bodies_are_read_strictly_to_their_last_byte() {
     let pieces = futures_util::stream::iter((0..40).map(|_| Ok::<_, std::io::Error>(vec![b' '; 64 * 1024])));
     let request = client.request(Method::POST, "/v1/rooms").header("content-type", "application/json");
     assert_eq!(client.send(request.body(reqwest::Body::wrap_stream(pieces))).await.status, 413);
+}
+
+#[tokio::test]
+async fn a_number_too_large_for_any_machine_is_out_of_the_range_of_its_field() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    for (number, fault) in [
+        ("1e400", "area_sq_ft out_of_range"),
+        ("-1e400", "area_sq_ft out_of_range"),
+        (&"9".repeat(400), "area_sq_ft out_of_range"),
+        ("\"1e400\"", "area_sq_ft wrong_type"),
+    ] {
+        let body = format!(r#"{{"name":"Hall \"1e400\"","area_sq_ft":{number}}}"#);
+        let request = client.request(Method::POST, "/v1/rooms").header("content-type", "application/json");
+        let answer = client.send(request.body(body)).await;
+        assert_eq!((answer.status, answer.faults()), (422, vec![fault.to_owned()]), "{}", answer.text);
+    }
 }
