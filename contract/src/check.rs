@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::formats;
-use crate::problem::{FaultCode, FieldFault, nearest};
+use crate::problem::{FAULTS_MAX, FaultCode, FieldFault, NAME_SHOWN, nearest, shortened};
 use crate::resources::resource;
 use crate::schema::{
     COMMON, COUNT_MAX, Field, Format, Kind, Lines, Presence, Preset, Resource, SUBJECT_ID, SUBJECT_TYPE, URL_MAX,
@@ -31,7 +31,8 @@ pub struct Checked {
     pub id: Option<Uuid>,
     /// On create all writable fields in the table's order; on a patch those sent.
     pub fields: Fields,
-    /// Everything that is wrong, in the order of the body, then what is missing.
+    /// Everything that is wrong, in the order of the body, then what is missing. More than [`FAULTS_MAX`] of them are not
+    /// looked for.
     pub faults: Vec<FieldFault>,
 }
 
@@ -44,6 +45,9 @@ pub fn check(kind: Kind, intent: Intent, body: &Value) -> Checked {
     };
     let mut checked = Checked { id: None, fields: Fields::new(), faults: Vec::new() };
     for (name, value) in members {
+        if checked.faults.len() > FAULTS_MAX {
+            return checked;
+        }
         match resource.field(name) {
             Some(field) => match check_field(field, intent, value) {
                 Ok(value) => drop(checked.fields.insert(name.clone(), value)),
@@ -236,7 +240,8 @@ fn read_only(name: &str) -> FieldFault {
 fn unknown(resource: &Resource, name: &str) -> FieldFault {
     let known = resource.fields.iter().filter(|field| field.is_writable()).map(|field| field.name);
     let hint = nearest(name, known).map(|known| format!("; did you mean {known}?")).unwrap_or(".".to_owned());
-    FieldFault::new(name, FaultCode::UnknownField, format!("{} has no field {name}{hint}", resource.kind))
+    let message = format!("{} has no field {}{hint}", resource.kind, shortened(name, NAME_SHOWN));
+    FieldFault::new(name, FaultCode::UnknownField, message)
 }
 
 #[cfg(test)]
@@ -276,6 +281,14 @@ mod tests {
                 "title required"
             ]
         );
+    }
+
+    #[test]
+    fn a_body_of_nothing_but_faults_is_not_looked_through() {
+        let many: Map<String, Value> = (0..5000).map(|number| (format!("nothing_{number}"), Value::Null)).collect();
+        assert_eq!(check(Kind::Task, Intent::Create, &Value::Object(many)).faults.len(), FAULTS_MAX + 1);
+        let long = check(Kind::Task, Intent::Patch, &json!({ "x".repeat(1000): 0 })).faults;
+        assert_eq!(long[0].message, format!("task has no field {}….", "x".repeat(64)));
     }
 
     #[test]

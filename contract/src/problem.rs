@@ -1,6 +1,8 @@
 //! Every refusal of the service (contract 12): what it is called, its status, whether a retry can help, what to do
 //! next. Must not know how a refusal came about or how it is sent.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
 /// The closed list of error types. Adding one never changes the status of another.
@@ -168,7 +170,7 @@ impl ProblemType {
             T::PayloadTooLarge => "The body is over 1 MiB.",
             T::UriTooLong => "The request target is over 8 KiB.",
             T::UnsupportedMediaType => "The body is not sent as plain application/json.",
-            T::ValidationFailed => "One or more fields break a rule; details.fields lists all of them.",
+            T::ValidationFailed => "One or more fields break a rule; details.fields lists them, up to 100.",
             T::IdempotencyKeyReused => "The Idempotency-Key was used for a different request.",
             T::RateLimited => "The key has used up its window of calls.",
             T::TooManyStreams => "The key has its greatest number of open streams.",
@@ -244,21 +246,43 @@ impl Problem {
         self
     }
 
-    /// All faults of a body at once (contract 12).
+    /// All faults of a body at once (contract 12), up to [`FAULTS_MAX`]. Whoever gathered more had stopped to count.
     pub fn validation(faults: &[FieldFault]) -> Problem {
         let message = match faults {
             [only] => only.message.clone(),
+            _ if faults.len() > FAULTS_MAX => format!("More than {FAULTS_MAX} fields break a rule."),
             _ => format!("{} fields break a rule.", faults.len()),
         };
-        let fields: Vec<Value> = faults.iter().map(FieldFault::to_value).collect();
-        Problem::new(ProblemType::ValidationFailed, message).with("fields", fields)
+        let fields: Vec<Value> = faults.iter().take(FAULTS_MAX + 1).map(FieldFault::to_value).collect();
+        let problem = Problem::new(ProblemType::ValidationFailed, message).with("fields", fields);
+        problem.telling_at_most(FAULTS_MAX)
+    }
+
+    /// How many faults of fields it tells.
+    pub fn faults(&self) -> usize {
+        self.details.get("fields").and_then(Value::as_array).map_or(0, Vec::len)
+    }
+
+    /// The same with so many faults of fields at most, which it says where it leaves some out.
+    pub fn telling_at_most(mut self, most: usize) -> Problem {
+        let Some(Value::Array(fields)) = self.details.get_mut("fields").filter(|_| self.kind == T::ValidationFailed)
+        else {
+            return self;
+        };
+        if fields.len() > most {
+            fields.truncate(most);
+            let told = if most == 1 { "the first is".to_owned() } else { format!("the first {most} are") };
+            let whole = self.message.split(['.', ';']).next().unwrap_or_default();
+            self.message = format!("{whole}; {told} told.");
+        }
+        self
     }
 
     /// A bad query parameter (contract 5), with the nearest known name or value.
     pub fn parameter(parameter: &str, value: &str, nearest: Option<&str>, message: impl Into<String>) -> Problem {
         let problem = Problem::new(ProblemType::InvalidRequest, message)
-            .with("parameter", parameter)
-            .with("value", value)
+            .with("parameter", shortened(parameter, NAME_SHOWN))
+            .with("value", shortened(value, VALUE_SHOWN))
             .with("nearest", nearest.map_or(Value::Null, Value::from));
         match nearest {
             Some(nearest) => problem.fixed_by(format!("Did you mean `{nearest}`?")),
@@ -290,9 +314,13 @@ pub struct FieldFault {
 }
 
 impl FieldFault {
-    /// A fault of a field.
+    /// A fault of a field. A name that no field has may be of any length: it is quoted by its beginning.
     pub fn new(field: impl Into<String>, code: FaultCode, message: impl Into<String>) -> FieldFault {
-        FieldFault { field: field.into(), code, message: message.into() }
+        let mut field = field.into();
+        if let Cow::Owned(short) = shortened(&field, NAME_SHOWN) {
+            field = short;
+        }
+        FieldFault { field, code, message: message.into() }
     }
 
     fn to_value(&self) -> Value {
@@ -338,8 +366,28 @@ impl FaultCode {
     }
 }
 
-/// The known name that is most like `name`, if any is near enough to be meant.
+/// Faults of fields that one answer tells at most. Whoever gathers them stops at one more, which says that there are more:
+/// a body that is nothing but faults must not make an answer many times its size.
+pub const FAULTS_MAX: usize = 100;
+/// Characters of a name that was sent and is not known, as far as it is quoted.
+pub const NAME_SHOWN: usize = 64;
+/// Characters of a parameter's value, as far as it is quoted: all that a request target can hold.
+const VALUE_SHOWN: usize = 8 * 1024;
+
+/// A text that was sent, as far as it is quoted.
+pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+    }
+}
+
+/// The known name that is most like `name`, if any is near enough to be meant. One that is longer than any name is none's
+/// slip, and comparing it would take long.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if name.chars().nth(NAME_SHOWN).is_some() {
+        return None;
+    }
     let lower = name.to_lowercase();
     known
         .into_iter()
@@ -369,5 +417,26 @@ mod tests {
         assert_eq!(nearest("titel", ["title", "priority", "status"]), Some("title"));
         assert_eq!(nearest("Priorty", ["title", "priority", "status"]), Some("priority"));
         assert_eq!(nearest("zzz", ["title", "priority", "status"]), None);
+        let long = "title".repeat(13);
+        assert_eq!(nearest(&long, [&long[..]]), None);
+    }
+
+    #[test]
+    fn a_hundred_faults_are_told_and_that_there_are_more() {
+        let faults = |count: usize| vec![FieldFault::new("é".repeat(65), FaultCode::UnknownField, "It is not."); count];
+        for (count, told, message) in [
+            (1, 1, "It is not."),
+            (100, 100, "100 fields break a rule."),
+            (101, 100, "More than 100 fields break a rule; the first 100 are told."),
+            (5000, 100, "More than 100 fields break a rule; the first 100 are told."),
+        ] {
+            let problem = Problem::validation(&faults(count));
+            assert_eq!((problem.faults(), &problem.message[..]), (told, message));
+            assert_eq!(problem.details["fields"][0]["field"], "é".repeat(64) + "…");
+        }
+        let less = Problem::validation(&faults(7)).telling_at_most(1);
+        assert_eq!((less.faults(), &less.message[..]), (1, "7 fields break a rule; the first is told."));
+        let least = Problem::validation(&faults(101)).telling_at_most(2);
+        assert_eq!(least.message, "More than 100 fields break a rule; the first 2 are told.");
     }
 }

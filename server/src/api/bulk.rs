@@ -3,7 +3,9 @@
 use hearth_contract::check::{Intent, check};
 use hearth_contract::command::{Command, Guard, Revs};
 use hearth_contract::formats::parse_id;
-use hearth_contract::problem::{FaultCode, FieldFault, Problem, ProblemType, nearest};
+use hearth_contract::problem::{
+    FAULTS_MAX, FaultCode, FieldFault, NAME_SHOWN, Problem, ProblemType, nearest, shortened,
+};
 use hearth_contract::record::parse_etag;
 use hearth_contract::schema::Kind;
 use serde_json::{Map, Value, json};
@@ -41,13 +43,18 @@ pub async fn run(call: Call) -> Result<Reply, Refusal> {
                 return Ok((wording.problem(&problem), Some(problem.kind)));
             }
         };
-        let mut results = Vec::with_capacity(operations.len());
+        let count = operations.len();
+        let mut results = Vec::with_capacity(count);
+        // What one answer tells at most is for all operations together, and each has something to tell.
+        let mut tells = FAULTS_MAX;
         for (index, operation) in operations.into_iter().enumerate() {
             let Operation { method, id, command } = operation;
             let verdict = match command {
                 Ok(command) => writing.apply(command, &mut || fresh_id(now))?,
                 Err(problem) => Err(problem),
             };
+            let verdict = verdict.map_err(|problem| problem.telling_at_most(tells - (count - 1 - index)));
+            tells -= verdict.as_ref().err().map_or(0, Problem::faults).max(1);
             results.push(result(index, method, id, verdict, &wording.base_url));
         }
         Ok((wording.one(207, &format!("[{}]", results.join(",")), &as_of_meta(writing.as_of())), None))
@@ -79,6 +86,7 @@ fn read(kind: Kind, body: &Value) -> Result<Vec<Operation>, Vec<FieldFault>> {
     };
     let others = members.keys().filter(|name| *name != "operations");
     let mut faults: Vec<FieldFault> = others
+        .take(FAULTS_MAX + 1)
         .map(|name| FieldFault::new(name, FaultCode::UnknownField, "A bulk call has the one member operations."))
         .collect();
     let mut fault = |code, rule: &str| faults.push(FieldFault::new("operations", code, format!("operations {rule}")));
@@ -217,7 +225,7 @@ fn command(
         return Ok(Command::Create { kind, body: check(kind, Intent::Create, &Value::Object(fields)) });
     }
     let text = id.and_then(Value::as_str).unwrap_or_default();
-    let id: Uuid = parse_id(text).ok_or_else(|| not_found(kind, format_args!("`{text}`")))?;
+    let id: Uuid = parse_id(text).ok_or_else(|| not_found(kind, format_args!("`{}`", shortened(text, NAME_SHOWN))))?;
     if method == "update" {
         return Ok(Command::Update {
             kind,
@@ -226,7 +234,10 @@ fn command(
             guard,
         });
     }
-    let faults: Vec<FieldFault> =
-        fields.keys().map(|name| FieldFault::new(name, FaultCode::UnknownField, "A delete has no fields.")).collect();
+    let faults: Vec<FieldFault> = fields
+        .keys()
+        .take(FAULTS_MAX + 1)
+        .map(|name| FieldFault::new(name, FaultCode::UnknownField, "A delete has no fields."))
+        .collect();
     if faults.is_empty() { Ok(Command::Delete { kind, id, guard }) } else { Err(Problem::validation(&faults)) }
 }

@@ -7,7 +7,9 @@ use hearth_contract::envelope::Page;
 use hearth_contract::formats::{Timestamp, parse_id};
 use hearth_contract::headers::SERVICE_API_VERSION;
 use hearth_contract::paths;
-use hearth_contract::problem::{FaultCode, FieldFault, Problem, ProblemType, nearest};
+use hearth_contract::problem::{
+    FAULTS_MAX, FaultCode, FieldFault, NAME_SHOWN, Problem, ProblemType, nearest, shortened,
+};
 use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -31,8 +33,10 @@ const RETRY_SECONDS: u64 = 60;
 pub async fn create(call: Call) -> Result<Reply, Refusal> {
     let now = call.app.clock.now();
     let app = call.app.clone();
+    // Before the transaction: nobody who writes waits while a body is looked through.
+    let wish = read_wish(&call.body);
     let reply = once(call, now, move |tx, call, home| {
-        let (format, kinds) = match read_wish(&call.body) {
+        let (format, kinds) = match wish {
             Ok(wish) => wish,
             Err(faults) => {
                 let problem = Problem::validation(&faults);
@@ -202,6 +206,9 @@ fn read_wish(body: &Value) -> Result<(Format, Vec<Kind>), Vec<FieldFault>> {
     let mut faults = Vec::new();
     let (mut format, mut kinds) = (None, Kind::ALL.to_vec());
     for (name, value) in members {
+        if faults.len() > FAULTS_MAX {
+            break;
+        }
         match name.as_str() {
             "format" if value.is_null() => (),
             "format" => {
@@ -217,7 +224,8 @@ fn read_wish(body: &Value) -> Result<(Format, Vec<Kind>), Vec<FieldFault>> {
             },
             _ => {
                 let near = nearest(name, ["format", "types"]).map(|near| format!("; did you mean {near}?"));
-                let message = format!("An export has no field {name}{}", near.as_deref().unwrap_or("."));
+                let (name, near) = (shortened(name, NAME_SHOWN), near.as_deref().unwrap_or("."));
+                let message = format!("An export has no field {name}{near}");
                 faults.push(FieldFault::new(name, FaultCode::UnknownField, message));
             }
         }
@@ -237,6 +245,10 @@ fn read_kinds(value: &Value) -> Result<Vec<Kind>, Vec<FieldFault>> {
         Value::Null => return Ok(Kind::ALL.to_vec()),
         Value::Array(items) if items.is_empty() => {
             return Err(vec![FieldFault::new("types", FaultCode::TooShort, "types must name at least one kind.")]);
+        }
+        Value::Array(items) if items.len() > Kind::ALL.len() => {
+            let message = format!("types must have at most {} items: there are no more kinds.", Kind::ALL.len());
+            return Err(vec![FieldFault::new("types", FaultCode::TooLong, message)]);
         }
         Value::Array(items) => items,
         _ => return Err(vec![FieldFault::new("types", FaultCode::WrongType, "types must be an array.")]),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::http::HeaderMap;
 use hearth_contract::command::{Guard, Revs};
 use hearth_contract::formats::parse_id;
-use hearth_contract::problem::{Problem, ProblemType};
+use hearth_contract::problem::{NAME_SHOWN, Problem, ProblemType, shortened};
 use hearth_contract::record::parse_etag;
 use hearth_contract::schema::Kind;
 use serde_json::Value;
@@ -67,7 +67,7 @@ impl Call {
     /// The id in the path. A malformed one is of no record (contract 2).
     pub fn record_id(&self, kind: Kind) -> Result<Uuid, Problem> {
         let text = self.id.as_deref().unwrap_or_default();
-        parse_id(text).ok_or_else(|| crate::home::apply::not_found(kind, format_args!("`{text}`")))
+        parse_id(text).ok_or_else(|| crate::home::apply::not_found(kind, format_args!("`{}`", shortened(text, NAME_SHOWN))))
     }
 
     /// The conditions of a write.

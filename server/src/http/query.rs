@@ -2,7 +2,7 @@
 //! parameters do.
 
 use hearth_contract::formats::Timestamp;
-use hearth_contract::problem::{Problem, nearest};
+use hearth_contract::problem::{NAME_SHOWN, Problem, nearest, shortened};
 use percent_encoding::percent_decode_str;
 
 use super::parameters::Parameter;
@@ -19,7 +19,7 @@ impl Query {
         let is_text = |part: &&str| percent_decode_str(part).decode_utf8().is_ok();
         if let Some(part) = text.split('&').find(|part| !is_text(part)) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
-            let message = format!("The parameter `{name}` is not UTF-8.");
+            let message = format!("The parameter `{}` is not UTF-8.", shortened(name, NAME_SHOWN));
             return Err(Problem::parameter(name, value, None, message).fixed_by("Send text as UTF-8, percent-encoded."));
         }
         Query::of(form_urlencoded::parse(text.as_bytes()), known)
@@ -32,7 +32,7 @@ impl Query {
         for (name, value) in sent {
             let (name, value): (String, String) = (name.into(), value.into());
             if !names().any(|known| known == name) {
-                let message = format!("There is no parameter `{name}` here.");
+                let message = format!("There is no parameter `{}` here.", shortened(&name, NAME_SHOWN));
                 return Err(Problem::parameter(&name, &value, nearest(&name, names()), message));
             }
             if value.is_empty() {

@@ -20,7 +20,7 @@ fn exports() -> Named {
             strict(
                 json!({
                     "format": reference("ExportFormat"),
-                    "types": { "type": "array", "minItems": 1, "uniqueItems": true, "items": reference("ResourceType"), "description": "Which kinds; all when left out" },
+                    "types": { "type": "array", "minItems": 1, "maxItems": Kind::ALL.len(), "uniqueItems": true, "items": reference("ResourceType"), "description": "Which kinds; all when left out" },
                 }),
                 &["format"],
             ),

@@ -279,3 +279,59 @@ async fn a_number_too_large_for_any_machine_is_out_of_the_range_of_its_field() {
         assert_eq!((answer.status, answer.faults()), (422, vec![fault.to_owned()]), "{}", answer.text);
     }
 }
+
+/// So many members that no kind has, each another.
+fn unknown(members: usize) -> serde_json::Map<String, Value> {
+    (0..members).map(|number| (format!("nothing_{number}"), json!(0))).collect()
+}
+
+#[tokio::test]
+async fn what_is_told_of_a_faulty_body_has_its_bound() {
+    const TOLD_MAX: usize = 32 * 1024;
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let name = "n".repeat(500_000);
+    let long = json!({ &name[..]: 0 });
+    let many = Value::from(unknown(30_000));
+    let items = json!({ "format": "json", "types": vec![1; 300_000] });
+    let others = json!({ "operations": [{ "method": "delete", "id": name }], &name[..10_000]: 0 });
+    for (path, body, faults) in [
+        ("/v1/rooms", &many, 100),
+        ("/v1/rooms/bulk", &many, 100),
+        ("/v1/exports", &many, 100),
+        ("/v1/rooms", &long, 2),
+        ("/v1/exports", &long, 2),
+        ("/v1/exports", &items, 1),
+        ("/v1/rooms/bulk", &others, 1),
+    ] {
+        let keyed = client.request(Method::POST, path).header("idempotency-key", format!("{path} {faults}"));
+        for request in [client.request(Method::POST, path), keyed] {
+            let answer = client.send(request.json(body)).await;
+            assert_eq!((answer.status, answer.faults().len()), (422, faults), "{path}: {}", answer.status);
+            assert!(answer.text.len() < TOLD_MAX, "{path}: {}", answer.text.len());
+            let message = answer.json["error"]["message"].as_str().unwrap();
+            assert_eq!(message == "More than 100 fields break a rule; the first 100 are told.", faults == 100, "{message}");
+        }
+    }
+    // A hundred are for the whole of a bulk call, and each operation tells one at least.
+    let mut create = unknown(90);
+    create.insert("method".to_owned(), "create".into());
+    let answer = client.post("/v1/rooms/bulk", &json!({ "operations": vec![create; 50] })).await;
+    let told = |result: &Value| result["error"]["details"]["fields"].as_array().unwrap().len();
+    let told: Vec<usize> = answer.data().as_array().unwrap().iter().map(told).collect();
+    assert_eq!((told[0], told[1], told[49], told.iter().sum::<usize>()), (51, 1, 1, 100));
+    assert!(answer.text.len() < 2 * TOLD_MAX, "{}", answer.text.len());
+    let message = answer.data()[1]["error"]["message"].as_str().unwrap();
+    assert_eq!(message, "91 fields break a rule; the first is told.");
+    // What is quoted outside of fields is short, too.
+    let twice = format!(r#"{{"{name}":0,"{name}":0}}"#);
+    let request = client.request(Method::POST, "/v1/rooms").header("content-type", "application/json");
+    let answer = client.send(request.body(twice)).await;
+    assert_eq!((answer.status, answer.error()), (400, "invalid_json"));
+    assert!(answer.text.len() < TOLD_MAX, "{}", answer.text.len());
+    let tool = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name } });
+    assert!(client.post("/mcp", &tool).await.text.len() < TOLD_MAX);
+    let argument = json!({ "name": "svc_search", "arguments": { &name[..]: name } });
+    let tool = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": argument });
+    assert!(client.post("/mcp", &tool).await.text.len() < TOLD_MAX);
+}

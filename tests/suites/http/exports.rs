@@ -208,6 +208,7 @@ async fn what_cannot_be_exported_is_said_at_once() {
         (json!({ "format": 3, "types": "room" }), &["format wrong_type", "types wrong_type"]),
         (json!({ "format": "csv", "types": ["room", "rooms", 4] }), &["types[1] not_a_choice", "types[2] wrong_type"]),
         (json!({ "format": "csv", "types": [] }), &["types too_short"]),
+        (json!({ "format": "csv", "types": vec!["room"; 7] }), &["types too_long"]),
         (json!([]), &[" wrong_type"]),
     ] {
         let answer = client.post("/v1/exports", &body).await;

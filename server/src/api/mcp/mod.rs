@@ -14,7 +14,7 @@ use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderValue, Method, Request, Uri};
 use futures_util::FutureExt;
 use hearth_contract::paths;
-use hearth_contract::problem::{Problem, ProblemType, nearest};
+use hearth_contract::problem::{NAME_SHOWN, Problem, ProblemType, nearest, shortened};
 use http_body_util::{BodyExt, Full};
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
@@ -165,7 +165,8 @@ impl ServerHandler for Agent {
         let Some(tool) = TOOLS.iter().find(|tool| tool.name == request.name) else {
             let near = nearest(&request.name, TOOLS.iter().map(|tool| tool.name));
             let hint = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-            return Err(ErrorData::invalid_params(format!("There is no tool {}{hint}", request.name), None));
+            let name = shortened(&request.name, NAME_SHOWN);
+            return Err(ErrorData::invalid_params(format!("There is no tool {name}{hint}"), None));
         };
         // The SDK runs a call as a task of its own, out of the edge's reach: a panic would leave it without an answer.
         let work = AssertUnwindSafe(self.run(tool, request.arguments.unwrap_or_default())).catch_unwind();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::http::Method;
 use hearth_contract::headers::{IDEMPOTENCY_KEY_MAX, idempotency_key};
 use hearth_contract::paths;
-use hearth_contract::problem::{Problem, ProblemType};
+use hearth_contract::problem::{NAME_SHOWN, Problem, ProblemType, shortened};
 use rmcp::model::{JsonObject, ToolAnnotations};
 use serde_json::Value;
 
@@ -145,8 +145,9 @@ fn query(arguments: JsonObject, route: &Route) -> Result<Query, Problem> {
         let value = match &value {
             Value::Array(items) => items.iter().map(text).collect::<Vec<String>>().join(","),
             Value::Object(_) | Value::Bool(_) => {
+                let name = shortened(&name, NAME_SHOWN);
                 let message = format!("{name} must be a string or a number.");
-                return Err(Problem::new(ProblemType::InvalidRequest, message).with("parameter", name.as_str()));
+                return Err(Problem::new(ProblemType::InvalidRequest, message).with("parameter", &*name));
             }
             one => text(one),
         };
