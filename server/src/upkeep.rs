@@ -1,6 +1,7 @@
 //! What a serving process does by itself: noticing what other processes wrote, thinning out old events, forgetting old
 //! receipts and exports. Must not know requests.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::app::App;
 use crate::home::retention;
-use crate::store::{Fault, homes, receipts};
+use crate::store::{Fault, HomeNo, homes, receipts};
 
 /// Between two looks for writes of other processes: a key revoked there stops working within a second.
 const LOOK_EVERY: Duration = Duration::from_millis(400);
@@ -35,10 +36,13 @@ pub(crate) async fn run(app: Arc<App>, outside: watch::Sender<u64>) {
     let mut stopping = app.stopping.clone();
     let mut upkeep = Upkeep::new(app, outside);
     loop {
+        // A long round gives way to a look between any two of its steps.
         let done = tokio::select! {
+            biased;
             () = stopping.heard() => return,
             _ = look.tick() => upkeep.notice().await,
-            _ = thin.tick() => upkeep.tidy().await,
+            () = ready(()), if upkeep.is_tidying() => upkeep.tidy_on().await,
+            _ = thin.tick() => upkeep.begin_to_tidy().await,
         };
         if let Err(fault) = done {
             tracing::warn!(%fault, "upkeep was put off");
@@ -54,11 +58,26 @@ pub struct Upkeep {
     version: Option<i64>,
     /// The wall clock and the time that had passed when old things were looked for last.
     tidied: Option<(Timestamp, Duration)>,
+    /// What is left of the round of tidying, the next last, and the moment by which it goes.
+    chores: Vec<Chore>,
+    moment: Timestamp,
+}
+
+/// A part of a round of tidying; as many steps as there is to do.
+#[derive(Debug, Clone, Copy)]
+enum Chore {
+    /// Thins out a home's events from before a moment.
+    Thin(HomeNo, Timestamp),
+    /// Forgets old receipts.
+    Receipts,
+    /// Clears exports away.
+    Exports,
 }
 
 impl Upkeep {
     pub(crate) fn new(app: Arc<App>, outside: watch::Sender<u64>) -> Upkeep {
-        Upkeep { app, outside, version: None, tidied: None }
+        let moment = app.clock.now();
+        Upkeep { app, outside, version: None, tidied: None, chores: Vec::new(), moment }
     }
 
     /// Looks whether another process wrote; then nothing that was read before is believed any more. The first look takes
@@ -73,23 +92,63 @@ impl Upkeep {
         Ok(())
     }
 
-    /// Thins out old events and forgets old receipts and exports.
+    /// Thins out old events and forgets old receipts and exports, all there are.
     pub async fn tidy(&mut self) -> Result<(), Fault> {
+        self.begin_to_tidy().await?;
+        while self.is_tidying() {
+            self.tidy_on().await?;
+        }
+        Ok(())
+    }
+
+    /// Whether a round of tidying has begun and not ended.
+    pub fn is_tidying(&self) -> bool {
+        !self.chores.is_empty()
+    }
+
+    /// Begins a round of tidying.
+    pub async fn begin_to_tidy(&mut self) -> Result<(), Fault> {
         let (app, now) = (&self.app, self.app.clock.now());
         let seen = (now, app.clock.passed());
         if self.tidied.replace(seen).is_some_and(|before| leaps(before, seen)) {
             tracing::warn!(%now, "the clock has leapt ahead; nothing is forgotten before it has stood for a round");
             return Ok(());
         }
+        let mut chores = vec![Chore::Exports, Chore::Receipts];
         if let Some(kept) = app.config.retention {
             let before = now.plus_millis(-(kept.as_millis() as i64));
-            for number in app.db.read(homes::numbers).await? {
-                while app.db.write(move |tx| retention::thin(tx, number, before)).await? {}
+            let homes = app.db.read(homes::numbers).await?;
+            chores.extend(homes.into_iter().rev().map(|number| Chore::Thin(number, before)));
+        }
+        (self.chores, self.moment) = (chores, now);
+        Ok(())
+    }
+
+    /// Does one step of the round, which is never long. What breaks ends the round; the next begins with all of it.
+    pub async fn tidy_on(&mut self) -> Result<(), Fault> {
+        let Some(chore) = self.chores.pop() else { return Ok(()) };
+        match self.step(chore).await {
+            Ok(true) => self.chores.push(chore),
+            Ok(false) => (),
+            Err(fault) => {
+                self.chores.clear();
+                return Err(fault);
             }
         }
-        let before = now.plus_millis(-(app.config.idempotency_ttl.as_millis() as i64));
-        while app.db.write(move |tx| receipts::forget(tx, before, FORGET_STEP)).await? == FORGET_STEP {}
-        app.exports.tidy(&app.db, now).await
+        Ok(())
+    }
+
+    /// One step of a chore. True: there may be more of it.
+    async fn step(&self, chore: Chore) -> Result<bool, Fault> {
+        let (app, now) = (&self.app, self.moment);
+        match chore {
+            Chore::Thin(number, before) => app.db.write(move |tx| retention::thin(tx, number, before)).await,
+            Chore::Receipts => {
+                let before = now.plus_millis(-(app.config.idempotency_ttl.as_millis() as i64));
+                Ok(app.db.write(move |tx| receipts::forget(tx, before, FORGET_STEP)).await? == FORGET_STEP)
+            }
+            Chore::Exports => app.exports.tidy(&app.db, now).await,
+        }
     }
 }
 

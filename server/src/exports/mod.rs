@@ -82,19 +82,15 @@ impl Exports {
         }
     }
 
-    /// Removes what has had its time: files a day after they were made, jobs a month after that.
-    pub(crate) async fn tidy(&self, db: &Db, now: hearth_contract::formats::Timestamp) -> Result<(), Fault> {
-        loop {
-            let files = db.write(move |tx| exports::expire(tx, now, STEP)).await?;
-            files.iter().for_each(|file| self.remove(file));
-            if files.len() < STEP {
-                break;
-            }
-        }
+    /// Removes what has had its time, one step: files a day after they were made, jobs a month after that. True: call
+    /// again, there may be more.
+    pub(crate) async fn tidy(&self, db: &Db, now: hearth_contract::formats::Timestamp) -> Result<bool, Fault> {
+        let files = db.write(move |tx| exports::expire(tx, now, STEP)).await?;
+        files.iter().for_each(|file| self.remove(file));
         let before = now.plus_millis(-LISTED_MS);
-        while db.write(move |tx| exports::forget(tx, before, STEP)).await? == STEP {}
+        let forgotten = db.write(move |tx| exports::forget(tx, before, STEP)).await?;
         self.ring();
-        Ok(())
+        Ok(files.len() == STEP || forgotten == STEP)
     }
 
     fn begin(&self, job: Uuid) -> Arc<Progress> {

@@ -7,7 +7,8 @@ use hearth_contract::key::Environment;
 use hearth_server::clock::Clock;
 use hearth_server::config::{Config, RateLimits};
 use hearth_server::operate::{self, NewKey};
-use hearth_server::store::homes::Plan;
+use hearth_server::store::Fault;
+use hearth_server::store::homes::{self, Plan};
 use hearth_tests::client::Client;
 use hearth_tests::server::{Hand, Server};
 use serde_json::json;
@@ -398,6 +399,44 @@ async fn what_others_wrote_before_the_first_look_is_noticed() {
     operate::set_plan(&outside, "Lake".to_owned(), Plan::Free).await.unwrap();
     inside.upkeep.notice().await.unwrap();
     assert!(heard.has_changed().unwrap());
+}
+
+#[tokio::test]
+async fn what_others_wrote_is_noticed_between_two_steps_of_tidying() {
+    const EVENTS: i64 = 2500;
+    let hand = Hand::at("2026-06-01T12:00:00Z");
+    let server = Server::start_at(hand.clock(), |_| ()).await;
+    let client = Client::new(&server.url, &server.live_key);
+    let bulk = json!({ "operations": vec![json!({ "method": "create", "name": "Room" }); 50] });
+    for _ in 0..EVENTS / 50 {
+        assert_eq!(client.post("/v1/rooms/bulk", &bulk).await.status, 207);
+    }
+    let dir = server.stop().await;
+    // All of it is older than retention by now.
+    hand.advance(Duration::from_secs(40 * 24 * 3600));
+    let mut inside = hearth_server::Inside::open(Config::new(dir.path().to_owned()), hand.clock()).unwrap();
+    inside.upkeep.notice().await.unwrap();
+    let mut heard = inside.app.outside.clone();
+    heard.mark_unchanged();
+    let outside = hearth_server::store::Db::open(dir.path(), Default::default(), 7).unwrap();
+    inside.upkeep.begin_to_tidy().await.unwrap();
+    let mut steps = 0;
+    while inside.upkeep.is_tidying() {
+        let plan = if steps % 2 == 0 { Plan::Free } else { Plan::Paid };
+        operate::set_plan(&outside, "My home".to_owned(), plan).await.unwrap();
+        inside.upkeep.tidy_on().await.unwrap();
+        inside.upkeep.notice().await.unwrap();
+        assert!(heard.has_changed().unwrap());
+        heard.mark_unchanged();
+        steps += 1;
+    }
+    // A thousand events at a time, in two homes; then receipts and exports.
+    assert_eq!(steps, 3 + 1 + 2);
+    let aged = inside.app.db.read(|tx| {
+        let homes = homes::numbers(tx)?.into_iter().map(|number| Ok(homes::load(tx, number)?.aged));
+        homes.collect::<Result<Vec<i64>, Fault>>()
+    });
+    assert!(aged.await.unwrap().contains(&EVENTS), "nothing was left out");
 }
 
 #[tokio::test]
