@@ -1,7 +1,9 @@
 //! `GET /v1/search` (contract 8).
 
+use std::time::{Duration, Instant};
+
 use hearth_contract::envelope::Page;
-use hearth_contract::problem::Problem;
+use hearth_contract::problem::{Problem, ProblemType};
 use hearth_contract::schema::Kind;
 use serde_json::json;
 
@@ -12,7 +14,7 @@ use crate::home::search::words;
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
 use crate::store::search::Hit;
-use crate::store::{homes, search};
+use crate::store::{Fault, homes, search};
 
 /// Hits on a page when nothing is said, and at most.
 const PAGE: (usize, usize) = (50, 100);
@@ -35,15 +37,20 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
     };
     let number = call.principal.key.home;
     let (asked, among) = (words.clone(), kinds.clone());
-    let (mut hits, as_of) = call
+    let time_max = call.app.config.search_time_max;
+    let found = call
         .app
         .db
-        .read(move |tx| {
+        .read_until(Instant::now() + time_max, move |tx| {
             let after = after.map(|cursor| (cursor.rank, cursor.row));
             let hits = search::find(tx, number, &asked, &among, after, limit + 1)?;
             Ok((hits, homes::load(tx, number)?.head))
         })
-        .await?;
+        .await;
+    let (mut hits, as_of) = match found {
+        Err(Fault::TimeUp) => return Err(too_long(time_max).into()),
+        found => found?,
+    };
     let has_more = hits.len() > limit;
     hits.truncate(limit);
     let next_cursor = hits
@@ -52,6 +59,13 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
         .map(|hit| SearchCursor { rank: hit.rank, row: hit.row }.write(home, &words, &kinds));
     let texts: Vec<String> = hits.iter().map(describe).collect();
     Ok(call.wording.many(&texts, &Page { has_more, next_cursor }, &as_of_meta(as_of)))
+}
+
+fn too_long(time_max: Duration) -> Problem {
+    let message = format!("The search did not end within {} s.", time_max.as_secs_f32());
+    Problem::new(ProblemType::Unavailable, message)
+        .with("retry_after_seconds", 1)
+        .fixed_by("Ask for fewer or longer words, or send the request again after the seconds that Retry-After names.")
 }
 
 fn describe(hit: &Hit) -> String {

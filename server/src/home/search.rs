@@ -8,6 +8,9 @@ use serde_json::Value;
 
 /// Characters of a question after trimming, at least and at most.
 pub const QUESTION: (usize, usize) = (2, 200);
+/// Words of a question, at most, that ask for more than the others do: for each, all words that begin like it are gone
+/// through, in the records of all homes.
+pub const WORDS_MAX: usize = 12;
 
 /// The title of a record, and the rest of its words.
 pub fn texts(kind: Kind, fields: &Fields) -> (String, String) {
@@ -28,9 +31,27 @@ pub fn words(question: &str) -> Result<Vec<String>, Problem> {
     if !(QUESTION.0..=QUESTION.1).contains(&length) {
         return refuse(format!("q must have {} to {} characters.", QUESTION.0, QUESTION.1));
     }
-    let words: Vec<String> =
-        question.split(|c| !is_word_char(c)).filter(|w| w.contains(char::is_alphanumeric)).map(str::to_owned).collect();
-    if words.is_empty() { refuse("q must have a word to look for.".to_owned()) } else { Ok(words) }
+    let words: Vec<&str> =
+        question.split(|c| !is_word_char(c)).filter(|w| w.contains(char::is_alphanumeric)).collect();
+    let words = saying_more(&words);
+    match words.len() {
+        0 => refuse("q must have a word to look for.".to_owned()),
+        1..=WORDS_MAX => Ok(words),
+        _ => refuse(format!("q must have at most {WORDS_MAX} different words.")),
+    }
+}
+
+/// The words without those that ask for nothing more: one that stands there already, in whatever case, and the beginning
+/// of another. What begins like the longer one begins like the shorter.
+fn saying_more(words: &[&str]) -> Vec<String> {
+    let folded: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+    let says_more = |index: usize| {
+        let is_said_by = |(other, word): (usize, &String)| {
+            word.starts_with(&folded[index]) && (word.len() > folded[index].len() || other < index)
+        };
+        !folded.iter().enumerate().any(is_said_by)
+    };
+    words.iter().enumerate().filter(|(index, _)| says_more(*index)).map(|(_, word)| (*word).to_owned()).collect()
 }
 
 /// Letters, digits, and the accents that may follow a letter as characters of their own.
@@ -46,14 +67,16 @@ mod tests {
     fn a_question_is_words_whatever_it_looks_like() {
         for (question, expected) in [
             ("fil hvac", &["fil", "hvac"][..]),
-            ("a AND \"b\" NEAR(c) col:x -y ^z*", &["a", "AND", "b", "NEAR", "c", "col", "x", "y", "z"]),
+            ("a AND \"b\" NEAR(c) col:x -y ^z*", &["AND", "b", "NEAR", "col", "x", "y", "z"]),
+            ("Fil filter FILTER hvac fi", &["filter", "hvac"]),
+            ("a b c d e f g h i j k l A B C", &["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"]),
             ("serial_number", &["serial", "number"]),
             ("Crème brûlée", &["Crème", "brûlée"]),
             ("OPS-306", &["OPS", "306"]),
         ] {
             assert_eq!(words(question).unwrap(), expected, "{question}");
         }
-        for bad in ["", " a ", "--", "\u{301}\u{301}", &"x".repeat(201)] {
+        for bad in ["", " a ", "--", "\u{301}\u{301}", &"x".repeat(201), "a b c d e f g h i j k l m"] {
             assert!(words(bad).is_err(), "{bad}");
         }
     }

@@ -1,8 +1,8 @@
 //! The only place that speaks SQL. A narrow face of functions named by meaning, over one writer and several readers.
 //! Must not know HTTP, nor why a write is wanted.
 //!
-//! - [`Db`]: `glance` on the spot, `read` on a reader thread, `write` on the writer thread; all take closures over a
-//!   [`Tx`].
+//! - [`Db`]: `glance` on the spot, `read` on a reader thread, `read_until` on one for what may take long, `write` on the
+//!   writer thread; all take closures over a [`Tx`].
 //! - [`open`]: files, permissions, pragmas, migrations.
 //! - [`tail`]: the bell that rings for a home after each commit.
 //! - [`homes`], [`records`], [`events`], [`links`], [`search`], [`receipts`], [`keys`], [`exports`]: one file for each
@@ -32,6 +32,7 @@ mod writer;
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -53,6 +54,9 @@ pub enum Fault {
     /// Too much waits already, or the service is stopping.
     #[error("the database takes no more work now: {0}")]
     Busy(&'static str),
+    /// A read took longer than it may; one that asks for less may succeed.
+    #[error("a read took too long and was broken off")]
+    TimeUp,
     /// What is stored is not what this program stores.
     #[error("stored data is not as expected: {0}")]
     Corrupt(String),
@@ -65,7 +69,7 @@ impl Fault {
     /// Whether the same request may succeed once the machine has room or time again.
     pub fn is_passing(&self) -> bool {
         match self {
-            Fault::DiskFull | Fault::Busy(_) => true,
+            Fault::DiskFull | Fault::Busy(_) | Fault::TimeUp => true,
             Fault::Sqlite(error) => matches!(
                 error.sqlite_error_code(),
                 Some(
@@ -75,6 +79,18 @@ impl Fault {
                 )
             ),
             Fault::Corrupt(_) | Fault::Panicked => false,
+        }
+    }
+}
+
+impl Fault {
+    /// The same, told apart where a read was broken off.
+    fn of_time(self) -> Fault {
+        match self {
+            Fault::Sqlite(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted) => {
+                Fault::TimeUp
+            }
+            other => other,
         }
     }
 }
@@ -216,6 +232,19 @@ impl Db {
         answered.await.unwrap_or(Err(Fault::Panicked))
     }
 
+    /// Runs a reading closure that may take long in one read transaction, on threads that are kept for such, so that short
+    /// reads never wait for it. When the moment comes before it is done, or before it began, it is broken off: `TimeUp`.
+    pub async fn read_until<T: Send + 'static>(
+        &self,
+        until: Instant,
+        job: impl FnOnce(&Tx<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let (answer, answered) = oneshot::channel();
+        let job = move |tx: Result<&Tx<'_>, Fault>| drop(answer.send(tx.and_then(job).map_err(Fault::of_time)));
+        self.readers.push_until(until, Box::new(job))?;
+        answered.await.unwrap_or(Err(Fault::Panicked))
+    }
+
     /// Runs a short reading closure on the spot, in one read transaction: one that finds few rows where it looks, so that
     /// it is done before another thread would have begun it. It sees all that this process has committed; what another
     /// process did may be a millisecond late.
@@ -288,4 +317,34 @@ where
         // A caller that hung up changes nothing: what was committed stays.
         let _ = self.answer.send(outcome);
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_read_that_does_not_end_is_broken_off_and_its_thread_reads_on() {
+        let dir = tempfile::tempdir().unwrap();
+        for db in [Db::open(dir.path(), Tail::default(), 1).unwrap(), Db::open_here(dir.path(), Tail::default(), 1).unwrap()] {
+            let endless = |tx: &Tx<'_>| {
+                let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+                Ok(tx.conn.query_row(sql, [], |row| row.get::<_, i64>(0))?)
+            };
+            let one = |tx: &Tx<'_>| Ok(tx.conn.query_row("SELECT 1", [], |row| row.get::<_, i64>(0))?);
+            for _ in 0..THREADS {
+                let broken = db.read_until(Instant::now() + Duration::from_millis(20), endless).await;
+                assert!(matches!(broken, Err(Fault::TimeUp)), "{broken:?}");
+                let late = db.read_until(Instant::now(), one).await;
+                assert!(matches!(late, Err(Fault::TimeUp)), "{late:?}");
+                assert_eq!(db.read_until(Instant::now() + Duration::from_secs(600), one).await.unwrap(), 1);
+            }
+            db.close().await;
+        }
+    }
+
+    /// More than there are threads.
+    const THREADS: usize = 5;
 }

@@ -4,8 +4,9 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use rusqlite::Connection;
 
@@ -16,14 +17,24 @@ use super::{Fault, Tx};
 /// A read that somebody waits for; without a transaction it is told why.
 pub(super) type Job = Box<dyn FnOnce(Result<&Tx<'_>, Fault>) + Send>;
 
-/// Reads that may wait; one more is refused as overload.
-const QUEUE_MAX: usize = 4096;
-/// Reader threads: SQLite reads are short and CPU-bound, so more than this only adds switching.
+/// Short reads that may wait; one more is refused as overload.
+const SHORT_MAX: usize = 4096;
+/// Long reads that may wait.
+const LONG_MAX: usize = 256;
+/// Reader threads of each sort: SQLite reads are CPU-bound, so more than this only adds switching.
 const THREADS_MAX: usize = 4;
+/// Steps of SQLite's machine between two looks at the time of a long read: well under a millisecond.
+const STEPS_BETWEEN_LOOKS: i32 = 1000;
+
+/// A job, and when it is broken off.
+struct Asked {
+    job: Job,
+    until: Option<Instant>,
+}
 
 #[derive(Default)]
 struct Queue {
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<Asked>,
     closed: bool,
 }
 
@@ -35,8 +46,9 @@ struct Shared {
 
 /// The hand that gives jobs to the reader threads.
 pub(super) struct Readers {
-    shared: Arc<Shared>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    short: Pool,
+    /// Threads of their own for what may take long, so that short reads never stand behind it.
+    long: Pool,
     /// Where the caller reads itself; None: the threads do.
     here: Option<Mutex<Connection>>,
     /// Where callers read what is so short that handing it to a thread would cost more than it does.
@@ -46,26 +58,16 @@ pub(super) struct Readers {
 impl Readers {
     /// No threads: each job is done before its `push` returns.
     pub(super) fn here(conn: Connection) -> Readers {
-        Readers {
-            shared: Arc::new(Shared::default()),
-            threads: Mutex::default(),
-            here: Some(Mutex::new(conn)),
-            desks: Arc::default(),
-        }
+        let here = Some(Mutex::new(conn));
+        Readers { short: Pool::default(), long: Pool::default(), here, desks: Arc::default() }
     }
 
     pub(super) fn start(file: &Path) -> Result<Readers, OpenError> {
-        let shared = Arc::new(Shared::default());
         let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, THREADS_MAX));
-        let start = |number| {
-            let (conn, shared) = (open::reader(file)?, shared.clone());
-            let named = std::thread::Builder::new().name(format!("hearth-reader-{number}"));
-            Ok(named.spawn(move || work(&conn, &shared))?)
-        };
         let desks = (0..threads).map(|_| open::desk(file)).collect::<Result<_, OpenError>>()?;
-        let threads = (0..threads).map(start).collect::<Result<_, OpenError>>()?;
-        let desks = Arc::new(Desks::of(desks));
-        Ok(Readers { shared, threads: Mutex::new(threads), here: None, desks })
+        let short = Pool::start(file, "reader", threads, SHORT_MAX)?;
+        let long = Pool::start(file, "seeker", threads, LONG_MAX)?;
+        Ok(Readers { short, long, here: None, desks: Arc::new(Desks::of(desks)) })
     }
 
     /// Where callers read on the spot.
@@ -73,35 +75,31 @@ impl Readers {
         &self.desks
     }
 
+    /// Has a short job done.
     pub(super) fn push(&self, job: Job) -> Result<(), Fault> {
-        let mut queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        if queue.closed {
-            return Err(Fault::Busy("stopping"));
-        }
-        if queue.jobs.len() >= QUEUE_MAX {
-            return Err(Fault::Busy("too many reads wait"));
-        }
-        if let Some(conn) = &self.here {
-            drop(queue);
-            let _ = read(&conn.lock().unwrap_or_else(PoisonError::into_inner), job);
-            return Ok(());
-        }
-        queue.jobs.push_back(job);
-        drop(queue);
-        self.shared.grew.notify_one();
-        Ok(())
+        self.ask(&self.short, Asked { job, until: None })
     }
-}
 
-impl Readers {
+    /// Has a job done that may take long, and is broken off then.
+    pub(super) fn push_until(&self, until: Instant, job: Job) -> Result<(), Fault> {
+        self.ask(&self.long, Asked { job, until: Some(until) })
+    }
+
+    fn ask(&self, pool: &Pool, asked: Asked) -> Result<(), Fault> {
+        match &self.here {
+            None => pool.push(asked),
+            Some(conn) => {
+                pool.check()?;
+                read(&mut conn.lock().unwrap_or_else(PoisonError::into_inner), asked);
+                Ok(())
+            }
+        }
+    }
+
     /// Takes no more work, does what waits, and closes the connections. Blocks until done.
     pub(super) fn close(&self) {
-        self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
-        self.shared.grew.notify_all();
-        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
-        for thread in threads {
-            let _ = thread.join();
-        }
+        self.short.close();
+        self.long.close();
         self.desks.close();
     }
 }
@@ -112,25 +110,84 @@ impl Drop for Readers {
     }
 }
 
-fn work(conn: &Connection, shared: &Shared) {
-    while let Some(job) = next(shared) {
-        // The job tells its own caller; a panic in it drops the caller's channel, which says so.
-        let _ = read(conn, job);
+/// Threads that take jobs from one queue.
+#[derive(Default)]
+struct Pool {
+    shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Jobs that may wait.
+    most: usize,
+}
+
+impl Pool {
+    fn start(file: &Path, name: &str, threads: usize, most: usize) -> Result<Pool, OpenError> {
+        let shared = Arc::new(Shared::default());
+        let start = |number| {
+            let (mut conn, shared) = (open::reader(file)?, shared.clone());
+            let named = std::thread::Builder::new().name(format!("hearth-{name}-{number}"));
+            Ok(named.spawn(move || work(&mut conn, &shared))?)
+        };
+        let threads = (0..threads).map(start).collect::<Result<_, OpenError>>()?;
+        Ok(Pool { shared, threads: Mutex::new(threads), most })
+    }
+
+    /// Whether it takes work.
+    fn check(&self) -> Result<MutexGuard<'_, Queue>, Fault> {
+        let queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if queue.closed { Err(Fault::Busy("stopping")) } else { Ok(queue) }
+    }
+
+    fn push(&self, asked: Asked) -> Result<(), Fault> {
+        let mut queue = self.check()?;
+        if queue.jobs.len() >= self.most {
+            return Err(Fault::Busy("too many reads wait"));
+        }
+        queue.jobs.push_back(asked);
+        drop(queue);
+        self.shared.grew.notify_one();
+        Ok(())
+    }
+
+    fn close(&self) {
+        self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        self.shared.grew.notify_all();
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            let _ = thread.join();
+        }
     }
 }
 
-/// Runs a job in one read transaction. None: it panicked.
-fn read<T>(conn: &Connection, job: impl FnOnce(Result<&Tx<'_>, Fault>) -> T) -> Option<T> {
-    let begun = begin(conn);
-    let done = catch_unwind(AssertUnwindSafe(|| match begun {
-        Ok(()) => job(Ok(&Tx::new(conn))),
-        Err(error) => job(Err(error.into())),
-    }));
-    end(conn);
-    done.ok()
+fn work(conn: &mut Connection, shared: &Shared) {
+    while let Some(asked) = next(shared) {
+        read(conn, asked);
+    }
 }
 
-fn next(shared: &Shared) -> Option<Job> {
+/// Runs a job in one read transaction. It tells its own caller; a panic in it drops the caller's channel, which says so.
+fn read(conn: &mut Connection, Asked { job, until }: Asked) {
+    let begun = match until {
+        // It stood in the queue for all of its time.
+        Some(until) if Instant::now() >= until => Err(Fault::TimeUp),
+        _ => begin(conn).map_err(Fault::from),
+    };
+    let watched = begun.and_then(|()| Ok(until.map_or(Ok(()), |until| watch(conn, Some(until)))?));
+    let _ = catch_unwind(AssertUnwindSafe(|| match watched {
+        Ok(()) => job(Ok(&Tx::new(conn))),
+        Err(fault) => job(Err(fault)),
+    }));
+    if until.is_some() {
+        let _ = watch(conn, None);
+    }
+    end(conn);
+}
+
+/// Has SQLite break off what it does once a moment has come; None: no more.
+fn watch(conn: &mut Connection, until: Option<Instant>) -> rusqlite::Result<()> {
+    conn.progress_handler(STEPS_BETWEEN_LOOKS, until.map(|until| move || Instant::now() >= until))
+}
+
+fn next(shared: &Shared) -> Option<Asked> {
     let mut queue = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
         if let Some(job) = queue.jobs.pop_front() {

@@ -1,5 +1,7 @@
 //! Search (contract 8).
 
+use std::time::{Duration, Instant};
+
 use hearth_tests::client::Client;
 use hearth_tests::server::Server;
 use serde_json::json;
@@ -96,6 +98,23 @@ async fn questions_without_a_word_are_refused() {
 }
 
 #[tokio::test]
+async fn a_question_has_so_many_words_and_each_says_more() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    client.post("/v1/rooms", &json!({ "name": "Alpine attic", "notes": "Skis" })).await;
+    // The same word again, and the beginning of another, ask for nothing more.
+    let again = vec!["a"; 100].join("+");
+    assert_eq!(titles(&client, &again).await, ["Alpine attic"]);
+    assert_eq!(titles(&client, "s+SK+skis+a+AL+att").await, ["Alpine attic"]);
+    let twelve = "b+c+d+e+f+g+h+i+j+k+l+m";
+    assert_eq!(titles(&client, twelve).await.len(), 0);
+    let refused = client.get(&format!("/v1/search?q={twelve}+n")).await;
+    assert_eq!((refused.status, refused.error()), (400, "invalid_request"), "{}", refused.text);
+    assert_eq!(refused.json["error"]["details"]["parameter"], "q");
+    assert!(refused.json["error"]["message"].as_str().unwrap().contains("at most 12 different words"));
+}
+
+#[tokio::test]
 async fn one_scope_and_a_page_are_enough_to_search() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
@@ -133,4 +152,33 @@ async fn one_scope_and_a_page_are_enough_to_search() {
     let other = Client::new(&server.url, &server.test_key);
     assert_eq!(other.get(&next("q=common&types=room,task")).await.error(), "invalid_cursor");
     assert_eq!(client.get(&format!("/v1/rooms?cursor={cursor}")).await.error(), "invalid_cursor");
+}
+
+#[tokio::test]
+async fn a_search_has_its_time_and_holds_nobody_up() {
+    let server = Server::start_with(|config| config.search_time_max = Duration::ZERO).await;
+    let client = Client::new(&server.url, &server.live_key);
+    let refused = client.get("/v1/search?q=hall").await;
+    assert_eq!((refused.status, refused.error(), refused.header("retry-after")), (503, "unavailable", "1"));
+    assert!(refused.json["error"]["fix"].as_str().unwrap().contains("longer words"), "{}", refused.text);
+    // More searches than there are threads, none of which ends before it is let.
+    let db = server.running.app.db.clone();
+    let far = Instant::now() + Duration::from_secs(3600);
+    let searches: Vec<_> = (0..10)
+        .map(|_| {
+            let ((let_go, held), db) = (std::sync::mpsc::channel::<()>(), db.clone());
+            let search = tokio::spawn(async move { db.read_until(far, move |_| Ok(held.recv().is_err())).await });
+            (let_go, search)
+        })
+        .collect();
+    // Keys that were never seen are looked up, and all else is read.
+    for key in [&server.test_key, &server.live_key] {
+        for path in ["/v1/me", "/v1/events", "/v1/rooms", "/v1/exports"] {
+            assert_eq!(Client::new(&server.url, key).get(path).await.status, 200, "{path}");
+        }
+    }
+    for (let_go, search) in searches {
+        drop(let_go);
+        assert!(search.await.unwrap().unwrap());
+    }
 }
