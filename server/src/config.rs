@@ -44,6 +44,8 @@ pub struct Config {
     pub headers_time_max: Duration,
     /// Time for a body to arrive (contract 12).
     pub body_time_max: Duration,
+    /// Time in which a client must take some of its answer, streams aside: those are read as slowly as their reader will.
+    pub write_time_max: Duration,
     /// Time for a search, from when it is asked.
     pub search_time_max: Duration,
 }
@@ -68,6 +70,7 @@ impl Config {
             connections_max: 16_384,
             headers_time_max: Duration::from_secs(10),
             body_time_max: Duration::from_secs(30),
+            write_time_max: Duration::from_secs(30),
             search_time_max: Duration::from_secs(5),
         }
     }

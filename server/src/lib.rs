@@ -139,6 +139,7 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
     let rules = listener::Rules {
         connections_max: app.config.connections_max,
         headers_time_max: app.config.headers_time_max,
+        write_time_max: app.config.write_time_max,
         too_late: Arc::new(move || http::edge::too_late(&apology)),
     };
     let edge = Edge::new(app.clone());

@@ -3,7 +3,7 @@
 //! next is read when the last was taken; readers that are level share theirs.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,6 +16,7 @@ use tokio::time::{Instant, Sleep};
 use super::events::{kinds, retention_seconds};
 use super::shelf::{Found, Heard, Look, Place, Shelf};
 use crate::app::App;
+use crate::home::cursor::FeedCursor;
 use crate::home::feed::{self, Begin, Most};
 use crate::http::auth::still_holds;
 use crate::http::call::Call;
@@ -31,6 +32,8 @@ const PIECE: Most = Most { events: 256, bytes: 256 * 1024 };
 const RETRY: &str = "retry: 1000\n\n";
 /// Says that the stream lives; no event, and no place.
 const COMMENT: &str = ":\n\n";
+/// Between two looks at whether a stream that nobody reads may go on, when nothing is heard.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 /// `GET /v1/events/stream`.
 pub async fn open(call: Call) -> Result<Reply, Refusal> {
@@ -52,7 +55,14 @@ pub async fn open(call: Call) -> Result<Reply, Refusal> {
     let cursor = call.app.db.read(move |tx| feed::begin(tx, number, &begin, retention)).await??;
     let (now, shelf) = (Instant::now(), call.app.shelves.of(number));
     let outside = *call.app.outside.borrow();
+    let bond = Arc::new(Bond {
+        app: call.app.clone(),
+        principal: call.principal.clone(),
+        cursor: Mutex::new(cursor),
+    });
+    let over = bond.clone();
     let reader = Reader {
+        bond,
         heartbeat_at: now + call.app.config.heartbeat,
         silent_since: now,
         alarm: Box::pin(tokio::time::sleep_until(now + call.app.config.keepalive.min(call.app.config.heartbeat))),
@@ -73,7 +83,39 @@ pub async fn open(call: Call) -> Result<Reply, Refusal> {
         Some((frame, reader))
     });
     let headers = vec![("x-accel-buffering", "no".to_owned())];
-    Ok(Reply { status: 200, headers, payload: Payload::Events(Box::pin(frames)) })
+    let over = Arc::new(move || -> Pin<Box<dyn Future<Output = ()> + Send>> { Box::pin(over.clone().broken()) });
+    Ok(Reply { status: 200, headers, payload: Payload::Events(Box::pin(frames), over) })
+}
+
+/// What a stream must not outlive. Its reader sees to that itself between two frames; this is for while a frame waits to be
+/// taken, by a client that may never do so.
+struct Bond {
+    app: Arc<App>,
+    principal: Arc<Principal>,
+    /// Where it reads on.
+    cursor: Mutex<FeedCursor>,
+}
+
+impl Bond {
+    /// Returns once the stream may not go on: the service stops, its key has ended, or its place is no longer good.
+    async fn broken(self: Arc<Self>) {
+        let (mut stopping, mut outside) = (self.app.stopping.clone(), self.app.outside.clone());
+        while self.holds().await {
+            tokio::select! {
+                () = stopping.heard() => return,
+                Ok(()) = outside.changed() => (),
+                () = tokio::time::sleep(LOOK_EVERY) => (),
+            }
+        }
+    }
+
+    async fn holds(&self) -> bool {
+        let (number, cursor) = (self.principal.key.home, *self.cursor.lock().unwrap_or_else(PoisonError::into_inner));
+        self.principal.holds(self.app.clock.now())
+            && still_holds(&self.app, &self.principal).await
+            // A database that is busy says nothing about the place.
+            && self.app.db.glance(move |tx| feed::is_good(tx, number, cursor)).await.unwrap_or(true)
+    }
 }
 
 /// How far a stream is.
@@ -93,6 +135,7 @@ struct Reader {
     version: &'static Version,
     shelf: Arc<Shelf>,
     place: Place,
+    bond: Arc<Bond>,
     cursor_text: Arc<str>,
     bell: watch::Receiver<i64>,
     /// What the bells had said when all there was had been read.
@@ -150,6 +193,7 @@ impl Reader {
             None
         })?;
         self.place.cursor = found.next;
+        *self.bond.cursor.lock().unwrap_or_else(PoisonError::into_inner) = found.next;
         self.cursor_text = found.next_text.clone();
         self.seen = (!found.has_more).then_some(heard);
         if self.stage != Stage::Replaying || found.has_more {

@@ -117,6 +117,11 @@ pub fn read(
     }))
 }
 
+/// Whether a reader at a cursor could read on.
+pub fn is_good(tx: &Tx<'_>, number: HomeNo, cursor: FeedCursor) -> Result<bool, Fault> {
+    Ok(judge(tx, &homes::load(tx, number)?, cursor, None)?.is_ok())
+}
+
 /// Whether the history that a cursor names is still this one and still whole after it (contract 9.3).
 fn judge(
     tx: &Tx<'_>,

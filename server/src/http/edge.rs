@@ -316,9 +316,9 @@ fn finish(app: &App, mut reply: Reply, wording: &Wording, standing: Option<Stand
     let (media, body) = match reply.payload {
         Payload::Json(text) => (Some("application/json"), Body::from(text)),
         Payload::Text(media, text) => (Some(media), Body::from(text)),
-        Payload::Events(frames) => {
+        Payload::Events(frames, over) => {
             use futures_util::StreamExt;
-            endless = Some(Endless);
+            endless = Some(Endless(over));
             (Some("text/event-stream"), Body::from_stream(frames.map(Ok::<_, Infallible>)))
         }
         Payload::File { media, file, length } => {

@@ -3,7 +3,7 @@
 //! many wait for is written from one place in memory. Must not know what the frames say.
 
 use std::io::{self, IoSlice};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use axum::http::response::Parts;
 use axum::response::Response;
@@ -12,9 +12,23 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 
-/// Marks an answer that does not end, beside its head.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Endless;
+use super::reply::Over;
+
+/// Marks an answer that does not end, beside its head; and tells when it must end all the same.
+#[derive(Clone)]
+pub(super) struct Endless(pub(super) Over);
+
+impl Endless {
+    /// Returns when what is being written has had its time: the answer must end, and nobody takes it.
+    async fn is_over(&self) {
+        (self.0)().await;
+        tokio::time::sleep(LEAVE_TIME_MAX).await;
+    }
+}
+
+/// Time for what was begun to leave once an answer must end. Its key was revoked less than half a second ago, and a
+/// second is all there is (contract 9.4).
+const LEAVE_TIME_MAX: Duration = Duration::from_millis(250);
 
 /// A head as it is written, with these lines more. The connection ends with its answer.
 pub(super) fn head_text(head: &Parts, more: &str) -> Vec<u8> {
@@ -30,10 +44,19 @@ pub(super) fn head_text(head: &Parts, more: &str) -> Vec<u8> {
     bytes
 }
 
-/// Writes an answer until its frames end or nobody listens any more.
-pub(super) async fn run(mut socket: TcpStream, answer: Response) -> io::Result<()> {
+/// Writes an answer until its frames end, nobody listens any more, or it must end and nobody reads.
+pub(super) async fn run(mut socket: TcpStream, answer: Response, endless: Endless) -> io::Result<()> {
+    let ended = write(&mut socket, answer, &endless).await;
+    if ended.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::TimedOut) {
+        // What the system still holds is for nobody any more.
+        let _ = socket.set_zero_linger();
+    }
+    ended
+}
+
+async fn write(socket: &mut TcpStream, answer: Response, endless: &Endless) -> io::Result<()> {
     let (head, body) = answer.into_parts();
-    socket.write_all(&head_text(&head, "transfer-encoding: chunked\r\n")).await?;
+    in_time(endless, socket.write_all(&head_text(&head, "transfer-encoding: chunked\r\n"))).await?;
     drop(head);
     let mut frames = body.into_data_stream();
     let (read, mut write) = socket.split();
@@ -46,14 +69,24 @@ pub(super) async fn run(mut socket: TcpStream, answer: Response) -> io::Result<(
         };
         match frame {
             Some(Ok(frame)) if frame.is_empty() => (),
-            Some(Ok(frame)) => write_chunk(&mut write, &frame).await?,
+            Some(Ok(frame)) => in_time(endless, write_chunk(&mut write, &frame)).await?,
             // Broken off: without the last chunk the client knows.
             Some(Err(error)) => return Err(io::Error::other(error)),
             None => {
-                write.write_all(b"0\r\n\r\n").await?;
+                let last = tokio::time::timeout(LEAVE_TIME_MAX, write.write_all(b"0\r\n\r\n"));
+                last.await.unwrap_or(Err(io::ErrorKind::TimedOut.into()))?;
                 return write.shutdown().await;
             }
         }
+    }
+}
+
+/// Waits for a write as long as the answer may go on; a reader that cannot keep up is waited for (contract 9.4).
+async fn in_time(endless: &Endless, write: impl Future<Output = io::Result<()>>) -> io::Result<()> {
+    tokio::select! {
+        biased;
+        written = write => written,
+        () = endless.is_over() => Err(io::ErrorKind::TimedOut.into()),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::convert::Infallible;
 use std::future::{pending, poll_fn};
+use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +21,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
+use tokio::time::Sleep;
 
 use super::edge::{Edge, Peer};
 use super::endless::{self, Endless};
@@ -43,6 +45,8 @@ pub struct Rules {
     pub connections_max: usize,
     /// Time for a request's headers to arrive, also between two requests on one connection.
     pub headers_time_max: Duration,
+    /// Time in which a client must take some of what is written to it.
+    pub write_time_max: Duration,
     /// The whole answer to a head that was begun and did not arrive in time.
     pub too_late: Arc<dyn Fn() -> Vec<u8> + Send + Sync>,
 }
@@ -77,8 +81,10 @@ pub async fn serve(listener: TcpListener, edge: Edge, rules: Rules, mut stopping
                 let connection = connection(socket, Peer(peer), edge.clone(), rules.clone(), stopping.clone());
                 connections.spawn(async move {
                     // What a connection needs for requests is let go before an endless answer begins.
-                    if let Some((socket, answer)) = Box::pin(connection).await {
-                        let ended = Box::pin(endless::run(socket, answer)).await;
+                    if let Some((socket, answer)) = Box::pin(connection).await
+                        && let Some(mark) = answer.extensions().get::<Endless>().cloned()
+                    {
+                        let ended = Box::pin(endless::run(socket, answer, mark)).await;
                         tracing::debug!(?ended, "an endless answer ended");
                     }
                     drop(place);
@@ -109,7 +115,8 @@ async fn connection(
     // Answers and frames are small and whole: sending each at once beats waiting for more.
     let _ = socket.set_nodelay(true);
     let (exit, hangup) = (Arc::new(Exit::default()), Hangup::default());
-    let socket = Socket { io: TokioIo::new(socket), exit: exit.clone() };
+    let patience = rules.write_time_max;
+    let socket = Socket { io: TokioIo::new(socket), exit: exit.clone(), patience, stalled: None };
     let leaving = exit.clone();
     let hung_up = hangup.clone();
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
@@ -135,13 +142,18 @@ async fn connection(
         }
     };
     let http1::Parts { io, read_buf, .. } = connection.into_parts();
-    let mut socket = io.io.into_inner();
+    let (is_stalled, mut socket) = (io.stalled.is_some(), io.io.into_inner());
     let error = match ended {
         Ok(Some(answer)) => return Some((socket, answer)),
         Ok(None) => return None,
         Err(error) => error,
     };
     tracing::debug!(%error, "a connection ended early");
+    if is_stalled {
+        // Nor does the system keep what nobody takes.
+        let _ = socket.set_zero_linger();
+        return None;
+    }
     // A connection that is only idle is closed without a word.
     if error.is_timeout() && !read_buf.is_empty() {
         let told = async {
@@ -192,10 +204,29 @@ where
     }
 }
 
-/// A socket that says whether it is full.
+/// A socket that says whether it is full, and breaks off when it stays so: a client that does not read must not hold its
+/// place for ever.
 struct Socket {
     io: TokioIo<TcpStream>,
     exit: Arc<Exit>,
+    /// How long it may take nothing.
+    patience: Duration,
+    /// Runs while it takes nothing.
+    stalled: Option<Pin<Box<Sleep>>>,
+}
+
+impl Socket {
+    /// What came of a try to write.
+    fn tried(&mut self, written: Poll<io::Result<usize>>, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        self.exit.is_full.store(written.is_pending(), Ordering::Relaxed);
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let patience = self.patience;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        stalled.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
 }
 
 impl hyper::rt::Read for Socket {
@@ -203,37 +234,35 @@ impl hyper::rt::Read for Socket {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buffer: hyper::rt::ReadBufCursor<'_>,
-    ) -> Poll<std::io::Result<()>> {
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.io).poll_read(cx, buffer)
     }
 }
 
 impl hyper::rt::Write for Socket {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.io).poll_write(cx, bytes);
-        self.exit.is_full.store(written.is_pending(), Ordering::Relaxed);
-        written
+        self.tried(written, cx)
     }
 
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        slices: &[std::io::IoSlice<'_>],
-    ) -> Poll<std::io::Result<usize>> {
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.io).poll_write_vectored(cx, slices);
-        self.exit.is_full.store(written.is_pending(), Ordering::Relaxed);
-        written
+        self.tried(written, cx)
     }
 
     fn is_write_vectored(&self) -> bool {
         self.io.is_write_vectored()
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.io).poll_flush(cx)
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.io).poll_shutdown(cx)
     }
 }

@@ -14,14 +14,18 @@ use crate::store::Fault;
 use crate::store::receipts::Receipt;
 use crate::versions::{VERSIONS, Version};
 
+/// Gives a future that is done when a stream must end. Asked only where a reader does not keep up, so that others cost
+/// nothing.
+pub type Over = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
 /// What an answer carries.
 pub enum Payload {
     /// A finished JSON text.
     Json(String),
     /// A finished text of another media type, with that type.
     Text(&'static str, Bytes),
-    /// Frames of an event stream as they come.
-    Events(Pin<Box<dyn Stream<Item = Bytes> + Send>>),
+    /// Frames of an event stream as they come, and when it must end though nobody takes them.
+    Events(Pin<Box<dyn Stream<Item = Bytes> + Send>>, Over),
     /// A file, sent piece by piece.
     File {
         /// The media type.

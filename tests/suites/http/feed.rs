@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hearth_contract::schema::Kind;
+use hearth_server::clock::Clock;
 use hearth_server::home::cursor::{FeedCursor, ListCursor};
+use hearth_server::operate;
 use hearth_server::store::records::{Direction, Sort};
 use hearth_tests::client::Client;
 use hearth_tests::server::{Hand, Server};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
 
 /// The records that a sequence of events leaves.
 fn fold(events: &[Value]) -> BTreeMap<String, Value> {
@@ -416,6 +419,29 @@ async fn a_page_of_the_feed_has_a_bound_in_bytes() {
     }
     assert_eq!(next, 201, "no event is missing");
     assert!(pages > 1);
+}
+
+#[tokio::test]
+async fn a_stream_that_nobody_reads_ends_with_its_key() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    fill_with_long_events(&client, 400).await;
+    let key = client.get("/v1/me").await.data()["key"]["id"].as_str().unwrap().to_owned();
+    let ask = format!(
+        "GET /v1/events/stream?cursor=start HTTP/1.1\r\nhost: h\r\nauthorization: Bearer {}\r\n\r\n",
+        server.live_key
+    );
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut unread = socket.connect(server.running.address).await.unwrap();
+    unread.write_all(ask.as_bytes()).await.unwrap();
+    unread.readable().await.unwrap();
+    let streams = &server.running.app.streams;
+    assert_eq!(streams.count(), 1);
+    let tail = hearth_server::store::tail::Tail::default();
+    let outside = hearth_server::store::Db::open(server.data(), tail, 7).unwrap();
+    operate::revoke_key(&outside, &Clock::system(), key).await.unwrap();
+    wait_for(|| async { (streams.count() == 0).then_some(()) }).await;
 }
 
 #[tokio::test]

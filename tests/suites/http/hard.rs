@@ -11,7 +11,7 @@ use hearth_tests::client::Client;
 use hearth_tests::server::Server;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 #[tokio::test]
 async fn a_job_that_panics_is_one_fault_and_leaves_nothing_behind() {
@@ -223,4 +223,24 @@ async fn a_request_names_one_host() {
     }
     // The version before had no such header.
     assert!(ask("GET /healthz HTTP/1.0\r\n").await.0.starts_with("HTTP/1.0 200 "));
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_take_its_answer_is_let_go() {
+    let server = Server::start_with(|config| {
+        config.connections_max = 1;
+        config.write_time_max = Duration::from_millis(100);
+    });
+    let server = server.await;
+    // More than the system holds for it.
+    let asks = b"GET /docs/viewer.js HTTP/1.1\r\nhost: h\r\n\r\n".repeat(40);
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut unread = socket.connect(server.running.address).await.unwrap();
+    unread.write_all(&asks).await.unwrap();
+    unread.readable().await.unwrap();
+    // It has the one place there is.
+    let mut next = TcpStream::connect(server.running.address).await.unwrap();
+    next.write_all(b"GET /healthz HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n").await.unwrap();
+    assert!(rest(&mut next).await.0.starts_with("HTTP/1.1 200 "));
 }
