@@ -211,6 +211,75 @@ fn settings_with_a_mistake_are_refused_before_the_screen_is_taken() {
     assert!(screen.ends());
 }
 
+/// The directory of the profiles on a machine whose home directory this is.
+fn profiles(home: &Path) -> PathBuf {
+    let profiles = home.join(".config/hearth/profiles");
+    std::fs::create_dir_all(&profiles).unwrap();
+    profiles
+}
+
+#[test]
+fn a_database_that_is_not_there_is_asked_about_whatever_server_the_profile_has() {
+    let directory = tempfile::tempdir().unwrap();
+    let profiles = profiles(directory.path());
+    std::fs::write(profiles.join("home.toml"), "server = \"http://127.0.0.1:9\"\n").unwrap();
+    std::fs::write(profiles.join("home.key"), "svc_test_x\n").unwrap();
+    let db = directory.path().join("elsewhere.db");
+    let mut screen = hearth(&db, (160, 24));
+    screen.shows("There is no database at");
+    screen.shows("http://127.0.0.1:9");
+    screen.types("n\r");
+    assert!(!screen.ends());
+    assert!(!db.exists());
+    let unseen = hearth_tests::process::command("hearth", &["--db", db.to_str().unwrap()])
+        .env("HOME", directory.path())
+        .env_remove("XDG_CONFIG_HOME")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&unseen.stderr).into_owned();
+    assert!(said.contains("there is no database at"), "{said}");
+    let mut screen = hearth(&db, (160, 24));
+    screen.shows("There is no database at");
+    screen.types("y\r");
+    screen.shows("q quit");
+    screen.types("q");
+    assert!(screen.ends());
+    assert!(db.exists());
+}
+
+#[test]
+fn a_home_can_be_named_before_a_command_after_it_and_in_the_environment() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = |key: &str| format!("[keys]\nquit = \"{key}\"\n");
+    std::fs::write(profiles(directory.path()).join("two.tui.toml"), settings("Q")).unwrap();
+    let db = directory.path().join("three.db");
+    std::fs::write(format!("{}.toml", db.display()), "").unwrap();
+    std::fs::write(format!("{}.tui.toml", db.display()), settings("Z")).unwrap();
+    let db = db.to_str().unwrap();
+    for (arguments, profile, key) in [
+        (&["keys"][..], "home", "q"),
+        (&["keys", "--profile", "two"], "home", "Q"),
+        (&["--profile", "two", "keys"], "home", "Q"),
+        (&["keys"], "two", "Q"),
+        (&["keys", "--profile", "home"], "two", "q"),
+        (&["--db", db, "keys"], "home", "Z"),
+        (&["keys", "--db", db], "two", "Z"),
+    ] {
+        let output = hearth_tests::process::command("hearth", arguments)
+            .env("HOME", directory.path())
+            .env("HEARTH_PROFILE", profile)
+            .env_remove("XDG_CONFIG_HOME")
+            .output()
+            .unwrap();
+        let (table, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let quit = table.lines().find_map(|line| line.strip_prefix("quit ")).map(str::trim_start);
+        assert!(quit.is_some_and(|quit| quit.starts_with(&format!("{key} "))), "{arguments:?}: {quit:?} {said}");
+    }
+    let demo = hearth_tests::process::run("hearth", &["demo", "--plain", "--db", db]);
+    let said = String::from_utf8_lossy(&demo.stderr);
+    assert!(demo.status.code() == Some(2) && said.contains("the demo has a database of its own"), "{said}");
+}
+
 #[test]
 fn colours_are_left_out_where_they_are_not_wanted() {
     let (_directory, db) = home("INSERT INTO tasks (title, due_on, rev) VALUES ('Late', '2020-01-01', 1)");

@@ -1,10 +1,11 @@
 //! The command line of the terminal UI. Must not do anything but read arguments and hand over.
 
 use std::io::{IsTerminal, Write, stdin, stdout};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
 use hearth::config::{Colors, Config};
 use hearth::keys::{BINDINGS, Context};
 use hearth::welcome::{self, Outcome, others};
@@ -13,15 +14,16 @@ use hearth_replica::profile::{self, Profile};
 
 /// The household, in the terminal: everything it owns, keeps and has to do.
 #[derive(Debug, Parser)]
-#[command(version, args_conflicts_with_subcommands = true)]
+#[command(version)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
     /// Which home, by the name it was given with `hearth-replica init`
-    #[arg(long, default_value = profile::DEFAULT, value_name = "NAME")]
+    #[arg(long, global = true, default_value = profile::DEFAULT, env = "HEARTH_PROFILE", value_name = "NAME")]
     profile: String,
-    /// A replica database in another place; before a new one is made there, you are asked
-    #[arg(long, value_name = "FILE")]
+    /// Another file for the database, with the profile's server and key, unless FILE.toml names others; before a new one is
+    /// made there, you are asked
+    #[arg(long, global = true, value_name = "FILE")]
     db: Option<PathBuf>,
     /// Draw signs in ASCII
     #[arg(long, global = true)]
@@ -55,6 +57,10 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> anyhow::Result<()> {
     let is_terminal = stdout().is_terminal() && stdin().is_terminal();
+    if arguments.db.is_some() && matches!(arguments.command, Some(Command::Demo { .. })) {
+        let text = "the demo has a database of its own; leave --db out";
+        Arguments::command().error(ErrorKind::ArgumentConflict, text).exit();
+    }
     let mut profile = Profile::load(&arguments.profile, arguments.db.as_deref())?;
     if let Some(Command::Keys) = arguments.command {
         return keys(&configured(&profile, &arguments)?);
@@ -62,10 +68,12 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     if let Some(Command::Demo { plain }) = arguments.command {
         return demo::run(plain || !is_terminal, configured(&profile, &arguments)?);
     }
+    // A path that was mistyped is none, whatever server the profile has.
+    let is_elsewhere = arguments.db.is_some() && !profile.db.exists();
+    anyhow::ensure!(is_terminal || !is_elsewhere, "there is no database at {}", profile.db.display());
     let is_new = profile.server.is_none() && !profile.db.exists();
     if is_new && !is_terminal {
         // The demo is for those who named nothing: in place of a home that was named it would be taken for that one.
-        anyhow::ensure!(arguments.db.is_none(), "there is no database at {}", profile.db.display());
         let there = others::names(&profile);
         let named = profile.name != profile::DEFAULT || !there.is_empty();
         anyhow::ensure!(!named, "{}", others::said(&profile.name, &there));
@@ -75,8 +83,8 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         return demo::run(true, Config::default());
     }
     anyhow::ensure!(is_terminal, "this needs a terminal; for scripts there is hearth-replica");
-    if is_new && arguments.db.is_some() {
-        anyhow::ensure!(agrees(&profile.db)?, "there is no database at {}, and none was made", profile.db.display());
+    if is_elsewhere {
+        anyhow::ensure!(agrees(&profile)?, "there is no database at {}, and none was made", profile.db.display());
     }
     let config = configured(&profile, &arguments)?;
     let sync = match profile.sync_config() {
@@ -90,9 +98,13 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     run_ui(UiOptions { db: profile.db, sync, title: None, config })
 }
 
-/// Whether a new home shall begin in a file that is not there: a path that was mistyped is none.
-fn agrees(db: &Path) -> anyhow::Result<bool> {
-    write!(stdout(), "There is no database at {}. Begin a new home there? [y/N] ", db.display())?;
+/// Whether a file that is not there shall be made: a new home, or another copy of the one that the profile's server has.
+fn agrees(profile: &Profile) -> anyhow::Result<bool> {
+    let begin = match &profile.server {
+        None => "Begin a new home there?".to_owned(),
+        Some(server) => format!("Begin a new copy of the home at {server} there?"),
+    };
+    write!(stdout(), "There is no database at {}. {begin} [y/N] ", profile.db.display())?;
     stdout().flush()?;
     let mut answer = String::new();
     stdin().read_line(&mut answer)?;

@@ -40,7 +40,7 @@ struct Arguments {
     /// Which home, of those set up on this machine
     #[arg(long, global = true, default_value = profile::DEFAULT, env = "HEARTH_PROFILE")]
     profile: String,
-    /// The database, instead of the profile's
+    /// Another file for the database, with the profile's server and key, unless FILE.toml names others
     #[arg(long, global = true, value_name = "FILE")]
     db: Option<PathBuf>,
     /// Write JSON
