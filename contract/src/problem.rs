@@ -185,7 +185,10 @@ impl ProblemType {
         match self {
             T::InvalidRequest => "Correct the parameter that details names and send the request again.",
             T::InvalidJson => "Send one JSON object in UTF-8, with each member once and at most 32 levels.",
-            T::InvalidCursor => "Start again without cursor, or send the cursor exactly as it was given.",
+            T::InvalidCursor => {
+                "Send the cursor exactly as it was given, or start again without cursor; a stream of events with \
+                 `cursor=start`, because without cursor it begins at the present."
+            }
             T::UnsupportedVersion => "Send one of details.supported as Service-API-Version, or leave the header out.",
             T::AuthenticationRequired => "Send one header `Authorization: Bearer <API key>`.",
             T::InvalidApiKey => "Check the key for typing errors, or make a new one with `hearth-server key create`.",

@@ -18,6 +18,9 @@ pub const PAGE: (usize, usize) = (50, 1000);
 /// that neither side should have to hold.
 const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
+/// How a poll begins with everything.
+const BEGIN: &str = "Leave cursor out: without one a poll begins with the oldest event.";
+
 /// `GET /v1/events`.
 pub async fn poll(call: Call) -> Result<Reply, Refusal> {
     let limit = call.query.limit(PAGE.0, PAGE.1)?;
@@ -25,6 +28,7 @@ pub async fn poll(call: Call) -> Result<Reply, Refusal> {
     let begin = call.query.get("cursor").map_or(Begin::Oldest, |cursor| Begin::After(cursor.to_owned()));
     let (number, retention) = (call.principal.key.home, retention_seconds(&call.app));
     let most = Most { events: limit, bytes: PAGE_BYTES_MAX };
+    let is_word = call.query.get("cursor") == Some("start");
     let read = call
         .app
         .db
@@ -39,6 +43,8 @@ pub async fn poll(call: Call) -> Result<Reply, Refusal> {
             }
         })
         .await?;
+    // It is a stream's word.
+    let read = read.map_err(|problem| if is_word { problem.fixed_by(BEGIN) } else { problem });
     let (Piece { events, next_text, has_more, head, .. }, oldest) = read?;
     let texts: Vec<String> = events
         .iter()

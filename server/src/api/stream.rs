@@ -30,6 +30,9 @@ use crate::versions::Version;
 const PIECE: Most = Most { events: 256, bytes: 256 * 1024 };
 /// The first frame: how long a client waits before it comes again, in milliseconds.
 const RETRY: &str = "retry: 1000\n\n";
+/// What to do without a cursor that is good here.
+const BEGIN_AGAIN: &str =
+    "Send the cursor exactly as it was given, or start again with `cursor=start` and no Last-Event-ID.";
 /// Says that the stream lives; no event, and no place.
 const COMMENT: &str = ":\n\n";
 /// Between two looks at whether a stream that nobody reads may go on, when nothing is heard.
@@ -52,7 +55,12 @@ pub async fn open(call: Call) -> Result<Reply, Refusal> {
     let (number, retention) = (call.principal.key.home, retention_seconds(&call.app));
     // The bell is heard from before the first look, so that nothing falls between the two.
     let bell = call.app.tail.listen(number);
-    let cursor = call.app.db.read(move |tx| feed::begin(tx, number, &begin, retention)).await??;
+    let begun = call.app.db.read(move |tx| feed::begin(tx, number, &begin, retention)).await?;
+    // Without a cursor it would begin at the present, and what the reader has missed would be lost to it.
+    let cursor = begun.map_err(|problem| match problem.kind {
+        ProblemType::InvalidCursor => problem.fixed_by(BEGIN_AGAIN),
+        _ => problem,
+    })?;
     let (now, shelf) = (Instant::now(), call.app.shelves.of(number));
     let outside = *call.app.outside.borrow();
     let bond = Arc::new(Bond {

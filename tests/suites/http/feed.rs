@@ -8,7 +8,7 @@ use hearth_server::clock::Clock;
 use hearth_server::home::cursor::{FeedCursor, ListCursor};
 use hearth_server::operate;
 use hearth_server::store::records::{Direction, Sort};
-use hearth_tests::client::Client;
+use hearth_tests::client::{Answer, Client};
 use hearth_tests::server::{Hand, Server};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
@@ -326,7 +326,7 @@ async fn a_first_read_of_a_history_that_was_thrown_away_begins_anew() {
 }
 
 /// What a question gives once it gives something.
-async fn wait_for<T, F: Future<Output = Option<T>>>(question: impl Fn() -> F) -> T {
+pub(super) async fn wait_for<T, F: Future<Output = Option<T>>>(question: impl Fn() -> F) -> T {
     let asking = async {
         loop {
             if let Some(found) = question().await {
@@ -489,6 +489,25 @@ async fn a_stream_that_cannot_begin_says_why() {
     frames.event().await.unwrap();
     client.patch(&path, &json!({ "floor": "3" })).await;
     assert_eq!(frames.event().await.unwrap().1["id"], 4);
+}
+
+#[tokio::test]
+async fn a_reader_whose_cursor_is_none_is_told_how_to_begin_with_everything() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let fix = |answer: &Answer| {
+        assert_eq!((answer.status, answer.error()), (400, "invalid_cursor"));
+        answer.json["error"]["fix"].as_str().unwrap().to_owned()
+    };
+    // Without a cursor a stream begins at the present, and what was missed would stay so.
+    for (query, id) in [("?cursor=nonsense", ""), ("", "nonsense"), ("", "start")] {
+        let request = client.request(reqwest::Method::GET, &format!("/v1/events/stream{query}"));
+        let fix = fix(&client.send(request.header("last-event-id", id)).await);
+        assert!(fix.contains("`cursor=start`") && !fix.contains("without cursor"), "{fix}");
+    }
+    let poll = fix(&client.get("/v1/events?cursor=start").await);
+    assert!(poll.contains("Leave cursor out") && poll.contains("oldest"), "{poll}");
+    assert!(fix(&client.get("/v1/events?cursor=nonsense").await).contains("without cursor"));
 }
 
 #[tokio::test]
