@@ -201,13 +201,23 @@ impl ProblemType {
             T::MethodNotAllowed => "Use one of the methods in the Allow header.",
             T::NotAcceptable => "Accept the media type that the message names, or send no Accept header.",
             T::RequestTimeout => "Send the request again, headers within 10 s and the body within 30 s.",
-            T::AlreadyExists => "Choose another id, or patch the record that has this one.",
-            T::CursorExpired => "Reconcile every collection, then continue from details.resume_cursor.",
-            T::PreconditionFailed => "Read the record again and decide whether the change still holds.",
+            T::AlreadyExists => {
+                "Choose another id, with a new Idempotency-Key if there was one, or patch the record that has this one."
+            }
+            T::CursorExpired => {
+                "Keep the first details.resume_cursor, reconcile every collection, then continue from that cursor."
+            }
+            T::PreconditionFailed => {
+                "Read the record again; if the change still holds, send it with the new ETag, and with a new \
+                 Idempotency-Key if it had one."
+            }
             T::PayloadTooLarge => "Send less at once, for instance by several bulk calls.",
             T::UriTooLong => "Shorten the query.",
             T::UnsupportedMediaType => "Send the body with `Content-Type: application/json` and no Content-Encoding.",
-            T::ValidationFailed => "Correct the fields in details.fields and send the request again.",
+            T::ValidationFailed => {
+                "Correct the fields in details.fields and send the request again, with a new Idempotency-Key if it had \
+                 one."
+            }
             T::IdempotencyKeyReused => "Use a new Idempotency-Key for a new request.",
             T::RateLimited => "Wait for the seconds that Retry-After names.",
             T::TooManyStreams => "Close a stream, or wait for the seconds that Retry-After names.",

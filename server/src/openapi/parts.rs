@@ -20,13 +20,15 @@ pub(super) fn parameters() -> Value {
         ),
         "IdempotencyKey": header(
             "Idempotency-Key",
-            "Names this write, so that a retry within 24 hours gets the same answer and happens once",
+            "Names this write, so that a retry within 24 hours gets the same answer, be it a refusal, and happens once. The \
+             same key with another method, path with query, body (byte for byte) or If-Match is 422 \
+             `idempotency_key_reused`: what corrects a refused request needs a new one",
             json!({ "type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_MAX, "pattern": "^[!-~]+$" }),
         ),
         "IfMatch": header(
             "If-Match",
             "Write only if the record still has this ETag; `*`: if it exists",
-            json!({ "type": "string", "examples": ["*"] }),
+            json!({ "type": "string", "examples": ["*", "\"445\""] }),
         ),
         "UnlessMatch": header(
             "If-None-Match",

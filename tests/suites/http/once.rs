@@ -62,6 +62,30 @@ async fn refusals_are_kept_when_they_are_final() {
 }
 
 #[tokio::test]
+async fn a_refusal_that_is_kept_says_that_what_corrects_it_needs_another_key() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let id = client.post("/v1/tasks", &json!({ "title": "a" })).await.id();
+    let path = format!("/v1/tasks/{id}");
+    let patch = |key: &'static str, rev: &'static str, title: &'static str| {
+        let request = client.request(Method::PATCH, &path).header("if-match", rev);
+        client.send(request.header("idempotency-key", key).json(&json!({ "title": title })))
+    };
+    let taken = json!({ "id": id, "title": "a" });
+    for refused in [
+        patch("invalid", "*", "").await,
+        patch("moved", "\"99\"", "b").await,
+        send(&client, Method::POST, "/v1/tasks", "taken", &taken).await,
+    ] {
+        let fix = refused.json["error"]["fix"].as_str().unwrap();
+        assert!(fix.contains("new Idempotency-Key"), "{}: {fix}", refused.error());
+    }
+    assert_eq!(patch("invalid", "*", "b").await.error(), "idempotency_key_reused");
+    assert_eq!(patch("moved", "*", "b").await.error(), "idempotency_key_reused");
+    assert_eq!(patch("corrected", "*", "b").await.status, 200);
+}
+
+#[tokio::test]
 async fn two_calls_in_flight_with_one_key_are_one_write() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
