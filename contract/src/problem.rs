@@ -180,6 +180,14 @@ impl ProblemType {
         }
     }
 
+    /// The members of `error.details` that a type always has and that want a sentence.
+    pub const fn details(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            T::CursorExpired => &CURSOR_EXPIRED,
+            _ => &[],
+        }
+    }
+
     /// What to do next, when nothing more particular is known.
     pub const fn fix(self) -> &'static str {
         match self {
@@ -227,6 +235,31 @@ impl ProblemType {
         }
     }
 }
+
+/// The members of `details` of an expired cursor, each in a sentence (contract 9.3).
+pub const CURSOR_EXPIRED: [(&str, &str); 5] = [
+    (
+        "reason",
+        "`retention`: events after the cursor are no longer kept one by one. `restored`: the home was put back to an older \
+         copy, and the cursor is from another history of it.",
+    ),
+    (
+        "resume_cursor",
+        "The end of the feed at this moment: where to continue, once every collection was compared. A later refusal has \
+         another; the first is the one to keep.",
+    ),
+    (
+        "retained_since",
+        "The time of the oldest event that is kept; null when there is none. It does not say since when the reader has missed \
+         something: the last event that it saw does.",
+    ),
+    ("retention_seconds", "How long events are kept; null: for ever."),
+    (
+        "fork",
+        "With `restored`, the last position that both histories share: a record with a higher `rev` is of the one that is gone. \
+         Null: it is unknown, and any may be.",
+    ),
+];
 
 /// One refusal, ready to be said.
 #[derive(Debug, Clone, PartialEq)]

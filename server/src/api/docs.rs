@@ -5,7 +5,7 @@ use bytes::Bytes;
 use hearth_contract::headers::CURRENT_VERSION;
 use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType};
-use serde_json::json;
+use serde_json::{Map, json};
 
 use crate::http::call::Visit;
 use crate::http::reply::{Payload, Refusal, Reply};
@@ -83,6 +83,7 @@ pub async fn error(visit: Visit) -> Result<Reply, Refusal> {
             "status": kind.status(),
             "description": kind.about(),
             "fix": kind.fix(),
+            "details": kind.details().iter().map(|(name, about)| ((*name).to_owned(), json!(about))).collect::<Map<_, _>>(),
             "retryable": kind.retryable(),
         });
         return Ok(visit.wording.one(200, &data.to_string(), ""));
@@ -92,9 +93,18 @@ pub async fn error(visit: Visit) -> Result<Reply, Refusal> {
     } else {
         "The same request fails again until something is changed."
     };
+    let members: String = kind
+        .details()
+        .iter()
+        .map(|(name, about)| format!("<tr><td><code>{name}</code></td><td>{}</td></tr>\n", marked_up(about)))
+        .collect();
+    let details = match members.as_str() {
+        "" => String::new(),
+        _ => format!("<h2>What <code>details</code> tells</h2>\n<table><tbody>\n{members}</tbody></table>\n"),
+    };
     let body = format!(
         "<h1><code>{word}</code></h1>\n<p class=\"quiet\">Status {status}</p>\n<p>{about}</p>\n<h2>What to do</h2>\n\
-         <p>{fix}</p>\n<p class=\"quiet\">{retry}</p>\n",
+         <p>{fix}</p>\n<p class=\"quiet\">{retry}</p>\n{details}",
         word = kind.word(),
         status = kind.status(),
         about = marked_up(kind.about()),

@@ -1,9 +1,9 @@
 //! The schemas of what is around records: words, envelopes, errors, events and search results.
 
 use hearth_contract::headers::CURRENT_VERSION;
-use hearth_contract::problem::ProblemType;
+use hearth_contract::problem::{CURSOR_EXPIRED, ProblemType};
 use hearth_contract::schema::Kind;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::examples;
 use super::schemas::{array, envelope, object, reference};
@@ -109,6 +109,8 @@ fn outcomes() -> Named {
                 &["type", "message", "doc_url", "details"],
             ),
         ),
+        ("CursorExpired", cursor_expired()),
+        ("CursorExpiredDetails", cursor_expired_details()),
         (
             "ErrorType",
             json!({
@@ -126,6 +128,39 @@ fn outcomes() -> Named {
         ("DeletedResponse", envelope(reference("Deleted"), "ReadMeta")),
         ("BulkMethod", json!({ "type": "string", "enum": ["create", "update", "delete"] })),
     ]
+}
+
+/// The error of a cursor that is no longer good: the details are what its reader goes on by.
+fn cursor_expired() -> Value {
+    let body = object(
+        json!({
+            "type": { "type": "string", "const": ProblemType::CursorExpired.word() },
+            "message": { "type": "string" },
+            "fix": { "type": "string", "description": "Version 2026-03-01 has none" },
+            "doc_url": { "type": "string", "format": "uri" },
+            "details": reference("CursorExpiredDetails"),
+        }),
+        &["type", "message", "doc_url", "details"],
+    );
+    object(json!({ "error": body, "meta": reference("Meta") }), &["error", "meta"])
+}
+
+fn cursor_expired_details() -> Value {
+    let form = |name: &str| match name {
+        "reason" => json!({ "type": "string", "enum": ["retention", "restored"] }),
+        "resume_cursor" => json!({ "type": "string" }),
+        "retained_since" => perhaps_moment(),
+        _ => json!({ "type": ["integer", "null"] }),
+    };
+    let members: Map<String, Value> = CURSOR_EXPIRED
+        .iter()
+        .map(|(name, about)| {
+            let mut form = form(name);
+            form["description"] = (*about).into();
+            ((*name).to_owned(), form)
+        })
+        .collect();
+    object(members.into(), &CURSOR_EXPIRED.map(|(name, _)| name))
 }
 
 fn feed_and_search() -> Named {

@@ -3,6 +3,7 @@
 use hearth_contract::check::{Fields, Intent, check};
 use hearth_contract::event::{Happening, StoredEvent};
 use hearth_contract::formats::Timestamp;
+use hearth_contract::problem::Problem;
 use hearth_contract::record::Record;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
@@ -15,6 +16,16 @@ pub(super) const REQUEST_ID: &str = "req_0XJ5M9Y1T7Q3W8R2N6K4B0ZHCD";
 pub(super) const CURSOR: &str = "AUq2c3Jv0m8hBQABAA";
 const MOMENT: &str = "2026-06-01T08:30:00.000Z";
 const REV: i64 = 812;
+
+/// The refusal of an expired cursor with what its reader goes on by.
+pub(super) fn expired(problem: Problem) -> Problem {
+    problem
+        .with("reason", "retention")
+        .with("resume_cursor", CURSOR)
+        .with("retained_since", MOMENT)
+        .with("retention_seconds", 2_592_000)
+        .with("fork", Value::Null)
+}
 
 /// What a create sends.
 pub(super) fn create(kind: Kind) -> Value {

@@ -152,11 +152,18 @@ fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {
         Takes::Text { min, max } => json!({ "type": "string", "minLength": min, "maxLength": max }),
     };
     let required = matches!(parameter.takes, Takes::Text { .. });
+    // In words alone: a client that was generated would send a `default` with a cursor too, which may say otherwise.
+    let about = match parameter.takes {
+        Takes::Choice { words: [first, ..], .. } => {
+            format!("{}; `{first}` when neither this nor a cursor says", parameter.about)
+        }
+        _ => parameter.about.to_owned(),
+    };
     let mut value = json!({
         "name": parameter.name,
         "in": "query",
         "required": required,
-        "description": parameter.about,
+        "description": about,
         "schema": schema,
     });
     if matches!(parameter.takes, Takes::Kinds(_) | Takes::Fields | Takes::Relations) {

@@ -113,11 +113,16 @@ fn response(status: u16) -> Value {
     let examples: Map<String, Value> = kinds
         .iter()
         .map(|kind| {
-            let error = Problem::new(*kind, kind.about()).to_value("https://hearth.example");
+            let mut problem = Problem::new(*kind, kind.about());
+            if *kind == ProblemType::CursorExpired {
+                problem = examples::expired(problem);
+            }
+            let error = problem.to_value("https://hearth.example");
             let value = json!({ "error": error, "meta": { "request_id": examples::REQUEST_ID } });
             (kind.word().to_owned(), json!({ "value": value }))
         })
         .collect();
+    let schema = if status == ProblemType::CursorExpired.status() { "CursorExpired" } else { "Error" };
     let mut headers = header_references(&ALWAYS);
     match status {
         401 | 403 => headers.extend(header_references(&[("WWW-Authenticate", "WwwAuthenticate")])),
@@ -128,6 +133,6 @@ fn response(status: u16) -> Value {
     json!({
         "description": about.join("\n\n"),
         "headers": headers,
-        "content": { "application/json": { "schema": reference("Error"), "examples": examples } },
+        "content": { "application/json": { "schema": reference(schema), "examples": examples } },
     })
 }

@@ -182,6 +182,10 @@ fn discovery() -> Named {
                     "status": { "type": "integer" },
                     "description": { "type": "string" },
                     "fix": { "type": "string" },
+                    "details": {
+                        "type": "object", "additionalProperties": { "type": "string" },
+                        "description": "What members of `error.details` mean; on the type's own page alone",
+                    },
                     "retryable": { "type": "boolean", "description": "Whether the same request may succeed later" },
                 }),
                 &["type", "status", "description", "fix"],

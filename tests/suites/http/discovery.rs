@@ -1,5 +1,7 @@
 //! Discovery, the API's description and the pages (contract 14): they say what the service does, and it does it.
 
+use std::time::Duration;
+
 use hearth_contract::problem::ProblemType;
 use hearth_contract::resources::RESOURCES;
 use hearth_contract::schema::Kind;
@@ -7,9 +9,11 @@ use hearth_server::config::RateLimits;
 use hearth_server::http::routes::ROUTES;
 use hearth_server::http::scopes::SCOPES;
 use hearth_tests::client::{Answer, Client};
-use hearth_tests::server::Server;
+use hearth_tests::server::{Hand, Server};
 use reqwest::Method;
 use serde_json::{Value, json};
+
+use super::feed::wait_for;
 
 /// Asks without a key.
 async fn visit(server: &Server, path: &str, accept: &str) -> Answer {
@@ -223,6 +227,63 @@ async fn answers_have_the_form_that_the_description_gives_them() {
         if event["id"].as_i64() > Some(60) {
             break;
         }
+    }
+}
+
+/// A reader's cursor that has fallen out of retention is refused so.
+async fn expired(client: &Client, hand: &Hand) -> Answer {
+    let early = client.get("/v1/events").await.next_cursor().unwrap();
+    let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
+    client.patch(&format!("/v1/rooms/{room}"), &json!({ "floor": "1" })).await;
+    hand.advance(Duration::from_secs(1));
+    wait_for(|| async {
+        let answer = client.get(&format!("/v1/events?cursor={early}")).await;
+        (answer.status == 410).then_some(answer)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn what_a_reader_whose_cursor_expired_is_told_is_described_member_by_member() {
+    let hand = Hand::at("2026-06-01T12:00:00Z");
+    let server = Server::start_at(hand.clock(), |config| config.retention = Some(Duration::from_millis(300))).await;
+    let client = Client::new(&server.url, &server.live_key);
+    client.post("/v1/rooms", &json!({ "name": "Shed" })).await;
+    let answer = expired(&client, &hand).await;
+    let members: Vec<&String> = answer.json["error"]["details"].as_object().unwrap().keys().collect();
+
+    let judge = Judge { document: visit(&server, "/openapi/v1", "*/*").await.json };
+    judge.check("get", "/v1/events", &answer);
+    let details = &judge.document["components"]["schemas"]["CursorExpiredDetails"];
+    let described = details["properties"].as_object().unwrap();
+    assert_eq!(described.keys().collect::<Vec<_>>(), members);
+    assert_eq!(details["required"], json!(members));
+    assert_eq!(described["reason"]["enum"], json!(["retention", "restored"]));
+
+    let page = visit(&server, "/docs/errors/cursor_expired", "text/html").await.text;
+    let told = visit(&server, "/docs/errors/cursor_expired", "application/json").await;
+    for (name, member) in described {
+        let about = member["description"].as_str().unwrap();
+        assert!(page.contains(&format!("<code>{name}</code>")), "{name}");
+        assert_eq!(told.data()["details"][name], about);
+    }
+    judge.check("get", "/docs/errors/{type}", &told);
+    let other = visit(&server, "/docs/errors/not_found", "application/json").await;
+    assert_eq!(other.data()["details"], json!({}));
+}
+
+#[tokio::test]
+async fn what_holds_when_a_list_is_asked_for_nothing_in_particular_is_described() {
+    let server = Server::start().await;
+    let document = visit(&server, "/openapi/v1", "*/*").await.json;
+    let about = |name: &str| {
+        let parameters = document["paths"]["/v1/tasks"]["get"]["parameters"].as_array().unwrap();
+        let found = parameters.iter().find(|parameter| parameter["name"] == name).unwrap();
+        found["description"].as_str().unwrap().to_owned()
+    };
+    for (name, word) in [("sort", "created_at"), ("order", "desc")] {
+        let about = about(name);
+        assert!(about.contains(&format!("`{word}` when neither this nor a cursor says")), "{about}");
     }
 }
 
