@@ -144,6 +144,21 @@ fn churn_keeps_its_rate_and_its_end() {
     assert_eq!(lines.lines().count(), 4, "a line for each change and one in the end: {lines}");
 }
 
+#[test]
+fn a_change_that_changes_nothing_is_told_as_one() {
+    let place = Place::new();
+    let head = |told: &str| told.trim_start().split(' ').next().unwrap().parse::<i64>().unwrap();
+    let said = place.said(&["lab", "churn", "--count", "600", "--rate", "10000"]);
+    let lines: Vec<&str> = said.lines().filter(|line| !line.contains(" changes in ")).collect();
+    let mut same = 0;
+    for pair in lines.windows(2) {
+        let is_same = pair[1].ends_with(" (as it was)");
+        assert_eq!(is_same, head(pair[0]) == head(pair[1]), "{pair:?}");
+        same += usize::from(is_same);
+    }
+    assert!(same > 0, "a family does things that change nothing");
+}
+
 #[tokio::test]
 async fn a_trimmed_home_refuses_old_cursors_beside_a_running_server() {
     let place = Place::new();
@@ -231,6 +246,15 @@ fn what_was_thinned_out_cannot_be_gone_back_to() {
     let said = place.refused(&["lab", "rewind", "--to", &began.to_string()]);
     assert!(said.contains("thinned out"), "{said}");
     assert!(place.said(&["check"]).starts_with("sound"), "nothing was changed");
+}
+
+#[test]
+fn what_is_not_there_cannot_be_taken_back() {
+    let place = Place::new();
+    let back = |by: &str| place.refused(&["lab", "rewind", "--by", by, "--env", "live", "--live"]);
+    assert!(back("1").contains("the home is at position 0: it is empty, and nothing can be taken back"));
+    place.lab(&["seed", "--records", "5", "--env", "live", "--live"]);
+    assert!(back("6").contains("the home is at position 5, which is fewer than 6 events from its beginning"));
 }
 
 #[test]

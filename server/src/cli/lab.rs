@@ -87,7 +87,7 @@ struct Churn {
     /// Stop after so long
     #[arg(long = "for", value_parser = parse_duration, value_name = "TIME")]
     lasting: Option<Duration>,
-    /// Stop after so many changes
+    /// Stop after so many changes; one that changes nothing counts, and makes no event
     #[arg(long, value_name = "N")]
     count: Option<u64>,
     /// The same seed in the same home makes the same changes

@@ -25,8 +25,11 @@ pub fn events_back(tx: &Tx<'_>, number: HomeNo, events: u64) -> Result<Result<i6
     let home = homes::load(tx, number)?;
     Ok(match rewind::before_last(tx, &home, events)? {
         Some(position) => Ok(position),
+        None if home.head == 0 => {
+            Err("the home is at position 0: it is empty, and nothing can be taken back".to_owned())
+        }
         None => Err(format!(
-            "the home is at position {}, and there are no {events} events before that; {}",
+            "the home is at position {}, which is fewer than {events} events from its beginning; {}",
             home.head,
             how_far(tx, number)?
         )),

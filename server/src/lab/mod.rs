@@ -75,7 +75,7 @@ pub struct Bench {
 /// What came of one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
-    /// In words: `updated task 0198… (Buy dog food)`.
+    /// In words: `updated task 0198… (Buy dog food)`. One that changed nothing, and so is no event, ends in `(as it was)`.
     pub told: String,
     /// Whether the home refused it, as it may when others change it too.
     pub refused: bool,
@@ -149,10 +149,14 @@ impl Bench {
             let Some(change) = change else { return Ok(None) };
             let (command, told) = command(&change);
             let mut writing = Writing::begin(tx, number, run, now, None)?;
+            let before = writing.as_of();
             let verdict = writing.apply(command, &mut || seeded_id(&mut dice, now))?;
             let position = writing.as_of();
             writing.finish()?;
             Ok(Some(match verdict {
+                Ok(outcome) if position == before => {
+                    Changed { told: format!("{} (as it was)", told_of(&told, &outcome)), refused: false, position }
+                }
                 Ok(outcome) => Changed { told: told_of(&told, &outcome), refused: false, position },
                 Err(problem) => Changed { told: format!("{told}: {}", problem.message), refused: true, position },
             }))
