@@ -302,6 +302,7 @@ pub(super) fn config(context: &Context) -> Result<SyncConfig, Failure> {
     let profile = &context.profile;
     profile.sync_config().ok_or_else(|| {
         let (exit, what) = match profile.server {
+            None if !hearth_replica::is_there(&profile.db) => (Exit::NotFound, "server"),
             None => (Exit::Failure, "server"),
             Some(_) => (Exit::Key, "key"),
         };

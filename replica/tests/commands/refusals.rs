@@ -37,11 +37,14 @@ fn a_mistyped_profile_leaves_no_database_behind() {
     let dir = tempfile::tempdir().unwrap();
     let typo = dir.path().join("typo.db");
     for command in [&["sync"][..], &["rebuild"]] {
-        let (_, said) = refusal(&typo, command);
-        assert!(said.contains("has no server"), "{said}");
+        let (exit, said) = refusal(&typo, command);
+        assert!(exit == 3 && said.contains("has no server"), "{exit}: {said}");
     }
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     assert_eq!(refusal(&typo, &["add", "room", "name=Hall"]).0, 3);
+    // One that began without a server is there.
+    new_replica(&typo);
+    assert_eq!(refusal(&typo, &["sync"]).0, 1);
 }
 
 #[test]
