@@ -64,6 +64,8 @@ enum Command {
         file: PathBuf,
     },
     /// Put everything back to what a backup holds; no server may run
+    ///
+    /// Keys too are as they were then: one that was made since is unknown again; one that was revoked since stays revoked.
     Restore {
         /// The backup
         file: PathBuf,
