@@ -67,14 +67,12 @@ impl Ask {
         Ask::get(format!("{}?limit={POLL_EVENTS}{cursor}", paths::EVENTS))
     }
 
-    /// The stream after a cursor, or from the feed's beginning.
+    /// The stream after a cursor, or from the feed's beginning. The cursor is in the path too: whoever drops the header on
+    /// the way would have it begin at the present, beyond what is not read yet (contract 9.4).
     pub(super) fn stream(cursor: Option<&str>) -> Ask {
-        let mut ask = Ask::get(paths::STREAM);
+        let mut ask = Ask::get(format!("{}?cursor={}", paths::STREAM, cursor.unwrap_or("start")));
         ask.headers.push(("accept", "text/event-stream".to_owned()));
-        match cursor {
-            Some(cursor) => ask.headers.push((LAST_EVENT_ID, cursor.to_owned())),
-            None => ask.path.push_str("?cursor=start"),
-        }
+        ask.headers.extend(cursor.map(|cursor| (LAST_EVENT_ID, cursor.to_owned())));
         ask
     }
 
@@ -371,6 +369,14 @@ mod tests {
         let gone = answer(404, r#"{"error":{"type":"not_found","message":"There is none."}}"#);
         assert_eq!(record(&gone), Ok(None));
         assert!(matches!(outcome(&gone), Ok(Word::Refused(_))));
+    }
+
+    #[test]
+    fn where_a_stream_goes_on_is_said_in_its_path_too() {
+        let ask = Ask::stream(Some("c1"));
+        assert_eq!(ask.path, "/v1/events/stream?cursor=c1", "for whoever drops the header on the way");
+        assert!(ask.headers.contains(&("last-event-id", "c1".to_owned())), "{ask:?}");
+        assert_eq!(Ask::stream(None).path, "/v1/events/stream?cursor=start");
     }
 
     #[test]
