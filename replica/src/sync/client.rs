@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hearth_contract::formats::Timestamp;
-use reqwest::header::{AUTHORIZATION, DATE, ETAG, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Method, RequestBuilder, Response};
 use secrecy::{ExposeSecret, SecretString};
@@ -164,10 +164,15 @@ impl Client {
         }
     }
 
-    /// Opens a stream: the response of a 200, or the answer that refuses it.
+    /// Opens a stream: the response of a 200 that is one, or the answer that refuses it.
     pub(super) async fn open(&self, ask: &Ask) -> Result<Result<Response, Answer>, String> {
         let response = self.request(ask).send().await.map_err(|error| plain(&error))?;
-        if response.status() == reqwest::StatusCode::OK { Ok(Ok(response)) } else { answer(response).await.map(Err) }
+        match response.status() {
+            reqwest::StatusCode::OK if is_stream(response.headers()) => Ok(Ok(response)),
+            // A page that somebody else gives. What it says is not read: it may never end.
+            status @ reqwest::StatusCode::OK => Ok(Err(Answer { status: status.as_u16(), ..Answer::default() })),
+            _ => answer(response).await.map(Err),
+        }
     }
 
     fn request(&self, ask: &Ask) -> RequestBuilder {
@@ -181,6 +186,12 @@ impl Client {
             None => request,
         }
     }
+}
+
+/// Whether an answer says that it is a stream of events (contract 9.4).
+fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("text/event-stream"))
 }
 
 async fn answer(mut response: Response) -> Result<Answer, String> {

@@ -158,7 +158,36 @@ pub(super) async fn heard(stream: &mut Option<Stream>) -> Heard {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+
     use super::*;
+
+    /// What is heard of a stream first where such an answer is given to whoever asks.
+    async fn heard_first(head: &'static str, body: &'static str) -> Heard {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            let (mut connection, _) = listener.accept().unwrap();
+            let _ = connection.read(&mut [0; 4096]);
+            let length = body.len();
+            let _ = write!(connection, "HTTP/1.1 200 OK\r\n{head}Content-Length: {length}\r\n\r\n{body}");
+        });
+        let client = Client::new(&url, &"svc_test_x".to_owned().into()).unwrap();
+        heard(&mut Some(Stream::open(client, Ask::stream(None)))).await
+    }
+
+    #[tokio::test]
+    async fn a_page_is_no_stream() {
+        let page = "<html>Sign in to this network</html>";
+        for head in ["Content-Type: text/html\r\n", ""] {
+            let heard = heard_first(head, page).await;
+            assert!(matches!(&heard, Heard::StreamRefused(answer) if answer.status == 200), "{heard:?}");
+        }
+        for head in ["Content-Type: text/event-stream\r\n", "Content-Type: Text/Event-Stream; charset=utf-8\r\n"] {
+            let heard = heard_first(head, ":\n\n").await;
+            assert!(matches!(heard, Heard::StreamOpened), "{heard:?}");
+        }
+    }
 
     #[tokio::test]
     async fn what_is_handed_over_together_is_told_up_to_the_present_and_then_the_rest() {

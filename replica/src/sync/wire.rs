@@ -315,7 +315,10 @@ fn refused(status: u16, problem: Value) -> Refusal {
     Refusal {
         status,
         kind: word("type").unwrap_or_default(),
-        message: word("message").unwrap_or_else(|| format!("the server answered {status}")),
+        message: word("message").unwrap_or_else(|| match status {
+            200..300 => "the answer is no stream".to_owned(),
+            _ => format!("the server answered {status}"),
+        }),
         expired: problem.get("details").filter(|_| status == 410).and_then(expired),
         problem,
         retry_after: None,
