@@ -21,7 +21,7 @@ use crate::recovery::Cause;
 use gap::Recovering;
 use push::Push;
 pub(crate) use words::{
-    Effect, Ending, Errand, Expired, Failure, Input, MUTE, Outcome, Phase, Ready, Refusal, Standing, There, Word,
+    Effect, Ending, Errand, Expired, Failure, Input, Outcome, Phase, Ready, Refusal, Standing, There, Word,
 };
 pub use words::{Identity, Limits, Millis, Stretch, Verdict};
 
@@ -61,6 +61,8 @@ enum Link {
         greet: Option<(Identity, Standing)>,
         /// The stream brought not even what every stream brings.
         owes: bool,
+        /// Why there is no stream, as it is said once polls are proven to do better.
+        why: String,
         proven: bool,
         current: bool,
         asked: bool,
@@ -93,6 +95,8 @@ pub(crate) struct Core {
     told: bool,
     /// The last stream brought nothing although there was something.
     mute: bool,
+    /// Streams in a row that were refused, or ended without a word, while polls were answered.
+    turned_down: u32,
     /// The stream before this one told something and fell silent, and this one has not held yet.
     fell_silent: bool,
     /// The server had forgotten our cursor, and nothing has come since.
@@ -131,6 +135,7 @@ impl Core {
             heard_at: 0,
             told: false,
             mute: false,
+            turned_down: 0,
             fell_silent: false,
             forgotten: false,
             full: false,
@@ -239,14 +244,18 @@ impl Core {
                 }
                 self.full = true;
             }
-            Input::StreamEnded { reason } => {
-                if matches!(self.link, Link::Open { .. }) && !self.told {
-                    self.doubt(now, false, &mut effects);
-                } else {
-                    self.lost(now, reason, None, &mut effects);
+            Input::StreamEnded { reason } => match self.link {
+                Link::Opening { .. } => self.turned_down(now, &reason, None, &mut effects),
+                Link::Open { .. } if !self.told => self.turned_down(now, &reason, None, &mut effects),
+                _ => self.lost(now, reason, None, &mut effects),
+            },
+            Input::StreamRefused(refusal) => match self.link {
+                // The server has just answered, so perhaps only streams have no way through.
+                Link::Opening { .. } if !refusal.is_of_the_replica() => {
+                    self.turned_down(now, &refusal.message, refusal.retry_after, &mut effects);
                 }
-            }
-            Input::StreamRefused(refusal) => self.refused(now, refusal, &mut effects),
+                _ => self.refused(now, refusal, &mut effects),
+            },
             Input::Applied { cursor, tail, touched_edits, found_edits } => {
                 self.cursor = cursor.or(self.cursor.take());
                 self.tail = tail;
@@ -348,7 +357,7 @@ impl Core {
     fn frames(&mut self, now: Millis, stretch: Stretch, effects: &mut Vec<Effect>) {
         let Link::Open { current } = &mut self.link else { return };
         *current |= stretch.ready.is_some();
-        (self.heard_at, self.told, self.mute) = (now, true, false);
+        (self.heard_at, self.told, self.mute, self.turned_down) = (now, true, false, 0);
         self.fell_silent &= !self.has_held(now);
         self.apply(now, stretch, false, effects);
     }
@@ -360,7 +369,7 @@ impl Core {
         self.applying += 1;
         let phase = self.phase();
         // The stretch's transaction writes the phase that it proves.
-        let reason = self.hindrance().cloned().or_else(|| polled.then(|| MUTE.to_owned()));
+        let reason = self.hindrance().or(self.reason.as_ref()).cloned();
         self.shown = Some((phase, reason.clone(), None));
         let current = self.is_at_present() && (!polled || stretch.ready.is_some());
         effects.push(Effect::Apply { stretch, phase, reason, polled, current });

@@ -1,5 +1,6 @@
 //! Moments of a sync, each as inputs and the effects they must have. No runtime, no clock, no waiting.
 
+mod feed;
 mod push;
 
 use hearth_contract::schema::Kind;
@@ -197,10 +198,9 @@ fn a_cursor_that_is_forgotten_again_at_once_is_not_asked_with_without_end() {
 
 #[test]
 fn another_home_behind_the_address_is_refused() {
-    let mut core = started(Until::Stopped);
-    core.handle(0, Input::StreamEnded { reason: "cut".into() });
-    let at = core.wake_at().unwrap();
-    core.handle(at, Input::Timer);
+    let mut core = opened(Until::Stopped);
+    core.handle(0, ready(9));
+    let at = cut(&mut core, 0);
     core.handle(at, Input::FeedStands(Ok(Standing::default())));
     let effects = core.handle(at, met("other"));
     assert!(effects.iter().any(|e| matches!(e, Effect::Finish(Verdict::Blocked(_)))), "{effects:?}");
@@ -472,7 +472,8 @@ fn a_pause_on_a_full_disk_ends_with_what_is_on_disk() {
 #[test]
 fn who_is_in_a_hurry_waits_for_the_server_but_not_for_our_own_pause() {
     let again = [Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)];
-    let mut core = started(Until::Stopped);
+    let mut core = opened(Until::Stopped);
+    core.handle(0, ready(9));
     core.handle(10, Input::StreamEnded { reason: "gone".into() });
     assert!(core.handle(12, wish(false)).is_empty(), "nobody asked for it");
     assert_eq!(core.handle(12, hurry()), again);
@@ -480,7 +481,8 @@ fn who_is_in_a_hurry_waits_for_the_server_but_not_for_our_own_pause() {
 
     let mut core = started(Until::Stopped);
     let busy = Refusal { retry_after: Some(30_000), ..refusal(503, "busy") };
-    core.handle(0, Input::StreamRefused(busy));
+    core.handle(0, Input::StreamRefused(busy.clone()));
+    core.handle(0, Input::Polled(Err(Failure::Refused(busy))));
     assert!(core.handle(29_999, hurry()).is_empty(), "the server said when");
     assert_eq!(core.handle(30_000, hurry()), again);
 

@@ -1,7 +1,7 @@
-//! How the feed comes: by the stream, or by polls when a stream brings nothing although there was something to bring.
-//! Streams are judged by that alone, never by how long they last.
+//! How the feed comes: by the stream, or by polls when there is none to be had, or when one brings nothing although there
+//! was something to bring. Streams are judged by that alone, never by how long they last.
 
-use super::{Core, Effect, Errand, Failure, Link, MUTE, Millis, Stretch};
+use super::{Core, Effect, Errand, Failure, Link, Millis, Stretch};
 
 /// A stream says something every 15 s (contract 9.4); three times that is silence.
 const SILENCE_MAX: Millis = 45_000;
@@ -11,9 +11,14 @@ const MUTE_SILENCE_MAX: Millis = 10_000;
 const POLL_INTERVAL: Millis = 20_000;
 /// Streaming is tried again after this long.
 const STREAM_AGAIN: Millis = 600_000;
+/// The same after one that was refused or ended without a word, which costs little to find out; twice as long after each
+/// further one, up to the above.
+const STREAM_SOON: Millis = 30_000;
 
 /// Why a stream was let go of.
 const SILENT: &str = "the stream was silent";
+/// Why the feed is polled.
+const MUTE: &str = "the stream brings nothing, as behind some proxies; polling";
 
 impl Core {
     /// When the feed needs attention, if nothing else happens.
@@ -62,19 +67,32 @@ impl Core {
 
     /// A stream brought nothing: a poll tells whether there was something. One that was silent from its beginning owes at
     /// least the word that the present is reached (contract 9.4).
-    pub(super) fn doubt(&mut self, now: Millis, owes: bool, effects: &mut Vec<Effect>) {
+    fn doubt(&mut self, now: Millis, owes: bool, effects: &mut Vec<Effect>) {
+        self.poll_instead(now + STREAM_AGAIN, owes, MUTE.to_owned(), effects);
+    }
+
+    /// There is no stream, although the server answers: a poll tells whether the feed can be had without one. `floor`: how
+    /// long no stream is to be asked for.
+    pub(super) fn turned_down(&mut self, now: Millis, why: &str, floor: Option<Millis>, effects: &mut Vec<Effect>) {
+        let pause = STREAM_SOON.saturating_mul(1 << self.turned_down.min(10)).min(STREAM_AGAIN);
+        self.turned_down = self.turned_down.saturating_add(1);
+        let why = format!("there is no stream to be had ({why}); polling");
+        self.poll_instead(now + pause.max(floor.unwrap_or(0)), true, why, effects);
+    }
+
+    fn poll_instead(&mut self, stream_at: Millis, owes: bool, why: String, effects: &mut Vec<Effect>) {
         let greet = match std::mem::replace(&mut self.link, Link::Ended) {
             Link::Opening { identity, standing } => Some((identity, standing)),
             _ => None,
         };
-        let stream_at = now + STREAM_AGAIN;
-        self.link = Link::Polling { greet, owes, proven: false, current: false, asked: true, next_at: now, stream_at };
+        let (proven, current, asked) = (false, false, true);
+        self.link = Link::Polling { greet, owes, why, proven, current, asked, next_at: stream_at, stream_at };
         effects.extend([Effect::CloseStream, Effect::Ask(Errand::Poll { cursor: self.cursor.clone() })]);
     }
 
     /// A poll was answered.
     pub(super) fn polled(&mut self, now: Millis, answer: Result<Stretch, Failure>, effects: &mut Vec<Effect>) {
-        let Link::Polling { greet, owes, proven, current, asked, next_at, .. } = &mut self.link else { return };
+        let Link::Polling { greet, owes, why, proven, current, asked, next_at, .. } = &mut self.link else { return };
         let stretch = match answer {
             Ok(stretch) => stretch,
             Err(Failure::NoAnswer(reason)) => return self.lost(now, reason, None, effects),
@@ -88,12 +106,12 @@ impl Core {
         self.failures = 0;
         *current |= stretch.ready.is_some();
         *next_at = if stretch.ready.is_some() { now + POLL_INTERVAL } else { now };
-        let greet = greet.take();
+        let (greet, why) = (greet.take(), why.clone());
         if let Some((identity, standing)) = greet {
             self.contact(identity, standing, effects);
         }
         self.mute = true;
-        self.reason = Some(MUTE.to_owned());
+        self.reason = Some(why);
         self.apply(now, stretch, true, effects);
     }
 }

@@ -9,9 +9,6 @@ use crate::recovery::{Cause, Found, Question, Recovery, Step, Swept};
 /// Milliseconds of a clock that never goes back; its zero means nothing.
 pub type Millis = i64;
 
-/// Why the feed is polled.
-pub(crate) const MUTE: &str = "the stream brings nothing, as behind some proxies; polling";
-
 /// Something that happened.
 #[derive(Debug)]
 pub(crate) enum Input {
@@ -257,6 +254,17 @@ pub(crate) struct Refusal {
     pub problem: Value,
     /// `Retry-After` in milliseconds.
     pub retry_after: Option<Millis>,
+}
+
+impl Refusal {
+    /// Whether a refused stream says something of the replica that a poll would be told as well: of its key or of where it
+    /// stands. Only the server itself can say that.
+    pub(super) fn is_of_the_replica(&self) -> bool {
+        match self.status {
+            401 | 403 | 410 => !self.kind.is_empty(),
+            _ => self.kind == "invalid_cursor",
+        }
+    }
 }
 
 /// Why a cursor is good no more, and where the feed goes on (contract 9.3).

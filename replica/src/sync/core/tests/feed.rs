@@ -1,0 +1,104 @@
+//! Moments of the feed's way here: streams that are refused, cut, kept back or filled by others, and what polls prove.
+
+use super::*;
+
+fn nothing_new() -> Input {
+    Input::Polled(Ok(Stretch { ready: Some(9), cursor: Some("c9".into()), ..Stretch::default() }))
+}
+
+fn applied() -> Input {
+    Input::Applied { cursor: None, tail: 9, touched_edits: false, found_edits: false }
+}
+
+/// Whether it says to be in step by polls, and why.
+fn polling(effects: &[Effect]) -> Option<String> {
+    effects.iter().find_map(|effect| match effect {
+        Effect::Apply { phase: Phase::Polling, polled: true, current: true, reason, .. } => reason.clone(),
+        _ => None,
+    })
+}
+
+/// An answer of somebody who is no Hearth server.
+fn page(status: u16) -> Refusal {
+    Refusal { message: format!("the server answered {status}"), ..refusal(status, "") }
+}
+
+fn asks_for_a_stream(effects: &[Effect]) -> bool {
+    effects.contains(&Effect::Ask(Errand::Me))
+}
+
+#[test]
+fn a_stream_that_is_refused_or_cut_is_made_up_for_by_polls() {
+    let refused = |refusal| Input::StreamRefused(refusal);
+    let ended = || Input::StreamEnded { reason: "the connection broke".into() };
+    let too_many = Refusal { retry_after: Some(5_000), ..refusal(429, "too_many_streams") };
+    for input in [refused(page(504)), refused(page(404)), refused(page(403)), refused(too_many), ended()] {
+        let mut core = started(Until::Stopped);
+        let effects = core.handle(20_000, input);
+        assert_eq!((effects[0] == Effect::CloseStream, polls(&effects)), (true, 1), "{effects:?}");
+        let effects = core.handle(20_001, nothing_new());
+        assert!(matches!(effects[0], Effect::Greet { .. }), "{effects:?}");
+        assert!(polling(&effects).is_some(), "though nothing had happened: {effects:?}");
+        assert_eq!(sent(&core.handle(20_002, planned(&[1], true))), [1], "the cursor was accepted");
+    }
+    // One that opens and ends without a word owes as much.
+    let mut core = opened(Until::Current);
+    assert_eq!(polls(&core.handle(1, ended())), 1);
+    assert!(polling(&core.handle(2, nothing_new())).is_some());
+    assert!(core.handle(2, applied()).contains(&Effect::Finish(Verdict::Done)));
+}
+
+#[test]
+fn what_the_server_says_of_the_replica_itself_is_no_matter_for_polls() {
+    let ends = |kind: &str, status| {
+        let mut core = started(Until::Stopped);
+        let effects = core.handle(1, Input::StreamRefused(refusal(status, kind)));
+        assert_eq!(polls(&effects), 0, "{effects:?}");
+        phases(&effects)
+    };
+    assert_eq!(ends("invalid_api_key", 401), [Phase::NeedsKey]);
+    assert_eq!(ends("insufficient_scope", 403), [Phase::NeedsKey]);
+    assert_eq!(ends("invalid_cursor", 400), [Phase::Blocked]);
+}
+
+#[test]
+fn a_stream_that_is_refused_is_asked_for_less_and_less_often_and_not_before_the_server_says() {
+    let mut core = started(Until::Stopped);
+    let mut refused_at = 0;
+    let mut pauses = Vec::new();
+    for round in 0..8 {
+        let retry_after = (round == 7).then_some(900_000);
+        core.handle(refused_at, Input::StreamRefused(Refusal { retry_after, ..refusal(429, "too_many_streams") }));
+        core.handle(refused_at, nothing_new());
+        core.handle(refused_at, applied());
+        let mut polled = 0;
+        let again = loop {
+            let at = core.wake_at().unwrap();
+            let effects = core.handle(at, Input::Timer);
+            if asks_for_a_stream(&effects) {
+                break at;
+            }
+            polled += polls(&effects);
+            core.handle(at, nothing_new());
+            core.handle(at, applied());
+        };
+        assert!(polled > 0, "it is polled meanwhile, whatever is said of the stream");
+        pauses.push(again - refused_at);
+        greet(&mut core, again);
+        refused_at = again;
+    }
+    assert!((30_000..60_000).contains(&pauses[0]), "{pauses:?}");
+    assert!((600_000..630_000).contains(&pauses[6]), "{pauses:?}");
+    assert!((900_000..930_000).contains(&pauses[7]), "{pauses:?}");
+    // One that comes through is worth the first pause again.
+    core.handle(refused_at, Input::StreamOpened);
+    core.handle(refused_at, ready(9));
+    let at = cut(&mut core, refused_at + HELD);
+    greet(&mut core, at);
+    core.handle(at, Input::StreamRefused(page(502)));
+    core.handle(at, nothing_new());
+    while !asks_for_a_stream(&core.handle(core.wake_at().unwrap(), Input::Timer)) {
+        assert!(core.wake_at().is_none(), "a poll is asked");
+        core.handle(at + 20_000, nothing_new());
+    }
+}
