@@ -192,12 +192,14 @@ pub(super) fn standing(answer: &Answer) -> Result<Standing, Failure> {
     Ok(Standing { head: Some(head), retention_seconds })
 }
 
-/// What a poll of the feed brought.
+/// What a poll of the feed brought. Where nothing is said of the feed, a page without more ends at the present.
 pub(super) fn polled(answer: &Answer) -> Result<Stretch, Failure> {
     let Many { data: events, meta } = success::<Many<Event>>(answer)?;
     let cursor = meta.page.as_ref().and_then(|page| page.next_cursor.clone());
     let more = meta.page.is_some_and(|page| page.has_more);
-    Ok(Stretch { events, cursor, ready: meta.feed.filter(|_| !more).map(|feed| feed.head) })
+    let end = || events.last().map_or(0, |last| last.id);
+    let ready = (!more).then(|| meta.feed.map_or_else(end, |feed| feed.head));
+    Ok(Stretch { events, cursor, ready })
 }
 
 /// What came of one edit's request. Err: nothing that makes sense.
@@ -380,6 +382,21 @@ mod tests {
         assert_eq!(ask.path, "/v1/events/stream?cursor=c1", "for whoever drops the header on the way");
         assert!(ask.headers.contains(&("last-event-id", "c1".to_owned())), "{ask:?}");
         assert_eq!(Ask::stream(None).path, "/v1/events/stream?cursor=start");
+    }
+
+    #[test]
+    fn where_nothing_is_said_of_the_feed_a_page_without_more_ends_at_the_present() {
+        let event = r#"{"id":9,"type":"deleted","resource_type":"room","resource_id":"00000000-0000-0000-0000-000000000007","payload":null,"created_at":"2026-06-01T00:00:00.000Z"}"#;
+        let ready = |events: &str, meta: &str| {
+            polled(&answer(200, &format!(r#"{{"data":[{events}],"meta":{{{meta}}}}}"#))).unwrap().ready
+        };
+        let page = |more: bool| format!(r#""page":{{"next_cursor":"c9","has_more":{more}}}"#);
+        let feed = r#","feed":{"head":12,"oldest":1,"retention_seconds":null}"#;
+        assert_eq!(ready(event, &(page(false) + feed)), Some(12));
+        assert_eq!(ready(event, &(page(true) + feed)), None);
+        assert_eq!(ready(event, &page(false)), Some(9));
+        assert_eq!(ready(event, &page(true)), None);
+        assert!(ready("", &page(false)).is_some(), "or it would be asked again without any pause");
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(crate) struct Batch {
     pub events: Vec<Event>,
     /// The cursor after the last of them; None leaves it.
     pub cursor: Option<String>,
-    /// The head, when this stretch ends at the present.
+    /// The head, when this stretch ends at the present; 0 if all that is known of it is that it is here.
     pub ready: Option<i64>,
 }
 
@@ -154,7 +154,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     }
     if let Some(head) = batch.ready {
         position = position.max(head);
-        replay::finish(tx, head, proof.now)?;
+        replay::finish(tx, position, proof.now)?;
     }
     // The latest position must be known before edits are measured against it.
     let before = shown;

@@ -204,7 +204,7 @@ pub struct Stretch {
     pub events: Vec<Event>,
     /// The cursor after it.
     pub cursor: Option<String>,
-    /// The head, when the replay has reached the present with it.
+    /// The head, when the replay has reached the present with it; 0 if all that is known of it is that it is here.
     pub ready: Option<i64>,
 }
 
