@@ -91,6 +91,8 @@ pub(crate) struct Core {
     opened_at: Millis,
     /// When the stream said something last, whatever it was.
     heard_at: Millis,
+    /// Since when the stream owes a word of the feed.
+    owing_since: Millis,
     /// The stream that is open has brought something.
     told: bool,
     /// The last stream brought nothing although there was something.
@@ -133,6 +135,7 @@ impl Core {
             applying: 0,
             opened_at: 0,
             heard_at: 0,
+            owing_since: 0,
             told: false,
             mute: false,
             turned_down: 0,
@@ -328,7 +331,7 @@ impl Core {
             return self.block(why, effects);
         }
         self.link = Link::Opening { identity, standing };
-        (self.heard_at, self.told) = (now, false);
+        (self.heard_at, self.owing_since, self.told) = (now, now, false);
         effects.push(Effect::OpenStream { cursor: self.cursor.clone() });
     }
 

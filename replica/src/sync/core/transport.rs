@@ -2,10 +2,12 @@
 //! was something to bring. Streams are judged by that alone, never by how long they last.
 
 use super::{Core, Effect, Errand, Failure, Link, Millis, Stretch};
+use crate::sync::Until;
 
 /// A stream says something every 15 s (contract 9.4); three times that is silence.
 const SILENCE_MAX: Millis = 45_000;
-/// After one that brought nothing, a stream has so long to bring the first bytes.
+/// After one that brought nothing, a stream has so long to bring the first bytes; and the first word of the feed, from
+/// its beginning, where somebody waits for the end of it all.
 const MUTE_SILENCE_MAX: Millis = 10_000;
 /// Between two polls when nothing more was there.
 const POLL_INTERVAL: Millis = 20_000;
@@ -25,14 +27,19 @@ impl Core {
     pub(super) fn transport_due_at(&self) -> Option<Millis> {
         match self.link {
             Link::Open { .. } if hearth_simulated::planted("silence goes unnoticed") => None,
-            Link::Open { .. } | Link::Opening { .. } => Some(self.heard_at + self.patience()),
+            Link::Open { .. } | Link::Opening { .. } => Some(self.stream_due_at()),
             Link::Polling { asked: false, next_at, .. } => Some(next_at),
             _ => None,
         }
     }
 
-    fn patience(&self) -> Millis {
-        if self.mute { MUTE_SILENCE_MAX } else { SILENCE_MAX }
+    /// Until when the stream must say something more.
+    fn stream_due_at(&self) -> Millis {
+        let silent_at = self.heard_at + if self.mute { MUTE_SILENCE_MAX } else { SILENCE_MAX };
+        if self.told || self.until == Until::Stopped {
+            return silent_at;
+        }
+        silent_at.min(self.owing_since + MUTE_SILENCE_MAX)
     }
 
     /// Looks after a stream that has fallen silent, and polls when it is time.

@@ -102,3 +102,19 @@ fn a_stream_that_is_refused_is_asked_for_less_and_less_often_and_not_before_the_
         core.handle(at + 20_000, nothing_new());
     }
 }
+
+#[test]
+fn what_is_to_end_soon_does_not_wait_for_a_stream_that_is_kept_back() {
+    let mut core = started(Until::Current);
+    assert_eq!(core.wake_at(), Some(10_000));
+    core.handle(3_000, Input::StreamOpened);
+    core.handle(8_000, Input::Contact);
+    assert_eq!(core.wake_at(), Some(10_000), "from the start, whatever comments come");
+    assert_eq!(polls(&core.handle(10_000, Input::Timer)), 1);
+    assert!(polling(&core.handle(10_001, nothing_new())).is_some());
+    assert!(core.handle(10_001, applied()).contains(&Effect::Finish(Verdict::Done)));
+    // What has said something has the usual time.
+    let mut core = opened(Until::Pushed);
+    core.handle(1, Input::Frames(Stretch { events: vec![event(2)], ..Stretch::default() }));
+    assert_eq!(core.wake_at(), Some(45_001));
+}
