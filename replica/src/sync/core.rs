@@ -91,7 +91,7 @@ pub(crate) struct Core {
     opened_at: Millis,
     /// When the stream said something last, whatever it was.
     heard_at: Millis,
-    /// Since when the stream owes a word of the feed.
+    /// Since when the stream owes a word of the feed: anybody on the way can say the rest.
     owing_since: Millis,
     /// The stream that is open has brought something.
     told: bool,
@@ -230,6 +230,9 @@ impl Core {
             }
             Input::StreamOpened => {
                 (self.heard_at, self.opened_at) = (now, now);
+                if self.until == Until::Stopped {
+                    self.owing_since = now;
+                }
                 self.opened(&mut effects);
             }
             Input::Contact => {
@@ -360,7 +363,8 @@ impl Core {
     fn frames(&mut self, now: Millis, stretch: Stretch, effects: &mut Vec<Effect>) {
         let Link::Open { current } = &mut self.link else { return };
         *current |= stretch.ready.is_some();
-        (self.heard_at, self.told, self.mute, self.turned_down) = (now, true, false, 0);
+        (self.heard_at, self.owing_since, self.told) = (now, now, true);
+        (self.mute, self.turned_down) = (false, 0);
         self.fell_silent &= !self.has_held(now);
         self.apply(now, stretch, false, effects);
     }
@@ -378,10 +382,11 @@ impl Core {
         effects.push(Effect::Apply { stretch, phase, reason, polled, current });
     }
 
+    /// Bytes are contact, but no word of the present: a comment may be from anybody on the way.
     fn touch(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         if matches!(self.link, Link::Open { .. }) && now - self.touched_at >= TOUCH_INTERVAL {
             self.touched_at = now;
-            effects.push(Effect::Touch { current: self.is_at_present() });
+            effects.push(Effect::Touch { current: false });
         }
     }
 

@@ -234,7 +234,7 @@ fn contact_is_written_down_now_and_then() {
     let mut core = opened(Until::Stopped);
     core.handle(0, ready(9));
     assert_eq!(core.handle(5_000, Input::Contact), []);
-    assert_eq!(core.handle(10_000, Input::Contact), [Effect::Touch { current: true }]);
+    assert_eq!(core.handle(10_000, Input::Contact), [Effect::Touch { current: false }]);
     assert_eq!(core.handle(15_000, Input::Contact), []);
 }
 
@@ -357,8 +357,9 @@ fn events_that_a_stream_kept_back_turn_it_to_polling_for_a_while() {
 #[test]
 fn a_stream_that_never_brought_a_word_is_mute_although_nothing_happens() {
     let nothing = || Input::Polled(Ok(Stretch { ready: Some(9), ..Stretch::default() }));
-    let mut core = opened(Until::Stopped);
-    core.handle(20_000, Input::Contact);
+    let mut core = started(Until::Stopped);
+    core.handle(20_000, Input::StreamOpened);
+    core.handle(20_000, planned(&[], false));
     core.handle(65_000, Input::Timer);
     let effects = core.handle(65_001, nothing());
     let polling = |e: &Effect| matches!(e, Effect::Apply { phase: Phase::Polling, polled: true, .. });

@@ -6,9 +6,12 @@ use crate::sync::Until;
 
 /// A stream says something every 15 s (contract 9.4); three times that is silence.
 const SILENCE_MAX: Millis = 45_000;
-/// After one that brought nothing, a stream has so long to bring the first bytes; and the first word of the feed, from
-/// its beginning, where somebody waits for the end of it all.
+/// After one that brought nothing a stream has so long to bring the first word of the feed; and, from its beginning, where
+/// somebody waits for the end of it all.
 const MUTE_SILENCE_MAX: Millis = 10_000;
+/// The server says every 60 s where the feed is (contract 9.4); twice that and some is a stream without it, whatever
+/// comments come.
+const WORDLESS_MAX: Millis = 150_000;
 /// Between two polls when nothing more was there.
 const POLL_INTERVAL: Millis = 20_000;
 /// Streaming is tried again after this long.
@@ -35,11 +38,18 @@ impl Core {
 
     /// Until when the stream must say something more.
     fn stream_due_at(&self) -> Millis {
-        let silent_at = self.heard_at + if self.mute { MUTE_SILENCE_MAX } else { SILENCE_MAX };
-        if self.told || self.until == Until::Stopped {
-            return silent_at;
-        }
-        silent_at.min(self.owing_since + MUTE_SILENCE_MAX)
+        (self.heard_at + SILENCE_MAX).min(self.word_due_at())
+    }
+
+    /// Until when it must say something of the feed.
+    fn word_due_at(&self) -> Millis {
+        let waits_for_the_end = self.until != Until::Stopped;
+        let patience = match self.told {
+            true => WORDLESS_MAX,
+            false if self.mute || waits_for_the_end => MUTE_SILENCE_MAX,
+            false => SILENCE_MAX,
+        };
+        self.owing_since + patience
     }
 
     /// Looks after a stream that has fallen silent, and polls when it is time.
@@ -47,21 +57,20 @@ impl Core {
         if self.transport_due_at().is_none_or(|at| at > now) {
             return;
         }
+        // Whatever else is due, so that a process that was stopped for a while begins with another stream.
+        let is_silent = self.told && self.heard_at + SILENCE_MAX <= now;
         match &mut self.link {
             Link::Polling { asked, stream_at, .. } if *stream_at > now => {
                 *asked = true;
                 effects.push(Effect::Ask(Errand::Poll { cursor: self.cursor.clone() }));
             }
             Link::Polling { .. } => self.open(effects),
-            Link::Open { .. } if self.told && !self.fell_silent => {
+            Link::Open { .. } if is_silent && !self.fell_silent => {
                 // The path may have died with the connections on it, and another stream comes through.
                 self.fell_silent = true;
                 self.lost(now, SILENT.to_owned(), None, effects);
             }
-            _ => {
-                let owes = !self.told;
-                self.doubt(now, owes, effects);
-            }
+            _ => self.doubt(now, !is_silent, effects),
         }
     }
 

@@ -82,7 +82,7 @@ pub(crate) enum Effect {
     CloseStream,
     /// Apply a stretch; the phase is true once it is applied. `current`: it ends at the present, whatever the phase.
     Apply { stretch: Stretch, phase: Phase, reason: Option<String>, polled: bool, current: bool },
-    /// Note that the server was heard, and whether what is applied is still the present.
+    /// Note that the server was heard, and whether what is applied is proven to be the present.
     Touch { current: bool },
     /// Look through the edits.
     Plan,

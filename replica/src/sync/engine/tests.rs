@@ -268,7 +268,8 @@ fn a_key_too_weak_for_an_edit_leaves_the_feed_in_contact() {
     let wall = Timestamp::from_millis(
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64,
     );
-    scene.engine.hear(Moment { steady: 20_000, wall }, Heard::Contact).unwrap();
+    let heartbeat = Stretch { cursor: Some("c5".into()), ..Stretch::default() };
+    scene.engine.hear(Moment { steady: 20_000, wall }, Heard::Frames(heartbeat)).unwrap();
     let status = scene.replica.status().unwrap();
     assert_eq!((status.phase.as_str(), status.transport.as_deref()), ("needs_key", Some("stream")));
     assert!(status.behind_seconds.is_some_and(|behind| behind < 40) && status.offline_since.is_none(), "{status:?}");

@@ -118,3 +118,43 @@ fn what_is_to_end_soon_does_not_wait_for_a_stream_that_is_kept_back() {
     core.handle(1, Input::Frames(Stretch { events: vec![event(2)], ..Stretch::default() }));
     assert_eq!(core.wake_at(), Some(45_001));
 }
+
+#[test]
+fn comments_put_the_silence_off_but_prove_nothing() {
+    let mut core = opened(Until::Stopped);
+    core.handle(0, ready(9));
+    let mut now = 0;
+    while core.wake_at().unwrap() > now + 5_000 {
+        now += 5_000;
+        let effects = core.handle(now, Input::Contact);
+        assert!(!effects.contains(&Effect::Touch { current: true }), "{effects:?}");
+    }
+    let at = core.wake_at().unwrap();
+    assert_eq!(at, 150_000, "the server would have said where it is twice");
+    assert_eq!(polls(&core.handle(at, Input::Timer)), 1);
+    assert!(polling(&core.handle(at, nothing_new())).is_some(), "what comments cover for is not tried again at once");
+    // From the server's own heartbeats it never comes to that.
+    let mut core = opened(Until::Stopped);
+    core.handle(0, ready(9));
+    for beat in 1..20 {
+        let heartbeat = Stretch { cursor: Some("c9".into()), ..Stretch::default() };
+        for quarter in 1..4 {
+            core.handle(beat * 60_000 - 60_000 + quarter * 15_000, Input::Contact);
+        }
+        let effects = core.handle(beat * 60_000, Input::Frames(heartbeat));
+        assert!(matches!(effects[..], [Effect::Apply { current: true, .. }]), "{effects:?}");
+        core.handle(beat * 60_000, applied());
+        assert_eq!(core.wake_at(), Some(beat * 60_000 + 45_000));
+    }
+}
+
+#[test]
+fn comments_from_the_first_byte_on_are_no_stream() {
+    let mut core = opened(Until::Stopped);
+    for second in 1..9 {
+        core.handle(second * 5_000, Input::Contact);
+    }
+    assert_eq!(core.wake_at(), Some(45_000));
+    assert_eq!(polls(&core.handle(45_000, Input::Timer)), 1);
+    assert!(polling(&core.handle(45_001, nothing_new())).is_some());
+}

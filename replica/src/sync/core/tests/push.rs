@@ -103,7 +103,7 @@ fn a_refused_key_loses_nothing_and_is_tried_again() {
     assert_eq!(phases(&effects), [Phase::NeedsKey]);
     assert!(sent(&effects).is_empty(), "no other would fare better");
     core.handle(1, turned_away(2, "plan_required"));
-    core.handle(40_000, Input::Contact);
+    core.handle(40_000, Input::Frames(Stretch { cursor: Some("c9".into()), ..Stretch::default() }));
     let at = core.wake_at().unwrap();
     assert_eq!(sent(&core.handle(at, Input::Timer)), [3]);
     let effects = core.handle(at, accepted(3, 3));
@@ -329,7 +329,7 @@ fn a_backlog_stays_within_the_servers_windows() {
             core.handle(2, Input::Answered { sent: edits.clone(), carried: edits, outcome: Outcome::Told(words) });
         assert!(calls(&effects).is_empty(), "single writes are left for others");
     }
-    core.handle(30_000, Input::Contact);
+    core.handle(30_000, ready(9));
     let at = core.wake_at().unwrap();
     assert!((60_000..62_000).contains(&at), "{at}");
     assert_eq!(calls(&core.handle(at, Input::Timer)).len(), 2);
