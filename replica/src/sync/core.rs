@@ -422,7 +422,7 @@ impl Core {
                 }
                 None => self.lost(now, refusal.message, None, effects),
             },
-            (401 | 403, _) => {
+            (401 | 403, _) if refusal.is_of_the_key() => {
                 self.key_refused = Some(refusal.message.clone());
                 self.lost(now, refusal.message, None, effects);
                 if let Link::Down { retry_at, .. } = &mut self.link {

@@ -208,7 +208,7 @@ pub(super) fn outcome(answer: &Answer) -> Result<Word, String> {
         return Ok(Word::Accepted { rev: None });
     }
     if !(200..300).contains(&answer.status) {
-        return match failure(answer) {
+        return match failure_of_edits(answer) {
             Failure::Refused(refusal) => Ok(Word::Refused(refusal)),
             Failure::NoAnswer(reason) => Err(reason),
         };
@@ -243,7 +243,7 @@ pub(super) fn outcomes(answer: &Answer, edits: &[(i64, String)]) -> Outcome {
         rev: Option<i64>,
     }
     if !(200..300).contains(&answer.status) {
-        return match failure(answer) {
+        return match failure_of_edits(answer) {
             Failure::Refused(refusal) => Outcome::Refused(refusal),
             Failure::NoAnswer(reason) => Outcome::NoAnswer { reason },
         };
@@ -287,11 +287,19 @@ fn success<T: DeserializeOwned>(answer: &Answer) -> Result<T, Failure> {
         .map_err(|error| Failure::NoAnswer(format!("it does not answer as a Hearth server: {error}")))
 }
 
+/// The same of an answer to edits. Something on the way may forbid the text of one of them, and nothing else.
+fn failure_of_edits(answer: &Answer) -> Failure {
+    match answer.status {
+        401 | 403 => Failure::Refused(refusal(answer)),
+        _ => failure(answer),
+    }
+}
+
 /// Why an answer is no success. Who does not speak as a Hearth server does, as a network's sign-in page, has refused
-/// nothing; only what asks for patience is taken from anyone.
+/// nothing, and no key; only what asks for patience is taken from anyone.
 fn failure(answer: &Answer) -> Failure {
     let refusal = refusal(answer);
-    let asks_for_patience = matches!(answer.status, 401 | 403 | 408 | 429 | 500..);
+    let asks_for_patience = matches!(answer.status, 408 | 429 | 500..);
     if refusal.kind.is_empty() && !asks_for_patience {
         return Failure::NoAnswer(format!("{}, and not as a Hearth server does", refusal.message));
     }
@@ -319,6 +327,7 @@ fn refused(status: u16, problem: Value) -> Refusal {
         kind: word("type").unwrap_or_default(),
         message: word("message").unwrap_or_else(|| match status {
             200..300 => "the answer is no stream".to_owned(),
+            401 | 403 => format!("something between here and the server answers with {status}"),
             _ => format!("the server answered {status}"),
         }),
         expired: problem.get("details").filter(|_| status == 410).and_then(expired),
@@ -397,6 +406,23 @@ mod tests {
         assert_eq!(ready(event, &page(false)), Some(9));
         assert_eq!(ready(event, &page(true)), None);
         assert!(ready("", &page(false)).is_some(), "or it would be asked again without any pause");
+    }
+
+    #[test]
+    fn a_stranger_who_forbids_it_refuses_no_key() {
+        for status in [401, 403] {
+            let page = answer(status, "<html>Sign in to this network</html>");
+            let Err(Failure::NoAnswer(reason)) = identity(&page) else { panic!("{status} is taken for a refusal") };
+            assert!(reason.contains("between") && reason.contains(&status.to_string()), "{reason}");
+            assert!(matches!(polled(&page), Err(Failure::NoAnswer(_))));
+            let question = Question::Record { kind: Kind::Room, id: "x".to_owned() };
+            assert!(matches!(found(&question, &page), Err(Failure::NoAnswer(_))));
+            // It may be the text of this edit that it does not let through.
+            let Ok(Word::Refused(refusal)) = outcome(&page) else { panic!("{status}") };
+            assert_eq!((refusal.kind.as_str(), refusal.message.contains("between")), ("", true), "{refusal:?}");
+            let refused = answer(status, r#"{"error":{"type":"invalid_api_key","message":"No such key."}}"#);
+            assert!(matches!(identity(&refused), Err(Failure::Refused(_))));
+        }
     }
 
     #[test]

@@ -237,9 +237,11 @@ impl Core {
         let Some(recovering) = &mut self.recovering else { return };
         recovering.failures += 1;
         recovering.at = now + pause;
-        let Failure::Refused(Refusal { status, kind, message, retry_after, .. }) = failure else { return };
+        let Failure::Refused(refusal) = failure else { return };
+        let is_of_the_key = refusal.is_of_the_key();
+        let Refusal { status, kind, message, retry_after, .. } = refusal;
         match (status, kind.as_str()) {
-            (401 | 403, _) => {
+            (401 | 403, _) if is_of_the_key => {
                 // One list that this key may not read is no list of deletions.
                 recovering.key_refused = Some(message);
                 recovering.at = now + KEY_RETRY;

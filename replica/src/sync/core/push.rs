@@ -24,6 +24,8 @@ const BYTES_UNDER_WAY_MAX: usize = 384 << 10;
 const BYTES_UNDER_WAY_LEAST: usize = 128 << 10;
 /// The refusal that says something against the collection alone (contract 11).
 const INSUFFICIENT_SCOPE: &str = "insufficient_scope";
+/// A call that somebody on the way forbids so often is taken apart: perhaps it is for the text of one edit.
+const FORBIDDEN_MAX: u32 = 3;
 /// From so many edits of one collection on, they go as one call. Fewer are soonest there one by one.
 const BULK_FROM: usize = 5;
 
@@ -94,6 +96,11 @@ impl Push {
         let stumbled = ready.edits.first().and_then(|edit| self.stumbles.get(edit)).map(|(_, at)| *at);
         let forbidden = self.forbidden.get(&ready.kind).copied();
         stumbled.into_iter().chain(forbidden).fold(self.hold_until, Millis::max)
+    }
+
+    /// How often in a row these were stumbled over in this contact.
+    fn stumbles_over(&self, ready: &Ready) -> u32 {
+        ready.edits.first().and_then(|edit| self.stumbles.get(edit)).map_or(0, |(failures, _)| *failures)
     }
 
     /// Whether the key may write everything, as far as it was told.
@@ -216,22 +223,28 @@ impl Core {
                     endings = self.not_now(now, Ready { edits: carried, ..again }, &refusal);
                 }
                 // Only the server itself knows that it did not look at it.
-                401 | 403 if !refusal.kind.is_empty() => {
+                401 | 403 if refusal.is_of_the_key() => {
                     self.not_before(now, &again, &refusal);
                     let away = |edit| (edit, Ending::TurnedAway { reason: refusal.message.clone() });
                     endings = carried.into_iter().map(away).collect();
                 }
+                401 | 403 if carried.len() > 1 && self.push.stumbles_over(&again) + 1 >= FORBIDDEN_MAX => {
+                    endings = self.apart(carried);
+                }
                 401 | 403 | 429 | 500.. => {
                     endings = self.not_now(now, Ready { edits: carried, ..again }, &refusal);
                 }
-                _ => {
-                    // Nothing of it is in, and the refusal names none of the edits.
-                    self.push.alone.extend(&carried);
-                    endings = carried.into_iter().map(|edit| (edit, Ending::Apart)).collect();
-                }
+                // Nothing of it is in, and the refusal names none of the edits.
+                _ => endings = self.apart(carried),
             },
         }
         self.ended(kind, endings, effects);
+    }
+
+    /// What was sent together goes again one by one.
+    fn apart(&mut self, edits: Vec<i64>) -> Vec<(i64, Ending)> {
+        self.push.alone.extend(&edits);
+        edits.into_iter().map(|edit| (edit, Ending::Apart)).collect()
     }
 
     /// What a refusal means for one edit; None: its record is to be looked at first.
@@ -260,7 +273,7 @@ impl Core {
     /// When such a request may go again, if it depends on nothing but time.
     fn not_before(&mut self, now: Millis, again: &Ready, refusal: &Refusal) -> Option<Millis> {
         match refusal.status {
-            401 | 403 => {
+            401 | 403 if refusal.is_of_the_key() => {
                 self.key_refused = Some(refusal.message.clone());
                 if refusal.kind == INSUFFICIENT_SCOPE {
                     self.push.forbidden.insert(again.kind, now + KEY_RETRY);
@@ -278,10 +291,10 @@ impl Core {
                 Some(at)
             }
             503 => Some(self.hold_push(now, refusal.retry_after)),
-            // The server stumbles over these perhaps, so the others go on.
+            // The server, or something on the way, stumbles over these perhaps, so the others go on.
             _ => {
                 let first = again.edits.first().copied().unwrap_or_default();
-                let failures = self.push.stumbles.get(&first).map_or(0, |(failures, _)| *failures);
+                let failures = self.push.stumbles_over(again);
                 let at = now + self.backoff(failures).max(refusal.retry_after.unwrap_or(0));
                 self.push.stumbles.insert(first, (failures + 1, at));
                 Some(at)

@@ -257,6 +257,11 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
+    /// Whether it is of the server itself, and of the key. Anybody on the way may forbid something as well.
+    pub(super) fn is_of_the_key(&self) -> bool {
+        matches!(self.status, 401 | 403) && !self.kind.is_empty()
+    }
+
     /// Whether a refused stream says something of the replica that a poll would be told as well: of its key or of where it
     /// stands. Only the server itself can say that.
     pub(super) fn is_of_the_replica(&self) -> bool {

@@ -112,6 +112,45 @@ fn a_refused_key_loses_nothing_and_is_tried_again() {
 }
 
 #[test]
+fn an_edit_that_something_on_the_way_does_not_let_through_holds_no_other_up() {
+    let mut core = sending(&[1, 2, 3]);
+    core.handle(0, ready(9));
+    let page = || Refusal { message: "something between".into(), ..refusal(403, "") };
+    let forbidden = |edits: &[i64]| Input::Answered {
+        sent: edits.to_vec(),
+        carried: edits.to_vec(),
+        outcome: Outcome::Refused(page()),
+    };
+    let effects = core.handle(1, forbidden(&[1]));
+    let [(1, Ending::Later { at: Some(again), reason })] = &endings(&effects)[..] else { panic!("{effects:?}") };
+    assert_eq!((reason.as_str(), sent(&effects)), ("something between", vec![3]));
+    assert!(phases(&effects).is_empty(), "no key is refused: {effects:?}");
+    core.handle(1, accepted(2, 10));
+    core.handle(1, accepted(3, 11));
+    core.handle(1, planned(&[1], true));
+    assert_eq!(sent(&core.handle(*again, Input::Timer)), [1], "its time comes again");
+
+    // What is refused together is tried with the same bytes first, and then each by itself.
+    let mut core = sending(&[]);
+    core.handle(0, ready(9));
+    let all: Vec<i64> = (1..11).collect();
+    let mut now = 1;
+    let mut effects = core.handle(now, alike(1..11));
+    for _ in 0..2 {
+        assert_eq!(calls(&effects), std::slice::from_ref(&all));
+        effects = core.handle(now, forbidden(&all));
+        assert!(endings(&effects).iter().all(|(_, ending)| matches!(ending, Ending::Later { .. })), "{effects:?}");
+        let frozen = Ready { edits: all.clone(), kind: Kind::Task, frozen: true, bytes: 1000 };
+        core.handle(now, Input::Planned { ready: vec![frozen], open: true });
+        now = core.wake_at().unwrap();
+        effects = core.handle(now, Input::Timer);
+    }
+    let effects = core.handle(now, forbidden(&all));
+    assert!(endings(&effects).iter().all(|(_, ending)| *ending == Ending::Apart), "{effects:?}");
+    assert_eq!(calls(&core.handle(now, alike(1..11))), [[1], [2]]);
+}
+
+#[test]
 fn a_key_that_may_not_write_one_collection_does_for_the_others() {
     let mut core = sending(&[1, 2, 3]);
     core.handle(1, ready(9));
