@@ -94,8 +94,10 @@ impl Ask {
     }
 }
 
-/// No server is left alone for longer, whatever it says.
+/// No server is left alone for longer, in milliseconds, whatever it says.
 const RETRY_AFTER_MAX: Millis = 3_600_000;
+/// The same in milliseconds where somebody else says it: the way to the server may be free again long before.
+const STRANGERS_RETRY_AFTER_MAX: Millis = 60_000;
 /// Events of one poll (contract 9.1 allows a thousand).
 const POLL_EVENTS: u32 = 500;
 /// Records of a list on one page (contract 5).
@@ -315,9 +317,10 @@ fn is_not_found(answer: &Answer) -> bool {
 pub(super) fn refusal(answer: &Answer) -> Refusal {
     let problem =
         serde_json::from_slice::<Value>(&answer.body).ok().and_then(|mut body| Some(body.get_mut("error")?.take()));
+    let refusal = refused(answer.status, problem.unwrap_or(Value::Null));
+    let most = if refusal.kind.is_empty() { STRANGERS_RETRY_AFTER_MAX } else { RETRY_AFTER_MAX };
     let retry_after = answer.retry_after.as_deref().and_then(|seconds| seconds.parse::<i64>().ok());
-    let retry_after = retry_after.map(|seconds| seconds.saturating_mul(1000).clamp(0, RETRY_AFTER_MAX));
-    Refusal { retry_after, ..refused(answer.status, problem.unwrap_or(Value::Null)) }
+    Refusal { retry_after: retry_after.map(|seconds| seconds.saturating_mul(1000).clamp(0, most)), ..refusal }
 }
 
 fn refused(status: u16, problem: Value) -> Refusal {
@@ -423,6 +426,13 @@ mod tests {
             let refused = answer(status, r#"{"error":{"type":"invalid_api_key","message":"No such key."}}"#);
             assert!(matches!(identity(&refused), Err(Failure::Refused(_))));
         }
+    }
+
+    #[test]
+    fn a_stranger_asks_for_a_short_pause_at_most() {
+        let pause = |body| refusal(&Answer { retry_after: Some("1800".into()), ..answer(503, body) }).retry_after;
+        assert_eq!(pause("<html>Maintenance</html>"), Some(60_000));
+        assert_eq!(pause(r#"{"error":{"type":"unavailable","message":"Later."}}"#), Some(1_800_000));
     }
 
     #[test]
