@@ -175,9 +175,39 @@ fn feed(profile: &Profile, status: &Status) -> Finding {
                 Finding::fine(Matter::Feed, format!("in step at position {}", status.position))
             }
             (_, Some(behind)) => {
-                Finding::new(Matter::Feed, Grade::Notice, format!("last proven in step {} ago", span(behind)), sync)
+                let text = format!("last proven in step {} ago{}", span(behind), hitch(status));
+                Finding::new(Matter::Feed, Grade::Notice, text, sync)
             }
-            (_, None) => Finding::new(Matter::Feed, Grade::Notice, "never yet in step with the server", sync),
+            (_, None) => {
+                let text = format!("never yet in step with the server{}", hitch(status));
+                Finding::new(Matter::Feed, Grade::Notice, text, sync)
+            }
         },
+    }
+}
+
+/// What keeps whoever syncs from being in step. Of one that has ended nothing is kept from anything.
+fn hitch(status: &Status) -> String {
+    let is_kept = status.phase == "offline" || status.is_under_way();
+    let reason = status.reason.as_ref().filter(|_| is_kept && status.daemon_pid.is_some());
+    reason.map(|reason| format!("; {}: {reason}", status.phase)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_keeps_a_replica_from_being_in_step_is_told() {
+        let profile = Profile::locate("home", Some(&std::env::temp_dir().join("hearth-doctor.db")), true).unwrap();
+        let told = |phase: &str, daemon_pid| {
+            let (reason, behind_seconds) = (Some("the list is broken".to_owned()), Some(600));
+            feed(&profile, &Status { phase: phase.to_owned(), reason, behind_seconds, daemon_pid, ..Status::default() })
+        };
+        for phase in ["offline", "reconciling", "backfilling"] {
+            assert!(told(phase, Some(1)).text.ends_with(&format!("; {phase}: the list is broken")), "{phase}");
+            assert_eq!(told(phase, None).text, "last proven in step 10 minutes ago", "{phase}");
+        }
+        assert_eq!(told("catching_up", Some(1)).text, "last proven in step 10 minutes ago");
     }
 }

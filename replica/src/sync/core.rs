@@ -376,7 +376,7 @@ impl Core {
         self.applying += 1;
         let phase = self.phase();
         // The stretch's transaction writes the phase that it proves.
-        let reason = self.hindrance().or(self.reason.as_ref()).cloned();
+        let reason = self.reason();
         self.shown = Some((phase, reason.clone(), None));
         let current = self.is_at_present() && (!polled || stretch.ready.is_some());
         effects.push(Effect::Apply { stretch, phase, reason, polled, current });

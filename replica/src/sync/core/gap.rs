@@ -31,6 +31,8 @@ pub(super) struct Recovering {
     /// Why the key does not let it go on.
     pub(super) key_refused: Option<String>,
     failures: u32,
+    /// Why what was asked last had no good answer.
+    failure: Option<String>,
     at: Millis,
     pace: Pace,
 }
@@ -43,6 +45,12 @@ impl Recovering {
     /// How far it is, as it is on disk.
     pub(super) fn progress(&self) -> Recovery {
         self.recovery.clone()
+    }
+
+    /// Why it does not come on, if it does not.
+    pub(super) fn hitch(&self) -> Option<String> {
+        let failure = self.failure.as_ref().filter(|_| self.failures > 0);
+        failure.map(|failure| format!("the comparison with the server does not come on: {failure}"))
     }
 
     fn is_busy(&self) -> bool {
@@ -114,6 +122,7 @@ impl Core {
             suspected: None,
             key_refused: None,
             failures: 0,
+            failure: None,
             at: Millis::MIN,
             pace,
         });
@@ -236,6 +245,7 @@ impl Core {
         let pause = self.backoff(failures);
         let Some(recovering) = &mut self.recovering else { return };
         recovering.failures += 1;
+        recovering.failure = Some(failure.to_string());
         recovering.at = now + pause;
         let Failure::Refused(refusal) = failure else { return };
         let is_of_the_key = refusal.is_of_the_key();

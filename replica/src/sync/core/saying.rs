@@ -1,5 +1,6 @@
 //! How it stands, as others read it, and when that is what was asked for. Must not change where it stands.
 
+use super::gap::Recovering;
 use super::{Core, Effect, Link, Phase, Verdict};
 use crate::sync::Until;
 
@@ -45,6 +46,13 @@ impl Core {
         self.key_refused.as_ref().or(held)
     }
 
+    /// Why it stands as it does, when there is more to say.
+    pub(super) fn reason(&self) -> Option<String> {
+        let recovering = self.recovering.as_ref().filter(|_| self.in_contact());
+        let hitch = || recovering.and_then(Recovering::hitch);
+        self.hindrance().cloned().or_else(hitch).or_else(|| self.reason.clone())
+    }
+
     pub(super) fn show(&mut self, effects: &mut Vec<Effect>) {
         if matches!(
             self.link,
@@ -52,7 +60,7 @@ impl Core {
         ) {
             return; // nothing is proven yet; the last word stands
         }
-        let reason = self.hindrance().or(self.reason.as_ref()).cloned();
+        let reason = self.reason();
         let phase = self.phase();
         let retry_at = match self.link {
             Link::Down { retry_at, .. } => Some(retry_at),

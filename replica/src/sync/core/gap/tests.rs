@@ -347,6 +347,38 @@ fn a_refused_list_waits_and_a_refusal_says_how_long() {
 }
 
 #[test]
+fn a_list_that_is_refused_time_after_time_is_the_reason_that_is_given() {
+    let mut world = World::new(Some(fresh(None)));
+    let asked = world.start();
+    let [Errand::Recover { round, .. }] = asked[..] else { panic!("{asked:?}") };
+    let reasons = |effects: Vec<Effect>| -> Vec<Option<String>> {
+        let reason = |effect| match effect {
+            Effect::Show { phase: Phase::Reconciling, reason, .. } | Effect::Apply { reason, .. } => Some(reason),
+            _ => None,
+        };
+        effects.into_iter().filter_map(reason).collect()
+    };
+    let broken = Failure::Refused(refusal(500, "the list is broken"));
+    let shown = reasons(world.core.handle(0, Input::Found { round, answer: Err(broken) }));
+    let [Some(reason)] = &shown[..] else { panic!("{shown:?}") };
+    assert!(reason.contains("the list is broken"), "{reason}");
+    // The feed that comes meanwhile does not take it back.
+    let heartbeat = Input::Frames(Stretch { cursor: Some("c9".into()), ..Stretch::default() });
+    assert_eq!(reasons(world.core.handle(1, heartbeat)), shown);
+    let at = world.core.wake_at().unwrap();
+    let again = world.tell(at, Input::Timer);
+    let [Errand::Recover { round, .. }] = again[..] else { panic!("{again:?}") };
+    let lost = Failure::NoAnswer("cut".into());
+    let shown = reasons(world.core.handle(at, Input::Found { round, answer: Err(lost) }));
+    assert!(matches!(&shown[..], [Some(reason)] if reason.contains("cut")), "{shown:?}");
+    let at = world.core.wake_at().unwrap();
+    let again = world.tell(at, Input::Timer);
+    let [Errand::Recover { round, ref question }] = again[..] else { panic!("{again:?}") };
+    let found = world.answer(question);
+    assert_eq!(reasons(world.core.handle(at, Input::Found { round, answer: Ok(found) })), [None]);
+}
+
+#[test]
 fn a_list_whose_cursor_is_unknown_begins_again() {
     let step = Step::Ids { kind: Kind::Room, cursor: Some("2".into()), as_of: 4 };
     let mut world = World::new(Some(Recovery { step, ..fresh(None) }));
