@@ -469,7 +469,8 @@ mod tests {
 
     #[test]
     fn a_hundred_faults_are_told_and_that_there_are_more() {
-        let faults = |count: usize| vec![FieldFault::new("é".repeat(65), FaultCode::UnknownField, "It is not."); count];
+        let faults =
+            |count: usize| vec![FieldFault::new("é".repeat(65), FaultCode::UnknownField, "It is not."); count];
         for (count, told, message) in [
             (1, 1, "It is not."),
             (100, 100, "100 fields break a rule."),

@@ -37,6 +37,11 @@ const BEGIN_AGAIN: &str =
 const COMMENT: &str = ":\n\n";
 /// Between two looks at whether a stream that nobody reads may go on, when nothing is heard.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// Time for a frame that was begun to leave once its key has ended. That was noticed within half a second, and a second is
+/// all there is (contract 9.4).
+const LEAVE_TIME_MAX: Duration = Duration::from_millis(250);
+/// The same once the service stops, which waits longer: who reads slowly is to see a clean end.
+const STOP_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// `GET /v1/events/stream`.
 pub async fn open(call: Call) -> Result<Reply, Refusal> {
@@ -63,11 +68,7 @@ pub async fn open(call: Call) -> Result<Reply, Refusal> {
     })?;
     let (now, shelf) = (Instant::now(), call.app.shelves.of(number));
     let outside = *call.app.outside.borrow();
-    let bond = Arc::new(Bond {
-        app: call.app.clone(),
-        principal: call.principal.clone(),
-        cursor: Mutex::new(cursor),
-    });
+    let bond = Arc::new(Bond { app: call.app.clone(), principal: call.principal.clone(), cursor: Mutex::new(cursor) });
     let over = bond.clone();
     let reader = Reader {
         bond,
@@ -105,16 +106,21 @@ struct Bond {
 }
 
 impl Bond {
-    /// Returns once the stream may not go on: the service stops, its key has ended, or its place is no longer good.
+    /// Returns once the stream may not go on, and what was begun has had its time: the service stops, its key has ended, or
+    /// its place is no longer good.
     async fn broken(self: Arc<Self>) {
         let (mut stopping, mut outside) = (self.app.stopping.clone(), self.app.outside.clone());
-        while self.holds().await {
+        let time_left = loop {
+            if !self.holds().await {
+                break LEAVE_TIME_MAX;
+            }
             tokio::select! {
-                () = stopping.heard() => return,
+                () = stopping.heard() => break STOP_TIME_MAX,
                 Ok(()) = outside.changed() => (),
                 () = tokio::time::sleep(LOOK_EVERY) => (),
             }
-        }
+        };
+        tokio::time::sleep(time_left).await;
     }
 
     async fn holds(&self) -> bool {

@@ -93,8 +93,7 @@ impl Lines {
         let nothing = |waiting: &mut Waiting| waiting.bytes.is_empty() && !waiting.is_over;
         let little = |waiting: &mut Waiting| waiting.bytes.len() < WAITING_LONG && !waiting.is_over;
         let waiting = came.wait_while(self.hold(), nothing).unwrap_or_else(PoisonError::into_inner);
-        let (mut waiting, _) =
-            came.wait_timeout_while(waiting, GATHER, little).unwrap_or_else(PoisonError::into_inner);
+        let (mut waiting, _) = came.wait_timeout_while(waiting, GATHER, little).unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut waiting.bytes, bytes);
         let left_out = std::mem::take(&mut waiting.left_out);
         (!bytes.is_empty()).then_some(left_out)

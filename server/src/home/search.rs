@@ -31,8 +31,7 @@ pub fn words(question: &str) -> Result<Vec<String>, Problem> {
     if !(QUESTION.0..=QUESTION.1).contains(&length) {
         return refuse(format!("q must have {} to {} characters.", QUESTION.0, QUESTION.1));
     }
-    let words: Vec<&str> =
-        question.split(|c| !is_word_char(c)).filter(|w| w.contains(char::is_alphanumeric)).collect();
+    let words: Vec<&str> = question.split(|c| !is_word_char(c)).filter(|w| w.contains(char::is_alphanumeric)).collect();
     let words = saying_more(&words);
     match words.len() {
         0 => refuse("q must have a word to look for.".to_owned()),

@@ -67,7 +67,8 @@ impl Call {
     /// The id in the path. A malformed one is of no record (contract 2).
     pub fn record_id(&self, kind: Kind) -> Result<Uuid, Problem> {
         let text = self.id.as_deref().unwrap_or_default();
-        parse_id(text).ok_or_else(|| crate::home::apply::not_found(kind, format_args!("`{}`", shortened(text, NAME_SHOWN))))
+        parse_id(text)
+            .ok_or_else(|| crate::home::apply::not_found(kind, format_args!("`{}`", shortened(text, NAME_SHOWN))))
     }
 
     /// The conditions of a write.

@@ -3,7 +3,7 @@
 //! many wait for is written from one place in memory. Must not know what the frames say.
 
 use std::io::{self, IoSlice};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use axum::http::response::Parts;
 use axum::response::Response;
@@ -17,18 +17,6 @@ use super::reply::Over;
 /// Marks an answer that does not end, beside its head; and tells when it must end all the same.
 #[derive(Clone)]
 pub(super) struct Endless(pub(super) Over);
-
-impl Endless {
-    /// Returns when what is being written has had its time: the answer must end, and nobody takes it.
-    async fn is_over(&self) {
-        (self.0)().await;
-        tokio::time::sleep(LEAVE_TIME_MAX).await;
-    }
-}
-
-/// Time for what was begun to leave once an answer must end. Its key was revoked less than half a second ago, and a
-/// second is all there is (contract 9.4).
-const LEAVE_TIME_MAX: Duration = Duration::from_millis(250);
 
 /// A head as it is written, with these lines more. The connection ends with its answer.
 pub(super) fn head_text(head: &Parts, more: &str) -> Vec<u8> {
@@ -73,8 +61,7 @@ async fn write(socket: &mut TcpStream, answer: Response, endless: &Endless) -> i
             // Broken off: without the last chunk the client knows.
             Some(Err(error)) => return Err(io::Error::other(error)),
             None => {
-                let last = tokio::time::timeout(LEAVE_TIME_MAX, write.write_all(b"0\r\n\r\n"));
-                last.await.unwrap_or(Err(io::ErrorKind::TimedOut.into()))?;
+                in_time(endless, write.write_all(b"0\r\n\r\n")).await?;
                 return write.shutdown().await;
             }
         }
@@ -86,7 +73,8 @@ async fn in_time(endless: &Endless, write: impl Future<Output = io::Result<()>>)
     tokio::select! {
         biased;
         written = write => written,
-        () = endless.is_over() => Err(io::ErrorKind::TimedOut.into()),
+        // Asked for only once the socket is full.
+        () = async { (endless.0)().await } => Err(io::ErrorKind::TimedOut.into()),
     }
 }
 

@@ -30,8 +30,8 @@ pub fn read(body: &[u8]) -> Result<Value, Problem> {
     }
 }
 
-/// The same body with the greatest number there is instead of each that is greater, which JSON allows and the library
-/// does not: so that it is refused as what it is, out of its field's range. None: there is no such number.
+/// The same body with [`HUGE`] instead of each number that no machine holds, which JSON allows and the library does not:
+/// so that it is refused as what it is, out of its field's range. None: there is no such number.
 fn within_range(body: &[u8]) -> Option<Vec<u8>> {
     let (mut changed, mut kept, mut at, mut quoted) = (Vec::new(), 0, 0, false);
     while let Some(byte) = body.get(at) {
@@ -41,9 +41,10 @@ fn within_range(body: &[u8]) -> Option<Vec<u8>> {
             b'"' => (at, quoted) = (at + 1, !quoted),
             _ if length == 0 => at += 1,
             _ => {
-                if let Some(greatest) = beyond_range(&body[at..at + length]) {
+                if is_beyond_range(&body[at..at + length]) {
                     changed.extend_from_slice(&body[kept..at]);
-                    changed.extend_from_slice(greatest.to_string().as_bytes());
+                    changed.extend_from_slice(if *byte == b'-' { b"-" } else { b"" });
+                    changed.extend_from_slice(HUGE);
                     kept = at + length;
                 }
                 at += length;
@@ -58,12 +59,14 @@ fn is_of_number(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E')
 }
 
-/// The greatest number of the sign of a text that is a greater one.
-fn beyond_range(text: &[u8]) -> Option<f64> {
-    let number: f64 = str::from_utf8(text).ok()?.parse().ok()?;
-    // Only JSON's own spelling: what is read past is held to it without being worked out.
-    let is_json = || serde_json::from_slice::<IgnoredAny>(text).is_ok();
-    (number.is_infinite() && is_json()).then(|| f64::MAX.copysign(number))
+/// A number that every machine holds, and no field.
+const HUGE: &[u8] = b"1e308";
+
+/// Whether a text is a number that no machine holds, in JSON's own spelling: the library holds it to that where it need
+/// not work it out.
+fn is_beyond_range(text: &[u8]) -> bool {
+    let number = str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok());
+    number.is_some_and(f64::is_infinite) && serde_json::from_slice::<IgnoredAny>(text).is_ok()
 }
 
 /// The greatest nesting of a text that may not be JSON at all.
@@ -183,9 +186,9 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_too_large_is_the_greatest_there_is() {
+    fn a_number_that_no_machine_holds_is_a_huge_one() {
         let body = r#"{"a":[-1e400,"\\\"1e400",1e5],"1e400":1e99999}"#;
-        let expected = serde_json::json!({ "a": [f64::MIN, "\\\"1e400", 1e5], "1e400": f64::MAX });
+        let expected = serde_json::json!({ "a": [-1e308, "\\\"1e400", 1e5], "1e400": 1e308 });
         assert_eq!(read(body.as_bytes()).unwrap(), expected);
     }
 }

@@ -104,7 +104,7 @@ fn outcomes() -> Named {
                     "message": { "type": "string", "description": "One sentence about this very case" },
                     "fix": { "type": "string", "description": "What to do next; version 2026-03-01 has none" },
                     "doc_url": { "type": "string", "format": "uri", "description": "A page about the type" },
-                    "details": { "type": "object", "description": "Particulars of the type; for validation `fields`", "additionalProperties": true },
+                    "details": { "type": "object", "description": "Particulars of the type; for validation `fields`, up to 100 of them", "additionalProperties": true },
                 }),
                 &["type", "message", "doc_url", "details"],
             ),

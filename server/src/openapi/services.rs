@@ -1,5 +1,6 @@
 //! The schemas of what is beside records: export jobs, the key that asks, discovery and health.
 
+use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
 use super::STABILITY;

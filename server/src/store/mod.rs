@@ -328,7 +328,9 @@ mod tests {
     #[tokio::test]
     async fn a_read_that_does_not_end_is_broken_off_and_its_thread_reads_on() {
         let dir = tempfile::tempdir().unwrap();
-        for db in [Db::open(dir.path(), Tail::default(), 1).unwrap(), Db::open_here(dir.path(), Tail::default(), 1).unwrap()] {
+        for db in
+            [Db::open(dir.path(), Tail::default(), 1).unwrap(), Db::open_here(dir.path(), Tail::default(), 1).unwrap()]
+        {
             let endless = |tx: &Tx<'_>| {
                 let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
                 Ok(tx.conn.query_row(sql, [], |row| row.get::<_, i64>(0))?)

@@ -89,7 +89,7 @@ impl Readers {
         match &self.here {
             None => pool.push(asked),
             Some(conn) => {
-                pool.check()?;
+                drop(pool.open()?);
                 read(&mut conn.lock().unwrap_or_else(PoisonError::into_inner), asked);
                 Ok(())
             }
@@ -131,14 +131,14 @@ impl Pool {
         Ok(Pool { shared, threads: Mutex::new(threads), most })
     }
 
-    /// Whether it takes work.
-    fn check(&self) -> Result<MutexGuard<'_, Queue>, Fault> {
+    /// The queue, as long as it takes work.
+    fn open(&self) -> Result<MutexGuard<'_, Queue>, Fault> {
         let queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
         if queue.closed { Err(Fault::Busy("stopping")) } else { Ok(queue) }
     }
 
     fn push(&self, asked: Asked) -> Result<(), Fault> {
-        let mut queue = self.check()?;
+        let mut queue = self.open()?;
         if queue.jobs.len() >= self.most {
             return Err(Fault::Busy("too many reads wait"));
         }
@@ -166,13 +166,8 @@ fn work(conn: &mut Connection, shared: &Shared) {
 
 /// Runs a job in one read transaction. It tells its own caller; a panic in it drops the caller's channel, which says so.
 fn read(conn: &mut Connection, Asked { job, until }: Asked) {
-    let begun = match until {
-        // It stood in the queue for all of its time.
-        Some(until) if Instant::now() >= until => Err(Fault::TimeUp),
-        _ => begin(conn).map_err(Fault::from),
-    };
-    let watched = begun.and_then(|()| Ok(until.map_or(Ok(()), |until| watch(conn, Some(until)))?));
-    let _ = catch_unwind(AssertUnwindSafe(|| match watched {
+    let begun = begin_until(conn, until);
+    let _ = catch_unwind(AssertUnwindSafe(|| match begun {
         Ok(()) => job(Ok(&Tx::new(conn))),
         Err(fault) => job(Err(fault)),
     }));
@@ -180,6 +175,17 @@ fn read(conn: &mut Connection, Asked { job, until }: Asked) {
         let _ = watch(conn, None);
     }
     end(conn);
+}
+
+fn begin_until(conn: &mut Connection, until: Option<Instant>) -> Result<(), Fault> {
+    if let Some(until) = until {
+        // It may have stood in the queue for all of its time.
+        if Instant::now() >= until {
+            return Err(Fault::TimeUp);
+        }
+        watch(conn, Some(until))?;
+    }
+    Ok(begin(conn)?)
 }
 
 /// Has SQLite break off what it does once a moment has come; None: no more.
