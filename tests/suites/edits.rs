@@ -267,3 +267,21 @@ async fn undo_of_every_sort_reaches_the_server() {
     first.does(&["undo"]);
     assert_eq!(first.one("SELECT count(*) || (SELECT count(*) FROM edits) FROM tasks"), "10", "never sent: taken back");
 }
+
+#[tokio::test]
+async fn where_no_stream_is_to_be_had_polls_bring_it_in_step() {
+    let mut home = Home::new();
+    let (_server, url) = home.serve(&[&UNLIMITED[..], &["--max-streams", "1"]].concat());
+    let client = Client::new(&url, &home.key);
+    let _taken = client.stream("", None).await;
+    client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
+    let device = home.device("replica.db");
+    device.does(&["add", "room", "name=Shed"]);
+    let (exit, said) = device.said(&["sync"]);
+    assert_eq!(exit, 0, "{said}");
+    assert_eq!(device.one("SELECT group_concat(name) FROM (SELECT name FROM rooms ORDER BY name)"), "Hall,Shed");
+    assert_eq!(client.walk("/v1/rooms").await.len(), 2);
+    let _daemon = device.daemon();
+    device.comes_to("polling");
+    assert!(device.one("SELECT reason FROM sync_status").contains("streams open"));
+}
