@@ -1,5 +1,5 @@
-//! Syncing that goes on over a database that turns out to be damaged: it is made anew, so that nobody has to come for it. The
-//! same for a daemon and for a screen. Must not know how syncing works, nor what is said of it.
+//! Syncing that goes on over a database that turns out to be damaged: it is made anew, so that nobody has to come for it. One
+//! that is missing is a person's to find. The same for a daemon and for a screen. Must not know how syncing works, nor what is said of it.
 
 use std::io;
 
@@ -48,10 +48,12 @@ pub async fn keep_in_step(
 }
 
 /// Whether only a rebuild helps. A table that is missed in the middle of the work is an error like others; who opens the
-/// database again is told what is wrong with it. One that is not in its place is not opened, which would make another.
+/// database again is told what is wrong with it. One that is not in its place is not opened, which would make another, and
+/// one that is missing is not made anew: it may be somewhere, and what only its log holds is nothing without it.
 fn is_damaged(config: &SyncConfig, origin: Origin, error: &StoreError) -> bool {
-    let again = || Replica::open(&config.db, origin).is_err_and(|error| error.is_damaged());
-    error.is_damaged() || (!matches!(error, StoreError::Moved(_)) && again())
+    let calls_for_it = |error: &StoreError| error.is_damaged() && !matches!(error, StoreError::Missing(_));
+    let again = || Replica::open(&config.db, origin).is_err_and(|error| calls_for_it(&error));
+    calls_for_it(error) || (!matches!(error, StoreError::Moved(_) | StoreError::Missing(_)) && again())
 }
 
 fn take_again(config: &SyncConfig) -> Result<SyncLock, StoreError> {

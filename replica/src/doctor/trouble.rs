@@ -54,6 +54,9 @@ pub fn trouble(db: &Path, error: &StoreError) -> Trouble {
             let copies = beside(db, ".damaged-");
             (error.to_string(), format!("ls -l {0}*, rm those that are not needed, then: {REBUILD}", copies.display()))
         }
+        Cause::Damaged if matches!(error, StoreError::Missing(_)) => {
+            (error.to_string(), format!("find the file and put it back; {REBUILD} gives up what only its log holds"))
+        }
         Cause::Damaged => (error.to_string(), format!("{REBUILD}; edits that can be read are kept")),
         Cause::Moved => {
             let look =

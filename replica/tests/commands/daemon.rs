@@ -160,3 +160,33 @@ fn a_log_without_its_database_is_no_new_replica() {
         assert!(said.contains("is missing, but its log is there"), "{said}");
     }
 }
+
+#[test]
+fn a_database_that_was_moved_away_is_missed_and_not_made_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    set_up(&db);
+    // The edit is in the log alone, which whoever has it open leaves where it is.
+    let open = hearth_replica::Replica::open(&db, hearth_replica::Origin::Cli).unwrap();
+    assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
+    let elsewhere = dir.path().join("elsewhere.db");
+    std::fs::rename(&db, &elsewhere).unwrap();
+    drop(open);
+
+    let mut daemon = daemon(&db, &[], &[]);
+    let mut lines = BufReader::new(daemon.0.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let said = lines.find(|line| line.contains("put it back") || line.contains("carried over"));
+    assert!(said.as_deref().is_some_and(|said| said.contains("put it back")), "{said:?}");
+    // The unit does not start it again after this.
+    assert_eq!(daemon.0.wait().unwrap().code(), Some(8));
+    for command in [&["status"][..], &["add", "room", "name=Hall"], &["sync"], &["doctor", "--json"]] {
+        let output = replica(&db, command);
+        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(8), "{command:?}: {said}");
+        let next = "next: find the file and put it back; hearth-replica ";
+        assert!(said.contains(next) && said.contains("gives up what only its log holds"), "{command:?}: {said}");
+    }
+    assert!(!db.exists());
+    std::fs::rename(&elsewhere, &db).unwrap();
+    assert_eq!(json(&db, &["edits"])[0]["patch"]["name"], "Hall");
+}
