@@ -172,6 +172,15 @@ fn database_of(name: &str) -> Result<PathBuf, ProfileError> {
     Ok(directories()?.data_dir().join(name).join("replica.db"))
 }
 
+/// Whether the database of a profile stands in a directory, which then holds nothing else.
+pub(crate) fn is_directory_of_one(directory: &Path) -> bool {
+    let Ok(known) = directories() else { return false };
+    let is_within = |directory: &Path, all: &Path| directory.parent() == Some(all);
+    let all = known.data_dir();
+    is_within(directory, all)
+        || matches!((fs::canonicalize(directory), fs::canonicalize(all)), (Ok(one), Ok(all)) if is_within(&one, &all))
+}
+
 fn read(config: &Path) -> Result<Config, ProfileError> {
     match fs::read_to_string(config) {
         Ok(text) => toml::from_str::<Config>(&text)

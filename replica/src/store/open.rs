@@ -7,6 +7,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use crate::profile;
 use crate::store::{StoreError, place, reserve, schema};
 
 mod migrations {
@@ -33,14 +34,33 @@ pub(crate) fn migrated() -> String {
     runner.get_migrations().iter().max().map(ToString::to_string).unwrap_or_default()
 }
 
-/// A file that belongs to a database: its lock, its bell. `replica.db` has a directory of its own, so its companions
-/// have plain names there; any other database names them after itself.
+/// A file that belongs to a database: its lock, its bell. A profile's `replica.db` has a directory of its own, so its
+/// companions have plain names there; any other database names them after itself.
 pub(crate) fn companion(db: &Path, what: &str) -> PathBuf {
     match db.file_name().and_then(|name| name.to_str()) {
-        Some("replica.db") => db.with_file_name(what),
+        Some("replica.db") if has_plain_names(db) => db.with_file_name(what),
         Some(name) => db.with_file_name(format!("{name}.{what}")),
         None => db.join(what),
     }
+}
+
+/// Whether what stands beside a `replica.db` has plain names. All who use it must agree, whatever their environment says of
+/// directories, so the file that is made with the database, and is never removed, says it to all who come later.
+fn has_plain_names(db: &Path) -> bool {
+    if beside(db, ".setup").exists() {
+        return false;
+    }
+    is_ours(&db.with_file_name("setup")) || profile::is_directory_of_one(place::directory(db))
+}
+
+/// Whether a file is empty and for this user alone, as ours are made; those of people hold something.
+fn is_ours(setup: &Path) -> bool {
+    let Ok(file) = fs::symlink_metadata(setup) else { return false };
+    #[cfg(unix)]
+    let is_shared = std::os::unix::fs::MetadataExt::mode(&file) & 0o077 != 0;
+    #[cfg(not(unix))]
+    let is_shared = false;
+    file.is_file() && file.len() == 0 && !is_shared
 }
 
 /// A file whose name is the database's and more, as SQLite names its own.
@@ -210,10 +230,18 @@ pub(crate) fn make_private_directory(path: &Path) -> std::io::Result<()> {
 
 /// Opens or creates a file for this user alone.
 pub(crate) fn private_file(path: &Path) -> std::io::Result<fs::File> {
-    let mut options = fs::OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
+    private(path, fs::OpenOptions::new().create(true).truncate(false))
+}
+
+/// Creates a file for this user alone, where there is none.
+pub(crate) fn new_private_file(path: &Path) -> std::io::Result<fs::File> {
+    private(path, fs::OpenOptions::new().create_new(true))
+}
+
+fn private(path: &Path, options: &mut fs::OpenOptions) -> std::io::Result<fs::File> {
+    options.read(true).write(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options.open(path)
 }
 
@@ -223,8 +251,25 @@ mod tests {
 
     #[test]
     fn companions_stand_beside_the_database() {
-        assert_eq!(companion(Path::new("/d/replica.db"), "lock"), Path::new("/d/lock"));
         assert_eq!(companion(Path::new("/d/a.db"), "bell"), Path::new("/d/a.db.bell"));
+        assert_eq!(companion(Path::new("/d/replica.db"), "lock"), Path::new("/d/replica.db.lock"));
+        let own = profile::Profile::locate("nobody", None, false).unwrap().db;
+        assert_eq!(companion(&own, "lock"), own.with_file_name("lock"));
+    }
+
+    #[test]
+    fn companions_keep_the_names_that_they_were_given_first() {
+        let directory = tempfile::tempdir().unwrap();
+        let (db, setup) = (directory.path().join("replica.db"), directory.path().join("setup"));
+        let is_plain = || companion(&db, "lock") == directory.path().join("lock");
+        private_file(&setup).unwrap();
+        assert!(is_plain(), "an earlier version made it so");
+        fs::write(&setup, "mine").unwrap();
+        assert!(!is_plain());
+        fs::remove_file(&setup).unwrap();
+        read_write(&db).unwrap();
+        private_file(&setup).unwrap();
+        assert!(!is_plain(), "it was made otherwise");
     }
 
     #[test]

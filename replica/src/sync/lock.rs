@@ -6,6 +6,9 @@ use std::path::Path;
 
 use crate::store::open::{companion, make_private_directory, private_file};
 
+/// Digits of the number of a process.
+const DIGITS_MAX: u64 = 10;
+
 /// Held by the process that syncs; given back when dropped, and by the system when the process ends in any way.
 #[derive(Debug)]
 pub struct SyncLock {
@@ -18,8 +21,16 @@ impl SyncLock {
         if let Some(directory) = db.parent().filter(|d| !d.as_os_str().is_empty() && !d.exists()) {
             make_private_directory(directory)?;
         }
-        let mut file = private_file(&companion(db, "lock"))?;
+        // What it is called is settled by this one.
+        private_file(&companion(db, "setup"))?;
+        let path = companion(db, "lock");
+        let mut file = private_file(&path)?;
         match file.try_lock() {
+            Ok(()) if !is_ours(&mut file)? => {
+                let text =
+                    format!("{} is a file of another program, not the lock of a replica: rename it", path.display());
+                Err(io::Error::new(io::ErrorKind::AlreadyExists, text))
+            }
             Ok(()) => {
                 // For the one who is refused; the lock itself is the truth, and a full disk leaves it unsaid.
                 file.set_len(0)?;
@@ -46,10 +57,40 @@ impl SyncLock {
     }
 }
 
+/// Whether a lock holds what one of ours does: nothing, or the number of a process.
+fn is_ours(file: &mut File) -> io::Result<bool> {
+    let mut bytes = Vec::new();
+    file.take(DIGITS_MAX + 1).read_to_end(&mut bytes)?;
+    file.rewind()?;
+    let is_number = || str::from_utf8(&bytes).is_ok_and(|text| text.trim().parse::<u32>().is_ok());
+    Ok(bytes.is_empty() || is_number())
+}
+
 impl Drop for SyncLock {
     fn drop(&mut self) {
         let _ = self.file.rewind();
         let _ = self.file.set_len(0);
         let _ = self.file.unlock();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_of_somebody_else_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let (db, file) = (directory.path().join("a.db"), directory.path().join("a.db.lock"));
+        for theirs in ["mine", "17 18", "\u{0}"] {
+            std::fs::write(&file, theirs).unwrap();
+            let refused = SyncLock::try_take(&db).unwrap_err().to_string();
+            assert!(refused.contains("a.db.lock") && refused.contains("another program"), "{refused}");
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), theirs);
+        }
+        for ours in ["", "17", "4294967295"] {
+            std::fs::write(&file, ours).unwrap();
+            assert!(SyncLock::try_take(&db).unwrap().is_some(), "{ours}");
+        }
     }
 }

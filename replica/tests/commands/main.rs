@@ -78,7 +78,7 @@ fn command_on_full_disk(dir: &Path, db: &Path, arguments: &[&str]) -> Option<Com
     let disk = dir.join("disk");
     std::fs::create_dir_all(&disk).unwrap();
     let script = r#"mount -t tmpfs -o size=4m none "$1" || exit 99; cp "$2" "$2".toml "$2".key "$1"/
-        cp "$(dirname "$2")"/reserve "$1"/ 2>/dev/null; chmod 600 "$1"/*
+        cp "$2".reserve "$1"/ 2>/dev/null; chmod 600 "$1"/*
         cat /dev/zero > "$1"/ballast 2>/dev/null; program=$3; shift 3; exec "$program" "$@""#;
     let disk_of = |program: &str, arguments: &[&str]| {
         let mut command = Command::new("unshare");

@@ -137,7 +137,7 @@ fn a_disk_without_room_is_called_that_by_every_command() {
 fn what_was_set_aside_is_room_enough_to_begin() {
     let (dir, db) = alone();
     assert!(sqlite3(&db, "PRAGMA wal_checkpoint(TRUNCATE)").status.success());
-    let reserve = dir.path().join("reserve");
+    let reserve = dir.path().join("replica.db.reserve");
     std::fs::write(&reserve, [0; 128 << 10]).unwrap();
     let Some(output) = on_full_disk(dir.path(), &db, &["status"]) else { return };
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -223,4 +223,19 @@ fn a_whole_number_may_be_written_as_json_has_it() {
     let (exit, said) = refusal(&db, &["add", "inventory", "name=Kettle", "quantity=3.5"]);
     assert_eq!(exit, 2, "{said}");
     assert!(said.contains("quantity must be an integer"), "{said}");
+}
+
+#[test]
+fn files_of_somebody_else_beside_the_database_stay_as_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = ["reserve", "lock", "bell", "setup", "log"].map(|name| dir.path().join(name));
+    files.iter().for_each(|file| std::fs::write(file, "mine").unwrap());
+    let db = dir.path().join("replica.db");
+    new_replica(&db);
+    write_profile(&db, "http://127.0.0.1:9", "svc_test_x");
+    let (exit, said) = refusal(&db, &["sync", "--timeout", "300ms"]);
+    assert_eq!(exit, 6, "{said}");
+    for file in files {
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine", "{}", file.display());
+    }
 }
