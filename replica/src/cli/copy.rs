@@ -31,8 +31,13 @@ impl Export {
             }
             _ => error.into(),
         })?;
+        let wait = match copied.pending_edits {
+            0 => "",
+            1 => ", which waits for you in the copy",
+            _ => ", which wait for you in the copy",
+        };
         output::note(&format!(
-            "{} and {} that the server has not confirmed; no API key is in it",
+            "{} and {} that the server has not confirmed{wait}; no API key is in it",
             output::count(copied.records, "record"),
             output::count(copied.pending_edits, "edit"),
         ));

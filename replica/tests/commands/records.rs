@@ -199,3 +199,19 @@ fn completions_and_manual_pages_come_from_the_arguments() {
     assert!(replica(&db, &["man", "--dir", pages.to_str().unwrap()]).status.success());
     assert!(std::fs::read_to_string(pages.join("hearth-replica-sync.1")).unwrap().contains("timeout"));
 }
+
+#[test]
+fn in_a_copy_what_was_on_its_way_waits_for_a_person() {
+    let (dir, db, room) = with_a_room();
+    let copy = dir.path().join("copy.db");
+    let made = replica(&db, &["export", copy.to_str().unwrap()]);
+    assert!(text(&made.stderr).contains("which waits for you in the copy"), "{}", text(&made.stderr));
+    assert_eq!(json(&db, &["edits"])[0]["state"], "waiting", "the original sends it");
+    let waits = json(&copy, &["edits"]);
+    assert_eq!(waits[0]["state"], "rejected", "{waits}");
+    let reason = waits[0]["reason"].as_str().unwrap();
+    assert!(reason.starts_with("From a copy made at 2") && reason.ends_with("retry sends it."), "{reason}");
+    assert_eq!(json(&copy, &["show", &room])["name"], "Kitchen", "it is laid over as before");
+    assert!(replica(&copy, &["edits", "retry", &waits[0]["id"].to_string()]).status.success());
+    assert_eq!(json(&copy, &["edits"])[0]["state"], "waiting");
+}

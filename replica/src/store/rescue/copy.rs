@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use crate::store::{StoreError, open};
+use crate::store::edits::push;
+use crate::store::{NOW, StoreError, open};
 
 /// What a copy holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +15,7 @@ pub struct Copied {
     pub bytes: u64,
     /// Records of all kinds.
     pub records: i64,
-    /// Edits that the server has not confirmed.
+    /// Edits that the server has not confirmed; those that were on their way wait for a person in it.
     pub pending_edits: i64,
     /// The server's position that it shows.
     pub position: i64,
@@ -49,9 +50,24 @@ fn fill(connection: &Connection, part: &Path) -> Result<Copied, StoreError> {
     let name = part.to_str().ok_or_else(|| StoreError::Odd(format!("no way to write to {}", part.display())))?;
     connection.execute("VACUUM INTO ?1", [name])?;
     let mut copy = Connection::open(part)?;
-    // Nobody syncs the copy: it must not claim so.
+    // Nobody syncs the copy: it must not claim so. What is on its way goes from the original; sent from here as well, it would
+    // be done a second time, over whatever others have made of it since.
     crate::store::gate::keep(&mut copy, |tx| {
-        Ok(tx.execute("UPDATE _sync SET daemon_pid = NULL, next_attempt_at = NULL, transport = NULL", [])?)
+        tx.execute("UPDATE _sync SET daemon_pid = NULL, next_attempt_at = NULL, transport = NULL", [])?;
+        let ids = tx
+            .prepare("SELECT id FROM edits WHERE state IN ('waiting', 'sending')")?
+            .query_map([], |row| row.get(0))?
+            .collect::<Result<Vec<i64>, _>>()?;
+        let park = format!(
+            "UPDATE edits SET state = 'rejected', next_attempt_at = NULL, reason = 'From a copy made at ' || {NOW} || ', \
+             whose original sends it; retry sends it.' WHERE id = ?1"
+        );
+        for edit in ids {
+            // Its request is the original's too. Who decides here decides by what the server has by then.
+            push::forget_request(tx, edit)?;
+            tx.execute(&park, [edit])?;
+        }
+        Ok(())
     })?;
     let mut copied = Copied { bytes: 0, records: 0, pending_edits: 0, position: 0 };
     for kind in hearth_contract::schema::Kind::ALL {
