@@ -18,6 +18,10 @@ pub(super) enum Exit {
     Unreachable = 6,
     StillWaiting = 7,
     DatabaseDamaged = 8,
+    /// As a shell says of a program that SIGINT has ended.
+    Interrupted = 130,
+    /// The same of SIGTERM.
+    Terminated = 143,
 }
 
 /// What helps when a key is refused. Whoever syncs takes the new one up by itself.

@@ -19,6 +19,7 @@ mod run;
 mod service;
 mod status;
 mod steer;
+mod stop;
 mod sync;
 mod values;
 mod verify;

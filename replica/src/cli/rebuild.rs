@@ -8,7 +8,7 @@ use hearth_replica::sync::{SyncConfig, SyncLock, Until};
 use hearth_replica::{Replica, Rescue};
 use serde_json::json;
 
-use super::{Context, Exit, Failure, output, run, sync};
+use super::{Context, Exit, Failure, output, run, stop, sync};
 
 /// Arguments of `rebuild`.
 #[derive(Debug, Args)]
@@ -21,6 +21,7 @@ pub(super) struct Rebuild {
 impl Rebuild {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         log::to_stderr(Form::Text, "warn");
+        stop::listen()?;
         let db = &context.profile.db;
         // Before the lock, which would make the directory of a profile that was mistyped.
         let config = sync::config(context)?;
@@ -61,7 +62,7 @@ fn hear_first(context: &Context, config: &SyncConfig, lock: SyncLock, limit: Dur
     // A server that was put back to nobody knows when leaves the position 0.
     let knows = |replica: &Replica| replica.status().is_ok_and(|now| now.position > 0 || now.phase != "new");
     let Some(replica) = context.replica().ok().filter(knows) else { return Ok(lock) };
-    sync::reachable(config)?;
+    sync::reachable(config, limit)?;
     match sync::in_process(config.clone(), lock, Until::Current, limit, &replica) {
         Ok(None) => {}
         Ok(Some(then)) => {

@@ -12,8 +12,8 @@ use hearth_replica::{Origin, StoreError};
 use tokio::sync::watch;
 
 use super::progress::Progress;
-use super::sync::{asked_to_stop, config, runtime};
-use super::{Context, Exit, Failure, metrics, output, rebuild, service};
+use super::sync::{config, runtime};
+use super::{Context, Exit, Failure, metrics, output, rebuild, service, stop};
 
 /// Between two attempts to begin while there is no room, or another program writes and does not come to an end.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -42,6 +42,7 @@ impl Run {
             Lines::Json => Form::Json,
         };
         log::to_stderr(form, "info");
+        stop::listen()?;
         let config = config(context)?;
         let db = &context.profile.db;
         let lock = take_lock(db)?;
@@ -106,7 +107,7 @@ async fn pause(db: &Path, trouble: Option<Trouble>) -> bool {
     tokio::select! {
         // First, so that it can be told to stop from when it says that it waits.
         biased;
-        () = asked_to_stop() => false,
+        () = stop::asked() => false,
         () = wait => true,
         never = service::signs_of_life(db) => match never {},
     }
@@ -115,14 +116,14 @@ async fn pause(db: &Path, trouble: Option<Trouble>) -> bool {
 /// Syncs until told to stop.
 async fn once(config: &SyncConfig, db: &Path, lock: SyncLock) -> Result<(), SyncError> {
     let progress = Progress::of(db);
-    let (stop, stopped) = watch::channel(false);
-    let mut syncing = Box::pin(sync::run(config.clone(), lock, Until::Stopped, stopped));
+    let (end, ended) = watch::channel(false);
+    let mut syncing = Box::pin(sync::run(config.clone(), lock, Until::Stopped, ended));
     service::ready();
     let ended = tokio::select! {
         result = &mut syncing => result,
-        () = asked_to_stop() => {
+        () = stop::asked() => {
             service::stopping();
-            let _ = stop.send(true);
+            let _ = end.send(true);
             syncing.await
         }
     };

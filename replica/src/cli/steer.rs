@@ -6,7 +6,7 @@ use clap::Args;
 use hearth_replica::log;
 use hearth_replica::sync::Until;
 
-use super::{Context, Exit, Failure, output, status, sync};
+use super::{Context, Exit, Failure, output, status, stop, sync};
 
 /// Arguments of `reconcile`.
 #[derive(Debug, Args)]
@@ -22,10 +22,11 @@ pub(super) struct Reconcile {
 impl Reconcile {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         log::to_stderr(log::Form::Text, "warn");
+        stop::listen()?;
         let replica = context.existing()?;
         let config = sync::config(context)?;
         replica.reconcile(self.accept_deletions)?;
-        let now = sync::bring_in_step_with(context, &replica, &config, self.timeout).map_err(still_wished)?;
+        let now = sync::bring_in_step(context, &replica, &config, self.timeout).map_err(still_wished)?;
         if context.json {
             status::write(context, &now)?;
         } else {
@@ -37,7 +38,7 @@ impl Reconcile {
 
 /// The wish outlives the command that could not wait for it.
 fn still_wished(mut failure: Failure) -> Failure {
-    if failure.exit == Exit::Unreachable {
+    if matches!(failure.exit, Exit::Unreachable | Exit::Interrupted | Exit::Terminated) {
         failure.text.push_str("; the comparison stays wished for, and the next sync makes it");
     }
     failure

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use super::failure::after_block;
 use super::progress::Progress;
-use super::{ANOTHER_KEY, Context, Exit, Failure, output, run, status};
+use super::{ANOTHER_KEY, Context, Exit, Failure, output, run, status, stop};
 
 /// A daemon whose key was refused has taken up a new one within this time, if there is one.
 const KEY_TAKEN_UP_WITHIN: Duration = Duration::from_secs(3);
@@ -39,6 +39,7 @@ pub(super) struct Sync {
 impl Sync {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         log::to_stderr(log::Form::Text, "warn");
+        stop::listen()?;
         let until = if self.until_current && !self.until_pushed { Until::Current } else { Until::Pushed };
         // Before the database: a profile that was mistyped must not make an empty one.
         let config = config(context)?;
@@ -67,19 +68,6 @@ impl Sync {
     }
 }
 
-/// Syncs until the goal, in this process or by the one that holds the lock, and gives the status then.
-pub(super) fn bring_in_step(
-    context: &Context,
-    replica: &Replica,
-    until: Until,
-    limit: Duration,
-) -> Result<Status, Failure> {
-    match attempt(context, config(context)?, replica, until, limit)? {
-        Attempt::Reached(now) => Ok(now),
-        Attempt::TooLate(then) => Err(too_late(context, &then)),
-    }
-}
-
 /// How far syncing came, and the status then.
 enum Attempt {
     Reached(Status),
@@ -105,8 +93,9 @@ fn attempt(
     })
 }
 
-/// The same, for as long as the server answers at all: when it is gone nobody wants to wait for minutes to be told so.
-pub(super) fn bring_in_step_with(
+/// Syncs until the present, in this process or by the one that holds the lock, and gives the status then; for as long as the
+/// server answers at all: when it is gone nobody wants to wait for minutes to be told so.
+pub(super) fn bring_in_step(
     context: &Context,
     replica: &Replica,
     config: &SyncConfig,
@@ -114,18 +103,45 @@ pub(super) fn bring_in_step_with(
 ) -> Result<Status, Failure> {
     let deadline = Instant::now() + limit;
     loop {
-        reachable(config)?;
         let left = deadline.saturating_duration_since(Instant::now());
-        match bring_in_step(context, replica, Until::Current, left.min(SLICE)) {
-            Err(failure) if failure.exit == Exit::Unreachable && left > SLICE => {}
-            done => return done,
+        reachable(config, left)?;
+        let ended = attempt(context, config.clone(), replica, Until::Current, left.min(SLICE));
+        if left > SLICE && may_still_come(&ended) {
+            continue;
+        }
+        return match ended? {
+            Attempt::Reached(now) => Ok(now),
+            Attempt::TooLate(then) => Err(too_late(context, &then)),
+        };
+    }
+}
+
+/// Whether an attempt was only too short, so that another may get there.
+fn may_still_come(ended: &Result<Attempt, Failure>) -> bool {
+    match ended {
+        Ok(Attempt::Reached(_)) => false,
+        Ok(Attempt::TooLate(then)) => !then.is_in_contact() && !matches!(then.phase.as_str(), "paused" | "blocked" | "needs_key"),
+        Err(failure) => failure.exit == Exit::Unreachable,
+    }
+}
+
+/// Whether the server answers in time, and takes the key.
+pub(super) fn reachable(config: &SyncConfig, limit: Duration) -> Result<(), Failure> {
+    match ask(stop::within(Duration::MAX, reach(config)))? {
+        Some(reached) => reached,
+        None => {
+            let text = format!("{} does not answer in time", config.server);
+            Err(Failure::new(Exit::Unreachable, text).hint("hearth-replica doctor; what is here can be used meanwhile"))
         }
     }
 }
 
-/// Whether the server answers, and takes the key.
-pub(super) fn reachable(config: &SyncConfig) -> Result<(), Failure> {
-    runtime()?.block_on(reach(config))
+/// Asks the server something. What it waits for in vain, as a name that nobody resolves, is left behind.
+pub(super) fn ask<T>(question: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = runtime()?;
+    let answer = runtime.block_on(question);
+    runtime.shutdown_background();
+    answer
 }
 
 /// Asks the server who it is, a few times.
@@ -148,7 +164,8 @@ async fn reach(config: &SyncConfig) -> Result<(), Failure> {
     }
 }
 
-/// Syncs in this process. None: the goal is reached; otherwise the status when the time was over.
+/// Syncs in this process. None: the goal is reached; otherwise the status when the time was over. Err: told to stop, among
+/// others.
 pub(super) fn in_process(
     config: SyncConfig,
     lock: SyncLock,
@@ -156,19 +173,19 @@ pub(super) fn in_process(
     limit: Duration,
     replica: &Replica,
 ) -> Result<Option<Status>, Failure> {
+    stop::check()?;
     runtime()?.block_on(async {
         let (stop, stopped) = watch::channel(false);
         let mut syncing = Box::pin(sync::run(config, lock, until, stopped));
-        tokio::select! {
-            result = &mut syncing => result.map(|()| None).map_err(Failure::from),
-            () = async { tokio::select! { () = tokio::time::sleep(limit) => {}, () = asked_to_stop() => {} } } => {
-                // Read before it stops: afterwards nobody is in contact.
-                let then = replica.status()?;
-                let _ = stop.send(true);
-                syncing.await?;
-                Ok(Some(then))
-            }
+        let ended = stop::within(limit, &mut syncing).await;
+        if let Ok(Some(result)) = ended {
+            return result.map(|()| None).map_err(Failure::from);
         }
+        // Read before it stops: afterwards nobody is in contact.
+        let then = replica.status()?;
+        let _ = stop.send(true);
+        syncing.await?;
+        ended.map(|_| Some(then))
     })
 }
 
@@ -186,6 +203,7 @@ fn by_daemon(context: &Context, config: &SyncConfig, until: Until, limit: Durati
     let mut head = None;
     replica.hurry()?;
     loop {
+        stop::check()?;
         let now = replica.status()?;
         let left = deadline.saturating_duration_since(Instant::now());
         if head.is_none() && believes_to_be_in_step(&now) && !left.is_zero() {
@@ -220,14 +238,14 @@ fn by_daemon(context: &Context, config: &SyncConfig, until: Until, limit: Durati
 /// Where the server says that the present is; None: it asks for patience. Of one that does not tell of it, which it need
 /// not, the daemon's word is all there is.
 async fn head_of(config: &SyncConfig, left: Duration) -> Result<Option<i64>, Failure> {
-    match tokio::time::timeout(left, sync::head(&config.server, &config.key)).await {
-        Ok(Ok(head)) => Ok(Some(head.unwrap_or_default())),
-        Ok(Err(ClientError::Refused(408 | 429 | 500.., _))) => {
+    match stop::within(left, sync::head(&config.server, &config.key)).await? {
+        Some(Ok(head)) => Ok(Some(head.unwrap_or_default())),
+        Some(Err(ClientError::Refused(408 | 429 | 500.., _))) => {
             tokio::time::sleep(PAUSE.min(left)).await;
             Ok(None)
         }
-        Err(_) => Ok(None),
-        Ok(Err(error)) => Err(error.into()),
+        None => Ok(None),
+        Some(Err(error)) => Err(error.into()),
     }
 }
 
@@ -313,22 +331,6 @@ pub(super) fn config(context: &Context) -> Result<SyncConfig, Failure> {
 
 pub(super) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()
-}
-
-/// Ctrl-C, or what a service manager sends.
-pub(super) async fn asked_to_stop() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-            return;
-        }
-    }
-    let _ = tokio::signal::ctrl_c().await;
 }
 
 /// Reads a length of time: a number and its unit.

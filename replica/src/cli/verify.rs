@@ -7,7 +7,7 @@ use hearth_replica::sync as syncing;
 use hearth_replica::{Difference, How, log};
 use serde_json::{Value, json};
 
-use super::{Context, Exit, Failure, output, sync};
+use super::{Context, Exit, Failure, output, stop, sync};
 
 /// How often it is looked whether the replica has passed what was read.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -26,25 +26,21 @@ pub(super) struct Verify {
 impl Verify {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         log::to_stderr(log::Form::Text, "warn");
+        stop::listen()?;
         let replica = context.existing()?;
         let config = sync::config(context)?;
         let deadline = Instant::now() + self.timeout;
         let left = || deadline.saturating_duration_since(Instant::now());
-        sync::bring_in_step_with(context, &replica, &config, left())?;
-        let listings = sync::runtime()?.block_on(async {
-            tokio::select! {
-                listings = syncing::listings(&config) => listings.map_err(Failure::from),
-                () = tokio::time::sleep(left()) => Err(too_slow()),
-            }
-        })?;
+        sync::bring_in_step(context, &replica, &config, left())?;
+        let listings = sync::ask(stop::within(left(), syncing::listings(&config)))?.ok_or_else(too_slow)??;
         let found = loop {
-            // What was read may be newer than the replica; a daemon or this process brings it there.
-            sync::bring_in_step_with(context, &replica, &config, left())?;
-            if let Some(found) = replica.verify(&listings, self.repair)? {
-                break found;
-            }
             if left().is_zero() {
                 return Err(too_slow());
+            }
+            // What was read may be newer than the replica; a daemon or this process brings it there.
+            sync::bring_in_step(context, &replica, &config, left())?;
+            if let Some(found) = replica.verify(&listings, self.repair)? {
+                break found;
             }
             std::thread::sleep(LOOK_EVERY);
         };

@@ -31,14 +31,14 @@ fn server(status: &'static str, date: &'static str, body: Value) -> String {
     url
 }
 
-fn identity(scopes: &[String]) -> Value {
+pub(super) fn identity(scopes: &[String]) -> Value {
     json!({ "data": {
         "team": { "id": "t", "name": "My home", "plan": "paid" }, "environment": "test", "scopes": scopes,
         "home": { "id": "0190a3b0-0000-7000-8000-00000000000f", "environment": "test" },
     }, "meta": { "request_id": "req_1" } })
 }
 
-fn every_scope() -> Vec<String> {
+pub(super) fn every_scope() -> Vec<String> {
     let kinds = ALL.split(' ').flat_map(|kind| ["read", "write"].map(|action| format!("{kind}:{action}")));
     kinds.chain(["events:read".to_owned()]).collect()
 }

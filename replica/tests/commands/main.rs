@@ -8,6 +8,7 @@ mod records;
 mod refusals;
 mod storm;
 mod upgrade;
+mod waiting;
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,0 +1,115 @@
+//! Ctrl-C, and what a service manager sends: noted once for the whole process, so that none is lost between two waits. Must
+//! not know what is stopped.
+
+use std::io;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::{Exit, Failure};
+
+/// How it was told to stop, if it was.
+static TOLD: OnceLock<watch::Receiver<Option<Exit>>> = OnceLock::new();
+
+/// Takes note of signals from now on. They end nothing any more by themselves: whoever works on looks here.
+pub(super) fn listen() -> io::Result<()> {
+    if TOLD.get().is_some() {
+        return Ok(());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let entered = runtime.enter();
+    let mut signals = Signals::new()?;
+    drop(entered);
+    let (tell, told) = watch::channel(None);
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        runtime.block_on(async {
+            loop {
+                let exit = signals.next().await;
+                tell.send_replace(Some(exit));
+            }
+        })
+    })?;
+    let _ = TOLD.set(told);
+    Ok(())
+}
+
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> io::Result<Signals> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Signals { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) -> Exit {
+        tokio::select! {
+            _ = self.interrupt.recv() => Exit::Interrupted,
+            _ = self.terminate.recv() => Exit::Terminated,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> io::Result<Signals> {
+        Ok(Signals)
+    }
+
+    async fn next(&mut self) -> Exit {
+        let _ = tokio::signal::ctrl_c().await;
+        Exit::Interrupted
+    }
+}
+
+/// Waits until it is told to stop; at once if it was.
+pub(super) async fn asked() {
+    match TOLD.get() {
+        Some(told) => drop(told.clone().wait_for(Option::is_some).await),
+        None => std::future::pending().await,
+    }
+}
+
+/// An error once it was told to stop.
+pub(super) fn check() -> Result<(), Failure> {
+    match TOLD.get().and_then(|told| *told.borrow()) {
+        Some(exit) => Err(Failure::new(exit, "told to stop")),
+        None => Ok(()),
+    }
+}
+
+/// What comes of some work within a time; None: nothing in time. Err: told to stop.
+pub(super) async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<Option<T>, Failure> {
+    tokio::select! {
+        done = work => Ok(Some(done)),
+        () = tokio::time::sleep(limit) => Ok(None),
+        () = asked() => check().map(|()| None),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_while_nobody_waited_is_not_lost() {
+        listen().unwrap();
+        let kill = std::process::Command::new("kill").args(["-TERM", &std::process::id().to_string()]).status();
+        assert!(kill.unwrap().success());
+        let runtime = super::super::sync::runtime().unwrap();
+        for _ in 0..2 {
+            runtime.block_on(asked());
+            assert_eq!(check().unwrap_err().exit, Exit::Terminated);
+        }
+        let ended = runtime.block_on(within(Duration::MAX, std::future::pending::<()>()));
+        assert_eq!(ended.unwrap_err().text, "told to stop");
+    }
+}

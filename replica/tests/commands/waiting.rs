@@ -1,0 +1,118 @@
+//! Commands that wait, for a server, for another process that syncs or for a person's key: how long, and how they end.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use hearth_replica::bell;
+use hearth_replica::sync::SyncLock;
+use serde_json::{Value, json};
+
+use super::doctor::{every_scope, identity, of};
+use super::{as_keeper, refusal, sqlite3, text};
+
+/// More than it takes on the slowest machine.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A server that answers each path so, or never; tells of each question.
+fn server(answer: impl Fn(&str) -> Option<(&'static str, Value)> + Send + 'static) -> (String, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (tell, told) = channel();
+    std::thread::spawn(move || {
+        let mut unanswered = Vec::new();
+        for socket in listener.incoming() {
+            let mut socket = socket.unwrap();
+            let mut head = [0; 4096];
+            let length = socket.read(&mut head).unwrap_or_default();
+            let head = String::from_utf8_lossy(&head[..length]).into_owned();
+            let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+            match answer(&path) {
+                Some((status, body)) => {
+                    let body = body.to_string();
+                    let length = body.len();
+                    let head = format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n");
+                    let _ = socket.write_all(format!("{head}Content-Length: {length}\r\n\r\n{body}").as_bytes());
+                }
+                None => unanswered.push(socket),
+            }
+            let _ = tell.send(path);
+        }
+    });
+    (url, told)
+}
+
+fn begin(db: &Path, arguments: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
+    command.arg("--db").arg(db).args(arguments).env("HOME", db.parent().unwrap()).env_remove("HEARTH_API_KEY");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+fn ended(child: Child) -> (Option<i32>, String) {
+    let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+    (status.code(), text(&stderr))
+}
+
+fn refused(status: &'static str, kind: &str, message: &str) -> Option<(&'static str, Value)> {
+    let error = json!({ "type": kind, "message": message, "fix": "", "doc_url": "", "details": {} });
+    Some((status, json!({ "error": error, "meta": { "request_id": "req_1" } })))
+}
+
+/// The replica claims to be live, by the word of this process.
+fn is_live(db: &Path) {
+    let now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+1 hour')";
+    let process = std::process::id();
+    as_keeper(
+        db,
+        &format!(
+            "UPDATE _sync SET filled = 1, cursor = 'c', phase = 'live', daemon_pid = {process}, head = 0, \
+             last_contact_at = {now}, current_at = {now}, transport = 'stream'"
+        ),
+    );
+}
+
+#[test]
+fn who_waits_for_a_server_that_is_not_well_can_be_stopped() {
+    for (name, code) in [("-INT", 130), ("-TERM", 143)] {
+        let (url, told) = server(|_| refused("502 Bad Gateway", "bad_gateway", "Not well."));
+        let (_dir, db) = of(&url);
+        let child = begin(&db, &["reconcile", "--timeout", "10s"]);
+        // The first is whether it is there at all.
+        (0..2).for_each(|_| drop(told.recv_timeout(LONG).unwrap()));
+        signal(&child, name);
+        let (ended, said) = ended(child);
+        assert_eq!(ended, Some(code), "{said}");
+        assert!(said.contains("told to stop"), "{said}");
+    }
+}
+
+#[test]
+fn a_comparison_can_be_stopped_while_it_lists() {
+    let (url, told) = server(|path| match path {
+        "/v1/me" => Some(("200 OK", identity(&every_scope()))),
+        "/v1/events?limit=1" => {
+            let feed = json!({ "head": 0, "oldest": 0, "retention_seconds": 1000 });
+            Some(("200 OK", json!({ "data": [], "meta": { "request_id": "req_1", "feed": feed } })))
+        }
+        _ => None,
+    });
+    let (_dir, db) = of(&url);
+    is_live(&db);
+    let _lock = SyncLock::try_take(&db).unwrap().unwrap();
+    let child = begin(&db, &["verify", "--timeout", "30s"]);
+    let mut asked = Vec::new();
+    while asked.last().is_none_or(|path: &String| path == "/v1/me" || path.starts_with("/v1/events")) {
+        asked.push(told.recv_timeout(LONG).unwrap_or_else(|error| panic!("{error}: {asked:?}")));
+    }
+    signal(&child, "-INT");
+    let (code, said) = ended(child);
+    assert_eq!(code, Some(130), "{said}");
+    assert!(said.contains("told to stop"), "{said}");
+}
