@@ -127,7 +127,7 @@ fn may_still_come(ended: &Result<Attempt, Failure>) -> bool {
 
 /// Whether the server answers in time, and takes the key.
 pub(super) fn reachable(config: &SyncConfig, limit: Duration) -> Result<(), Failure> {
-    match ask(stop::within(Duration::MAX, reach(config)))? {
+    match ask(stop::within(limit, reach(config)))? {
         Some(reached) => reached,
         None => {
             let text = format!("{} does not answer in time", config.server);

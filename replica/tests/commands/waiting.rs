@@ -116,3 +116,13 @@ fn a_comparison_can_be_stopped_while_it_lists() {
     assert_eq!(code, Some(130), "{said}");
     assert!(said.contains("told to stop"), "{said}");
 }
+
+#[test]
+fn the_first_question_is_asked_once_within_the_time_that_was_given() {
+    let (url, told) = server(|_| None);
+    let (_dir, db) = of(&url);
+    let (code, said) = refusal(&db, &["verify", "--timeout", "1s"]);
+    assert_eq!(code, 6, "{said}");
+    assert!(said.contains(&url) && said.contains("in time"), "{said}");
+    assert_eq!(told.try_iter().count(), 1);
+}
