@@ -120,7 +120,7 @@ pub(super) fn bring_in_step(
 fn may_still_come(ended: &Result<Attempt, Failure>) -> bool {
     match ended {
         Ok(Attempt::Reached(_)) => false,
-        Ok(Attempt::TooLate(then)) => !then.is_in_contact() && !matches!(then.phase.as_str(), "paused" | "blocked" | "needs_key"),
+        Ok(Attempt::TooLate(then)) => !matches!(then.phase.as_str(), "paused" | "blocked" | "needs_key"),
         Err(failure) => failure.exit == Exit::Unreachable,
     }
 }
