@@ -84,7 +84,7 @@ fn attempt(
     let progress = Progress::of(&context.profile.db);
     let ended = match run::try_lock(&context.profile.db)? {
         Some(lock) => in_process(config, lock, until, limit, replica),
-        None => by_daemon(context, &config, until, limit),
+        None => by_daemon(context, config, until, limit, replica),
     };
     drop(progress);
     Ok(match ended? {
@@ -191,9 +191,15 @@ pub(super) fn in_process(
 
 /// Waits for the daemon that holds the lock, by what the database says. It does what it can already, but for the pause
 /// between two attempts: somebody who asks now may know that the server is back. That it believes to be in step is no
-/// proof, because it may not have noticed yet that nothing comes through: the server says where the present is.
-fn by_daemon(context: &Context, config: &SyncConfig, until: Until, limit: Duration) -> Result<Option<Status>, Failure> {
-    let replica = context.replica()?;
+/// proof, because it may not have noticed yet that nothing comes through: the server says where the present is. Once it
+/// has ended, as a `sync` beside this one does, this process goes on.
+fn by_daemon(
+    context: &Context,
+    config: SyncConfig,
+    until: Until,
+    limit: Duration,
+    replica: &Replica,
+) -> Result<Option<Status>, Failure> {
     let (ring, rings) = channel();
     let watch = bell::watch(&context.profile.db, move || {
         let _ = ring.send(());
@@ -204,10 +210,16 @@ fn by_daemon(context: &Context, config: &SyncConfig, until: Until, limit: Durati
     replica.hurry()?;
     loop {
         stop::check()?;
-        let now = replica.status()?;
         let left = deadline.saturating_duration_since(Instant::now());
+        if !left.is_zero()
+            && let Some(lock) = run::try_lock(&context.profile.db)?
+        {
+            drop(watch);
+            return in_process(config, lock, until, left, replica);
+        }
+        let now = replica.status()?;
         if head.is_none() && believes_to_be_in_step(&now) && !left.is_zero() {
-            head = runtime()?.block_on(head_of(config, left))?;
+            head = ask(head_of(&config, left))?;
             if head.is_some() {
                 continue;
             }

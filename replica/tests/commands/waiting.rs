@@ -79,6 +79,24 @@ fn is_live(db: &Path) {
 }
 
 #[test]
+fn a_sync_that_waits_for_another_process_goes_on_itself_once_that_has_ended() {
+    let (url, _told) = server(|_| refused("401 Unauthorized", "invalid_api_key", "The key was revoked."));
+    let (_dir, db) = of(&url);
+    let lock = SyncLock::try_take(&db).unwrap().unwrap();
+    let (ring, rings) = channel();
+    let watch = bell::watch(&db, move || {
+        let _ = ring.send(());
+    })
+    .unwrap();
+    let child = begin(&db, &["sync", "--timeout", "20s"]);
+    rings.recv_timeout(LONG).expect("it asks the other one to hurry");
+    drop((lock, watch));
+    let (code, said) = ended(child);
+    assert_eq!(code, Some(4), "{said}");
+    assert!(said.contains("The key was revoked."), "{said}");
+}
+
+#[test]
 fn who_waits_for_a_server_that_is_not_well_can_be_stopped() {
     for (name, code) in [("-INT", 130), ("-TERM", 143)] {
         let (url, told) = server(|_| refused("502 Bad Gateway", "bad_gateway", "Not well."));
