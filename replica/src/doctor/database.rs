@@ -139,6 +139,33 @@ fn edits(status: &Status) -> Vec<Finding> {
 
 fn feed(profile: &Profile, status: &Status) -> Finding {
     let sync = "hearth-replica sync --until-current";
+    // What a person is asked, and what was stopped, stands in the way of everything else.
+    match status.phase.as_str() {
+        phase @ ("needs_key" | "blocked") => {
+            let reason = status.reason.as_deref().unwrap_or("no reason is known");
+            let next = match phase {
+                "needs_key" => another_key(profile),
+                _ if status.asks_about_deletions => format!("{AGREE}, or hearth-replica reconcile to look again"),
+                _ if is_for_room(reason) => make_room(&profile.db),
+                _ if is_for_place(reason) => REBUILD.to_owned(),
+                _ => another_key(profile),
+            };
+            return Finding::fault(Matter::Feed, format!("{}: {reason}", phase.replace('_', " ")), next);
+        }
+        "paused" => {
+            return Finding::new(
+                Matter::Feed,
+                Grade::Notice,
+                "paused by a person; edits wait",
+                "hearth-replica resume",
+            );
+        }
+        "reconciling" => {
+            let text = "the comparison with the server is not finished; it goes on where it was";
+            return Finding::new(Matter::Feed, Grade::Notice, text, sync);
+        }
+        _ => {}
+    }
     match status.retention_left_seconds {
         Some(0) => Finding::new(
             Matter::Feed,
@@ -156,20 +183,6 @@ fn feed(profile: &Profile, status: &Status) -> Finding {
             sync,
         ),
         _ => match (&status.phase[..], status.behind_seconds) {
-            (phase @ ("needs_key" | "blocked"), _) => {
-                let reason = status.reason.as_deref().unwrap_or("no reason is known");
-                let next = match phase {
-                    "needs_key" => another_key(profile),
-                    _ if status.asks_about_deletions => format!("{AGREE}, or hearth-replica reconcile to look again"),
-                    _ if is_for_room(reason) => make_room(&profile.db),
-                    _ if is_for_place(reason) => REBUILD.to_owned(),
-                    _ => another_key(profile),
-                };
-                Finding::fault(Matter::Feed, format!("{}: {reason}", phase.replace('_', " ")), next)
-            }
-            ("paused", _) => {
-                Finding::new(Matter::Feed, Grade::Notice, "paused by a person; edits wait", "hearth-replica resume")
-            }
             ("new", _) => Finding::new(Matter::Feed, Grade::Notice, "nothing was read from the server yet", sync),
             ("live" | "polling", Some(0)) => {
                 Finding::fine(Matter::Feed, format!("in step at position {}", status.position))

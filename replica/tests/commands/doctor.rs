@@ -303,3 +303,19 @@ fn faults_of_who_syncs_and_of_what_waits() {
     as_keeper(&db, "UPDATE edits SET state = 'rejected'");
     assert_found(&db, 5, "fault", "edits", "for you", "hearth-replica edits");
 }
+
+/// What a person is asked, and what they stopped, goes before how long the server remembers.
+#[test]
+fn a_question_is_not_hidden_by_an_absence() {
+    let (_dir, db) = of(&good_server());
+    let away = "filled = 1, cursor = 'c', current_at = '2020-01-01T00:00:00.000Z', retention_seconds = 60";
+    as_keeper(&db, &format!("UPDATE _sync SET {away}, phase = 'reconciling'"));
+    as_keeper(&db, "INSERT INTO _recovery (one, cause, tail, step, kind) VALUES (1, 'gap', 0, 'sweep', 'task')");
+    assert_found(&db, 0, "note", "feed", "comparison with the server", "--until-current");
+    as_keeper(&db, "UPDATE _recovery SET question = '60 of 80 tasks are gone'");
+    assert_found(&db, 1, "fault", "feed", "60 of 80 tasks are gone", "hearth-replica reconcile --accept-deletions, or");
+    as_keeper(&db, "UPDATE _sync SET phase = 'needs_key', reason = 'The key was revoked.'; DELETE FROM _recovery");
+    assert_found(&db, 1, "fault", "feed", "needs key: The key was revoked", "hearth-replica init");
+    as_keeper(&db, "UPDATE _sync SET phase = 'paused', paused = 1");
+    assert_found(&db, 0, "note", "feed", "paused by a person", "hearth-replica resume");
+}
