@@ -1,5 +1,7 @@
 //! The database's file, its tables, its edits, and who syncs it.
 
+use std::path::Path;
+
 use super::trouble::{Cause, is_for_place, is_for_room, make_room, trouble};
 use super::{Finding, Grade, Matter, REBUILD, another_key, count, first_step, size, span};
 use crate::profile::Profile;
@@ -11,6 +13,8 @@ use crate::{Origin, Replica, Status};
 
 /// An edit that is on its way for longer than this is worth a word.
 const WAITING_SECONDS: i64 = 3600;
+/// A process that syncs gives a sign of life more often than this, on the slowest server too.
+const SILENT_SECONDS: i64 = 120;
 /// When this little is left of the server's memory, somebody should sync.
 const RETENTION_SECONDS_LOW: i64 = 24 * 3600;
 
@@ -87,11 +91,12 @@ fn process(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding
     let holder = SyncLock::holder(db).map_or("a process".to_owned(), |pid| format!("process {pid}"));
     let last = status.last_contact_at.as_deref().map_or("never".to_owned(), |at| format!("at {at}"));
     match (SyncLock::is_held(db), said_pid) {
-        (true, Some(_)) if status.phase == "offline" && status.next_attempt_at.is_none() => Finding::new(
+        (true, Some(_)) if is_silent(db, status) => Finding::new(
             Matter::Process,
             Grade::Warning,
             format!("{holder} has the right to sync but gives no sign of life; the server was last heard {last}"),
-            format!("end {holder}, then: {run}"),
+            // A machine that was asleep has been silent for as long.
+            format!("hearth-replica doctor again in two minutes; if it says the same: end {holder}, then: {run}"),
         ),
         (true, _) if status.is_in_contact() => {
             Finding::fine(Matter::Process, format!("{holder} keeps it in step, {}", status.phase))
@@ -115,6 +120,17 @@ fn process(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding
             run,
         ),
     }
+}
+
+/// Whether a process that began long enough ago has neither heard the server since nor says when it tries again.
+fn is_silent(db: &Path, status: &Status) -> bool {
+    let now = crate::sync::wall_clock().seconds();
+    let heard = status.last_contact_at.as_deref().and_then(hearth_contract::formats::Timestamp::parse);
+    let is_long_ago = |seconds: i64| now - seconds > SILENT_SECONDS;
+    status.phase == "offline"
+        && status.next_attempt_at.is_none()
+        && heard.is_none_or(|at| is_long_ago(at.seconds()))
+        && SyncLock::taken_at(db).is_none_or(|at| is_long_ago(at.seconds()))
 }
 
 fn edits(status: &Status) -> Vec<Finding> {

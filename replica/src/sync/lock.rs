@@ -3,6 +3,9 @@
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use hearth_contract::formats::Timestamp;
 
 use crate::store::open::{companion, make_private_directory, private_file};
 
@@ -47,6 +50,13 @@ impl SyncLock {
         let file = File::open(companion(db, "lock"));
         // A shared lock is given back at once and keeps no second look out; a file that is not there is held by nobody.
         file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
+    /// When the lock of a database was taken last.
+    pub fn taken_at(db: &Path) -> Option<Timestamp> {
+        let at = std::fs::metadata(companion(db, "lock")).ok()?.modified().ok()?;
+        let since = at.duration_since(UNIX_EPOCH).ok()?;
+        i64::try_from(since.as_millis()).ok().map(Timestamp::from_millis)
     }
 
     /// The process that holds the lock of a database, as far as it said so.

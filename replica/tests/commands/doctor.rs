@@ -319,3 +319,30 @@ fn a_question_is_not_hidden_by_an_absence() {
     as_keeper(&db, "UPDATE _sync SET phase = 'paused', paused = 1");
     assert_found(&db, 0, "note", "feed", "paused by a person", "hearth-replica resume");
 }
+
+/// A process that begins on a slow server, or on a machine that was asleep, is not dead.
+#[test]
+fn a_process_that_has_just_begun_is_not_given_up() {
+    let (_dir, db) = of(&good_server());
+    let lock = hearth_replica::sync::SyncLock::try_take(&db).unwrap().unwrap();
+    let silent = |ago: &str| {
+        let at = format!("strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '{ago}')");
+        let process = std::process::id();
+        let text = format!(
+            "UPDATE _sync SET filled = 1, cursor = 'c', phase = 'live', daemon_pid = {process}, last_contact_at = {at}"
+        );
+        as_keeper(&db, &text);
+    };
+    let doubted = || examined(&db).1.into_iter().find(|[_, matter, ..]| matter == "process");
+    silent("-10 days");
+    assert_eq!(doubted(), None, "it began just now");
+    let file = std::fs::File::options().write(true).open(format!("{}.lock", db.display())).unwrap();
+    file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(180)).unwrap();
+    silent("-100 seconds");
+    assert_eq!(doubted(), None, "it was heard of just now");
+    silent("-180 seconds");
+    let [grade, _, words, next] = doubted().unwrap();
+    assert!(grade == "warning" && words.contains("gives no sign of life"), "{words}");
+    assert!(next.starts_with("hearth-replica doctor again") && next.contains("end process"), "{next}");
+    drop(lock);
+}
