@@ -5,6 +5,7 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use crate::store::StoreError;
+use crate::sync::SyncLock;
 
 /// The one row of `sync_status`.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -100,8 +101,10 @@ pub(crate) fn read(connection: &Connection) -> Result<Status, StoreError> {
     })?;
     let question = "SELECT EXISTS (SELECT 1 FROM _recovery WHERE question IS NOT NULL)";
     status.asks_about_deletions = connection.prepare_cached(question)?.query_row([], |row| row.get(0))?;
-    // SQL cannot see processes; a program can, and so knows of a killed one before its silence shows.
-    if status.daemon_pid.is_some_and(|pid| !is_alive(pid)) {
+    // SQL cannot see processes; a program can, and so knows of a killed one before its silence shows. One that still has the
+    // right to sync runs where this program sees no processes but its own, as in a container.
+    let is_held = || connection.path().is_some_and(|db| SyncLock::is_held(Path::new(db)));
+    if status.daemon_pid.is_some_and(|pid| !is_alive(pid)) && !is_held() {
         status.daemon_pid = None;
         status.next_attempt_at = None;
         status.transport = None;

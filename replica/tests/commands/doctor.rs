@@ -346,3 +346,17 @@ fn a_process_that_has_just_begun_is_not_given_up() {
     assert!(next.starts_with("hearth-replica doctor again") && next.contains("end process"), "{next}");
     drop(lock);
 }
+
+/// A container sees no processes but its own; the lock tells of the others.
+#[test]
+fn a_process_that_cannot_be_seen_is_there_as_long_as_it_has_the_lock() {
+    let (_dir, db) = of(&good_server());
+    let now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+1 hour')";
+    let live = "filled = 1, cursor = 'c', phase = 'live', daemon_pid = 2147483647";
+    as_keeper(&db, &format!("UPDATE _sync SET {live}, last_contact_at = {now}"));
+    let phase = || super::json(&db, &["status"])["phase"].clone();
+    let lock = hearth_replica::sync::SyncLock::try_take(&db).unwrap().unwrap();
+    assert_eq!(phase(), "live");
+    drop(lock);
+    assert_eq!(phase(), "offline");
+}
