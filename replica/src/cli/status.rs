@@ -80,7 +80,7 @@ pub(super) fn sentence(status: &hearth_replica::Status) -> String {
         ("reconciling", Some(since)) => {
             format!("Comparison with the server not finished, and without contact since {since}")
         }
-        ("blocked", _) if status.needs_you > 0 => "Waiting for your decision".to_owned(),
+        ("blocked", _) if status.asks_about_deletions => "Waiting for your decision".to_owned(),
         ("blocked", _) => format!("Stopped: {}", why.trim_end_matches('.')),
         ("paused", _) => "Paused by a person; `hearth-replica resume` goes on".to_owned(),
         // Refused as a whole, or for some of what waits: the server's words say which.

@@ -239,3 +239,14 @@ fn files_of_somebody_else_beside_the_database_stay_as_they_are() {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine", "{}", file.display());
     }
 }
+
+#[test]
+fn a_block_that_no_decision_ends_is_not_called_a_decision_for_an_edit_that_waits() {
+    let (_dir, db) = alone();
+    assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
+    as_keeper(&db, "UPDATE edits SET state = 'rejected'");
+    let reason = "this replica is of home a, but the server answers as home b";
+    as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked', reason = '{reason}'"));
+    let status = text(&replica(&db, &["status"]).stdout);
+    assert!(status.starts_with(&format!("Stopped: {reason}; 1 edit for you to decide on.")), "{status}");
+}
