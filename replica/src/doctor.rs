@@ -10,6 +10,8 @@ mod files;
 mod server;
 mod trouble;
 
+use std::path::Path;
+
 use crate::profile::{Profile, ProfileError};
 
 pub use files::directory;
@@ -126,9 +128,7 @@ pub async fn examine(profile: &Profile) -> Vec<Finding> {
 /// Looks at what there is of a profile that could not be read, and why it could not.
 pub fn examine_unread(profile: &Profile, error: &ProfileError) -> Vec<Finding> {
     let (matter, next) = match error {
-        ProfileError::Key(file, _) => {
-            (Matter::Key, format!("ls -l {}, or hearth-replica init with another key", file.display()))
-        }
+        ProfileError::Key(file, _) => (Matter::Key, put_right(file)),
         ProfileError::Malformed(file, _) => (Matter::Setup, format!("correct {}", file.display())),
         ProfileError::File(file, _) => (Matter::Setup, format!("ls -l {}", file.display())),
         ProfileError::Name(_) | ProfileError::NoHome => (Matter::Setup, "hearth-replica --profile NAME".to_owned()),
@@ -151,6 +151,11 @@ pub fn another_key(profile: &Profile) -> String {
         Some(file) if file != profile.key_file() => format!("put another key into {}", file.display()),
         Some(_) => "hearth-replica init --server URL, with another key".to_owned(),
     }
+}
+
+/// What to type about the file of a key that cannot be read.
+pub fn put_right(file: &Path) -> String {
+    format!("ls -l {}, or hearth-replica init with another key", file.display())
 }
 
 /// A number of bytes as people say it.

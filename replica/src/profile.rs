@@ -28,6 +28,8 @@ pub struct Profile {
     pub server: Option<String>,
     /// The API key; None when there is none.
     pub key: Option<SecretString>,
+    /// Why there is none, where there should be one.
+    key_error: Option<ProfileError>,
     /// What becomes of a field that was changed here and there.
     pub conflict_policy: ConflictPolicy,
     config: PathBuf,
@@ -80,11 +82,21 @@ impl Profile {
         let config = read(&profile.config)?;
         profile.server = config.server;
         profile.conflict_policy = config.conflict_policy;
-        profile.key = key_from_environment()?;
-        if profile.key.is_none() && profile.key_file.exists() {
-            profile.key = Some(key_from_file(&profile.key_file)?);
+        // Who works with what is here needs no key, and who brings a new one does not want to hear of the old one.
+        match key_from_environment() {
+            Ok(None) if profile.key_file.exists() => match key_from_file(&profile.key_file) {
+                Ok(key) => profile.key = Some(key),
+                Err(error) => profile.key_error = Some(error),
+            },
+            Ok(key) => profile.key = key,
+            Err(error) => profile.key_error = Some(error),
         }
         Ok(profile)
+    }
+
+    /// Why the key that should be there could not be read.
+    pub fn key_error(&self) -> Option<&ProfileError> {
+        self.key_error.as_ref().filter(|_| self.key.is_none())
     }
 
     /// Where a profile is or will be; `beside_db` puts its files beside the database.
@@ -106,7 +118,8 @@ impl Profile {
         // SQLite keeps its log beside the file itself; so must the lock and the bell, by whatever name it is called.
         let db = if db.is_symlink() { fs::canonicalize(&db).unwrap_or(db) } else { db };
         let conflict_policy = ConflictPolicy::Ask;
-        Ok(Profile { name: name.to_owned(), db, server: None, key: None, conflict_policy, config, key_file })
+        let name = name.to_owned();
+        Ok(Profile { name, db, server: None, key: None, key_error: None, conflict_policy, config, key_file })
     }
 
     /// Writes the profile's file and its key, for this user alone.

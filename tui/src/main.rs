@@ -95,6 +95,9 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         },
         known => known,
     };
+    if let Some(error) = profile.key_error() {
+        eprintln!("hearth: {error}; until it can be read this home is not kept in step");
+    }
     run_ui(UiOptions { db: profile.db, sync, title: None, config })
 }
 

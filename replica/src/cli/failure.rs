@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hearth_replica::doctor::{REBUILD, is_for_place, told, trouble};
+use hearth_replica::doctor::{REBUILD, is_for_place, put_right, told, trouble};
 use hearth_replica::profile::ProfileError;
 use hearth_replica::sync::{ClientError, SyncError};
 use hearth_replica::{EditError, StoreError};
@@ -90,11 +90,16 @@ impl From<EditError> for Failure {
 
 impl From<ProfileError> for Failure {
     fn from(error: ProfileError) -> Failure {
+        Failure::from(&error)
+    }
+}
+
+impl From<&ProfileError> for Failure {
+    fn from(error: &ProfileError) -> Failure {
         let text = error.to_string();
         match error {
             ProfileError::Name(_) => Failure::new(Exit::Usage, text).hint("hearth-replica --profile NAME"),
-            ProfileError::Key(file, _) => Failure::new(Exit::Key, text)
-                .hint(format!("ls -l {}, or hearth-replica init with another key", file.display())),
+            ProfileError::Key(file, _) => Failure::new(Exit::Key, text).hint(put_right(file)),
             ProfileError::Malformed(file, _) => Failure::new(Exit::Failure, text)
                 .hint(format!("correct {}, then: hearth-replica doctor", file.display())),
             ProfileError::File(file, _) => Failure::new(Exit::Failure, text).hint(format!("ls -l {}", file.display())),

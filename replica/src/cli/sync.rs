@@ -331,10 +331,11 @@ pub(super) fn settled(until: Until, now: &Status) -> Result<(), Failure> {
 pub(super) fn config(context: &Context) -> Result<SyncConfig, Failure> {
     let profile = &context.profile;
     profile.sync_config().ok_or_else(|| {
-        let (exit, what) = match profile.server {
-            None if !hearth_replica::is_there(&profile.db) => (Exit::NotFound, "server"),
-            None => (Exit::Failure, "server"),
-            Some(_) => (Exit::Key, "key"),
+        let (exit, what) = match (&profile.server, profile.key_error()) {
+            (None, _) if !hearth_replica::is_there(&profile.db) => (Exit::NotFound, "server"),
+            (None, _) => (Exit::Failure, "server"),
+            (Some(_), Some(error)) => return error.into(),
+            (Some(_), None) => (Exit::Key, "key"),
         };
         Failure::new(exit, format!("the profile {} has no {what}", profile.name))
             .hint("hearth-replica init --server URL")

@@ -4,8 +4,8 @@ use hearth_contract::key::parse_key;
 use hearth_contract::schema::Kind;
 use secrecy::ExposeSecret;
 
-use super::{Finding, Grade, Matter, another_key, span};
-use crate::profile::Profile;
+use super::{Finding, Grade, Matter, another_key, put_right, span};
+use crate::profile::{Profile, ProfileError};
 use crate::sync::{ClientError, meet, wall_clock};
 
 /// Clocks this far apart are not a matter of slow answers.
@@ -16,6 +16,13 @@ pub(super) async fn examine(profile: &Profile, home_id: Option<&str>) -> Vec<Fin
         let text = format!("the profile {} has no server", profile.name);
         return vec![Finding::fault(Matter::Setup, text, "hearth-replica init --server URL")];
     };
+    if let Some(error) = profile.key_error() {
+        let next = match error {
+            ProfileError::Key(file, _) => put_right(file),
+            _ => another_key(profile),
+        };
+        return vec![Finding::fault(Matter::Key, error.to_string(), next)];
+    }
     let Some(key) = &profile.key else {
         let text = format!("the profile {} has no key", profile.name);
         return vec![Finding::fault(Matter::Key, text, "hearth-replica init --server URL")];

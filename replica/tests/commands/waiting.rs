@@ -144,3 +144,37 @@ fn the_first_question_is_asked_once_within_the_time_that_was_given() {
     assert!(said.contains(&url) && said.contains("in time"), "{said}");
     assert_eq!(told.try_iter().count(), 1);
 }
+
+#[test]
+fn a_key_that_cannot_be_read_stops_only_what_needs_one() {
+    let (_dir, db) = of(&super::doctor::good_server());
+    let key = format!("{}.key", db.display());
+    let good = format!("{key}.good");
+    std::fs::rename(&key, &good).unwrap();
+    for empty in [true, false] {
+        if empty {
+            std::fs::write(&key, "").unwrap();
+        } else {
+            let _ = std::fs::remove_file(&key);
+            std::fs::write(&key, [0xff; 40]).unwrap();
+        }
+        std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        for local in [&["add", "room", "name=Hall"][..], &["list", "rooms"], &["status"], &["path"], &["edits"]] {
+            let output = super::replica(&db, local);
+            assert!(output.status.success(), "{local:?}: {}", text(&output.stderr));
+        }
+        for asks in [&["sync"][..], &["verify"], &["rebuild"], &["run"]] {
+            let (code, said) = refusal(&db, asks);
+            assert_eq!(code, 4, "{asks:?}: {said}");
+            assert!(said.contains(&format!("the key's file {key}: ")) && said.contains("next: "), "{asks:?}: {said}");
+        }
+        let told = super::replica(&db, &["doctor"]);
+        assert_eq!(told.status.code(), Some(4), "{}", text(&told.stdout));
+        assert!(text(&told.stdout).contains(&format!("the key's file {key}: ")), "{}", text(&told.stdout));
+        let server = std::fs::read_to_string(format!("{}.toml", db.display())).unwrap();
+        let server = server.split('"').nth(1).unwrap();
+        let made = super::replica(&db, &["init", "--server", server, "--key-file", &good]);
+        assert!(made.status.success(), "{}", text(&made.stderr));
+    }
+    assert_eq!(text(&sqlite3(&db, "SELECT count(*) FROM rooms").stdout), "2");
+}
