@@ -198,7 +198,7 @@ fn tell(
 ) -> Result<(), Failure> {
     match decided {
         Ok(Decided { said, edit }) if context.json => Ok(output::json(&json!({ "said": said, "edit": edit }))?),
-        Ok(Decided { said, .. }) => Ok(output::line(&said)?),
+        Ok(Decided { said, .. }) => Ok(output::line(&output::one_line(&said))?),
         Err(EditError::Store(error)) => Err(error.into()),
         Err(refused) => {
             let (Meant::Waiting(edit) | Meant::Any(edit)) = meant else {

@@ -7,6 +7,8 @@ use hearth_replica::profile::ProfileError;
 use hearth_replica::sync::{ClientError, SyncError};
 use hearth_replica::{EditError, StoreError};
 
+use super::output;
+
 /// Exit codes that scripts rely on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exit {
@@ -116,7 +118,7 @@ impl From<std::io::Error> for Failure {
 
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Failure {
-        let text = told(&error);
+        let text = output::one_line(&told(&error));
         match error {
             ClientError::Address(_) => {
                 Failure::new(Exit::Usage, text).hint("hearth-replica init --server http://HOST:PORT")
@@ -138,11 +140,11 @@ impl From<SyncError> for Failure {
             SyncError::Store(error) => error.into(),
             SyncError::Client(error) => error.into(),
             SyncError::Profile(error) => error.into(),
-            SyncError::NeedsKey(_) => Failure::new(Exit::Key, error.to_string()).hint(ANOTHER_KEY),
+            SyncError::NeedsKey(_) => Failure::new(Exit::Key, output::one_line(&error.to_string())).hint(ANOTHER_KEY),
             SyncError::AnotherServer(..) => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica run"),
-            SyncError::Asks(_) => Failure::new(Exit::NeedsYou, error.to_string()),
+            SyncError::Asks(why) => Failure::new(Exit::NeedsYou, output::one_line(&why)),
             SyncError::Paused => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica resume"),
-            SyncError::Blocked(why) => Failure::new(Exit::NeedsYou, &why).hint(after_block(&why)),
+            SyncError::Blocked(why) => Failure::new(Exit::NeedsYou, output::one_line(&why)).hint(after_block(&why)),
         }
     }
 }

@@ -65,7 +65,8 @@ impl Init {
             });
             return Ok(output::json(&answer)?);
         }
-        output::line(&format!("{} ({}) at {server}", identity.home_name, identity.environment))?;
+        let home = output::one_line(&format!("{} ({})", identity.home_name, identity.environment));
+        output::line(&format!("{home} at {server}"))?;
         output::line(&format!("database  {}", profile.db.display()))?;
         output::line(&format!("key       {}", profile.key_file().display()))?;
         output::next("hearth-replica sync, or hearth-replica run");

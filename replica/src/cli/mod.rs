@@ -139,9 +139,9 @@ pub(crate) fn main() -> ExitCode {
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure { exit, text, hint, .. }) => {
-            output::note(&format!("hearth-replica: {text}"));
+            output::note(&output::lines(&format!("hearth-replica: {text}")));
             if let Some(hint) = hint {
-                output::next(&hint);
+                output::next(&output::one_line(&hint));
             }
             ExitCode::from(exit as u8)
         }

@@ -189,6 +189,11 @@ pub(super) fn one_line(text: &str) -> String {
     text.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
 }
 
+/// The same of a text of several lines, each of which stays one. A server's words are none: they go on one line.
+pub(super) fn lines(text: &str) -> String {
+    text.split('\n').map(one_line).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

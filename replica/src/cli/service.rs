@@ -8,7 +8,7 @@ use std::time::Duration;
 use hearth_replica::{Origin, Replica};
 use sd_notify::NotifyState;
 
-use super::status;
+use super::{output, status};
 
 /// Between two looks at the status when nobody watches whether this lives.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -39,8 +39,8 @@ pub(super) async fn signs_of_life(db: &Path) -> Infallible {
         let read = tokio::task::spawn_blocking(move || Replica::open(&db, Origin::Cli)?.status()).await;
         let text = match read {
             Ok(Ok(now)) => status::sentence(&now),
-            Ok(Err(error)) => error.to_string(),
-            Err(error) => error.to_string(),
+            Ok(Err(error)) => output::one_line(&error.to_string()),
+            Err(error) => output::one_line(&error.to_string()),
         };
         if text != told {
             say(&[NotifyState::Status(&text)]);

@@ -53,8 +53,7 @@ pub(super) fn write(context: &Context, status: &hearth_replica::Status) -> Resul
     let sentence = sentence(status);
     output::line(&output::bold(&sentence))?;
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        output::line(&format!("{:<24}{text}", name.replace('_', " ")))?;
+        output::line(&format!("{:<24}{}", name.replace('_', " "), output::shown(value)))?;
     }
     if status.phase == "needs_key" {
         output::next(&format!("{ANOTHER_KEY}; it is taken up at once"));
@@ -98,7 +97,7 @@ pub(super) fn sentence(status: &hearth_replica::Status) -> String {
     if status.edits_to_decide() > 0 {
         sentence.push_str(&format!("; {} for you to decide on", output::count(status.edits_to_decide(), "edit")));
     }
-    sentence + "."
+    output::one_line(&sentence) + "."
 }
 
 /// The columns of `sync_status`, by name.

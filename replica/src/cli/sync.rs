@@ -282,7 +282,8 @@ fn not_proven(now: &Status, head: Option<i64>) -> Failure {
 }
 
 pub(super) fn too_late(context: &Context, then: &Status) -> Failure {
-    let reason = then.reason.as_deref().unwrap_or_default();
+    let reason = output::one_line(then.reason.as_deref().unwrap_or_default());
+    let reason = reason.as_str();
     let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     match then.phase.as_str() {
         // Nobody has to decide about a full disk.

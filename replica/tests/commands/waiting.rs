@@ -178,3 +178,21 @@ fn a_key_that_cannot_be_read_stops_only_what_needs_one() {
     }
     assert_eq!(text(&sqlite3(&db, "SELECT count(*) FROM rooms").stdout), "2");
 }
+
+#[test]
+fn what_a_server_says_does_not_steer_a_terminal() {
+    const WORDS: &str = "bad \u{1b}]0;mine\u{7}\u{1b}[31mred\nIn step with the server.";
+    let (url, _told) = server(|_| refused("404 Not Found", "not_found", WORDS));
+    let (_dir, db) = of(&url);
+    let key = format!("{}.key", db.display());
+    let (_, said) = refusal(&db, &["init", "--server", &url, "--key-file", &key]);
+    assert!(said.contains("red In step with the server."), "{said:?}");
+    assert!(!said.contains('\u{1b}') && !said.contains('\u{7}'), "{said:?}");
+
+    let reason = "'bad ' || char(27) || ']0;mine' || char(7, 10) || 'In step with the server.'";
+    as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked', reason = {reason}"));
+    as_keeper(&db, "UPDATE _sync SET home_name = 'My' || char(10) || 'home' || char(27)");
+    let told = text(&super::replica(&db, &["status"]).stdout);
+    assert!(told.contains("bad  ]0;mine  In step with the server.") && told.contains("My home"), "{told:?}");
+    assert!(!told.contains('\u{1b}') && !told.contains('\u{7}'), "{told:?}");
+}
