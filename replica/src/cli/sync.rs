@@ -22,6 +22,9 @@ const SLICE: Duration = Duration::from_secs(30);
 const ATTEMPTS_MAX: u32 = 3;
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// The longest time that can be given.
+const TIME_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// Arguments of `sync`.
 #[derive(Debug, Args)]
 pub(super) struct Sync {
@@ -351,13 +354,15 @@ pub(super) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let number: u64 = text[..digits].parse().map_err(|_| "write it as 30s, 500ms, 5m or 1h".to_owned())?;
-    match &text[digits..] {
-        "ms" => Ok(Duration::from_millis(number)),
-        "s" | "" => Ok(Duration::from_secs(number)),
-        "m" => Ok(Duration::from_secs(number.saturating_mul(60))),
-        "h" => Ok(Duration::from_secs(number.saturating_mul(3600))),
-        unit => Err(format!("{unit} is no unit; write it as 30s, 500ms, 5m or 1h")),
-    }
+    let time = match &text[digits..] {
+        "ms" => Some(Duration::from_millis(number)),
+        "s" | "" => Some(Duration::from_secs(number)),
+        "m" => number.checked_mul(60).map(Duration::from_secs),
+        "h" => number.checked_mul(3600).map(Duration::from_secs),
+        unit => return Err(format!("{unit} is no unit; write it as 30s, 500ms, 5m or 1h")),
+    };
+    // More than that cannot be told from for ever, and ends beyond what a clock can say.
+    time.filter(|time| *time <= TIME_MAX).ok_or_else(|| "at most 8760h, which is a year".to_owned())
 }
 
 #[cfg(test)]
@@ -423,5 +428,9 @@ mod tests {
         assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
         assert!(duration("soon").is_err());
         assert!(duration("3 days").is_err());
+        assert_eq!(duration("8760h"), Ok(Duration::from_secs(8760 * 3600)));
+        for endless in ["8761h", "9999999999999999h", "18446744073709551615ms", "18446744073709551615m"] {
+            assert!(duration(endless).is_err_and(|why| why.contains("at most")), "{endless}");
+        }
     }
 }

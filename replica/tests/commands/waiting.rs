@@ -146,6 +146,16 @@ fn the_first_question_is_asked_once_within_the_time_that_was_given() {
 }
 
 #[test]
+fn a_time_without_end_is_none() {
+    let (_dir, db) = of("http://127.0.0.1:9");
+    for command in ["sync", "verify", "reconcile", "rebuild"] {
+        let (code, said) = refusal(&db, &[command, "--timeout", "9999999999999999h"]);
+        assert_eq!(code, 2, "{said}");
+        assert!(said.contains("at most"), "{said}");
+    }
+}
+
+#[test]
 fn a_key_that_cannot_be_read_stops_only_what_needs_one() {
     let (_dir, db) = of(&super::doctor::good_server());
     let key = format!("{}.key", db.display());
