@@ -16,7 +16,8 @@ use crate::profile::{Profile, ProfileError};
 
 pub use files::directory;
 pub use server::told;
-pub use trouble::{Cause, Trouble, is_for_place, is_for_room, make_room, trouble};
+pub(crate) use trouble::unwritten;
+pub use trouble::{Cause, Trouble, about_disk, is_for_place, make_room, trouble};
 
 /// What to type where only all of it anew helps.
 pub const REBUILD: &str = "hearth-replica rebuild";

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use hearth_replica::doctor::{Cause, Trouble, trouble};
+use hearth_replica::doctor::{Cause, Trouble, directory, trouble};
 use hearth_replica::log::{self, Form};
 use hearth_replica::sync::{self, SyncConfig, SyncError, SyncLock, Until};
 use hearth_replica::{Origin, StoreError};
@@ -82,7 +82,7 @@ async fn keep_in_step(config: &SyncConfig, db: &Path, mut lock: SyncLock) -> Res
             never = service::signs_of_life(db) => match never {},
         };
         match ended {
-            Err(SyncError::Store(error)) if matches!(trouble(db, &error).cause, Cause::Full | Cause::Busy) => {
+            Err(SyncError::Store(error)) if waits_out(trouble(db, &error).cause) => {
                 let new = !std::mem::replace(&mut waits, true);
                 if !pause(db, new.then(|| trouble(db, &error))).await {
                     return Ok(());
@@ -92,6 +92,11 @@ async fn keep_in_step(config: &SyncConfig, db: &Path, mut lock: SyncLock) -> Res
             ended => return Ok(ended?),
         }
     }
+}
+
+/// Whether it may end by itself, or by somebody who knows nothing of this program.
+fn waits_out(cause: Cause) -> bool {
+    matches!(cause, Cause::Full | Cause::Unwritten | Cause::Busy)
 }
 
 /// Waits a little, and says why if that is new; false when told to stop.
@@ -134,7 +139,7 @@ async fn once(config: &SyncConfig, db: &Path, lock: SyncLock) -> Result<(), Sync
 /// Takes the right to sync a database; None when another process has it.
 pub(super) fn try_lock(db: &Path) -> Result<Option<SyncLock>, Failure> {
     // It is the first file that is written, so it is the first to find no room and no permission.
-    let directory = db.parent().unwrap_or(db).to_owned();
+    let directory = directory(db).to_owned();
     SyncLock::try_take(db).map_err(|error| StoreError::File(directory, error).into())
 }
 

@@ -4,7 +4,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use hearth_replica::doctor::{is_for_room, make_room};
+use hearth_replica::doctor::about_disk;
 use hearth_replica::sync::{self, ClientError, SyncConfig, SyncLock, Until};
 use hearth_replica::{Replica, Status, bell, log};
 use tokio::sync::watch;
@@ -289,11 +289,13 @@ pub(super) fn too_late(context: &Context, then: &Status) -> Failure {
     let reason = reason.as_str();
     let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     match then.phase.as_str() {
-        // Nobody has to decide about a full disk.
-        "blocked" if is_for_room(reason) => Failure::new(Exit::Failure, reason).hint(make_room(&context.profile.db)),
         // The question says what to type.
         "blocked" if then.asks_about_deletions => Failure::new(Exit::NeedsYou, reason),
-        "blocked" => Failure::new(Exit::NeedsYou, reason).hint(after_block(reason)),
+        "blocked" => match about_disk(&context.profile.db, reason) {
+            // Nobody has to decide about a disk.
+            Some(next) => Failure::new(Exit::Failure, reason).hint(next),
+            None => Failure::new(Exit::NeedsYou, reason).hint(after_block(reason)),
+        },
         "paused" => Failure::new(Exit::Failure, "syncing is paused").hint("hearth-replica resume"),
         "needs_key" => Failure::new(Exit::Key, format!("the server wants another key{why}")).hint(ANOTHER_KEY),
         "live" | "polling" if then.waiting > 0 => {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::trouble::{Cause, is_for_place, is_for_room, make_room, trouble};
+use super::trouble::{Cause, about_disk, is_for_place, make_room, trouble};
 use super::{Finding, Grade, Matter, REBUILD, another_key, count, first_step, size, span};
 use crate::profile::Profile;
 use crate::recovery::AGREE;
@@ -72,7 +72,7 @@ fn unreadable(profile: &Profile, error: &StoreError) -> Finding {
         Cause::Damaged => (Matter::Database, trouble.text),
         Cause::Shut | Cause::Moved => (Matter::Files, trouble.text),
         Cause::Busy => (Matter::Process, trouble.text),
-        Cause::Full => (Matter::Disk, trouble.text),
+        Cause::Full | Cause::Unwritten => (Matter::Disk, trouble.text),
         // Neither damaged nor short of room: the disk does not do what it is told.
         Cause::Other => {
             let text = format!("{}; it cannot be looked at now", trouble.text);
@@ -162,9 +162,8 @@ fn feed(profile: &Profile, status: &Status) -> Finding {
             let next = match phase {
                 "needs_key" => another_key(profile),
                 _ if status.asks_about_deletions => format!("{AGREE}, or hearth-replica reconcile to look again"),
-                _ if is_for_room(reason) => make_room(&profile.db),
                 _ if is_for_place(reason) => REBUILD.to_owned(),
-                _ => another_key(profile),
+                _ => about_disk(&profile.db, reason).unwrap_or_else(|| another_key(profile)),
             };
             return Finding::fault(Matter::Feed, format!("{}: {reason}", phase.replace('_', " ")), next);
         }

@@ -4,15 +4,13 @@
 use std::path::Path;
 
 use super::REBUILD;
-use super::files::{directory, free};
+use super::files::directory;
 use crate::store::StoreError;
 use crate::store::open::beside;
 
 /// SQLite's primary result codes, which never change: it may not write, it cannot open.
 const READONLY: i32 = 8;
 const CANTOPEN: i32 = 14;
-/// With less room than this, SQLite's failures to read or write are for want of it: its shared memory alone takes 32 KiB.
-const ROOM_BYTES_LEAST: u64 = 64 << 10;
 
 /// What kind of trouble it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +29,8 @@ pub enum Cause {
     Shut,
     /// There is no room on the disk.
     Full,
+    /// Its disk does not take what is written, though there is room.
+    Unwritten,
     /// Something else.
     Other,
 }
@@ -80,6 +80,7 @@ pub fn trouble(db: &Path, error: &StoreError) -> Trouble {
             )
         }
         Cause::Full => (format!("the disk that holds {file} is full"), make_room(db)),
+        Cause::Unwritten => (unwritten(&file.to_string(), error), look_at_disk(db)),
         Cause::Other => (error.to_string(), "hearth-replica doctor".to_owned()),
     };
     Trouble { cause, text, next }
@@ -90,9 +91,27 @@ pub fn make_room(db: &Path) -> String {
     format!("df -h {}, make room, then: hearth-replica doctor", directory(db).display())
 }
 
-/// Whether a status is blocked for want of room, by its reason.
-pub fn is_for_room(reason: &str) -> bool {
-    reason.contains("is full")
+/// What to type about a disk that has room and does not take what is written.
+fn look_at_disk(db: &Path) -> String {
+    format!("df -h {}, then dmesg and quota, then: hearth-replica doctor", directory(db).display())
+}
+
+/// A disk that fails says so in many ways, of which SQLite makes one.
+pub(crate) fn unwritten(what: &str, error: &StoreError) -> String {
+    format!(
+        "the disk that holds {what} {UNWRITTEN} ({error}): it fails, is mounted for reading alone, or your share of it is used up"
+    )
+}
+
+const UNWRITTEN: &str = "does not take what is written to it";
+
+/// What to type where a status is blocked by the disk, by its reason. None: by something else.
+pub fn about_disk(db: &Path, reason: &str) -> Option<String> {
+    match reason {
+        _ if reason.contains("is full") => Some(make_room(db)),
+        _ if reason.contains(UNWRITTEN) => Some(look_at_disk(db)),
+        _ => None,
+    }
 }
 
 /// Whether a status is blocked because the server cannot go on from where the replica stands, by its reason.
@@ -110,10 +129,10 @@ fn cause(db: &Path, error: &StoreError) -> Cause {
         StoreError::Foreign(_) => Cause::Foreign,
         StoreError::Moved(_) => Cause::Moved,
         _ if error.is_damaged() => Cause::Damaged,
-        _ if error.is_full() => Cause::Full,
+        _ if error.is_for_room(db) => Cause::Full,
+        _ if error.is_unwritten() => Cause::Unwritten,
         _ if error.is_busy() => Cause::Busy,
         StoreError::File(..) => Cause::Shut,
-        _ if error.is_of_files() && free(directory(db)).is_some_and(|free| free < ROOM_BYTES_LEAST) => Cause::Full,
         _ => match code {
             Some(READONLY | CANTOPEN) => Cause::Shut,
             _ => Cause::Other,
@@ -147,6 +166,19 @@ mod tests {
         assert_eq!(of_sqlite(ffi::SQLITE_CORRUPT).cause, Cause::Damaged);
         assert_eq!(of_sqlite(ffi::SQLITE_FULL).cause, Cause::Full);
         assert_eq!(of_sqlite(ffi::SQLITE_ERROR).cause, Cause::Other);
+    }
+
+    #[test]
+    fn a_disk_that_fails_is_no_full_disk() {
+        for code in [ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_TRUNCATE] {
+            let fails = of_sqlite(code);
+            assert_ne!(fails.cause, Cause::Full);
+            assert!(
+                fails.text.contains("does not take what is written to it") && fails.text.contains("I/O"),
+                "{fails:?}"
+            );
+            assert!(fails.next.contains("df -h /home/a"), "{fails:?}");
+        }
     }
 
     #[test]

@@ -27,6 +27,13 @@ pub(crate) mod wishes;
 #[cfg(test)]
 mod tests;
 
+use std::path::Path;
+
+/// With less room than this, SQLite's failures to open or read are for want of it: its shared memory alone takes 32 KiB.
+const ROOM_BYTES_LEAST: u64 = 64 << 10;
+/// The same of its failures to write, which it does in larger pieces, and after which some room is given back.
+const ROOM_BYTES_LOW: u64 = 1 << 20;
+
 /// A connection to a replica database; other modules only hand it on.
 pub(crate) use rusqlite::Connection;
 
@@ -107,23 +114,38 @@ impl StoreError {
 
     /// Whether there was no room to write; the same again may succeed once there is.
     pub fn is_full(&self) -> bool {
+        match self {
+            StoreError::Sqlite(error) => error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull),
+            StoreError::File(_, error) => {
+                matches!(error.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the disk did not take what was written, for want of room or because it fails; the same again may succeed once
+    /// that is over.
+    pub fn is_unwritten(&self) -> bool {
         use rusqlite::ffi;
-        const NO_ROOM: [i32; 5] = [
+        const REFUSED: [i32; 5] = [
             ffi::SQLITE_IOERR_WRITE,
             ffi::SQLITE_IOERR_FSYNC,
             ffi::SQLITE_IOERR_TRUNCATE,
             ffi::SQLITE_IOERR_SHMSIZE,
             ffi::SQLITE_IOERR_DIR_FSYNC,
         ];
-        match self {
-            StoreError::Sqlite(error) => error.sqlite_error().is_some_and(|error| {
-                error.code == rusqlite::ErrorCode::DiskFull || NO_ROOM.contains(&error.extended_code)
-            }),
-            StoreError::File(_, error) => {
-                matches!(error.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
-            }
-            _ => false,
-        }
+        let code = match self {
+            StoreError::Sqlite(error) => error.sqlite_error().map(|error| error.extended_code),
+            _ => None,
+        };
+        self.is_full() || code.is_some_and(|code| REFUSED.contains(&code))
+    }
+
+    /// Whether it is for want of room, as far as the disk of the database shows: SQLite says the same of one that fails.
+    pub(crate) fn is_for_room(&self, db: &Path) -> bool {
+        let least = if self.is_unwritten() { ROOM_BYTES_LOW } else { ROOM_BYTES_LEAST };
+        let is_low = || place::free(place::directory(db)).is_some_and(|free| free < least);
+        self.is_full() || (self.is_of_files() && is_low())
     }
 
     /// Whether SQLite could not make, read or write a file. To be out of room has many names, and this is one of them.

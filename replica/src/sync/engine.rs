@@ -20,6 +20,7 @@ use super::Until;
 use super::core::{Core, Effect, Errand, Input, Millis};
 use super::walked::Kept;
 use super::wire;
+use crate::doctor::unwritten;
 use crate::store::edits::judge::ConflictPolicy;
 use crate::store::edits::numbers;
 use crate::store::place::Place;
@@ -113,14 +114,14 @@ impl Engine {
     /// Begins where the database stands; this process is named as the one that syncs.
     pub fn start(&mut self, process: u32, now: Moment) -> Result<Done, StoreError> {
         self.process = Some(process);
-        unless_full(reserve::hold(&self.db))?;
+        unless_unwritten(reserve::hold(&self.db))?;
         if let Err(error) = self.keep(|c| standing::set_daemon(c, Some(process), now.wall)) {
-            unless_full(Err(error))?;
+            unless_unwritten(Err(error))?;
             // An earlier process may have left with the disk full and this still set aside.
             reserve::release(&self.db);
-            unless_full(self.keep(|c| standing::set_daemon(c, Some(process), now.wall)))?;
+            unless_unwritten(self.keep(|c| standing::set_daemon(c, Some(process), now.wall)))?;
         }
-        unless_full(self.patiently(numbers::set_right))?;
+        unless_unwritten(self.patiently(numbers::set_right))?;
         let begun = self.begun()?;
         self.tell(now, begun)
     }
@@ -163,7 +164,7 @@ impl Engine {
 
     /// Nobody shall read any longer that a process syncs.
     pub fn leave(&mut self, now: Moment) -> Result<(), StoreError> {
-        unless_full(self.keep(|c| standing::set_daemon(c, None, now.wall)))
+        unless_unwritten(self.keep(|c| standing::set_daemon(c, None, now.wall)))
     }
 
     /// What to begin from: where the database stands, and what people wish.
@@ -205,15 +206,18 @@ impl Engine {
                 };
                 match carried_out {
                     Ok(more) => inputs.extend(more),
-                    Err(error) if error.is_full() && hearth_simulated::planted("a full disk counts as written") => {}
-                    Err(error) if error.is_full() => {
+                    Err(error)
+                        if error.is_unwritten() && hearth_simulated::planted("a full disk counts as written") => {}
+                    Err(error) if error.is_unwritten() => {
                         // Nothing of this effect was written, and what follows rests on it.
-                        tracing::warn!(%error, "no room");
+                        tracing::warn!(%error, "not written");
+                        // Before room is given back.
+                        let reason = self.why_unwritten(&error);
                         reserve::release(&self.db);
                         if let Err(error) = open::give_back_log(&self.connection) {
                             tracing::warn!(%error, "the log's room could not be given back");
                         }
-                        inputs = VecDeque::from([Input::DiskFull { reason: NO_ROOM.to_owned() }]);
+                        inputs = VecDeque::from([Input::DiskFull { reason }]);
                         break;
                     }
                     Err(error) => return Err(error),
@@ -221,6 +225,14 @@ impl Engine {
             }
         }
         Ok(std::mem::take(&mut self.done))
+    }
+
+    /// Why nothing goes on while the disk does not take what is written.
+    fn why_unwritten(&self, error: &StoreError) -> String {
+        if error.is_for_room(&self.db) {
+            return NO_ROOM.to_owned();
+        }
+        unwritten("the replica", error) + "; it goes on by itself once that is over"
     }
 
     /// Writes.
@@ -256,10 +268,10 @@ impl Engine {
 }
 
 /// What only says how things stand may stay unsaid while there is no room; it is said again.
-fn unless_full(result: Result<(), StoreError>) -> Result<(), StoreError> {
+fn unless_unwritten(result: Result<(), StoreError>) -> Result<(), StoreError> {
     match result {
-        Err(error) if error.is_full() => {
-            tracing::warn!(%error, "no room to write down how things stand");
+        Err(error) if error.is_unwritten() => {
+            tracing::warn!(%error, "how things stand could not be written down");
             Ok(())
         }
         result => result,

@@ -48,11 +48,15 @@ fn as_keeper(db: &Path, sql: &str) {
 
 /// The program as somebody for whom the modes of files count, in a directory that is theirs.
 fn as_anybody(db: &Path, arguments: &[&str]) -> Output {
+    as_anybody_in(db.parent().unwrap(), db, arguments)
+}
+
+/// The same, called in that directory.
+fn as_anybody_in(directory: &Path, db: &Path, arguments: &[&str]) -> Output {
     use std::os::unix::fs::{MetadataExt, chown};
     use std::os::unix::process::CommandExt;
     const NOBODY: u32 = 65534;
     let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
-    let directory = db.parent().unwrap();
     if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
         let files = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
         for path in files.chain([directory.to_owned()]) {
@@ -61,7 +65,7 @@ fn as_anybody(db: &Path, arguments: &[&str]) -> Output {
         command.uid(NOBODY).gid(NOBODY);
     }
     command.arg("--db").arg(db).args(arguments).env("HOME", directory).env_remove("HEARTH_API_KEY");
-    command.output().unwrap()
+    command.current_dir(directory).output().unwrap()
 }
 
 fn set_mode(path: &Path, mode: u32) {

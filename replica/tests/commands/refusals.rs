@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::doctor::{good_server, of};
 use super::{
-    as_anybody, as_keeper, command_on_full_disk, new_replica, on_full_disk, refusal, replica, set_mode, sqlite3, text,
-    write_profile,
+    as_anybody, as_anybody_in, as_keeper, command_on_full_disk, new_replica, on_full_disk, refusal, replica, set_mode,
+    sqlite3, text, write_profile,
 };
 
 /// A replica whose server is nobody.
@@ -249,4 +249,16 @@ fn a_block_that_no_decision_ends_is_not_called_a_decision_for_an_edit_that_waits
     as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked', reason = '{reason}'"));
     let status = text(&replica(&db, &["status"]).stdout);
     assert!(status.starts_with(&format!("Stopped: {reason}; 1 edit for you to decide on.")), "{status}");
+}
+
+#[test]
+fn a_place_that_may_not_be_written_to_has_a_name() {
+    let dir = tempfile::tempdir().unwrap();
+    write_profile(&dir.path().join("other.db"), "http://127.0.0.1:9", "svc_test_x");
+    set_mode(dir.path(), 0o500);
+    let output = as_anybody_in(dir.path(), Path::new("other.db"), &["run"]);
+    let said = text(&output.stderr);
+    set_mode(dir.path(), 0o700);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(!said.contains(": : ") && said.contains("next: ls -la .;"), "{said}");
 }

@@ -168,7 +168,7 @@ fn take_in_hand(db: &Path, blank: &Connection) -> Result<(Option<Connection>, Op
         let mut damaged = Connection::open(db)?;
         damaged.busy_timeout(open::BUSY_TIMEOUT)?;
         match hold(blank, &mut damaged).map(drop) {
-            Err(error) if error.is_busy() || error.is_full() => Err(error),
+            Err(error) if error.is_busy() || error.is_unwritten() => Err(error),
             held => Ok(held.is_ok().then_some(damaged)),
         }
     };

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::meaning::{self, Asked, moment, verdict};
-use super::{Deed, Engine, Moment, unless_full};
+use super::{Deed, Engine, Moment, unless_unwritten};
 use crate::store::edits::{answers, plan, push};
 use crate::store::{StoreError, mirror, recovery, reserve, standing};
 use crate::sync::core::{Effect, Errand, Input, Outcome, Ready, Stretch, There};
@@ -71,7 +71,7 @@ impl Engine {
                 let retry_at = retry_at.map(|at| moment(now, at));
                 tracing::info!(phase = phase.word(), reason, "phase");
                 let shown = self.keep(|c| standing::set_phase(c, phase.word(), reason.as_deref(), retry_at, now.wall));
-                unless_full(shown)?;
+                unless_unwritten(shown)?;
             }
             Effect::Reload => {
                 // First of all what is needed to say it, should there be no room again.
