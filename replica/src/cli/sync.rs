@@ -45,7 +45,15 @@ impl Sync {
         stop::listen()?;
         let until = if self.until_current && !self.until_pushed { Until::Current } else { Until::Pushed };
         // Before the database: a profile that was mistyped must not make an empty one.
-        let config = config(context)?;
+        let config = match config(context) {
+            Ok(config) => config,
+            Err(failure) => {
+                if context.json && hearth_replica::is_there(&context.profile.db) {
+                    status::write(context, &context.replica()?.status()?)?;
+                }
+                return Err(failure);
+            }
+        };
         let replica = context.replica()?;
         let (now, ended) = match attempt(context, config, &replica, until, self.timeout) {
             Ok(Attempt::Reached(now)) => {
@@ -422,6 +430,23 @@ mod tests {
         for phase in ["offline", "backfilling"] {
             assert_eq!(too_late(&context, &status(phase, 4, 0)).exit, Exit::Unreachable, "{phase}");
         }
+    }
+
+    #[test]
+    fn a_server_that_is_there_is_worth_more_time() {
+        let ended = |phase: &str| Ok(Attempt::TooLate(status(phase, 4, 0)));
+        for phase in ["new", "backfilling", "catching_up", "reconciling", "live", "polling", "offline"] {
+            let heard = Some("2026-06-01T00:00:00.000Z".to_owned());
+            assert!(may_still_come(&ended(phase)), "{phase}");
+            let slow = Status { last_contact_at: heard, ..status(phase, 4, 0) };
+            assert!(may_still_come(&Ok(Attempt::TooLate(slow))), "{phase}");
+        }
+        for phase in ["paused", "blocked", "needs_key"] {
+            assert!(!may_still_come(&ended(phase)), "{phase}");
+        }
+        assert!(!may_still_come(&Ok(Attempt::Reached(status("live", 4, 0)))));
+        assert!(may_still_come(&Err(Failure::new(Exit::Unreachable, "gone"))));
+        assert!(!may_still_come(&Err(Failure::new(Exit::Interrupted, "told to stop"))));
     }
 
     #[test]

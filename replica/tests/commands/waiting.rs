@@ -206,3 +206,13 @@ fn what_a_server_says_does_not_steer_a_terminal() {
     assert!(told.contains("bad  ]0;mine  In step with the server.") && told.contains("My home"), "{told:?}");
     assert!(!told.contains('\u{1b}') && !told.contains('\u{7}'), "{told:?}");
 }
+
+#[test]
+fn sync_as_json_says_where_it_stands_without_a_key_too() {
+    let (_dir, db) = of("http://127.0.0.1:9");
+    std::fs::remove_file(format!("{}.key", db.display())).unwrap();
+    let output = super::replica(&db, &["sync", "--json"]);
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    let status: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(status["phase"], "new", "{status}");
+}
