@@ -138,6 +138,18 @@ pub fn parse_interval(text: &str) -> Result<Duration, String> {
     if time.is_zero() { Err(format!("`{text}` must be longer than nothing, such as 15s")) } else { Ok(time) }
 }
 
+/// The longest silence of a stream. Clients take 45 s of it for a dead one, and what is on its way takes time too.
+const KEEPALIVE_MAX: Duration = Duration::from_secs(30);
+
+/// Reads the silence after which a stream carries a comment.
+pub fn parse_keepalive(text: &str) -> Result<Duration, String> {
+    let time = parse_interval(text)?;
+    if time <= KEEPALIVE_MAX {
+        return Ok(time);
+    }
+    Err(format!("`{text}` is too long: clients take 45s of silence for a dead stream; 30s at most"))
+}
+
 /// Reads a number of things of which there must be one at least.
 pub fn parse_number(text: &str) -> Result<usize, String> {
     let number = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
@@ -200,6 +212,8 @@ mod tests {
         assert_eq!(parse_rate_limits("off"), Ok(None));
         assert_eq!(parse_rate_limits("writes=5"), Ok(Some(RateLimits { writes: 5, ..RateLimits::default() })));
         assert!(parse_rate_limits("wirtes=5").is_err());
+        assert_eq!(parse_keepalive("30s"), Ok(Duration::from_secs(30)));
+        assert!(parse_keepalive("31s").is_err_and(|why| why.contains("30s at most")) && parse_keepalive("0s").is_err());
         assert!(parse_rate_limits("bulk=0").is_err() && parse_interval("0s").is_err() && parse_number("0").is_err());
     }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::Args;
 use hearth_server::clock::Clock;
 use hearth_server::config::{
-    Config, RateLimits, parse_base_url, parse_duration, parse_interval, parse_network, parse_number, parse_origin,
-    parse_rate_limits, parse_retention,
+    Config, RateLimits, parse_base_url, parse_duration, parse_interval, parse_keepalive, parse_network, parse_number,
+    parse_origin, parse_rate_limits, parse_retention,
 };
 use ipnet::IpNet;
 
@@ -30,8 +30,8 @@ pub(super) struct Serve {
     /// Time between two heartbeats of a stream
     #[arg(long, default_value = "60s", value_parser = parse_interval, value_name = "TIME")]
     heartbeat: Duration,
-    /// Silence after which a stream carries a comment
-    #[arg(long, default_value = "15s", value_parser = parse_interval, value_name = "TIME")]
+    /// Silence after which a stream carries a comment, 30s at most: clients take 45s of it for a dead stream
+    #[arg(long, default_value = "15s", value_parser = parse_keepalive, value_name = "TIME")]
     keepalive: Duration,
     /// How long an Idempotency-Key is remembered
     #[arg(long, default_value = "24h", value_parser = parse_duration, value_name = "TIME")]
