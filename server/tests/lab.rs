@@ -33,6 +33,15 @@ fn place() -> tempfile::TempDir {
     dir
 }
 
+/// The bench of a live home in a data directory of its own.
+async fn bench(data: &Path) -> (Db, Bench) {
+    let db = Db::open(data, Tail::default(), 1).unwrap();
+    operate::create_team(&db, &Clock::system(), "Hill house".to_owned(), Plan::Paid).await.unwrap();
+    let wish = Wish { team: None, environment: Environment::Live, live: true };
+    let bench = Bench::find(db.clone(), Clock::system(), data.to_owned(), wish).await.unwrap();
+    (db, bench)
+}
+
 /// A script that was started, and a line that it said once it did what is to be disturbed.
 struct Playing {
     child: Child,
@@ -98,10 +107,7 @@ fn ctrl_c_in_a_seed_tells_how_many_records_were_made() {
 #[tokio::test]
 async fn a_seed_that_was_interrupted_is_finished_by_the_same_seed() {
     let dir = tempfile::tempdir().unwrap();
-    let db = Db::open(dir.path(), Tail::default(), 1).unwrap();
-    operate::create_team(&db, &Clock::system(), "Hill house".to_owned(), Plan::Paid).await.unwrap();
-    let wish = Wish { team: None, environment: Environment::Live, live: true };
-    let bench = Bench::find(db.clone(), Clock::system(), dir.path().to_owned(), wish).await.unwrap();
+    let (db, bench) = bench(dir.path()).await;
     let grown = bench.grow(7, 1200, |made| made >= 500).await.unwrap();
     assert_eq!((grown.made, grown.found, grown.head), (500, 0, 500), "it stops when told so");
     let grown = bench.grow(7, 1200, |_| false).await.unwrap();
@@ -120,10 +126,7 @@ async fn a_seed_that_was_interrupted_is_finished_by_the_same_seed() {
 #[tokio::test]
 async fn a_seed_that_the_home_refuses_leaves_nothing_of_its_step() {
     let dir = tempfile::tempdir().unwrap();
-    let db = Db::open(dir.path(), Tail::default(), 1).unwrap();
-    operate::create_team(&db, &Clock::system(), "Hill house".to_owned(), Plan::Paid).await.unwrap();
-    let wish = Wish { team: None, environment: Environment::Live, live: true };
-    let bench = Bench::find(db.clone(), Clock::system(), dir.path().to_owned(), wish).await.unwrap();
+    let (db, bench) = bench(dir.path()).await;
     bench.grow(7, 1200, |made| made >= 500).await.unwrap();
     // What the rest of the seed refers to is gone.
     let number = HomeNo(1);

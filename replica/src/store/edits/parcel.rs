@@ -145,7 +145,7 @@ pub(super) fn admit(
             // Where its record stands, or somewhere: a server that is put back to before that has lost this as well.
             let rev = known.and_then(|known| known.rev).unwrap_or(0);
             let (reason, told) = match parcel.patch.is_empty() && parcel.method == "update" {
-                true => ("it changes nothing", "was changed and changed back"),
+                true => ("it changes nothing", "stays as it is, for nothing of it was changed"),
                 false => ("the server has it already", "is already so on the server"),
             };
             settle::finish_at(tx, edit, rev, "merged", reason, now)?;
@@ -247,7 +247,7 @@ fn kind_of(tx: &Connection, record: &str) -> Result<Option<Kind>, StoreError> {
 }
 
 /// The first kind of which this holds, of those that a subject can name.
-fn first_subject(holds: impl Fn(Kind) -> Result<bool, StoreError>) -> Result<Option<Kind>, StoreError> {
+pub(super) fn first_subject(holds: impl Fn(Kind) -> Result<bool, StoreError>) -> Result<Option<Kind>, StoreError> {
     for kind in SUBJECTS {
         if holds(kind)? {
             return Ok(Some(kind));

@@ -6,7 +6,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::{Kind, is_subject};
 use rusqlite::{Connection, Transaction};
 
-use super::living::{complete_subject, dead, left, living};
+use super::living::{dead, left, living, whole_subject};
 use super::refused;
 use crate::store::edits;
 use crate::store::edits::decide::{Decided, Pending};
@@ -74,7 +74,7 @@ pub(super) fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, 
                 let halves: Vec<&String> = past.patch.keys().filter(|name| is_subject(name)).collect();
                 changed.extend(halves.into_iter().filter(|name| set.shift_remove(*name).is_some()).map(String::as_str));
             }
-            if !complete_subject(tx, &mut set, &present.fields)? {
+            if !whole_subject(tx, &mut set, &present.fields)? {
                 changed.extend(past.patch.keys().filter(|name| is_subject(name)).map(String::as_str));
             }
             let names = changed.join(", ");

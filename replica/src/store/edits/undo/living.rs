@@ -2,11 +2,12 @@
 
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE, SUBJECTS};
+use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE};
 use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::store::edits::EditError;
+use crate::store::edits::parcel::first_subject;
 use crate::store::rows;
 
 /// The values with which a record can be made: without what the server sets, and without references to what is gone. A
@@ -67,15 +68,15 @@ pub(super) fn dead(
 
 /// Makes half a subject a whole one: the id that is to be there again was of the kind of its record, which another change
 /// may have written. False: the kind alone would be as before, beside the id of another, and is left out.
-pub(super) fn complete_subject(tx: &Connection, values: &mut Fields, present: &Fields) -> Result<bool, EditError> {
+pub(super) fn whole_subject(tx: &Connection, values: &mut Fields, present: &Fields) -> Result<bool, EditError> {
     let is_of = |kind: Kind, id: &str| rows::get(tx, kind, id).map(|found| found.is_some());
     let text = |fields: &Fields, name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
     match (text(values, SUBJECT_TYPE), text(values, SUBJECT_ID)) {
         (None, Some(id)) if !values.contains_key(SUBJECT_TYPE) => {
-            for kind in SUBJECTS {
-                if is_of(kind, &id)? && present.get(SUBJECT_TYPE).and_then(Value::as_str) != Some(kind.word()) {
-                    values.insert(SUBJECT_TYPE.to_owned(), kind.word().into());
-                }
+            if let Some(kind) = first_subject(|kind| is_of(kind, &id))?
+                && text(present, SUBJECT_TYPE).as_deref() != Some(kind.word())
+            {
+                values.insert(SUBJECT_TYPE.to_owned(), kind.word().into());
             }
         }
         (Some(word), None) if !values.contains_key(SUBJECT_ID) => {
