@@ -45,8 +45,7 @@ pub(super) fn run(scene: &mut Scene) -> Outcome {
     let mut made = Vec::new();
     for (nth, (step, told, anew)) in STEPS.into_iter().enumerate() {
         // What is refused is tried again at a moment that is kept; by then the clock says something else.
-        scene.stop_server();
-        scene.serve(Some("503=always route=writes,bulk"))?;
+        anew_in_a_hurry(scene, &device, Some("503=always route=writes,bulk"))?;
         in_step(scene, &device, told)?;
         let title = format!("title=Made before the clock was {told}");
         let id = device.say(&["add", "task", &title])?;
@@ -56,14 +55,19 @@ pub(super) fn run(scene: &mut Scene) -> Outcome {
         device.replica.update(Kind::Room, &room, &fields(json!({ "paint_color": step })))?;
         made.push(Made { id: room, what: Effect::Set("paint_color", json!(step)) });
         scene.wait("both edits are refused", LIMIT, || Ok(device.edits()?.iter().all(|edit| edit.attempts > 0)))?;
+        // From here on nobody refuses, so the moment that is kept is one by the clock of before.
+        scene.stop_server();
+        scene.wait("both edits are put off", LIMIT, || {
+            let is_put_off = device.edits()?.iter().all(|edit| edit.next_attempt_at.is_some());
+            Ok(is_put_off && device.replica.status()?.phase == "offline")
+        })?;
         fs::write(&shift, format!("{step}\n"))?;
         if anew {
             // What was put off by the old clock is taken up by a daemon that knows only the new one.
             device.kill();
             device.start()?;
         }
-        scene.stop_server();
-        scene.serve(None)?;
+        anew_in_a_hurry(scene, &device, None)?;
         let seed = (scene.options.seed + nth as u64).to_string();
         scene.lab(&["churn", "--count", "20", "--rate", "10000", "--seed", &seed])?;
         let took = scene.wait("the edits are through", LIMIT, || Ok(device.edits()?.is_empty()));
@@ -79,6 +83,13 @@ pub(super) fn run(scene: &mut Scene) -> Outcome {
     let records = equal(scene, &device)?;
     device.stop()?;
     Ok(format!("{}; {records} records are equal on both sides", account.told()))
+}
+
+/// Has the server served anew, and the daemon told of it, as by a person who does not want to wait for its pause.
+fn anew_in_a_hurry(scene: &mut Scene, device: &Device, faults: Option<&str>) -> Result<(), Stop> {
+    scene.stop_server();
+    scene.serve(faults)?;
+    Ok(device.replica.hurry()?)
 }
 
 /// Waits until the replica says that it is in step, by its own clock: whoever looks lives on the same machine.
