@@ -72,7 +72,7 @@ impl Push {
 
     /// Whether an answer is awaited.
     pub(super) fn is_busy(&self) -> bool {
-        !self.in_flight.is_empty() || self.looking.is_some() || !self.met_their_ids.is_empty()
+        !self.in_flight.is_empty() || self.met().next().is_some()
     }
 
     /// Contact is back: what waited for it is tried at once.
@@ -88,8 +88,12 @@ impl Push {
     }
 
     fn holds(&self, edit: i64) -> bool {
-        self.in_flight.iter().any(|ready| ready.edits.contains(&edit))
-            || self.looking.iter().chain(&self.met_their_ids).any(|met| met.edit == edit)
+        self.in_flight.iter().any(|ready| ready.edits.contains(&edit)) || self.met().any(|met| met.edit == edit)
+    }
+
+    /// Creates whose records are looked at, or will be.
+    fn met(&self) -> impl Iterator<Item = &Met> {
+        self.looking.iter().chain(&self.met_their_ids)
     }
 
     fn due_at(&self, ready: &Ready) -> Millis {
@@ -214,8 +218,7 @@ impl Core {
             }
             Outcome::NoAnswer { reason } => {
                 self.push.narrow = true;
-                let at = self.hold_push(now, None);
-                endings = self.later(Ready { edits: carried, ..again }, Some(at), &reason);
+                endings = self.unanswered(now, Ready { edits: carried, ..again }, &reason);
             }
             Outcome::Refused(refusal) => match refusal.status {
                 408 => {
@@ -292,14 +295,27 @@ impl Core {
             }
             503 => Some(self.hold_push(now, refusal.retry_after)),
             // The server, or something on the way, stumbles over these perhaps, so the others go on.
-            _ => {
-                let first = again.edits.first().copied().unwrap_or_default();
-                let failures = self.push.stumbles_over(again);
-                let at = now + self.backoff(failures).max(refusal.retry_after.unwrap_or(0));
-                self.push.stumbles.insert(first, (failures + 1, at));
-                Some(at)
-            }
+            _ => Some(self.stumbled(now, again, refusal.retry_after)),
         }
+    }
+
+    /// Whether a request without an answer says something of the line or of itself shows when another goes. So all wait
+    /// when it happens to one for the first time, longer each time in a row; if it happens again, that one waits alone.
+    fn unanswered(&mut self, now: Millis, again: Ready, reason: &str) -> Vec<(i64, Ending)> {
+        let floor = match self.push.stumbles_over(&again) {
+            0 => Some(self.hold_push(now, None) - now),
+            _ => None,
+        };
+        let at = self.stumbled(now, &again, floor);
+        self.later(again, Some(at), reason)
+    }
+
+    /// These wait by themselves, longer each time; gives until when.
+    fn stumbled(&mut self, now: Millis, again: &Ready, floor: Option<Millis>) -> Millis {
+        let failures = self.push.stumbles_over(again);
+        let at = now + self.backoff(failures).max(floor.unwrap_or(0));
+        self.push.stumbles.extend(again.edits.first().map(|first| (*first, (failures + 1, at))));
+        at
     }
 
     /// Edits go again with the same bytes, after the others that may go: what breaks a connection each time it is sent
@@ -352,10 +368,7 @@ impl Core {
                 vec![(edit, Ending::Conflict { reason, problem, gone: false })]
             }
             There::Unknown(Failure::Refused(refusal)) => self.not_now(now, again, &refusal),
-            There::Unknown(Failure::NoAnswer(reason)) => {
-                let at = self.hold_push(now, None);
-                self.later(again, Some(at), &reason)
-            }
+            There::Unknown(Failure::NoAnswer(reason)) => self.unanswered(now, again, &reason),
         };
         self.ended(kind, endings, effects);
     }
@@ -440,7 +453,8 @@ impl Core {
         self.push.open = Some(open);
         let free = ready.into_iter().filter(|ready| !ready.edits.iter().any(|edit| self.push.holds(*edit)));
         self.push.ready = free.collect();
-        let known: HashSet<i64> = self.push.ready.iter().filter_map(|ready| ready.edits.first().copied()).collect();
+        let known = self.push.ready.iter().chain(&self.push.in_flight).filter_map(|ready| ready.edits.first().copied());
+        let known: HashSet<i64> = known.chain(self.push.met().map(|met| met.edit)).collect();
         self.push.stumbles.retain(|edit, _| known.contains(edit));
         self.push.alone.retain(|edit| known.contains(edit));
         let was_allowed_all = self.push.is_allowed_all();

@@ -53,6 +53,8 @@ fn a_lost_answer_is_asked_again_when_contact_is_back() {
     core.handle(1, ready(9));
     let effects = core.handle(5, no_answer(&[1]));
     assert!(matches!(endings(&effects)[..], [(1, Ending::Later { .. })]), "{effects:?}");
+    let frozen = Ready { edits: vec![1], kind: Kind::Task, frozen: true, bytes: 100 };
+    assert!(sent(&core.handle(5, Input::Planned { ready: vec![frozen], open: true })).is_empty());
     core.handle(6, Input::StreamEnded { reason: "cut".into() });
     let at = core.wake_at().unwrap();
     assert!(sent(&core.handle(at, Input::Timer)).is_empty());
@@ -93,6 +95,35 @@ fn what_breaks_the_connection_does_not_hold_the_others() {
     core.handle(1, no_answer(&[2]));
     let at = core.wake_at().unwrap();
     assert_eq!(sent(&core.handle(at, Input::Timer)), [3, 1]);
+}
+
+#[test]
+fn what_gets_no_answer_time_after_time_waits_alone() {
+    let mut core = sending(&[1]);
+    let mut now = 1;
+    core.handle(now, no_answer(&[1]));
+    for others in 0..6 {
+        core.handle(now, planned(&[1], true));
+        core.handle(now, Input::Contact);
+        let mut again = Vec::new();
+        while again.is_empty() {
+            now = core.wake_at().unwrap();
+            again = sent(&core.handle(now, Input::Timer));
+        }
+        assert_eq!(again, [1]);
+        // Meanwhile others come and are answered, and what waits is looked through.
+        let other = 2 + others;
+        core.handle(now, Input::EditsChanged);
+        assert_eq!(sent(&core.handle(now, planned(&[1, other], true))), [other]);
+        core.handle(now, no_answer(&[1]));
+        core.handle(now, accepted(other, 5));
+    }
+    core.handle(now, planned(&[1], true));
+    core.handle(now, Input::EditsChanged);
+    assert_eq!(sent(&core.handle(now, planned(&[1, 10], true))), [10], "another goes at once");
+    core.handle(now, accepted(10, 6));
+    core.handle(now, planned(&[1], true));
+    assert!(core.wake_at().unwrap() > now + BACKOFF_FIRST, "its own pauses grow");
 }
 
 #[test]
