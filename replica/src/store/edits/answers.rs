@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::store::edits::judge::{Judgement, Known, judge};
 use crate::store::edits::parcel::{self, Parcel};
-use crate::store::edits::{held, push, settle};
+use crate::store::edits::{held, push, settle, sides};
 use crate::store::mirror::image;
 use crate::store::{StoreError, gate, log};
 
@@ -123,8 +123,11 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
             tx.prepare_cached("UPDATE _frozen SET refused = 1 WHERE edit_id = ?1")?.execute([edit])?;
         }
     }
-    if let Verdict::Conflict { gone: true, .. } = verdict {
-        image::not_found(tx, edit)?;
+    if let Verdict::Conflict { gone, .. } = verdict {
+        if *gone {
+            image::not_found(tx, edit)?;
+        }
+        sides::spell(tx, edit)?;
     }
     if state != "waiting" {
         let name = super::decide::load(tx, edit)?.map(|found| found.name).unwrap_or_default();

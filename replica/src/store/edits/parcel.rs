@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::store::edits::judge::{Clash, ConflictPolicy, Judgement, Known, judge, spelled};
-use crate::store::edits::{history, parts, settle};
+use crate::store::edits::{history, parts, settle, sides};
 use crate::store::mirror::image;
 use crate::store::{StoreError, log, rows};
 
@@ -135,7 +135,7 @@ pub(super) fn admit(
     match judge(kind, &parcel.method, &parcel.patch, &parcel.base, known.as_ref()) {
         // A second effect would undo what others have done since.
         Judgement::Go | Judgement::Clash(_) if parcel.in_doubt && parcel.method == "update" => {
-            return wait_for_a_person(tx, &mut parcel, IN_DOUBT);
+            return wait_for_a_person(tx, &parcel, IN_DOUBT);
         }
         Judgement::Go if parcel.overtaken => {
             log(tx, "info", &format!("Edit {edit}: the {kind} was changed there meanwhile; both changes stand."))?;
@@ -153,14 +153,14 @@ pub(super) fn admit(
             log(tx, "info", &format!("Edit {edit}: the {kind} {told}."))?;
             return Ok(None);
         }
-        Judgement::Gone => return wait_for_a_person(tx, &mut parcel, "deleted there"),
-        Judgement::Taken(_) => return wait_for_a_person(tx, &mut parcel, "a record with this id is there already"),
+        Judgement::Gone => return wait_for_a_person(tx, &parcel, "deleted there"),
+        Judgement::Taken(_) => return wait_for_a_person(tx, &parcel, "a record with this id is there already"),
         Judgement::Clash(_) if parcel.method == "delete" => {
-            return wait_for_a_person(tx, &mut parcel, "changed there since you deleted it");
+            return wait_for_a_person(tx, &parcel, "changed there since you deleted it");
         }
         Judgement::Clash(clashes) if policy == ConflictPolicy::Ask => {
             let names: Vec<&str> = clashes.iter().map(|clash| clash.field).collect();
-            return wait_for_a_person(tx, &mut parcel, &format!("{} changed there too", names.join(", ")));
+            return wait_for_a_person(tx, &parcel, &format!("{} changed there too", names.join(", ")));
         }
         Judgement::Clash(clashes) => {
             if !decide(tx, &mut parcel, &clashes, policy, now)? {
@@ -294,15 +294,10 @@ fn is_deleted(tx: &Connection, kind: Kind, record: &str) -> Result<bool, StoreEr
         || image::known(tx, kind, record)?.is_some_and(|known| known.gone))
 }
 
-fn wait_for_a_person<T>(tx: &Transaction<'_>, parcel: &mut Parcel, reason: &str) -> Result<Option<T>, StoreError> {
+fn wait_for_a_person<T>(tx: &Transaction<'_>, parcel: &Parcel, reason: &str) -> Result<Option<T>, StoreError> {
     let Parcel { edit, kind, .. } = *parcel;
-    // In the server's spelling, so that plain SQL can compare the three sides.
-    for side in [&mut parcel.patch, &mut parcel.base] {
-        for (name, value) in side.iter_mut() {
-            *value = spelled(kind, name, Some(value));
-        }
-    }
     write(tx, parcel)?;
+    sides::spell(tx, edit)?;
     tx.prepare_cached("UPDATE edits SET state = 'conflict', reason = ?2, next_attempt_at = NULL WHERE id = ?1")?
         .execute((edit, reason))?;
     let name = history::title(tx, kind, &parcel.record, &[&parcel.patch, &parcel.base])?;

@@ -10,6 +10,7 @@ use rusqlite::Transaction;
 use serde_json::Value;
 
 use crate::store::edits::held::{Held, listed};
+use crate::store::edits::sides;
 use crate::store::mirror::image;
 use crate::store::{StoreError, log};
 
@@ -197,6 +198,7 @@ pub(crate) fn record_is_gone(
                 "UPDATE edits SET state = 'conflict', reason = 'deleted there', next_attempt_at = NULL WHERE id = ?1",
                 [edit],
             )?;
+            sides::spell(tx, *edit)?;
             // A deleted id is never used again (contract 6.1), so whatever was sent cannot take effect later.
             tx.execute("UPDATE _frozen SET refused = 1 WHERE edit_id = ?1", [edit])?;
             let name = super::decide::load(tx, *edit)?.map(|found| found.name).unwrap_or_default();

@@ -306,6 +306,29 @@ fn a_subject_that_a_delete_cleared_is_nobodys_change() {
 }
 
 #[test]
+fn a_refused_create_shows_its_values_as_the_server_writes_them() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO vehicles (id, name, purchase_price) VALUES ('{TASK}', 'Mine', '7.5')"));
+    scene.send(1);
+    let problem = json!({ "type": "already_exists" });
+    scene.answer(1, Verdict::Conflict { reason: "The id exists.".to_owned(), problem, gone: false });
+    let theirs = json!({ "name": "Theirs", "purchase_price": "7.50" });
+    scene.hear(vec![event(6, "created", "vehicle", TASK, theirs)]);
+    assert_eq!(scene.one("SELECT group_concat(field) FROM conflicts"), "name", "the price is the same");
+    assert_eq!(scene.one("SELECT purchase_price FROM vehicles"), "7.50", "the row shows what the edit says");
+}
+
+#[test]
+fn a_change_of_what_was_deleted_there_shows_its_values_as_the_server_writes_them() {
+    let price = "SELECT json_array(base, mine) FROM conflicts WHERE field = 'purchase_price'";
+    let mut scene = Scene::new();
+    scene.hear(vec![event(5, "created", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "7.00" }))]);
+    scene.does("UPDATE vehicles SET purchase_price = '7.5'");
+    scene.hear(vec![event(6, "deleted", "vehicle", TASK, Value::Null)]);
+    assert_eq!(scene.one(price), r#"["7.00","7.50"]"#);
+}
+
+#[test]
 fn what_is_deleted_there_shows_as_nothing() {
     let mut scene = Scene::deleted_by_an_answer();
     assert_eq!(

@@ -4,7 +4,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::{OptionalExtension, Transaction};
 
 use super::Lost;
-use crate::store::edits::push;
+use crate::store::edits::{push, sides};
 use crate::store::mirror::image;
 use crate::store::{StoreError, log, rows};
 
@@ -76,7 +76,8 @@ pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: 
             tx.execute(&text, [record])?;
         }
     }
-    for Lost { kind, record, .. } in sent.iter().chain(settled) {
+    for Lost { edit, kind, record } in sent.iter().chain(settled) {
+        sides::spell(tx, *edit)?;
         image::project(tx, *kind, record)?;
     }
     let count = sent.len() + settled.len();

@@ -198,6 +198,31 @@ fn a_call_goes_as_a_whole_when_one_of_its_edits_insists_on_a_lost_revision() {
 }
 
 #[test]
+fn what_is_offered_again_is_compared_as_the_server_writes_it() {
+    let mut scene = Scene::new();
+    let car = |id, price: &str| {
+        event(id, "updated", "vehicle", CAR, json!({ "name": "Car", "color": "red", "purchase_price": price }))
+    };
+    scene.hear(vec![car(5, "7.00")]);
+    scene.does("UPDATE vehicles SET color = 'blue', purchase_price = '7.5'");
+    scene.send(1);
+    scene.answer(1, Verdict::Sent { rev: Some(6) });
+    scene.hear(vec![event(
+        6,
+        "updated",
+        "vehicle",
+        CAR,
+        json!({ "name": "Car", "color": "blue", "purchase_price": "7.50" }),
+    )]);
+    assert_eq!(scene.outcomes(), "1 confirmed");
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    // The new history has made the same of the price, and the car of another color.
+    let now = json!({ "name": "Car", "color": "green", "purchase_price": "7.50" });
+    scene.is_listed(Kind::Vehicle, vec![record(CAR, 6, now)], 6);
+    assert_eq!(scene.one("SELECT group_concat(field) FROM conflicts"), "color");
+}
+
+#[test]
 fn what_others_had_done_already_is_offered_when_the_server_loses_it() {
     let mut scene = Scene::new();
     scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(5, "Paint", "low")]);
