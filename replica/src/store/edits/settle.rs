@@ -55,13 +55,14 @@ pub(crate) fn confirm(tx: &Transaction<'_>, edits: &[Held], now: Timestamp) -> R
     move_to_history(tx, edits, "confirmed", None, now)
 }
 
-/// Forgets what was settled long before a moment. A clock that is ahead must not make it forget everything, so the moment
-/// is one that the server has told, if that is earlier.
+/// Forgets what was settled long before a moment, so much of it at once. A clock that is ahead must not make it forget
+/// everything, so the moment is one that the server has told, if that is earlier.
 pub(crate) fn forget_old(tx: &Transaction<'_>, now: Timestamp, told: Timestamp) -> Result<(), StoreError> {
+    const OLD: &str = "SELECT id FROM edit_history WHERE settled_at < ?1 ORDER BY settled_at, id LIMIT ?2";
     let oldest = now.min(told).plus_millis(-HISTORY_MILLIS).to_string();
-    tx.prepare_cached("DELETE FROM _undone WHERE edit_id IN (SELECT id FROM edit_history WHERE settled_at < ?1)")?
-        .execute([&oldest])?;
-    tx.prepare_cached("DELETE FROM edit_history WHERE settled_at < ?1")?.execute([oldest])?;
+    for text in ["DELETE FROM _undone WHERE edit_id IN", "DELETE FROM edit_history WHERE id IN"] {
+        tx.prepare_cached(&format!("{text} ({OLD})"))?.execute((&oldest, FORGOTTEN_MAX))?;
+    }
     Ok(())
 }
 
@@ -172,6 +173,8 @@ pub(crate) fn keep_loser(
 
 /// How long settled edits are remembered: 30 days.
 const HISTORY_MILLIS: i64 = 30 * 24 * 3600 * 1000;
+/// As many are forgotten with a stretch of the feed.
+const FORGOTTEN_MAX: i64 = 1000;
 
 /// A record with edits was deleted on the server. If its last edit deletes it too, both wanted the same; otherwise
 /// the edits wait for a person and the row stays as it was last seen. `rev`: where it was gone at the latest; should the

@@ -509,16 +509,18 @@ fn what_an_edit_does_not_change_any_more_is_what_it_was_for_the_next() {
     assert_eq!(scene.one("SELECT base FROM edits WHERE id = 2"), r#"{"title":"Paint"}"#);
 }
 
+const YEAR_MILLIS: i64 = 365 * 24 * 3600 * 1000;
+
+/// A change of the task by somebody else, at the server's time; this machine's clock is a year ahead.
+fn told(scene: &mut Scene, id: i64, title: &str, millis: i64) {
+    let event = hearth_contract::event::Event { created_at: at(millis), ..task(id, title, "low") };
+    let batch = mirror::Batch { cursor: Some(format!("c{id}")), events: vec![event], ready: None };
+    let proof = mirror::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(YEAR_MILLIS) };
+    mirror::apply(&mut scene.db, &batch, &proof).unwrap();
+}
+
 #[test]
 fn a_clock_that_is_ahead_forgets_no_history() {
-    const YEAR_MILLIS: i64 = 365 * 24 * 3600 * 1000;
-    let told = |scene: &mut Scene, id: i64, title: &str, millis: i64| {
-        let event = hearth_contract::event::Event { created_at: at(millis), ..task(id, title, "low") };
-        let batch = mirror::Batch { cursor: Some(format!("c{id}")), events: vec![event], ready: None };
-        let proof =
-            mirror::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(YEAR_MILLIS) };
-        mirror::apply(&mut scene.db, &batch, &proof).unwrap();
-    };
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'One'");
@@ -528,6 +530,31 @@ fn a_clock_that_is_ahead_forgets_no_history() {
     assert_eq!(scene.outcomes(), "1 confirmed", "the server's clock says that it was now");
     told(&mut scene, 8, "Theirs", YEAR_MILLIS);
     assert_eq!(scene.outcomes(), "", "a year has passed there too");
+}
+
+#[test]
+fn where_nobody_edits_any_more_old_history_is_forgotten_too() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'One'");
+    scene.confirm(1, task(6, "One", "low"));
+    // As many as nobody forgets at once.
+    scene
+        .db
+        .execute_batch(
+            "UPDATE _gate SET open = 1, turn = turn + 1;
+             WITH RECURSIVE more (id) AS (SELECT 2 UNION ALL SELECT id + 1 FROM more WHERE id < 1501)
+             INSERT INTO edit_history SELECT more.id, kind, record_id, method, patch, base, outcome, rev, reason, attempts,
+                 idempotency_key, origin, created_at, settled_at FROM more, edit_history;
+             UPDATE _gate SET open = 0, turn = turn + 1",
+        )
+        .unwrap();
+    let many = "SELECT count(*) FROM edit_history";
+    assert_eq!((scene.states().as_str(), scene.one(many).as_str()), ("", "1501"));
+    for (id, left) in [(7, "501"), (8, "0")] {
+        told(&mut scene, id, "Theirs", YEAR_MILLIS);
+        assert_eq!(scene.one(many), left);
+    }
 }
 
 #[test]
