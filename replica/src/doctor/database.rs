@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::trouble::{Cause, about_disk, is_for_place, make_room, trouble};
+use super::trouble::{Cause, about_disk, is_for_place, make_room, trouble, without_unique};
 use super::{Finding, Grade, Matter, REBUILD, another_key, count, first_step, size, span};
 use crate::profile::Profile;
 use crate::recovery::AGREE;
@@ -55,6 +55,13 @@ pub(super) fn examine(profile: &Profile) -> (Vec<Finding>, Option<String>) {
             );
             let next = "DROP TRIGGER, and make it anew with WHEN (SELECT open FROM _gate) = 0";
             Finding::new(Matter::Database, Grade::Notice, text, next)
+        }));
+        findings.extend(health.unique.iter().map(|(name, table)| {
+            let text = format!(
+                "the UNIQUE index {name} on {table} is not the replica's own; no sync gets past two records of the server's \
+                 that are equal there"
+            );
+            Finding::new(Matter::Feed, Grade::Warning, text, without_unique(name))
         }));
         findings.push(process(profile, &status, health.said_pid));
         findings.extend(edits(&status));

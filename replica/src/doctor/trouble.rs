@@ -81,7 +81,13 @@ pub fn trouble(db: &Path, error: &StoreError) -> Trouble {
         }
         Cause::Full => (format!("the disk that holds {file} is full"), make_room(db)),
         Cause::Unwritten => (unwritten(&file.to_string(), error), look_at_disk(db)),
-        Cause::Other => (error.to_string(), "hearth-replica doctor".to_owned()),
+        Cause::Other => {
+            let next = match error {
+                StoreError::Barred { index, .. } => format!("{}; then the same again", without_unique(index)),
+                _ => "hearth-replica doctor".to_owned(),
+            };
+            (error.to_string(), next)
+        }
     };
     Trouble { cause, text, next }
 }
@@ -94,6 +100,11 @@ pub fn make_room(db: &Path) -> String {
 /// What to type about a disk that has room and does not take what is written.
 fn look_at_disk(db: &Path) -> String {
     format!("df -h {}, then dmesg and quota, then: hearth-replica doctor", directory(db).display())
+}
+
+/// What to type about an index of somebody's that lets nothing stand twice.
+pub(super) fn without_unique(index: &str) -> String {
+    format!("DROP INDEX \"{}\", and make it anew without UNIQUE if it is needed", index.replace('"', "\"\""))
 }
 
 /// A disk that fails says so in many ways, of which SQLite makes one.

@@ -3,7 +3,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-use crate::store::schema::{LOWER_GATE, RAISE_GATE, search};
+use crate::store::schema::{LOWER_GATE, RAISE_GATE, others, search};
 use crate::store::{StoreError, open};
 
 /// Runs `work` as the replica's keeper: triggers queue nothing, guards let it pass. All or nothing.
@@ -13,7 +13,7 @@ pub(crate) fn keep<T>(
 ) -> Result<T, StoreError> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     tx.prepare_cached("UPDATE _gate SET open = 1, turn = turn + 1, origin = 'sql', mark = NULL")?.execute([])?;
-    let value = work(&tx)?;
+    let value = work(&tx).map_err(|error| others::named(&tx, error))?;
     search::follow(&tx)?;
     if !hearth_simulated::planted("gate left open") {
         tx.prepare_cached("UPDATE _gate SET open = 0, turn = turn + 1")?.execute([])?;

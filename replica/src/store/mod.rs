@@ -67,6 +67,17 @@ pub enum StoreError {
          those that are not needed, and rebuild again"
     )]
     TooOften(usize),
+    /// An index that somebody has made lets nothing stand twice, and the server has it twice.
+    #[error(
+        "the UNIQUE index {index} on {table} is not the replica's own and refuses what the server has: two records that are \
+         equal there"
+    )]
+    Barred {
+        /// The index.
+        index: String,
+        /// The table.
+        table: String,
+    },
     /// It is not where it was opened any more.
     #[error(
         "{0} was moved, deleted, emptied or replaced while it was open here; nothing more is written to what it was"

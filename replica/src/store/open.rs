@@ -180,7 +180,7 @@ pub(crate) fn spare_triggers(connection: &Connection) -> Result<(), StoreError> 
         "CREATE TEMP TABLE IF NOT EXISTS _touched (kind TEXT, record_id TEXT, PRIMARY KEY (kind, record_id)) WITHOUT ROWID",
     )?;
     let fires =
-        schema::has_triggers_of_others(connection)? && !hearth_simulated::planted("triggers of others do not fire");
+        schema::others::has_triggers(connection)? && !hearth_simulated::planted("triggers of others do not fire");
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, fires)?;
     Ok(())
 }

@@ -151,6 +151,13 @@ fn faults_of_the_database() {
     assert!(examined(&db).1.iter().all(|finding| !finding[2].contains("trigger asks")));
 
     let (_dir, db) = of(&good_server());
+    let indexes = "CREATE INDEX by_title ON tasks (title); CREATE UNIQUE INDEX \"one name\" ON Rooms (name)";
+    assert!(sqlite3(&db, indexes).status.success());
+    let words = "the UNIQUE index one name on rooms";
+    assert_found(&db, 1, "warning", "feed", words, "DROP INDEX \"one name\"");
+    assert!(examined(&db).1.iter().all(|finding| !finding[2].contains("by_title")));
+
+    let (_dir, db) = of(&good_server());
     as_keeper(&db, "UPDATE _schema SET version = '9.0'");
     assert_found(&db, 1, "fault", "setup", "made by a newer version", "install");
 

@@ -21,6 +21,8 @@ pub(crate) struct Health {
     pub missing: Vec<String>,
     /// Triggers that are not ours and fire while the replica keeps its tables too, with their tables.
     pub ungated: Vec<(String, String)>,
+    /// Indexes that are not ours and refuse a value that stands there already, with their tables.
+    pub unique: Vec<(String, String)>,
     /// Whether search finds each record, and nothing else.
     pub finds_all: bool,
     /// The home it is of; None before `init`.
@@ -35,7 +37,8 @@ pub(crate) fn read(db: &Path) -> Result<Health, StoreError> {
     let mut health = Health { broken: broken(&connection)?, ..Health::default() };
     if health.broken.is_empty() {
         health.missing = schema::missing(&connection)?;
-        health.ungated = schema::ungated(&connection)?;
+        health.ungated = schema::others::ungated(&connection)?;
+        health.unique = schema::others::unique(&connection)?;
         // Where a table is missing that is said first.
         health.finds_all = !health.missing.is_empty() || schema::search::is_complete(&connection)?;
         (health.home_id, health.said_pid) =

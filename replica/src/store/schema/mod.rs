@@ -1,9 +1,11 @@
 //! The tables, triggers and views that are generated from the contract's resource table, and their renewal when it
 //! has changed. Must never lose a row or an edit: tables only grow columns; triggers and views are made anew.
 //!
-//! Made of [`rules`], [`triggers`], [`views`], the upkeep of [`mod@search`] and the keys of [`mod@order`].
+//! Made of [`rules`], [`triggers`], [`views`], the upkeep of [`mod@search`] and the keys of [`mod@order`]. What is
+//! not ours on these tables: [`others`].
 
 pub(super) mod order;
+pub(super) mod others;
 mod rules;
 pub(super) mod search;
 mod triggers;
@@ -153,24 +155,6 @@ pub(crate) fn missing(connection: &Connection) -> Result<Vec<String>, StoreError
         }
     }
     Ok(missing)
-}
-
-/// Whether anybody else has made a trigger.
-pub(crate) fn has_triggers_of_others(connection: &Connection) -> Result<bool, StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '[_]*')";
-    Ok(connection.query_row(text, [], |row| row.get(0))?)
-}
-
-/// Triggers on the typed tables that are not ours and do not ask whether the gate is open, with their tables.
-pub(crate) fn ungated(connection: &Connection) -> Result<Vec<(String, String)>, StoreError> {
-    let tables: Vec<&str> = RESOURCES.iter().map(|resource| resource.kind.collection()).collect();
-    let mut statement = connection.prepare(
-        "SELECT name, lower(tbl_name) FROM sqlite_schema
-         WHERE type = 'trigger' AND name NOT GLOB '[_]*' AND instr(lower(sql), '_gate') = 0
-            AND lower(tbl_name) IN (SELECT value FROM json_each(?1)) ORDER BY name",
-    )?;
-    let found = statement.query_map([serde_json::json!(tables).to_string()], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(found.collect::<Result<_, _>>()?)
 }
 
 /// A stamp of the whole description, migrations included: FNV-1a, because it must be the same in every build and guards nothing secret.

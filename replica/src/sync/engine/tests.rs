@@ -1,5 +1,6 @@
 //! The engine on a real database, told by hand what a server would say.
 
+use hearth_contract::event::Event;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
@@ -287,4 +288,29 @@ fn search_follows_a_profile_to_its_home() {
     let found = "SELECT record_id || (SELECT id FROM property) || (SELECT count(*) FROM _search_rows) FROM search";
     let found: String = scene.engine.connection.query_row(found, [], |row| row.get(0)).unwrap();
     assert_eq!(found, format!("{HOME}{HOME}1"));
+}
+
+#[test]
+fn an_index_that_refuses_what_the_server_has_is_named() {
+    let rooms: Vec<Event> = [(6, 1), (7, 2)]
+        .map(|(id, number)| {
+            let record = format!("0190a3b0-0000-7000-8000-00000000000{number}");
+            let payload = json!({ "id": record, "rev": id, "name": "Shed", "floor": "1" });
+            let event = json!({
+                "id": id, "type": "created", "resource_type": "room", "resource_id": record, "payload": payload,
+                "created_at": now().wall.to_string(), "idempotency_key": null,
+            });
+            serde_json::from_value(event).unwrap()
+        })
+        .into();
+    for on in ["name, floor", "lower(name)"] {
+        let mut scene = Scene::in_step();
+        let script = Connection::open(scene.directory.path().join("replica.db")).unwrap();
+        script.execute_batch(&format!("CREATE UNIQUE INDEX one_name ON rooms ({on})")).unwrap();
+        let stretch = Stretch { events: rooms.clone(), cursor: Some("c7".into()), ready: Some(7) };
+        let error = scene.engine.hear(now(), Heard::Frames(stretch)).unwrap_err();
+        let trouble = crate::doctor::trouble(scene.directory.path(), &error);
+        assert!(trouble.text.contains("the UNIQUE index one_name on rooms"), "{on}: {trouble:?}");
+        assert!(trouble.next.starts_with("DROP INDEX \"one_name\""), "{on}: {trouble:?}");
+    }
 }

@@ -1,0 +1,61 @@
+//! What others have made on the typed tables and the sync meets when it writes: triggers, and indexes that refuse a value.
+//! Must not change any of it.
+
+use hearth_contract::resources::RESOURCES;
+use rusqlite::{Connection, ffi};
+
+use crate::store::StoreError;
+
+/// Whether anybody else has made a trigger.
+pub(crate) fn has_triggers(connection: &Connection) -> Result<bool, StoreError> {
+    let text = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '[_]*')";
+    Ok(connection.query_row(text, [], |row| row.get(0))?)
+}
+
+/// Triggers on the typed tables that are not ours and do not ask whether the gate is open, with their tables.
+pub(crate) fn ungated(connection: &Connection) -> Result<Vec<(String, String)>, StoreError> {
+    let mut statement = connection.prepare(
+        "SELECT name, lower(tbl_name) FROM sqlite_schema
+         WHERE type = 'trigger' AND name NOT GLOB '[_]*' AND instr(lower(sql), '_gate') = 0
+            AND lower(tbl_name) IN (SELECT value FROM json_each(?1)) ORDER BY name",
+    )?;
+    let found = statement.query_map([tables()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// Indexes on the typed tables that are not ours and let nothing stand twice, with their tables. Of ours none does.
+pub(crate) fn unique(connection: &Connection) -> Result<Vec<(String, String)>, StoreError> {
+    let mut statement = connection.prepare(
+        "SELECT i.name, t.value FROM json_each(?1) t, pragma_index_list(t.value) i
+         WHERE i.\"unique\" AND i.origin = 'c' ORDER BY i.name",
+    )?;
+    let found = statement.query_map([tables()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// A refusal of SQLite's with the index that it comes from, if that is one of [`unique`].
+pub(crate) fn named(connection: &Connection, error: StoreError) -> StoreError {
+    let StoreError::Sqlite(rusqlite::Error::SqliteFailure(failure, Some(said))) = &error else { return error };
+    if failure.extended_code != ffi::SQLITE_CONSTRAINT_UNIQUE {
+        return error;
+    }
+    match unique(connection).unwrap_or_default().into_iter().find(|(index, table)| {
+        // It names the index, if that is on an expression, and the columns otherwise.
+        said.ends_with(&format!(": index '{index}'"))
+            || columns(connection, index, table).is_ok_and(|columns| said.ends_with(&format!(": {columns}")))
+    }) {
+        Some((index, table)) => StoreError::Barred { index, table },
+        None => error,
+    }
+}
+
+/// The columns of an index, as SQLite names them in its refusals.
+fn columns(connection: &Connection, index: &str, table: &str) -> Result<String, StoreError> {
+    let text = "SELECT group_concat(?2 || '.' || name, ', ') FROM pragma_index_info(?1)";
+    Ok(connection.query_row(text, [index, table], |row| row.get(0))?)
+}
+
+/// The typed tables, as a statement takes them.
+fn tables() -> String {
+    serde_json::json!(RESOURCES.each_ref().map(|resource| resource.kind.collection())).to_string()
+}
