@@ -116,7 +116,9 @@ fn move_to_history(
         )?
         .query_map([&list], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    if !matches!(outcome, "confirmed" | "merged") {
+    if matches!(outcome, "confirmed" | "merged") {
+        tell_undone(tx, &list)?;
+    } else {
         // What they had undone stands again without them.
         tx.prepare_cached(
             "DELETE FROM _undone WHERE by_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)
@@ -138,6 +140,37 @@ fn move_to_history(
              AND NOT EXISTS (SELECT 1 FROM edits e WHERE e.idempotency_key = ?1)",
         )?
         .execute([key])?;
+    }
+    Ok(())
+}
+
+/// Of edits that ended well: says which others they undo or make again, and of these by which. Until then neither is so.
+fn tell_undone(tx: &Transaction<'_>, list: &str) -> Result<(), StoreError> {
+    if !tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM _undone)")?.query_row([], |row| row.get(0))? {
+        return Ok(());
+    }
+    let pairs: Vec<(i64, i64, bool)> = tx
+        .prepare_cached(
+            "WITH ended AS (SELECT CAST(key AS INTEGER) AS id FROM json_each(?1)
+                 UNION SELECT edit_id FROM json_each(?1) JOIN _parts ON of_edit = CAST(key AS INTEGER))
+             SELECT u.edit_id, u.by_edit, coalesce(h.outcome IN ('confirmed', 'merged'), 1)
+             FROM _undone u JOIN edit_history b ON b.id = u.by_edit LEFT JOIN edit_history h ON h.id = u.edit_id
+             WHERE b.outcome IN ('confirmed', 'merged') AND (u.by_edit IN ended OR u.edit_id IN ended)
+             ORDER BY u.by_edit",
+        )?
+        .query_map([list], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_, _>>()?;
+    let mut say = tx.prepare_cached(
+        "UPDATE edit_history SET reason = coalesce(reason || '; ', '') || ?2
+         WHERE id = ?1 AND coalesce(reason, '') NOT LIKE '%' || ?2",
+    )?;
+    for (edit, by, stood) in pairs {
+        let (does, done) = match stood {
+            true => (format!("undoes edit {edit}"), format!("undone by edit {by}")),
+            false => (format!("makes edit {edit} again"), format!("made again by edit {by}")),
+        };
+        say.execute((by, does))?;
+        say.execute((edit, done))?;
     }
     Ok(())
 }

@@ -265,6 +265,46 @@ fn undo_steps_back_through_what_was_done() {
 }
 
 #[test]
+fn the_history_says_what_undid_what() {
+    const REASONS: &str = "SELECT group_concat(id || ' ' || coalesce(reason, '-'), ', ')
+                           FROM (SELECT * FROM edit_history ORDER BY id)";
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'One'");
+    scene.confirm(1, task(6, "One", "low"));
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one(REASONS), "1 -", "it is not undone there yet");
+    scene.reject(2);
+    scene.discard(2).unwrap();
+    assert_eq!(scene.one(REASONS), "1 -, 2 no", "nor did this undo come to anything");
+    scene.undo(Some(1)).unwrap();
+    scene.confirm(3, task(7, "Paint", "low"));
+    assert_eq!(scene.one(REASONS), "1 undone by edit 3, 2 no, 3 undoes edit 1");
+    scene.undo(Some(3)).unwrap();
+    scene.confirm(4, task(8, "One", "low"));
+    assert_eq!(scene.one(REASONS), "1 undone by edit 3, 2 no, 3 undoes edit 1; undone by edit 4, 4 undoes edit 3");
+
+    // One that goes with others says so too, and one that did not come to stand is made again.
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'One'");
+    scene.confirm(1, task(6, "One", "low"));
+    scene.does("UPDATE tasks SET notes = 'N'");
+    scene.undo(Some(1)).unwrap();
+    assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
+    scene.answer(2, Verdict::Sent { rev: Some(7) });
+    scene.hear(vec![event(7, "updated", "task", TASK, json!({ "title": "Paint", "notes": "N", "priority": "low" }))]);
+    assert_eq!(scene.one(REASONS), "1 undone by edit 3, 2 -, 3 undoes edit 1");
+
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
+    scene.undo(Some(1)).unwrap();
+    scene.undo(Some(1)).unwrap();
+    scene.confirm(2, task(6, "Paint", "low"));
+    assert_eq!(scene.one(REASONS), "1 made again by edit 2, 2 makes edit 1 again");
+}
+
+#[test]
 fn undo_of_a_create_and_of_a_delete() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
