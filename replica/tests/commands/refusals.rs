@@ -114,7 +114,7 @@ fn what_init_is_given_is_judged_by_what_it_is() {
 fn a_field_that_is_not_in_conflict_is_a_slip_of_the_hand() {
     let (_dir, db) = alone();
     assert!(sqlite3(&db, "INSERT INTO rooms (name, floor) VALUES ('Hall', '1')").status.success());
-    as_keeper(&db, "UPDATE edits SET state = 'conflict'");
+    as_keeper(&db, "UPDATE edits SET state = 'conflict', problem = '{\"type\":\"already_exists\"}'");
     let (exit, said) = refusal(&db, &["resolve", "1", "mine", "--field", "nonsense=mine"]);
     assert_eq!(exit, 2, "{said}");
     assert!(said.contains("nonsense is not in conflict; in conflict: ") && said.contains("name"), "{said}");

@@ -68,12 +68,14 @@ FROM s";
 
 const CONFLICTS: &str = "
 -- One row for each field that was changed here and there: what it was, what you want, what the server has (null when
--- the record is deleted there), and since when. `hearth-replica resolve EDIT mine` or `theirs` decides.
+-- the record is not there any more), and since when. `hearth-replica resolve EDIT mine` or `theirs` decides. What the
+-- server has lost, and nothing there stands against, has no row: `edits` says so, and it can be sent again.
 WITH c AS (
     SELECT e.id, e.kind, e.record_id, e.method, e.base, e.patch, i.updated_at,
            CASE WHEN i.gone OR i.not_found THEN NULL ELSE i.fields END AS there
-    FROM edits e LEFT JOIN _images i USING (kind, record_id)
-    WHERE e.state = 'conflict'
+    FROM edits e LEFT JOIN _images i USING (kind, record_id) LEFT JOIN _tombs t USING (kind, record_id)
+    -- Of what it is not known to have or to have had, only its own word can say that something stands against the edit.
+    WHERE e.state = 'conflict' AND (i.rev IS NOT NULL OR t.rev IS NOT NULL OR e.problem IS NOT NULL)
 ), f AS (
     SELECT c.*, m.key AS field, json_extract(c.base, '$.' || m.key) AS was,
            CASE WHEN c.method <> 'delete' THEN m.value END AS mine, json_extract(c.there, '$.' || m.key) AS theirs

@@ -462,6 +462,8 @@ fn a_create_that_somebody_deleted_before_its_answer_came_leaves_no_row() {
     scene.send(1);
     scene.hear(vec![deleted(6)]);
     assert_eq!(scene.states(), "conflict", "nobody knows yet that it was in");
+    let shown = "SELECT json_array(mine, theirs, theirs_at) FROM conflicts WHERE field = 'title'";
+    assert_eq!(scene.one(shown), r#"["Mine",null,null]"#, "and that it is deleted there is shown");
     scene.answer(1, Verdict::Sent { rev: Some(4) });
     assert_eq!((scene.outcomes().as_str(), scene.one("SELECT count(*) FROM tasks").as_str()), ("1 confirmed", "0"));
 }
