@@ -55,13 +55,18 @@ pub(crate) fn confirm(tx: &Transaction<'_>, edits: &[Held], now: Timestamp) -> R
     move_to_history(tx, edits, "confirmed", None, now)
 }
 
-/// Forgets what was settled long before a moment, so much of it at once. A clock that is ahead must not make it forget
-/// everything, so the moment is one that the server has told, if that is earlier.
+/// Forgets what was settled long before a moment, of the oldest so many: this is asked with each stretch of the feed. A
+/// clock that is ahead must not make it forget everything, so the moment is one that the server has told, if that is
+/// earlier.
 pub(crate) fn forget_old(tx: &Transaction<'_>, now: Timestamp, told: Timestamp) -> Result<(), StoreError> {
-    const OLD: &str = "SELECT id FROM edit_history WHERE settled_at < ?1 ORDER BY settled_at, id LIMIT ?2";
     let oldest = now.min(told).plus_millis(-HISTORY_MILLIS).to_string();
-    for text in ["DELETE FROM _undone WHERE edit_id IN", "DELETE FROM edit_history WHERE id IN"] {
-        tx.prepare_cached(&format!("{text} ({OLD})"))?.execute((&oldest, FORGOTTEN_MAX))?;
+    let old = "SELECT coalesce(json_group_array(id), '[]')
+               FROM (SELECT id, settled_at FROM edit_history ORDER BY id LIMIT ?2) WHERE settled_at < ?1";
+    let old: String = tx.prepare_cached(old)?.query_row((oldest, FORGOTTEN_MAX), |row| row.get(0))?;
+    if old != "[]" {
+        for text in ["DELETE FROM _undone WHERE edit_id IN", "DELETE FROM edit_history WHERE id IN"] {
+            tx.prepare_cached(&format!("{text} (SELECT value FROM json_each(?1))"))?.execute([&old])?;
+        }
     }
     Ok(())
 }
@@ -206,8 +211,8 @@ pub(crate) fn keep_loser(
 
 /// How long settled edits are remembered: 30 days.
 const HISTORY_MILLIS: i64 = 30 * 24 * 3600 * 1000;
-/// As many are forgotten with a stretch of the feed.
-const FORGOTTEN_MAX: i64 = 1000;
+/// As many are looked at, and forgotten, with a stretch of the feed.
+const FORGOTTEN_MAX: i64 = 100;
 
 /// A record with edits was deleted on the server. If its last edit deletes it too, both wanted the same; otherwise
 /// the edits wait for a person and the row stays as it was last seen. `rev`: where it was gone at the latest; should the
