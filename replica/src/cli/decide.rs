@@ -1,7 +1,7 @@
 //! `edits retry|discard|change`, `conflicts`, `resolve`, `undo`: what a person decides about local changes. Must not
 //! know SQL, nor what a decision means for the database.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use clap::{Args, Subcommand, ValueEnum};
 use hearth_contract::check::Fields;
@@ -12,18 +12,20 @@ use serde_json::{Value, json};
 use super::values::{self, Assignment};
 use super::{Context, Exit, Failure, output};
 
-/// What is decided about one edit.
+/// What is decided about edits.
 #[derive(Debug, Subcommand)]
 pub(super) enum Decision {
-    /// Let an edit that the server refused go again
+    /// Let edits that the server refused go again
     Retry {
-        /// Its number
-        edit: i64,
+        /// Their numbers; each is decided on its own, in this order
+        #[arg(value_name = "EDIT", required = true)]
+        edits: Vec<i64>,
     },
-    /// Give an edit up; what may be on the server already is undone there
+    /// Give edits up; what may be on the server already is undone there
     Discard {
-        /// Its number
-        edit: i64,
+        /// Their numbers; each is decided on its own, in this order
+        #[arg(value_name = "EDIT", required = true)]
+        edits: Vec<i64>,
     },
     /// Give an edit other values and let it go again
     Change {
@@ -39,8 +41,19 @@ impl Decision {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         let replica = context.existing()?;
         match self {
-            Decision::Retry { edit } => tell(context, &replica, Meant::Waiting(edit), replica.retry(edit)),
-            Decision::Discard { edit } => tell(context, &replica, Meant::Waiting(edit), replica.discard(edit)),
+            Decision::Retry { edits } => {
+                tell_each(context, &replica, edits, Meant::Waiting, |edit| replica.retry(edit))
+            }
+            Decision::Discard { edits } => {
+                let waited: Vec<i64> = replica.edits()?.iter().map(|one| one.id).collect();
+                tell_each(context, &replica, edits, Meant::Waiting, |edit| match replica.discard(edit) {
+                    // With a create goes what was done to its record, which may have been named as well.
+                    Err(EditError::Refused(_)) if waited.contains(&edit) && is_given_up(&replica, edit)? => {
+                        Ok(Decided { said: "the change is given up with that before it".to_owned(), edit: None })
+                    }
+                    decided => decided,
+                })
+            }
             Decision::Change { edit, values } => {
                 let fields = typed(&replica, edit, &values)?;
                 tell(context, &replica, Meant::Waiting(edit), replica.change(edit, &fields))
@@ -112,15 +125,21 @@ impl Resolve {
 /// Arguments of `undo`.
 #[derive(Debug, Args)]
 pub(super) struct Undo {
-    /// The number of an edit, waiting or settled; else the newest change that stands
-    edit: Option<i64>,
+    /// The numbers of edits, waiting or settled, undone newest first; else the newest change that stands
+    #[arg(value_name = "EDIT")]
+    edits: Vec<i64>,
 }
 
 impl Undo {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         let replica = context.existing()?;
-        let meant = self.edit.map_or(Meant::Newest, Meant::Any);
-        tell(context, &replica, meant, replica.undo(self.edit))
+        let mut edits = self.edits;
+        if edits.is_empty() {
+            return tell(context, &replica, Meant::Newest, replica.undo(None));
+        }
+        // What came later rests on what came before it.
+        edits.sort_unstable_by(|one, other| other.cmp(one));
+        tell_each(context, &replica, edits, Meant::Any, |edit| replica.undo(Some(edit)))
     }
 }
 
@@ -196,31 +215,98 @@ fn tell(
     meant: Meant,
     decided: Result<Decided, EditError>,
 ) -> Result<(), Failure> {
-    match decided {
-        Ok(Decided { said, edit }) if context.json => Ok(output::json(&json!({ "said": said, "edit": edit }))?),
-        Ok(Decided { said, .. }) => Ok(output::line(&output::one_line(&said))?),
-        Err(EditError::Store(error)) => Err(error.into()),
-        Err(refused) => {
-            let (Meant::Waiting(edit) | Meant::Any(edit)) = meant else {
-                return Err(Failure::new(Exit::Failure, refused.to_string()).hint("hearth-replica edits --history"));
-            };
-            let (exit, next) = match replica.edits()?.into_iter().find(|one| one.id == edit) {
-                Some(one) if matches!(one.state.as_str(), "rejected" | "conflict" | "blocked") => {
-                    (Exit::NeedsYou, "hearth-replica edits")
+    let Decided { said, edit } = match decided {
+        Ok(decided) => decided,
+        Err(refused) => return Err(failure(replica, meant, refused)?),
+    };
+    if context.json {
+        return Ok(output::json(&json!({ "said": said, "edit": edit }))?);
+    }
+    Ok(output::line(&output::one_line(&said))?)
+}
+
+/// Decides about each of several edits and says what came of it. One that is refused stops no other; a database that
+/// fails stops them all. Of one alone it is said as it always was.
+fn tell_each(
+    context: &Context,
+    replica: &Replica,
+    mut edits: Vec<i64>,
+    meant: fn(i64) -> Meant,
+    decide: impl Fn(i64) -> Result<Decided, EditError>,
+) -> Result<(), Failure> {
+    // To undo a change twice would be to make it again.
+    let mut known = BTreeSet::new();
+    edits.retain(|edit| known.insert(*edit));
+    if let [edit] = edits[..] {
+        return tell(context, replica, meant(edit), decide(edit));
+    }
+    let (mut all, mut refused, mut stopped) = (Vec::new(), Vec::new(), None);
+    for &id in &edits {
+        let (done, said, edit) = match decide(id) {
+            Ok(Decided { said, edit }) => (true, said, edit),
+            Err(why) => match failure(replica, meant(id), why) {
+                Ok(why) => {
+                    let said = why.text.clone();
+                    refused.push(why);
+                    (false, said, None)
                 }
-                Some(_) => (Exit::Failure, "hearth-replica edits"),
-                None if matches!(meant, Meant::Any(_)) && is_settled(replica, edit)? => {
-                    (Exit::Failure, "hearth-replica edits --history")
+                // What was decided before it is told all the same.
+                Err(failure) => {
+                    stopped = Some(failure);
+                    break;
                 }
-                None => (Exit::NotFound, "hearth-replica edits"),
-            };
-            Err(Failure::new(exit, refused.to_string()).hint(next))
+            },
+        };
+        match (context.json, done) {
+            (true, _) => all.push(json!({ "id": id, "done": done, "said": said, "edit": edit })),
+            (false, true) => output::line(&output::one_line(&format!("{id}: {said}")))?,
+            (false, false) => output::note(&output::one_line(&format!("hearth-replica: {id}: {said}"))),
+        }
+    }
+    if context.json {
+        output::json(&Value::Array(all))?;
+    }
+    match (stopped, refused.first()) {
+        (Some(failure), _) => Err(failure),
+        (None, None) => Ok(()),
+        (None, Some(first)) => {
+            let is_same = refused.iter().all(|one| one.exit == first.exit);
+            let verb = if refused.len() == 1 { "was" } else { "were" };
+            let text = format!("{} of {} edits {verb} not decided", refused.len(), edits.len());
+            let mut failure = Failure::new(if is_same { first.exit } else { Exit::Failure }, text);
+            failure.hint = first.hint.clone();
+            Err(failure)
         }
     }
 }
 
+/// What a decision that was refused is for whoever asked for it. Err: the database failed.
+fn failure(replica: &Replica, meant: Meant, refused: EditError) -> Result<Failure, Failure> {
+    if let EditError::Store(error) = refused {
+        return Err(error.into());
+    }
+    let (Meant::Waiting(edit) | Meant::Any(edit)) = meant else {
+        return Ok(Failure::new(Exit::Failure, refused.to_string()).hint("hearth-replica edits --history"));
+    };
+    let (exit, next) = match replica.edits()?.into_iter().find(|one| one.id == edit) {
+        Some(one) if matches!(one.state.as_str(), "rejected" | "conflict" | "blocked") => {
+            (Exit::NeedsYou, "hearth-replica edits")
+        }
+        Some(_) => (Exit::Failure, "hearth-replica edits"),
+        None if matches!(meant, Meant::Any(_)) && is_settled(replica, edit)? => {
+            (Exit::Failure, "hearth-replica edits --history")
+        }
+        None => (Exit::NotFound, "hearth-replica edits"),
+    };
+    Ok(Failure::new(exit, refused.to_string()).hint(next))
+}
+
 fn is_settled(replica: &Replica, edit: i64) -> Result<bool, Failure> {
     Ok(replica.history(SETTLED_MAX)?.iter().any(|one| one.id == edit))
+}
+
+fn is_given_up(replica: &Replica, edit: i64) -> Result<bool, EditError> {
+    Ok(replica.history(SETTLED_MAX)?.iter().any(|one| one.id == edit && one.outcome == "discarded"))
 }
 
 /// What was typed, as values of an edit's record.

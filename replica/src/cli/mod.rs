@@ -87,13 +87,13 @@ enum Command {
     Why(why::Why),
     /// Run SQL on the database, for reading alone
     Query(query::Query),
-    /// List the local changes that the server has not confirmed, or decide about one of them
+    /// List the local changes that the server has not confirmed, or decide about them
     Edits(edits::Edits),
     /// List the fields that were changed both here and there
     Conflicts,
     /// End a conflict
     Resolve(decide::Resolve),
-    /// Undo a local change
+    /// Undo local changes
     Undo(decide::Undo),
     /// Say where the database is
     Path,

@@ -1,0 +1,83 @@
+//! Several edits decided in one command: each on its own, and what is refused stops no other.
+
+use serde_json::{Value, json};
+
+use super::{as_keeper, json, new_replica, replica, sqlite3, text, unaddressed};
+
+/// A replica with edits that a script has left.
+fn after(sql: &str) -> (tempfile::TempDir, std::path::PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    new_replica(&db);
+    assert!(sqlite3(&db, sql).status.success());
+    (dir, db)
+}
+
+/// Three rooms that the server has refused.
+fn refused() -> (tempfile::TempDir, std::path::PathBuf) {
+    let (dir, db) = after("INSERT INTO rooms (name) VALUES ('Hall'), ('Attic'), ('Porch')");
+    as_keeper(&db, "UPDATE edits SET state = 'rejected'");
+    (dir, db)
+}
+
+fn states(db: &std::path::Path) -> String {
+    text(&sqlite3(db, "SELECT group_concat(id || state) FROM (SELECT id, state FROM edits ORDER BY id)").stdout)
+}
+
+#[test]
+fn several_edits_are_decided_each_on_its_own_and_one_that_is_refused_stops_no_other() {
+    let (_dir, db) = refused();
+    let output = replica(&db, &["edits", "retry", "3", "77", "1"]);
+    let (said, refused) = (text(&output.stdout), unaddressed(&db, &text(&output.stderr)));
+    assert_eq!(said, "3: “Porch”: the change goes to the server again\n1: “Hall”: the change goes to the server again");
+    assert_eq!(output.status.code(), Some(3), "{refused}");
+    let lines: Vec<&str> = refused.lines().collect();
+    assert!(lines[0].starts_with("hearth-replica: 77: there is no edit 77 that waits"), "{refused}");
+    assert_eq!(lines[1..], ["hearth-replica: 1 of 3 edits was not decided", "next: hearth-replica edits"]);
+    assert_eq!(states(&db), "1waiting,2rejected,3waiting");
+}
+
+#[test]
+fn of_several_edits_json_has_one_element_each_and_of_one_edit_what_it_always_had() {
+    let (_dir, db) = refused();
+    let one = json(&db, &["edits", "retry", "2"]);
+    assert_eq!(one, json!({ "said": "“Attic”: the change goes to the server again", "edit": null }));
+    assert_eq!(json(&db, &["edits", "discard", "2", "2"])["edit"], Value::Null, "the same twice is one");
+    let output = replica(&db, &["edits", "discard", "1", "2", "3", "--json"]);
+    assert_eq!(output.status.code(), Some(3));
+    let all: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let seen = all.as_array().unwrap().iter().map(|one| json!([one["id"], one["done"], one["edit"]]));
+    assert_eq!(seen.collect::<Value>(), json!([[1, true, null], [2, false, null], [3, true, null]]));
+    assert_eq!(all[0]["said"], "“Hall”: the change is given up");
+    assert!(all[1]["said"].as_str().unwrap().starts_with("there is no edit 2 that waits"), "{all}");
+    assert_eq!(states(&db), "");
+}
+
+#[test]
+fn refusals_of_two_sorts_are_a_failure_and_those_of_one_have_its_code() {
+    let (_dir, db) = after("INSERT INTO rooms (name) VALUES ('Hall'), ('Attic')");
+    as_keeper(&db, "UPDATE edits SET state = 'blocked', reason = 'waits for edit 0, which needs you'");
+    let code = |edits: &[&str]| replica(&db, &[&["edits", "retry"], edits].concat()).status.code();
+    assert_eq!(code(&["1", "2"]), Some(5));
+    assert_eq!(code(&["1", "77"]), Some(1));
+    assert_eq!(code(&["78", "77"]), Some(3));
+}
+
+#[test]
+fn what_was_given_up_with_an_earlier_one_of_those_named_is_given_up() {
+    let (_dir, db) = after("INSERT INTO rooms (name) VALUES ('Hall'); UPDATE rooms SET floor = '2'");
+    assert_eq!(states(&db), "1waiting,2waiting");
+    let all = json(&db, &["edits", "discard", "1", "2"]);
+    assert_eq!((&all[1]["id"], &all[1]["done"]), (&2.into(), &true.into()), "{all}");
+    assert_eq!(states(&db), "");
+}
+
+#[test]
+fn several_changes_are_undone_newest_first() {
+    let (_dir, db) =
+        after("INSERT INTO rooms (name) VALUES ('Hall'); UPDATE rooms SET floor = '2'; UPDATE rooms SET floor = '3'");
+    let all = json(&db, &["undo", "2", "3"]);
+    assert_eq!([&all[0]["id"], &all[1]["id"]], [3, 2], "{all}");
+    assert_eq!(text(&sqlite3(&db, "SELECT name || coalesce(floor, '') FROM rooms").stdout), "Hall");
+    assert_eq!(states(&db), "1waiting");
+}
