@@ -248,6 +248,28 @@ fn a_database_that_is_not_there_is_asked_about_whatever_server_the_profile_has()
 }
 
 #[test]
+fn a_key_that_cannot_be_read_is_told_on_the_screen_and_what_is_here_can_be_changed() {
+    let (_directory, db) = home("INSERT INTO tasks (title, rev) VALUES ('Bleed radiators', 1)");
+    std::fs::write(format!("{}.toml", db.display()), "server = \"http://127.0.0.1:9\"\n").unwrap();
+    std::fs::create_dir(format!("{}.key", db.display())).unwrap();
+    let mut screen = hearth(&db, (120, 30));
+    screen.shows("Changes stay here for now; S says why and what to do.");
+    screen.shows("! the key cannot be read");
+    screen.types("S");
+    screen.shows("replica.db.key: Is a directory");
+    screen.shows("hearth-replica init with another key");
+    screen.types("\x1b");
+    screen.shows_no_longer("Compared with server");
+    screen.types("2");
+    screen.shows("Bleed radiators");
+    screen.types("x");
+    screen.shows("1 waiting");
+    screen.types("q");
+    assert!(screen.ends());
+    assert!(!String::from_utf8_lossy(&screen.raw()).contains("hearth: "), "nothing is said beside the screen");
+}
+
+#[test]
 fn a_home_can_be_named_before_a_command_after_it_and_in_the_environment() {
     let directory = tempfile::tempdir().unwrap();
     let settings = |key: &str| format!("[keys]\nquit = \"{key}\"\n");

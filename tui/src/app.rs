@@ -106,6 +106,8 @@ pub struct Setup {
     pub reduced_motion: bool,
     /// The keys.
     pub keys: Keymap,
+    /// Why this program has no API key to sync with though there should be one, and what to do about it.
+    pub keyless: Option<String>,
 }
 
 /// Something that lies over the tabs.
@@ -309,6 +311,12 @@ impl App {
             None if self.filtering => Context::Filter,
             None => Context::List,
         }
+    }
+
+    /// Why this home is not kept in step, where no key can be read: another process that syncs has one of its own.
+    pub fn keyless(&self) -> Option<&str> {
+        let is_synced = self.status.as_ref().is_some_and(|status| status.daemon_pid.is_some());
+        self.setup.keyless.as_deref().filter(|_| !is_synced)
     }
 
     /// The list of a kind; the home screen has none.

@@ -87,6 +87,8 @@ pub struct UiOptions {
     pub db: PathBuf,
     /// How to sync it when no other process does; None reads and edits only.
     pub sync: Option<SyncConfig>,
+    /// Why there is no key to sync with though there should be one, and what to do about it.
+    pub keyless: Option<String>,
     /// A word beside the name, such as `demo`.
     pub title: Option<String>,
     /// How a person wants it.
@@ -117,6 +119,7 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
         ascii: options.config.ascii,
         reduced_motion: options.config.reduced_motion,
         keys: options.config.keys,
+        keyless: options.keyless,
     };
     let theme = Theme::from_environment(options.config.theme);
     let (app, effects) = App::start(Now::read(), setup, session::read(&session), screen.size()?);
@@ -231,7 +234,8 @@ mod tests {
             profile: None,
             conflict_policy: ConflictPolicy::Ask,
         };
-        let mut options = UiOptions { db: db.clone(), sync: None, title: None, config: Config::default() };
+        let mut options =
+            UiOptions { db: db.clone(), sync: None, keyless: None, title: None, config: Config::default() };
         assert!(opened(&options).is_err(), "there is no server to read it from");
         options.sync = Some(sync);
         let other = SyncLock::try_take(&db).unwrap().unwrap();

@@ -10,7 +10,8 @@ use hearth::config::{Colors, Config};
 use hearth::keys::{BINDINGS, Context};
 use hearth::welcome::{self, Outcome, others};
 use hearth::{UiOptions, demo, run_ui};
-use hearth_replica::profile::{self, Profile};
+use hearth_replica::doctor::put_right;
+use hearth_replica::profile::{self, Profile, ProfileError};
 
 /// The household, in the terminal: everything it owns, keeps and has to do.
 #[derive(Debug, Parser)]
@@ -95,10 +96,17 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         },
         known => known,
     };
-    if let Some(error) = profile.key_error() {
-        eprintln!("hearth: {error}; until it can be read this home is not kept in step");
-    }
-    run_ui(UiOptions { db: profile.db, sync, title: None, config })
+    let keyless = profile.key_error().map(keyless);
+    run_ui(UiOptions { db: profile.db, sync, keyless, title: None, config })
+}
+
+/// Why the key that should be there cannot be read, and what to do about it.
+fn keyless(error: &ProfileError) -> String {
+    let next = match error {
+        ProfileError::Key(file, _) => put_right(file),
+        _ => "hearth-replica doctor".to_owned(),
+    };
+    format!("{error}; next: {next}. Then start hearth again; until then changes stay here.")
 }
 
 /// Whether a file that is not there shall be made: a new home, or another copy of the one that the profile's server has.

@@ -24,9 +24,9 @@ impl Standing {
     }
 }
 
-/// Everything the status bar says about syncing, most important first.
-pub fn standings(now: Now, status: &Status) -> Vec<Standing> {
-    let mut all = vec![contact(now, status)];
+/// Everything the status bar says about syncing, most important first; `keyless`: why nobody here can sync.
+pub fn standings(now: Now, status: &Status, keyless: Option<&str>) -> Vec<Standing> {
+    let mut all = vec![contact(now, status, keyless)];
     if status.needs_you > 0 {
         let verb = if status.needs_you == 1 { "needs" } else { "need" };
         let words = format!("{} {verb} you", grouped(status.needs_you));
@@ -39,9 +39,10 @@ pub fn standings(now: Now, status: &Status) -> Vec<Standing> {
 }
 
 /// How contact with the server stands.
-fn contact(now: Now, status: &Status) -> Standing {
+fn contact(now: Now, status: &Status, keyless: Option<&str>) -> Standing {
     let busy = |words: String| Standing::new(Sign::Working, Tone::Notice, words);
     match status.phase.as_str() {
+        _ if keyless.is_some() => Standing::new(Sign::NeedsYou, Tone::Alarm, "the key cannot be read"),
         _ if status.server.is_none() => Standing::new(Sign::Offline, Tone::Quiet, "not connected"),
         "new" => busy("first sync has not begun".into()),
         "backfilling" => busy(progress("first sync", status)),
@@ -81,13 +82,13 @@ pub struct ReportLine {
 }
 
 /// Everything that is known about syncing. What is not known is not said.
-pub fn report(now: Now, status: &Status, ascii: bool) -> Vec<ReportLine> {
+pub fn report(now: Now, status: &Status, keyless: Option<&str>, ascii: bool) -> Vec<ReportLine> {
     let mut lines = Vec::new();
     let mut say = |label, text: String, tone| lines.push(ReportLine { label, text, tone });
-    let contact = contact(now, status);
+    let contact = contact(now, status, keyless);
     say("Contact", format!("{} {}", contact.sign.text(ascii), contact.words), contact.tone);
-    if let Some(reason) = &status.reason {
-        say("Why", reason.clone(), Tone::Notice);
+    if let Some(reason) = keyless.or(status.reason.as_deref()) {
+        say("Why", reason.to_owned(), Tone::Notice);
     }
     if let Some(at) = status.next_attempt_at.as_deref().and_then(Timestamp::parse) {
         let text = match at.seconds() - now.moment.seconds() {

@@ -5,6 +5,7 @@ use hearth_replica::{Latest, Row, RowPage};
 
 use super::{App, Layer, NOTICE_MILLIS, Notice, Results};
 use crate::glyphs::Tone;
+use crate::keys::{Action, Context};
 use crate::list::List;
 use crate::message::{Answer, Decision, Effect, Write};
 use crate::now::Now;
@@ -94,7 +95,15 @@ impl App {
                     form.found(titles);
                 }
             }),
-            Answer::Status(status) => status.map(|status| self.status = Some(status)),
+            Answer::Status(status) => status.map(|status| {
+                let is_first = self.status.replace(status).is_none();
+                // A form that was found again has more to say than the sign in the status bar, which stays.
+                if is_first && self.keyless().is_some() && self.notice.is_none() {
+                    let key = self.setup.keys.key_of(Context::Home, Action::Sync).unwrap_or("?");
+                    let text = format!("Changes stay here for now; {key} says why and what to do.");
+                    self.notify(now, Tone::Notice, text);
+                }
+            }),
             Answer::Counts(counts) => {
                 self.counts = counts.into_iter().collect();
                 Ok(())

@@ -30,7 +30,13 @@ pub fn run(plain: bool, config: Config) -> anyhow::Result<()> {
     }
     let phone = runtime.block_on(household.another_device())?;
     let family = runtime.spawn(family::live(phone, FAMILY_EVERY));
-    let ui = UiOptions { db: household.db(), sync: Some(household.sync()), title: Some("demo".to_owned()), config };
+    let ui = UiOptions {
+        db: household.db(),
+        sync: Some(household.sync()),
+        keyless: None,
+        title: Some("demo".to_owned()),
+        config,
+    };
     let shown = run_ui(ui);
     family.abort();
     runtime.block_on(household.move_out());

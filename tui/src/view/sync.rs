@@ -17,7 +17,7 @@ const LABELS: usize = 20;
 pub(super) fn draw(app: &App, scroll: usize, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let inner = inset(area);
     let Some(status) = &app.status else { return };
-    let mut all = report(now, status, app.setup.ascii);
+    let mut all = report(now, status, app.keyless(), app.setup.ascii);
     all.extend(journal(now, &app.log));
     let labels = LABELS.min(usize::from(inner.width) / 3);
     let room = usize::from(inner.width).saturating_sub(labels + 2);

@@ -391,6 +391,28 @@ fn the_status_is_said_in_plain_words() {
 }
 
 #[test]
+fn a_key_that_cannot_be_read_is_said_where_syncing_is_until_another_process_syncs() {
+    let why = "the key's file /home/ada/home.key: Permission denied; next: ls -l /home/ada/home.key";
+    let setup = Setup { keyless: Some(why.into()), ..Setup::default() };
+    let (mut app, _) = App::start(now(), setup, Session::default(), (80, 24));
+    let offline = Status { phase: "offline".into(), ..live() };
+    app.update(now(), Message::Answer(Answer::Status(Ok(offline.clone()))));
+    let first = screen(&mut app, 80, 24);
+    assert_says(&first, &["! the key cannot be read", "Changes stay here for now; S says why and what to do."]);
+    // The sentence goes, the sign stays, and the whole of it is found behind the key.
+    let mut later = now();
+    later.moment = later.moment.plus_millis(60_000);
+    app.update(later, Message::Tick);
+    letter(&mut app, 'S');
+    let flat = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_says(&flat, &["! the key cannot be read", "next: ls -l /home/ada/home.key"]);
+    // A daemon has a key of its own.
+    app.update(now(), Message::Answer(Answer::Status(Ok(Status { daemon_pid: Some(7), ..offline }))));
+    let synced = screen(&mut app, 80, 24);
+    assert!(!synced.contains("cannot be read") && !synced.contains("ls -l"), "{synced}");
+}
+
+#[test]
 fn the_footer_leads_to_what_needs_somebody_as_long_as_something_does() {
     let mut app = household();
     for (needs_you, is_told) in [(0, false), (1, true)] {
