@@ -42,6 +42,8 @@ pub struct Open {
     pub state: String,
     /// Why it does not go on.
     pub reason: Option<String>,
+    /// What the server calls that, if it was the server that said it.
+    pub problem: Option<String>,
 }
 
 impl Open {
@@ -91,8 +93,10 @@ pub fn standing(eye: &Connection) -> rusqlite::Result<Standing> {
 
 /// The edits that are not settled, oldest first.
 pub fn edits(eye: &Connection) -> rusqlite::Result<Vec<Open>> {
-    let mut statement =
-        eye.prepare_cached("SELECT id, kind, record_id, method, patch, state, reason FROM edits ORDER BY id")?;
+    let mut statement = eye.prepare_cached(
+        "SELECT id, kind, record_id, method, patch, state, reason, json_extract(problem, '$.type')
+             FROM edits ORDER BY id",
+    )?;
     let found = statement.query_map([], |row| {
         Ok(Open {
             id: row.get(0)?,
@@ -101,6 +105,7 @@ pub fn edits(eye: &Connection) -> rusqlite::Result<Vec<Open>> {
             patch: fields(row, 4)?,
             state: row.get(5)?,
             reason: row.get(6)?,
+            problem: row.get(7)?,
         })
     })?;
     found.collect()

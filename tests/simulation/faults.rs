@@ -62,11 +62,15 @@ pub enum Fault {
     Poison,
     /// A second process wants to sync the same database.
     SecondProcess,
+    /// Somebody on the way, as a network's sign-in page or a proxy, answers with a page of its own.
+    Stranger,
+    /// Something on the way refuses or cuts whatever is a stream, and lets polls pass.
+    StreamBarred,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 25] = [
+    pub const ALL: [Fault; 27] = [
         Fault::LostRequest,
         Fault::LostAnswer,
         Fault::CutAnswer,
@@ -92,7 +96,23 @@ impl Fault {
         Fault::Night,
         Fault::Poison,
         Fault::SecondProcess,
+        Fault::Stranger,
+        Fault::StreamBarred,
     ];
+
+    /// So many of them are as old as the worlds that are known by their seeds. What the others throw is thrown apart, so
+    /// that a world without them goes as it always went.
+    const OLD: usize = 25;
+
+    /// The old ones.
+    pub fn old() -> &'static [Fault] {
+        &Fault::ALL[..Fault::OLD]
+    }
+
+    /// The others.
+    pub fn young() -> &'static [Fault] {
+        &Fault::ALL[Fault::OLD..]
+    }
 }
 
 /// How often each fault happens in this run.
@@ -121,16 +141,18 @@ impl Weather {
         Weather(faults.iter().map(|fault| (*fault, Rate::Heavy)).collect())
     }
 
-    /// Draws the rates: in some runs one fault alone, in some many at once.
-    pub fn draw(dice: &mut Dice) -> Weather {
+    /// Draws the rates, those of the young ones with dice of their own: in some runs one fault alone, in some many at
+    /// once.
+    pub fn draw(dice: &mut Dice, apart: &mut Dice) -> Weather {
         let odds = dice.of(&[(150, 50), (350, 100), (500, 200)]);
-        let mut rate = |_| match (dice.happens(odds.1), dice.happens(odds.0)) {
+        let rate = |dice: &mut Dice| match (dice.happens(odds.1), dice.happens(odds.0)) {
             (true, _) => Rate::Heavy,
             (_, true) => Rate::Rare,
             _ => Rate::None,
         };
-        let drawn = Fault::ALL.map(|fault| (fault, rate(fault)));
-        Weather(drawn.into_iter().filter(|(_, rate)| *rate != Rate::None).collect())
+        let old = Fault::old().iter().map(|fault| (*fault, rate(dice)));
+        let young = Fault::young().iter().map(|fault| (*fault, rate(apart)));
+        Weather(old.chain(young).filter(|(_, rate)| *rate != Rate::None).collect())
     }
 
     /// The same without one fault.

@@ -80,6 +80,8 @@ pub struct Book {
     pub agreed: bool,
     /// Whether a script's table follows the tasks by triggers of its own.
     pub is_watched: bool,
+    /// Whether the server refuses its key some time.
+    pub keys_change: bool,
     /// What a recovery asks a person.
     asked: Option<String>,
     /// The records that were shown at the last look.
@@ -146,7 +148,14 @@ pub fn check(database: &Connection, book: &mut Book, model: &Model, unaware: boo
     if standing.phase == "live" && standing.head.is_some_and(|head| head > standing.position) {
         return Err(format!("it claims to be live at {} of {:?}", standing.position, standing.head));
     }
+    if standing.phase == "needs_key" && !book.keys_change {
+        return Err("it wants another key, but the server has refused none".to_owned());
+    }
     let edits = eye::edits(database).map_err(failed)?;
+    // What somebody else says on the way is no word of the server's.
+    if let Some(edit) = edits.iter().find(|edit| edit.state == "rejected" && edit.problem.is_none()) {
+        return Err(format!("edit {} counts as refused, but not by the server: {:?}", edit.id, edit.reason));
+    }
     let rows = eye::rows(database).map_err(failed)?;
     account(database, book, model, &edits, standing.position, &rows)?;
     vanish_with_a_word(book, model, &standing, &rows)?;

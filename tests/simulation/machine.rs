@@ -60,6 +60,10 @@ pub struct Machine {
     pub polls: HashSet<u64>,
     /// Until when it has no network.
     pub offline_until: i64,
+    /// Until when a stranger answers whatever it asks.
+    pub portal_until: i64,
+    /// Until when no stream has a way through to it.
+    pub barred_until: i64,
     /// Until when it does not hear what comes of its writes.
     pub unanswered_until: i64,
     /// How wrong its wall clock is.
@@ -111,6 +115,8 @@ impl Machine {
             polls: HashSet::new(),
             sent_as: HashMap::new(),
             offline_until: 0,
+            portal_until: 0,
+            barred_until: 0,
             unanswered_until: 0,
             wrong_by: 0,
             slept: 0,
@@ -122,6 +128,11 @@ impl Machine {
             dice,
             interruptions,
         })
+    }
+
+    /// Whether nothing comes through to it that was under way.
+    pub fn is_cut_off(&self, now: i64) -> bool {
+        self.offline_until.max(self.portal_until) > now
     }
 
     /// Whether a process syncs it.

@@ -88,6 +88,16 @@ pub enum Fate {
     Refused(i64, Answer),
 }
 
+/// What stands in the way of a stream.
+pub enum Bar {
+    /// Somebody refuses it in the server's place.
+    Refuses(Answer),
+    /// Its connection ends before the server has said anything.
+    Ends,
+    /// It breaks off after so many bytes.
+    Cut(usize),
+}
+
 /// What is under way.
 pub struct Network {
     /// What happens, by time and then in the order of being sent.
@@ -95,6 +105,8 @@ pub struct Network {
     sent: u64,
     /// What the weather throws.
     pub dice: Dice,
+    /// The same for the young faults.
+    apart: Dice,
     /// How often what goes wrong.
     pub weather: Weather,
     /// What it has done to messages.
@@ -109,12 +121,14 @@ pub const LEFT: i64 = 45_000;
 impl Network {
     /// An empty network.
     pub fn new(dice: Dice, weather: Weather, tally: Tally) -> Network {
-        Network { queue: BTreeMap::new(), sent: 0, dice, weather, tally }
+        let apart = dice.clone().fork(1);
+        Network { queue: BTreeMap::new(), sent: 0, dice, apart, weather, tally }
     }
 
     /// Whether a fault strikes this message or stream.
     pub fn strikes(&mut self, fault: Fault) -> bool {
-        let struck = self.weather.strikes(fault, &mut self.dice);
+        let dice = if Fault::young().contains(&fault) { &mut self.apart } else { &mut self.dice };
+        let struck = self.weather.strikes(fault, dice);
         if struck {
             self.tally.struck(fault);
         }
@@ -167,11 +181,35 @@ impl Network {
         if slow { self.latency() } else { self.dice.between(1, 60) }
     }
 
+    /// What becomes of a question where a stranger answers them all.
+    pub fn strangers_fate(&mut self) -> Fate {
+        let there = self.latency();
+        Fate::Refused(there, page(&mut self.apart))
+    }
+
+    /// An answer with which a stranger may have replaced one of the server's.
+    pub fn replaced(&mut self, answer: Answer) -> Answer {
+        if self.strikes(Fault::Stranger) { page(&mut self.apart) } else { answer }
+    }
+
+    /// What stands in the way of a stream that something does not let pass.
+    pub fn bar(&mut self) -> Bar {
+        match self.apart.between(0, 3) {
+            0 => Bar::Cut(self.apart.between(0, 60) as usize),
+            1 => Bar::Ends,
+            _ => {
+                let status = self.apart.of(&[200, 302, 403, 404, 426, 502]);
+                Bar::Refuses(Answer { status, body: PAGE.to_vec(), ..Answer::default() })
+            }
+        }
+    }
+
     /// What becomes of a question.
     pub fn fate(&mut self) -> Fate {
         let lost = self.strikes(Fault::LostRequest);
         let busy = self.strikes(Fault::TooMany);
         let broken = self.strikes(Fault::ServerError);
+        let strange = self.strikes(Fault::Stranger);
         let twice = self.strikes(Fault::Duplicate);
         let there = self.latency();
         let again = self.latency();
@@ -183,6 +221,9 @@ impl Network {
         }
         if broken {
             return Fate::Refused(there, broken_answer(&mut self.dice));
+        }
+        if strange {
+            return Fate::Refused(there, page(&mut self.apart));
         }
         Fate::Arrives(there, twice.then_some(there + again))
     }
@@ -196,6 +237,22 @@ impl Network {
         let slow = self.strikes(Fault::Delay);
         (cut.then_some(after), (mute && !cut).then_some(after), slow)
     }
+}
+
+/// Whether somebody else than the server said it: it never speaks like this.
+pub fn is_page(answer: &Answer) -> bool {
+    answer.body.starts_with(b"<")
+}
+
+/// What a stranger says.
+const PAGE: &[u8] = b"<!doctype html><title>Sign in</title><p>Sign in to use this network.";
+
+/// What a network's sign-in page or a proxy answers to whatever it is asked.
+fn page(dice: &mut Dice) -> Answer {
+    let status = dice.of(&[200, 302, 403, 404, 511]);
+    // Some have a tag, which may be of digits as the server's are.
+    let etag = dice.of(&[None, None, Some("\"7\"")]).map(str::to_owned);
+    Answer { status, etag, body: PAGE.to_vec(), ..Answer::default() }
 }
 
 fn too_many(seconds: i64) -> Answer {

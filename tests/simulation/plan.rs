@@ -47,6 +47,10 @@ pub enum Act {
     DiskFull(usize, u32),
     /// A machine has no network for so many milliseconds.
     Offline(usize, i64),
+    /// A stranger answers whatever a machine asks, for so many milliseconds.
+    Portal(usize, i64),
+    /// No stream has a way through to a machine for so many milliseconds.
+    Barred(usize, i64),
     /// The answers to what a machine writes are lost for so many milliseconds.
     Unanswered(usize, i64),
     /// A second process wants to sync.
@@ -104,14 +108,15 @@ impl Plan {
     /// The plan of a seed, in a world without these faults.
     pub fn of(seed: u64, without: &[Fault]) -> Plan {
         let mut dice = Dice::new(seed);
-        let weather = without.iter().fold(Weather::draw(&mut dice), |weather, fault| weather.without(*fault));
+        let drawn = Weather::draw(&mut dice, &mut Dice::new(seed ^ 0x57a9));
+        let weather = without.iter().fold(drawn, |weather, fault| weather.without(*fault));
         Plan::in_weather(seed, weather, dice)
     }
 
     /// The plan of a seed, in which these faults happen all the time and no others.
     pub fn with(seed: u64, faults: &[Fault]) -> Plan {
         let mut dice = Dice::new(seed);
-        let _ = Weather::draw(&mut dice);
+        let _ = Weather::draw(&mut dice, &mut Dice::new(seed));
         let mut plan = Plan::in_weather(seed, Weather::all_the_time(faults), dice);
         if faults.contains(&Fault::Retention) && faults.contains(&Fault::Offline) {
             plan.come_back_to_bustle(&mut Dice::new(seed ^ 0xb05));
@@ -169,6 +174,7 @@ impl Plan {
             time += dice.between(0, pace * 2);
         }
         plan.watch(&mut Dice::new(seed ^ 0x3a7c4));
+        plan.obstruct(&mut Dice::new(seed ^ 0x6a7e));
         if heavy != Rate::None {
             plan.outlast(short as i64 * 1000, &mut Dice::new(seed ^ 0x0ff));
             let mut dice = Dice::new(seed ^ 0xf05e);
@@ -191,6 +197,25 @@ impl Plan {
         if dice.happens(300) {
             let until = from + dice.place(self.acts.len() - from);
             self.acts.push((self.acts[until].0 + 1, Act::Watch(machine, false), dice.bits()));
+        }
+        self.acts.sort_by_key(|(time, ..)| *time);
+    }
+
+    /// Has a stranger answer machines for a while, or streams have no way through to them.
+    fn obstruct(&mut self, dice: &mut Dice) {
+        for &fault in Fault::young() {
+            let many = match self.weather.rate(fault) {
+                Rate::None => 0,
+                Rate::Rare => dice.between(0, 2),
+                Rate::Heavy => dice.between(2, 6),
+            };
+            for _ in 0..many {
+                let (machine, long) = (dice.place(self.machines), dice.between(500, 200_000));
+                let act =
+                    if fault == Fault::Stranger { Act::Portal(machine, long) } else { Act::Barred(machine, long) };
+                let at = self.acts[dice.place(self.acts.len())].0;
+                self.acts.push((at, act, dice.bits()));
+            }
         }
         self.acts.sort_by_key(|(time, ..)| *time);
     }
@@ -232,7 +257,7 @@ impl Plan {
 
     fn draw(&self, dice: &mut Dice) -> Act {
         let machine = dice.place(self.machines);
-        let fault = dice.of(&Fault::ALL);
+        let fault = dice.of(Fault::old());
         let (soon, long) = (dice.between(0, 6) as u32, dice.between(500, 50_000));
         let chance = match self.weather.rate(fault) {
             Rate::None => 0,

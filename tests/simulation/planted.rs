@@ -17,7 +17,7 @@ pub struct Planted {
 }
 
 /// All faults that can be planted.
-pub const PLANTED: [Planted; 38] = [
+pub const PLANTED: [Planted; 39] = [
     // The server.
     one("answer before commit", &[Fault::ServerDiskFull]),
     one("event in a transaction of its own", &[Fault::ServerCrash]),
@@ -58,6 +58,7 @@ pub const PLANTED: [Planted; 38] = [
     one("a full disk counts as written", &[Fault::DiskFull]),
     one("what may be in is let go", &[Fault::LostAnswer, Fault::Narrowed]),
     one("a retry waits for the wall clock", &[Fault::ServerError, Fault::ClockStep]),
+    one("a stranger's word counts", &[Fault::Stranger]),
 ];
 
 const fn one(name: &'static str, with: &'static [Fault]) -> Planted {

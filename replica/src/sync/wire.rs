@@ -302,7 +302,8 @@ fn failure_of_edits(answer: &Answer) -> Failure {
 fn failure(answer: &Answer) -> Failure {
     let refusal = refusal(answer);
     let asks_for_patience = matches!(answer.status, 408 | 429 | 500..);
-    if refusal.kind.is_empty() && !asks_for_patience {
+    let counts = hearth_simulated::planted("a stranger's word counts");
+    if refusal.kind.is_empty() && !asks_for_patience && !counts {
         return Failure::NoAnswer(format!("{}, and not as a Hearth server does", refusal.message));
     }
     Failure::Refused(refusal)

@@ -98,6 +98,17 @@ impl World {
                 self.machines[machine].offline_until = self.now + time;
                 self.flowing.iter_mut().filter(|one| one.to.machine == machine).for_each(|one| one.mute_in = Some(0));
             }
+            Act::Portal(machine, time) => {
+                self.say(format_args!("a stranger answers r{machine} for {time} ms"));
+                self.machines[machine].portal_until = self.now + time;
+                // Another network: what was open goes nowhere.
+                self.flowing.iter_mut().filter(|one| one.to.machine == machine).for_each(|one| one.mute_in = Some(0));
+            }
+            Act::Barred(machine, time) => {
+                self.say(format_args!("no stream has a way to r{machine} for {time} ms"));
+                self.machines[machine].barred_until = self.now + time;
+                self.flowing.iter_mut().filter(|one| one.to.machine == machine).for_each(|one| one.cut_in = Some(0));
+            }
             Act::Unanswered(machine, time) => {
                 self.say(format_args!("r{machine} hears no answers to its writes for {time} ms"));
                 self.machines[machine].unanswered_until = self.now + time;

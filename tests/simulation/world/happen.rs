@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{NOTICE_MILLIS, World};
 use crate::simulation::model::Name;
-use crate::simulation::network::Happening;
+use crate::simulation::network::{Happening, is_page};
 
 impl World {
     pub(super) fn happen(&mut self, what: Happening) -> Result<(), String> {
@@ -18,8 +18,9 @@ impl World {
                 let Some(place) = machine.asked.iter().position(|asked| *asked == ticket) else { return Ok(()) };
                 machine.asked.swap_remove(place);
                 // What somebody on the way says, or half an answer, tells nothing of the cursor.
-                let judges =
-                    |answer: &Answer| answer.status == 410 || (answer.status == 200 && !answer.body.is_empty());
+                let judges = |answer: &Answer| {
+                    !is_page(answer) && (answer.status == 410 || (answer.status == 200 && !answer.body.is_empty()))
+                };
                 if machine.polls.remove(&ticket) && answer.as_ref().is_ok_and(judges) {
                     machine.unaware = false;
                 }
@@ -27,6 +28,7 @@ impl World {
                     machine.book.told.extend(deletes(&answer.body));
                 }
                 let is_final = |answer: &Answer| match answer.status {
+                    _ if is_page(answer) => false,
                     200..300 => !answer.body.is_empty() || answer.etag.is_some(),
                     status => status < 429 && status != 408,
                 };

@@ -16,7 +16,7 @@ use super::invariants;
 use super::machine::Machine;
 use super::model::Model;
 use super::network::{Flowing, Happening, Network};
-use super::plan::Plan;
+use super::plan::{Act, Plan};
 use super::server::{HOME, Hand, ServerSide};
 use super::tally::{Counts, Tally};
 use super::trace::Trace;
@@ -76,11 +76,14 @@ impl World {
             config.retention = plan.retention;
             config.rate_limits = plan.limits;
         });
+        let keys_change = plan.acts.iter().any(|(_, act, _)| matches!(act, Act::Revoked(..) | Act::Narrowed(..)));
         let mut machines = Vec::new();
         for number in 0..plan.machines {
             let db = dir.join(format!("replica-{number}.db"));
             std::fs::copy(templates.join("replica.db"), &db).map_err(failed)?;
-            machines.push(Machine::new(number, db, dice.fork(100 + number as u64), interruptions.clone())?);
+            let mut machine = Machine::new(number, db, dice.fork(100 + number as u64), interruptions.clone())?;
+            machine.book.keys_change = keys_change;
+            machines.push(machine);
         }
         let mut network = Network::new(dice.fork(2), plan.weather.clone(), tally.clone());
         for (number, (time, ..)) in plan.acts.iter().enumerate() {
@@ -174,7 +177,8 @@ impl World {
             (one.cut_in, one.mute_in) = (None, if one.mute_in.is_some() { Some(0) } else { None });
         }
         for machine in 0..self.machines.len() {
-            self.machines[machine].offline_until = 0;
+            let cleared = &mut self.machines[machine];
+            (cleared.offline_until, cleared.portal_until, cleared.barred_until) = (0, 0, 0);
             self.server.change_key(machine, false, &[])?;
             self.network.at(self.now, Happening::Start { machine });
             self.network.at(self.now, Happening::Resume { machine });

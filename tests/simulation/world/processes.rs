@@ -71,11 +71,7 @@ impl World {
                 let late = Err("it does not answer in time".to_owned());
                 self.network.at(self.now + PATIENCE, Happening::Answer { to: from, ticket, answer: late });
                 let lost = |answer| Happening::Answer { to: from, ticket, answer };
-                let fate = match self.machines[machine].offline_until > self.now {
-                    true => Fate::Lost(5),
-                    false => self.network.fate(),
-                };
-                match fate {
+                match self.fate(machine) {
                     Fate::Lost(after) => {
                         self.network.at(self.now + after, lost(Err("the network is unreachable".to_owned())));
                     }
@@ -104,11 +100,7 @@ impl World {
                 let ear = Default::default();
                 let listening = Listening { number: stream, ear, open: false, broken: false, outdated: false };
                 self.machines[machine].stream = Some(listening);
-                let fate = match self.machines[machine].offline_until > self.now {
-                    true => Fate::Lost(5),
-                    false => self.network.fate(),
-                };
-                let (after, what) = match fate {
+                let (after, what) = match self.fate(machine) {
                     Fate::Lost(after) => {
                         (after, Happening::StreamEnd { to: from, stream, reason: "the network is unreachable" })
                     }
@@ -126,6 +118,16 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// What becomes of what a machine asks now.
+    fn fate(&mut self, machine: usize) -> Fate {
+        let Machine { offline_until, portal_until, .. } = self.machines[machine];
+        match (offline_until > self.now, portal_until > self.now) {
+            (true, _) => Fate::Lost(5),
+            (_, true) => self.network.strangers_fate(),
+            _ => self.network.fate(),
+        }
     }
 
     pub(super) fn set_alarm(&mut self, machine: usize) {

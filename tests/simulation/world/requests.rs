@@ -99,11 +99,11 @@ impl World {
         let answer = match called {
             Ok(_) if lost || unanswered => Err("the connection broke".to_owned()),
             Ok(answer) if cut => Ok(Answer { body: Vec::new(), ..answer }),
-            Ok(answer) => Ok(answer),
+            Ok(answer) => Ok(self.network.replaced(answer)),
             Err(NoAnswer::Down) => Err("connection refused".to_owned()),
             Err(NoAnswer::Crashed(_)) => Err("the connection broke".to_owned()),
         };
-        if self.machines[from.machine].offline_until > self.now {
+        if self.machines[from.machine].is_cut_off(self.now) {
             return Ok(()); // it learns that nothing comes by waiting
         }
         self.network.at(self.now + back, Happening::Answer { to: from, ticket, answer });

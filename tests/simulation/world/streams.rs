@@ -4,8 +4,9 @@ use hearth_contract::schema::Kind;
 use hearth_replica::sync::{Ask, Heard};
 
 use super::World;
+use crate::simulation::faults::Fault;
 use crate::simulation::machine::Listening;
-use crate::simulation::network::{Address, Flowing, Happening, LEFT};
+use crate::simulation::network::{Address, Bar, Flowing, Happening, LEFT};
 use crate::simulation::server::NoAnswer;
 
 /// Pieces that a stream says at once at most; more is a loop without end.
@@ -20,6 +21,20 @@ impl World {
         let there = self.network.latency();
         let (cut_in, mute_in, slow) = self.network.stream_fate();
         let at = self.now + there;
+        let barred = self.network.strikes(Fault::StreamBarred);
+        let bar = (barred || self.machines[from.machine].barred_until > self.now).then(|| self.network.bar());
+        let cut_in = match bar {
+            Some(Bar::Refuses(answer)) => {
+                self.network.at(at, Happening::StreamRefused { to: from, stream, answer });
+                return Ok(());
+            }
+            Some(Bar::Ends) => {
+                self.network.at(at, Happening::StreamEnd { to: from, stream, reason: "the connection broke" });
+                return Ok(());
+            }
+            Some(Bar::Cut(after)) => Some(after),
+            None => cut_in,
+        };
         match self.server.open(from.machine, ask) {
             Ok(Ok(body)) => {
                 if ask.path.contains("cursor=start") {
@@ -99,9 +114,9 @@ impl World {
 
     pub(super) fn bytes(&mut self, to: Address, stream: u64, bytes: &[u8]) -> Result<(), String> {
         let now = self.now;
-        let is_offline = self.machines[to.machine].offline_until > now;
+        let is_cut_off = self.machines[to.machine].is_cut_off(now);
         let Some(listening) = self.listening(to, stream) else { return Ok(()) };
-        listening.broken |= is_offline;
+        listening.broken |= is_cut_off;
         if listening.broken {
             return Ok(());
         }
