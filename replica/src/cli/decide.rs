@@ -195,17 +195,22 @@ enum Meant {
 
 /// A field that is not in conflict was mistyped; of one that is not named the replica says what is missing.
 fn known(replica: &Replica, edit: i64, resolution: &Resolution) -> Result<(), Failure> {
+    if !replica.edits()?.iter().any(|one| one.id == edit && one.state == "conflict") {
+        return Ok(());
+    }
     let all = replica.conflicts()?;
     let fields: Vec<&str> = all.iter().filter(|one| one.edit_id == edit).map(|one| one.field.as_str()).collect();
     // Both halves of a subject stand or fall together, also where only one of them differs.
     let is_known = |name: &str| fields.iter().any(|field| *field == name || (is_subject(field) && is_subject(name)));
-    match resolution.fields.keys().find(|name| !is_known(name)) {
-        Some(name) if !fields.is_empty() => {
-            let text = format!("{name} is not in conflict; in conflict: {}", fields.join(", "));
-            Err(Failure::new(Exit::Usage, text).hint("hearth-replica conflicts"))
+    let Some(name) = resolution.fields.keys().find(|name| !is_known(name)) else { return Ok(()) };
+    let (known, hint) = match fields.is_empty() {
+        true => {
+            ("no value of the server stands against this edit".to_owned(), format!("resolve {edit} mine, or theirs"))
         }
-        _ => Ok(()),
-    }
+        false => (format!("in conflict: {}", fields.join(", ")), "conflicts".to_owned()),
+    };
+    let text = format!("{name} is not in conflict; {known}");
+    Err(Failure::new(Exit::Usage, text).hint(format!("hearth-replica {hint}")))
 }
 
 /// Says what came of a decision.

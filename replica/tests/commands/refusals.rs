@@ -118,6 +118,11 @@ fn a_field_that_is_not_in_conflict_is_a_slip_of_the_hand() {
     let (exit, said) = refusal(&db, &["resolve", "1", "mine", "--field", "nonsense=mine"]);
     assert_eq!(exit, 2, "{said}");
     assert!(said.contains("nonsense is not in conflict; in conflict: ") && said.contains("name"), "{said}");
+    // As what a server lost is offered again.
+    as_keeper(&db, "UPDATE edits SET problem = NULL");
+    let (exit, said) = refusal(&db, &["resolve", "1", "mine", "--field", "nonsense=mine"]);
+    assert_eq!(exit, 2, "{said}");
+    assert!(said.contains("nonsense is not in conflict") && said.contains("hearth-replica resolve 1 mine"), "{said}");
 }
 
 #[test]
