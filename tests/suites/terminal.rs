@@ -254,7 +254,7 @@ fn a_key_that_cannot_be_read_is_told_on_the_screen_and_what_is_here_can_be_chang
     std::fs::create_dir(format!("{}.key", db.display())).unwrap();
     let mut screen = hearth(&db, (120, 30));
     screen.shows("Changes stay here for now; S says why and what to do.");
-    screen.shows("! the key cannot be read");
+    screen.shows("! no key to sync with");
     screen.types("S");
     screen.shows("replica.db.key: Is a directory");
     screen.shows("hearth-replica init with another key");
@@ -267,6 +267,17 @@ fn a_key_that_cannot_be_read_is_told_on_the_screen_and_what_is_here_can_be_chang
     screen.types("q");
     assert!(screen.ends());
     assert!(!String::from_utf8_lossy(&screen.raw()).contains("hearth: "), "nothing is said beside the screen");
+
+    // Nor does a home whose key was never set stay out of step in silence.
+    std::fs::remove_dir(format!("{}.key", db.display())).unwrap();
+    let mut screen = hearth(&db, (120, 30));
+    screen.shows("! no key to sync with");
+    screen.types("S");
+    screen.shows("there is no key for http://127.0.0.1:9");
+    screen.types("\x1b");
+    screen.shows_no_longer("Compared with server");
+    screen.types("q");
+    assert!(screen.ends());
 }
 
 #[test]

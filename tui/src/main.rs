@@ -96,17 +96,20 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         },
         known => known,
     };
-    let keyless = profile.key_error().map(keyless);
+    let keyless = profile.server.as_ref().filter(|_| sync.is_none()).map(|server| keyless(&profile, server));
     run_ui(UiOptions { db: profile.db, sync, keyless, title: None, config })
 }
 
-/// Why the key that should be there cannot be read, and what to do about it.
-fn keyless(error: &ProfileError) -> String {
-    let next = match error {
-        ProfileError::Key(file, _) => put_right(file),
-        _ => "hearth-replica doctor".to_owned(),
+/// Why there is no key for a home's server, and what to do about it.
+fn keyless(profile: &Profile, server: &str) -> String {
+    let (why, next) = match profile.key_error() {
+        Some(ProfileError::Key(file, error)) => {
+            (format!("the key's file {}: {error}", file.display()), put_right(file))
+        }
+        Some(error) => (error.to_string(), "hearth-replica doctor".to_owned()),
+        None => (format!("there is no key for {server}"), format!("hearth-replica init --server {server}")),
     };
-    format!("{error}; next: {next}. Then start hearth again; until then changes stay here.")
+    format!("{why}; next: {next}. Then start hearth again; until then changes stay here.")
 }
 
 /// Whether a file that is not there shall be made: a new home, or another copy of the one that the profile's server has.

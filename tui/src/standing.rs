@@ -42,7 +42,7 @@ pub fn standings(now: Now, status: &Status, keyless: Option<&str>) -> Vec<Standi
 fn contact(now: Now, status: &Status, keyless: Option<&str>) -> Standing {
     let busy = |words: String| Standing::new(Sign::Working, Tone::Notice, words);
     match status.phase.as_str() {
-        _ if keyless.is_some() => Standing::new(Sign::NeedsYou, Tone::Alarm, "the key cannot be read"),
+        _ if keyless.is_some() => Standing::new(Sign::NeedsYou, Tone::Alarm, "no key to sync with"),
         _ if status.server.is_none() => Standing::new(Sign::Offline, Tone::Quiet, "not connected"),
         "new" => busy("first sync has not begun".into()),
         "backfilling" => busy(progress("first sync", status)),

@@ -398,18 +398,18 @@ fn a_key_that_cannot_be_read_is_said_where_syncing_is_until_another_process_sync
     let offline = Status { phase: "offline".into(), ..live() };
     app.update(now(), Message::Answer(Answer::Status(Ok(offline.clone()))));
     let first = screen(&mut app, 80, 24);
-    assert_says(&first, &["! the key cannot be read", "Changes stay here for now; S says why and what to do."]);
+    assert_says(&first, &["! no key to sync with", "Changes stay here for now; S says why and what to do."]);
     // The sentence goes, the sign stays, and the whole of it is found behind the key.
     let mut later = now();
     later.moment = later.moment.plus_millis(60_000);
     app.update(later, Message::Tick);
     letter(&mut app, 'S');
     let flat = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_says(&flat, &["! the key cannot be read", "next: ls -l /home/ada/home.key"]);
+    assert_says(&flat, &["! no key to sync with", "next: ls -l /home/ada/home.key"]);
     // A daemon has a key of its own.
     app.update(now(), Message::Answer(Answer::Status(Ok(Status { daemon_pid: Some(7), ..offline }))));
     let synced = screen(&mut app, 80, 24);
-    assert!(!synced.contains("cannot be read") && !synced.contains("ls -l"), "{synced}");
+    assert!(!synced.contains("no key") && !synced.contains("ls -l"), "{synced}");
 }
 
 #[test]
