@@ -1,9 +1,10 @@
-//! The recipes of `docs/`, run as they stand: every block of shell, in order, in one shell.
+//! The recipes of `docs/`, run as they stand: every block of shell, in order, in one shell. And its lists are whole.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use hearth_tests::process::program;
+use hearth_tests::simulation::planted::PLANTED;
 
 /// The blocks that are fenced as `sh`.
 fn recipes(document: &str) -> Vec<&str> {
@@ -17,10 +18,24 @@ fn recipes(document: &str) -> Vec<&str> {
     found
 }
 
+/// How to test a client of the API.
+fn document() -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/testing-sync.md");
+    std::fs::read_to_string(file).unwrap()
+}
+
+#[test]
+fn each_fault_that_can_be_planted_is_listed() {
+    let document = document();
+    assert!(document.contains(&format!("So {} faults", PLANTED.len())));
+    for planted in &PLANTED {
+        assert!(document.contains(&format!("| {} | ", planted.name)), "{}", planted.name);
+    }
+}
+
 #[test]
 fn the_recipes_for_testing_sync_work_as_they_stand() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/testing-sync.md");
-    let document = std::fs::read_to_string(file).unwrap();
+    let document = document();
     let recipes = recipes(&document);
     assert_eq!(recipes.len(), document.matches("```sh").count());
     assert!(recipes.len() >= 12, "{} recipes", recipes.len());
