@@ -182,9 +182,11 @@ impl Replica {
         store::edits::history::conflicts(&self.connection.borrow())
     }
 
-    /// Lets an edit that the server refused go again. Refused: when that cannot help, with what can.
+    /// Lets an edit that the server refused go again, without a pause. Refused: when that cannot help, with what can.
     pub fn retry(&self, edit: i64) -> Result<Decided, EditError> {
-        self.changed(store::edits::decide::retry(&mut *self.writing()?, edit))
+        let decided = self.changed(store::edits::decide::retry(&mut *self.writing()?, edit))?;
+        self.hurry()?;
+        Ok(decided)
     }
 
     /// Gives an edit up. If it may be on the server already, its inverse is queued instead, so that its effect ends

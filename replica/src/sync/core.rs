@@ -9,6 +9,7 @@ mod gap;
 mod pace;
 mod push;
 mod saying;
+mod stumbles;
 #[cfg(test)]
 mod tests;
 mod transport;
@@ -201,6 +202,9 @@ impl Core {
                 }
                 if matches!(self.link, Link::Down { not_before, .. } if hurry && not_before <= now) {
                     self.open(&mut effects);
+                }
+                if hurry {
+                    self.push.hurry();
                 }
             }
             Input::Recovering(recovery) => self.take_up(recovery),

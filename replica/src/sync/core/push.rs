@@ -1,11 +1,12 @@
 //! The push half of the core: which edits go together and when, and what an answer means for them and for those
 //! behind them.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use hearth_contract::schema::Kind;
 
 use super::pace::Pace;
+use super::stumbles::Stumbles;
 use super::{Core, Effect, Ending, Errand, Failure, KEY_RETRY, Millis, Outcome, Ready, Refusal, There, Word};
 
 /// Requests under way beside each other: while one is answered the next is being written down.
@@ -24,8 +25,8 @@ const BYTES_UNDER_WAY_MAX: usize = 384 << 10;
 const BYTES_UNDER_WAY_LEAST: usize = 128 << 10;
 /// The refusal that says something against the collection alone (contract 11).
 const INSUFFICIENT_SCOPE: &str = "insufficient_scope";
-/// A call that somebody on the way forbids so often is taken apart: perhaps it is for the text of one edit.
-const FORBIDDEN_MAX: u32 = 3;
+/// A call that got no word of the server's so often in a row is taken apart: perhaps it is for the text of one edit.
+const STUMBLES_MAX: u32 = 3;
 /// From so many edits of one collection on, they go as one call. Fewer are soonest there one by one.
 const BULK_FROM: usize = 5;
 
@@ -55,8 +56,11 @@ pub(super) struct Push {
     failures: u32,
     /// Since contact began, a call got no answer in time: the line may be too slow for many at once.
     narrow: bool,
+    /// Our own pause, which ends with new contact and for who is in a hurry.
     hold_until: Millis,
-    stumbles: HashMap<i64, (u32, Millis)>,
+    /// The pause that the server asked for, which nothing ends.
+    asked_until: Millis,
+    stumbles: Stumbles,
     /// Collections that the key may not write, and when that is tried again.
     forbidden: BTreeMap<Kind, Millis>,
     writes: Pace,
@@ -78,13 +82,18 @@ impl Push {
     /// Contact is back: what waited for it is tried at once.
     pub(super) fn contact(&mut self, limits: Option<super::Limits>) {
         (self.failures, self.narrow) = (0, false);
-        self.hold_until = Millis::MIN;
-        self.stumbles.clear();
+        self.hurry();
         self.forbidden.values_mut().for_each(|until| *until = Millis::MIN);
         // Whether what was sent before may go again depends on what was read since: the plan that follows says so.
         self.ready.retain(|ready| !ready.frozen);
         self.writes.set_limit(limits.map(|limits| limits.writes));
         self.bulk.set_limit(limits.map(|limits| limits.bulk));
+    }
+
+    /// Ends the pauses that nobody has asked for. What has failed before still goes after the others.
+    pub(super) fn hurry(&mut self) {
+        self.hold_until = Millis::MIN;
+        self.stumbles.hurry();
     }
 
     fn holds(&self, edit: i64) -> bool {
@@ -97,14 +106,14 @@ impl Push {
     }
 
     fn due_at(&self, ready: &Ready) -> Millis {
-        let stumbled = ready.edits.first().and_then(|edit| self.stumbles.get(edit)).map(|(_, at)| *at);
+        let stumbled = ready.edits.first().and_then(|edit| self.stumbles.due_at(*edit));
         let forbidden = self.forbidden.get(&ready.kind).copied();
-        stumbled.into_iter().chain(forbidden).fold(self.hold_until, Millis::max)
+        stumbled.into_iter().chain(forbidden).fold(self.hold_until.max(self.asked_until), Millis::max)
     }
 
     /// How often in a row these were stumbled over in this contact.
     fn stumbles_over(&self, ready: &Ready) -> u32 {
-        ready.edits.first().and_then(|edit| self.stumbles.get(edit)).map_or(0, |(failures, _)| *failures)
+        ready.edits.first().map_or(0, |edit| self.stumbles.of(*edit))
     }
 
     /// Whether the key may write everything, as far as it was told.
@@ -142,7 +151,12 @@ impl Push {
         // Backlogs go by bulk alone, so that single writes are left for what comes meanwhile.
         let bulk_from = if self.writes.is_scarce(now) { 2 } else { BULK_FROM };
         let mut waits_for_bulk: Option<Kind> = None;
-        for (place, first) in self.ready.iter().enumerate() {
+        // What has failed before goes after all others, and one at a time: it may hold its place as long as an answer can take.
+        let has_failed = |ready: &Ready| self.stumbles_over(ready) > 0;
+        let is_tried_again = self.in_flight.iter().any(has_failed);
+        let fresh = self.ready.iter().enumerate().filter(|(_, ready)| !has_failed(ready));
+        let again = self.ready.iter().enumerate().filter(|(_, ready)| !is_tried_again && has_failed(ready));
+        for (place, first) in fresh.chain(again) {
             let due_at = self.due_at(first);
             if due_at > now {
                 not_before(due_at);
@@ -151,6 +165,7 @@ impl Push {
             let together = |ready: &Ready| {
                 ready.kind == first.kind
                     && !ready.frozen
+                    && !has_failed(ready)
                     && self.due_at(ready) <= now
                     && ready.edits.first().is_some_and(|edit| !self.alone.contains(edit))
             };
@@ -205,6 +220,10 @@ impl Core {
         let mut endings = Vec::with_capacity(carried.len());
         match outcome {
             Outcome::Moot => {}
+            // Nothing speaks against the line, nor against it.
+            Outcome::TooLate { reason } => {
+                endings = self.later(Ready { edits: carried, ..again }, None, &reason);
+            }
             Outcome::Told(words) => {
                 for (edit, word) in words {
                     match word {
@@ -215,6 +234,15 @@ impl Core {
                         }
                     }
                 }
+            }
+            Outcome::NoAnswer { reason } if !self.in_contact() => {
+                endings = self.later(Ready { edits: carried, ..again }, None, &reason);
+            }
+            // What had its effect would have been told by now, and the edits insist on what they were made on.
+            Outcome::NoAnswer { .. }
+                if carried.len() > 1 && self.push.stumbles_over(&again) + 1 >= STUMBLES_MAX && self.is_at_present() =>
+            {
+                endings = self.apart(carried);
             }
             Outcome::NoAnswer { reason } => {
                 self.push.narrow = true;
@@ -231,7 +259,7 @@ impl Core {
                     let away = |edit| (edit, Ending::TurnedAway { reason: refusal.message.clone() });
                     endings = carried.into_iter().map(away).collect();
                 }
-                401 | 403 if carried.len() > 1 && self.push.stumbles_over(&again) + 1 >= FORBIDDEN_MAX => {
+                401 | 403 if carried.len() > 1 && self.push.stumbles_over(&again) + 1 >= STUMBLES_MAX => {
                     endings = self.apart(carried);
                 }
                 401 | 403 | 429 | 500.. => {
@@ -282,7 +310,7 @@ impl Core {
                     self.push.forbidden.insert(again.kind, now + KEY_RETRY);
                 } else {
                     // Nothing else would fare better with this key. The link finds out whether it is good again.
-                    self.push.hold_until = now + KEY_RETRY;
+                    self.push.hold_until = self.push.hold_until.max(now + KEY_RETRY);
                 }
                 None
             }
@@ -310,12 +338,13 @@ impl Core {
         self.later(again, Some(at), reason)
     }
 
-    /// These wait by themselves, longer each time; gives until when.
+    /// These wait, longer each time, and with others that have failed as well; gives until when.
     fn stumbled(&mut self, now: Millis, again: &Ready, floor: Option<Millis>) -> Millis {
-        let failures = self.push.stumbles_over(again);
-        let at = now + self.backoff(failures).max(floor.unwrap_or(0));
-        self.push.stumbles.extend(again.edits.first().map(|first| (*first, (failures + 1, at))));
-        at
+        let own = now + self.backoff(self.push.stumbles_over(again)).max(floor.unwrap_or(0));
+        let common = now + self.backoff(self.push.stumbles.in_a_row());
+        let Some(first) = again.edits.first() else { return own };
+        self.push.stumbles.note(*first, own, common);
+        self.push.stumbles.due_at(*first).unwrap_or(own)
     }
 
     /// Edits go again with the same bytes, after the others that may go: what breaks a connection each time it is sent
@@ -337,7 +366,7 @@ impl Core {
                 if self.push.is_allowed_all() {
                     self.key_refused = None;
                 }
-                self.push.stumbles.remove(edit);
+                self.push.stumbles.over(*edit);
                 if *ending != Ending::Apart {
                     self.push.alone.remove(edit);
                 }
@@ -347,11 +376,9 @@ impl Core {
             effects.push(Effect::Record { endings });
         }
         // What waited for these may go now, or must be held; it is looked up when what is known to be ready is gone.
-        let Push { ready, stumbles, forbidden, .. } = &self.push;
-        let stands = |ready: &Ready| {
-            forbidden.contains_key(&ready.kind) || ready.edits.first().is_some_and(|edit| stumbles.contains_key(edit))
-        };
-        if ready.iter().all(stands) {
+        let push = &self.push;
+        let stands = |ready: &Ready| push.forbidden.contains_key(&ready.kind) || push.stumbles_over(ready) > 0;
+        if push.ready.iter().all(stands) {
             self.plan(effects);
         }
     }
@@ -373,12 +400,16 @@ impl Core {
         self.ended(kind, endings, effects);
     }
 
-    /// Nothing goes for a while; gives until when.
+    /// Nothing goes for a while; gives until when. What fails during a pause was sent before it and does not make it longer.
+    /// `floor`: what the server asked for.
     fn hold_push(&mut self, now: Millis, floor: Option<Millis>) -> Millis {
-        let pause = self.backoff(self.push.failures).max(floor.unwrap_or(0));
-        self.push.failures += 1;
-        self.push.hold_until = now + pause;
-        self.push.hold_until
+        if self.push.hold_until <= now {
+            self.push.hold_until = now + self.backoff(self.push.failures);
+            self.push.failures += 1;
+        }
+        let asked_until = floor.map_or(Millis::MIN, |floor| now + floor);
+        self.push.asked_until = self.push.asked_until.max(asked_until);
+        self.push.hold_until.max(self.push.asked_until)
     }
 
     /// Sends what is due.
@@ -433,7 +464,8 @@ impl Core {
     pub(super) fn forget_push(&mut self) {
         let writes = std::mem::take(&mut self.push.writes);
         let bulk = std::mem::take(&mut self.push.bulk);
-        self.push = Push { writes, bulk, ..Push::default() };
+        let asked_until = self.push.asked_until;
+        self.push = Push { writes, bulk, asked_until, ..Push::default() };
     }
 
     /// Has the edits looked through, now or after the look that is under way.
@@ -455,7 +487,7 @@ impl Core {
         self.push.ready = free.collect();
         let known = self.push.ready.iter().chain(&self.push.in_flight).filter_map(|ready| ready.edits.first().copied());
         let known: HashSet<i64> = known.chain(self.push.met().map(|met| met.edit)).collect();
-        self.push.stumbles.retain(|edit, _| known.contains(edit));
+        self.push.stumbles.retain(&known);
         self.push.alone.retain(|edit| known.contains(edit));
         let was_allowed_all = self.push.is_allowed_all();
         let Push { forbidden, ready, in_flight, .. } = &mut self.push;

@@ -118,6 +118,11 @@ impl Core {
             // Nothing had happened, so nothing speaks against the stream but its silence.
             return self.lost(now, SILENT.to_owned(), None, effects);
         }
+        // More without a way to it would be asked for without end.
+        let goes_on = stretch.cursor.as_ref().is_some_and(|cursor| self.cursor.as_ref() != Some(cursor));
+        if stretch.ready.is_none() && stretch.events.is_empty() && !goes_on {
+            return self.lost(now, "the feed has more and does not go on".to_owned(), None, effects);
+        }
         (*proven, *asked) = (true, false);
         self.failures = 0;
         *current |= stretch.ready.is_some();

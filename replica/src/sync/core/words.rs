@@ -292,6 +292,8 @@ pub(crate) enum Outcome {
     Refused(Refusal),
     /// No answer.
     NoAnswer { reason: String },
+    /// The answer is of an earlier contact, perhaps of a history that was thrown away since: the same request finds out.
+    TooLate { reason: String },
     /// Nothing was sent: the edits were settled, or wait for a person.
     Moot,
 }

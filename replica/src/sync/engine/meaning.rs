@@ -21,10 +21,11 @@ pub(super) struct Asked {
 impl Engine {
     /// What an answer means.
     pub(super) fn answered(&mut self, asked: Asked, answer: Result<Answer, String>) -> Result<Input, StoreError> {
+        // The same request finds out what the history of now has of an edit.
+        let too_late = "its answer came after contact was lost";
         let answer = match answer {
-            // The same request finds out what the history of now has of an edit.
-            Ok(_) if asked.outdated && matches!(asked.errand, Errand::Send { .. } | Errand::Look { .. }) => {
-                Err(Failure::NoAnswer("its answer came after contact was lost".to_owned()))
+            Ok(_) if asked.outdated && matches!(asked.errand, Errand::Look { .. }) => {
+                Err(Failure::NoAnswer(too_late.to_owned()))
             }
             answer => answer.map_err(Failure::NoAnswer),
         };
@@ -41,6 +42,7 @@ impl Engine {
             Errand::Send { parcels } => {
                 let edits = asked.request.as_ref().map_or(&[][..], |request| &request.edits);
                 let outcome = match (answer, &asked.request) {
+                    (Ok(_), _) if asked.outdated => Outcome::TooLate { reason: too_late.to_owned() },
                     (Ok(answer), Some(request)) if request.bulk => wire::outcomes(&answer, edits),
                     (Ok(answer), _) => match wire::outcome(&answer) {
                         Ok(Word::Refused(refusal)) if matches!(refusal.status, 401 | 403) => Outcome::Refused(refusal),

@@ -126,6 +126,104 @@ fn what_gets_no_answer_time_after_time_waits_alone() {
     assert!(core.wake_at().unwrap() > now + BACKOFF_FIRST, "its own pauses grow");
 }
 
+/// Goes on to where something is sent.
+fn next_sent(core: &mut Core, now: &mut Millis) -> Vec<i64> {
+    loop {
+        core.handle(*now, Input::Contact);
+        *now = core.wake_at().unwrap();
+        let edits = sent(&core.handle(*now, Input::Timer));
+        if !edits.is_empty() {
+            return edits;
+        }
+    }
+}
+
+#[test]
+fn many_that_get_no_answer_hold_up_nothing_else() {
+    let (mut core, mut now) = (sending(&[1, 2, 3, 4]), 1);
+    for edits in [[1, 2], [3, 4]] {
+        core.handle(now, no_answer(&edits[..1]));
+        core.handle(now, no_answer(&edits[1..]));
+        if edits[0] == 1 {
+            assert_eq!(next_sent(&mut core, &mut now), [3, 4], "those that were not tried yet go first");
+        }
+    }
+    for good in 10..30 {
+        core.handle(now, Input::EditsChanged);
+        let mut under_way = sent(&core.handle(now, planned(&[1, 2, 3, 4, good], true)));
+        while !under_way.contains(&good) {
+            assert_eq!(under_way, [] as [i64; 0], "a new one goes before those");
+            under_way = next_sent(&mut core, &mut now);
+        }
+        under_way.extend(sent(&core.handle(now, accepted(good, good))));
+        under_way.retain(|edit| *edit != good);
+        assert!(under_way.len() <= 1, "one at a time of these: {under_way:?}");
+        let mut waiting = vec![1, 2, 3, 4];
+        while let [bad] = under_way[..] {
+            core.handle(now, no_answer(&[bad]));
+            under_way = sent(&core.handle(now, planned(&waiting, true)));
+            waiting.rotate_left(1);
+        }
+        assert_eq!(under_way, [] as [i64; 0]);
+    }
+}
+
+#[test]
+fn a_call_without_an_answer_time_after_time_is_taken_apart() {
+    let mut core = sending(&[]);
+    core.handle(0, ready(9));
+    let all: Vec<i64> = (1..11).collect();
+    let (mut now, mut effects) = (1, core.handle(1, alike(1..11)));
+    for _ in 0..2 {
+        assert_eq!(calls(&effects), std::slice::from_ref(&all));
+        effects = core.handle(now, no_answer(&all));
+        assert!(endings(&effects).iter().all(|(_, ending)| matches!(ending, Ending::Later { .. })), "{effects:?}");
+        let frozen = Ready { edits: all.clone(), kind: Kind::Task, frozen: true, bytes: 1000 };
+        core.handle(now, Input::Planned { ready: vec![frozen], open: true });
+        now = core.wake_at().unwrap();
+        effects = core.handle(now, Input::Timer);
+    }
+    let effects = core.handle(now, no_answer(&all));
+    assert!(endings(&effects).iter().all(|(_, ending)| *ending == Ending::Apart), "{effects:?}");
+}
+
+#[test]
+fn what_the_server_asks_for_is_a_floor_that_neither_another_answer_nor_contact_nor_hurry_lowers() {
+    let mut core = sending(&[1, 2]);
+    core.handle(0, ready(9));
+    let busy = |retry_after| Refusal { retry_after, ..refusal(503, "unavailable") };
+    core.handle(1, refused(1, busy(Some(30_000))));
+    core.handle(2, refused(2, busy(None)));
+    core.handle(3, Input::Wished { paused: false, reconcile: None, hurry: true });
+    core.handle(6, Input::StreamEnded { reason: "cut".into() });
+    let at = core.wake_at().unwrap();
+    core.handle(at, Input::Timer);
+    greet(&mut core, at);
+    core.handle(at, Input::StreamOpened);
+    assert!(sent(&core.handle(at, planned(&[1, 2], true))).is_empty());
+    assert_eq!(sent(&core.handle(30_001, Input::Timer)), [1, 2]);
+}
+
+#[test]
+fn who_is_in_a_hurry_ends_our_own_pause() {
+    let mut core = sending(&[1]);
+    for now in 1..20 {
+        core.handle(now, refused(1, refusal(503, "unavailable")));
+        core.handle(now, planned(&[1], true));
+        let wish = Input::Wished { paused: false, reconcile: None, hurry: true };
+        assert_eq!(sent(&core.handle(now, wish)), [1]);
+    }
+}
+
+#[test]
+fn an_answer_of_an_earlier_contact_makes_nothing_wait() {
+    let mut core = sending(&[1, 2, 3]);
+    let outcome = Outcome::TooLate { reason: "late".into() };
+    core.handle(5, Input::Answered { sent: vec![1], carried: vec![1], outcome });
+    assert_eq!(sent(&core.handle(5, planned(&[1, 2, 3], true))), [] as [i64; 0], "two at a time: 2 and 3");
+    assert_eq!(sent(&core.handle(5, accepted(2, 5))), [1]);
+}
+
 #[test]
 fn a_refused_key_loses_nothing_and_is_tried_again() {
     let mut core = sending(&[1, 2, 3]);
@@ -326,7 +424,11 @@ fn a_backlog_of_long_texts_fits_a_slow_line() {
         core.handle(2, no_answer(call));
     }
     let at = core.wake_at().unwrap();
-    assert_eq!(calls(&core.handle(at, Input::Timer)).iter().map(Vec::len).collect::<Vec<_>>(), [7, 7]);
+    assert_eq!(calls(&core.handle(at, Input::Timer)).iter().map(Vec::len).collect::<Vec<_>>(), [7]);
+    // Nor do others beside it.
+    let more = (50..100).map(long).collect();
+    let more = calls(&core.handle(at, Input::Planned { ready: more, open: true }));
+    assert_eq!(more.iter().map(Vec::len).collect::<Vec<_>>(), [7]);
     // What is larger by itself goes alone.
     let mut core = sending(&[]);
     let huge = |edit| Ready { edits: vec![edit], kind: Kind::Room, frozen: false, bytes: 200_000 };
