@@ -229,9 +229,8 @@ impl Core {
             self.push.hold_until = now + self.backoff(self.push.failures);
             self.push.failures += 1;
         }
-        let asked_until = floor.map_or(Millis::MIN, |floor| now + floor);
-        self.push.asked_until = self.push.asked_until.max(asked_until);
-        self.push.hold_until.max(self.push.asked_until)
+        self.push.asked_until = self.push.asked_until.max(floor.map(|floor| now + floor));
+        self.push.asked_until.map_or(self.push.hold_until, |asked_until| self.push.hold_until.max(asked_until))
     }
 
     /// Sends what is due.

@@ -49,7 +49,7 @@ pub(in super::super) struct Push {
     /// Our own pause, which ends with new contact and for who is in a hurry.
     pub(super) hold_until: Millis,
     /// The pause that the server asked for, which nothing ends.
-    pub(super) asked_until: Millis,
+    pub(super) asked_until: Option<Millis>,
     pub(super) stumbles: Stumbles,
     /// Collections that the key may not write, and when that is tried again.
     pub(super) forbidden: BTreeMap<Kind, Millis>,
@@ -98,7 +98,7 @@ impl Push {
     pub(super) fn due_at(&self, ready: &Ready) -> Millis {
         let stumbled = ready.edits.first().and_then(|edit| self.stumbles.due_at(*edit));
         let forbidden = self.forbidden.get(&ready.kind).copied();
-        stumbled.into_iter().chain(forbidden).fold(self.hold_until.max(self.asked_until), Millis::max)
+        stumbled.into_iter().chain(forbidden).chain(self.asked_until).fold(self.hold_until, Millis::max)
     }
 
     /// How often in a row these were stumbled over in this contact.
