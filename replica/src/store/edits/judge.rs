@@ -57,8 +57,9 @@ pub(crate) struct Clash {
 /// Judges an edit against what the server is known to hold of its record; None: it never held it.
 pub(crate) fn judge(kind: Kind, method: &str, patch: &Fields, base: &Fields, known: Option<&Known>) -> Judgement {
     let Some(known) = known else {
-        // A profile that is begun without a value is no profile at the server.
-        let is_nothing = method == "update" && patch.is_empty();
+        // A profile that is begun without a value, or with none left, is no profile at the server.
+        let clears = kind.is_singleton() && patch.values().all(Value::is_null);
+        let is_nothing = method == "update" && (patch.is_empty() || clears);
         return if is_nothing { Judgement::Done } else { Judgement::Go };
     };
     match method {
@@ -178,6 +179,14 @@ mod tests {
         assert!(matches!(delete(json!({ "name": "Car", "color": null })), Judgement::Clash(c) if c[0].mine.is_null()));
         let gone = Known { gone: true, ..there.clone() };
         assert_eq!(judge(Kind::Vehicle, "delete", &Fields::new(), &Fields::new(), Some(&gone)), Judgement::Done);
+    }
+
+    #[test]
+    fn only_a_profile_that_is_not_there_has_nothing_to_clear() {
+        let clear = |kind, patch| judge(kind, "update", &fields(patch), &Fields::new(), None);
+        assert_eq!(clear(Kind::Property, json!({ "city": null })), Judgement::Done);
+        assert_eq!(clear(Kind::Property, json!({ "city": null, "state": "x" })), Judgement::Go);
+        assert_eq!(clear(Kind::Vehicle, json!({ "color": null })), Judgement::Go, "it may be there");
     }
 
     #[test]

@@ -143,8 +143,9 @@ pub(super) fn admit(
         Judgement::Go => {}
         Judgement::Done => {
             // Where its record stands, or somewhere: a server that is put back to before that has lost this as well.
+            let nothing = parcel.method == "update" && (parcel.patch.is_empty() || known.is_none());
             let rev = known.and_then(|known| known.rev).unwrap_or(0);
-            let (reason, told) = match parcel.patch.is_empty() && parcel.method == "update" {
+            let (reason, told) = match nothing {
                 true => ("it changes nothing", "stays as it is, for nothing of it was changed"),
                 false => ("the server has it already", "is already so on the server"),
             };

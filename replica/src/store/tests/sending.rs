@@ -195,6 +195,19 @@ fn a_profile_without_values_is_nothing_to_send() {
 }
 
 #[test]
+fn a_profile_that_is_cleared_before_it_was_there_is_nothing_to_send() {
+    let mut scene = Scene::new();
+    scene.is_at_present(2);
+    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
+    scene.does("UPDATE property SET city = NULL");
+    assert_eq!(scene.parcels(), [[1, 2]]);
+    assert_eq!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.outcomes(), "1 merged,2 merged");
+    assert_eq!(scene.one("SELECT group_concat(DISTINCT reason) FROM edit_history"), "it changes nothing");
+    assert_eq!(scene.one("SELECT count(*) FROM property"), "0");
+}
+
+#[test]
 fn a_delete_of_what_was_changed_there_always_asks() {
     for policy in [ConflictPolicy::Ask, ConflictPolicy::Mine, ConflictPolicy::Theirs] {
         let mut scene = Scene::new();
