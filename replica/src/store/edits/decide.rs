@@ -236,9 +236,13 @@ pub(super) fn look(tx: &Connection, found: &Pending) -> Result<Judgement, StoreE
     let (mut patch, mut base) = (found.patch.clone(), found.base.clone());
     parcel::fit(tx, found.kind, &mut patch, &mut base, known.as_ref())?;
     let judgement = judge(found.kind, &found.method, &patch, &base, known.as_ref());
-    // The server said that the id of a create was used, though its record never showed up here. It has said nothing of
-    // a create that it lost when it was put back.
     if found.method == "create" && found.state == "conflict" && judgement == Judgement::Go {
+        // Its record came and went without having been seen here.
+        if parcel::is_deleted(tx, found.kind, &found.record)? {
+            return Ok(Judgement::Gone);
+        }
+        // The server said that the id of a create was used, though its record never showed up here. It has said nothing
+        // of a create that it lost when it was put back.
         let said = "SELECT problem IS NOT NULL FROM edits WHERE id = ?1";
         if tx.prepare_cached(said)?.query_row([found.id], |row| row.get(0))? {
             return Ok(Judgement::Taken(Vec::new()));

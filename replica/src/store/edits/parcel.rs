@@ -289,7 +289,7 @@ fn forget_cleared(
 }
 
 /// Whether the server is known to have deleted a record, because the feed has told it or it has taken a delete from here.
-fn is_deleted(tx: &Connection, kind: Kind, record: &str) -> Result<bool, StoreError> {
+pub(super) fn is_deleted(tx: &Connection, kind: Kind, record: &str) -> Result<bool, StoreError> {
     let told = "SELECT EXISTS (SELECT 1 FROM _tombs WHERE kind = ?1 AND record_id = ?2)";
     Ok(tx.prepare_cached(told)?.query_row((kind.word(), record), |row| row.get(0))?
         || image::known(tx, kind, record)?.is_some_and(|known| known.gone))

@@ -392,3 +392,16 @@ fn an_id_that_is_in_use_there() {
     assert_eq!(scene.one("SELECT count(*) || min(title) FROM tasks"), "1Mine");
     assert_ne!(scene.one("SELECT id FROM tasks"), TASK);
 }
+
+#[test]
+fn a_create_that_is_deleted_there_before_its_answer_came_does_not_go_again() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
+    scene.send(1);
+    scene.hear(vec![deleted(6)]);
+    assert_eq!(scene.states(), "conflict");
+    let refused = scene.retry(1).unwrap_err();
+    assert!(refused.contains("a deleted id is never used again"), "{refused}");
+    scene.resolve(1, &Resolution::mine()).unwrap();
+    assert_eq!(scene.one(&format!("SELECT count(*) || title || (id <> '{TASK}') FROM tasks")), "1Mine1");
+}
