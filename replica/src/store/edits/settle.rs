@@ -121,14 +121,17 @@ fn move_to_history(
         )?
         .query_map([&list], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    if matches!(outcome, "confirmed" | "merged") {
-        tell_undone(tx, &list)?;
-    } else {
-        // What they had undone stands again without them.
+    if tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM _undone)")?.query_row([], |row| row.get(0))? {
+        if matches!(outcome, "confirmed" | "merged") {
+            tell_undone(tx, &list)?;
+        }
+        // What those had undone that came to nothing stands again without them: even of an edit that ended well, a part
+        // may have done so.
         tx.prepare_cached(
             "DELETE FROM _undone WHERE by_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)
                  UNION ALL SELECT edit_id FROM _parts
-                     WHERE of_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)))",
+                     WHERE of_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)))
+             AND NOT EXISTS (SELECT 1 FROM edit_history h WHERE h.id = by_edit AND h.outcome IN ('confirmed', 'merged'))",
         )?
         .execute([&list])?;
     }
@@ -151,9 +154,6 @@ fn move_to_history(
 
 /// Of edits that ended well: says which others they undo or make again, and of these by which. Until then neither is so.
 fn tell_undone(tx: &Transaction<'_>, list: &str) -> Result<(), StoreError> {
-    if !tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM _undone)")?.query_row([], |row| row.get(0))? {
-        return Ok(());
-    }
     let pairs: Vec<(i64, i64, bool)> = tx
         .prepare_cached(
             "WITH ended AS (SELECT CAST(key AS INTEGER) AS id FROM json_each(?1)

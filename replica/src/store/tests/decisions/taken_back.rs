@@ -127,6 +127,23 @@ fn what_an_undo_had_taken_back_stands_when_the_undo_comes_to_nothing() {
 }
 
 #[test]
+fn what_an_undo_had_taken_back_stands_when_a_delete_takes_its_place() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'One'");
+    scene.confirm(1, task(6, "One", "low"));
+    scene.undo(Some(1)).unwrap();
+    scene.does("DELETE FROM tasks");
+    assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
+    scene.answer(2, Verdict::Sent { rev: Some(7) });
+    scene.hear(vec![deleted(7)]);
+    assert_eq!(scene.outcomes(), "1 confirmed,2 superseded,3 confirmed");
+    assert_eq!(scene.one("SELECT count(*) FROM _undone"), "0");
+    let refused = scene.undo(Some(1)).unwrap_err();
+    assert!(!refused.contains("undone already"), "{refused}");
+}
+
+#[test]
 fn undo_leaves_a_subject_whole() {
     let [car, first, second] = [ROOM, HOME, "0190a3b0-0000-7000-8000-00000000000e"];
     let manual = |id, title: &str, kind: &str, of: &str| {
