@@ -37,8 +37,8 @@ const CUT: &str = "the connection broke before the answer was whole";
 /// Why there is no client or no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The address is not one.
-    #[error("{0:?} is no server address; write it as http://HOST:PORT or https://HOST, without /v1")]
+    /// The address is not one, in these words.
+    #[error("{0}; write it as http://HOST:PORT or https://HOST, without /v1")]
     Address(String),
     /// The key has characters that no header can carry.
     #[error("the key is not one: it has characters that no key has")]
@@ -111,9 +111,14 @@ impl Client {
         let is_plain = |url: &reqwest::Url| {
             matches!(url.scheme(), "http" | "https") && url.query().is_none() && url.fragment().is_none()
         };
+        // Who is named there would be sent in the place of the key, and a password shown wherever the address is.
+        if reqwest::Url::parse(&base).is_ok_and(|url| !url.username().is_empty() || url.password().is_some()) {
+            let text = "a server address names no user and no password, because the key says who asks";
+            return Err(ClientError::Address(text.to_owned()));
+        }
         // The paths of the API begin with its version.
         let address = reqwest::Url::parse(&base).ok().filter(|url| is_plain(url) && !url.path().ends_with("/v1"));
-        let address = address.ok_or_else(|| ClientError::Address(server.to_owned()))?;
+        let address = address.ok_or_else(|| ClientError::Address(format!("{server:?} is no server address")))?;
         let mut bearer =
             HeaderValue::from_str(&format!("Bearer {}", key.expose_secret())).map_err(|_| ClientError::Key)?;
         bearer.set_sensitive(true);
@@ -284,6 +289,11 @@ mod tests {
         let key = SecretString::from("svc_test_x".to_owned());
         for address in ["localhost:8750", "http://h/v1", "http://h/v1/", "http://h?x=1", "http://h#f"] {
             assert!(matches!(Client::new(address, &key), Err(ClientError::Address(_))), "{address}");
+        }
+        for address in ["http://user:secret@h", "https://user@h", "http://:secret@h"] {
+            let error = Client::new(address, &key).unwrap_err();
+            let text = error.to_string();
+            assert!(text.starts_with("a server address names no user") && !text.contains("secret"), "{text}");
         }
         assert!(Client::new("https://h/behind/a/path/", &key).is_ok());
         assert!(Client::new("http://localhost:8750/", &key).is_ok());
