@@ -145,23 +145,14 @@ pub(super) fn admit(
             // Where its record stands, or somewhere: a server that is put back to before that has lost this as well.
             let nothing = parcel.method == "update" && (parcel.patch.is_empty() || known.is_none());
             let rev = known.and_then(|known| known.rev).unwrap_or(0);
-            let (reason, told) = match nothing {
-                true => ("it changes nothing", "stays as it is, for nothing of it was changed"),
-                false => ("the server has it already", "is already so on the server"),
-            };
-            settle::finish_at(tx, edit, rev, "merged", reason, now)?;
-            image::project(tx, kind, &parcel.record)?;
-            log(tx, "info", &format!("Edit {edit}: the {kind} {told}."))?;
+            end(tx, edit, kind, &parcel.record, rev, if nothing { Ends::IsNothing } else { Ends::IsThere }, now)?;
             return Ok(None);
         }
         Judgement::Gone => return wait_for_a_person(tx, &parcel, "deleted there"),
         Judgement::Taken(_) => return wait_for_a_person(tx, &parcel, "a record with this id is there already"),
-        Judgement::Clash(_) if parcel.method == "delete" => {
-            return wait_for_a_person(tx, &parcel, "changed there since you deleted it");
-        }
-        Judgement::Clash(clashes) if policy == ConflictPolicy::Ask => {
-            let names: Vec<&str> = clashes.iter().map(|clash| clash.field).collect();
-            return wait_for_a_person(tx, &parcel, &format!("{} changed there too", names.join(", ")));
+        Judgement::Clash(clashes) if parcel.method == "delete" || policy == ConflictPolicy::Ask => {
+            let reason = clash(&parcel.method, &clashes);
+            return wait_for_a_person(tx, &parcel, &reason);
         }
         Judgement::Clash(clashes) => {
             if !decide(tx, &mut parcel, &clashes, policy, now)? {
@@ -170,6 +161,53 @@ pub(super) fn admit(
         }
     }
     Ok(Some((parcel, guard)))
+}
+
+/// Why nothing is left of an edit to be sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// It changes nothing.
+    IsNothing,
+    /// The server has it already.
+    IsThere,
+}
+
+/// Ends an edit of which nothing is left to be sent; its record stands at this revision there.
+pub(super) fn end(
+    tx: &Transaction<'_>,
+    edit: i64,
+    kind: Kind,
+    record: &str,
+    rev: i64,
+    why: Ends,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let (reason, told) = match why {
+        Ends::IsNothing => ("it changes nothing", "stays as it is, for nothing of it was changed"),
+        Ends::IsThere => ("the server has it already", "is already so on the server"),
+    };
+    settle::finish_at(tx, edit, rev, "merged", reason, now)?;
+    image::project(tx, kind, record)?;
+    log(tx, "info", &format!("Edit {edit}: the {kind} {told}."))
+}
+
+/// What is said of a delete that clashes.
+const SINCE_DELETED: &str = "changed there since you deleted it";
+/// What is said of a change that clashes, after the names of its fields.
+const TOO: &str = " changed there too";
+
+/// What is said of an edit that clashes.
+pub(super) fn clash(method: &str, clashes: &[Clash]) -> String {
+    if method == "delete" {
+        return SINCE_DELETED.to_owned();
+    }
+    let names: Vec<&str> = clashes.iter().map(|clash| clash.field).collect();
+    names.join(", ") + TOO
+}
+
+/// Whether this is said of an edit that clashes. Of one that may have been in before, or was, something else is said.
+pub(super) fn is_clash(reason: &str) -> bool {
+    reason == SINCE_DELETED || reason.ends_with(TOO)
 }
 
 /// Fits an edit to what the server holds of its record by now, before the two are compared.

@@ -13,7 +13,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 
-use crate::store::edits::{doubt, held, settle};
+use crate::store::edits::{agreed, doubt, held, settle};
 use crate::store::recovery::{lost, replay};
 use crate::store::{StoreError, gate, log, rows};
 
@@ -204,6 +204,10 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     // After that, because most of what is confirmed needs no overlay any more.
     for (kind, id) in covered.difference(&settled) {
         image::project(tx, *kind, id)?;
+    }
+    // In a recovery what is known of a record is judged when it ends.
+    for (kind, id) in covered.iter().filter(|_| tail.is_none()) {
+        touched_edits |= agreed::look_again(tx, *kind, id, proof.now)?;
     }
     Ok(Applied { position, touched_edits, found_edits })
 }

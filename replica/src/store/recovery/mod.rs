@@ -23,7 +23,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
 use crate::recovery::{Cause, Found, Question, Recovery, Step, Swept};
-use crate::store::edits::{doubt, settle};
+use crate::store::edits::{agreed, doubt, settle};
 use crate::store::mirror::image;
 use crate::store::schema::order;
 use crate::store::{StoreError, gate, log, mirror, rows};
@@ -367,6 +367,7 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
         walk::forget(tx)?;
         settle::settle(tx, position, now)?;
         doubt::doubt_less(tx)?;
+        agreed::look_at_all(tx, now)?;
         log(tx, "info", &format!("Everything is compared with the server; {gone} records were deleted there."))
     })
 }

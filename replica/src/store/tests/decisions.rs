@@ -14,6 +14,7 @@ use crate::store::edits::resolve::{self, Choice, Resolution};
 use crate::store::edits::undo;
 use crate::store::mirror;
 
+mod agreed;
 mod taken_back;
 
 impl Scene {

@@ -303,3 +303,19 @@ fn only_what_is_newer_there_is_fetched_and_what_is_gone_meanwhile_goes_with_its_
     assert_eq!(scene.one(rooms), "10Room,12Room,25Newer");
     assert_eq!(scene.one("SELECT count(*) FROM _walked"), "0");
 }
+
+#[test]
+fn what_a_list_shows_to_agree_goes_on_when_the_recovery_ends() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.hear(vec![task(6, "Theirs", "low")]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    scene.recovers(&gap());
+    let listed = json!({ "title": "Paint", "priority": "low", "status": "open" });
+    scene.is_listed(Kind::Task, vec![record(TASK, 9, listed)], 9);
+    assert_eq!(scene.states(), "conflict");
+    scene.is_at_present(9);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!((scene.states().as_str(), scene.plan()), ("waiting", vec![1]));
+}
