@@ -160,9 +160,12 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
         output::note("nothing is in conflict");
         return Ok(());
     }
+    // Of what is not there, the edit says why: it was deleted, or the id of a new record is in use for something else.
+    let edits = context.existing()?.edits()?;
+    let reason = |edit| edits.iter().find(|one| one.id == edit).and_then(|one| one.reason.clone());
     let columns = ["edit", "kind", "title", "field", "base", "mine", "theirs", "since"].map(str::to_owned).to_vec();
     let rows = conflicts.into_iter().map(|one| {
-        let since = one.theirs_at.map_or("deleted there".into(), Value::from);
+        let since = one.theirs_at.or_else(|| reason(one.edit_id)).map_or("deleted there".into(), Value::from);
         vec![
             one.edit_id.into(),
             one.kind.word().into(),

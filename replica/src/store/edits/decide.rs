@@ -83,7 +83,7 @@ pub(crate) fn retry(connection: &mut Connection, edit: i64) -> Result<Decided, E
             "rejected" => {}
             "conflict" => match look(tx, &found)? {
                 Judgement::Gone => return Err(refused(deleted_there(&found))),
-                Judgement::Taken(_) => return Err(refused(taken(&found))),
+                Judgement::Taken(differs) => return Err(refused(taken(&found, !differs.is_empty()))),
                 Judgement::Clash(_) => {
                     return Err(refused(format!("{name}: both sides still differ; settle it as mine or as theirs")));
                 }
@@ -247,6 +247,9 @@ pub(super) fn look(tx: &Connection, found: &Pending) -> Result<Judgement, StoreE
         if tx.prepare_cached(said)?.query_row([found.id], |row| row.get(0))? {
             return Ok(Judgement::Taken(Vec::new()));
         }
+        if parcel::other_kind(tx, found.kind, &found.record)?.is_some() {
+            return Ok(Judgement::Taken(Vec::new()));
+        }
     }
     Ok(judgement)
 }
@@ -265,7 +268,15 @@ fn deleted_there(found: &Pending) -> String {
     )
 }
 
-fn taken(found: &Pending) -> String {
+/// `is_there`: what has the id is known, and is of the same kind.
+fn taken(found: &Pending, is_there: bool) -> String {
+    if !is_there {
+        return format!(
+            "the id of {} is in use on the server for something else, and is never given twice: settled as mine it is made \
+             anew with another id, as theirs it is given up",
+            found.name
+        );
+    }
     format!(
         "the server has a {} of this id already: settled as mine {} is written over it, as theirs it is taken as it is",
         found.kind, found.name

@@ -131,6 +131,12 @@ pub(super) fn admit(
         write(tx, &parcel)?;
         image::project(tx, kind, &parcel.record)?;
     }
+    // The server would only say that the id was used, and it uses none twice (contract 6.1).
+    if parcel.method == "create"
+        && let Some(other) = other_kind(tx, kind, &parcel.record)?
+    {
+        return wait_for_a_person(tx, &parcel, &format!("its id belongs to another kind, {other}"));
+    }
     let guard = known.as_ref().and_then(|known| known.rev).filter(|_| parcel.method != "create");
     match judge(kind, &parcel.method, &parcel.patch, &parcel.base, known.as_ref()) {
         // A second effect would undo what others have done since.
@@ -283,6 +289,16 @@ fn complete_subject(
 /// Of which kind a record is that can be a subject, if it is there or is known to have been.
 fn kind_of(tx: &Connection, record: &str) -> Result<Option<Kind>, StoreError> {
     first_subject(|kind| Ok(rows::get(tx, kind, record)?.is_some() || is_deleted(tx, kind, record)?))
+}
+
+/// Of which other kind the server has a record with this id.
+pub(super) fn other_kind(tx: &Connection, kind: Kind, record: &str) -> Result<Option<Kind>, StoreError> {
+    for other in Kind::ALL.into_iter().filter(|other| *other != kind) {
+        if rows::rev(tx, other, record)?.is_some_and(|rev| rev > 0) {
+            return Ok(Some(other));
+        }
+    }
+    Ok(None)
 }
 
 /// The first kind of which this holds, of those that a subject can name.

@@ -395,6 +395,20 @@ fn an_id_that_is_in_use_there() {
 }
 
 #[test]
+fn an_id_that_is_another_kinds_is_given_to_nothing_else() {
+    let mut scene = Scene::new();
+    scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" }))]);
+    scene.is_at_present(4);
+    scene.does("INSERT INTO tasks (id, title) SELECT id, 'Mine' FROM rooms");
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    let refused = scene.retry(1).unwrap_err();
+    assert!(refused.contains("settled as mine it is made anew with another id"), "{refused}");
+    scene.resolve(1, &Resolution::mine()).unwrap();
+    assert_eq!(scene.one(&format!("SELECT count(*) || title || (id <> '{ROOM}') FROM tasks")), "1Mine1");
+    assert_eq!(scene.one("SELECT name FROM rooms"), "Shed");
+}
+
+#[test]
 fn a_create_that_is_deleted_there_before_its_answer_came_does_not_go_again() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));

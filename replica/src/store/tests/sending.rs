@@ -208,6 +208,25 @@ fn a_profile_that_is_cleared_before_it_was_there_is_nothing_to_send() {
 }
 
 #[test]
+fn a_create_with_the_id_of_another_kind_is_not_sent() {
+    let mut scene = Scene::new();
+    scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" }))]);
+    scene.is_at_present(4);
+    scene.does("INSERT INTO tasks (id, title) SELECT id, 'x' FROM rooms");
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    assert_eq!(
+        scene.one("SELECT state || ': ' || reason FROM edits"),
+        "conflict: its id belongs to another kind, room"
+    );
+    assert_eq!(scene.one("SELECT count(*) FROM conflicts"), "0", "no value of the server stands against one of it");
+    // Neither of two that only exist here has it yet.
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
+    scene.does("INSERT INTO tasks (id, title) SELECT id, 'x' FROM rooms");
+    scene.send(1);
+}
+
+#[test]
 fn a_delete_of_what_was_changed_there_always_asks() {
     for policy in [ConflictPolicy::Ask, ConflictPolicy::Mine, ConflictPolicy::Theirs] {
         let mut scene = Scene::new();
