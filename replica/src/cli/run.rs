@@ -12,7 +12,7 @@ use hearth_replica::{Origin, StoreError};
 use tokio::sync::watch;
 
 use super::progress::Progress;
-use super::sync::{config, runtime};
+use super::sync::{block_on, config};
 use super::{Context, Exit, Failure, metrics, output, rebuild, service, stop};
 
 /// Between two attempts to begin while there is no room, or another program writes and does not come to an end.
@@ -49,7 +49,7 @@ impl Run {
         if form == Form::Text {
             output::note(&format!("syncing {} with {}; Ctrl-C ends", db.display(), config.server));
         }
-        runtime()?.block_on(async {
+        block_on(async {
             let listening = match self.metrics_listen {
                 Some(address) => Some(metrics::listen(address).await.map_err(|error| {
                     Failure::new(Exit::Failure, format!("--metrics-listen {address}: {error}"))

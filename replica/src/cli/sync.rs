@@ -138,7 +138,7 @@ fn may_still_come(ended: &Result<Attempt, Failure>) -> bool {
 
 /// Whether the server answers in time, and takes the key.
 pub(super) fn reachable(config: &SyncConfig, limit: Duration) -> Result<(), Failure> {
-    match ask(stop::within(limit, reach(config)))? {
+    match block_on(stop::within(limit, reach(config)))? {
         Some(reached) => reached,
         None => {
             let text = format!("{} does not answer in time", config.server);
@@ -147,12 +147,13 @@ pub(super) fn reachable(config: &SyncConfig, limit: Duration) -> Result<(), Fail
     }
 }
 
-/// Asks the server something. What it waits for in vain, as a name that nobody resolves, is left behind.
-pub(super) fn ask<T>(question: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+/// Works to the end of this. What is still waited for in vain then, as a name that nobody resolves, is left behind; so
+/// whatever must be written down is to be waited for.
+pub(super) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = runtime()?;
-    let answer = runtime.block_on(question);
+    let done = runtime.block_on(work);
     runtime.shutdown_background();
-    answer
+    done
 }
 
 /// Asks the server who it is, a few times.
@@ -185,7 +186,7 @@ pub(super) fn in_process(
     replica: &Replica,
 ) -> Result<Option<Status>, Failure> {
     stop::check()?;
-    runtime()?.block_on(async {
+    block_on(async {
         let (stop, stopped) = watch::channel(false);
         let mut syncing = Box::pin(sync::run(config, lock, until, stopped));
         let ended = stop::within(limit, &mut syncing).await;
@@ -193,10 +194,11 @@ pub(super) fn in_process(
             return result.map(|()| None).map_err(Failure::from);
         }
         // Read before it stops: afterwards nobody is in contact.
-        let then = replica.status()?;
+        let then = replica.status();
         let _ = stop.send(true);
         syncing.await?;
-        ended.map(|_| Some(then))
+        ended?;
+        Ok(Some(then?))
     })
 }
 
@@ -230,7 +232,7 @@ fn by_daemon(
         }
         let now = replica.status()?;
         if head.is_none() && believes_to_be_in_step(&now) && !left.is_zero() {
-            head = ask(head_of(&config, left))?;
+            head = block_on(head_of(&config, left))?;
             if head.is_some() {
                 continue;
             }
@@ -447,6 +449,22 @@ mod tests {
         assert!(!may_still_come(&Ok(Attempt::Reached(status("live", 4, 0)))));
         assert!(may_still_come(&Err(Failure::new(Exit::Unreachable, "gone"))));
         assert!(!may_still_come(&Err(Failure::new(Exit::Interrupted, "told to stop"))));
+    }
+
+    #[test]
+    fn what_is_waited_for_in_vain_holds_up_nobody() {
+        let (release, never) = channel::<()>();
+        let (tell, told) = channel();
+        std::thread::spawn(move || {
+            let done = block_on(async {
+                // As a name that is being resolved.
+                drop(tokio::task::spawn_blocking(move || never.recv()));
+                Ok(())
+            });
+            tell.send(done.is_ok())
+        });
+        assert_eq!(told.recv_timeout(Duration::from_secs(30)), Ok(true));
+        drop(release);
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl Verify {
         let deadline = Instant::now() + self.timeout;
         let left = || deadline.saturating_duration_since(Instant::now());
         sync::bring_in_step(context, &replica, &config, left())?;
-        let listings = sync::ask(stop::within(left(), syncing::listings(&config)))?.ok_or_else(too_slow)??;
+        let listings = sync::block_on(stop::within(left(), syncing::listings(&config)))?.ok_or_else(too_slow)??;
         let found = loop {
             if left().is_zero() {
                 return Err(too_slow());
