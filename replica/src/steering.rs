@@ -1,13 +1,13 @@
 //! Steering the process that syncs, whichever it is, judging what it has done, and reading its journal: wishes go
 //! through the database, and the bell tells of them. Must not sync.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 
 use crate::store::recovery::verify;
-use crate::store::{journal, wishes};
+use crate::store::{journal, open, wishes};
 use crate::{Listing, LogLine, Replica, StoreError, Verification, bell};
 
 impl Replica {
@@ -26,6 +26,18 @@ impl Replica {
         wishes::hurry(&mut *self.writing()?)?;
         bell::ring(&self.db);
         Ok(())
+    }
+
+    /// The same, for so long at most while another program holds the database.
+    pub fn hurry_within(&self, limit: Duration) -> Result<(), StoreError> {
+        open::wait_at_most(&mut *self.writing()?, limit, wishes::hurry)?;
+        bell::ring(&self.db);
+        Ok(())
+    }
+
+    /// An error if another program holds the database, and goes on to for so long, so that nobody else can write to it.
+    pub fn is_free_within(&self, limit: Duration) -> Result<(), StoreError> {
+        open::wait_at_most(&mut *self.writing()?, limit, open::hold)
     }
 
     /// Asks for a recovery: everything is compared with the server and brought in step. `accept_deletions` agrees to

@@ -22,6 +22,9 @@ const SLICE: Duration = Duration::from_secs(30);
 const ATTEMPTS_MAX: u32 = 3;
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// Who writes for longer than this is not this process itself.
+const HELD_FOR: Duration = Duration::from_millis(500);
+
 /// The longest time that can be given.
 const TIME_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 
@@ -195,7 +198,11 @@ pub(super) fn in_process(
         }
         // Read before it stops: afterwards nobody is in contact.
         let then = replica.status();
+        let has_begun = then.as_ref().is_ok_and(|then| then.daemon_pid == Some(i64::from(std::process::id())));
+        let held = if ended.is_ok() && !has_begun { replica.is_free_within(HELD_FOR) } else { Ok(()) };
         let _ = stop.send(true);
+        // What another program kept from beginning has nothing to end, and would wait for that program once more.
+        held?;
         syncing.await?;
         ended?;
         Ok(Some(then?))
@@ -220,7 +227,7 @@ fn by_daemon(
     let began = Instant::now();
     let deadline = began + limit;
     let mut head = None;
-    replica.hurry()?;
+    replica.hurry_within(limit)?;
     loop {
         stop::check()?;
         let left = deadline.saturating_duration_since(Instant::now());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::profile;
 use crate::store::{StoreError, place, reserve, schema};
@@ -146,6 +146,23 @@ pub(crate) fn give_back_log(connection: &Connection) -> Result<(), StoreError> {
     let done = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     connection.busy_timeout(Duration::from_millis(waits.max(0).unsigned_abs()))?;
     Ok(done?)
+}
+
+/// Does something that waits for another program's transaction for so long at most, and never longer than anything does.
+pub(crate) fn wait_at_most<T>(
+    connection: &mut Connection,
+    limit: Duration,
+    work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    connection.busy_timeout(limit.min(BUSY_TIMEOUT))?;
+    let done = work(connection);
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    done
+}
+
+/// Begins to write, and writes nothing.
+pub(crate) fn hold(connection: &mut Connection) -> Result<(), StoreError> {
+    Ok(connection.transaction_with_behavior(TransactionBehavior::Immediate).map(drop)?)
 }
 
 /// Opens an existing database for reading alone.

@@ -101,12 +101,31 @@ fn what_init_is_given_is_judged_by_what_it_is() {
     let (dir, db) = alone();
     let key = dir.path().join("good");
     std::fs::write(&key, hearth_contract::key::key_text(hearth_contract::key::Environment::Test, [7; 32])).unwrap();
-    for (server, code, next) in
-        [("nonsense", 2, "next: hearth-replica init --server http"), ("http://127.0.0.1:9", 6, "next: curl -i http")]
-    {
+    for (server, code, next) in [
+        ("nonsense", 2, "next: hearth-replica init --server http"),
+        ("http://anna:secret@127.0.0.1:9", 2, "next: hearth-replica init --server http"),
+        ("http://127.0.0.1:9", 6, "next: curl -i http"),
+    ] {
         let (exit, said) = refusal(&db, &["init", "--server", server, "--key-file", key.to_str().unwrap()]);
         assert_eq!(exit, code, "{said}");
-        assert!(said.contains(next), "{said}");
+        assert!(said.contains(next) && !said.contains("secret"), "{said}");
+    }
+}
+
+#[test]
+fn a_database_that_is_held_is_no_server_that_is_gone() {
+    let (_dir, db) = alone();
+    let script = rusqlite::Connection::open(&db).unwrap();
+    script.execute_batch("BEGIN IMMEDIATE").unwrap();
+    // Alone, and beside a process that syncs.
+    for beside in [false, true] {
+        let daemon = beside.then(|| hearth_replica::sync::SyncLock::try_take(&db).unwrap().unwrap());
+        let began = std::time::Instant::now();
+        let (exit, said) = refusal(&db, &["sync", "--timeout", "300ms"]);
+        assert_eq!(exit, 1, "{said}");
+        assert!(said.contains("another program is writing to") && said.contains("next: lsof "), "{said}");
+        assert!(began.elapsed() < std::time::Duration::from_secs(4), "{:?}", began.elapsed());
+        drop(daemon);
     }
 }
 
