@@ -1,20 +1,23 @@
-//! What others have made in a database: tables with their rows, indexes, views, triggers. It goes on as far as it can be
+//! What others have made in a database: columns of ours, tables with their rows, indexes, views, triggers. It goes on as far as it can be
 //! read, and what does not is named. Must not know what any of it is for.
 
 use rusqlite::{Connection, Transaction, params_from_iter};
 
+use super::columns;
 use super::salvage::{self, Salvaged, quoted};
 use crate::store::StoreError;
 
 /// One thing that somebody has made.
 pub(super) struct Made {
-    /// `table`, `index`, `view` or `trigger`.
+    /// `column`, `table`, `index`, `view` or `trigger`.
     sort: String,
     name: String,
     /// The statement that makes it.
     text: String,
     /// Of a table, what it holds.
     rows: Option<Salvaged>,
+    /// Of a column, whether it held values.
+    held_values: bool,
 }
 
 /// Reads what is in a damaged database and in none that is only ours, in the order in which it can be made again. What
@@ -23,6 +26,13 @@ pub(super) fn read(damaged: &Connection, ours: &Connection) -> Result<(Vec<Made>
     let known: Vec<String> =
         ours.prepare("SELECT name FROM sqlite_schema")?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     let mut all = salvage::schema(damaged)?;
+    let (mut made, mut lost) = (Vec::new(), Vec::new());
+    for columns::Added { name, text, held_values } in columns::read(damaged, ours, &all)? {
+        match text {
+            Some(text) => made.push(Made { sort: "column".to_owned(), name, text, rows: None, held_values }),
+            None => lost.push(format!("The column {name} could not be carried over: it is not known how it was made.")),
+        }
+    }
     // What begins so is internal, of this version of ours or another.
     all.retain(|[_, name, _]| !name.starts_with('_') && !name.starts_with("sqlite_") && !known.contains(name));
     let is_virtual = |text: &str| text.trim_start().to_ascii_uppercase().starts_with("CREATE VIRTUAL");
@@ -30,27 +40,28 @@ pub(super) fn read(damaged: &Connection, ours: &Connection) -> Result<(Vec<Made>
         all.iter().filter(|[_, _, text]| is_virtual(text)).map(|[_, name, _]| name.clone()).collect();
     let belongs =
         |name: &str| engines.iter().any(|engine| name.strip_prefix(engine).is_some_and(|of| of.starts_with('_')));
-    let mut made = Vec::new();
     for sort in ["table", "index", "view", "trigger"] {
         for [_, name, text] in
             all.iter().filter(|[of, name, _]| of == sort && !engines.contains(name) && !belongs(name))
         {
             let rows = if sort == "table" { Some(salvage::table(damaged, name)?) } else { None };
-            made.push(Made { sort: sort.to_owned(), name: name.clone(), text: text.clone(), rows });
+            made.push(Made { sort: sort.to_owned(), name: name.clone(), text: text.clone(), rows, held_values: false });
         }
     }
-    let lost =
-        engines.iter().map(|name| format!("The virtual table {name} is not carried over; make it again.")).collect();
+    lost.extend(engines.iter().map(|name| format!("The virtual table {name} is not carried over; make it again.")));
     Ok((made, lost))
 }
 
 /// Makes it again. Gives a sentence for each that cannot be, or not wholly.
 pub(super) fn make(tx: &Transaction<'_>, made: &[Made]) -> Result<Vec<String>, StoreError> {
     let mut lost = Vec::new();
-    for Made { sort, name, text, rows } in made {
+    for Made { sort, name, text, rows, held_values } in made {
         if let Err(error) = tx.execute(text, []) {
             lost.push(format!("The {sort} {name} could not be carried over: {error}."));
             continue;
+        }
+        if *held_values {
+            lost.push(format!("The column {name} is carried over without its values; the file that is kept has them."));
         }
         let Some(Salvaged { columns, rows, garbled, complete }) = rows else { continue };
         let names: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
@@ -60,6 +71,12 @@ pub(super) fn make(tx: &Transaction<'_>, made: &[Made]) -> Result<Vec<String>, S
         let kept = rows.iter().filter(|row| statement.execute(params_from_iter(row.iter())).is_ok()).count();
         if !complete || !garbled.is_empty() || kept < rows.len() {
             lost.push(format!("Not every row of the table {name} could be carried over; {kept} are."));
+        }
+    }
+    // Not before all of them are there: one may rest on another.
+    for Made { name, .. } in made.iter().filter(|made| made.sort == "view") {
+        if let Err(error) = tx.prepare(&format!("SELECT * FROM {}", quoted(name))) {
+            lost.push(format!("The view {name} does not work: {error}."));
         }
     }
     Ok(lost)

@@ -153,3 +153,58 @@ fn what_others_have_made_goes_on() {
         db.query_row("SELECT sql FROM sqlite_schema WHERE name = 'my_index'", [], |row| row.get(0)).unwrap();
     assert!(plan.contains("my notes"));
 }
+
+#[test]
+fn columns_of_others_go_on_and_their_values_are_named() {
+    let wreck = Wreck::new();
+    wreck.scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER NOT NULL DEFAULT 1");
+    wreck.scene.does("ALTER TABLE rooms ADD COLUMN \"my, own\" TEXT COLLATE NOCASE");
+    wreck.scene.does("ALTER TABLE tasks ADD COLUMN unused TEXT");
+    wreck.scene.does("ALTER TABLE tasks ADD COLUMN twice TEXT AS (title || title)");
+    wreck.scene.does("UPDATE rooms SET stars = 5");
+    wreck.scene.does("CREATE INDEX by_stars ON rooms (stars)");
+    wreck.scene.does("CREATE VIEW best AS SELECT name, \"my, own\" FROM rooms WHERE stars = 1");
+    let wreck = wreck.checkpointed();
+    wreck.break_page_of("sync_log");
+    let rescue = wreck.rebuilt();
+    let lost = "The column stars of rooms is carried over without its values; the file that is kept has them.";
+    assert_eq!(rescue.lost, [lost]);
+    let mut db = open::read_write(&wreck.db).unwrap();
+    db.execute("INSERT INTO rooms (name, \"my, own\") VALUES ('Hall', 'Blue')", []).unwrap();
+    let text = |sql: &str| db.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
+    assert_eq!(text("SELECT name FROM best WHERE \"my, own\" = 'blue'"), "Hall", "the whole of its definition");
+    assert_eq!(text("SELECT twice FROM tasks"), "SweepSweep");
+    // And nothing is missing of what is ours.
+    schema::renew(&mut db).unwrap();
+    assert!(schema::missing(&db).unwrap().is_empty());
+}
+
+#[test]
+fn columns_of_a_table_that_cannot_be_read_go_on_too() {
+    let wreck = Wreck::new();
+    wreck.scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER");
+    let wreck = wreck.checkpointed();
+    wreck.break_page_of("rooms");
+    let rescue = wreck.rebuilt();
+    let lost = "The column stars of rooms is carried over without its values; the file that is kept has them.";
+    assert_eq!(rescue.lost, [lost]);
+    let db = open::read_write(&wreck.db).unwrap();
+    db.execute("INSERT INTO rooms (name, stars) VALUES ('Hall', 5)", []).unwrap();
+}
+
+#[test]
+fn a_view_that_does_not_work_is_named() {
+    let wreck = Wreck::new();
+    wreck.scene.does("CREATE TABLE mine (a TEXT)");
+    wreck.scene.does("CREATE VIEW rests_on_it AS SELECT a FROM broken");
+    wreck.scene.does("CREATE VIEW broken AS SELECT a FROM mine");
+    wreck.scene.does("CREATE VIEW whole AS SELECT name FROM rooms");
+    wreck.scene.does("DROP TABLE mine");
+    let wreck = wreck.checkpointed();
+    wreck.break_page_of("sync_log");
+    let lost = wreck.rebuilt().lost;
+    assert_eq!(lost.len(), 2, "{lost:?}");
+    for (sentence, view) in lost.iter().zip(["rests_on_it", "broken"]) {
+        assert_eq!(*sentence, format!("The view {view} does not work: no such table: main.mine."));
+    }
+}
