@@ -240,3 +240,43 @@ fn what_others_changed_last_is_looked_for_among_the_newest_alone() {
     scene.does("INSERT INTO rooms (name) VALUES ('One more of mine')");
     assert_eq!(latest(&scene), None);
 }
+
+#[test]
+fn what_runs_out_is_found_by_looking_at_each_record_once() {
+    let scene = super::Scene::new();
+    let day = |n: i64| if n % 3 == 0 { "NULL".to_owned() } else { format!("'20{}-02-03'", 20 + n * 7 % 60) };
+    for n in 0..12 {
+        scene.does(&format!("INSERT INTO inventory (name, warranty_expires_on) VALUES ('item {n}', {})", day(n)));
+        let category = ["NULL", "'manual'"][(n % 2) as usize];
+        scene.does(&format!(
+            "INSERT INTO documents (title, category, expires_on) VALUES ('paper {n}', {category}, {})",
+            day(n + 1)
+        ));
+        scene.does(&format!(
+            "INSERT INTO vehicles (name, insurance_expires_on, registration_expires_on) VALUES ('car {n}', {}, {})",
+            day(n + 1),
+            day(n + 2)
+        ));
+    }
+    let plain = "SELECT * FROM (
+        SELECT warranty_expires_on AS expires_on, 'warranty' AS what, 'inventory' AS kind, id, name FROM inventory
+        UNION ALL SELECT insurance_expires_on, 'insurance', 'vehicle', id, name FROM vehicles
+        UNION ALL SELECT registration_expires_on, 'registration', 'vehicle', id, name FROM vehicles
+        UNION ALL SELECT expires_on, coalesce(category, 'document'), 'document', id, title FROM documents)
+        WHERE expires_on IS NOT NULL ORDER BY expires_on, name";
+    let of = |query: &str| {
+        let columns = "expires_on || ' ' || what || ' ' || kind || ' ' || id || ' ' || name";
+        scene.one(&format!("SELECT group_concat({columns}, '; ') FROM ({query})"))
+    };
+    let records = "SELECT expires_on, what, kind, record_id AS id, name FROM expiring";
+    for tables in ["", "inventory", "vehicles", "documents"] {
+        if !tables.is_empty() {
+            scene.does(&format!("DELETE FROM {tables}"));
+        }
+        assert_eq!(of(records), of(plain), "{tables}");
+    }
+    let mut plan = scene.db.prepare("EXPLAIN QUERY PLAN SELECT * FROM expiring").unwrap();
+    let steps: Vec<String> = plan.query_map([], |row| row.get(3)).unwrap().collect::<Result<_, _>>().unwrap();
+    let through: Vec<&String> = steps.iter().filter(|step| step.starts_with("SCAN")).collect();
+    assert!(matches!(&through[..], [words] if words.starts_with("SCAN s ")), "{steps:?}");
+}
