@@ -141,8 +141,10 @@ SELECT expires_on, what, kind, record_id, name, CAST(expires_on < strftime('%Y-%
 ORDER BY expires_on, name"#;
 
 const HOME_VALUE: &str = "
--- What the items are worth in cents, per room and category.
-SELECT room, category, CAST(count(id) AS INTEGER) AS items,
-       CAST(sum(quantity) AS INTEGER) AS pieces, CAST(sum(value_cents) AS INTEGER) AS value_cents
-FROM inventory_overview GROUP BY room, category
-ORDER BY room IS NULL, room, category";
+-- What the items are worth in cents, per room and category. Two rooms of one name are two rooms.
+SELECT r.name AS room, i.category AS category, CAST(count(i.id) AS INTEGER) AS items,
+       CAST(sum(i.quantity) AS INTEGER) AS pieces,
+       CAST(sum(CAST(round(coalesce(i.current_value, i.purchase_price) * 100) AS INTEGER)) AS INTEGER) AS value_cents
+FROM inventory i LEFT JOIN rooms r ON r.id = i.room_id
+GROUP BY r.id, r.name, i.category
+ORDER BY r.name IS NULL, r.name, r.id, i.category";

@@ -280,3 +280,22 @@ fn what_runs_out_is_found_by_looking_at_each_record_once() {
     let through: Vec<&String> = steps.iter().filter(|step| step.starts_with("SCAN")).collect();
     assert!(matches!(&through[..], [words] if words.starts_with("SCAN s ")), "{steps:?}");
 }
+
+#[test]
+fn rooms_of_one_name_are_worth_something_each() {
+    let scene = super::Scene::new();
+    for n in 1..=2 {
+        let room = format!("0190a3b0-0000-7000-8000-0000000000a{n}");
+        scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{room}', 'Bedroom')"));
+        scene.does(&format!(
+            "INSERT INTO inventory (name, room_id, category, quantity, current_value) VALUES ('Bed', '{room}', 'furniture', {n}, '{n}.50')"
+        ));
+    }
+    let nowhere = "'0190a3b0-0000-7000-8000-0000000000a9'";
+    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('In a room that is not known', {nowhere})"));
+    scene.does("INSERT INTO inventory (name) VALUES ('In no room')");
+    let rows =
+        "SELECT group_concat(coalesce(room, '-') || ' ' || coalesce(category, '-') || ' ' || items || ' ' || pieces
+         || ' ' || coalesce(value_cents, '-'), '; ') FROM home_value";
+    assert_eq!(scene.one(rows), "Bedroom furniture 1 1 150; Bedroom furniture 1 2 250; - - 2 2 -");
+}
