@@ -181,7 +181,8 @@ fn drop_generated(tx: &Transaction<'_>) -> Result<(), StoreError> {
         })?
         .collect::<Result<Vec<_>, _>>()?;
     for (kind, name) in found {
-        tx.execute_batch(&format!("DROP {kind} {name}"))?;
+        // Somebody else's may begin with `_` too, and be called anything.
+        tx.execute_batch(&format!("DROP {kind} \"{}\"", name.replace('"', "\"\"")))?;
     }
     Ok(())
 }

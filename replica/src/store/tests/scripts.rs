@@ -352,6 +352,14 @@ fn renewing_the_schema_keeps_rows_and_edits() {
 }
 
 #[test]
+fn a_trigger_of_ones_own_under_any_name_stops_no_renewal() {
+    let mut scene = Scene::new();
+    scene.does("CREATE TRIGGER \"_my-\"\"trigger\" AFTER INSERT ON rooms BEGIN SELECT 1; END");
+    schema::renew(&mut scene.db).unwrap();
+    scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+}
+
+#[test]
 fn numbers_of_edits_that_were_set_back_are_set_right() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO rooms (name) VALUES ('Shed')");
