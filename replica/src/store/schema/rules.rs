@@ -55,10 +55,17 @@ pub(crate) fn of_field(field: &Field) -> Vec<Rule> {
         )),
         Format::Url => {
             rules.push(rule(format!("length({value}) > {URL_MAX}"), format!("must have at most {URL_MAX} characters")));
+            // The host begins behind the last @ of what goes before any of / ? #. What is taken off the end there is all but @.
+            let place = format!(
+                "SELECT substr(rest, 1, instr(replace(replace(rest, '?', '/'), '#', '/') || '/', '/') - 1) AS place \
+                 FROM (SELECT substr({value}, instr({value}, '://') + 3) AS rest)"
+            );
+            let host = format!("SELECT substr(place, length(rtrim(place, replace(place, '@', ''))) + 1, 1) FROM ({place})");
             rules.push(rule(
                 format!(
-                    "{has_nul} OR NOT (lower({value}) GLOB 'http://[^/?#:]*' OR lower({value}) GLOB 'https://[^/?#:]*') \
-                     OR {value} GLOB '*[' || char(1) || '-' || char(32) || char(127) || '-' || char(160) || ']*'"
+                    "{has_nul} OR NOT (lower({value}) GLOB 'http://*' OR lower({value}) GLOB 'https://*') \
+                     OR ({host}) IN ('', ':') OR {value} GLOB '*[' || char(1) || '-' || char(31) || char(127) || '-' || \
+                     char(159) || {BLANKS} || ']*'"
                 ),
                 "must be an absolute http or https address".to_owned(),
             ));

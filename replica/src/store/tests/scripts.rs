@@ -1,6 +1,6 @@
 //! What any program may do to the tables with plain SQL, and what it is told.
 
-use hearth_contract::formats::Timestamp;
+use hearth_contract::formats::{Timestamp, is_url};
 use serde_json::{Value, json};
 
 use super::{ConflictPolicy, HOME, ROOM, Scene, TASK, at, deleted, event, task, with_key};
@@ -357,6 +357,57 @@ fn a_trigger_of_ones_own_under_any_name_stops_no_renewal() {
     scene.does("CREATE TRIGGER \"_my-\"\"trigger\" AFTER INSERT ON rooms BEGIN SELECT 1; END");
     schema::renew(&mut scene.db).unwrap();
     scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+}
+
+/// Whether the tables take an address, and what the server says of it.
+fn judged(scene: &Scene, address: &str) -> (bool, bool) {
+    let taken = scene.db.execute("INSERT INTO documents (title, url) VALUES ('a', ?1)", [address]);
+    if let Err(error) = &taken {
+        assert!(error.to_string().contains("url must be an absolute http or https address"), "{address:?}: {error}");
+    }
+    (taken.is_ok(), is_url(address))
+}
+
+#[test]
+fn addresses_are_judged_as_the_server_judges_them() {
+    let scene = Scene::new();
+    scene.does("BEGIN");
+    let pieces: Vec<String> = [
+        "http://", "HtTps://", "http:/", "ftp://", "a", "b.c", "user", "@", "@@", ":", ":80", "/", "?", "#", "é", "%20",
+    ]
+    .into_iter()
+    .map(str::to_owned)
+    // Each character that is blank or a control somewhere in Unicode, and their neighbours.
+    .chain((0..=0x3100).filter_map(char::from_u32).filter(|c| c.is_whitespace() || c.is_control()).map(String::from))
+    .chain(
+        ['\u{1f}', '\u{200b}', '\u{feff}', '\u{180e}', '\u{a1}', '\u{200c}', '\u{2027}', '\u{3001}'].map(String::from),
+    )
+    .collect();
+    for piece in &pieces {
+        for address in [format!("http://a{piece}b"), format!("http://{piece}"), format!("{piece}http://a")] {
+            let (taken, right) = judged(&scene, &address);
+            assert_eq!(taken, right, "{address:?}");
+        }
+    }
+    // Drawn from a row of numbers that is the same in every run.
+    let mut drawn = 7_u64;
+    let mut draw = |below: usize| {
+        drawn = drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (drawn >> 33) as usize % below
+    };
+    let mut good = 0;
+    for _ in 0..1000 {
+        let mut address = pieces[[0, 0, 0, 1, 1, draw(16)][draw(6)]].clone();
+        for _ in 0..draw(7) {
+            // Mostly what an address is made of.
+            address.push_str(&pieces[if draw(12) == 0 { draw(pieces.len()) } else { 4 + draw(12) }]);
+        }
+        let (taken, right) = judged(&scene, &address);
+        assert_eq!(taken, right, "{address:?}");
+        good += usize::from(right);
+    }
+    assert!((100..900).contains(&good), "{good}");
+    scene.does("ROLLBACK");
 }
 
 #[test]
