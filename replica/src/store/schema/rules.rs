@@ -137,11 +137,12 @@ pub(crate) fn not_canonical_id(value: &str) -> String {
 pub(crate) fn not_utf8(value: &str) -> String {
     format!(
         "{value} GLOB '*[^' || char(1) || '-' || char(127) || ']*' AND EXISTS (\n    \
-         WITH RECURSIVE block(rest) AS (VALUES ({value}) UNION ALL SELECT substr(rest, 65) FROM block WHERE length(rest) > 64),\n    \
+         WITH RECURSIVE block(part, rest) AS (VALUES (substr({value}, 1, 64), substr({value}, 65))\n    \
+         UNION ALL SELECT substr(rest, 1, 64), substr(rest, 65) FROM block WHERE length(rest) > 0),\n    \
          step(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM step WHERE n < 64)\n    \
-         SELECT 1 FROM block, step WHERE n <= length(rest)\n      \
-         AND char(unicode(substr(rest, n, 1))) <> substr(rest, n, 1)\n      \
-         AND hex(substr(rest, n, 1)) NOT IN ('EFBFBE', 'EFBFBF'))"
+         SELECT 1 FROM block, step WHERE n <= length(part)\n      \
+         AND char(unicode(substr(part, n, 1))) <> substr(part, n, 1)\n      \
+         AND hex(substr(part, n, 1)) NOT IN ('EFBFBE', 'EFBFBF'))"
     )
 }
 

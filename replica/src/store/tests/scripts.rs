@@ -125,6 +125,22 @@ fn what_the_server_takes_is_taken() {
 }
 
 #[test]
+fn a_text_that_is_not_utf8_is_found_wherever_it_is_wrong() {
+    let scene = Scene::new();
+    // Around the ends of the pieces in which it is looked through; the patch begins with `{"notes":"`, ten characters.
+    for before in [0, 1, 52, 53, 54, 55, 117, 118, 119, 500] {
+        let text = |wrong: &str| {
+            let (one, all) = ("e6bca2", "e6bca2".repeat(before));
+            format!("INSERT INTO rooms (name, notes) VALUES ('a', CAST(x'{all}{wrong}{one}{one}' AS TEXT))")
+        };
+        scene.does(&text("efbfbf"));
+        for wrong in ["b0", "c328", "eda080", "f5808080"] {
+            assert!(scene.sql(&text(wrong)).unwrap_err().starts_with("a text is not UTF-8"), "{wrong} after {before}");
+        }
+    }
+}
+
+#[test]
 fn a_strangers_trigger_into_another_table_neither_hides_a_replace_nor_looks_like_one() {
     let mut scene = Scene::new();
     let inbox = "CREATE TRIGGER inbox AFTER INSERT ON tasks BEGIN INSERT OR IGNORE INTO rooms (id, name)
