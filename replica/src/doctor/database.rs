@@ -7,6 +7,7 @@ use super::{Finding, Grade, Matter, REBUILD, another_key, count, first_step, siz
 use crate::profile::Profile;
 use crate::recovery::AGREE;
 use crate::store::StoreError;
+use crate::store::is_typed;
 use crate::store::rescue::health;
 use crate::sync::SyncLock;
 use crate::{Origin, Replica, Status};
@@ -49,11 +50,15 @@ pub(super) fn examine(profile: &Profile) -> (Vec<Finding>, Option<String>) {
         let text = format!("sound, {records}, {}, schema {}", size(tally.database_bytes), status.schema_version);
         let mut findings = vec![Finding::fine(Matter::Database, text)];
         findings.extend(health.ungated.iter().map(|(name, table)| {
+            let (when, next) = if is_typed(table) {
+                ("fires on what the sync writes too", "DROP TRIGGER, and make it anew with WHEN (SELECT open FROM _gate) = 0")
+            } else {
+                ("fires while the replica keeps its tables", "DROP TRIGGER, and make it anew on the table of the records")
+            };
             let text = format!(
-                "the trigger {name} on {table} is not the replica's own and fires on what the sync writes too; what it \
-                 changes then is no edit and is sent nowhere"
+                "the trigger {name} on {table} is not the replica's own and {when}; what it changes then is no edit and is \
+                 sent nowhere"
             );
-            let next = "DROP TRIGGER, and make it anew with WHEN (SELECT open FROM _gate) = 0";
             Finding::new(Matter::Database, Grade::Notice, text, next)
         }));
         findings.extend(health.unique.iter().map(|(name, table)| {

@@ -34,6 +34,8 @@ const ROOM_BYTES_LEAST: u64 = 64 << 10;
 /// The same of its failures to write, which it does in larger pieces, and after which some room is given back.
 const ROOM_BYTES_LOW: u64 = 1 << 20;
 
+pub(crate) use self::schema::others::is_typed;
+
 /// A connection to a replica database; other modules only hand it on.
 pub(crate) use rusqlite::Connection;
 

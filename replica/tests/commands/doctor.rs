@@ -151,6 +151,14 @@ fn faults_of_the_database() {
     assert!(examined(&db).1.iter().all(|finding| !finding[2].contains("trigger asks")));
 
     let (_dir, db) = of(&good_server());
+    let triggers = "CREATE TABLE told (id, title);
+        CREATE TRIGGER tells AFTER INSERT ON edits BEGIN INSERT INTO told SELECT NEW.id, title FROM tasks; END;
+        CREATE TRIGGER marks AFTER INSERT ON edits BEGIN UPDATE OR IGNORE \"tasks\" SET assignee = 'me'; END";
+    assert!(sqlite3(&db, triggers).status.success());
+    assert_found(&db, 0, "note", "database", "the trigger marks on edits is not the replica's own", "DROP TRIGGER");
+    assert!(examined(&db).1.iter().all(|finding| !finding[2].contains("trigger tells")));
+
+    let (_dir, db) = of(&good_server());
     let indexes = "CREATE INDEX by_title ON tasks (title); CREATE UNIQUE INDEX \"one name\" ON Rooms (name)";
     assert!(sqlite3(&db, indexes).status.success());
     let words = "the UNIQUE index one name on rooms";

@@ -5,6 +5,7 @@ use hearth_contract::resources::RESOURCES;
 use rusqlite::{Connection, ffi};
 
 use crate::store::StoreError;
+use crate::store::schema::KEPT;
 
 /// Whether anybody else has made a trigger.
 pub(crate) fn has_triggers(connection: &Connection) -> Result<bool, StoreError> {
@@ -12,15 +13,43 @@ pub(crate) fn has_triggers(connection: &Connection) -> Result<bool, StoreError> 
     Ok(connection.query_row(text, [], |row| row.get(0))?)
 }
 
-/// Triggers on the typed tables that are not ours and do not ask whether the gate is open, with their tables.
+/// Triggers that are not ours and fire while the gate is open, with their tables: those on the typed tables that do not
+/// ask for it, and those on any other of ours that write to a typed table, because only the keeper writes there.
 pub(crate) fn ungated(connection: &Connection) -> Result<Vec<(String, String)>, StoreError> {
     let mut statement = connection.prepare(
-        "SELECT name, lower(tbl_name) FROM sqlite_schema
-         WHERE type = 'trigger' AND name NOT GLOB '[_]*' AND instr(lower(sql), '_gate') = 0
-            AND lower(tbl_name) IN (SELECT value FROM json_each(?1)) ORDER BY name",
+        "SELECT name, lower(tbl_name), lower(sql) FROM sqlite_schema
+         WHERE type = 'trigger' AND name NOT GLOB '[_]*' AND lower(tbl_name) IN (SELECT value FROM json_each(?1))
+         ORDER BY name",
     )?;
-    let found = statement.query_map([tables()], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(found.collect::<Result<_, _>>()?)
+    let kept = KEPT.iter().map(|(table, _)| *table).chain(["_gate"]);
+    let ours: Vec<&str> = RESOURCES.iter().map(|resource| resource.kind.collection()).chain(kept).collect();
+    let found = statement
+        .query_map([serde_json::json!(ours).to_string()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<Vec<(String, String, String)>, _>>()?;
+    let fires_open = |table: &str, text: &str| if is_typed(table) { !text.contains("_gate") } else { writes(text) };
+    Ok(found
+        .into_iter()
+        .filter(|(_, table, text)| fires_open(table, text))
+        .map(|(name, table, _)| (name, table))
+        .collect())
+}
+
+/// Whether a table is one of the typed ones.
+pub(crate) fn is_typed(table: &str) -> bool {
+    RESOURCES.iter().any(|resource| resource.kind.collection() == table)
+}
+
+/// Whether a text in lower case has a statement that writes to a typed table, as far as its words tell.
+fn writes(text: &str) -> bool {
+    let words: Vec<&str> =
+        text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect();
+    words.iter().enumerate().any(|(n, word)| {
+        let before = |back: usize| n.checked_sub(back).and_then(|n| words.get(n)).copied().unwrap_or_default();
+        is_typed(word)
+            && (matches!(before(1), "into" | "update")
+                || (before(2), before(1)) == ("delete", "from")
+                || (before(3), before(2)) == ("update", "or"))
+    })
 }
 
 /// Indexes on the typed tables that are not ours and let nothing stand twice, with their tables. Of ours none does.
