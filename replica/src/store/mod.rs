@@ -63,6 +63,11 @@ pub enum StoreError {
     /// Tables of its own are missing.
     #[error("the replica database lacks {0}, which it cannot do without")]
     Lacks(String),
+    /// Its texts are not kept as they must be, which is settled when a database is made.
+    #[error(
+        "the replica database keeps its texts as {0}, so that what is written to it is judged wrongly; it must be UTF-8"
+    )]
+    Encoded(String),
     /// It was made anew again and again.
     #[error(
         "the replica database holds {0} damaged copies of itself beside it: its disk may be failing. Look at them, delete \
@@ -117,9 +122,9 @@ impl From<refinery::Error> for StoreError {
 impl StoreError {
     /// Whether the file is no sound database; nothing but a rebuild helps, if that still does.
     pub fn is_damaged(&self) -> bool {
-        use StoreError::{Emptied, Garbled, Lacks, Missing, TooOften};
+        use StoreError::{Emptied, Encoded, Garbled, Lacks, Missing, TooOften};
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-        matches!(self, Missing(_) | Emptied(_) | Lacks(_) | TooOften(_) | Garbled(_))
+        matches!(self, Missing(_) | Emptied(_) | Encoded(_) | Lacks(_) | TooOften(_) | Garbled(_))
             || matches!(self, StoreError::Sqlite(error)
             if matches!(error, rusqlite::Error::Utf8Error(..))
                 || matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase)))

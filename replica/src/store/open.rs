@@ -84,6 +84,7 @@ fn open(db: &Path) -> Result<Connection, StoreError> {
     let mut connection = Connection::open(db)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     tune(db, &connection)?;
+    has_utf8(&connection)?;
     if !(has_log(&connection)? && schema::is_current(&connection)?) {
         if is_foreign(&connection)? {
             return Err(StoreError::Foreign(db.to_owned()));
@@ -130,6 +131,15 @@ fn is_foreign(connection: &Connection) -> Result<bool, StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM sqlite_schema)
                     AND NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE name IN ('_sync', 'refinery_schema_history'))";
     Ok(connection.query_row(text, [], |row| row.get(0))?)
+}
+
+/// An error unless texts are UTF-8, as SQLite keeps them unless it is told otherwise: the triggers count their bytes.
+fn has_utf8(connection: &Connection) -> Result<(), StoreError> {
+    let encoding: String = connection.pragma_query_value(None, "encoding", |row| row.get(0))?;
+    if encoding != "UTF-8" && !is_foreign(connection)? {
+        return Err(StoreError::Encoded(encoding));
+    }
+    Ok(())
 }
 
 /// Whether the file is written by way of a log beside it (WAL), so that readers and a writer do not wait for each other.

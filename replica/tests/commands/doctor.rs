@@ -177,6 +177,28 @@ fn faults_of_the_database() {
     assert_found(&db, 8, "fault", "database", "", "hearth-replica rebuild");
 }
 
+/// As a dump is restored by who has said so before.
+#[test]
+fn a_database_in_utf16_is_made_anew() {
+    let (dir, db) = of("http://127.0.0.1:9");
+    assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
+    let copy = dir.path().join("copy.db");
+    let restored = std::process::Command::new("sh")
+        .args(["-c", "sqlite3 \"$1\" .dump | sqlite3 -cmd \"PRAGMA encoding = 'UTF-16le'\" \"$2\" && mv \"$2\" \"$1\""])
+        .arg("sh")
+        .args([&db, &copy])
+        .output()
+        .unwrap();
+    assert!(restored.status.success(), "{}", text(&restored.stderr));
+    assert_found(&db, 8, "fault", "database", "keeps its texts as UTF-16le", "hearth-replica rebuild");
+    replica(&db, &["rebuild", "--timeout", "100ms"]);
+    assert_eq!(
+        text(&replica(&db, &["query", "SELECT patch FROM edits", "--csv"]).stdout).lines().last(),
+        Some("\"{\"\"name\"\":\"\"Hall\"\"}\"")
+    );
+    assert_eq!(text(&replica(&db, &["query", "PRAGMA encoding", "--csv"]).stdout).lines().last(), Some("UTF-8"));
+}
+
 /// A disk without room for even a page is a fault of the disk, not of the database.
 #[test]
 fn a_full_disk_is_no_damage() {
