@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use super::trouble::{Cause, about_disk, is_for_place, make_room, trouble, without_unique};
+use super::trouble::{Cause, WITHOUT, about_disk, is_for_place, make_room, trouble, without_unique};
 use super::{Finding, Grade, Matter, REBUILD, another_key, count, first_step, size, span};
 use crate::profile::Profile;
 use crate::recovery::AGREE;
 use crate::store::StoreError;
-use crate::store::is_typed;
 use crate::store::rescue::health;
+use crate::store::{is_typed, named, open, refusing, unwritable};
 use crate::sync::SyncLock;
 use crate::{Origin, Replica, Status};
 
@@ -28,7 +28,14 @@ pub(super) fn examine(profile: &Profile) -> (Vec<Finding>, Option<String>) {
     }
     let health = match health::read(db) {
         Ok(health) => health,
-        Err(error) => return (vec![unreadable(profile, &error)], None),
+        Err(error) => {
+            // To look at an index evaluates it too.
+            let error = match open::read_write(db) {
+                Ok(connection) => named(&connection, error),
+                Err(_) => error,
+            };
+            return (vec![unreadable(profile, &error)], None);
+        }
     };
     if !health.broken.is_empty() {
         let text = format!("the database is damaged: {}", health.broken.join("; "));
@@ -68,6 +75,15 @@ pub(super) fn examine(profile: &Profile) -> (Vec<Finding>, Option<String>) {
             );
             Finding::new(Matter::Feed, Grade::Warning, text, without_unique(name))
         }));
+        let connection = open::read_write(db)?;
+        findings.extend(refusing(&connection)?.into_iter().map(|what| {
+            let text = format!("{what} is not the replica's own; no sync gets past a record that it refuses");
+            Finding::new(Matter::Feed, Grade::Notice, text, format!("{WITHOUT}, if a sync fails by it"))
+        }));
+        findings.extend(unwritable(&connection)?.into_iter().map(|(what, said)| {
+            let text = format!("no record can be written because of {what}: {said}; no sync gets past that");
+            Finding::new(Matter::Feed, Grade::Warning, text, WITHOUT)
+        }));
         findings.push(process(profile, &status, health.said_pid));
         findings.extend(edits(&status));
         findings.push(feed(profile, &status));
@@ -85,6 +101,11 @@ fn unreadable(profile: &Profile, error: &StoreError) -> Finding {
         Cause::Shut | Cause::Moved => (Matter::Files, trouble.text),
         Cause::Busy => (Matter::Process, trouble.text),
         Cause::Full | Cause::Unwritten => (Matter::Disk, trouble.text),
+        Cause::Other
+            if matches!(error, StoreError::Hindered { .. } | StoreError::Barred { .. }) || error.is_of_sql() =>
+        {
+            (Matter::Database, trouble.text)
+        }
         // Neither damaged nor short of room: the disk does not do what it is told.
         Cause::Other => {
             let text = format!("{}; it cannot be looked at now", trouble.text);

@@ -84,6 +84,7 @@ pub fn trouble(db: &Path, error: &StoreError) -> Trouble {
         Cause::Other => {
             let next = match error {
                 StoreError::Barred { index, .. } => format!("{}; then the same again", without_unique(index)),
+                StoreError::Hindered { .. } => format!("{WITHOUT}; then the same again"),
                 _ => "hearth-replica doctor".to_owned(),
             };
             (error.to_string(), next)
@@ -106,6 +107,9 @@ fn look_at_disk(db: &Path) -> String {
 pub(super) fn without_unique(index: &str) -> String {
     format!("DROP INDEX \"{}\", and make it anew without UNIQUE if it is needed", index.replace('"', "\"\""))
 }
+
+/// What to type about something of somebody's that refuses what the server has.
+pub(super) const WITHOUT: &str = "DROP INDEX, DROP TRIGGER or ALTER TABLE ... DROP COLUMN, whichever it is";
 
 /// A disk that fails says so in many ways, of which SQLite makes one.
 pub(crate) fn unwritten(what: &str, error: &StoreError) -> String {

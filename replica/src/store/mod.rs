@@ -34,7 +34,7 @@ const ROOM_BYTES_LEAST: u64 = 64 << 10;
 /// The same of its failures to write, which it does in larger pieces, and after which some room is given back.
 const ROOM_BYTES_LOW: u64 = 1 << 20;
 
-pub(crate) use self::schema::others::is_typed;
+pub(crate) use self::schema::others::{is_typed, named, refusing, unwritable};
 
 /// A connection to a replica database; other modules only hand it on.
 pub(crate) use rusqlite::Connection;
@@ -84,6 +84,16 @@ pub enum StoreError {
         index: String,
         /// The table.
         table: String,
+    },
+    /// What somebody has made on the tables may have refused what the server has.
+    #[error(
+        "SQLite refuses to write what the server has: {said}. Probably it comes from what is not the replica's own: {by}"
+    )]
+    Hindered {
+        /// What SQLite says.
+        said: String,
+        /// What can have refused it.
+        by: String,
     },
     /// It is not where it was opened any more.
     #[error(
@@ -171,6 +181,13 @@ impl StoreError {
         use rusqlite::ErrorCode::{CannotOpen, SystemIoFailure};
         matches!(self, StoreError::Sqlite(error)
             if matches!(error.sqlite_error_code(), Some(CannotOpen | SystemIoFailure)))
+    }
+
+    /// Whether SQLite refused what a statement asks for, or what it would write.
+    pub(crate) fn is_of_sql(&self) -> bool {
+        use rusqlite::ErrorCode::{ConstraintViolation, TypeMismatch, Unknown};
+        matches!(self, StoreError::Sqlite(error)
+            if matches!(error.sqlite_error_code(), Some(ConstraintViolation | TypeMismatch | Unknown)))
     }
 
     /// Whether another connection holds the database; the same again may succeed.

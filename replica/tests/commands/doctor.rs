@@ -166,6 +166,13 @@ fn faults_of_the_database() {
     assert!(examined(&db).1.iter().all(|finding| !finding[2].contains("by_title")));
 
     let (_dir, db) = of(&good_server());
+    let own = "CREATE INDEX nj ON tasks (json_extract(notes, '$.x'));
+        CREATE TRIGGER tells AFTER INSERT ON rooms WHEN (SELECT open FROM _gate) = 0 BEGIN INSERT INTO lost VALUES (1); END";
+    assert!(sqlite3(&db, own).status.success());
+    assert_found(&db, 1, "note", "feed", "the index nj on tasks is not the replica's own", "DROP INDEX");
+    assert_found(&db, 1, "warning", "feed", "the trigger tells on rooms: no such table: main.lost", "DROP TRIGGER");
+
+    let (_dir, db) = of(&good_server());
     as_keeper(&db, "UPDATE _schema SET version = '9.0'");
     assert_found(&db, 1, "fault", "setup", "made by a newer version", "install");
 

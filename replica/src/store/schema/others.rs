@@ -62,20 +62,101 @@ pub(crate) fn unique(connection: &Connection) -> Result<Vec<(String, String)>, S
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// A refusal of SQLite's with the index that it comes from, if that is one of [`unique`].
+/// A refusal of SQLite's with what it comes from: an index of [`unique`], or else what there is that can have refused.
 pub(crate) fn named(connection: &Connection, error: StoreError) -> StoreError {
-    let StoreError::Sqlite(rusqlite::Error::SqliteFailure(failure, Some(said))) = &error else { return error };
-    if failure.extended_code != ffi::SQLITE_CONSTRAINT_UNIQUE {
+    let StoreError::Sqlite(refusal) = &error else { return error };
+    let Some(failure) = refusal.sqlite_error() else { return error };
+    if !matches!(failure.extended_code & 0xff, ffi::SQLITE_ERROR | ffi::SQLITE_CONSTRAINT | ffi::SQLITE_MISMATCH) {
         return error;
     }
-    match unique(connection).unwrap_or_default().into_iter().find(|(index, table)| {
-        // It names the index, if that is on an expression, and the columns otherwise.
-        said.ends_with(&format!(": index '{index}'"))
-            || columns(connection, index, table).is_ok_and(|columns| said.ends_with(&format!(": {columns}")))
-    }) {
-        Some((index, table)) => StoreError::Barred { index, table },
-        None => error,
+    if let (ffi::SQLITE_CONSTRAINT_UNIQUE, rusqlite::Error::SqliteFailure(_, Some(said))) =
+        (failure.extended_code, refusal)
+    {
+        let by = unique(connection).unwrap_or_default().into_iter().find(|(index, table)| {
+            // It names the index, if that is on an expression, and the columns otherwise.
+            said.ends_with(&format!(": index '{index}'"))
+                || columns(connection, index, table).is_ok_and(|columns| said.ends_with(&format!(": {columns}")))
+        });
+        if let Some((index, table)) = by {
+            return StoreError::Barred { index, table };
+        }
     }
+    let mut able = refusing(connection).unwrap_or_default();
+    able.extend(triggers(connection).unwrap_or_default().into_iter().map(|(name, table)| of_trigger(&name, &table)));
+    if able.is_empty() { error } else { StoreError::Hindered { said: refusal.to_string(), by: able.join(", ") } }
+}
+
+/// What is not ours on the typed tables and can refuse a value, by what it is, its name and its table: indexes that
+/// evaluate something, columns that do or that check what is in others. Triggers are not among it, nor [`unique`].
+pub(crate) fn refusing(connection: &Connection) -> Result<Vec<String>, StoreError> {
+    let indexes = connection
+        .prepare(
+            "SELECT 'the index ' || i.name || ' on ' || t.value FROM json_each(?1) t, pragma_index_list(t.value) i
+             WHERE i.origin = 'c' AND NOT i.\"unique\" AND i.name NOT GLOB '[_]*'
+                AND (i.partial OR EXISTS (SELECT 1 FROM pragma_index_info(i.name) WHERE cid = -2)) ORDER BY 1",
+        )?
+        .query_map([tables()], |row| row.get(0))?
+        .collect::<Result<Vec<String>, _>>()?;
+    let mut found = indexes;
+    for resource in &RESOURCES {
+        let table = resource.kind.collection();
+        let mut statement = connection.prepare(
+            "SELECT c.name, c.hidden <> 0 OR c.\"notnull\" OR instr(lower(s.sql), 'check') > 0
+             FROM pragma_table_xinfo(?1) c, sqlite_schema s WHERE s.type = 'table' AND s.name = ?1",
+        )?;
+        let columns = statement
+            .query_map([table], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<Vec<(String, bool)>, _>>()?;
+        let ours = |name: &str| {
+            resource.field(name).is_some() || matches!(name, "id" | "created_at" | "updated_at" | "rev" | "extra")
+        };
+        let can_refuse = columns.into_iter().filter(|(name, refuses)| *refuses && !ours(name));
+        found.extend(can_refuse.map(|(name, _)| format!("the column {name} of {table}")));
+    }
+    Ok(found)
+}
+
+/// Tables that no row can be written to, with what SQLite says and whose triggers may be the cause: one of them speaks of what
+/// is not there any more, or of what a trigger may not use.
+pub(crate) fn unwritable(connection: &Connection) -> Result<Vec<(String, String)>, StoreError> {
+    let triggers = triggers(connection)?;
+    let mut found = Vec::new();
+    for resource in &RESOURCES {
+        let table = resource.kind.collection();
+        let own = triggers.iter().filter(|(_, on)| on == table);
+        let named: Vec<String> = own.map(|(name, table)| of_trigger(name, table)).collect();
+        let column =
+            resource.fields.iter().map(|field| format!("{0} = {0}", field.name)).collect::<Vec<_>>().join(", ");
+        let verbs = [
+            format!("EXPLAIN INSERT INTO {table} (id) VALUES ('')"),
+            format!("EXPLAIN UPDATE {table} SET {column}"),
+            format!("EXPLAIN DELETE FROM {table}"),
+        ];
+        let refused = verbs.iter().find_map(|text| connection.prepare(text).err());
+        if let (Some(error), false) = (refused, named.is_empty()) {
+            let said = match error {
+                rusqlite::Error::SqlInputError { msg, .. } => msg,
+                other => other.to_string(),
+            };
+            found.push((named.join(", "), said));
+        }
+    }
+    Ok(found)
+}
+
+/// Triggers that are not ours on the typed tables, with their tables.
+fn triggers(connection: &Connection) -> Result<Vec<(String, String)>, StoreError> {
+    let mut statement = connection.prepare(
+        "SELECT name, lower(tbl_name) FROM sqlite_schema
+         WHERE type = 'trigger' AND name NOT GLOB '[_]*' AND lower(tbl_name) IN (SELECT value FROM json_each(?1))
+         ORDER BY name",
+    )?;
+    let found = statement.query_map([tables()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+fn of_trigger(name: &str, table: &str) -> String {
+    format!("the trigger {name} on {table}")
 }
 
 /// The columns of an index, as SQLite names them in its refusals.

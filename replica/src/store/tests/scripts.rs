@@ -7,7 +7,7 @@ use super::{ConflictPolicy, HOME, ROOM, Scene, TASK, at, deleted, event, task, w
 use crate::store::edits::answers::Verdict;
 use crate::store::edits::numbers;
 use crate::store::read::{query, view};
-use crate::store::{schema, standing, status};
+use crate::store::{gate, schema, standing, status};
 
 #[test]
 fn a_table_of_ones_own_may_refer_to_records() {
@@ -373,6 +373,37 @@ fn a_trigger_of_ones_own_under_any_name_stops_no_renewal() {
     scene.does("CREATE TRIGGER \"_my-\"\"trigger\" AFTER INSERT ON rooms BEGIN SELECT 1; END");
     schema::renew(&mut scene.db).unwrap();
     scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+}
+
+#[test]
+fn what_of_ones_own_refuses_the_servers_word_is_named() {
+    let lost = "CREATE TRIGGER tells AFTER INSERT ON tasks BEGIN INSERT INTO lost VALUES (1); END";
+    let evaluated = "TEXT AS (json_extract(notes, '$.x')) CHECK (x IS NOT 'a')";
+    for (own, what, said) in [
+        ("CREATE INDEX nj ON tasks (json_extract(notes, '$.x'))", "the index nj on tasks", "malformed JSON"),
+        ("ALTER TABLE tasks ADD COLUMN n INTEGER CHECK (length(title) < 3)", "the column n of tasks", "CHECK"),
+        (&format!("ALTER TABLE tasks ADD COLUMN x {evaluated}"), "the column x of tasks", "malformed JSON"),
+        (lost, "the trigger tells on tasks", "no such table: main.lost"),
+    ] {
+        let mut scene = Scene::new();
+        scene.does(own);
+        let refused = gate::keep(&mut scene.db, |tx| {
+            tx.execute("INSERT INTO tasks (id, title, notes) VALUES (?1, 'Paint', 'no JSON')", [TASK])?;
+            Ok(())
+        });
+        let sentence = refused.unwrap_err().to_string();
+        assert!(sentence.contains(what) && sentence.contains(said), "{own}: {sentence}");
+        let ahead = match own == lost {
+            true => schema::others::unwritable(&scene.db).unwrap(),
+            false => {
+                schema::others::refusing(&scene.db).unwrap().into_iter().map(|what| (what, said.to_owned())).collect()
+            }
+        };
+        assert_eq!(ahead, [(what.to_owned(), said.to_owned())]);
+    }
+    let scene = Scene::new();
+    assert!(schema::others::refusing(&scene.db).unwrap().is_empty());
+    assert!(schema::others::unwritable(&scene.db).unwrap().is_empty());
 }
 
 /// Whether the tables take an address, and what the server says of it.
