@@ -320,7 +320,7 @@ fn faults_of_who_syncs_and_of_what_waits() {
 
     // Nobody is in step while nobody syncs, however short a time ago he was.
     let (_dir, db) = of(&good_server());
-    let soon = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+1 hour')";
+    let soon = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+10 seconds')";
     as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', phase = 'offline', current_at = {soon}"));
     assert_found(&db, 0, "note", "feed", "last proven in step", "--until-current");
 
@@ -395,7 +395,7 @@ fn a_process_that_has_just_begun_is_not_given_up() {
 #[test]
 fn a_process_that_cannot_be_seen_is_there_as_long_as_it_has_the_lock() {
     let (_dir, db) = of(&good_server());
-    let now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+1 hour')";
+    let now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+10 seconds')";
     let live = "filled = 1, cursor = 'c', phase = 'live', daemon_pid = 2147483647";
     as_keeper(&db, &format!("UPDATE _sync SET {live}, last_contact_at = {now}"));
     let phase = || super::json(&db, &["status"])["phase"].clone();

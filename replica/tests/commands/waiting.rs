@@ -67,7 +67,7 @@ fn refused(status: &'static str, kind: &str, message: &str) -> Option<(&'static 
 
 /// The replica claims to be live, by the word of this process.
 fn is_live(db: &Path) {
-    let now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+1 hour')";
+    let now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+10 seconds')";
     let process = std::process::id();
     as_keeper(
         db,
