@@ -121,6 +121,36 @@ async fn a_conflict_is_settled_by_keys_and_the_decision_undone() {
 }
 
 #[tokio::test]
+async fn what_was_changed_here_and_deleted_on_the_server_is_settled_by_keys_either_way() {
+    let mut scene = Scene::new(&["Paint", "Sand"]).await;
+    scene.does("2", "2 tasks");
+    scene.does("S", "Waiting to be sent");
+    scene.does("p", "paused");
+    scene.does("\x1b", "by due day");
+    scene.does("e", "Change the task");
+    scene.does(" it\x13", "Saved: Paint it");
+    scene.does("j", "Sand");
+    scene.does("e", "Change the task");
+    scene.does(" it\x13", "Saved: Sand it");
+    for task in scene.client.walk("/v1/tasks").await {
+        scene.client.delete(&format!("/v1/tasks/{}", task["id"].as_str().unwrap())).await;
+    }
+    scene.does("S", "Waiting to be sent");
+    scene.does("p", "2 needs you");
+    scene.does("w", "in conflict");
+    scene.does("\r", "it was deleted on the server");
+    scene.does("m", "All is chosen");
+    scene.does("\x13", "1 needs you");
+    scene.does("\r", "it was deleted on the server");
+    scene.does("t", "All is chosen");
+    scene.does("\x13", "Nothing waits");
+    scene.is_in_step();
+    assert_eq!(scene.tasks("title").await, ["Paint it"]);
+    scene.screen.types("\x03");
+    assert!(scene.screen.ends());
+}
+
+#[tokio::test]
 async fn a_refused_change_says_why_and_goes_with_another_value() {
     let mut scene = Scene::new(&[]).await;
     scene.client.post("/v1/rooms", &json!({ "name": "Garage" })).await;

@@ -91,6 +91,10 @@ impl App {
             Action::Edit if context == Context::Edits => edit.is_some_and(|edit| edit.method != "delete"),
             Action::Retry => edit.is_some_and(|edit| !matches!(edit.state.as_str(), "sending" | "sent")),
             Action::Discard => edit.is_some(),
+            Action::Typed => match self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_))) {
+                Some(Layer::Conflict(screen)) => screen.can_type(),
+                _ => false,
+            },
             Action::Hurry => {
                 let waits = |status: &hearth_replica::Status| {
                     status.offline_since.is_some() && status.next_attempt_at.is_some()

@@ -54,7 +54,7 @@ impl App {
             let Some(edit) = self.selected_edit() else { return Vec::new() };
             let (id, kind, record) = (edit.id, edit.kind, edit.record_id.clone());
             if edit.state == "conflict" {
-                let screen = ConflictScreen::of(id, edit.method == "delete");
+                let screen = ConflictScreen::of(id, &edit.method);
                 self.layers.push(Layer::Conflict(screen));
                 return self.reload();
             }

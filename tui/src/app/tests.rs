@@ -228,7 +228,7 @@ fn what_is_done_or_changed_out_of_sight_is_counted_first() {
 fn what_was_typed_in_a_conflict_is_not_left_without_a_question() {
     let mut app = with_tasks(three());
     assert_eq!(press(&mut app, "ctrl-c"), [Effect::Quit], "nothing would be lost");
-    let mut screen = ConflictScreen::of(4, false);
+    let mut screen = ConflictScreen::of(4, "update");
     screen.typing = Some(Line::holding("Clean the gutters"));
     app.layers.push(Layer::Conflict(screen));
     assert_eq!(press(&mut app, "ctrl-c"), []);

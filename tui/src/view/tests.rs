@@ -146,7 +146,7 @@ fn every_screen() -> Vec<(&'static str, App)> {
     add("bulk", &[KeyCode::Char(' '), KeyCode::Char(' '), KeyCode::Char('e')]);
     for typing in [false, true] {
         let mut app = household();
-        let mut conflict = ConflictScreen::of(1, false);
+        let mut conflict = ConflictScreen::of(1, "update");
         conflict.take(vec![clash("title", "Evil \u{1b}[2J"), clash("due_on", "2026-12-24")]);
         conflict.choose(Choice::Mine);
         if typing {
