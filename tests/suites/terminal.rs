@@ -118,6 +118,12 @@ fn what_was_typed_survives_a_crash_and_the_session_is_found_again() {
     hearth_tests::process::wait_until("the draft is kept", || {
         std::fs::read_to_string(&session).is_ok_and(|text| text.contains("Half a thought"))
     });
+    // What one process has open is no matter of another.
+    let mut second = hearth(&db, (80, 24));
+    second.shows("by priority");
+    assert!(!second.text().contains("Half a thought"), "{}", second.text());
+    second.types("q");
+    assert!(second.ends());
     screen.kill();
     let mut screen = hearth(&db, (80, 24));
     screen.shows("Half a thought");

@@ -104,9 +104,10 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
     // Beside the database, whose directory is there from now on.
     let log = log::to_file(&options.db, "info").context("the log cannot be written")?;
     let (sender, messages) = channel();
-    let session = session::beside(&options.db);
+    // Until the last of it is written: nobody else may take it before.
+    let seat = session::take(&options.db);
     let exports = std::env::current_dir().unwrap_or_default();
-    let places = Places { db: options.db.clone(), session: session.clone(), exports };
+    let places = Places { db: options.db.clone(), session: seat.path.clone(), exports };
     let requests = effects::start(replicas, places, sender.clone())?;
     let _bell = event::bell(&options.db, sender.clone())?;
     if let Some(rescue) = rescue {
@@ -122,13 +123,14 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
         keyless: options.keyless,
     };
     let theme = Theme::from_environment(options.config.theme);
-    let (app, effects) = App::start(Now::read(), setup, session::read(&session), screen.size()?);
+    let (app, effects) = App::start(Now::read(), setup, seat.session.clone(), screen.size()?);
     let mut ui = Ui { theme, screen: &mut screen, keyboard: Some(Keyboard::listen(sender.clone())?), log, sender };
     let ended = ui.run(app, effects, &messages, &requests);
     drop(ui);
     drop(screen);
     // What was done must be written, whatever syncing still does.
     requests.finish();
+    drop(seat);
     drop(background);
     ended
 }
