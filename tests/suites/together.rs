@@ -136,11 +136,13 @@ async fn what_was_changed_here_and_deleted_on_the_server_is_settled_by_keys_eith
         scene.client.delete(&format!("/v1/tasks/{}", task["id"].as_str().unwrap())).await;
     }
     scene.does("S", "Waiting to be sent");
-    scene.does("p", "2 needs you");
+    scene.does("p", "2 need you");
     scene.does("w", "in conflict");
     scene.does("\r", "it was deleted on the server");
     scene.does("m", "All is chosen");
     scene.does("\x13", "1 needs you");
+    // It has gone to the server, so that the other one is under the cursor.
+    scene.screen.shows_no_longer("Paint it");
     scene.does("\r", "it was deleted on the server");
     scene.does("t", "All is chosen");
     scene.does("\x13", "Nothing waits");

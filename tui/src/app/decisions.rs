@@ -10,7 +10,10 @@ use crate::form::Form;
 use crate::keys::Action;
 use crate::layout::Layout;
 use crate::message::{Decision, Effect, Write};
-use crate::words::Names;
+use crate::words::{self, Names};
+
+/// What follows where the server has the record.
+const SERVERS: &str = "The record is shown as the server has it; the change stays in the history for 30 days.";
 
 impl App {
     /// The edit under the cursor, while the edits are in front.
@@ -27,11 +30,19 @@ impl App {
     }
 
     pub(super) fn ask_discard(&mut self) -> Vec<Effect> {
-        let question = self.selected_edit().map(|edit| Confirm {
-            question: format!("Give the change of “{}” up?", edit.title),
-            consequence: "The record is shown as the server has it; the change stays in the history for 30 days."
-                .into(),
-            then: Then::Write(Write::Decide(edit.id, Decision::Discard)),
+        let question = self.selected_edit().map(|edit| {
+            // What was made here is nowhere else.
+            let (what, consequence) = match edit.method.as_str() {
+                "create" => (
+                    format!("the new {}", words::singular(edit.kind)),
+                    "The record goes from here, with every change of it that waits; they stay in the history for 30 days.",
+                ),
+                "delete" => ("the deletion of".to_owned(), SERVERS),
+                _ => ("the change of".to_owned(), SERVERS),
+            };
+            let question = format!("Give {what} “{}” up?", edit.title);
+            let then = Then::Write(Write::Decide(edit.id, Decision::Discard));
+            Confirm { question, consequence: consequence.into(), then }
         });
         question.map_or_else(Vec::new, |question| self.put(Layer::Confirm(question)))
     }

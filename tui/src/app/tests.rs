@@ -2,10 +2,10 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::schema::Kind;
-use hearth_replica::{Hit, Pending, Rescue, Row, RowPage};
+use hearth_replica::{Edit, Hit, Pending, Rescue, Row, RowPage};
 use serde_json::json;
 
-use crate::app::{App, Layer, Setup};
+use crate::app::{App, Edits, Layer, Setup};
 use crate::conflict::ConflictScreen;
 use crate::detail::Full;
 use crate::fixtures::{live, now, record, room, task};
@@ -91,6 +91,26 @@ fn faults(app: &App) -> Vec<&str> {
 
 fn selected(app: &App) -> &str {
     &app.list(app.tab).unwrap().current().unwrap().title
+}
+
+/// An edit of the first of three tasks that the server has refused.
+fn edit(method: &str) -> Edit {
+    Edit {
+        id: 1,
+        kind: Kind::Task,
+        record_id: "a".into(),
+        method: method.into(),
+        patch: json!({ "title": "Bleed radiators" }).as_object().cloned().unwrap(),
+        base: Default::default(),
+        state: "rejected".into(),
+        reason: None,
+        attempts: 1,
+        next_attempt_at: None,
+        problem: None,
+        origin: "tui".into(),
+        created_at: "2026-11-21T13:48:00.000Z".into(),
+        title: "Bleed radiators".into(),
+    }
 }
 
 fn three() -> Vec<Row> {
@@ -237,6 +257,24 @@ fn what_was_typed_in_a_conflict_is_not_left_without_a_question() {
     assert_eq!(app.context(), Context::ConflictValue);
     assert_eq!(keys(&mut app, &["ctrl-c", "y"]), [Effect::Quit]);
     assert_eq!(keys(&mut app, &["ctrl-c", "ctrl-c"]), [Effect::Quit], "whoever insists is let go");
+}
+
+#[test]
+fn giving_up_what_was_made_here_says_that_it_goes() {
+    for (method, asked, follows) in [
+        ("create", "Give the new task “Bleed radiators” up?", "The record goes from here"),
+        ("update", "Give the change of “Bleed radiators” up?", "as the server has it"),
+        ("delete", "Give the deletion of “Bleed radiators” up?", "as the server has it"),
+    ] {
+        let mut app = with_tasks(three());
+        let mut edits = Edits::default();
+        edits.take(vec![edit(method)]);
+        app.layers.push(Layer::Edits(edits));
+        press(&mut app, "d");
+        let Some(Layer::Confirm(question)) = app.layers.last() else { panic!("nothing is asked") };
+        assert_eq!(question.question, asked);
+        assert!(question.consequence.contains(follows), "{}", question.consequence);
+    }
 }
 
 #[test]
