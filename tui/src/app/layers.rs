@@ -93,11 +93,15 @@ impl App {
 
     /// Leaves Hearth; asks once where that would lose what no draft keeps. Where something is asked already, it is the answer.
     pub(super) fn quit(&mut self, context: Context) -> Vec<Effect> {
-        let would_lose = |layer: &Layer| matches!(layer, Layer::Conflict(screen) if screen.has_typed());
-        if context == Context::Confirm || !self.layers.iter().any(would_lose) {
+        let would_lose = |layer: &Layer| match layer {
+            Layer::Conflict(screen) if screen.has_typed() => Some("a conflict"),
+            Layer::Form(form) if form.is_lost_at_the_end() => Some("a form"),
+            _ => None,
+        };
+        let Some(what) = self.layers.iter().rev().find_map(would_lose).filter(|_| context != Context::Confirm) else {
             return vec![Effect::Quit];
-        }
-        let question = "Leave Hearth in the middle of a conflict?".into();
+        };
+        let question = format!("Leave Hearth in the middle of {what}?");
         self.put(Layer::Confirm(Confirm { question, consequence: LOST.into(), then: Then::Quit }))
     }
 

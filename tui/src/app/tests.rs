@@ -260,6 +260,29 @@ fn what_was_typed_in_a_conflict_is_not_left_without_a_question() {
 }
 
 #[test]
+fn a_form_that_no_draft_keeps_is_not_left_without_a_question() {
+    let mut app = with_tasks(three());
+    keys(&mut app, &["space", "space", "e"]);
+    assert_eq!(press(&mut app, "ctrl-c"), [Effect::Quit], "nothing was typed");
+    write(&mut app, "Alike");
+    assert_eq!(press(&mut app, "ctrl-c"), []);
+    let Some(Layer::Confirm(question)) = app.layers.last() else { panic!("nothing is asked") };
+    assert_eq!(question.question, "Leave Hearth in the middle of a form?");
+    assert_eq!(press(&mut app, "y"), [Effect::Quit]);
+
+    let mut app = with_tasks(three());
+    app.layers.push(Layer::Form(Box::new(Form::of_edit(&edit("update"), &Default::default(), app.today))));
+    write(&mut app, "!");
+    assert_eq!(press(&mut app, "ctrl-c"), []);
+    assert_eq!(app.context(), Context::Confirm);
+    // A form that is there again next time is left at once.
+    let mut app = with_tasks(three());
+    press(&mut app, "n");
+    write(&mut app, "Buy filter");
+    assert_eq!(press(&mut app, "ctrl-c"), [Effect::Quit]);
+}
+
+#[test]
 fn giving_up_what_was_made_here_says_that_it_goes() {
     for (method, asked, follows) in [
         ("create", "Give the new task “Bleed radiators” up?", "The record goes from here"),
