@@ -15,8 +15,12 @@ pub struct Quick {
     pub fields: Fields,
     /// Part of the name of what it is about.
     pub about: Option<String>,
-    /// What could not be understood.
+    /// The same as it was typed.
+    pub about_part: Option<String>,
+    /// Why something could not be understood.
     pub faults: Vec<String>,
+    /// What could not be understood, as it was typed.
+    pub unread: Vec<String>,
 }
 
 /// How the line is written, for people.
@@ -48,10 +52,10 @@ pub fn understand(text: &str, today: Date) -> Quick {
                     quick.fields.insert("due_on".into(), date_text(date).into());
                     rest = &after[taken - 1..];
                 }
-                None => quick.faults.push(format!("{day} is no day: try {}", dates::HOW)),
+                None => quick.fault(part, format!("{day} is no day: try {}", dates::HOW)),
             }
         } else if let Some(name) = field("@") {
-            quick.about = Some(name.replace('_', " "));
+            (quick.about, quick.about_part) = (Some(name.replace('_', " ")), Some(part.to_owned()));
         } else if let Some(name) = field("+") {
             drop(quick.fields.insert("assignee".into(), name.replace('_', " ").into()));
         } else if let Some(sum) = field("cost:") {
@@ -67,7 +71,9 @@ pub fn understand(text: &str, today: Date) -> Quick {
             };
             match choice("recurrence", period) {
                 Some(period) => drop(quick.fields.insert("recurrence".into(), period.into())),
-                None => quick.faults.push(format!("every: takes day, week, month, quarter or year, not {word}")),
+                None => {
+                    quick.fault(part, format!("every: takes day, week, month, quarter or year, not {word}"));
+                }
             }
         } else {
             title.push(part);
@@ -75,6 +81,13 @@ pub fn understand(text: &str, today: Date) -> Quick {
     }
     quick.fields.insert("title".into(), title.join(" ").into());
     quick
+}
+
+impl Quick {
+    fn fault(&mut self, part: &str, sentence: String) {
+        self.faults.push(sentence);
+        self.unread.push(part.to_owned());
+    }
 }
 
 fn choice(field: &str, word: &str) -> Option<&'static str> {

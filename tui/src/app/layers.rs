@@ -17,7 +17,7 @@ use crate::layout::Layout;
 use crate::message::{Effect, Write};
 use crate::now::Now;
 use crate::session::Draft;
-use crate::{faults, quick};
+use crate::{faults, quick, words};
 
 impl App {
     pub(super) fn act_in_palette(&mut self, now: Now, action: Action) -> Vec<Effect> {
@@ -334,6 +334,12 @@ impl QuickLine {
             typed.insert(SUBJECT_ID.into(), id.clone().into());
             names.insert(SUBJECT_ID.to_owned(), title.clone());
         }
+        // What was not understood is there as it was typed; in the title it is seen.
+        let missing = self.understood.about_part.as_deref().filter(|_| self.about.is_none());
+        let rest = self.understood.unread.iter().map(String::as_str).chain(missing);
+        let title = words::text(&typed, "title").into_iter().chain(rest).filter(|part| !part.is_empty());
+        let title = title.collect::<Vec<_>>().join(" ");
+        typed.insert("title".into(), title.into());
         let before = check(Kind::Task, Intent::Create, &Value::Object(Default::default())).fields;
         let kind = Kind::Task.word().to_owned();
         Draft { kind, id: None, title: String::new(), before, typed: typed.into_iter().collect(), names }

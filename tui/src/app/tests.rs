@@ -301,6 +301,30 @@ fn giving_up_what_was_made_here_says_that_it_goes() {
 }
 
 #[test]
+fn what_quick_add_did_not_understand_is_in_the_form_as_it_was_typed() {
+    let mut app = with_tasks(three());
+    press(&mut app, "a");
+    write(&mut app, "Fix tap due:31.2. !high @nosuchplac");
+    let effects = write(&mut app, "e");
+    let [Effect::About(ticket, _)] = &effects[..] else { panic!("{effects:?}") };
+    app.update(now(), Message::Answer(Answer::About(*ticket, None)));
+    write(&mut app, " every:fortnight");
+    press(&mut app, "tab");
+    let draft = form(&app).draft().unwrap();
+    assert_eq!(draft.typed["title"], "Fix tap due:31.2. every:fortnight @nosuchplace");
+    assert_eq!(draft.typed["priority"], "high");
+    // What it is about is understood once it is found.
+    let mut app = with_tasks(three());
+    press(&mut app, "a");
+    let effects = write(&mut app, "Fix tap @gar");
+    let [Effect::About(ticket, _)] = &effects[..] else { panic!("{effects:?}") };
+    let garage = Some((Kind::Room, ROOM.to_owned(), "Garage".to_owned()));
+    app.update(now(), Message::Answer(Answer::About(*ticket, garage)));
+    press(&mut app, "tab");
+    assert_eq!(form(&app).draft().unwrap().typed["title"], "Fix tap");
+}
+
+#[test]
 fn a_form_shows_faults_on_leaving_a_field_and_all_on_saving() {
     let mut app = with_tasks(three());
     press(&mut app, "n");
