@@ -253,7 +253,11 @@ pub fn shown(kind: Kind, name: &str, value: Option<&Value>, names: &Names, ascii
         Some(Format::Reference(_) | Format::Subject) => {
             names.get(&text).cloned().unwrap_or_else(|| NOT_HERE.to_owned())
         }
-        _ => text.lines().next().unwrap_or_default().to_owned(),
+        _ => {
+            let mut lines = text.lines();
+            let first = lines.next().unwrap_or_default().to_owned();
+            if lines.next().is_some() { first + Sign::Cut.text(ascii) } else { first }
+        }
     }
 }
 

@@ -22,7 +22,7 @@ const LABELS: usize = 18;
 const CHOSEN: usize = 9;
 /// From this width on there is a column for what was before.
 const NARROW: usize = 64;
-/// Lines of the field in full.
+/// Lines of the field in full, at least where there is room; it has the lines that the fields leave free, too.
 const BELOW: u16 = 6;
 
 pub(super) fn draw(app: &App, screen: &ConflictScreen, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
@@ -89,10 +89,10 @@ pub(super) fn draw(app: &App, screen: &ConflictScreen, theme: &Theme, frame: &mu
     scroll_bar(app, theme, frame, Rect { width: list.width + 1, ..list }, top, screen.fields.len());
     // Right under the fields, so that the eye has no way to go.
     let end = u16::try_from(screen.fields.len() - top).unwrap_or(u16::MAX).saturating_add(1).min(list.height);
-    in_full(app, screen, gone, theme, frame, Rect { y: list.y + end, height: below, ..inner });
+    in_full(app, screen, gone, theme, frame, Rect { y: list.y + end, height: table.height - end, ..inner });
 }
 
-/// The field under the cursor without cuts, the value that is being typed, and what is wrong.
+/// The field under the cursor as far as there is room, the value that is being typed, and what is wrong.
 fn in_full(app: &App, screen: &ConflictScreen, gone: bool, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let Some((conflict, choice)) = screen.fields.get(screen.selected) else { return };
     let columns = usize::from(area.width);
@@ -110,17 +110,29 @@ fn in_full(app: &App, screen: &ConflictScreen, gone: bool, theme: &Theme, frame:
         ("Theirs", whole_theirs),
         ("Before", said(app, screen, conflict, &conflict.base)),
     ];
-    for (word, text) in sides.into_iter().take(if columns < NARROW { 3 } else { 2 }) {
-        let parts = wrap(&text, columns.saturating_sub(8));
-        let lead = std::iter::once(word).chain(std::iter::repeat("      "));
-        lines.extend(lead.zip(parts).take(2).map(|(word, line)| (format!("{word}  {line}"), Tone::Quiet)));
-    }
+    let sides = sides.into_iter().take(if columns < NARROW { 3 } else { 2 });
+    let sides: Vec<_> = sides.map(|(word, text)| (word, wrap(&text, columns.saturating_sub(8)))).collect();
     let waiting = screen.fields.iter().filter(|(_, choice)| choice.is_none()).count();
     if waiting == 0 && screen.typing.is_none() {
         let key = app.setup.keys.key_of(Context::Conflict, Action::Save).unwrap_or("?");
         lines.insert(0, (format!("All is chosen: {key} settles it."), Tone::Good));
     }
-    let mut at = rows(area).skip(usize::from(area.height > 3));
+    // A line apart, and one for what is typed.
+    let blank = usize::from(area.height > 3);
+    let room = usize::from(area.height).saturating_sub(blank + 1 + lines.len());
+    let shares = shares(&sides.iter().map(|(_, parts)| parts.len()).collect::<Vec<_>>(), room);
+    for ((word, mut parts), share) in sides.into_iter().zip(shares) {
+        if share < parts.len() {
+            parts.truncate(share);
+            let cut = Sign::Cut.text(app.setup.ascii);
+            // One column less than there are, so that the mark is always seen.
+            let columns = columns.saturating_sub(8 + crate::sanitize::width(cut));
+            parts.iter_mut().rev().take(1).for_each(|last| *last = fit(last, columns, "") + cut);
+        }
+        let lead = std::iter::once(word).chain(std::iter::repeat("      "));
+        lines.extend(lead.zip(parts).map(|(word, line)| (format!("{word}  {line}"), Tone::Quiet)));
+    }
+    let mut at = rows(area).skip(blank);
     if let (Some(line), Some(row)) = (&screen.typing, at.next()) {
         let prompt = format!("{}  ", field_label(conflict.kind, &conflict.field));
         let prompt = fit(&prompt, columns / 3, "");
@@ -131,6 +143,26 @@ fn in_full(app: &App, screen: &ConflictScreen, gone: bool, theme: &Theme, frame:
     for (row, (text, tone)) in at.zip(lines) {
         frame.render_widget(Span::styled(fit(&text, columns, Sign::Cut.text(app.setup.ascii)), theme.tone(tone)), row);
     }
+}
+
+/// How many lines each of several texts has of those there are: what a short one does not need the longer ones have, and each
+/// has one as long as there is one.
+fn shares(wanted: &[usize], room: usize) -> Vec<usize> {
+    let mut shares = vec![0; wanted.len()];
+    let mut room = room.max(wanted.len().min(1));
+    while room > 0 {
+        let before = room;
+        for (share, wanted) in shares.iter_mut().zip(wanted) {
+            if *share < *wanted && room > 0 {
+                *share += 1;
+                room -= 1;
+            }
+        }
+        if room == before {
+            break;
+        }
+    }
+    shares
 }
 
 /// A value on one line.

@@ -306,6 +306,25 @@ fn the_other_screens_say_what_they_are_for() {
 }
 
 #[test]
+fn a_long_text_in_a_conflict_has_the_free_lines_and_is_never_cut_without_a_mark() {
+    let long = |name: &str| json!((1..=9).map(|line| format!("{name} line {line}")).collect::<Vec<_>>().join("\n"));
+    let conflict = |height: u16| {
+        let mut app = household();
+        let mut conflict = ConflictScreen::of(1, "update");
+        let notes = Conflict { mine: long("my"), theirs: long("their"), base: json!("short"), ..clash("notes", "") };
+        conflict.take(vec![notes]);
+        app.layers.push(Layer::Conflict(conflict));
+        screen(&mut app, 80, height)
+    };
+    let tall = conflict(40);
+    assert_says(&tall, &["my line 9", "their line 9", "my line 1…", "their line 1…"]);
+    let usual = conflict(24);
+    assert_says(&usual, &["Mine    my line 1", "Theirs  their line 1", "my line 5", "their line 5"]);
+    let cut = usual.lines().filter(|line| line.starts_with("         ") && line.trim_end().ends_with('…')).count();
+    assert_eq!(cut, 2, "{usual}");
+}
+
+#[test]
 fn no_screen_panics_at_any_size() {
     for (name, mut app) in every_screen() {
         for (width, height) in
