@@ -137,6 +137,35 @@ fn what_was_typed_survives_a_crash_and_the_session_is_found_again() {
 }
 
 #[test]
+fn a_ctrl_c_in_the_editor_is_the_editors() {
+    let (directory, db) = home("INSERT INTO tasks (title, rev) VALUES ('Bleed radiators', 1)");
+    let script = directory.path().join("editor.sh");
+    let text =
+        "trap 'echo interrupted' INT\necho editing\nuntil read line; do :; done\nprintf 'All the same' > \"$1\"\n";
+    std::fs::write(&script, text).unwrap();
+    let editor = format!("sh {}", script.display());
+    let private = directory.path().join("private");
+    std::fs::create_dir(&private).unwrap();
+    let environment = [("EDITOR", editor.as_str()), ("TMPDIR", private.to_str().unwrap())];
+    let arguments = ["--db", db.to_str().unwrap()];
+    let mut screen = Terminal::start_with("hearth", &arguments, directory.path(), (80, 24), &environment);
+    screen.shows("1 Home");
+    screen.types("2");
+    screen.shows("1 task");
+    screen.types("e");
+    screen.shows("Change the task");
+    screen.types("\t\t\t\x0f");
+    screen.shows("editing");
+    screen.types("\x03");
+    screen.shows("interrupted");
+    screen.types("\r");
+    screen.shows("All the same");
+    assert_eq!(std::fs::read_dir(&private).unwrap().count(), 0, "notes may be private");
+    screen.types("\x03");
+    assert!(screen.ends());
+}
+
+#[test]
 fn any_size_is_drawn_and_the_terminal_comes_back() {
     let (_directory, db) = home("INSERT INTO tasks (title, due_on, rev) VALUES ('Bleed radiators', date('now'), 1)");
     let mut screen = hearth(&db, (80, 24));

@@ -1,6 +1,7 @@
 //! What runs beside the screen: syncing, when no other process does it for this database, and the signals that end a
 //! program. Must not touch the screen or decide how syncing goes.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -97,18 +98,36 @@ async fn keep_in_step(config: Option<SyncConfig>, messages: Sender<Message>, mut
     }
 }
 
-/// Waits for the signals of a closing terminal or a stopping machine.
+/// Whether the terminal was given back for good, while the last change is written.
+static IS_FINISHING: AtomicBool = AtomicBool::new(false);
+
+/// From now on a ctrl-c ends the process at once: there is no screen any more that could hear it as a key.
+pub fn finishing() {
+    IS_FINISHING.store(true, Ordering::Relaxed);
+}
+
+/// Waits for the signals of a closing terminal or a stopping machine. A ctrl-c is a key as long as the screen is here, so that
+/// as a signal it is somebody else's: of the editor that the terminal is lent to. A program that is started has it as ever,
+/// because what is heard, unlike what is ignored, is not handed on.
 #[cfg(unix)]
 async fn told_to_end() {
     use tokio::signal::unix::{SignalKind, signal};
-    match (signal(SignalKind::terminate()), signal(SignalKind::hangup())) {
-        (Ok(mut terminate), Ok(mut hangup)) => {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = hangup.recv() => {}
-            }
+    let heard =
+        [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit()].map(signal);
+    let [Ok(mut terminate), Ok(mut hangup), Ok(mut interrupt), Ok(mut quit)] = heard else {
+        return future::pending().await;
+    };
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => return,
+            _ = hangup.recv() => return,
+            _ = interrupt.recv() => {}
+            _ = quit.recv() => {}
         }
-        _ => future::pending().await,
+        if IS_FINISHING.load(Ordering::Relaxed) {
+            // As a shell says of a program that was interrupted.
+            std::process::exit(130);
+        }
     }
 }
 

@@ -29,7 +29,8 @@ fn run(editor: &str, text: &str) -> Result<String, String> {
     // A file of this user alone, gone when it is closed: notes may be private.
     let file = tempfile::Builder::new().prefix("hearth-notes-").suffix(".txt").tempfile().map_err(failed)?;
     file.as_file().write_all(text.as_bytes()).map_err(failed)?;
-    // The setting may hold arguments, as in `code --wait`.
+    // The setting may hold arguments, as in `code --wait`. A ctrl-c goes to the editor and to this process alike; it is the
+    // editor's, and `background` hears it here so that nothing comes of it.
     let mut words = editor.split_whitespace();
     let mut command = Command::new(words.next().unwrap_or_default());
     let status = command.args(words).arg(file.path()).status().map_err(failed)?;
