@@ -5,8 +5,9 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use hearth_contract::formats::date_text;
 use hearth_contract::resources::resource;
@@ -36,6 +37,9 @@ const PLACES_MAX: usize = 20_000;
 /// More names than this are not looked up for one screen.
 const POINTED_MAX: usize = 200;
 
+/// So long the end of Hearth is waited for without a word.
+const UNSAID: Duration = Duration::from_millis(300);
+
 /// What the edge needs beside the replica.
 #[derive(Debug, Clone)]
 pub struct Places {
@@ -54,6 +58,8 @@ pub struct Requests {
     sums: Sender<Effect>,
     writes: Sender<Effect>,
     threads: [JoinHandle<()>; 3],
+    /// Ends when the last thread has ended.
+    ended: Receiver<()>,
 }
 
 impl Requests {
@@ -72,9 +78,13 @@ impl Requests {
         }
     }
 
-    /// Waits until everything that was asked for is done: the last change and the session are on disk.
-    pub fn finish(self) {
+    /// Waits until everything that was asked for is done: the last change and the session are on disk. Where that takes longer
+    /// than anybody looks at an empty line without wondering, it is said.
+    pub fn finish(self, late: impl FnOnce()) {
         drop((self.reads, self.sums, self.writes));
+        if self.ended.recv_timeout(UNSAID) == Err(RecvTimeoutError::Timeout) {
+            late();
+        }
         for thread in self.threads {
             let _ = thread.join();
         }
@@ -88,17 +98,21 @@ pub fn start(
     places: Places,
     answers: Sender<Message>,
 ) -> std::io::Result<Requests> {
+    let (alive, ended) = channel();
     let begin = |name: &str, replica: Replica| {
         let (requests, receiver) = channel();
-        let (places, answers) = (places.clone(), answers.clone());
-        let work = move || work(replica, &places, &receiver, &answers);
+        let (places, answers, alive) = (places.clone(), answers.clone(), alive.clone());
+        let work = move || {
+            let _alive: Sender<()> = alive;
+            work(replica, &places, &receiver, &answers);
+        };
         let thread = thread::Builder::new().name(name.into()).spawn(work)?;
         Ok::<_, std::io::Error>((requests, thread))
     };
     let (reads, reader) = begin("reader", reader)?;
     let (sums, adder) = begin("adder", adder)?;
     let (writes, writer) = begin("writer", writer)?;
-    Ok(Requests { reads, sums, writes, threads: [reader, adder, writer] })
+    Ok(Requests { reads, sums, writes, threads: [reader, adder, writer], ended })
 }
 
 fn work(mut replica: Replica, places: &Places, requests: &Receiver<Effect>, answers: &Sender<Message>) {
@@ -380,13 +394,43 @@ mod tests {
         requests.send(write()).unwrap();
         requests.send(Effect::Reopen).unwrap();
         requests.send(write()).unwrap();
-        requests.finish();
+        requests.finish(|| {});
         let written = heard.into_iter().filter_map(|message| match message {
             Message::Answer(Answer::Written(_, result)) => Some(result.is_ok()),
             _ => None,
         });
         assert_eq!(written.collect::<Vec<_>>(), [false, true]);
         assert_eq!(open().edits().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_change_that_is_still_being_written_at_the_end_is_said() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
+        let open = || Replica::open(&db, Origin::Tui).unwrap();
+        let (session, exports) = (directory.path().join("session"), directory.path().to_owned());
+        let begin = || {
+            start(
+                [open(), open(), open()],
+                Places { db: db.clone(), session: session.clone(), exports: exports.clone() },
+                channel().0,
+            )
+            .unwrap()
+        };
+        let fields = hearth_contract::check::Fields::from_iter([("name".to_owned(), "Hall".into())]);
+        let write = Effect::Write(Write::Create { kind: Kind::Room, fields });
+        let requests = begin();
+        // Somebody else writes, and is done once it has been said.
+        let other = rusqlite::Connection::open(&db).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        requests.send(write).unwrap();
+        let mut is_said = false;
+        requests.finish(|| {
+            is_said = true;
+            other.execute_batch("ROLLBACK").unwrap();
+        });
+        assert!(is_said);
+        assert_eq!(open().edits().unwrap().len(), 1, "it was waited for");
     }
 
     #[test]

@@ -129,7 +129,8 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
     drop(ui);
     drop(screen);
     // What was done must be written, whatever syncing still does.
-    requests.finish();
+    background::finishing();
+    requests.finish(|| eprintln!("hearth: what was begun is still being written; ctrl-c stops it where it is"));
     drop(seat);
     drop(background);
     ended
