@@ -14,6 +14,8 @@ const WEEK_DAYS: i64 = 7;
 const SOON_DAYS: i64 = 45;
 /// So many days back something that ran out may have been forgotten.
 const PAST_DAYS: i64 = 60;
+/// What that is called.
+const SOON: &str = "Runs out soon";
 /// Days of the sparkline.
 pub const ACTIVITY_DAYS: usize = 30;
 
@@ -39,6 +41,8 @@ pub struct Section<'a> {
     pub title: &'static str,
     /// How many there are.
     pub count: usize,
+    /// Whether there are still more, which were not counted.
+    pub is_cut: bool,
     /// The entries.
     pub entries: Vec<Entry<'a>>,
 }
@@ -114,16 +118,19 @@ impl Home {
         };
         let ended = runs_out(-PAST_DAYS, -1);
         let ends = runs_out(0, SOON_DAYS);
+        // Where the last that was read is still within these days.
+        let last = overview.expiring.last().and_then(|it| parse_date(&it.on));
+        let is_cut = overview.is_cut && last.is_some_and(|date| (date - today).whole_days() <= SOON_DAYS);
         let all = [
             ("Overdue", overview.overdue, tasks(|due| matches!(due, Due::Overdue(_)))),
             ("Today", overview.today, tasks(|due| *due == Due::Today)),
             ("Ran out", ended.len(), ended),
             ("This week", overview.week, tasks(|due| *due == Due::Soon)),
-            ("Runs out soon", ends.len(), ends),
+            (SOON, ends.len(), ends),
         ];
         all.into_iter()
             .filter(|(_, _, entries)| !entries.is_empty())
-            .map(|(title, count, entries)| Section { title, count, entries })
+            .map(|(title, count, entries)| Section { title, count, is_cut: is_cut && title == SOON, entries })
             .collect()
     }
 

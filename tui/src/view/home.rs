@@ -51,6 +51,7 @@ pub(super) fn draw(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) 
 enum Shown<'a> {
     Heading(&'a Section<'a>),
     Entry(usize, Entry<'a>),
+    More(String),
     Blank,
 }
 
@@ -73,6 +74,15 @@ fn attention(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
             lines.push(Shown::Entry(number, *entry));
             number += 1;
         }
+        let more = section.count.saturating_sub(section.entries.len());
+        if more > 0 || section.is_cut {
+            let more = i64::try_from(more).unwrap_or(i64::MAX);
+            lines.push(Shown::More(if more > 0 {
+                format!("and {} more", words::grouped(more))
+            } else {
+                "and more".into()
+            }));
+        }
     }
     let cursor = lines.iter().position(|line| matches!(line, Shown::Entry(at, _) if *at == app.home.selected));
     let cursor = cursor.unwrap_or(0);
@@ -87,6 +97,10 @@ fn attention(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     for (row, line) in rows(text).zip(lines.iter().skip(top)) {
         match line {
             Shown::Blank => {}
+            Shown::More(text) => {
+                let text = fit(&format!("  {text}"), usize::from(row.width), Sign::Cut.text(app.setup.ascii));
+                frame.render_widget(Span::styled(text, theme.quiet()), row);
+            }
             Shown::Heading(section) => {
                 let look = if section.title == "Overdue" { theme.tone(Tone::Alarm) } else { theme.accent() };
                 let sign = if section.title == "Overdue" {

@@ -67,6 +67,10 @@ fn overview() -> Overview {
             expiring("2026-11-25", "registration", Kind::Vehicle, "Family car"),
             expiring("2026-12-20", "warranty", Kind::Inventory, "Dishwasher"),
         ],
+        due_days: vec!["2026-11-18".into(), "2026-11-22".into()],
+        warranty_days: vec!["2026-12-20".into()],
+        end_days: vec!["2026-11-25".into()],
+        is_cut: false,
         profile: Some(record(Kind::Property, "p", house)),
         latest: None,
     }
@@ -322,6 +326,18 @@ fn a_long_text_in_a_conflict_has_the_free_lines_and_is_never_cut_without_a_mark(
     assert_says(&usual, &["Mine    my line 1", "Theirs  their line 1", "my line 5", "their line 5"]);
     let cut = usual.lines().filter(|line| line.starts_with("         ") && line.trim_end().ends_with('…')).count();
     assert_eq!(cut, 2, "{usual}");
+}
+
+#[test]
+fn the_home_screen_says_how_many_more_there_are_and_marks_every_day_of_the_month() {
+    let mut app = household();
+    letter(&mut app, '1');
+    let mut many = overview();
+    many.overdue = 1_301;
+    many.due_days.push("2026-11-30".into());
+    app.update(now(), Message::Answer(Answer::Overview(app.home.ticket, Ok(many))));
+    let text = screen(&mut app, 120, 40);
+    assert_says(&text, &["Overdue  1,301", "and 1,300 more", "30•"]);
 }
 
 #[test]

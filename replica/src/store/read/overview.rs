@@ -6,14 +6,14 @@ use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
 use crate::store::StoreError;
-use crate::store::read::page::page;
-use crate::store::read::view::{Row, RowQuery, Sort, or_kind};
+use crate::store::read::page::between;
+use crate::store::read::view::{Row, or_kind};
 use crate::store::schema::order;
 
-/// More tasks than this nobody does in a week.
-const DUE_MAX: usize = 200;
-/// More days than this do not fit a screen.
-const EXPIRING_MAX: usize = 400;
+/// More tasks than this nobody reads through: of those that are overdue, of today's and of the week's each.
+const DUE_MAX: usize = 100;
+/// More than this nobody reads through: of what ran out and of what will each.
+const EXPIRING_MAX: usize = 200;
 /// Among so many of a kind that were changed last, somebody else's change is looked for; one further down is no news.
 pub(crate) const LATEST_MAX: usize = 200;
 
@@ -24,9 +24,9 @@ pub struct Days {
     pub today: String,
     /// The last day that counts as this week.
     pub week: String,
-    /// The first day of what runs out.
+    /// The first day of what runs out, and of the calendar.
     pub from: String,
-    /// The last day of what runs out.
+    /// The last day of what runs out, and of the calendar.
     pub until: String,
 }
 
@@ -41,10 +41,19 @@ pub struct Overview {
     pub week: usize,
     /// All tasks that are not done.
     pub open: usize,
-    /// The tasks of the first three, soonest first; the first 200.
+    /// The tasks of the first three, soonest first; the first 100 of each.
     pub due: Vec<Row>,
-    /// What runs out between two days, soonest first; the first 400.
+    /// What ran out since the first day, the last 200 but for warranties, and what runs out until the last, the first 200;
+    /// soonest first.
     pub expiring: Vec<Expiring>,
+    /// Whether more runs out until the last day than is listed.
+    pub is_cut: bool,
+    /// The days from the first to the last on which an open task is due.
+    pub due_days: Vec<String>,
+    /// The same for warranties.
+    pub warranty_days: Vec<String>,
+    /// The same for whatever else runs out.
+    pub end_days: Vec<String>,
     /// The home's profile.
     pub profile: Option<Row>,
     /// What somebody else has changed last.
@@ -91,23 +100,35 @@ pub struct Figures {
 /// Reads what needs attention.
 pub(crate) fn read(connection: &Connection, days: &Days) -> Result<Overview, StoreError> {
     let key = order::key(Kind::Task, "due_on");
-    // The key of an open task is a 0 and its day.
-    let before = |day: &str| -> Result<usize, StoreError> {
+    // The key of an open task is a 0, its day and its title, whatever that begins with.
+    let (tomorrow, after) = (next_day(connection, &days.today)?, next_day(connection, &days.week)?);
+    let ends = ["0".to_owned(), format!("0{}", days.today), format!("0{tomorrow}"), format!("0{after}")];
+    let count = |before: &str| -> Result<usize, StoreError> {
         let text = format!("SELECT count(*) FROM tasks WHERE {key} < ?1");
-        let count: i64 = connection.prepare_cached(&text)?.query_row([format!("0{day}")], |row| row.get(0))?;
+        let count: i64 = connection.prepare_cached(&text)?.query_row([before], |row| row.get(0))?;
         Ok(usize::try_from(count).unwrap_or_default())
     };
-    let (overdue, today, week) =
-        (before(&days.today)?, before(&format!("{}~", days.today))?, before(&format!("{}~", days.week))?);
-    let open = before("~~~")?;
-    let soonest = RowQuery::of(Kind::Task, Sort { column: "due_on", descending: false }, week.min(DUE_MAX));
+    let (overdue, today, week) = (count(&ends[1])?, count(&ends[2])?, count(&ends[3])?);
+    let open = count("1")?;
+    let mut due = Vec::new();
+    // Each apart: what was left undone for years must not hide what is due today.
+    for pair in ends.windows(2) {
+        due.extend(between(connection, Kind::Task, "due_on", (&pair[0], &pair[1]), DUE_MAX)?);
+    }
+    let (expiring, is_cut) = expiring(connection, days)?;
+    let mut end_days = days_with(connection, Kind::Document, "expires_on", "", days)?;
+    end_days.extend(vehicle_days(connection, days)?);
     Ok(Overview {
         overdue,
-        today: today - overdue,
-        week: week - today,
+        today: today.saturating_sub(overdue),
+        week: week.saturating_sub(today),
         open,
-        due: page(connection, &soonest)?.rows,
-        expiring: expiring(connection, days)?,
+        due,
+        expiring,
+        is_cut,
+        due_days: days_with(connection, Kind::Task, "due_on", "0", days)?,
+        warranty_days: days_with(connection, Kind::Inventory, "warranty_expires_on", "", days)?,
+        end_days,
         profile: crate::store::read::view::row(connection, Kind::Property, "")?,
         latest: latest(connection)?,
     })
@@ -139,26 +160,98 @@ fn latest(connection: &Connection) -> Result<Option<Latest>, StoreError> {
     Ok(newest)
 }
 
-fn expiring(connection: &Connection, days: &Days) -> Result<Vec<Expiring>, StoreError> {
+/// The day after a day.
+fn next_day(connection: &Connection, day: &str) -> Result<String, StoreError> {
+    let next: Option<String> =
+        connection.prepare_cached("SELECT date(?1, '+1 day')")?.query_row([day], |row| row.get(0))?;
+    // Of what is no day, all that begins with it.
+    Ok(next.unwrap_or_else(|| format!("{day}~")))
+}
+
+/// The days on which something of an order of days stands, whose keys begin with `mark`. Its index is jumped through from day
+/// to day, so that it costs what there are days, however much stands on each.
+fn days_with(
+    connection: &Connection,
+    kind: Kind,
+    column: &str,
+    mark: &str,
+    days: &Days,
+) -> Result<Vec<String>, StoreError> {
+    let key = order::key(kind, column);
+    let text = format!("SELECT min({key}) FROM {} WHERE {key} >= ?1 AND {key} < ?2", kind.collection());
+    let mut statement = connection.prepare_cached(&text)?;
+    let end = format!("{mark}{}", next_day(connection, &days.until)?);
+    let mut from = format!("{mark}{}", days.from);
+    let mut found = Vec::new();
+    while let Some(at) = statement.query_row([&from, &end], |row| row.get::<_, Option<String>>(0))? {
+        let Some(day) = at.get(mark.len()..mark.len() + days.from.len()) else { break };
+        let next = format!("{mark}{}", next_day(connection, day)?);
+        if next <= from {
+            break;
+        }
+        found.push(day.to_owned());
+        from = next;
+    }
+    Ok(found)
+}
+
+/// A home has few vehicles, so they are looked through.
+fn vehicle_days(connection: &Connection, days: &Days) -> Result<Vec<String>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT insurance_expires_on FROM vehicles WHERE insurance_expires_on BETWEEN ?1 AND ?2
+         UNION SELECT registration_expires_on FROM vehicles WHERE registration_expires_on BETWEEN ?1 AND ?2",
+    )?;
+    let found = statement.query_map([&days.from, &days.until], |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// What ran out and what runs out, each bounded apart, and whether there is more of the second. A warranty that has ended is
+/// no news, and there are many.
+fn expiring(connection: &Connection, days: &Days) -> Result<(Vec<Expiring>, bool), StoreError> {
+    let (today, after) = (days.today.as_str(), next_day(connection, &days.until)?);
+    let from = days.from.as_str();
+    let mut all = ending(connection, false, (from, today), "DESC")?;
+    all.truncate(EXPIRING_MAX);
+    all.reverse();
+    let mut ahead = ending(connection, true, (today.max(from), &after), "ASC")?;
+    let is_cut = ahead.len() > EXPIRING_MAX;
+    ahead.truncate(EXPIRING_MAX);
+    all.extend(ahead);
+    Ok((all, is_cut))
+}
+
+/// What ends from a day on and before another, one more than is listed.
+fn ending(
+    connection: &Connection,
+    warranties: bool,
+    (from, before): (&str, &str),
+    direction: &str,
+) -> Result<Vec<Expiring>, StoreError> {
     // By the keys of the orders, so that the index of each finds the few that run out among the many that do not.
     let within = |kind: Kind, column: &str| {
         let key = order::key(kind, column);
-        format!("{key} >= ?1 AND {key} < ?2 || '~'")
+        format!("{key} >= ?1 AND {key} < ?2")
+    };
+    let warranties = match warranties {
+        true => format!(
+            "UNION ALL SELECT warranty_expires_on, 'warranty', 'inventory', id, name FROM inventory WHERE {}",
+            within(Kind::Inventory, "warranty_expires_on")
+        ),
+        false => String::new(),
     };
     let text = format!(
-        "SELECT warranty_expires_on, 'warranty', 'inventory', id, name FROM inventory WHERE {}
-         UNION ALL SELECT expires_on, coalesce(category, 'document'), 'document', id, title FROM documents WHERE {}
+        "SELECT expires_on, coalesce(category, 'document'), 'document', id, title FROM documents WHERE {}
+         {warranties}
          UNION ALL SELECT insurance_expires_on, 'insurance', 'vehicle', id, name FROM vehicles
-                   WHERE insurance_expires_on BETWEEN ?1 AND ?2
+                   WHERE insurance_expires_on >= ?1 AND insurance_expires_on < ?2
          UNION ALL SELECT registration_expires_on, 'registration', 'vehicle', id, name FROM vehicles
-                   WHERE registration_expires_on BETWEEN ?1 AND ?2
-         ORDER BY 1, 5 LIMIT ?3",
-        within(Kind::Inventory, "warranty_expires_on"),
+                   WHERE registration_expires_on >= ?1 AND registration_expires_on < ?2
+         ORDER BY 1 {direction}, 5 {direction} LIMIT ?3",
         within(Kind::Document, "expires_on"),
     );
-    let limit = i64::try_from(EXPIRING_MAX).unwrap_or(i64::MAX);
+    let limit = i64::try_from(EXPIRING_MAX + 1).unwrap_or(i64::MAX);
     let mut statement = connection.prepare_cached(&text)?;
-    let found = statement.query_map((&days.from, &days.until, limit), |row| {
+    let found = statement.query_map((from, before, limit), |row| {
         let kind = Kind::from_word(&row.get::<_, String>(2)?).unwrap_or(Kind::Document);
         Ok(Expiring { on: row.get(0)?, what: row.get(1)?, kind, id: row.get(3)?, title: row.get(4)? })
     })?;
@@ -206,5 +299,64 @@ fn add(list: &mut Vec<(String, i64)>, name: String, cents: i64) {
     match list.iter_mut().find(|(known, _)| *known == name) {
         Some((_, sum)) => *sum += cents,
         None => list.push((name, cents)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use hearth_contract::check::Fields;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{Origin, Replica};
+
+    fn home() -> (tempfile::TempDir, PathBuf, Replica) {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
+        let replica = Replica::open(&db, Origin::Cli).unwrap();
+        (directory, db, replica)
+    }
+
+    fn make(replica: &Replica, kind: Kind, fields: Value) {
+        let fields: Fields = fields.as_object().cloned().unwrap();
+        replica.create(kind, &fields).unwrap();
+    }
+
+    #[test]
+    fn much_of_one_section_hides_nothing_of_the_others_nor_of_the_calendar() {
+        let (_directory, _db, replica) = home();
+        for number in 0..DUE_MAX + 3 {
+            make(&replica, Kind::Task, json!({ "title": format!("Late {number}"), "due_on": "2026-11-01" }));
+        }
+        make(&replica, Kind::Task, json!({ "title": "Über today", "due_on": "2026-11-21" }));
+        make(&replica, Kind::Task, json!({ "title": "Élan at the end", "due_on": "2026-11-28" }));
+        make(&replica, Kind::Task, json!({ "title": "Next month", "due_on": "2026-12-24" }));
+        make(&replica, Kind::Task, json!({ "title": "Done", "due_on": "2026-12-23", "status": "done" }));
+        for number in 0..2 * EXPIRING_MAX + 3 {
+            let item = json!({ "name": format!("Lamp {number}"), "warranty_expires_on": "2026-11-02" });
+            make(&replica, Kind::Inventory, item);
+        }
+        make(&replica, Kind::Inventory, json!({ "name": "Oven", "warranty_expires_on": "2026-12-06" }));
+        make(&replica, Kind::Vehicle, json!({ "name": "Car", "insurance_expires_on": "2026-11-19" }));
+        make(&replica, Kind::Document, json!({ "title": "Élan's passport", "expires_on": "2026-12-31" }));
+        let day = |day: &str| day.to_owned();
+        let days = Days {
+            today: day("2026-11-21"),
+            week: day("2026-11-28"),
+            from: day("2026-09-22"),
+            until: day("2026-12-31"),
+        };
+        let overview = replica.overview(&days).unwrap();
+        assert_eq!((overview.overdue, overview.today, overview.week, overview.open), (DUE_MAX + 3, 1, 1, DUE_MAX + 6));
+        let titles: Vec<&str> = overview.due.iter().skip(DUE_MAX).map(|row| row.title.as_str()).collect();
+        assert_eq!(titles, ["Über today", "Élan at the end"]);
+        let ends: Vec<&str> = overview.expiring.iter().map(|it| it.title.as_str()).collect();
+        assert_eq!(ends, ["Car", "Oven", "Élan's passport"]);
+        assert!(!overview.is_cut);
+        assert_eq!(overview.due_days, ["2026-11-01", "2026-11-21", "2026-11-28", "2026-12-24"]);
+        assert_eq!(overview.warranty_days, ["2026-11-02", "2026-12-06"]);
+        assert_eq!(overview.end_days, ["2026-12-31", "2026-11-19"]);
     }
 }

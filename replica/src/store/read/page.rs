@@ -111,6 +111,26 @@ pub(crate) fn page(connection: &Connection, query: &RowQuery) -> Result<RowPage,
     Ok(RowPage { rows, total })
 }
 
+/// The first rows of an order whose keys are from one on and before another: their index leads to them, however many stand
+/// before them.
+pub(crate) fn between(
+    connection: &Connection,
+    kind: Kind,
+    column: &str,
+    (from, before): (&str, &str),
+    limit: usize,
+) -> Result<Vec<Row>, StoreError> {
+    let key = order::key(kind, column);
+    let only = format!("{key} >= ?1 AND {key} < ?2");
+    let values = vec![Sql::Text(from.to_owned()), Sql::Text(before.to_owned())];
+    let list = List { connection, kind, only, each: String::new(), values };
+    let mut rows = list.rows(&list.only, &format!("{key}, t.rowid"), list.values.clone(), 0, limit)?;
+    for row in &mut rows {
+        name_references(connection, row)?;
+    }
+    Ok(rows)
+}
+
 fn is_by_room(query: &RowQuery) -> bool {
     (query.kind, query.sort.column) == (Kind::Inventory, "room_id")
 }

@@ -130,17 +130,17 @@ fn marks(app: &App) -> BTreeMap<Date, (&'static str, Tone)> {
     let mut marks = BTreeMap::new();
     let Some(overview) = &app.home.overview else { return marks };
     let ascii = app.setup.ascii;
-    for row in &overview.due {
-        if let Some(date) = words::text(&row.fields, "due_on").and_then(parse_date) {
-            let tone = if date < app.today { Tone::Alarm } else { Tone::Plain };
-            marks.insert(date, (Sign::News.text(ascii), tone));
-        }
+    for date in overview.due_days.iter().filter_map(|day| parse_date(day)) {
+        let tone = if date < app.today { Tone::Alarm } else { Tone::Plain };
+        marks.insert(date, (Sign::News.text(ascii), tone));
     }
-    for it in &overview.expiring {
-        if let Some(date) = parse_date(&it.on) {
-            let tone = if it.what == "warranty" && date < app.today { Tone::Quiet } else { Tone::Notice };
-            marks.insert(date, (Sign::Urgent.text(ascii), tone));
-        }
+    for date in overview.warranty_days.iter().filter_map(|day| parse_date(day)) {
+        // One that has ended is no news.
+        let tone = if date < app.today { Tone::Quiet } else { Tone::Notice };
+        marks.insert(date, (Sign::Urgent.text(ascii), tone));
+    }
+    for date in overview.end_days.iter().filter_map(|day| parse_date(day)) {
+        marks.insert(date, (Sign::Urgent.text(ascii), Tone::Notice));
     }
     marks
 }
