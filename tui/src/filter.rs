@@ -142,6 +142,7 @@ fn condition(kind: Kind, name: &str, sign: &str, value: &str, today: Date) -> Re
         || matches!(field.format, Format::Reference(_) | Format::Subject);
     one(match sign {
         ":" if has => Test::Has(value),
+        "!=" if has => Test::HasNot(value),
         ":" | "=" if field.format == Format::Timestamp => Test::AtLeast(value),
         "=" if matches!(field.format, Format::Reference(_) | Format::Subject) => Test::Has(value),
         ":" | "=" => Test::Is(value),
@@ -221,6 +222,15 @@ mod tests {
                 is("category", Test::Is("appliance".into())),
             ]
         );
+    }
+
+    #[test]
+    fn not_is_the_opposite_of_what_a_colon_matches() {
+        let test = |kind, text: &str| understood(kind, text).conditions.remove(0).test;
+        assert_eq!(test(Kind::Inventory, "room!=garage"), Test::HasNot("garage".into()));
+        assert_eq!(test(Kind::Task, "about!=outback"), Test::HasNot("outback".into()));
+        assert_eq!(test(Kind::Task, "title!=boiler"), Test::HasNot("boiler".into()));
+        assert_eq!(test(Kind::Task, "status!=done"), Test::IsNot("done".into()));
     }
 
     #[test]

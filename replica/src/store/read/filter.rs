@@ -31,6 +31,8 @@ pub enum Test {
     Above(String),
     /// It has this text in it; what it points at has it in its name.
     Has(String),
+    /// It has not, or is not set.
+    HasNot(String),
     /// It has a value.
     Set,
     /// It has none.
@@ -72,14 +74,14 @@ pub(crate) fn sql(kind: Kind, condition: &Condition, values: &mut Vec<Sql>) -> S
         Test::Above(value) => compare(">", value),
         Test::Set => format!("t.{name} IS NOT NULL"),
         Test::Unset => format!("t.{name} IS NULL"),
-        Test::Has(text) => {
+        Test::Has(text) | Test::HasNot(text) => {
             let like = format!("%{}%", text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
             let like = format!("LIKE {} ESCAPE '\\'", bind(like));
             let named = |target: Kind| {
                 let title = resource(target).title;
                 format!("t.{name} IN (SELECT id FROM {} WHERE {title} {like})", target.collection())
             };
-            match format {
+            let has = match format {
                 Some(Format::Reference(target)) => named(target),
                 Some(Format::Subject) => {
                     let any: Vec<String> =
@@ -87,7 +89,41 @@ pub(crate) fn sql(kind: Kind, condition: &Condition, values: &mut Vec<Sql>) -> S
                     format!("({} OR t.{SUBJECT_TYPE} {like})", any.join(" OR "))
                 }
                 _ => format!("t.{name} {like}"),
-            }
+            };
+            if matches!(condition.test, Test::HasNot(_)) { format!("({has}) IS NOT 1") } else { has }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::store::read::view::{RowQuery, Sort};
+    use crate::{Origin, Replica};
+
+    #[test]
+    fn what_has_not_a_text_is_every_record_that_has_it_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let replica = Replica::open(&directory.path().join("replica.db"), Origin::Cli).unwrap();
+        let make = |kind, of: serde_json::Value| replica.create(kind, &of.as_object().cloned().unwrap()).unwrap();
+        let garage = make(Kind::Room, json!({ "name": "Garage" }));
+        let attic = make(Kind::Room, json!({ "name": "Attic" }));
+        for (name, room) in [("Saw", Some(&garage)), ("Trunk", Some(&attic)), ("Lamp", None)] {
+            make(Kind::Inventory, json!({ "name": name, "room_id": room }));
+            let kind = room.map(|_| "room");
+            make(Kind::Task, json!({ "title": name, "subject_type": kind, "subject_id": room }));
+        }
+        let titles = |kind: Kind, column, field, test| {
+            let sort = Sort { column, descending: false };
+            let query = RowQuery { conditions: vec![Condition { field, test }], ..RowQuery::of(kind, sort, 9) };
+            replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect::<Vec<_>>()
+        };
+        for (kind, column, field) in [(Kind::Inventory, "name", "room_id"), (Kind::Task, "title", "subject_id")] {
+            assert_eq!(titles(kind, column, field, Test::Has("gar".into())), ["Saw"]);
+            assert_eq!(titles(kind, column, field, Test::HasNot("gar".into())), ["Lamp", "Trunk"]);
+        }
+        assert_eq!(titles(Kind::Inventory, "name", "name", Test::HasNot("a".into())), ["Trunk"]);
     }
 }
