@@ -131,10 +131,10 @@ fn condition(kind: Kind, name: &str, sign: &str, value: &str, today: Date) -> Re
             let shown = || words.iter().map(|word| choice(word).replace(' ', "_")).collect::<Vec<_>>().join(", ");
             choice_meant(words, value).ok_or_else(|| format!("{name} is one of {}", shown()))?.to_owned()
         }
-        Format::Money | Format::Count | Format::Year => {
-            let number = numbers::money(value);
-            number.parse::<f64>().map_err(|_| format!("{value} is no number"))?;
-            number
+        // As a form takes it: what could be two sums is none.
+        Format::Money => numbers::sum(value).ok_or_else(|| format!("{value} is no sum: try {}", numbers::SUM))?,
+        Format::Count | Format::Year => {
+            numbers::whole(value).ok_or_else(|| format!("{value} is no whole number"))?.to_string()
         }
         _ => value.to_owned(),
     };
@@ -231,6 +231,8 @@ mod tests {
         assert_eq!(test(Kind::Task, "about!=outback"), Test::HasNot("outback".into()));
         assert_eq!(test(Kind::Task, "title!=boiler"), Test::HasNot("boiler".into()));
         assert_eq!(test(Kind::Task, "status!=done"), Test::IsNot("done".into()));
+        assert_eq!(test(Kind::Inventory, "value>=1.299,50"), Test::AtLeast("1299.50".into()));
+        assert_eq!(test(Kind::Inventory, "qty>1'000"), Test::Above("1000".into()));
     }
 
     #[test]
@@ -239,7 +241,9 @@ mod tests {
             ("colour:red", "there is no field colour"),
             ("due<someday", "someday is no day"),
             ("status:broken", "status is one of open, doing, done"),
-            ("cost>much", "much is no number"),
+            ("cost>much", "much is no sum"),
+            ("cost>1.299", "1.299 is no sum: try 1299, 1,299.50 or 1299,50"),
+            ("cost:100.000", "100.000 is no sum"),
             ("is:nice", "is: takes"),
         ] {
             let filter = understood(Kind::Task, text);

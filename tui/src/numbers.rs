@@ -9,7 +9,12 @@ const CURRENCIES: [&str; 7] = ["$", "€", "£", "usd", "eur", "gbp", "chf"];
 
 /// A sum in the contract's spelling: `$1,299.5` is `1299.5`. The text itself where it is no sum, or could be two.
 pub fn money(text: &str) -> String {
-    parsed(bare(text)).unwrap_or_else(|| text.trim().to_owned())
+    sum(text).unwrap_or_else(|| text.trim().to_owned())
+}
+
+/// The same; None where the text is no sum, or could be two.
+pub fn sum(text: &str) -> Option<String> {
+    parsed(bare(text))
 }
 
 /// A whole number, with or without its groups: `130,000` is 130000.
