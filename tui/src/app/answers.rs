@@ -1,5 +1,7 @@
 //! What answers change: pages, records, hits, and what became of a write. An answer to an older request changes nothing.
 
+use std::collections::BTreeSet;
+
 use hearth_contract::schema::Kind;
 use hearth_replica::{Latest, Row, RowPage};
 
@@ -207,8 +209,11 @@ impl App {
 
     /// After a change of many: a sentence where all went well, every record with its own where not.
     fn many_written(&mut self, now: Now, write: &Write, each: Vec<(String, Result<(), String>)>) -> Vec<Effect> {
-        let Write::Many { kind, change, .. } = write else { return Vec::new() };
+        let Write::Many { kind, change, records } = write else { return Vec::new() };
         self.layers.retain(|layer| !matches!(layer, Layer::Form(form) if form.saving));
+        // By id: several records may have the same title.
+        let failed = records.iter().zip(&each).filter(|(_, (_, result))| result.is_err());
+        let failed: BTreeSet<String> = failed.map(|((id, _), _)| id.clone()).collect();
         let (bad, good): (Vec<_>, Vec<_>) = each.into_iter().partition(|(_, result)| result.is_err());
         let verb = match change {
             None => "Deleted",
@@ -218,7 +223,7 @@ impl App {
         let done = format!("{verb} {}", words::counted(*kind, good.len()));
         if let Some(list) = self.lists.iter_mut().find(|list| list.kind == *kind) {
             // What was not done stays marked, so that it can be tried again.
-            list.marks.retain(|_, title| bad.iter().any(|(name, _)| name == title));
+            list.marks.retain(|id, _| failed.contains(id));
         }
         if bad.is_empty() {
             self.notify(now, Tone::Good, done);

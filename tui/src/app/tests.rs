@@ -245,6 +245,18 @@ fn what_is_done_or_changed_out_of_sight_is_counted_first() {
 }
 
 #[test]
+fn of_records_with_the_same_title_only_what_was_not_done_stays_marked() {
+    let rows = vec![task("a", "Sweep", None), task("b", "Sweep", None), task("c", "Sweep", None)];
+    let mut app = with_tasks(rows);
+    let effects = keys(&mut app, &["space", "space", "space", "x"]);
+    let Some(Effect::Write(write)) = effects.into_iter().next() else { panic!("nothing written") };
+    let each = [Ok(()), Err("it is gone".to_owned()), Ok(())].map(|result| ("Sweep".to_owned(), result)).into();
+    app.update(now(), Message::Answer(Answer::ManyWritten(write, each)));
+    let marks: Vec<&String> = app.list(Kind::Task).unwrap().marks.keys().collect();
+    assert_eq!(marks, ["b"]);
+}
+
+#[test]
 fn what_was_typed_in_a_conflict_is_not_left_without_a_question() {
     let mut app = with_tasks(three());
     assert_eq!(press(&mut app, "ctrl-c"), [Effect::Quit], "nothing would be lost");
