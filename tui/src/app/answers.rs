@@ -8,7 +8,7 @@ use hearth_replica::{Latest, Row, RowPage};
 use super::{App, Layer, NOTICE_MILLIS, Notice, Results};
 use crate::glyphs::Tone;
 use crate::keys::{Action, Context};
-use crate::list::List;
+use crate::list::{List, MARKS_MAX};
 use crate::message::{Answer, Decision, Effect, Write};
 use crate::now::Now;
 use crate::words::{self, capital};
@@ -73,8 +73,19 @@ impl App {
                 Ok(())
             }
             Answer::All(kind, records) => records.map(|records| {
-                if let Some(list) = self.lists.iter_mut().find(|list| list.kind == kind) {
+                let list = self.lists.iter_mut().find(|list| list.kind == kind);
+                let (marked, left) = list.map_or((0, 0), |list| {
                     list.marks = records.into_iter().collect();
+                    (list.marks.len(), list.total.saturating_sub(list.marks.len()))
+                });
+                if left > 0 && marked >= MARKS_MAX {
+                    let (marked, is) = (words::counted(kind, marked), if left == 1 { "is" } else { "are" });
+                    let left = words::grouped(i64::try_from(left).unwrap_or(i64::MAX));
+                    self.notify(
+                        now,
+                        Tone::Notice,
+                        format!("Only the first {marked} are marked; {left} more {is} not."),
+                    );
                 }
             }),
             Answer::Reopened(result) => result,

@@ -12,6 +12,7 @@ use crate::fixtures::{live, now, record, room, task};
 use crate::form::Form;
 use crate::input::Line;
 use crate::keys::Context;
+use crate::list::MARKS_MAX;
 use crate::message::{Answer, Effect, Message, Write};
 use crate::session::Session;
 
@@ -254,6 +255,17 @@ fn of_records_with_the_same_title_only_what_was_not_done_stays_marked() {
     app.update(now(), Message::Answer(Answer::ManyWritten(write, each)));
     let marks: Vec<&String> = app.list(Kind::Task).unwrap().marks.keys().collect();
     assert_eq!(marks, ["b"]);
+}
+
+#[test]
+fn marking_all_says_where_it_stops() {
+    let mut app = with_tasks(three());
+    app.list_mut().unwrap().total = 12_345;
+    press(&mut app, "*");
+    let all = (0..MARKS_MAX).map(|number| (number.to_string(), format!("Task {number}"))).collect();
+    app.update(now(), Message::Answer(Answer::All(Kind::Task, Ok(all))));
+    let said = "Only the first 10,000 tasks are marked; 2,345 more are not.";
+    assert_eq!(app.notice.as_ref().unwrap().text, said);
 }
 
 #[test]
