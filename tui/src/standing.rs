@@ -5,6 +5,7 @@ use hearth_replica::{LogLine, Status};
 
 use crate::glyphs::{Sign, Tone};
 use crate::now::Now;
+use crate::sanitize::wrap;
 use crate::words::{grouped, moment};
 
 /// One thing the status bar says.
@@ -79,6 +80,25 @@ pub struct ReportLine {
     pub text: String,
     /// How much it wants to be seen.
     pub tone: Tone,
+}
+
+/// Columns of the labels.
+const LABELS: usize = 20;
+
+/// Columns of the labels in so many.
+pub fn labels(columns: usize) -> usize {
+    LABELS.min(columns / 3)
+}
+
+/// The report and the log as lines of so many columns: label, text, tone. A sentence is read to its end.
+pub fn lines(all: Vec<ReportLine>, columns: usize) -> Vec<(&'static str, String, Tone)> {
+    let room = columns.saturating_sub(labels(columns) + 2);
+    let mut lines = Vec::new();
+    for ReportLine { label, text, tone } in all {
+        let labels = std::iter::once(label).chain(std::iter::repeat(""));
+        lines.extend(labels.zip(wrap(&text, room)).map(|(label, text)| (label, text, tone)));
+    }
+    lines
 }
 
 /// Everything that is known about syncing. What is not known is not said.

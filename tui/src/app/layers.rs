@@ -17,7 +17,7 @@ use crate::layout::Layout;
 use crate::message::{Effect, Write};
 use crate::now::Now;
 use crate::session::Draft;
-use crate::{faults, quick, words};
+use crate::{faults, quick, standing, words};
 
 impl App {
     pub(super) fn act_in_palette(&mut self, now: Now, action: Action) -> Vec<Effect> {
@@ -47,6 +47,9 @@ impl App {
     /// On screens of lines without a cursor.
     pub(super) fn act_on_lines(&mut self, action: Action) -> Vec<Effect> {
         let page = usize::from(Layout::of(self.height).screen());
+        let columns = usize::from(self.width).saturating_sub(2);
+        // No further than the last line, so that the way back begins at once.
+        let sync = self.sync_lines(self.now, columns).len().saturating_sub(page);
         match self.layers.last_mut() {
             Some(Layer::Results(results)) if action != Action::Back => {
                 let most = (results.each.len() + 2).saturating_sub(page);
@@ -54,11 +57,19 @@ impl App {
                 Vec::new()
             }
             Some(Layer::Sync(scroll)) if action != Action::Back => {
-                *scroll = scrolled(*scroll, action, page, SYNC_LINES_MAX);
+                *scroll = scrolled((*scroll).min(sync), action, page, sync);
                 Vec::new()
             }
             _ => self.close(),
         }
+    }
+
+    /// How syncing stands and what it has done, in so many columns: label, text, tone.
+    pub fn sync_lines(&self, now: Now, columns: usize) -> Vec<(&'static str, String, Tone)> {
+        let Some(status) = &self.status else { return Vec::new() };
+        let mut all = standing::report(now, status, self.keyless(), self.setup.ascii);
+        all.extend(standing::journal(now, &self.log));
+        standing::lines(all, columns)
     }
 
     pub(super) fn act_in_form(&mut self, action: Action) -> Vec<Effect> {
@@ -286,9 +297,6 @@ impl App {
 
 /// What follows from leaving what is typed.
 const LOST: &str = "What you typed is lost.";
-
-/// More lines than the sync screen ever has.
-const SYNC_LINES_MAX: usize = 240;
 
 impl QuickLine {
     /// The task that the line makes; None, with the reason on the line, while it makes none.

@@ -341,6 +341,19 @@ fn the_home_screen_says_how_many_more_there_are_and_marks_every_day_of_the_month
 }
 
 #[test]
+fn the_way_back_on_the_sync_screen_begins_at_once() {
+    let mut app = household();
+    letter(&mut app, 'S');
+    screen(&mut app, 80, 9);
+    let top = screen(&mut app, 80, 9);
+    letter(&mut app, 'G');
+    let bottom = screen(&mut app, 80, 9);
+    assert_ne!(top, bottom);
+    letter(&mut app, 'k');
+    assert_ne!(screen(&mut app, 80, 9), bottom);
+}
+
+#[test]
 fn no_screen_panics_at_any_size() {
     for (name, mut app) in every_screen() {
         for (width, height) in
