@@ -56,6 +56,52 @@ pub enum Entry<'a> {
     Expiring(&'a Expiring),
 }
 
+/// One line of what needs attention.
+#[derive(Debug)]
+pub enum HomeLine<'a> {
+    /// What a section's entries have in common.
+    Heading(&'a Section<'a>),
+    /// An entry, and its number over all sections.
+    Entry(usize, Entry<'a>),
+    /// That there are more.
+    More(String),
+    /// Nothing.
+    Blank,
+}
+
+/// The lines of the sections, of which so many are visible, and how many of them are above the picture.
+pub fn lines<'a>(sections: &'a [Section<'a>], selected: usize, height: u16) -> (Vec<HomeLine<'a>>, usize) {
+    let roomy = height >= 14;
+    let mut lines = Vec::new();
+    let mut number = 0;
+    for section in sections {
+        if roomy && !lines.is_empty() {
+            lines.push(HomeLine::Blank);
+        }
+        lines.push(HomeLine::Heading(section));
+        for entry in &section.entries {
+            lines.push(HomeLine::Entry(number, *entry));
+            number += 1;
+        }
+        let more = i64::try_from(section.count.saturating_sub(section.entries.len())).unwrap_or(i64::MAX);
+        if more > 0 {
+            lines.push(HomeLine::More(format!("and {} more", words::grouped(more))));
+        } else if section.is_cut {
+            lines.push(HomeLine::More("and more".to_owned()));
+        }
+    }
+    let cursor = lines.iter().position(|line| matches!(line, HomeLine::Entry(at, _) if *at == selected));
+    let cursor = cursor.unwrap_or(0);
+    let height = usize::from(height).max(1);
+    // The heading above the first entry is seen with it.
+    let top = if cursor + 2 < height {
+        0
+    } else {
+        (cursor + 2).saturating_sub(height).min(lines.len().saturating_sub(height))
+    };
+    (lines, top)
+}
+
 impl Entry<'_> {
     /// The record.
     pub fn record(&self) -> (Kind, &str) {

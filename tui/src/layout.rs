@@ -54,6 +54,29 @@ impl Layout {
     }
 }
 
+/// From this width on there is something beside what needs attention.
+const BESIDE_FROM: u16 = 72;
+/// From this width on there are two columns beside it.
+const TWO_FROM: u16 = 132;
+/// Columns of the calendar, and of what stands under it.
+pub const PANEL: u16 = 30;
+/// The widest that what needs attention becomes: wider, the eye would lose the line between a title and what is said beside it.
+const ATTENTION_MAX: u16 = 120;
+
+/// How many panels stand beside what needs attention on a terminal of so many columns.
+pub fn panels(width: u16) -> u16 {
+    match width {
+        width if width >= TWO_FROM => 2,
+        width if width >= BESIDE_FROM => 1,
+        _ => 0,
+    }
+}
+
+/// The columns of what needs attention, after the first one, which is empty.
+pub fn attention(width: u16) -> u16 {
+    width.saturating_sub(2 + panels(width) * (PANEL + 3)).min(ATTENTION_MAX)
+}
+
 /// Whether a terminal is too small for anything but saying so.
 pub fn is_too_small(width: u16, height: u16) -> bool {
     width < MIN_WIDTH || height < MIN_HEIGHT

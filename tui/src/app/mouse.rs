@@ -4,8 +4,9 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use hearth_contract::schema::Kind;
 
 use super::App;
+use crate::home::{HomeLine, lines};
 use crate::keys::{Action, Context};
-use crate::layout::Layout;
+use crate::layout::{Layout, attention};
 use crate::list::ListLine;
 use crate::message::Effect;
 use crate::now::Now;
@@ -40,6 +41,17 @@ impl App {
             return self.tab_at(column).map_or_else(Vec::new, |kind| self.go_to(kind));
         }
         let layout = Layout::of(self.height);
+        if context == Context::Home {
+            let first = layout.tabs + layout.rule;
+            return match self.entry_at(column, row.checked_sub(first), layout.screen()) {
+                Some(number) if number == self.home.selected => self.act(now, context, Action::Open),
+                Some(number) => {
+                    self.home.selected = number;
+                    Vec::new()
+                }
+                None => Vec::new(),
+            };
+        }
         let above = layout.tabs + layout.rule + layout.info + layout.heading;
         let width = self.list_width();
         let Some(list) = self.list_mut().filter(|_| row >= above && column < width) else { return Vec::new() };
@@ -52,6 +64,18 @@ impl App {
         }
         let ask = list.go(number);
         if ask { self.ask_page() } else { Vec::new() }
+    }
+
+    /// The entry of the home screen at a place, told the line of the screen and how many it has.
+    fn entry_at(&self, column: u16, line: Option<u16>, height: u16) -> Option<usize> {
+        let inside = (1..=attention(self.width)).contains(&column);
+        let line = line.filter(|line| inside && *line < height)?;
+        let sections = self.home.sections(self.today);
+        let (lines, top) = lines(&sections, self.home.selected, height);
+        match lines.get(top + usize::from(line)) {
+            Some(HomeLine::Entry(number, _)) => Some(*number),
+            _ => None,
+        }
     }
 
     /// The tab whose word is at a column of the first line.

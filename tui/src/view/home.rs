@@ -10,31 +10,18 @@ use super::{Theme, inset, padded, rows, scroll_bar};
 use crate::app::App;
 use crate::cells::cell;
 use crate::glyphs::{Sign, Tone};
-use crate::home::{Entry, Section};
+use crate::home::{self, Entry, HomeLine};
+use crate::layout::{self, PANEL};
 use crate::sanitize::fit;
 use crate::words::{self, choice, day};
 
-/// From this width on there is something beside what needs attention.
-const BESIDE_FROM: u16 = 72;
-/// From this width on there are two columns beside it.
-const TWO_FROM: u16 = 132;
-/// Columns of the calendar, and of what stands under it.
-const PANEL: u16 = 30;
-/// The widest that what needs attention becomes.
-const LIST_MAX: u16 = 120;
 /// Columns of a day in the list.
 const DAY: usize = 13;
 
 pub(super) fn draw(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let inner = inset(area);
-    let panels = match area.width {
-        width if width >= TWO_FROM => 2,
-        width if width >= BESIDE_FROM => 1,
-        _ => 0,
-    };
-    let beside = panels * (PANEL + 3);
-    // Wider than this the eye would lose the line between a title and what is said beside it.
-    let list = Rect { width: (inner.width - beside).min(LIST_MAX), ..inner };
+    let panels = layout::panels(area.width);
+    let list = Rect { width: layout::attention(area.width).min(inner.width), ..inner };
     attention(app, theme, frame, list);
     let at = |number: u16| Rect { x: list.right() + 3 + number * (PANEL + 3), width: PANEL, ..inner };
     match panels {
@@ -47,14 +34,6 @@ pub(super) fn draw(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) 
     }
 }
 
-/// One line of what needs attention.
-enum Shown<'a> {
-    Heading(&'a Section<'a>),
-    Entry(usize, Entry<'a>),
-    More(String),
-    Blank,
-}
-
 fn attention(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let sections = app.home.sections(app.today);
     let Some(overview) = &app.home.overview else { return };
@@ -62,46 +41,16 @@ fn attention(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
         let empty = app.counts.values().all(|count| *count == 0) && overview.profile.is_none();
         return nothing(app, theme, frame, area, empty, overview.open);
     }
-    let roomy = area.height >= 14;
-    let mut lines = Vec::new();
-    let mut number = 0;
-    for section in &sections {
-        if roomy && !lines.is_empty() {
-            lines.push(Shown::Blank);
-        }
-        lines.push(Shown::Heading(section));
-        for entry in &section.entries {
-            lines.push(Shown::Entry(number, *entry));
-            number += 1;
-        }
-        let more = section.count.saturating_sub(section.entries.len());
-        if more > 0 || section.is_cut {
-            let more = i64::try_from(more).unwrap_or(i64::MAX);
-            lines.push(Shown::More(if more > 0 {
-                format!("and {} more", words::grouped(more))
-            } else {
-                "and more".into()
-            }));
-        }
-    }
-    let cursor = lines.iter().position(|line| matches!(line, Shown::Entry(at, _) if *at == app.home.selected));
-    let cursor = cursor.unwrap_or(0);
-    let height = usize::from(area.height).max(1);
-    // The heading above the first entry is seen with it.
-    let top = if cursor + 2 < height {
-        0
-    } else {
-        (cursor + 2).saturating_sub(height).min(lines.len().saturating_sub(height))
-    };
+    let (lines, top) = home::lines(&sections, app.home.selected, area.height);
     let text = Rect { width: area.width.saturating_sub(2), ..area };
     for (row, line) in rows(text).zip(lines.iter().skip(top)) {
         match line {
-            Shown::Blank => {}
-            Shown::More(text) => {
+            HomeLine::Blank => {}
+            HomeLine::More(text) => {
                 let text = fit(&format!("  {text}"), usize::from(row.width), Sign::Cut.text(app.setup.ascii));
                 frame.render_widget(Span::styled(text, theme.quiet()), row);
             }
-            Shown::Heading(section) => {
+            HomeLine::Heading(section) => {
                 let look = if section.title == "Overdue" { theme.tone(Tone::Alarm) } else { theme.accent() };
                 let sign = if section.title == "Overdue" {
                     format!("{} ", Sign::NeedsYou.text(app.setup.ascii))
@@ -115,7 +64,7 @@ fn attention(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
                 ];
                 frame.render_widget(Line::from(spans), row);
             }
-            Shown::Entry(at, entry) => {
+            HomeLine::Entry(at, entry) => {
                 let selected = *at == app.home.selected;
                 frame.render_widget(entry_line(app, theme, entry, usize::from(row.width), selected), row);
                 if selected {
