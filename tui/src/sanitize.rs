@@ -6,8 +6,9 @@
 
 use std::borrow::Cow;
 
-use ratatui::buffer::Buffer;
-use unicode_width::UnicodeWidthChar;
+use ratatui::buffer::{Buffer, CellWidth};
+use ratatui::style::Style;
+use ratatui::text::Span;
 
 /// What a harmful character is drawn as when something should show that it is there.
 const PLACEHOLDER: char = '\u{fffd}';
@@ -38,8 +39,16 @@ pub fn buffer(frame: &mut Buffer) {
 }
 
 fn is_harmless(c: char) -> bool {
-    !c.is_control() && !is_invisible(c)
+    !c.is_control() && !is_invisible(c) && !is_half_a_flag(c)
 }
+
+/// Two of these are a flag on one terminal, and two letters of another width on the next: the picture would be torn.
+fn is_half_a_flag(c: char) -> bool {
+    HALVES.contains(&c)
+}
+
+/// The letters that flags are made of, A to Z.
+const HALVES: std::ops::RangeInclusive<char> = '\u{1f1e6}'..='\u{1f1ff}';
 
 fn shown(c: char) -> Option<char> {
     match c {
@@ -47,6 +56,8 @@ fn shown(c: char) -> Option<char> {
         '\r' => None,
         c if c.is_control() => Some(PLACEHOLDER),
         c if is_invisible(c) => None,
+        // As what joins others is left out, so that its parts stand apart, these stand apart as the letters they are.
+        c if is_half_a_flag(c) => HALVES.zip('A'..='Z').find(|(half, _)| *half == c).map(|(_, letter)| letter),
         c => Some(c),
     }
 }
@@ -74,9 +85,14 @@ fn is_invisible(c: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Columns a text takes on the terminal.
+/// Columns a text takes on the terminal: as many as it is drawn in, sign by sign, not letter by letter. A colour of skin takes
+/// none of its own.
 pub fn width(text: &str) -> usize {
-    text.chars().map(|c| c.width().unwrap_or(0)).sum()
+    if text.is_ascii() {
+        return text.bytes().filter(|byte| !byte.is_ascii_control()).count();
+    }
+    let span = Span::raw(text);
+    span.styled_graphemes(Style::new()).map(|sign| usize::from(sign.symbol.cell_width())).sum()
 }
 
 /// The text cut to so many columns, with a mark where something is missing.
@@ -88,12 +104,12 @@ pub fn fit(text: &str, columns: usize, mark: &str) -> String {
     let room = columns.saturating_sub(width(mark));
     let mut out = String::new();
     let mut used = 0;
-    for c in clean.chars() {
-        used += c.width().unwrap_or(0);
+    for sign in Span::raw(clean.as_ref()).styled_graphemes(Style::new()) {
+        used += usize::from(sign.symbol.cell_width());
         if used > room {
             break;
         }
-        out.push(c);
+        out.push_str(sign.symbol);
     }
     if columns >= width(mark) {
         out.push_str(mark);
@@ -120,11 +136,15 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
                 out.push(std::mem::take(&mut current));
             }
             // A word longer than a line is cut: an address must not run out of the picture.
-            for c in word.chars() {
-                if width(&current) + c.width().unwrap_or(0) > columns {
+            let mut used = 0;
+            for sign in Span::raw(word).styled_graphemes(Style::new()) {
+                let wide = usize::from(sign.symbol.cell_width());
+                if used + wide > columns {
                     out.push(std::mem::take(&mut current));
+                    used = 0;
                 }
-                current.push(c);
+                current.push_str(sign.symbol);
+                used += wide;
             }
         }
         out.push(current);
@@ -151,6 +171,8 @@ mod tests {
             ("\u{2066}iso\u{2069}", "iso"),
             ("tag\u{e0041}", "tag"),
             ("del\u{7f}", "del\u{fffd}"),
+            ("to \u{1f1e9}\u{1f1ea}", "to DE"),
+            ("\u{1f1e6}\u{1f1ff}", "AZ"),
         ] {
             assert_eq!(line(text), expected, "{text:?}");
         }
@@ -181,5 +203,27 @@ mod tests {
         assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
         assert_eq!(wrap("a\n\nb", 3), ["a", "", "b"]);
         assert_eq!(wrap("x", 0), ["x"]);
+    }
+
+    #[test]
+    fn a_text_takes_the_columns_that_it_is_drawn_in() {
+        for text in [
+            "plain",
+            "字é",
+            "\u{1f44d}\u{1f3fd}!",
+            "e\u{301}e",
+            "\u{1f469}\u{1f3fd}\u{200d}\u{1f527}",
+            "\u{1f1e9}\u{1f1ea}",
+        ] {
+            let clean = line(text);
+            let mut frame = Buffer::empty(Rect::new(0, 0, 20, 1));
+            let (end, _) = frame.set_stringn(0, 0, &clean, 20, Style::new());
+            assert_eq!(width(&clean), usize::from(end), "{text}");
+        }
+        assert_eq!(
+            fit("\u{1f44d}\u{1f3fd}\u{1f44d}\u{1f3fd}\u{1f44d}", 5, "…"),
+            "\u{1f44d}\u{1f3fd}\u{1f44d}\u{1f3fd}…"
+        );
+        assert_eq!(wrap("\u{1f44d}\u{1f3fd}\u{1f44d}\u{1f3fd}", 2), ["\u{1f44d}\u{1f3fd}"; 2]);
     }
 }

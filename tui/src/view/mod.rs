@@ -135,7 +135,8 @@ pub(crate) fn typing(line: &input::Line, style: Style, frame: &mut Frame<'_>, ar
         hidden = hidden.saturating_sub(width(head));
         shown = tail;
     }
-    let column = width(&before).min(width(&text)) - (width(&text) - width(shown)).min(width(&before));
+    let before = width(&before).min(width(&text));
+    let column = before - width(&text).saturating_sub(width(shown)).min(before);
     frame.render_widget(Span::styled(fit(shown, area.width.into(), ""), style), area);
     let x = area.x.saturating_add(u16::try_from(column).unwrap_or(u16::MAX)).min(area.right() - 1);
     frame.set_cursor_position(Position { x, y: area.y });
