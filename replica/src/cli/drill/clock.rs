@@ -55,16 +55,12 @@ pub(super) fn run(scene: &mut Scene) -> Outcome {
         device.replica.update(Kind::Room, &room, &fields(json!({ "paint_color": step })))?;
         made.push(Made { id: room, what: Effect::Set("paint_color", json!(step)) });
         scene.wait("both edits are refused", LIMIT, || Ok(device.edits()?.iter().all(|edit| edit.attempts > 0)))?;
-        // From here on nobody refuses, so the moment that is kept is one by the clock of before.
-        scene.stop_server();
-        scene.wait("both edits are put off", LIMIT, || {
-            let is_put_off = device.edits()?.iter().all(|edit| edit.next_attempt_at.is_some());
-            Ok(is_put_off && device.replica.status()?.phase == "offline")
-        })?;
-        fs::write(&shift, format!("{step}\n"))?;
         if anew {
             // What was put off by the old clock is taken up by a daemon that knows only the new one.
-            device.kill();
+            put_off(scene, &mut device)?;
+        }
+        fs::write(&shift, format!("{step}\n"))?;
+        if anew {
             device.start()?;
         }
         anew_in_a_hurry(scene, &device, None)?;
@@ -83,6 +79,19 @@ pub(super) fn run(scene: &mut Scene) -> Outcome {
     let records = equal(scene, &device)?;
     device.stop()?;
     Ok(format!("{}; {records} records are equal on both sides", account.told()))
+}
+
+/// Kills the daemon at a moment when both edits wait for another, and neither is on its way.
+fn put_off(scene: &Scene, device: &mut Device) -> Result<(), Stop> {
+    let are = |device: &Device| Ok(device.edits()?.iter().all(|edit| edit.next_attempt_at.is_some()));
+    loop {
+        scene.wait("both edits are put off", LIMIT, || are(device))?;
+        device.kill();
+        if are(device)? {
+            return Ok(());
+        }
+        device.start()?;
+    }
 }
 
 /// Has the server served anew, and the daemon told of it, as by a person who does not want to wait for its pause.
