@@ -18,8 +18,8 @@ const IN_FLIGHT_MAX: usize = 2;
 const BULK_IN_FLIGHT_MAX: usize = 16;
 /// The refusal that says something against the collection alone (contract 11).
 const INSUFFICIENT_SCOPE: &str = "insufficient_scope";
-/// A call that got no word of the server's so often in a row is taken apart: perhaps it is for the text of one edit.
-const STUMBLES_MAX: u32 = 3;
+/// A call that somebody on the way forbids so often is taken apart: perhaps it is for the text of one edit.
+const FORBIDDEN_MAX: u32 = 3;
 
 impl Core {
     /// Requests were answered, or not.
@@ -60,12 +60,6 @@ impl Core {
             Outcome::NoAnswer { reason } if !self.in_contact() => {
                 endings = self.later(Ready { edits: carried, ..again }, None, &reason);
             }
-            // What had its effect would have been told by now, and the edits insist on what they were made on.
-            Outcome::NoAnswer { .. }
-                if carried.len() > 1 && self.push.stumbles_over(&again) + 1 >= STUMBLES_MAX && self.is_at_present() =>
-            {
-                endings = self.apart(carried);
-            }
             Outcome::NoAnswer { reason } => {
                 self.push.narrow = true;
                 endings = self.unanswered(now, Ready { edits: carried, ..again }, &reason);
@@ -81,7 +75,7 @@ impl Core {
                     let away = |edit| (edit, Ending::TurnedAway { reason: refusal.message.clone() });
                     endings = carried.into_iter().map(away).collect();
                 }
-                401 | 403 if carried.len() > 1 && self.push.stumbles_over(&again) + 1 >= STUMBLES_MAX => {
+                401 | 403 if carried.len() > 1 && self.push.stumbles_over(&again) + 1 >= FORBIDDEN_MAX => {
                     endings = self.apart(carried);
                 }
                 401 | 403 | 429 | 500.. => {

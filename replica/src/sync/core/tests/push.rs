@@ -169,25 +169,6 @@ fn many_that_get_no_answer_hold_up_nothing_else() {
 }
 
 #[test]
-fn a_call_without_an_answer_time_after_time_is_taken_apart() {
-    let mut core = sending(&[]);
-    core.handle(0, ready(9));
-    let all: Vec<i64> = (1..11).collect();
-    let (mut now, mut effects) = (1, core.handle(1, alike(1..11)));
-    for _ in 0..2 {
-        assert_eq!(calls(&effects), std::slice::from_ref(&all));
-        effects = core.handle(now, no_answer(&all));
-        assert!(endings(&effects).iter().all(|(_, ending)| matches!(ending, Ending::Later { .. })), "{effects:?}");
-        let frozen = Ready { edits: all.clone(), kind: Kind::Task, frozen: true, bytes: 1000 };
-        core.handle(now, Input::Planned { ready: vec![frozen], open: true });
-        now = core.wake_at().unwrap();
-        effects = core.handle(now, Input::Timer);
-    }
-    let effects = core.handle(now, no_answer(&all));
-    assert!(endings(&effects).iter().all(|(_, ending)| *ending == Ending::Apart), "{effects:?}");
-}
-
-#[test]
 fn what_the_server_asks_for_is_a_floor_that_neither_another_answer_nor_contact_nor_hurry_lowers() {
     let mut core = sending(&[1, 2]);
     core.handle(0, ready(9));
