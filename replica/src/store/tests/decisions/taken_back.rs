@@ -1,4 +1,4 @@
-//! What is taken back, and what the history says of what was done.
+//! What is taken back, and undo.
 
 use super::*;
 
@@ -282,46 +282,6 @@ fn undo_steps_back_through_what_was_done() {
 }
 
 #[test]
-fn the_history_says_what_undid_what() {
-    const REASONS: &str = "SELECT group_concat(id || ' ' || coalesce(reason, '-'), ', ')
-                           FROM (SELECT * FROM edit_history ORDER BY id)";
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.does("UPDATE tasks SET title = 'One'");
-    scene.confirm(1, task(6, "One", "low"));
-    scene.undo(None).unwrap();
-    assert_eq!(scene.one(REASONS), "1 -", "it is not undone there yet");
-    scene.reject(2);
-    scene.discard(2).unwrap();
-    assert_eq!(scene.one(REASONS), "1 -, 2 no", "nor did this undo come to anything");
-    scene.undo(Some(1)).unwrap();
-    scene.confirm(3, task(7, "Paint", "low"));
-    assert_eq!(scene.one(REASONS), "1 undone by edit 3, 2 no, 3 undoes edit 1");
-    scene.undo(Some(3)).unwrap();
-    scene.confirm(4, task(8, "One", "low"));
-    assert_eq!(scene.one(REASONS), "1 undone by edit 3, 2 no, 3 undoes edit 1; undone by edit 4, 4 undoes edit 3");
-
-    // One that goes with others says so too, and one that did not come to stand is made again.
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.does("UPDATE tasks SET title = 'One'");
-    scene.confirm(1, task(6, "One", "low"));
-    scene.does("UPDATE tasks SET notes = 'N'");
-    scene.undo(Some(1)).unwrap();
-    assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
-    scene.answer(2, Verdict::Sent { rev: Some(7) });
-    scene.hear(vec![event(7, "updated", "task", TASK, json!({ "title": "Paint", "notes": "N", "priority": "low" }))]);
-    assert_eq!(scene.one(REASONS), "1 undone by edit 3, 2 -, 3 undoes edit 1");
-
-    let mut scene = Scene::new();
-    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
-    scene.undo(Some(1)).unwrap();
-    scene.undo(Some(1)).unwrap();
-    scene.confirm(2, task(6, "Paint", "low"));
-    assert_eq!(scene.one(REASONS), "1 made again by edit 2, 2 makes edit 1 again");
-}
-
-#[test]
 fn undo_of_a_create_and_of_a_delete() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
@@ -564,54 +524,6 @@ fn what_an_edit_does_not_change_any_more_is_what_it_was_for_the_next() {
     scene.change(1, json!({ "title": "Paint" })).unwrap();
     assert_eq!(scene.one("SELECT patch FROM edits WHERE id = 1"), r#"{"notes":"N"}"#);
     assert_eq!(scene.one("SELECT base FROM edits WHERE id = 2"), r#"{"title":"Paint"}"#);
-}
-
-const YEAR_MILLIS: i64 = 365 * 24 * 3600 * 1000;
-
-/// A change of the task by somebody else, at the server's time; this machine's clock is a year ahead.
-fn told(scene: &mut Scene, id: i64, title: &str, millis: i64) {
-    let event = hearth_contract::event::Event { created_at: at(millis), ..task(id, title, "low") };
-    let batch = mirror::Batch { cursor: Some(format!("c{id}")), events: vec![event], ready: None };
-    let proof = mirror::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(YEAR_MILLIS) };
-    mirror::apply(&mut scene.db, &batch, &proof).unwrap();
-}
-
-#[test]
-fn a_clock_that_is_ahead_forgets_no_history() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.does("UPDATE tasks SET title = 'One'");
-    scene.confirm(1, task(6, "One", "low"));
-    scene.does("UPDATE tasks SET title = 'Two'");
-    told(&mut scene, 7, "Theirs", 7);
-    assert_eq!(scene.outcomes(), "1 confirmed", "the server's clock says that it was now");
-    told(&mut scene, 8, "Theirs", YEAR_MILLIS);
-    assert_eq!(scene.outcomes(), "", "a year has passed there too");
-}
-
-#[test]
-fn where_nobody_edits_any_more_old_history_is_forgotten_too() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.does("UPDATE tasks SET title = 'One'");
-    scene.confirm(1, task(6, "One", "low"));
-    // As many as nobody forgets at once.
-    scene
-        .db
-        .execute_batch(
-            "UPDATE _gate SET open = 1, turn = turn + 1;
-             WITH RECURSIVE more (id) AS (SELECT 2 UNION ALL SELECT id + 1 FROM more WHERE id < 151)
-             INSERT INTO edit_history SELECT more.id, kind, record_id, method, patch, base, outcome, rev, reason, attempts,
-                 idempotency_key, origin, created_at, settled_at FROM more, edit_history;
-             UPDATE _gate SET open = 0, turn = turn + 1",
-        )
-        .unwrap();
-    let many = "SELECT count(*) FROM edit_history";
-    assert_eq!((scene.states().as_str(), scene.one(many).as_str()), ("", "151"));
-    for (id, left) in [(7, "51"), (8, "0")] {
-        told(&mut scene, id, "Theirs", YEAR_MILLIS);
-        assert_eq!(scene.one(many), left);
-    }
 }
 
 #[test]

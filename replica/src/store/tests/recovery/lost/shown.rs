@@ -1,0 +1,54 @@
+//! What `conflicts` shows of edits that the server has lost.
+
+use super::*;
+
+#[test]
+fn what_is_offered_again_is_compared_as_the_server_writes_it() {
+    let mut scene = Scene::new();
+    let car = |id, price: &str| {
+        event(id, "updated", "vehicle", CAR, json!({ "name": "Car", "color": "red", "purchase_price": price }))
+    };
+    scene.hear(vec![car(5, "7.00")]);
+    scene.does("UPDATE vehicles SET color = 'blue', purchase_price = '7.5'");
+    scene.send(1);
+    scene.answer(1, Verdict::Sent { rev: Some(6) });
+    scene.hear(vec![event(
+        6,
+        "updated",
+        "vehicle",
+        CAR,
+        json!({ "name": "Car", "color": "blue", "purchase_price": "7.50" }),
+    )]);
+    assert_eq!(scene.outcomes(), "1 confirmed");
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    // The new history has made the same of the price, and the car of another color.
+    let now = json!({ "name": "Car", "color": "green", "purchase_price": "7.50" });
+    scene.is_listed(Kind::Vehicle, vec![record(CAR, 6, now)], 6);
+    assert_eq!(scene.one("SELECT group_concat(field) FROM conflicts"), "color");
+}
+
+#[test]
+fn what_was_lost_and_nothing_stands_against_is_not_shown_as_deleted_there() {
+    let mut scene = Scene::new();
+    scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.does("DELETE FROM rooms");
+    scene.does("UPDATE tasks SET priority = 'high'");
+    let heard = [
+        event(6, "created", "vehicle", CAR, json!({ "name": "Car" })),
+        event(7, "deleted", "room", ROOM, Value::Null),
+        task(8, "Paint", "high"),
+    ];
+    for (edit, event) in (1..).zip(heard) {
+        scene.send(edit);
+        scene.answer(edit, Verdict::Sent { rev: Some(event.id) });
+        scene.hear(vec![event]);
+    }
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    assert_eq!(scene.states(), "conflict conflict conflict");
+    let conflicts = "SELECT group_concat(edit_id || field || coalesce(theirs, '-')) FROM conflicts";
+    assert_eq!(scene.one(conflicts), "null", "nobody has deleted anything, and nothing is known to differ");
+    scene.is_listed(Kind::Room, vec![record(ROOM, 6, json!({ "name": "Barn" }))], 6);
+    assert_eq!(scene.one(conflicts), "2nameBarn", "what the new history has changed is shown");
+}
