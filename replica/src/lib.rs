@@ -185,7 +185,8 @@ impl Replica {
     /// Lets an edit that the server refused go again, without a pause. Refused: when that cannot help, with what can.
     pub fn retry(&self, edit: i64) -> Result<Decided, EditError> {
         let decided = self.changed(store::edits::decide::retry(&mut *self.writing()?, edit))?;
-        self.hurry()?;
+        // It is decided; a wish that finds no place costs a pause.
+        let _ = self.hurry();
         Ok(decided)
     }
 

@@ -23,9 +23,7 @@ impl Replica {
 
     /// Has the process that syncs try again now instead of after its pause, unless the server asked for that pause.
     pub fn hurry(&self) -> Result<(), StoreError> {
-        wishes::hurry(&mut *self.writing()?)?;
-        bell::ring(&self.db);
-        Ok(())
+        self.hurry_within(Duration::MAX)
     }
 
     /// The same, for so long at most while another program holds the database.

@@ -101,7 +101,7 @@ impl Push {
         stumbled.into_iter().chain(forbidden).chain(self.asked_until).fold(self.hold_until, Millis::max)
     }
 
-    /// How often in a row these were stumbled over in this contact.
+    /// How often in a row this request has failed.
     pub(super) fn stumbles_over(&self, ready: &Ready) -> u32 {
         ready.edits.first().map_or(0, |edit| self.stumbles.of(*edit))
     }
