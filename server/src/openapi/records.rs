@@ -114,7 +114,7 @@ fn bulk(resource: &Resource) -> (Value, Value) {
         json!({
             "type": ["integer", "string", "null"],
             "description": "Only if the record still has this rev",
-            "pattern": r#"^(\*|"[0-9]{1,18}")$"#,
+            "pattern": r#"^(\*|"(0|[1-9][0-9]{0,17})")$"#,
             "examples": [812, etag(812)],
         }),
     );

@@ -230,6 +230,36 @@ async fn answers_have_the_form_that_the_description_gives_them() {
     }
 }
 
+#[tokio::test]
+async fn a_guard_in_a_bulk_call_may_be_spelt_as_described() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    let document = visit(&server, "/openapi/v1", "*/*").await.json;
+    let described = &document["components"]["schemas"]["TaskOperation"]["properties"]["if_match"];
+    let validator = jsonschema::draft202012::new(described).unwrap();
+    for guard in [
+        json!(7),
+        json!(7.0),
+        json!(7.5),
+        json!(null),
+        json!("*"),
+        json!("\"7\""),
+        json!("\"0\""),
+        json!("\"007\""),
+        json!("\"123456789012345678\""),
+        json!("7"),
+        json!("\"\""),
+        json!("W/\"7\""),
+        json!("\"*\""),
+        json!(true),
+    ] {
+        let operation = json!({ "method": "delete", "id": uuid::Uuid::from_u128(7), "if_match": guard });
+        let answer = client.post("/v1/tasks/bulk", &json!({ "operations": [operation] })).await;
+        let is_taken = !answer.text.contains("wrong_type");
+        assert_eq!(validator.is_valid(&guard), is_taken, "{guard}: {}", answer.text);
+    }
+}
+
 /// A reader's cursor that has fallen out of retention is refused so.
 async fn expired(client: &Client, hand: &Hand) -> Answer {
     let early = client.get("/v1/events").await.next_cursor().unwrap();
