@@ -18,7 +18,7 @@ const IN_FLIGHT_MAX: usize = 2;
 const BULK_IN_FLIGHT_MAX: usize = 16;
 /// The refusal that says something against the collection alone (contract 11).
 const INSUFFICIENT_SCOPE: &str = "insufficient_scope";
-/// A call that somebody on the way forbids so often is taken apart: perhaps it is for the text of one edit.
+/// A call that somebody on the way forbids so often in a row is taken apart: perhaps it is for the text of one edit.
 const FORBIDDEN_MAX: u32 = 3;
 
 impl Core {
@@ -75,7 +75,7 @@ impl Core {
                     let away = |edit| (edit, Ending::TurnedAway { reason: refusal.message.clone() });
                     endings = carried.into_iter().map(away).collect();
                 }
-                401 | 403 if carried.len() > 1 && self.push.stumbles_over(&again) + 1 >= FORBIDDEN_MAX => {
+                401 | 403 if carried.len() > 1 && self.push.forbids(&again) + 1 >= FORBIDDEN_MAX => {
                     endings = self.apart(carried);
                 }
                 401 | 403 | 429 | 500.. => {
@@ -139,7 +139,7 @@ impl Core {
             }
             503 => Some(self.hold_push(now, refusal.retry_after)),
             // The server, or something on the way, stumbles over these perhaps, so the others go on.
-            _ => Some(self.stumbled(now, again, refusal.retry_after)),
+            status => Some(self.stumbled(now, again, matches!(status, 401 | 403), refusal.retry_after)),
         }
     }
 
@@ -150,16 +150,16 @@ impl Core {
             0 => Some(self.hold_push(now, None) - now),
             _ => None,
         };
-        let at = self.stumbled(now, &again, floor);
+        let at = self.stumbled(now, &again, false, floor);
         self.later(again, Some(at), reason)
     }
 
     /// These wait, longer each time, and with others that have failed as well; gives until when.
-    fn stumbled(&mut self, now: Millis, again: &Ready, floor: Option<Millis>) -> Millis {
+    fn stumbled(&mut self, now: Millis, again: &Ready, is_forbidden: bool, floor: Option<Millis>) -> Millis {
         let own = now + self.backoff(self.push.stumbles_over(again)).max(floor.unwrap_or(0));
         let common = now + self.backoff(self.push.stumbles.in_a_row());
         let Some(first) = again.edits.first() else { return own };
-        self.push.stumbles.note(*first, own, common);
+        self.push.stumbles.note(*first, is_forbidden, own, common);
         self.push.stumbles.due_at(*first).unwrap_or(own)
     }
 

@@ -20,6 +20,8 @@ pub(super) struct Stumbles {
 #[derive(Debug, Clone, Copy)]
 struct Stumble {
     failures: u32,
+    /// How many of the last were refusals by somebody on the way.
+    forbidden: u32,
     not_before: Millis,
 }
 
@@ -35,6 +37,11 @@ impl Stumbles {
         self.known.get(&edit).map_or(0, |stumble| stumble.failures)
     }
 
+    /// How often in a row somebody on the way has forbidden a request.
+    pub(super) fn forbidden(&self, edit: i64) -> u32 {
+        self.known.get(&edit).map_or(0, |stumble| stumble.forbidden)
+    }
+
     /// How many failed again, one after another, with nothing that came through between them.
     pub(super) fn in_a_row(&self) -> u32 {
         self.failures
@@ -45,9 +52,9 @@ impl Stumbles {
         self.known.get(&edit).map(|stumble| stumble.not_before.max(self.not_before))
     }
 
-    /// A request has failed. It waits until a moment, and until another all that have failed do, if it was another of
-    /// these before.
-    pub(super) fn note(&mut self, edit: i64, not_before: Millis, all_not_before: Millis) {
+    /// A request has failed: somebody on the way forbade it, or anything else. It waits until a moment, and until another
+    /// all that have failed do, if it was another of these before.
+    pub(super) fn note(&mut self, edit: i64, is_forbidden: bool, not_before: Millis, all_not_before: Millis) {
         let failures = self.of(edit);
         if failures > 0 && self.last.is_some_and(|last| last != edit) {
             self.failures += 1;
@@ -56,7 +63,8 @@ impl Stumbles {
         if failures > 0 {
             self.last = Some(edit);
         }
-        self.known.insert(edit, Stumble { failures: failures + 1, not_before });
+        let forbidden = if is_forbidden { self.forbidden(edit) + 1 } else { 0 };
+        self.known.insert(edit, Stumble { failures: failures + 1, forbidden, not_before });
     }
 
     /// An edit got its word.
@@ -86,19 +94,29 @@ mod tests {
     fn one_waits_alone_and_many_wait_for_each_other() {
         let mut stumbles = Stumbles::default();
         assert_eq!((stumbles.of(1), stumbles.due_at(1)), (0, None));
-        stumbles.note(1, 10, 1000);
-        stumbles.note(1, 20, 1000);
+        stumbles.note(1, false, 10, 1000);
+        stumbles.note(1, false, 20, 1000);
         assert_eq!((stumbles.of(1), stumbles.in_a_row(), stumbles.due_at(1)), (2, 0, Some(20)));
-        stumbles.note(2, 25, 1000);
+        stumbles.note(2, false, 25, 1000);
         assert_eq!(stumbles.due_at(2), Some(25), "for the first time");
-        stumbles.note(2, 30, 1000);
+        stumbles.note(2, false, 30, 1000);
         assert_eq!((stumbles.in_a_row(), stumbles.due_at(1), stumbles.due_at(2)), (1, Some(1000), Some(1000)));
         stumbles.hurry();
         assert_eq!((stumbles.due_at(1), stumbles.of(1)), (Some(Millis::MIN), 2));
-        stumbles.note(1, 40, 2000);
+        stumbles.note(1, false, 40, 2000);
         stumbles.over(2);
         assert_eq!((stumbles.in_a_row(), stumbles.due_at(1), stumbles.due_at(2)), (0, Some(40), None));
         stumbles.retain(&HashSet::new());
         assert_eq!(stumbles.of(1), 0);
+    }
+
+    #[test]
+    fn what_is_forbidden_is_counted_by_itself_and_in_a_row() {
+        let mut stumbles = Stumbles::default();
+        for (is_forbidden, expected) in [(false, 0), (true, 1), (true, 2), (false, 0), (true, 1)] {
+            stumbles.note(1, is_forbidden, 10, 1000);
+            assert_eq!(stumbles.forbidden(1), expected);
+        }
+        assert_eq!((stumbles.of(1), stumbles.forbidden(2)), (5, 0));
     }
 }

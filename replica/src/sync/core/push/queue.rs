@@ -106,6 +106,11 @@ impl Push {
         ready.edits.first().map_or(0, |edit| self.stumbles.of(*edit))
     }
 
+    /// How often in a row somebody on the way has forbidden this request.
+    pub(super) fn forbids(&self, ready: &Ready) -> u32 {
+        ready.edits.first().map_or(0, |edit| self.stumbles.forbidden(*edit))
+    }
+
     /// Whether the key may write everything, as far as it was told.
     pub(in super::super) fn is_allowed_all(&self) -> bool {
         self.forbidden.is_empty()
