@@ -6,12 +6,12 @@ use hearth_replica::doctor::{Finding, Grade, Matter, examine, examine_unread};
 use hearth_replica::profile::{Profile, ProfileError};
 use serde_json::{Value, json};
 
-use super::{Context, Exit, Failure, output};
+use super::{Context, Exit, Failure, output, runtime};
 
 /// Looks at everything; the exit code is that of the worst finding.
 pub(super) fn run(context: &Context) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    tell(&runtime.block_on(examine(&context.profile)), context.json, hearth_replica::is_there(&context.profile.db))
+    let findings = runtime::block_on(async { Ok(examine(&context.profile).await) })?;
+    tell(&findings, context.json, hearth_replica::is_there(&context.profile.db))
 }
 
 /// The same of a profile that cannot be read.

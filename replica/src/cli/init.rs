@@ -10,7 +10,7 @@ use hearth_replica::sync::{ClientError, identify};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
-use super::{Context, Exit, Failure, output, sync};
+use super::{Context, Exit, Failure, output, runtime};
 
 /// Arguments of `init`. The key is none: arguments are visible to every user of the machine.
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ impl Init {
         }
         let server = self.server.trim_end_matches('/').to_owned();
         let asked = async { Ok(identify(&server, &key).await) };
-        let identity = sync::block_on(asked)?.map_err(|error| match error {
+        let identity = runtime::block_on(asked)?.map_err(|error| match error {
             ClientError::Refused(401 | 403, _) => {
                 Failure::from(error).hint("hearth-server key create, and init with the key that it prints")
             }

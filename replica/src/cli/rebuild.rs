@@ -8,13 +8,13 @@ use hearth_replica::sync::{SyncConfig, SyncLock, Until};
 use hearth_replica::{Replica, Rescue};
 use serde_json::json;
 
-use super::{Context, Exit, Failure, output, run, stop, sync};
+use super::{Context, Exit, Failure, duration, goal, output, run, stop, sync};
 
 /// Arguments of `rebuild`.
 #[derive(Debug, Args)]
 pub(super) struct Rebuild {
     /// How long reading everything may take, as in 30s, 5m
-    #[arg(long, default_value = "5m", value_parser = sync::duration)]
+    #[arg(long, default_value = "5m", value_parser = duration::parse)]
     timeout: Duration,
 }
 
@@ -36,7 +36,7 @@ impl Rebuild {
         let replica = context.replica()?;
         let then = sync::in_process(config, lock, Until::Current, self.timeout, &replica)?;
         if let Some(then) = then {
-            return Err(sync::too_late(context, &then));
+            return Err(goal::too_late(context, &then));
         }
         let now = replica.status()?;
         if context.json {
@@ -48,7 +48,7 @@ impl Rebuild {
             output::line(&format!("In step with the server at position {}.", now.position))?;
         }
         if rescue.lost.is_empty() && rescue.parked == 0 {
-            return sync::settled(Until::Current, &now);
+            return goal::settled(Until::Current, &now);
         }
         let text = "not everything could be carried over by itself; what is said above needs you";
         Err(Failure::new(Exit::NeedsYou, text).hint("hearth-replica edits"))
@@ -66,7 +66,7 @@ fn hear_first(context: &Context, config: &SyncConfig, lock: SyncLock, limit: Dur
     match sync::in_process(config.clone(), lock, Until::Current, limit, &replica) {
         Ok(None) => {}
         Ok(Some(then)) => {
-            let failure = sync::too_late(context, &then);
+            let failure = goal::too_late(context, &then);
             return Err(match failure.exit {
                 Exit::Unreachable => {
                     failure.hint("hearth-replica sync --until-current --timeout 5m, then the same again")

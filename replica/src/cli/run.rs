@@ -12,7 +12,8 @@ use hearth_replica::{Origin, StoreError};
 use tokio::sync::watch;
 
 use super::progress::Progress;
-use super::sync::{block_on, config};
+use super::runtime::block_on;
+use super::sync::config;
 use super::{Context, Exit, Failure, metrics, output, rebuild, service, stop};
 
 /// Between two attempts to begin while there is no room, or another program writes and does not come to an end.

@@ -6,7 +6,7 @@ use clap::Args;
 use hearth_replica::log;
 use hearth_replica::sync::Until;
 
-use super::{Context, Exit, Failure, output, status, stop, sync};
+use super::{Context, Exit, Failure, duration, goal, output, status, stop, sync};
 
 /// Arguments of `reconcile`.
 #[derive(Debug, Args)]
@@ -15,7 +15,7 @@ pub(super) struct Reconcile {
     #[arg(long)]
     accept_deletions: bool,
     /// How long at most, as in 30s, 5m
-    #[arg(long, default_value = "5m", value_parser = sync::duration)]
+    #[arg(long, default_value = "5m", value_parser = duration::parse)]
     timeout: Duration,
 }
 
@@ -32,7 +32,7 @@ impl Reconcile {
         } else {
             output::line(&format!("Compared with the server; in step at position {}.", now.position))?;
         }
-        sync::settled(Until::Current, &now)
+        goal::settled(Until::Current, &now)
     }
 }
 

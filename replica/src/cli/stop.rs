@@ -104,7 +104,7 @@ mod tests {
         listen().unwrap();
         let kill = std::process::Command::new("kill").args(["-TERM", &std::process::id().to_string()]).status();
         assert!(kill.unwrap().success());
-        let runtime = super::super::sync::runtime().unwrap();
+        let runtime = super::super::runtime::runtime().unwrap();
         for _ in 0..2 {
             runtime.block_on(asked());
             assert_eq!(check().unwrap_err().exit, Exit::Terminated);

@@ -4,14 +4,14 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use hearth_replica::doctor::about_disk;
 use hearth_replica::sync::{self, ClientError, SyncConfig, SyncLock, Until};
 use hearth_replica::{Replica, Status, bell, log};
 use tokio::sync::watch;
 
-use super::failure::after_block;
+use super::goal::{believes_to_be_in_step, is_reached, not_proven, settled, too_late};
 use super::progress::Progress;
-use super::{ANOTHER_KEY, Context, Exit, Failure, output, run, status, stop};
+use super::runtime::block_on;
+use super::{ANOTHER_KEY, Context, Exit, Failure, duration, output, run, status, stop};
 
 /// A daemon whose key was refused has taken up a new one within this time, if there is one.
 const KEY_TAKEN_UP_WITHIN: Duration = Duration::from_secs(3);
@@ -25,9 +25,6 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Who writes for longer than this is not this process itself.
 const HELD_FOR: Duration = Duration::from_millis(500);
 
-/// The longest time that can be given.
-const TIME_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
-
 /// Arguments of `sync`.
 #[derive(Debug, Args)]
 pub(super) struct Sync {
@@ -38,7 +35,7 @@ pub(super) struct Sync {
     #[arg(long)]
     until_pushed: bool,
     /// How long at most, as in 500ms, 30s, 5m
-    #[arg(long, default_value = "30s", value_parser = duration)]
+    #[arg(long, default_value = "30s", value_parser = duration::parse)]
     timeout: Duration,
 }
 
@@ -148,15 +145,6 @@ pub(super) fn reachable(config: &SyncConfig, limit: Duration) -> Result<(), Fail
             Err(Failure::new(Exit::Unreachable, text).hint("hearth-replica doctor; what is here can be used meanwhile"))
         }
     }
-}
-
-/// Works to the end of this. What is still waited for in vain then, as a name that nobody resolves, is left behind; so
-/// whatever must be written down is to be waited for.
-pub(super) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let runtime = runtime()?;
-    let done = runtime.block_on(work);
-    runtime.shutdown_background();
-    done
 }
 
 /// Asks the server who it is, a few times.
@@ -281,75 +269,6 @@ async fn head_of(config: &SyncConfig, left: Duration) -> Result<Option<i64>, Fai
     }
 }
 
-fn believes_to_be_in_step(now: &Status) -> bool {
-    matches!(now.phase.as_str(), "live" | "polling") && now.behind_events == Some(0)
-}
-
-/// Whether the goal is reached, with the server's present as it was after the goal was named.
-fn is_reached(until: Until, now: &Status, head: Option<i64>) -> bool {
-    believes_to_be_in_step(now)
-        && head.is_some_and(|head| now.position >= head)
-        && (until == Until::Current || now.waiting == 0)
-}
-
-/// The daemon believes to be in step, but the server did not say so.
-fn not_proven(now: &Status, head: Option<i64>) -> Failure {
-    let present = match head {
-        Some(head) => format!("the server is at position {head}, this replica at {}", now.position),
-        None => "the server does not say where the present is".to_owned(),
-    };
-    Failure::new(Exit::Unreachable, format!("not in step in time: {present}")).hint("hearth-replica status")
-}
-
-pub(super) fn too_late(context: &Context, then: &Status) -> Failure {
-    let reason = output::one_line(then.reason.as_deref().unwrap_or_default());
-    let reason = reason.as_str();
-    let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
-    match then.phase.as_str() {
-        // The question says what to type.
-        "blocked" if then.asks_about_deletions => Failure::new(Exit::NeedsYou, reason),
-        "blocked" => match about_disk(&context.profile.db, reason) {
-            // Nobody has to decide about a disk.
-            Some(next) => Failure::new(Exit::Failure, reason).hint(next),
-            None => Failure::new(Exit::NeedsYou, reason).hint(after_block(reason)),
-        },
-        "paused" => Failure::new(Exit::Failure, "syncing is paused").hint("hearth-replica resume"),
-        "needs_key" => Failure::new(Exit::Key, format!("the server wants another key{why}")).hint(ANOTHER_KEY),
-        "live" | "polling" if then.waiting > 0 => {
-            let text = format!("in step, but {} still on the way", output::count(then.waiting, "edit"));
-            Failure::new(Exit::StillWaiting, text).hint("hearth-replica edits")
-        }
-        // It is there and answers; only the time was too short.
-        _ if then.is_in_contact() => {
-            let of = then.head.map_or(String::new(), |head| format!(" of {head}"));
-            let text = format!("not in step in time, {}: at position {}{of}{why}", then.phase, then.position);
-            Failure::new(Exit::Failure, text)
-                .hint("the same again, which goes on from there, or with a longer --timeout")
-        }
-        phase => {
-            let server = context.profile.server.as_deref().map_or(String::new(), |server| format!(", {server}"));
-            let text = format!("not in step in time, {phase}{server}{why}");
-            Failure::new(Exit::Unreachable, text).hint("hearth-replica status")
-        }
-    }
-}
-
-/// What a goal that was reached leaves to a person.
-pub(super) fn settled(until: Until, now: &Status) -> Result<(), Failure> {
-    if now.edits_to_decide() > 0 {
-        return Err(Failure::new(
-            Exit::NeedsYou,
-            format!("{} for you to decide on", output::count(now.edits_to_decide(), "edit")),
-        )
-        .hint("hearth-replica edits"));
-    }
-    if until == Until::Current && now.waiting > 0 {
-        let text = format!("in step; {} still on the way", output::count(now.waiting, "edit"));
-        return Err(Failure::new(Exit::StillWaiting, text).hint("hearth-replica sync --until-pushed"));
-    }
-    Ok(())
-}
-
 /// What is synced with whom; a profile that is not complete says what to type.
 pub(super) fn config(context: &Context) -> Result<SyncConfig, Failure> {
     let profile = &context.profile;
@@ -365,81 +284,10 @@ pub(super) fn config(context: &Context) -> Result<SyncConfig, Failure> {
     })
 }
 
-pub(super) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()
-}
-
-/// Reads a length of time: a number and its unit.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let number: u64 = text[..digits].parse().map_err(|_| "write it as 30s, 500ms, 5m or 1h".to_owned())?;
-    let time = match &text[digits..] {
-        "ms" => Some(Duration::from_millis(number)),
-        "s" | "" => Some(Duration::from_secs(number)),
-        "m" => number.checked_mul(60).map(Duration::from_secs),
-        "h" => number.checked_mul(3600).map(Duration::from_secs),
-        unit => return Err(format!("{unit} is no unit; write it as 30s, 500ms, 5m or 1h")),
-    };
-    // More than that cannot be told from for ever, and ends beyond what a clock can say.
-    time.filter(|time| *time <= TIME_MAX).ok_or_else(|| "at most 8760h, which is a year".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::goal::tests::status;
     use super::*;
-
-    /// A status in this phase, at a position that the daemon takes for the present.
-    fn status(phase: &str, position: i64, waiting: i64) -> Status {
-        let directory = tempfile::tempdir().unwrap();
-        let replica = Replica::open(&directory.path().join("replica.db"), hearth_replica::Origin::Cli).unwrap();
-        let now = replica.status().unwrap();
-        Status { phase: phase.to_owned(), position, waiting, behind_events: Some(0), ..now }
-    }
-
-    #[test]
-    fn what_the_daemon_believes_counts_once_the_server_is_not_ahead_of_it() {
-        for phase in ["live", "polling"] {
-            assert!(!is_reached(Until::Current, &status(phase, 7, 0), None));
-            assert!(!is_reached(Until::Current, &status(phase, 7, 0), Some(8)));
-            assert!(is_reached(Until::Current, &status(phase, 8, 1), Some(8)));
-            assert!(!is_reached(Until::Pushed, &status(phase, 8, 1), Some(8)));
-        }
-        assert!(!is_reached(Until::Current, &status("offline", 8, 0), Some(8)));
-        let failure = not_proven(&status("live", 7, 0), Some(8));
-        assert_eq!(failure.exit, Exit::Unreachable);
-        assert_eq!(failure.text, "not in step in time: the server is at position 8, this replica at 7");
-    }
-
-    #[test]
-    fn an_edit_that_is_on_its_way_is_told_of_however_the_feed_comes() {
-        let db = std::env::temp_dir().join("hearth-sync-too-late.db");
-        let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
-        let context = Context { profile, named: false, db_given: true, json: false };
-        for phase in ["live", "polling"] {
-            let failure = too_late(&context, &status(phase, 8, 1));
-            assert_eq!(
-                (failure.exit, failure.text.as_str()),
-                (Exit::StillWaiting, "in step, but 1 edit still on the way")
-            );
-        }
-    }
-
-    #[test]
-    fn a_server_that_answers_is_not_called_unreachable() {
-        let db = std::env::temp_dir().join("hearth-sync-slow.db");
-        let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
-        let context = Context { profile, named: false, db_given: true, json: false };
-        let heard = Some("2026-06-01T00:00:00.000Z".to_owned());
-        let slow = Status { head: Some(9), last_contact_at: heard, ..status("backfilling", 4, 0) };
-        let failure = too_late(&context, &slow);
-        assert_eq!(
-            (failure.exit, failure.text.as_str()),
-            (Exit::Failure, "not in step in time, backfilling: at position 4 of 9")
-        );
-        for phase in ["offline", "backfilling"] {
-            assert_eq!(too_late(&context, &status(phase, 4, 0)).exit, Exit::Unreachable, "{phase}");
-        }
-    }
 
     #[test]
     fn a_server_that_is_there_is_worth_more_time() {
@@ -456,33 +304,5 @@ mod tests {
         assert!(!may_still_come(&Ok(Attempt::Reached(status("live", 4, 0)))));
         assert!(may_still_come(&Err(Failure::new(Exit::Unreachable, "gone"))));
         assert!(!may_still_come(&Err(Failure::new(Exit::Interrupted, "told to stop"))));
-    }
-
-    #[test]
-    fn what_is_waited_for_in_vain_holds_up_nobody() {
-        let (release, never) = channel::<()>();
-        let (tell, told) = channel();
-        std::thread::spawn(move || {
-            let done = block_on(async {
-                // As a name that is being resolved.
-                drop(tokio::task::spawn_blocking(move || never.recv()));
-                Ok(())
-            });
-            tell.send(done.is_ok())
-        });
-        assert_eq!(told.recv_timeout(Duration::from_secs(30)), Ok(true));
-        drop(release);
-    }
-
-    #[test]
-    fn lengths_of_time_have_units() {
-        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
-        assert!(duration("soon").is_err());
-        assert!(duration("3 days").is_err());
-        assert_eq!(duration("8760h"), Ok(Duration::from_secs(8760 * 3600)));
-        for endless in ["8761h", "9999999999999999h", "18446744073709551615ms", "18446744073709551615m"] {
-            assert!(duration(endless).is_err_and(|why| why.contains("at most")), "{endless}");
-        }
     }
 }

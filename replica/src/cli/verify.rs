@@ -7,7 +7,7 @@ use hearth_replica::sync as syncing;
 use hearth_replica::{Difference, How, log};
 use serde_json::{Value, json};
 
-use super::{Context, Exit, Failure, output, stop, sync};
+use super::{Context, Exit, Failure, duration, output, runtime, stop, sync};
 
 /// How often it is looked whether the replica has passed what was read.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -19,7 +19,7 @@ pub(super) struct Verify {
     #[arg(long)]
     repair: bool,
     /// How long at most, as in 30s, 5m
-    #[arg(long, default_value = "5m", value_parser = sync::duration)]
+    #[arg(long, default_value = "5m", value_parser = duration::parse)]
     timeout: Duration,
 }
 
@@ -32,7 +32,7 @@ impl Verify {
         let deadline = Instant::now() + self.timeout;
         let left = || deadline.saturating_duration_since(Instant::now());
         sync::bring_in_step(context, &replica, &config, left())?;
-        let listings = sync::block_on(stop::within(left(), syncing::listings(&config)))?.ok_or_else(too_slow)??;
+        let listings = runtime::block_on(stop::within(left(), syncing::listings(&config)))?.ok_or_else(too_slow)??;
         let found = loop {
             if left().is_zero() {
                 return Err(too_slow());

@@ -1,0 +1,139 @@
+//! The goal of a sync: whether it is reached, and what a person is told when it is not, or not by itself. Must not sync.
+
+use hearth_replica::Status;
+use hearth_replica::doctor::about_disk;
+use hearth_replica::sync::Until;
+
+use super::failure::after_block;
+use super::{ANOTHER_KEY, Context, Exit, Failure, output};
+
+/// Whether who syncs takes the server's present for reached.
+pub(super) fn believes_to_be_in_step(now: &Status) -> bool {
+    matches!(now.phase.as_str(), "live" | "polling") && now.behind_events == Some(0)
+}
+
+/// Whether the goal is reached, with the server's present as it was after the goal was named.
+pub(super) fn is_reached(until: Until, now: &Status, head: Option<i64>) -> bool {
+    believes_to_be_in_step(now)
+        && head.is_some_and(|head| now.position >= head)
+        && (until == Until::Current || now.waiting == 0)
+}
+
+/// The daemon believes to be in step, but the server did not say so.
+pub(super) fn not_proven(now: &Status, head: Option<i64>) -> Failure {
+    let present = match head {
+        Some(head) => format!("the server is at position {head}, this replica at {}", now.position),
+        None => "the server does not say where the present is".to_owned(),
+    };
+    Failure::new(Exit::Unreachable, format!("not in step in time: {present}")).hint("hearth-replica status")
+}
+
+/// What is said when the time was over before the goal was reached.
+pub(super) fn too_late(context: &Context, then: &Status) -> Failure {
+    let reason = output::one_line(then.reason.as_deref().unwrap_or_default());
+    let reason = reason.as_str();
+    let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    match then.phase.as_str() {
+        // The question says what to type.
+        "blocked" if then.asks_about_deletions => Failure::new(Exit::NeedsYou, reason),
+        "blocked" => match about_disk(&context.profile.db, reason) {
+            // Nobody has to decide about a disk.
+            Some(next) => Failure::new(Exit::Failure, reason).hint(next),
+            None => Failure::new(Exit::NeedsYou, reason).hint(after_block(reason)),
+        },
+        "paused" => Failure::new(Exit::Failure, "syncing is paused").hint("hearth-replica resume"),
+        "needs_key" => Failure::new(Exit::Key, format!("the server wants another key{why}")).hint(ANOTHER_KEY),
+        "live" | "polling" if then.waiting > 0 => {
+            let text = format!("in step, but {} still on the way", output::count(then.waiting, "edit"));
+            Failure::new(Exit::StillWaiting, text).hint("hearth-replica edits")
+        }
+        // It is there and answers; only the time was too short.
+        _ if then.is_in_contact() => {
+            let of = then.head.map_or(String::new(), |head| format!(" of {head}"));
+            let text = format!("not in step in time, {}: at position {}{of}{why}", then.phase, then.position);
+            Failure::new(Exit::Failure, text)
+                .hint("the same again, which goes on from there, or with a longer --timeout")
+        }
+        phase => {
+            let server = context.profile.server.as_deref().map_or(String::new(), |server| format!(", {server}"));
+            let text = format!("not in step in time, {phase}{server}{why}");
+            Failure::new(Exit::Unreachable, text).hint("hearth-replica status")
+        }
+    }
+}
+
+/// What a goal that was reached leaves to a person.
+pub(super) fn settled(until: Until, now: &Status) -> Result<(), Failure> {
+    if now.edits_to_decide() > 0 {
+        return Err(Failure::new(
+            Exit::NeedsYou,
+            format!("{} for you to decide on", output::count(now.edits_to_decide(), "edit")),
+        )
+        .hint("hearth-replica edits"));
+    }
+    if until == Until::Current && now.waiting > 0 {
+        let text = format!("in step; {} still on the way", output::count(now.waiting, "edit"));
+        return Err(Failure::new(Exit::StillWaiting, text).hint("hearth-replica sync --until-pushed"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use hearth_replica::Replica;
+
+    use super::*;
+
+    /// A status in this phase, at a position that the daemon takes for the present.
+    pub(in super::super) fn status(phase: &str, position: i64, waiting: i64) -> Status {
+        let directory = tempfile::tempdir().unwrap();
+        let replica = Replica::open(&directory.path().join("replica.db"), hearth_replica::Origin::Cli).unwrap();
+        let now = replica.status().unwrap();
+        Status { phase: phase.to_owned(), position, waiting, behind_events: Some(0), ..now }
+    }
+
+    #[test]
+    fn what_the_daemon_believes_counts_once_the_server_is_not_ahead_of_it() {
+        for phase in ["live", "polling"] {
+            assert!(!is_reached(Until::Current, &status(phase, 7, 0), None));
+            assert!(!is_reached(Until::Current, &status(phase, 7, 0), Some(8)));
+            assert!(is_reached(Until::Current, &status(phase, 8, 1), Some(8)));
+            assert!(!is_reached(Until::Pushed, &status(phase, 8, 1), Some(8)));
+        }
+        assert!(!is_reached(Until::Current, &status("offline", 8, 0), Some(8)));
+        let failure = not_proven(&status("live", 7, 0), Some(8));
+        assert_eq!(failure.exit, Exit::Unreachable);
+        assert_eq!(failure.text, "not in step in time: the server is at position 8, this replica at 7");
+    }
+
+    #[test]
+    fn an_edit_that_is_on_its_way_is_told_of_however_the_feed_comes() {
+        let db = std::env::temp_dir().join("hearth-sync-too-late.db");
+        let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
+        let context = Context { profile, named: false, db_given: true, json: false };
+        for phase in ["live", "polling"] {
+            let failure = too_late(&context, &status(phase, 8, 1));
+            assert_eq!(
+                (failure.exit, failure.text.as_str()),
+                (Exit::StillWaiting, "in step, but 1 edit still on the way")
+            );
+        }
+    }
+
+    #[test]
+    fn a_server_that_answers_is_not_called_unreachable() {
+        let db = std::env::temp_dir().join("hearth-sync-slow.db");
+        let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
+        let context = Context { profile, named: false, db_given: true, json: false };
+        let heard = Some("2026-06-01T00:00:00.000Z".to_owned());
+        let slow = Status { head: Some(9), last_contact_at: heard, ..status("backfilling", 4, 0) };
+        let failure = too_late(&context, &slow);
+        assert_eq!(
+            (failure.exit, failure.text.as_str()),
+            (Exit::Failure, "not in step in time, backfilling: at position 4 of 9")
+        );
+        for phase in ["offline", "backfilling"] {
+            assert_eq!(too_late(&context, &status(phase, 4, 0)).exit, Exit::Unreachable, "{phase}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Where the asynchronous work of a command runs. Must not know what the work is.
+
+use super::Failure;
+
+/// Works to the end of this. What is still waited for in vain then, as a name that nobody resolves, is left behind; so
+/// whatever must be written down is to be waited for.
+pub(super) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = runtime()?;
+    let done = runtime.block_on(work);
+    runtime.shutdown_background();
+    done
+}
+
+pub(super) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_is_waited_for_in_vain_holds_up_nobody() {
+        let (release, never) = channel::<()>();
+        let (tell, told) = channel();
+        std::thread::spawn(move || {
+            let done = block_on(async {
+                // As a name that is being resolved.
+                drop(tokio::task::spawn_blocking(move || never.recv()));
+                Ok(())
+            });
+            tell.send(done.is_ok())
+        });
+        assert_eq!(told.recv_timeout(Duration::from_secs(30)), Ok(true));
+        drop(release);
+    }
+}
