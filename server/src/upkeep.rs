@@ -19,6 +19,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(400);
 const THIN_EVERY_MAX: Duration = Duration::from_secs(60);
 /// And at least, so that a retention of seconds does not keep the writer busy.
 const THIN_EVERY_MIN: Duration = Duration::from_millis(250);
+/// Between two looks whether anybody still writes.
+const REST_EVERY: Duration = Duration::from_secs(5);
 /// A wall clock that is further ahead of the time that has passed is looked at once more before anything is forgotten by
 /// it: one that was wrong for a moment, as before a machine has heard the time, must not end what is kept for days.
 const LEAP_MAX: Duration = Duration::from_secs(3600);
@@ -31,9 +33,12 @@ pub(crate) async fn run(app: Arc<App>, outside: watch::Sender<u64>) {
     let mut look = tokio::time::interval(LOOK_EVERY);
     // Not at once: the clock of a machine that was just switched on may be wrong for a while.
     let mut thin = tokio::time::interval_at(Instant::now() + thin_every, thin_every);
+    let mut rest = tokio::time::interval(REST_EVERY);
+    rest.set_missed_tick_behavior(MissedTickBehavior::Delay);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     thin.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut stopping = app.stopping.clone();
+    let db = app.db.clone();
     let mut upkeep = Upkeep::new(app, outside);
     loop {
         // A long round gives way to a look between any two of its steps.
@@ -42,6 +47,10 @@ pub(crate) async fn run(app: Arc<App>, outside: watch::Sender<u64>) {
             () = stopping.heard() => return,
             _ = look.tick() => upkeep.notice().await,
             () = ready(()), if upkeep.is_tidying() => upkeep.tidy_on().await,
+            _ = rest.tick() => {
+                db.rest();
+                Ok(())
+            }
             _ = thin.tick() => upkeep.begin_to_tidy().await,
         };
         if let Err(fault) = done {

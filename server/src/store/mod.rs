@@ -18,6 +18,7 @@ pub mod exports;
 pub mod homes;
 pub mod keys;
 pub mod links;
+mod log;
 pub mod open;
 mod readers;
 pub mod receipts;
@@ -197,7 +198,7 @@ impl Db {
         let file = open::prepare(dir)?;
         let tally = Arc::new(Tally::default());
         let readers = Readers::here(open::reader(&file)?);
-        let writer = Writer::here(open::writer(&file)?, tail, tally.clone());
+        let writer = Writer::here(open::writer(&file)?, tail, tally.clone())?;
         Ok(Db { readers: Arc::new(readers), writer: Arc::new(writer), tally, file: Arc::new(file), run })
     }
 
@@ -211,7 +212,13 @@ impl Db {
         &self.tally
     }
 
-    /// Takes no more work, does what waits, and leaves a checkpointed file without a log beside it.
+    /// To be said now and then: when nobody has written since the last time, the write-ahead log gives back its room.
+    pub fn rest(&self) {
+        self.writer.rest();
+    }
+
+    /// Takes no more work, does what waits, and leaves a checkpointed file without a log beside it, unless another process
+    /// has it open.
     pub async fn close(&self) {
         let (readers, writer) = (self.readers.clone(), self.writer.clone());
         // Readers first: the last connection to close is the one that may remove the log.

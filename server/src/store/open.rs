@@ -54,9 +54,7 @@ const LOCK: &str = "lock";
 /// The first SQLite without the WAL-reset fault.
 const SQLITE_MIN: i32 = 3_051_003;
 /// How long a statement waits for another process's transaction.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Pages of log after which the writer moves them into the database.
-const CHECKPOINT_PAGES: i64 = 4000;
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pages that a reading thread holds, in KiB, negative as SQLite wants it: the upper levels of the trees. What lies deeper
 /// the system holds for all.
 const THREAD_CACHE_KIB: i64 = -4096;
@@ -148,7 +146,6 @@ pub fn lock(dir: &Path) -> io::Result<Option<File>> {
 pub(super) fn writer(file: &Path) -> Result<Connection, OpenError> {
     let conn = connect(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     conn.pragma_update(None, "synchronous", "FULL")?;
-    conn.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     conn.pragma_update(None, "journal_size_limit", LOG_BYTES_MAX)?;
     Ok(conn)
 }

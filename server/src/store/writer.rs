@@ -12,6 +12,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use super::desks::Desks;
+use super::log::Log;
 use super::open::OpenError;
 use super::tail::Tail;
 use super::tally::Tally;
@@ -43,6 +44,13 @@ pub(super) trait Job: Send {
     fn answer(self: Box<Self>, committed: Result<(), Uncommitted>);
 }
 
+/// What the writer thread is asked for.
+enum Order {
+    Write(Box<dyn Job>),
+    /// To look after the log, if it has nothing else to do.
+    Rest,
+}
+
 /// Jobs that may wait; more wait in their callers, which is back-pressure.
 const QUEUE_MAX: usize = 1024;
 /// Jobs that share one commit.
@@ -52,11 +60,18 @@ const BATCH_TIME_MAX: Duration = Duration::from_millis(20);
 
 /// The hand that gives jobs to the writer thread.
 pub(super) struct Writer {
-    jobs: Mutex<Option<mpsc::Sender<Box<dyn Job>>>>,
+    orders: Mutex<Option<mpsc::Sender<Order>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     tally: Arc<Tally>,
     /// Where the caller writes itself; None: the thread does.
-    here: Option<Mutex<(Connection, Concerned)>>,
+    here: Option<Mutex<Desk>>,
+}
+
+/// Where is written.
+struct Desk {
+    conn: Connection,
+    log: Log,
+    concerned: Concerned,
 }
 
 /// Whom a batch concerns beside its callers.
@@ -70,45 +85,52 @@ struct Concerned {
 
 impl Writer {
     /// No thread: each job is done and answered before its `push` returns.
-    pub(super) fn here(conn: Connection, tail: Tail, tally: Arc<Tally>) -> Writer {
+    pub(super) fn here(mut conn: Connection, tail: Tail, tally: Arc<Tally>) -> Result<Writer, OpenError> {
         let concerned = Concerned { tail, desks: Arc::default(), tally: tally.clone(), callers: None };
-        let here = Some(Mutex::new((conn, concerned)));
-        Writer { jobs: Mutex::default(), thread: Mutex::default(), tally, here }
+        let log = Log::of(&mut conn)?;
+        let here = Some(Mutex::new(Desk { conn, log, concerned }));
+        Ok(Writer { orders: Mutex::default(), thread: Mutex::default(), tally, here })
     }
 
     pub(super) fn start(
-        conn: Connection,
+        mut conn: Connection,
         tail: Tail,
         desks: Arc<Desks>,
         tally: Arc<Tally>,
     ) -> Result<Writer, OpenError> {
-        let (jobs, queue) = mpsc::channel(QUEUE_MAX);
+        let (orders, queue) = mpsc::channel(QUEUE_MAX);
         let concerned = Concerned { tail, desks, tally: tally.clone(), callers: Handle::try_current().ok() };
-        let writer = move || work(&conn, queue, &concerned);
+        let log = Log::of(&mut conn)?;
+        let writer = move || Desk { conn, log, concerned }.work(queue);
         let thread = std::thread::Builder::new().name("hearth-writer".into()).spawn(writer)?;
-        Ok(Writer { jobs: Mutex::new(Some(jobs)), thread: Mutex::new(Some(thread)), tally, here: None })
+        Ok(Writer { orders: Mutex::new(Some(orders)), thread: Mutex::new(Some(thread)), tally, here: None })
     }
 
     pub(super) async fn push(&self, job: Box<dyn Job>) -> Result<(), Fault> {
         if let Some(here) = &self.here {
             self.tally.waiting.fetch_add(1, Ordering::Relaxed);
-            let here = here.lock().unwrap_or_else(PoisonError::into_inner);
-            batch(&here.0, job, || None, &here.1);
+            here.lock().unwrap_or_else(PoisonError::into_inner).write(job, || None);
             return Ok(());
         }
-        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let jobs = jobs.ok_or(Fault::Busy("stopping"))?;
-        let place = jobs.reserve().await.map_err(|_| Fault::Busy("stopping"))?;
+        let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let orders = orders.ok_or(Fault::Busy("stopping"))?;
+        let place = orders.reserve().await.map_err(|_| Fault::Busy("stopping"))?;
         self.tally.waiting.fetch_add(1, Ordering::Relaxed);
-        place.send(job);
+        place.send(Order::Write(job));
         Ok(())
     }
-}
 
-impl Writer {
-    /// Takes no more work, does what waits, and leaves a checkpointed file. Blocks until done.
+    /// Has the log looked after if nothing waits to be written.
+    pub(super) fn rest(&self) {
+        if let Some(orders) = &*self.orders.lock().unwrap_or_else(PoisonError::into_inner) {
+            let _ = orders.try_send(Order::Rest);
+        }
+    }
+
+    /// Takes no more work, does what waits, and closes the connection. If it is the last, SQLite moves the log into the
+    /// database and removes it. Blocks until done.
     pub(super) fn close(&self) {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner).take();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
             let _ = thread.join();
@@ -122,11 +144,26 @@ impl Drop for Writer {
     }
 }
 
-fn work(conn: &Connection, mut queue: mpsc::Receiver<Box<dyn Job>>, concerned: &Concerned) {
-    while let Some(first) = queue.blocking_recv() {
-        batch(conn, first, || queue.try_recv().ok(), concerned);
+impl Desk {
+    fn work(mut self, mut queue: mpsc::Receiver<Order>) {
+        while let Some(order) = queue.blocking_recv() {
+            match order {
+                Order::Write(first) => self.write(first, || match queue.try_recv() {
+                    Ok(Order::Write(next)) => Some(next),
+                    Ok(Order::Rest) | Err(_) => None,
+                }),
+                Order::Rest => self.concerned.desks.writing(|| self.log.rest(&self.conn)),
+            }
+        }
     }
-    let _ = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+
+    fn write(&mut self, first: Box<dyn Job>, more: impl FnMut() -> Option<Box<dyn Job>>) {
+        batch(&self.conn, first, more, &self.concerned);
+        // After the answers: nobody waits for it but who writes next.
+        if self.log.is_due() {
+            self.concerned.desks.writing(|| self.log.tend(&self.conn));
+        }
+    }
 }
 
 /// What jobs leave to be done at the end of their batch.
