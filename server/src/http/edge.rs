@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -30,6 +30,7 @@ use super::call::{Call, Visit};
 use super::endless::{Endless, head_text};
 use super::json;
 use super::limits::{Class, Standing};
+use super::listener::Hangup;
 use super::map::{Found, Map};
 use super::parts::{
     check_accept, check_conditions, check_content_type, check_host, check_size, joined, read_body, ticket,
@@ -98,11 +99,22 @@ impl Edge {
         if !request.headers().contains_key(ACCEPT_ENCODING) {
             return self.answer_plainly(request).await;
         }
-        let plain = service_fn(async |request| Ok::<_, Infallible>(self.answer_plainly(request).await));
-        match Box::pin(compression().layer(plain).oneshot(request)).await {
+        let status = OnceLock::new();
+        let plain = service_fn(async |request| {
+            let response = self.answer_plainly(request).await;
+            let _ = status.set(response.status());
+            Ok::<_, Infallible>(response)
+        });
+        let mut response = match Box::pin(compression().layer(plain).oneshot(request)).await {
             Ok(response) => response.map(Body::new),
             Err(never) => match never {},
+        };
+        // Where no coding pleases, not even none, the layer makes a 406 of an answer to what is done already. It goes as it
+        // is, which RFC 9110 12.5.3 allows.
+        if let Some(status) = status.into_inner() {
+            *response.status_mut() = status;
         }
+        response
     }
 
     async fn answer_plainly(&self, mut request: Request<Body>) -> Response<Body> {
@@ -130,7 +142,23 @@ struct Learnt {
     counted: Option<(Class, Duration)>,
 }
 
+/// Carries a request out to its end, whatever becomes of the connection: what was written is to be followed by all that
+/// belongs to it. Reading ends with who reads.
 async fn handle(app: Arc<App>, found: Option<Found<'static>>, request: Request<Body>) -> Response<Body> {
+    let may_hang_up = request.extensions().get::<Hangup>().is_some();
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+    let work = carry_out(app, found, request);
+    if reads || !may_hang_up {
+        return work.await;
+    }
+    match tokio::spawn(work).await {
+        Ok(response) => response,
+        // Only the end of the process ends it before its end, and then nobody waits here either.
+        Err(_) => std::future::pending().await,
+    }
+}
+
+async fn carry_out(app: Arc<App>, found: Option<Found<'static>>, request: Request<Body>) -> Response<Body> {
     let began = app.clock.passed();
     let named = named_version(&app, request.headers());
     let mut wording = Wording {

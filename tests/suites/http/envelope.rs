@@ -106,6 +106,14 @@ async fn long_answers_are_compressed_when_asked_and_streams_never() {
         assert!(stream.headers().get("content-encoding").is_none());
     }
     assert!(client.get("/v1/rooms").await.headers.get("content-encoding").is_none());
+    // Where no coding pleases, what was done is still told as it was done.
+    for coding in ["*;q=0", "identity;q=0"] {
+        let made = client.request(Method::POST, "/v1/rooms").header("accept-encoding", coding);
+        let made = client.send(made.json(&json!({ "name": "Hall" }))).await;
+        assert_eq!((made.status, &made.data()["name"]), (201, &json!("Hall")), "{coding}");
+        let unknown = client.request(Method::GET, "/v1/rooms/nope").header("accept-encoding", coding);
+        assert_eq!(client.send(unknown).await.error(), "not_found");
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Export jobs (contract 16).
 
 use std::io::{Cursor, Read};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use hearth_contract::schema::Kind;
@@ -12,6 +13,8 @@ use reqwest::Method;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
 /// Longest wait for a job: a disk that something else fills keeps a commit waiting for minutes.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -181,6 +184,22 @@ async fn jobs_are_listed_and_deleted_and_belong_to_one_home() {
         assert_eq!(client.get(path).await.error(), "not_found");
     }
     assert_eq!(std::fs::read_dir(server.data().join("exports")).unwrap().count(), 2);
+    // Who hangs up in the middle has said so all the same.
+    let turns = AtomicUsize::new(0);
+    super::feed::wait_for(|| async {
+        for id in &ids[1..] {
+            let (id, key) = (id.as_str().unwrap(), &server.test_key);
+            let request = format!("DELETE /v1/exports/{id} HTTP/1.1\r\nhost: h\r\nauthorization: Bearer {key}\r\n\r\n");
+            let mut socket = TcpStream::connect(server.running.address).await.unwrap();
+            socket.write_all(request.as_bytes()).await.unwrap();
+            // Once it has begun: a little earlier or later each time.
+            for _ in 0..turns.fetch_add(1, Ordering::Relaxed) % 20 {
+                tokio::task::yield_now().await;
+            }
+        }
+        (std::fs::read_dir(server.data().join("exports")).unwrap().count() == 0).then_some(())
+    })
+    .await;
 }
 
 #[cfg(unix)]
