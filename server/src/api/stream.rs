@@ -188,6 +188,10 @@ impl Reader {
                     self.silent_since = Instant::now();
                     return Some(frames);
                 }
+                if self.seen.is_none() {
+                    // Events of other kinds were passed by; what was asked for may follow.
+                    continue;
+                }
             }
             if let Some(frame) = self.wait().await {
                 self.silent_since = Instant::now();
@@ -215,7 +219,7 @@ impl Reader {
         }
         self.stage = Stage::Live;
         // From here on it stands where all stand who are level.
-        self.place.cursor.start = 0;
+        (self.place.cursor.start, self.place.cursor.start_run) = (0, 0);
         let data = json!({ "cursor": *self.cursor_text, "head": found.head });
         let ready = format!("event: ready\nid: {}\ndata: {data}\n\n", self.cursor_text);
         Some([&found.frames[..], ready.as_bytes()].concat().into())

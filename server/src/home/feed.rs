@@ -7,8 +7,9 @@ use hearth_contract::schema::Kind;
 use serde_json::Value;
 
 use super::cursor::{FeedCursor, Unreadable};
+use crate::store::events::{self, Following};
 use crate::store::homes::{self, Home, Run};
-use crate::store::{Fault, HomeNo, Tx, events};
+use crate::store::{Fault, HomeNo, Tx};
 
 /// Where a reader wants to begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +40,7 @@ pub struct Piece {
     pub next: FeedCursor,
     /// `next` as a text.
     pub next_text: String,
-    /// Whether there was more at this moment.
+    /// Whether there was more at this moment, perhaps of other kinds alone.
     pub has_more: bool,
     /// The home's head at this moment.
     pub head: i64,
@@ -81,10 +82,12 @@ pub fn read(
         Ok(cursor) => cursor,
         Err(problem) => return Ok(Err(problem)),
     };
-    let mut found = events::after(tx, number, cursor.position, kinds, (limit + 1, most.bytes))?;
+    let Following { events: mut found, paused_at } =
+        events::after(tx, number, cursor.position, kinds, (limit + 1, most.bytes))?;
     let graves = !hearth_simulated::planted("graves not shown");
     if cursor.is_first_read() && cursor.position < home.aged && graves {
-        let up_to = home.aged.min(found.get(limit).map_or(i64::MAX, |event| event.id));
+        let seen_to = found.get(limit).map(|event| event.id).or(paused_at);
+        let up_to = home.aged.min(seen_to.unwrap_or(i64::MAX));
         found.extend(events::graves(tx, number, cursor.position, up_to, kinds, limit + 1)?);
         found.sort_by_key(|event| event.id);
     }
@@ -95,10 +98,15 @@ pub fn read(
         before < most.bytes
     });
     let fits = within.count().min(limit);
-    let has_more = found.len() > fits;
+    let is_cut = found.len() > fits;
     found.truncate(fits);
 
-    let position = if has_more { found.last().map_or(cursor.position, |event| event.id) } else { home.head };
+    let has_more = is_cut || paused_at.is_some();
+    let position = match paused_at {
+        _ if is_cut => found.last().map_or(cursor.position, |event| event.id),
+        Some(passed) => passed,
+        None => home.head,
+    };
     let runs = homes::runs(tx, number, cursor.position, position)?;
     let at = |position: i64| FeedCursor { start: cursor.start, start_run: cursor.start_run, ..place(position, &runs) };
     let next = at(position);
@@ -188,7 +196,10 @@ fn expired(
     Ok(Problem::new(ProblemType::CursorExpired, message)
         .with("reason", reason)
         .with("resume_cursor", resume.write(home.id))
-        .with("retained_since", retained.first().map_or(Value::Null, |event| event.created_at.to_string().into()))
+        .with(
+            "retained_since",
+            retained.events.first().map_or(Value::Null, |event| event.created_at.to_string().into()),
+        )
         .with("retention_seconds", retention_seconds.map_or(Value::Null, Value::from))
         .with("fork", fork.map_or(Value::Null, Value::from)))
 }

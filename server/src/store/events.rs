@@ -27,6 +27,19 @@ pub fn append(tx: &Tx<'_>, home: HomeNo, event: &StoredEvent) -> Result<(), Faul
     tx.tear("event in a transaction of its own")
 }
 
+/// Events of other kinds that are passed by in one go. A kind that is rare would otherwise have the whole log looked
+/// through while others wait.
+const PASSED_MAX: usize = 10_000;
+
+/// Events that follow a position.
+#[derive(Debug, Default)]
+pub struct Following {
+    /// In id order.
+    pub events: Vec<StoredEvent>,
+    /// The last that was looked at, where so many of other kinds were passed by that it is enough for one go.
+    pub paused_at: Option<i64>,
+}
+
 /// Events after a position in id order, at most `limit`, of these kinds (none given: of all). Once their records have this
 /// many bytes, one more is read and no further.
 pub fn after(
@@ -35,19 +48,26 @@ pub fn after(
     position: i64,
     kinds: &[Kind],
     (limit, bytes_max): (usize, usize),
-) -> Result<Vec<StoredEvent>, Fault> {
-    let mut statement = tx.conn.prepare_cached(&format!(
+) -> Result<Following, Fault> {
+    let mut statement = tx.conn.prepare_cached(
         "SELECT seat, kind, happening, record, at, key, body FROM events
-         WHERE seat > ?1 AND seat < ?2 {} ORDER BY seat LIMIT ?3",
-        among(kinds)
-    ))?;
-    let rows = statement.query_and_then((home.seat(position), home.seat(0) + home_end(), limit as i64), event)?;
-    let (mut found, mut bytes) = (Vec::new(), 0);
-    for event in rows {
-        let event: StoredEvent = event?;
-        let is_last = bytes >= bytes_max;
+         WHERE seat > ?1 AND seat < ?2 ORDER BY seat",
+    )?;
+    let mut rows = statement.query((home.seat(position), home.seat(0) + home_end()))?;
+    let (mut found, mut bytes, mut passed) = (Following::default(), 0, 0);
+    while found.events.len() < limit {
+        let Some(row) = rows.next()? else { break };
+        if !kinds.is_empty() && !kinds.contains(&kind(row.get(1)?)?) {
+            passed += 1;
+            if passed == PASSED_MAX {
+                found.paused_at = Some(event_of_seat(row.get(0)?));
+                break;
+            }
+            continue;
+        }
+        let (event, is_last) = (event(row)?, bytes >= bytes_max);
         bytes += event.payload.as_ref().map_or(0, String::len);
-        found.push(event);
+        found.events.push(event);
         if is_last {
             break;
         }

@@ -156,6 +156,47 @@ async fn a_quiet_stream_shows_that_it_lives_and_moves_its_place() {
 }
 
 #[tokio::test]
+async fn a_rare_type_is_looked_for_a_stretch_at_a_time() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let first = client.post("/v1/tasks", &json!({ "title": "First" })).await.id();
+    let begin = client.get("/v1/events").await.next_cursor().unwrap();
+    let hall = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
+    // The room changes more often than a request could have it.
+    let db = rusqlite::Connection::open(server.data().join("hearth.db")).unwrap();
+    db.busy_timeout(Duration::from_secs(5)).unwrap();
+    db.execute_batch(&format!(
+        "BEGIN IMMEDIATE;
+         CREATE TEMP TABLE room AS SELECT e.*, r.home, r.rev FROM records r
+             JOIN events e ON e.record = r.id WHERE r.id = '{hall}';
+         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 25000)
+         INSERT INTO events SELECT seat + i, kind, 1, record, at, key, replace(body, '\"rev\":' || rev, '\"rev\":' || (rev + i))
+         FROM room, n;
+         UPDATE records SET rev = rev + 25000 WHERE id = '{hall}';
+         UPDATE homes SET head = head + 25000 WHERE number = (SELECT home FROM room);
+         COMMIT;"
+    ))
+    .unwrap();
+    client.post("/v1/tasks", &json!({ "title": "Last" })).await;
+
+    let (mut cursor, mut pages, mut found) = (begin.clone(), 0, Vec::new());
+    loop {
+        let page = client.get(&format!("/v1/events?types=task&cursor={cursor}")).await;
+        found.extend(page.data().as_array().unwrap().clone());
+        (cursor, pages) = (page.next_cursor().unwrap(), pages + 1);
+        if page.json["meta"]["page"]["has_more"] == false {
+            break;
+        }
+    }
+    assert_eq!((found.len(), pages), (1, 3), "two stretches hold none");
+    let mut frames = client.stream(&format!("?types=task&cursor={begin}"), None).await;
+    assert_eq!(frames.event().await.unwrap().1["payload"]["title"], "Last");
+    let mut all = client.stream("?types=task&cursor=start", None).await;
+    assert_eq!(all.event().await.unwrap().1["resource_id"], first);
+    assert_eq!(all.event().await.unwrap().1["payload"]["title"], "Last");
+}
+
+#[tokio::test]
 async fn streams_are_counted_and_end_with_the_service() {
     let server = Server::start_with(|config| config.max_streams = 2).await;
     let client = Client::new(&server.url, &server.live_key);
