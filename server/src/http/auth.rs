@@ -35,8 +35,12 @@ pub fn admit(app: &Arc<App>, principal: &Principal, headers: &HeaderMap, peer: S
     }
     let address = client_address(headers, peer, &app.config.trusted_proxies);
     if !principal.may_come_from(address) {
-        let message = format!("This key may not be used from {address}.");
-        return Err(Problem::new(ProblemType::IpNotAllowed, message).with("address", address.to_string()).into());
+        let message = match address {
+            Some(address) => format!("This key may not be used from {address}."),
+            None => "This key may not be used from an address that the proxy does not tell.".to_owned(),
+        };
+        let address = address.map(|address| address.to_string());
+        return Err(Problem::new(ProblemType::IpNotAllowed, message).with("address", address).into());
     }
     touch(app, principal, app.clock.now());
     Ok(())
@@ -114,8 +118,8 @@ fn invalid_key() -> Problem {
 }
 
 /// The socket's address, or what trusted proxies say of the client: the last address in `X-Forwarded-For` that is not
-/// itself a trusted proxy.
-fn client_address(headers: &HeaderMap, peer: SocketAddr, trusted: &[IpNet]) -> IpAddr {
+/// itself a trusted proxy. None: a trusted proxy names somebody who is no address.
+fn client_address(headers: &HeaderMap, peer: SocketAddr, trusted: &[IpNet]) -> Option<IpAddr> {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut address = peer.ip().to_canonical();
     let hops: Vec<&str> = headers
@@ -128,12 +132,18 @@ fn client_address(headers: &HeaderMap, peer: SocketAddr, trusted: &[IpNet]) -> I
         if !is_trusted(&address) {
             break;
         }
-        match hop.trim().parse::<IpAddr>() {
-            Ok(hop) => address = hop.to_canonical(),
-            Err(_) => break,
-        }
+        address = hop_address(hop)?;
     }
-    address
+    Some(address)
+}
+
+/// The address in one hop of `X-Forwarded-For`. Some proxies write the port as well, and quote what has colons.
+fn hop_address(hop: &str) -> Option<IpAddr> {
+    let hop = hop.trim();
+    let hop = hop.strip_prefix('"').and_then(|hop| hop.strip_suffix('"')).unwrap_or(hop);
+    let bare = hop.strip_prefix('[').and_then(|hop| hop.strip_suffix(']')).unwrap_or(hop);
+    let address = bare.parse::<IpAddr>().or_else(|_| hop.parse::<SocketAddr>().map(|socket| socket.ip()));
+    address.ok().map(|address| address.to_canonical())
 }
 
 /// Keeps the last use, to the minute, without making the request wait.
@@ -163,9 +173,19 @@ mod tests {
             ("1.2.3.4", &[][..], "10.0.0.1"),
             ("1.2.3.4", &proxies, "1.2.3.4"),
             ("6.6.6.6, 1.2.3.4, 10.0.0.9", &proxies, "1.2.3.4"),
-            ("nonsense", &proxies, "10.0.0.1"),
+            ("1.2.3.4:567", &proxies, "1.2.3.4"),
+            ("[2001:db8::1]:443", &proxies, "2001:db8::1"),
+            ("[2001:db8::1]", &proxies, "2001:db8::1"),
+            ("\"[::ffff:1.2.3.4]:5\"", &proxies, "1.2.3.4"),
+            ("", &[], "10.0.0.1"),
         ] {
-            assert_eq!(client_address(&headers(forwarded), peer, trusted).to_string(), expected, "{forwarded}");
+            let found = client_address(&headers(forwarded), peer, trusted).map(|address| address.to_string());
+            assert_eq!(found.as_deref(), Some(expected), "{forwarded}");
         }
+        // A client that the proxy hides is not the proxy.
+        for hidden in ["unknown", "_hidden", "", "1.2.3.4, ", "nonsense"] {
+            assert_eq!(client_address(&headers(hidden), peer, &proxies), None, "{hidden}");
+        }
+        assert_eq!(client_address(&HeaderMap::new(), peer, &proxies), Some(peer.ip()));
     }
 }

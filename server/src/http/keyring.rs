@@ -51,8 +51,9 @@ impl Principal {
     }
 
     /// Whether it may be used from an address.
-    pub fn may_come_from(&self, address: IpAddr) -> bool {
-        self.allowlist.is_empty() || self.allowlist.iter().any(|network| network.contains(&address))
+    pub fn may_come_from(&self, address: Option<IpAddr>) -> bool {
+        let is_allowed = |address| self.allowlist.iter().any(|network| network.contains(&address));
+        self.allowlist.is_empty() || address.is_some_and(is_allowed)
     }
 
     /// Whether its team's plan allows it: live keys need the paid one.
