@@ -102,7 +102,8 @@ fn run(cli: Cli) -> anyhow::Result<()> {
     match cli.command {
         Command::Serve(args) => runtime.block_on(serve::serve(*args, data)),
         Command::Team(command @ team::TeamCommand::Create { .. }) => {
-            runtime.block_on(team::team(command, &open_or_make(&data)?, cli.json))
+            let db = if is_there(&data) { open(&data)? } else { make(&data)? };
+            runtime.block_on(team::team(command, &db, cli.json))
         }
         Command::Team(command) => runtime.block_on(team::team(command, &open(&data)?, cli.json)),
         Command::Key(command) => runtime.block_on(key::key(command, &open(&data)?, cli.json)),
@@ -141,10 +142,11 @@ fn open(data: &Path) -> anyhow::Result<Db> {
         data.display(),
         due.unwrap_or_default()
     );
-    open_or_make(data)
+    make(data)
 }
 
-fn open_or_make(data: &Path) -> anyhow::Result<Db> {
+/// Opens the database in its present form, whatever is there.
+fn make(data: &Path) -> anyhow::Result<Db> {
     let run = i64::from_be_bytes(random());
     Db::open(data, Tail::default(), run).map_err(|error| anyhow::anyhow!("{}: {error}", data.display()))
 }

@@ -182,7 +182,7 @@ fn a_database_of_an_older_program_is_changed_by_serving_alone() {
         "DELETE FROM refinery_schema_history WHERE version = (SELECT max(version) FROM refinery_schema_history)";
     assert_eq!(Connection::open(place.path("data/hearth.db")).unwrap().execute(older, []).unwrap(), 1);
     let file = place.path("before.db");
-    for command in [&["check"][..], &["backup", &file], &["key", "list"], &["team", "list"]] {
+    for command in [&["check"][..], &["backup", &file], &["key", "list"], &["team", "list"], &["team", "create", "B"]] {
         let refused = place.run(command);
         let said = String::from_utf8_lossy(&refused.stderr);
         assert!(!refused.status.success() && said.contains("of an older version"), "{command:?}: {said}");

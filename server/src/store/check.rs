@@ -55,10 +55,12 @@ const DISAGREEMENTS: [(&str, &str); 8] = [
     ),
     (
         "deleted record that the feed ends with",
-        "SELECT r.id FROM records r LEFT JOIN events e ON e.seat = ?2 + r.rev AND e.record = r.id
-         WHERE r.home = ?1 AND r.deleted = 1 AND CASE WHEN e.seat IS NULL
-           THEN EXISTS (SELECT 1 FROM events o WHERE o.seat > ?2 AND o.seat < ?3 AND o.record = r.id)
-           ELSE e.happening <> 2 END",
+        "SELECT r.id FROM records r JOIN events e ON e.seat = ?2 + r.rev AND e.record = r.id
+         WHERE r.home = ?1 AND r.deleted = 1 AND e.happening <> 2
+         UNION
+         SELECT e.record FROM events e JOIN records r ON r.home = ?1 AND r.id = e.record
+         LEFT JOIN events d ON d.seat = ?2 + r.rev AND d.record = r.id
+         WHERE e.seat > ?2 AND e.seat < ?3 AND r.deleted = 1 AND d.seat IS NULL",
     ),
     (
         "deleted record that neither log nor graves know",

@@ -114,15 +114,20 @@ pub(super) fn migrate(conn: &mut Connection) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// The first change that would be made to the tables of the database in a directory to bring it to this version.
+/// The first change that would be made to the tables of the database in a directory to bring it to this version. None:
+/// it is of this version, or has no tables yet.
 pub fn due(dir: &Path) -> Result<Option<String>, OpenError> {
+    // One that is being made is no older one.
+    let setup = File::open(dir)?;
+    setup.lock_shared()?;
     let conn = connect(&dir.join(FILE), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let last: Option<i64> = match conn.table_exists(None, "refinery_schema_history")? {
         true => conn.query_row("SELECT max(version) FROM refinery_schema_history", [], |row| row.get(0))?,
         false => None,
     };
+    let Some(last) = last else { return Ok(None) };
     let runner = migrations::migrations::runner();
-    let due = runner.get_migrations().iter().find(|migration| Some(i64::from(migration.version())) > last);
+    let due = runner.get_migrations().iter().find(|migration| i64::from(migration.version()) > last);
     Ok(due.map(ToString::to_string))
 }
 
