@@ -90,6 +90,8 @@ const FORMATS: [(&str, &str); 10] = [
 ];
 
 fn resource(resource: &Resource) -> Value {
+    // There is one of a singleton, and nothing to look for (contract 8).
+    let is_searched = !resource.kind.is_singleton();
     json!({
         "kind": resource.kind.word(),
         "collection": resource.kind.collection(),
@@ -98,7 +100,7 @@ fn resource(resource: &Resource) -> Value {
         "singleton": resource.kind.is_singleton(),
         "fields": resource.fields.iter().map(field).collect::<Vec<_>>(),
         "relations": resource.relations().map(|(relation, _)| relation).collect::<Vec<_>>(),
-        "searchable": resource.searchable().map(|field| field.name).collect::<Vec<_>>(),
+        "searchable": resource.searchable().filter(|_| is_searched).map(|field| field.name).collect::<Vec<_>>(),
     })
 }
 

@@ -123,7 +123,7 @@ impl Sheet {
                 write!(out, ",\n\"{}\":{}", kind.collection(), if kind.is_singleton() { "" } else { "[" })?;
             }
             Sheet::Csv(zip) => {
-                zip.start_file(format!("{}.csv", kind.collection()), SimpleFileOptions::default())?;
+                zip.start_file(format!("{}.csv", kind.collection()), SimpleFileOptions::default().large_file(true))?;
                 zip.write_all(&csv([columns(kind).map(str::to_owned)])?)?;
             }
             Sheet::Sqlite(tables) => tables.begin(kind)?,

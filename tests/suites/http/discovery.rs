@@ -33,6 +33,8 @@ async fn the_index_shows_every_resource_and_where_to_go_on() {
     assert_eq!((&task["collection"], &task["path"]), (&json!("tasks"), &json!("/v1/tasks")));
     assert_eq!(task["relations"], json!(["subject"]));
     assert!(task["searchable"].as_array().unwrap().contains(&json!("title")));
+    let property = resources.iter().find(|resource| resource["kind"] == "property").unwrap();
+    assert_eq!(property["searchable"], json!([]), "there is one, and nothing to look for");
     let priority = task["fields"].as_array().unwrap().iter().find(|field| field["name"] == "priority").unwrap();
     assert_eq!((&priority["format"], &priority["default"]), (&json!("choice"), &json!("medium")));
     assert_eq!(priority["choices"], json!(["low", "medium", "high", "urgent"]));
