@@ -35,7 +35,7 @@ pub fn are_stuck_for_a_reason(edits: &[Open], model: &Model) -> Result<(), Strin
 }
 
 /// At the end: what is said to be confirmed is in the history that goes on. What a server lost when it was put back is
-/// offered again, unless something else that was done here took its place.
+/// offered again, unless something else that was done here took its place, or its record was deleted there since.
 pub fn are_still_held(database: &Connection, book: &Book, edits: &[Open], model: &Model) -> Result<(), String> {
     let ended = eye::ended(database).map_err(|error| format!("the replica cannot be read: {error}"))?;
     let present = model.present();
@@ -43,6 +43,9 @@ pub fn are_still_held(database: &Connection, book: &Book, edits: &[Open], model:
         let is_deleted = |known: &Note| known.name == name && known.method == "delete";
         let decided = model.decided.contains(&name) || book.let_go.contains(&id);
         if method == "delete" || decided || book.known.iter().any(|(other, known)| *other > id && is_deleted(known)) {
+            continue;
+        }
+        if present.versions.get(&name).and_then(|versions| versions.last()).is_some_and(|(_, fields)| fields.is_none()) {
             continue;
         }
         // Its record is offered again as a whole.

@@ -194,7 +194,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     }
     if tells_all {
         let before = tail.unwrap_or(if filled { before } else { shown });
-        touched_edits |= lost::notice(tx, before, position, tail.is_none(), &batch.events, &brought)?;
+        touched_edits |= lost::notice(tx, before, position, tail.is_none(), &batch.events, &brought, proof.now)?;
     }
     if batch.ready.is_some() && editing && !filled && tail.is_none() {
         doubt::doubt_less(tx)?;

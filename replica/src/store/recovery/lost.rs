@@ -139,9 +139,9 @@ pub(crate) fn end_deletes(tx: &Transaction<'_>, position: i64) -> Result<(), Sto
 
 /// A server that was put back to before an accepted edit, yet not to before our cursor, has lost it without our cursor
 /// showing that. The feed leaves nothing out after a cursor that is good (contract 9.3), so if a stretch of it passes
-/// the edit's position without bringing the edit there, it is lost. Offers such edits again. `whole`: the tables show all
-/// up to `before`; in a recovery they do not, so that only what the stretch itself must bring is judged. `known`: edits
-/// that the stretch was seen to bring.
+/// the edit's position without bringing the edit there, it is lost. Offers such edits again, but for those whose record was
+/// deleted here since: nobody wants them any more. `whole`: the tables show all up to `before`; in a recovery they do not,
+/// so that only what the stretch itself must bring is judged. `known`: edits that the stretch was seen to bring.
 pub(crate) fn notice(
     tx: &Transaction<'_>,
     before: i64,
@@ -149,6 +149,7 @@ pub(crate) fn notice(
     whole: bool,
     events: &[Event],
     known: &HashSet<i64>,
+    now: Timestamp,
 ) -> Result<bool, StoreError> {
     let passed = "SELECT e.id, kind, record_id FROM _sent s JOIN edits e ON e.id = s.edit_id
          WHERE s.rev <= ?1 AND (?2 OR s.rev > ?3 AND e.method <> 'delete') ORDER BY e.id";
@@ -163,8 +164,10 @@ pub(crate) fn notice(
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
         let is_there = if delete {
+            // What was never shown here, or is known to be gone, has no end to come.
             tx.query_row(
-                "SELECT EXISTS (SELECT 1 FROM _tombs WHERE kind = ?1 AND record_id = ?2)",
+                "SELECT EXISTS (SELECT 1 FROM _tombs WHERE kind = ?1 AND record_id = ?2)
+                     OR NOT EXISTS (SELECT 1 FROM _images WHERE kind = ?1 AND record_id = ?2 AND NOT gone)",
                 (lost.kind.word(), &lost.record),
                 |row| row.get(0),
             )?
@@ -184,9 +187,27 @@ pub(crate) fn notice(
             sent.push(lost);
         }
     }
-    give_back(tx, Why::Lost, &sent, &[])?;
-    give_back(tx, Why::NotThere, &not_there, &[])?;
-    Ok(!sent.is_empty() || !not_there.is_empty())
+    let (mut lost, mut over) = (false, Vec::new());
+    for (why, mut edits) in [(Why::Lost, sent), (Why::NotThere, not_there)] {
+        let mut wanted = Vec::with_capacity(edits.len());
+        for edit in edits.drain(..) {
+            match is_deleted_since(tx, &edit)? {
+                true => over.push((edit.edit, None)),
+                false => wanted.push(edit),
+            }
+        }
+        give_back(tx, why, &wanted, &[])?;
+        lost |= !wanted.is_empty();
+    }
+    settle::confirm(tx, &over, now)?;
+    Ok(lost || !over.is_empty())
+}
+
+/// Whether a delete of the same record was made here after an edit, and is on its way or accepted.
+fn is_deleted_since(tx: &Transaction<'_>, Lost { edit, kind, record }: &Lost) -> Result<bool, StoreError> {
+    let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2 AND id > ?3 AND method = 'delete'
+                    AND state NOT IN ('conflict', 'rejected'))";
+    Ok(tx.prepare_cached(text)?.query_row((kind.word(), record, edit), |row| row.get(0))?)
 }
 
 /// A head below the position of an edit that was accepted before the server said so is the head of another history.
