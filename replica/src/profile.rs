@@ -78,7 +78,7 @@ impl Profile {
     /// Reads a profile. With `db`, the database is that file, and a profile written beside it (`FILE.toml`, `FILE.key`)
     /// goes before the named one: so a database given by path alone is complete in itself.
     pub fn load(name: &str, db: Option<&Path>) -> Result<Profile, ProfileError> {
-        let mut profile = Profile::locate(name, db, db.is_some_and(|db| beside(db, "toml").exists()))?;
+        let mut profile = Profile::locate(name, db, db.is_some_and(is_beside))?;
         let config = read(&profile.config)?;
         profile.server = config.server;
         profile.conflict_policy = config.conflict_policy;
@@ -173,6 +173,11 @@ impl Profile {
     pub fn key_file(&self) -> &Path {
         &self.key_file
     }
+}
+
+/// Whether a profile is written beside a database, where it goes before any that is named.
+pub fn is_beside(db: &Path) -> bool {
+    beside(db, "toml").exists()
 }
 
 /// The server that a profile's file names now.

@@ -28,7 +28,7 @@ mod values;
 mod verify;
 mod why;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -154,11 +154,7 @@ pub(crate) fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<(), Failure> {
     let Arguments { profile: name, db, json, command } = arguments;
     let named = name != profile::DEFAULT;
-    output::set_address(match &db {
-        Some(db) => format!("--db {}", output::quoted(&db.to_string_lossy())),
-        None if named => format!("--profile {name}"),
-        None => String::new(),
-    });
+    output::set_address(address(&name, db.as_deref()));
     let profile = match Profile::load(&name, db.as_deref()) {
         // What is wrong with a profile is what the doctor is asked for.
         Err(error) if matches!(command, Command::Doctor) => {
@@ -174,6 +170,15 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         let failure = if asks { failure.hint(key) } else { failure };
         failure.about(&file)
     })
+}
+
+/// The flags that mean the same home once more.
+fn address(name: &str, db: Option<&Path>) -> String {
+    // Where the environment names a profile, leaving the flag out would mean that one.
+    let named = name != profile::DEFAULT || std::env::var_os("HEARTH_PROFILE").is_some();
+    let profile = (named && !db.is_some_and(profile::is_beside)).then(|| format!("--profile {name}"));
+    let db = db.map(|db| format!("--db {}", output::quoted(&db.to_string_lossy())));
+    profile.into_iter().chain(db).collect::<Vec<_>>().join(" ")
 }
 
 fn carry_out(command: Command, context: Context) -> Result<(), Failure> {

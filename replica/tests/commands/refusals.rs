@@ -48,6 +48,27 @@ fn a_mistyped_profile_leaves_no_database_behind() {
 }
 
 #[test]
+fn what_to_type_next_names_the_profile_whose_server_and_key_are_meant() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("fresh.db");
+    let next = |arguments: &[&str]| refusal(&db, arguments).1.lines().last().unwrap().to_owned();
+    assert_eq!(next(&["status"]), "next: hearth-replica init --server URL");
+    assert_eq!(
+        next(&["--profile", "other", "status"]),
+        "next: hearth-replica --profile other init --server URL",
+        "the key of the profile home is of another home"
+    );
+    // A profile beside the database goes before any that is named.
+    write_profile(&db, "http://127.0.0.1:9", "svc_test_x");
+    assert_eq!(next(&["--profile", "other", "status"]), "next: hearth-replica sync");
+    // Where the environment names one, leaving the flag out would mean that one.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
+    command.args(["--profile", "home", "status"]).env("HOME", dir.path()).env("HEARTH_PROFILE", "other");
+    let said = text(&command.env_remove("HEARTH_API_KEY").output().unwrap().stderr);
+    assert!(said.ends_with("next: hearth-replica --profile home init --server URL"), "{said}");
+}
+
+#[test]
 fn a_rebuild_begins_nothing_anew_while_a_person_is_asked() {
     const QUESTION: &str =
         "61 of 61 tasks are gone on the server; if that is right: hearth-replica reconcile --accept-deletions";
