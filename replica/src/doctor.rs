@@ -22,6 +22,10 @@ pub use trouble::{Cause, Trouble, about_disk, is_for_place, make_room, trouble};
 /// What to type where only all of it anew helps.
 pub const REBUILD: &str = "hearth-replica rebuild";
 
+/// What to type where many records would be deleted here. The question itself does not say it: the database knows no flags
+/// that say which home is meant.
+pub const AGREE: &str = "hearth-replica reconcile --accept-deletions, or hearth-replica reconcile to look again";
+
 /// What a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Matter {

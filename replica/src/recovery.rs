@@ -6,9 +6,6 @@ use hearth_contract::schema::Kind;
 use serde::Deserialize;
 use uuid::Uuid;
 
-/// What a person types who agrees to many deletions. The reason for which a recovery waits says it.
-pub(crate) const AGREE: &str = "hearth-replica reconcile --accept-deletions";
-
 /// Why the replica cannot go on from its cursor alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Cause {

@@ -1,6 +1,7 @@
 //! How syncing stands, in plain words, from what the database knows and nothing else. Must not know the screen.
 
 use hearth_contract::formats::Timestamp;
+use hearth_replica::doctor::AGREE;
 use hearth_replica::{LogLine, Status};
 
 use crate::glyphs::{Sign, Tone};
@@ -109,6 +110,10 @@ pub fn report(now: Now, status: &Status, keyless: Option<&str>, ascii: bool) -> 
     say("Contact", format!("{} {}", contact.sign.text(ascii), contact.words), contact.tone);
     if let Some(reason) = keyless.or(status.reason.as_deref()) {
         say("Why", reason.to_owned(), Tone::Notice);
+    }
+    if status.asks_about_deletions {
+        // This program agrees to no deletions; where it was told which home is meant, that one must be too.
+        say("To decide", format!("{AGREE}, each with the --profile or --db of this home if it has one"), Tone::Notice);
     }
     if let Some(at) = status.next_attempt_at.as_deref().and_then(Timestamp::parse) {
         let text = match at.seconds() - now.moment.seconds() {

@@ -66,10 +66,10 @@ fn waiting(context: &Context) -> Result<(), Failure> {
 pub(super) fn explain(edits: &mut [Edit], status: &Status) {
     let then = match status.phase.as_str() {
         _ if status.asks_about_deletions => {
-            "it is confirmed once you have decided on the deletions (hearth-replica status)"
+            output::addressed("it is confirmed once you have decided on the deletions (hearth-replica status)")
         }
-        "reconciling" => "it is confirmed when the comparison has ended",
-        _ => "it is confirmed when the feed has brought it",
+        "reconciling" => "it is confirmed when the comparison has ended".to_owned(),
+        _ => "it is confirmed when the feed has brought it".to_owned(),
     };
     for edit in edits.iter_mut().filter(|edit| edit.state == "sent") {
         edit.reason.get_or_insert_with(|| format!("the server has it; {then}"));

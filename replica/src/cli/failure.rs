@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hearth_replica::doctor::{REBUILD, is_for_place, put_right, told, trouble};
+use hearth_replica::doctor::{AGREE, REBUILD, is_for_place, put_right, told, trouble};
 use hearth_replica::profile::ProfileError;
 use hearth_replica::sync::{ClientError, SyncError};
 use hearth_replica::{EditError, StoreError};
@@ -142,7 +142,7 @@ impl From<SyncError> for Failure {
             SyncError::Profile(error) => error.into(),
             SyncError::NeedsKey(_) => Failure::new(Exit::Key, output::one_line(&error.to_string())).hint(ANOTHER_KEY),
             SyncError::AnotherServer(..) => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica run"),
-            SyncError::Asks(why) => Failure::new(Exit::NeedsYou, output::one_line(&why)),
+            SyncError::Asks(why) => Failure::new(Exit::NeedsYou, output::one_line(&why)).hint(AGREE),
             SyncError::Paused => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica resume"),
             SyncError::Blocked(why) => Failure::new(Exit::NeedsYou, output::one_line(&why)).hint(after_block(&why)),
         }

@@ -1,7 +1,7 @@
 //! The goal of a sync: whether it is reached, and what a person is told when it is not, or not by itself. Must not sync.
 
 use hearth_replica::Status;
-use hearth_replica::doctor::about_disk;
+use hearth_replica::doctor::{AGREE, about_disk};
 use hearth_replica::sync::Until;
 
 use super::failure::after_block;
@@ -34,8 +34,7 @@ pub(super) fn too_late(context: &Context, then: &Status) -> Failure {
     let reason = reason.as_str();
     let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     match then.phase.as_str() {
-        // The question says what to type.
-        "blocked" if then.asks_about_deletions => Failure::new(Exit::NeedsYou, reason),
+        "blocked" if then.asks_about_deletions => Failure::new(Exit::NeedsYou, reason).hint(AGREE),
         "blocked" => match about_disk(&context.profile.db, reason) {
             // Nobody has to decide about a disk.
             Some(next) => Failure::new(Exit::Failure, reason).hint(next),
@@ -118,6 +117,16 @@ pub(super) mod tests {
                 (Exit::StillWaiting, "in step, but 1 edit still on the way")
             );
         }
+    }
+
+    #[test]
+    fn a_question_comes_with_what_to_type() {
+        let db = std::env::temp_dir().join("hearth-sync-asks.db");
+        let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
+        let context = Context { profile, named: false, db_given: true, json: false };
+        let asks = Status { asks_about_deletions: true, ..status("blocked", 8, 0) };
+        let failure = too_late(&context, &asks);
+        assert_eq!((failure.exit, failure.hint.as_deref()), (Exit::NeedsYou, Some(AGREE)));
     }
 
     #[test]

@@ -106,7 +106,7 @@ async fn pause(db: &Path, trouble: Option<Trouble>) -> bool {
     service::ready();
     let wait = async {
         if let Some(Trouble { text, next, .. }) = trouble {
-            tracing::warn!(next, "{text}; it goes on by itself once that is over");
+            tracing::warn!(next = output::addressed(&next), "{text}; it goes on by itself once that is over");
         }
         tokio::time::sleep(PAUSE).await;
     };

@@ -4,6 +4,7 @@ use std::sync::mpsc::channel;
 
 use clap::Args;
 use hearth_replica::bell;
+use hearth_replica::doctor::AGREE;
 use serde_json::{Map, Value};
 
 use super::{ANOTHER_KEY, Context, Failure, output};
@@ -55,6 +56,9 @@ pub(super) fn write(context: &Context, status: &hearth_replica::Status) -> Resul
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
         output::line(&format!("{:<24}{}", name.replace('_', " "), output::shown(value)))?;
     }
+    if status.phase == "blocked" && status.asks_about_deletions {
+        output::next(AGREE);
+    }
     if status.phase == "needs_key" {
         output::next(&format!("{ANOTHER_KEY}; it is taken up at once"));
     }
@@ -81,7 +85,7 @@ pub(super) fn sentence(status: &hearth_replica::Status) -> String {
         }
         ("blocked", _) if status.asks_about_deletions => "Waiting for your decision".to_owned(),
         ("blocked", _) => format!("Stopped: {}", why.trim_end_matches('.')),
-        ("paused", _) => "Paused by a person; `hearth-replica resume` goes on".to_owned(),
+        ("paused", _) => output::addressed("Paused by a person; `hearth-replica resume` goes on"),
         // Refused as a whole, or for some of what waits: the server's words say which.
         ("needs_key", _) => format!("The server wants another key: {}", why.trim_end_matches('.')),
         (phase, _) => phase.replace('_', " "),

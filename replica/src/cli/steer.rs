@@ -52,7 +52,7 @@ pub(super) fn pause(context: &Context) -> Result<(), Failure> {
         return status::write(context, &replica.status()?);
     }
     let said = if changed { "Paused" } else { "It was paused already" };
-    Ok(output::line(&format!("{said}; edits wait until `hearth-replica resume`."))?)
+    Ok(output::line(&output::addressed(&format!("{said}; edits wait until `hearth-replica resume`.")))?)
 }
 
 /// Goes on after `pause`.

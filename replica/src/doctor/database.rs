@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use super::trouble::{Cause, WITHOUT, about_disk, is_for_place, make_room, trouble, without_unique};
-use super::{Finding, Grade, Matter, REBUILD, another_key, count, first_step, size, span};
+use super::{AGREE, Finding, Grade, Matter, REBUILD, another_key, count, first_step, size, span};
 use crate::profile::Profile;
-use crate::recovery::AGREE;
 use crate::store::StoreError;
 use crate::store::rescue::health;
 use crate::store::{is_typed, named, open, refusing, unwritable};
@@ -194,7 +193,7 @@ fn feed(profile: &Profile, status: &Status) -> Finding {
             let reason = status.reason.as_deref().unwrap_or("no reason is known");
             let next = match phase {
                 "needs_key" => another_key(profile),
-                _ if status.asks_about_deletions => format!("{AGREE}, or hearth-replica reconcile to look again"),
+                _ if status.asks_about_deletions => AGREE.to_owned(),
                 _ if is_for_place(reason) => REBUILD.to_owned(),
                 _ => about_disk(&profile.db, reason).unwrap_or_else(|| another_key(profile)),
             };

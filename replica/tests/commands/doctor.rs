@@ -326,7 +326,7 @@ fn faults_of_who_syncs_and_of_what_waits() {
 
     let (_dir, db) = of(&good_server());
     let blocked = "UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked', reason =";
-    let question = "'60 of 80 tasks are gone; if that is right: hearth-replica reconcile --accept-deletions'";
+    let question = "'60 of 80 tasks are gone'";
     as_keeper(&db, &format!("{blocked} NULL"));
     let asks = "INSERT INTO _recovery (one, cause, tail, step, kind, question) VALUES (1, 'gap', 0, 'sweep', 'task',";
     as_keeper(&db, &format!("{asks} {question})"));

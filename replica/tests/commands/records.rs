@@ -47,8 +47,7 @@ fn what_the_server_has_says_what_it_waits_for() {
         assert_eq!(json(&db, &["why", &room])["edits"][0]["reason"], edits);
         (edits, text(&replica(&db, &["status"]).stdout))
     };
-    let question =
-        "60 of 80 tasks are gone on the server; if that is right: hearth-replica reconcile --accept-deletions";
+    let question = "60 of 80 tasks are gone on the server; a person must say whether that is right";
     let asks = "INSERT INTO _recovery (one, cause, tail, step, kind, question) VALUES (1, 'gap', 0, 'sweep', 'task',";
     as_keeper(&db, &format!("{asks} '{question}')"));
     let (reason, status) = edits("phase = 'blocked'");

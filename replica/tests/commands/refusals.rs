@@ -68,20 +68,40 @@ fn what_to_type_next_names_the_profile_whose_server_and_key_are_meant() {
     assert!(said.ends_with("next: hearth-replica --profile home init --server URL"), "{said}");
 }
 
+const QUESTION: &str = "61 of 61 tasks are gone on the server; a person must say whether that is right";
+
+/// A recovery that waits for a person's word on that.
+const ASKS: &str = "UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked';
+    INSERT INTO _recovery (one, cause, tail, step, kind, as_of, question) VALUES (1, 'restored', 3, 'sweep', 'task', 3,
+    '61 of 61 tasks are gone on the server; a person must say whether that is right')";
+
+/// Pasted as it stands, it must not agree to deletions in another home.
+#[test]
+fn who_is_asked_about_deletions_is_told_what_to_type_for_this_home() {
+    let (_dir, db) = of(&good_server());
+    as_keeper(&db, ASKS);
+    let program = format!("hearth-replica --db {} ", db.display());
+    for command in [&["status"][..], &["sync"], &["verify"], &["verify", "--repair"], &["rebuild"], &["doctor"]] {
+        let output = replica(&db, command);
+        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert!(said.contains(QUESTION), "{command:?}: {said}");
+        assert!(said.contains(&format!("next: {program}reconcile --accept-deletions, or ")), "{command:?}: {said}");
+        assert_eq!(said.matches("hearth-replica ").count(), said.matches(&program).count(), "{command:?}: {said}");
+    }
+    for command in ["pause", "status"] {
+        let said = text(&replica(&db, &[command]).stdout);
+        assert!(said.contains(&format!("`{program}resume`")), "{command}: {said}");
+    }
+}
+
 #[test]
 fn a_rebuild_begins_nothing_anew_while_a_person_is_asked() {
-    const QUESTION: &str =
-        "61 of 61 tasks are gone on the server; if that is right: hearth-replica reconcile --accept-deletions";
     let begun = |db: &Path| {
         let said = "SELECT count(*) FROM sync_log WHERE text LIKE 'Reading everything again%'";
         text(&sqlite3(db, said).stdout)
     };
-    let asks = format!(
-        "UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked'; INSERT INTO _recovery (one, cause, tail, step, kind,
-         as_of, question) VALUES (1, 'restored', 3, 'sweep', 'task', 3, '{QUESTION}')"
-    );
     let paused = "UPDATE _sync SET filled = 1, cursor = 'c', position = 5, paused = 1, phase = 'paused'";
-    for (stands, code, words) in [(asks.as_str(), 5, QUESTION), (paused, 1, "next: hearth-replica resume")] {
+    for (stands, code, words) in [(ASKS, 5, QUESTION), (paused, 1, "next: hearth-replica resume")] {
         let (_dir, db) = of(&good_server());
         as_keeper(&db, stands);
         let (exit, said) = refusal(&db, &["rebuild", "--timeout", "3s"]);

@@ -11,7 +11,7 @@ use hearth_contract::schema::Kind;
 
 use super::pace::Pace;
 use super::{Core, Effect, Errand, Failure, Identity, KEY_RETRY, Millis, Refusal};
-use crate::recovery::{AGREE, Found, Question, Recovery, Step, Swept};
+use crate::recovery::{Found, Question, Recovery, Step, Swept};
 
 /// Of the key's reads a minute (contract 11) a recovery leaves a fifth to whoever else asks with it.
 const SHARE: (u32, u32) = (4, 5);
@@ -309,7 +309,9 @@ impl Core {
         let collection = kind.collection();
         match answer {
             Ok(identity) if identity.scopes.iter().any(|scope| *scope == format!("{collection}:read")) => {
-                let question = format!("{gone} of {of} {collection} are gone on the server; if that is right: {AGREE}");
+                let question = format!(
+                    "{gone} of {of} {collection} are gone on the server; a person must say whether that is right"
+                );
                 recovering.recovery.question = Some(question.clone());
                 effects.push(Effect::AskPerson(question));
             }
