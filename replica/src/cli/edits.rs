@@ -78,7 +78,9 @@ pub(super) fn explain(edits: &mut [Edit], status: &Status) {
 
 /// Lists those that were settled, newest first.
 fn history(context: &Context, limit: usize) -> Result<(), Failure> {
-    let edits = context.existing()?.history(limit)?;
+    let mut edits = context.existing()?.history(limit.saturating_add(1))?;
+    let is_cut = edits.len() > limit;
+    edits.truncate(limit);
     if context.json {
         let all: Vec<Value> = edits
             .iter()
@@ -91,27 +93,30 @@ fn history(context: &Context, limit: usize) -> Result<(), Failure> {
                 })
             })
             .collect();
-        return Ok(output::json(&Value::Array(all))?);
-    }
-    if edits.is_empty() {
+        output::json(&Value::Array(all))?;
+    } else if edits.is_empty() && !is_cut {
         output::note("no local change was settled within the last 30 days");
-        return Ok(());
+    } else {
+        let columns = ["id", "outcome", "method", "kind", "title", "changes", "settled", "reason"];
+        let row = |edit: Settled| {
+            vec![
+                edit.id.into(),
+                edit.outcome.into(),
+                edit.method.into(),
+                edit.kind.word().into(),
+                edit.title.into(),
+                changes(&edit.patch),
+                edit.settled_at.into(),
+                edit.reason.into(),
+            ]
+        };
+        let rows = edits.into_iter().map(row).collect();
+        output::table(&Table { columns: columns.map(str::to_owned).to_vec(), rows })?;
     }
-    let columns = ["id", "outcome", "method", "kind", "title", "changes", "settled", "reason"];
-    let row = |edit: Settled| {
-        vec![
-            edit.id.into(),
-            edit.outcome.into(),
-            edit.method.into(),
-            edit.kind.word().into(),
-            edit.title.into(),
-            changes(&edit.patch),
-            edit.settled_at.into(),
-            edit.reason.into(),
-        ]
-    };
-    let rows = edits.into_iter().map(row).collect();
-    Ok(output::table(&Table { columns: columns.map(str::to_owned).to_vec(), rows })?)
+    if is_cut {
+        output::note(&format!("only the newest {limit}; --limit shows more"));
+    }
+    Ok(())
 }
 
 /// The changed fields on one short line.

@@ -54,26 +54,31 @@ impl List {
             near: None,
         })?;
         if context.json {
-            return Ok(output::json(&page.rows.iter().map(record).collect())?);
-        }
-        if page.total == 0 {
+            output::json(&page.rows.iter().map(record).collect())?;
+        } else if page.total == 0 {
             output::note(&format!("no {} like that", kind.collection()));
-            return Ok(());
+        } else {
+            table(&replica, kind, &page.rows)?;
         }
-        let fields = shown_fields(kind);
-        let columns = ["id"].into_iter().chain(fields.iter().copied()).chain(["pending"]).map(str::to_owned).collect();
-        let ids: Vec<&str> = page.rows.iter().map(|row| row.id.as_str()).collect();
-        let short = replica.short_ids(&ids)?;
-        let rows = page.rows.iter().zip(short).map(|(row, id)| {
-            let values = fields.iter().map(|field| value(row, field));
-            [id.into()].into_iter().chain(values).chain([pending(row.pending).into()]).collect()
-        });
-        output::table(&Table { columns, rows: rows.collect() })?;
+        // After the data, where a person looks.
         if page.rows.len() < page.total {
             output::note(&format!("{} of {}; --limit shows more", page.rows.len(), page.total));
         }
         Ok(())
     }
+}
+
+/// Writes records of a kind as a table.
+fn table(replica: &Replica, kind: Kind, rows: &[Row]) -> Result<(), Failure> {
+    let fields = shown_fields(kind);
+    let columns = ["id"].into_iter().chain(fields.iter().copied()).chain(["pending"]).map(str::to_owned).collect();
+    let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
+    let short = replica.short_ids(&ids)?;
+    let rows = rows.iter().zip(short).map(|(row, id)| {
+        let values = fields.iter().map(|field| value(row, field));
+        [id.into()].into_iter().chain(values).chain([pending(row.pending).into()]).collect()
+    });
+    Ok(output::table(&Table { columns, rows: rows.collect() })?)
 }
 
 /// Arguments of `show`.
@@ -187,24 +192,29 @@ pub(super) struct Search {
 impl Search {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         let replica = context.existing()?;
-        let hits = replica.search(&self.words.join(" "), self.limit)?;
+        let mut hits = replica.search(&self.words.join(" "), self.limit.saturating_add(1))?;
+        let is_cut = hits.len() > self.limit;
+        hits.truncate(self.limit);
         if context.json {
             let all = hits.iter().map(
                 |hit| json!({ "kind": hit.kind.word(), "id": hit.id, "title": hit.title, "snippet": hit.snippet }),
             );
-            return Ok(output::json(&all.collect())?);
-        }
-        if hits.is_empty() {
+            output::json(&all.collect())?;
+        } else if hits.is_empty() && !is_cut {
             output::note("nothing has these words");
-            return Ok(());
+        } else {
+            let ids: Vec<&str> = hits.iter().map(|hit| hit.id.as_str()).collect();
+            let short = replica.short_ids(&ids)?;
+            let rows = hits.into_iter().zip(short).map(|(hit, id)| {
+                vec![id.into(), hit.kind.word().into(), hit.title.into(), hit.snippet.replace("**", "").into()]
+            });
+            let columns = ["id", "kind", "title", "text"].map(str::to_owned).to_vec();
+            output::table(&Table { columns, rows: rows.collect() })?;
         }
-        let ids: Vec<&str> = hits.iter().map(|hit| hit.id.as_str()).collect();
-        let short = replica.short_ids(&ids)?;
-        let rows = hits.into_iter().zip(short).map(|(hit, id)| {
-            vec![id.into(), hit.kind.word().into(), hit.title.into(), hit.snippet.replace("**", "").into()]
-        });
-        let columns = ["id", "kind", "title", "text"].map(str::to_owned).to_vec();
-        Ok(output::table(&Table { columns, rows: rows.collect() })?)
+        if is_cut {
+            output::note(&format!("only the first {}; --limit shows more", self.limit));
+        }
+        Ok(())
     }
 }
 

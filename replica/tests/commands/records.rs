@@ -98,6 +98,26 @@ fn every_fault_of_what_was_typed_is_named_at_once_and_nothing_is_queued() {
 }
 
 #[test]
+fn what_is_cut_short_is_called_so_in_every_form() {
+    let (_dir, db, _) = with_a_room();
+    let rooms = "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1005)
+                 INSERT INTO rooms (name) SELECT 'Room ' || n FROM n";
+    assert!(sqlite3(&db, rooms).status.success());
+    for (arguments, said) in [
+        (&["list", "rooms"][..], "1000 of 1006; --limit shows more"),
+        (&["list", "rooms", "--json"], "1000 of 1006; --limit shows more"),
+        (&["search", "room"], "only the first 20; --limit shows more"),
+        (&["search", "room", "--json"], "only the first 20; --limit shows more"),
+        (&["search", "room", "--limit", "0"], "only the first 0; --limit shows more"),
+        (&["search", "room", "--limit", "1005"], ""),
+        (&["list", "rooms", "--limit", "1006", "--json"], ""),
+    ] {
+        assert_eq!(text(&replica(&db, arguments).stderr), said, "{arguments:?}");
+    }
+    assert_eq!(json(&db, &["search", "room"]).as_array().unwrap().len(), 20);
+}
+
+#[test]
 fn an_ambiguous_id_names_its_candidates() {
     let (_dir, db, _) = with_a_room();
     for last in ["1", "2"] {
