@@ -112,8 +112,11 @@ impl Add {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         let replica = context.existing()?;
         if self.kind.is_singleton() {
-            return Err(Failure::new(Exit::Usage, "a home has one profile, which is there already")
-                .hint("hearth-replica set property FIELD=VALUE"));
+            let text = match replica.row(self.kind, "")? {
+                Some(_) => "a home has one profile, which is there already",
+                None => "a home has one profile, which is made with set",
+            };
+            return Err(Failure::new(Exit::Usage, text).hint("hearth-replica set property FIELD=VALUE"));
         }
         let fields = values::to_create(&replica, self.kind, &self.values)?;
         warn_of_strangers(&replica, self.kind, &fields)?;

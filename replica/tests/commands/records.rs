@@ -197,6 +197,18 @@ fn what_named_a_record_that_is_removed_is_counted() {
 }
 
 #[test]
+fn a_profile_is_called_there_only_once_it_is() {
+    let (_dir, db, _) = with_a_room();
+    let (exit, said) = refusal(&db, &["add", "property", "city=Bern"]);
+    assert_eq!(exit, 2, "{said}");
+    assert!(said.contains("is made with set") && said.contains("next: hearth-replica set property "), "{said}");
+    assert!(replica(&db, &["set", "property", "city=Bern"]).status.success());
+    let (exit, said) = refusal(&db, &["add", "property", "city=Bern"]);
+    assert_eq!(exit, 2, "{said}");
+    assert!(said.contains("is there already") && said.contains("next: hearth-replica set property "), "{said}");
+}
+
+#[test]
 fn completions_and_manual_pages_come_from_the_arguments() {
     let (dir, db, _) = with_a_room();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
