@@ -45,7 +45,7 @@ pub use store::read::filter::{Condition, Test, WAITING};
 pub use store::read::find::{Found, ID_PREFIX_MIN};
 pub use store::read::overview::{Days, Expiring, Figures, Latest, Overview};
 pub use store::read::page::{Group, Totals};
-pub use store::read::query::{Table, read_query};
+pub use store::read::query::{Rows, Table, read_query};
 pub use store::read::related::{Change, Related};
 pub use store::read::tally::Tally;
 pub use store::read::view::{Hit, Near, Pending, Row, RowPage, RowQuery, Sort};

@@ -89,6 +89,9 @@ enum Command {
     /// Say where each value of a record comes from: the server or an edit
     Why(why::Why),
     /// Run SQL on the database, for reading alone
+    ///
+    /// A table holds up to 100000 rows, --csv and --json any number. Bytes that are no text (BLOB) are written as SQL has
+    /// them, X'00FF', in every form.
     Query(query::Query),
     /// List the local changes that the server has not confirmed, or decide about them
     Edits(edits::Edits),

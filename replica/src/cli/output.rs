@@ -1,25 +1,29 @@
 //! The one place that writes: data to stdout, everything else to stderr. Must not know what it writes.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 
 use hearth_replica::Table;
 use serde_json::Value;
 
-/// Writes a line of data. A reader that has gone away, as `head` does, is no failure.
+use super::Failure;
+
+/// Writes a line of data.
 pub(super) fn line(text: &str) -> io::Result<()> {
-    match writeln!(io::stdout(), "{text}") {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
-        result => result,
-    }
+    heard(writeln!(io::stdout(), "{text}"))
 }
 
 /// Writes data that is text of its own form.
 pub(super) fn raw(text: &[u8]) -> io::Result<()> {
-    match io::stdout().write_all(text) {
+    heard(io::stdout().write_all(text))
+}
+
+/// What came of writing data. A reader that has gone away, as `head` does, is no failure.
+fn heard(written: io::Result<()>) -> io::Result<()> {
+    match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
-        result => result,
+        written => written,
     }
 }
 
@@ -100,26 +104,42 @@ fn styled() -> bool {
     io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Writes rows as an array of objects.
-pub(super) fn table_json(table: &Table) -> io::Result<()> {
-    let rows = table.rows.iter().map(|row| {
-        let members = table.columns.iter().cloned().zip(row.iter().cloned());
-        Value::Object(members.collect())
-    });
-    json(&rows.collect())
+/// Rows of an answer, each read when it is asked for; the reason where one cannot be read.
+pub(super) type Rows<'a> = dyn Iterator<Item = Result<Vec<Value>, Failure>> + 'a;
+
+/// Writes rows as an array of objects, each as it comes.
+pub(super) fn objects(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Failure> {
+    let is_for_people = io::stdout().is_terminal();
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut before = "[";
+    for row in rows {
+        let object = Value::Object(columns.iter().cloned().zip(row?).collect());
+        heard(match is_for_people {
+            true => write!(out, "{before}\n  {}", format!("{object:#}").replace('\n', "\n  ")),
+            false => write!(out, "{before}{object}"),
+        })?;
+        before = ",";
+    }
+    let end = match before {
+        "[" => "[]",
+        _ if is_for_people => "\n]",
+        _ => "]",
+    };
+    Ok(heard(writeln!(out, "{end}").and_then(|()| out.flush()))?)
 }
 
-/// Writes rows as CSV (RFC 4180), with the names of the columns first. Null is an empty field.
-pub(super) fn table_csv(table: &Table) -> io::Result<()> {
+/// Writes rows as CSV (RFC 4180), each as it comes, with the names of the columns first. Null is an empty field.
+pub(super) fn csv(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Failure> {
     let quote = |text: String| match text.contains(['"', ',', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text,
     };
-    line(&table.columns.iter().cloned().map(quote).collect::<Vec<_>>().join(","))?;
-    for row in &table.rows {
-        line(&row.iter().map(|value| quote(plain(value))).collect::<Vec<_>>().join(","))?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    heard(writeln!(out, "{}", columns.iter().cloned().map(quote).collect::<Vec<_>>().join(",")))?;
+    for row in rows {
+        heard(writeln!(out, "{}", row?.iter().map(|value| quote(plain(value))).collect::<Vec<_>>().join(",")))?;
     }
-    Ok(())
+    Ok(heard(out.flush())?)
 }
 
 /// Writes rows in columns of equal width. On a terminal the widest columns give way, so that a row is a line.

@@ -4,10 +4,13 @@ use std::path::Path;
 
 use clap::Args;
 use hearth_replica::doctor::{Cause, trouble};
-use hearth_replica::{StoreError, read_query};
-use serde_json::json;
+use hearth_replica::{StoreError, Table, read_query};
+use serde_json::{Value, json};
 
 use super::{Context, Exit, Failure, output};
+
+/// A table of more rows is read by nobody and may need more memory than there is.
+const TABLE_ROWS_MAX: usize = 100_000;
 
 /// Arguments of `query`.
 #[derive(Debug, Args)]
@@ -28,21 +31,36 @@ impl Query {
             return Err(Failure::new(Exit::Usage, "there is no statement to run")
                 .hint("hearth-replica query 'SELECT title, due_on FROM tasks_due'"));
         }
-        let answer = read_query(db, &self.sql).map_err(|error| refused(db, error))?;
-        if self.csv {
-            output::table_csv(&answer)?;
-        } else if context.json {
-            // A member has one value, and a column that is left out in silence is one that somebody misses later.
-            if let Some(name) = twice(&answer.columns) {
-                let text = format!("two columns are called {name}, which JSON cannot tell apart");
-                return Err(Failure::new(Exit::Usage, text).hint("the same with another name for one, by AS, or --csv"));
+        let answered = read_query(db, &self.sql, |columns, rows| {
+            let mut rows = rows.map(|row| row.map_err(|error| refused(db, error)));
+            match (self.csv, context.json) {
+                (true, _) => output::csv(&columns, &mut rows),
+                (_, true) => as_json(&columns, &mut rows),
+                _ => as_table(columns, &mut rows),
             }
-            output::table_json(&answer)?;
-        } else {
-            output::table(&answer)?;
-        }
-        Ok(())
+        });
+        answered.map_err(|error| refused(db, error))?
     }
+}
+
+fn as_json(columns: &[String], rows: &mut output::Rows<'_>) -> Result<(), Failure> {
+    // A member has one value, and a column that is left out in silence is one that somebody misses later.
+    if let Some(name) = twice(columns) {
+        let text = format!("two columns are called {name}, which JSON cannot tell apart");
+        return Err(Failure::new(Exit::Usage, text).hint("the same with another name for one, by AS, or --csv"));
+    }
+    output::objects(columns, rows)
+}
+
+fn as_table(columns: Vec<String>, rows: &mut output::Rows<'_>) -> Result<(), Failure> {
+    let rows: Vec<Vec<Value>> = rows.take(TABLE_ROWS_MAX + 1).collect::<Result<_, _>>()?;
+    if rows.len() > TABLE_ROWS_MAX {
+        let text = format!("the answer has more than {TABLE_ROWS_MAX} rows, and a table must know all of them first");
+        return Err(
+            Failure::new(Exit::Usage, text).hint("the same with --csv or --json, or with LIMIT in the statement")
+        );
+    }
+    Ok(output::table(&Table { columns, rows })?)
 }
 
 /// The first name that two columns have.

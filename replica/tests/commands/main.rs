@@ -5,6 +5,7 @@ mod daemon;
 mod decisions;
 mod doctor;
 mod drills;
+mod queries;
 mod records;
 mod refusals;
 mod storm;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
-use hearth_replica::{Edit, Origin, Replica, Row, RowQuery, Sort};
+use hearth_replica::{Edit, Origin, Replica, Row, RowQuery, Sort, StoreError, read_query};
 use serde_json::Value;
 
 use super::super::output;
@@ -137,9 +137,10 @@ impl Device {
     /// How the settled edits of a record ended.
     pub(super) fn endings(&self, record: &str) -> Result<Vec<String>, Stop> {
         let sql = format!("SELECT outcome FROM edit_history WHERE record_id = '{}'", record.replace('\'', "''"));
-        let table = hearth_replica::read_query(&self.db, &sql)?;
         let word = |row: Vec<Value>| row.first().and_then(Value::as_str).unwrap_or_default().to_owned();
-        Ok(table.rows.into_iter().map(word).collect())
+        let words: Result<_, StoreError> =
+            read_query(&self.db, &sql, |_, rows| rows.map(|row| row.map(word)).collect())?;
+        Ok(words?)
     }
 
     /// Notes what the status says from now on.

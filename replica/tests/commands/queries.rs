@@ -1,0 +1,78 @@
+//! `query`: any answer in the form that was asked for, however long it is, and with nothing in it lost.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::{json, new_replica, refusal, replica, text};
+
+/// Numbers, one after the other, until so many.
+fn numbers(most: &str) -> String {
+    format!("WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {most}) SELECT n FROM n")
+}
+
+fn empty() -> (tempfile::TempDir, std::path::PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    new_replica(&db);
+    (dir, db)
+}
+
+#[test]
+fn an_answer_without_end_is_told_as_it_comes_and_ends_when_nobody_reads() {
+    let (_dir, db) = empty();
+    for form in ["--csv", "--json"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
+        command.arg("--db").arg(&db).args(["query", &numbers("9e18"), form]).env("HOME", db.parent().unwrap());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        if form == "--csv" {
+            let lines: Vec<String> = (&mut out).lines().take(3).map(Result::unwrap).collect();
+            assert_eq!(lines, ["n", "1", "2"]);
+        } else {
+            let mut begin = [0; 17];
+            out.read_exact(&mut begin).unwrap();
+            assert_eq!(&begin, br#"[{"n":1},{"n":2},"#);
+        }
+        drop(out);
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!((ended.status.code(), text(&ended.stderr)), (Some(0), String::new()), "{form}");
+    }
+}
+
+#[test]
+fn a_table_has_an_end() {
+    let (_dir, db) = empty();
+    let (exit, said) = refusal(&db, &["query", &numbers("9e18")]);
+    assert_eq!(exit, 2, "{said}");
+    assert!(said.contains("more than 100000 rows") && said.contains("--csv") && said.contains("LIMIT"), "{said}");
+    assert!(replica(&db, &["query", &numbers("100000")]).status.success());
+}
+
+#[test]
+fn an_answer_is_whole_in_every_form() {
+    let (_dir, db) = empty();
+    let sql = "SELECT x'00ff' AS bytes, NULL AS none, 'a,\"b' AS words, 1.5 AS real UNION ALL SELECT x'', 2, '', 3";
+    let rows = json(&db, &["query", sql]);
+    assert_eq!(rows[0], json!({ "bytes": "X'00FF'", "none": null, "words": "a,\"b", "real": 1.5 }));
+    assert_eq!(rows[1]["bytes"], "X''");
+    let csv = text(&replica(&db, &["query", sql, "--csv"]).stdout);
+    assert_eq!(csv, "bytes,none,words,real\nX'00FF',,\"a,\"\"b\",1.5\nX'',2,,3");
+    assert!(text(&replica(&db, &["query", sql]).stdout).contains("X'00FF'"));
+    assert!(text(&replica(&db, &["query", "--help"]).stdout).contains("X'00FF'"));
+    // Without rows too.
+    let none = "SELECT 1 AS one WHERE 0";
+    assert_eq!(json(&db, &["query", none]), Value::Array(Vec::new()));
+    assert_eq!(text(&replica(&db, &["query", none, "--csv"]).stdout), "one");
+    assert_eq!(text(&replica(&db, &["query", none]).stdout), "one");
+}
+
+#[test]
+fn a_statement_that_fails_at_once_writes_no_data() {
+    let (_dir, db) = empty();
+    for form in ["--csv", "--json"] {
+        let (exit, said) = refusal(&db, &["query", "SELECT abs(-9223372036854775808)", form]);
+        assert!(exit == 1 && said.contains("overflow"), "{said}");
+    }
+}
