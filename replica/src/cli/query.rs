@@ -70,11 +70,11 @@ fn twice(columns: &[String]) -> Option<&String> {
 
 /// What SQLite says of a statement is about the statement, unless the database itself is in trouble.
 fn refused(db: &Path, error: StoreError) -> Failure {
+    let file = output::quoted(&db.to_string_lossy());
     match trouble(db, &error).cause {
         Cause::Shut => Failure::new(Exit::Failure, "a query only reads, and this statement would write")
-            .hint(format!("sqlite3 {}", db.display())),
-        Cause::Other => Failure::new(Exit::Failure, error.to_string())
-            .hint(format!("sqlite3 {} .schema says what tables and columns there are", db.display())),
+            .hint(format!("sqlite3 {file}")),
+        Cause::Other => Failure::new(Exit::Failure, error.to_string()).hint(format!("sqlite3 {file} .schema")),
         _ => error.into(),
     }
 }

@@ -203,6 +203,5 @@ fn unknown(kind: Kind, name: &str) -> String {
 fn faulty(kind: Kind, faults: impl IntoIterator<Item = String>) -> Failure {
     let lines: Vec<String> = faults.into_iter().map(|line| super::output::one_line(&line)).collect();
     let table = kind.collection();
-    Failure::new(Exit::Usage, lines.join("\n  "))
-        .hint(format!("sqlite3 \"$(hearth-replica path)\" '.schema {table}' says what every field takes"))
+    Failure::new(Exit::Usage, lines.join("\n  ")).hint(format!("sqlite3 \"$(hearth-replica path)\" '.schema {table}'"))
 }

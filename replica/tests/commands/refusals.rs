@@ -128,7 +128,7 @@ fn every_refusal_has_the_code_of_the_table_and_says_what_to_type() {
         (&["init", "--server", "http://127.0.0.1:9", "--key-file", missing], 4, missing, "next: ls -l "),
         (&["query", ""], 2, "no statement", "next: hearth-replica query 'SELECT"),
         (&["query", "UPDATE rooms SET floor = '2'"], 1, "a query only reads", "next: sqlite3 "),
-        (&["query", "SELECT nobody"], 1, "no such column", ".schema says"),
+        (&["query", "SELECT nobody"], 1, "no such column", "/replica.db .schema"),
         (&["man", "--dir", missing], 1, missing, "next: hearth-replica man --dir"),
     ] {
         let (exit, said) = refusal(&db, arguments);
@@ -220,6 +220,18 @@ fn the_daemon_waits_for_room() {
     assert!(Command::new("kill").arg(daemon.id().to_string()).status().unwrap().success());
     let rest: Vec<String> = said.collect();
     assert!(daemon.wait().unwrap().success(), "{rest:?}");
+}
+
+#[test]
+fn what_to_type_about_a_query_can_be_typed_whatever_the_path() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("ace's home.db");
+    new_replica(&db);
+    let quoted = format!("\"{}\"", db.display());
+    for (sql, next) in [("SELECT nobody", " .schema"), ("UPDATE rooms SET floor = '2'", "")] {
+        let said = text(&replica(&db, &["query", sql]).stderr);
+        assert!(said.ends_with(&format!("next: sqlite3 {quoted}{next}")), "{said}");
+    }
 }
 
 #[test]
