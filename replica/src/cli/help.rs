@@ -55,7 +55,8 @@ pub(super) struct Man {
 
 impl Man {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let command = Arguments::command().name("hearth-replica");
+        // Of the command that shows help there is no page.
+        let command = Arguments::command().name("hearth-replica").disable_help_subcommand(true);
         if let Some(dir) = self.dir {
             let written = std::fs::create_dir_all(&dir).and_then(|()| clap_mangen::generate_to(command, &dir));
             return written.map_err(|error| {

@@ -229,6 +229,14 @@ fn completions_and_manual_pages_come_from_the_arguments() {
     let pages = dir.path().join("man");
     assert!(replica(&db, &["man", "--dir", pages.to_str().unwrap()]).status.success());
     assert!(std::fs::read_to_string(pages.join("hearth-replica-sync.1")).unwrap().contains("timeout"));
+    // A page names no page that is not written.
+    let named = text(&replica(&db, &["man"]).stdout).replace('\\', "");
+    for page in std::fs::read_dir(&pages).unwrap().map(|page| page.unwrap().path()) {
+        let all = std::fs::read_to_string(page).unwrap().replace('\\', "") + &named;
+        for name in all.split_whitespace().filter_map(|word| word.strip_suffix("(1)")) {
+            assert!(pages.join(format!("{name}.1")).exists(), "{name}(1)");
+        }
+    }
 }
 
 #[test]
