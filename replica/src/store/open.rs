@@ -37,9 +37,9 @@ pub(crate) fn migrated() -> String {
 /// A file that belongs to a database: its lock, its bell. A profile's `replica.db` has a directory of its own, so its
 /// companions have plain names there; any other database names them after itself.
 pub(crate) fn companion(db: &Path, what: &str) -> PathBuf {
-    match db.file_name().and_then(|name| name.to_str()) {
-        Some("replica.db") if has_plain_names(db) => db.with_file_name(what),
-        Some(name) => db.with_file_name(format!("{name}.{what}")),
+    match db.file_name() {
+        Some(name) if name == "replica.db" && has_plain_names(db) => db.with_file_name(what),
+        Some(_) => beside(db, &format!(".{what}")),
         None => db.join(what),
     }
 }

@@ -318,6 +318,16 @@ fn files_of_somebody_else_beside_the_database_stay_as_they_are() {
 }
 
 #[test]
+fn a_name_that_is_no_text_is_a_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"\xff.db"));
+    new_replica(&db);
+    let added = replica(&db, &["add", "room", "name=Hall"]);
+    assert!(added.status.success(), "{}", text(&added.stderr));
+    assert_eq!(super::json(&db, &["list", "rooms"])[0]["name"], "Hall");
+}
+
+#[test]
 fn a_block_that_no_decision_ends_is_not_called_a_decision_for_an_edit_that_waits() {
     let (_dir, db) = alone();
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());

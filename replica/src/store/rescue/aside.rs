@@ -18,19 +18,19 @@ pub(super) const READING: &str = ".reading";
 
 /// The damaged copies of a database, oldest first.
 pub(crate) fn damaged_copies(db: &Path) -> Vec<PathBuf> {
-    set_aside(db, |name| name.ends_with('Z'))
+    set_aside(db, |more| more.ends_with('Z'))
 }
 
 /// What bears the name of a damaged copy, or of what is made beside one, as far as the name holds, in its order.
 fn set_aside(db: &Path, holds: impl Fn(&str) -> bool) -> Vec<PathBuf> {
-    let (Some(directory), Some(name)) = (db.parent(), db.file_name().and_then(|name| name.to_str())) else {
+    let (Some(directory), Some(name)) = (db.parent(), db.file_name()) else {
         return Vec::new();
     };
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
-    let beginning = format!("{name}.damaged-");
+    let beginning = [name.as_encoded_bytes(), b".damaged-"].concat();
     let is_meant = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.starts_with(&beginning) && holds(name)
+        let more = path.file_name().and_then(|name| name.as_encoded_bytes().strip_prefix(&beginning[..]));
+        more.and_then(|more| std::str::from_utf8(more).ok()).is_some_and(&holds)
     };
     let mut found: Vec<PathBuf> =
         fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).filter(is_meant).collect();
@@ -41,7 +41,7 @@ fn set_aside(db: &Path, holds: impl Fn(&str) -> bool) -> Vec<PathBuf> {
 /// Removes the copies that were made to be read, those of a rebuild that was cut off too: they take the room of a database
 /// each, and nobody else misses what cannot be removed.
 pub(super) fn clear_away(db: &Path) {
-    for copy in set_aside(db, |name| name.contains(READING)) {
+    for copy in set_aside(db, |more| more.contains(READING)) {
         let _ = fs::remove_file(copy);
     }
 }
