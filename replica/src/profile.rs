@@ -99,6 +99,25 @@ impl Profile {
         self.key_error.as_ref().filter(|_| self.key.is_none())
     }
 
+    /// That it names no server, in words.
+    pub fn no_server(&self) -> String {
+        format!("{} has no server", self.called())
+    }
+
+    /// That it has no key, and where that would be, in words.
+    pub fn no_key(&self) -> String {
+        let place = self.key_source().map(|file| format!(": there is no {}", file.display())).unwrap_or_default();
+        format!("{} has no key{place}", self.called())
+    }
+
+    /// Beside a database it has no name but that of its file.
+    fn called(&self) -> String {
+        match self.config == beside(&self.db, "toml") {
+            true => self.config.display().to_string(),
+            false => format!("the profile {}", self.name),
+        }
+    }
+
     /// Where a profile is or will be; `beside_db` puts its files beside the database.
     pub fn locate(name: &str, db: Option<&Path>, beside_db: bool) -> Result<Profile, ProfileError> {
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {

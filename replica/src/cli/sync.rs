@@ -273,14 +273,15 @@ async fn head_of(config: &SyncConfig, left: Duration) -> Result<Option<i64>, Fai
 pub(super) fn config(context: &Context) -> Result<SyncConfig, Failure> {
     let profile = &context.profile;
     profile.sync_config().ok_or_else(|| {
-        let (exit, what) = match (&profile.server, profile.key_error()) {
-            (None, _) if !hearth_replica::is_there(&profile.db) => (Exit::NotFound, "server"),
-            (None, _) => (Exit::Failure, "server"),
+        let failure = match (&profile.server, profile.key_error()) {
+            (None, _) if !hearth_replica::is_there(&profile.db) => {
+                Failure::new(Exit::NotFound, profile.no_server())
+            }
+            (None, _) => Failure::new(Exit::Failure, profile.no_server()),
             (Some(_), Some(error)) => return error.into(),
-            (Some(_), None) => (Exit::Key, "key"),
+            (Some(_), None) => Failure::new(Exit::Key, profile.no_key()),
         };
-        Failure::new(exit, format!("the profile {} has no {what}", profile.name))
-            .hint("hearth-replica init --server URL")
+        failure.hint("hearth-replica init --server URL")
     })
 }
 

@@ -13,8 +13,7 @@ const CLOCK_SECONDS_MAX: i64 = 60;
 
 pub(super) async fn examine(profile: &Profile, home_id: Option<&str>) -> Vec<Finding> {
     let Some(server) = &profile.server else {
-        let text = format!("the profile {} has no server", profile.name);
-        return vec![Finding::fault(Matter::Setup, text, "hearth-replica init --server URL")];
+        return vec![Finding::fault(Matter::Setup, profile.no_server(), "hearth-replica init --server URL")];
     };
     if let Some(error) = profile.key_error() {
         let next = match error {
@@ -24,8 +23,7 @@ pub(super) async fn examine(profile: &Profile, home_id: Option<&str>) -> Vec<Fin
         return vec![Finding::fault(Matter::Key, error.to_string(), next)];
     }
     let Some(key) = &profile.key else {
-        let text = format!("the profile {} has no key", profile.name);
-        return vec![Finding::fault(Matter::Key, text, "hearth-replica init --server URL")];
+        return vec![Finding::fault(Matter::Key, profile.no_key(), "hearth-replica init --server URL")];
     };
     if parse_key(key.expose_secret()).is_none() {
         let text = "the key has a typing error, or it was cut";

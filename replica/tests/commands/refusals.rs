@@ -138,6 +138,18 @@ fn every_refusal_has_the_code_of_the_table_and_says_what_to_type() {
 }
 
 #[test]
+fn a_key_that_is_missing_is_named_by_its_file() {
+    let (_dir, db) = alone();
+    let key = format!("{}.key", db.display());
+    std::fs::remove_file(&key).unwrap();
+    let (exit, said) = refusal(&db, &["run"]);
+    assert_eq!(exit, 4, "{said}");
+    assert!(said.contains(&format!("{}.toml has no key: there is no {key}", db.display())), "{said}");
+    let said = text(&replica(&db, &["doctor"]).stdout);
+    assert!(said.contains(&format!("has no key: there is no {key}")), "{said}");
+}
+
+#[test]
 fn what_init_is_given_is_judged_by_what_it_is() {
     let (dir, db) = alone();
     let key = dir.path().join("good");
