@@ -274,10 +274,7 @@ pub(super) fn config(context: &Context) -> Result<SyncConfig, Failure> {
     let profile = &context.profile;
     profile.sync_config().ok_or_else(|| {
         let failure = match (&profile.server, profile.key_error()) {
-            (None, _) if !hearth_replica::is_there(&profile.db) => {
-                Failure::new(Exit::NotFound, profile.no_server())
-            }
-            (None, _) => Failure::new(Exit::Failure, profile.no_server()),
+            (None, _) => Failure::new(Exit::NotFound, profile.no_server()),
             (Some(_), Some(error)) => return error.into(),
             (Some(_), None) => Failure::new(Exit::Key, profile.no_key()),
         };
