@@ -67,6 +67,11 @@ fn refusals_of_two_sorts_are_a_failure_and_those_of_one_have_its_code() {
 fn what_was_given_up_with_an_earlier_one_of_those_named_is_given_up() {
     let (_dir, db) = after("INSERT INTO rooms (name) VALUES ('Hall'); UPDATE rooms SET floor = '2'");
     assert_eq!(states(&db), "1waiting,2waiting");
+    assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Attic')").status.success());
+    assert!(sqlite3(&db, "UPDATE rooms SET floor = '3' WHERE name = 'Attic'").status.success());
+    assert!(sqlite3(&db, "UPDATE rooms SET floor = '4' WHERE name = 'Attic'").status.success());
+    let said = json(&db, &["edits", "discard", "3"])["said"].clone();
+    assert_eq!(said, "“Attic”: the change is given up, with 2 later changes of it, which are nothing without it");
     let all = json(&db, &["edits", "discard", "1", "2"]);
     assert_eq!((&all[1]["id"], &all[1]["done"]), (&2.into(), &true.into()), "{all}");
     assert_eq!(states(&db), "");

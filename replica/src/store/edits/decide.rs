@@ -124,18 +124,29 @@ pub(crate) fn discard(
             return Ok(decided);
         }
         gate::pass(tx, |tx| {
-            let dependents = if found.method == "create" { referring(tx, &found.record)? } else { 0 };
+            let (later, dependents) = match found.method.as_str() {
+                "create" => {
+                    (take_back::later(tx, found.kind, &found.record, edit)?.len(), referring(tx, &found.record)?)
+                }
+                _ => (0, 0),
+            };
             take_back::take_back(tx, edit, "discarded", None, now)?;
             plan::mark(tx)?;
+            let with = match later {
+                0 => String::new(),
+                1 => ", with a later change of it, which is nothing without it".to_owned(),
+                many => format!(", with {many} later changes of it, which are nothing without it"),
+            };
             Ok(said(match dependents {
-                0 => format!("{name}: the change is given up"),
+                0 => format!("{name}: the change is given up{with}"),
                 1 => format!(
-                    "{name} is given up; another change names this {}, and the server will refuse it until that is changed",
+                    "{name} is given up{with}; another change names this {}, and the server will refuse it until that is \
+                     changed",
                     found.kind
                 ),
                 many => format!(
-                    "{name} is given up; {many} other changes name this {}, and the server will refuse them until that is \
-                     changed",
+                    "{name} is given up{with}; {many} other changes name this {}, and the server will refuse them until \
+                     that is changed",
                     found.kind
                 ),
             }))
