@@ -64,6 +64,20 @@ fn refusals_of_two_sorts_are_a_failure_and_those_of_one_have_its_code() {
 }
 
 #[test]
+fn what_waits_for_another_that_needs_a_person_does_not_go_yet() {
+    let (_dir, db) = after(
+        "INSERT INTO rooms (name) VALUES ('Hall'); INSERT INTO inventory (name, room_id) SELECT 'Kettle', id FROM rooms",
+    );
+    as_keeper(&db, "UPDATE edits SET state = 'rejected'");
+    let said = json(&db, &["edits", "retry", "2"])["said"].clone();
+    assert_eq!(said, "“Kettle” waits for another change that needs you first: see its reason");
+    assert_eq!(states(&db), "1rejected,2blocked");
+    let said = json(&db, &["edits", "retry", "1"])["said"].clone();
+    assert_eq!(said, "“Hall”: the change goes to the server again");
+    assert_eq!(states(&db), "1waiting,2waiting");
+}
+
+#[test]
 fn what_was_given_up_with_an_earlier_one_of_those_named_is_given_up() {
     let (_dir, db) = after("INSERT INTO rooms (name) VALUES ('Hall'); UPDATE rooms SET floor = '2'");
     assert_eq!(states(&db), "1waiting,2waiting");

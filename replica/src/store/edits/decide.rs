@@ -89,9 +89,7 @@ pub(crate) fn retry(connection: &mut Connection, edit: i64) -> Result<Decided, E
                 }
                 Judgement::Go | Judgement::Done => {}
             },
-            "blocked" => {
-                return Err(refused(format!("{name} waits for another change that needs you first: see its reason")));
-            }
+            "blocked" => return Err(refused(held(name))),
             "sent" => return Ok(said(format!("{name}: the server has this change; nothing is left to try"))),
             _ => return Ok(said(format!("{name}: the change is on its way already"))),
         }
@@ -102,8 +100,7 @@ pub(crate) fn retry(connection: &mut Connection, edit: i64) -> Result<Decided, E
         } else {
             wait_again(tx, &found)?;
         }
-        plan::mark(tx)?;
-        Ok(said(format!("{name}: the change goes to the server again")))
+        goes(tx, &found, format!("{name}: the change goes to the server again"))
     })
 }
 
@@ -183,9 +180,20 @@ pub(crate) fn change(
         }
         wait_again(tx, &found)?;
         image::project(tx, found.kind, &found.record)?;
-        plan::mark(tx)?;
-        Ok(said(format!("{}: the change has other values now and goes to the server", found.name)))
+        goes(tx, &found, format!("{}: the change has other values now and goes to the server", found.name))
     })
+}
+
+/// What is said of an edit that waits for the server again, once it is known whether it waits for a person all the same.
+pub(super) fn goes(tx: &Transaction<'_>, found: &Pending, sentence: String) -> Result<Decided, EditError> {
+    plan::mark(tx)?;
+    let is_held = "SELECT state = 'blocked' FROM edits WHERE id = ?1";
+    let is_held: bool = tx.prepare_cached(is_held)?.query_row([found.id], |row| row.get(0))?;
+    Ok(said(if is_held { held(&found.name) } else { sentence }))
+}
+
+fn held(name: &str) -> String {
+    format!("{name} waits for another change that needs you first: see its reason")
 }
 
 /// Sets fields of an edit, judged as any change is.

@@ -9,7 +9,7 @@ use hearth_contract::schema::{SUBJECT_ID, SUBJECT_TYPE};
 use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
-use super::decide::{Decided, Pending, look, pending, refused, said, set, wait_again};
+use super::decide::{Decided, Pending, goes, look, pending, refused, said, set, wait_again};
 use super::judge::{Clash, Judgement};
 use super::{EditError, plan, settle, take_back, undo};
 use crate::store::gate;
@@ -204,6 +204,5 @@ fn give_in(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -> Result<Deci
 fn again(tx: &Transaction<'_>, found: &Pending, sentence: String) -> Result<Decided, EditError> {
     wait_again(tx, found)?;
     image::project(tx, found.kind, &found.record)?;
-    plan::mark(tx)?;
-    Ok(said(sentence))
+    goes(tx, found, sentence)
 }
