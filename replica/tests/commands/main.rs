@@ -4,6 +4,7 @@
 mod daemon;
 mod decisions;
 mod doctor;
+mod documented;
 mod drills;
 mod queries;
 mod records;

@@ -1,0 +1,81 @@
+//! What docs/replica-database.md says of `--json` is what the commands write.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::doctor::{good_server, of};
+use super::{as_keeper, json, replica};
+
+const DOCUMENT: &str = include_str!("../../../docs/replica-database.md");
+
+/// The members of each row of the table, by its first cell.
+fn documented() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
+    let section = DOCUMENT.split("## What --json writes").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    let cells = rows.map(|row| row.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>());
+    cells.map(|cells| (cells[0], cells[2].split('`').skip(1).step_by(2).collect())).collect()
+}
+
+/// The names of the members of an object, or of the first in an array.
+fn members(value: &Value) -> BTreeSet<&str> {
+    let one = value.as_array().map_or(value, |all| &all[0]);
+    one.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn what_json_has_is_what_the_document_says() {
+    let server = good_server();
+    let (dir, db) = of(&server);
+    let key = format!("{}.key", db.display());
+    let init = json(&db, &["init", "--server", &server, "--key-file", &key]);
+    // An edit for each form: one in conflict, one settled, one that may be decided.
+    let room = json(&db, &["add", "room", "name=Hall"]);
+    let id = room["id"].as_str().unwrap();
+    as_keeper(&db, "UPDATE edits SET state = 'conflict', problem = '{\"type\":\"already_exists\"}'");
+    json(&db, &["set", id, "floor=2"]);
+    json(&db, &["edits", "discard", "2"]);
+    let why = json(&db, &["why", id]);
+    let copy = dir.path().join("copy.db");
+
+    let documented = documented();
+    let mut told = BTreeSet::new();
+    let mut agree = |row: &'static str, written: &Value| {
+        told.insert(row);
+        let mut said = documented.get(row).unwrap_or_else(|| panic!("nothing is said of {row}")).clone();
+        if row == "`list`" {
+            said.extend(
+                hearth_contract::resources::resource(hearth_contract::schema::Kind::Room)
+                    .fields
+                    .iter()
+                    .map(|field| field.name),
+            );
+        }
+        assert_eq!(members(written), said, "{row}");
+    };
+    agree("`init`", &init);
+    for command in ["status", "pause", "resume"] {
+        agree("`status`, `pause`, `resume`, `sync`, `reconcile`", &json(&db, &[command]));
+    }
+    agree("`path`", &json(&db, &["path"]));
+    let doctor = replica(&db, &["doctor", "--json"]);
+    agree("`doctor`", &serde_json::from_slice(&doctor.stdout).unwrap());
+    agree("`list`", &json(&db, &["list", "rooms"]));
+    agree("`search`", &json(&db, &["search", "hall"]));
+    agree("`why`", &why);
+    agree("`fields` of `why`", &why["fields"]);
+    agree("`settled` of `why`", &why["settled"]);
+    agree("`edits`", &json(&db, &["edits"]));
+    agree("`edits --history`", &json(&db, &["edits", "--history"]));
+    agree("`conflicts`", &json(&db, &["conflicts"]));
+    agree("`export`", &json(&db, &["export", copy.to_str().unwrap()]));
+    agree("`edits change`, `resolve`", &json(&db, &["edits", "change", "1", "name=Hallway"]));
+    for (of, same) in [(&why["edits"], json(&db, &["edits"])), (&room, json(&db, &["show", id]))] {
+        assert_eq!(members(of), members(&same));
+    }
+    agree("`remove`", &json(&db, &["remove", id]));
+    // These need a server that has records; `query` has what is asked, and a record has the members of a list's.
+    let others = ["`rebuild`", "`verify`", "`differences` of `verify`", "`fields` of `differences`", "`query`"];
+    told.extend(others.into_iter().chain(["`show`, `add`, `set`"]));
+    assert_eq!(told, documented.keys().copied().collect());
+}
