@@ -135,7 +135,7 @@ pub fn examine_unread(profile: &Profile, error: &ProfileError) -> Vec<Finding> {
     let (matter, next) = match error {
         ProfileError::Key(file, _) => (Matter::Key, put_right(file)),
         ProfileError::Malformed(file, _) => (Matter::Setup, format!("correct {}", file.display())),
-        ProfileError::File(file, _) => (Matter::Setup, format!("ls -l {}", file.display())),
+        ProfileError::File(file, _) => (Matter::Setup, format!("ls -l {}", quoted(file))),
         ProfileError::Name(_) | ProfileError::NoHome => (Matter::Setup, "hearth-replica --profile NAME".to_owned()),
     };
     let mut findings = files::examine(profile);
@@ -160,7 +160,13 @@ pub fn another_key(profile: &Profile) -> String {
 
 /// What to type about the file of a key that cannot be read.
 pub fn put_right(file: &Path) -> String {
-    format!("ls -l {}, or hearth-replica init with another key", file.display())
+    format!("ls -l {}, or hearth-replica init with another key", quoted(file))
+}
+
+/// A path in a command, as a shell takes it.
+pub fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    shlex::try_quote(&text).map_or_else(|_| text.to_string(), Into::into)
 }
 
 /// A number of bytes as people say it.

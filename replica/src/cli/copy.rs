@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use hearth_replica::doctor::{Cause, directory, trouble};
+use hearth_replica::doctor::{Cause, directory, quoted, trouble};
 use serde_json::json;
 
 use super::{Context, Exit, Failure, output};
@@ -26,8 +26,7 @@ impl Export {
             // It is about the new file, not about the replica.
             Cause::Shut | Cause::Other => {
                 let text = format!("{} cannot be written: {error}", self.file.display());
-                Failure::new(Exit::Failure, text)
-                    .hint(format!("ls -ld {}", output::quoted(&directory(&self.file).to_string_lossy())))
+                Failure::new(Exit::Failure, text).hint(format!("ls -ld {}", quoted(directory(&self.file))))
             }
             _ => error.into(),
         })?;

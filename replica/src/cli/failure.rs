@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hearth_replica::doctor::{AGREE, REBUILD, is_for_place, put_right, told, trouble};
+use hearth_replica::doctor::{AGREE, REBUILD, is_for_place, put_right, quoted, told, trouble};
 use hearth_replica::profile::ProfileError;
 use hearth_replica::sync::{ClientError, SyncError};
 use hearth_replica::{EditError, StoreError};
@@ -104,7 +104,7 @@ impl From<&ProfileError> for Failure {
             ProfileError::Key(file, _) => Failure::new(Exit::Key, text).hint(put_right(file)),
             ProfileError::Malformed(file, _) => Failure::new(Exit::Failure, text)
                 .hint(format!("correct {}, then: hearth-replica doctor", file.display())),
-            ProfileError::File(file, _) => Failure::new(Exit::Failure, text).hint(format!("ls -l {}", file.display())),
+            ProfileError::File(file, _) => Failure::new(Exit::Failure, text).hint(format!("ls -l {}", quoted(file))),
             ProfileError::NoHome => Failure::new(Exit::Failure, text),
         }
     }

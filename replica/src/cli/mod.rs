@@ -32,6 +32,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use hearth_replica::doctor::quoted;
 use hearth_replica::profile::{self, Profile};
 use hearth_replica::{Origin, Replica};
 
@@ -180,7 +181,7 @@ fn address(name: &str, db: Option<&Path>) -> String {
     // Where the environment names a profile, leaving the flag out would mean that one.
     let named = name != profile::DEFAULT || std::env::var_os("HEARTH_PROFILE").is_some();
     let profile = (named && !db.is_some_and(profile::is_beside)).then(|| format!("--profile {name}"));
-    let db = db.map(|db| format!("--db {}", output::quoted(&db.to_string_lossy())));
+    let db = db.map(|db| format!("--db {}", quoted(db)));
     profile.into_iter().chain(db).collect::<Vec<_>>().join(" ")
 }
 

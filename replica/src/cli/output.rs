@@ -56,11 +56,6 @@ pub(super) fn path(path: &Path) -> Value {
     path.to_string_lossy().into()
 }
 
-/// A word of a command, as a shell takes it.
-pub(super) fn quoted(word: &str) -> String {
-    shlex::try_quote(word).map_or_else(|_| word.to_owned(), Into::into)
-}
-
 fn readdressed(command: &str, flags: &str) -> String {
     const PROGRAM: &str = "hearth-replica ";
     if flags.is_empty() {
@@ -229,7 +224,6 @@ mod tests {
         let another = "hearth-replica init with another --profile or --db, for the other home";
         assert_eq!(next(another), another);
         assert_eq!(readdressed("hearth-replica sync", ""), "hearth-replica sync");
-        assert_eq!(quoted("/home/ada/my files/a.db"), "'/home/ada/my files/a.db'");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use hearth_replica::doctor::{Cause, trouble};
+use hearth_replica::doctor::{Cause, quoted, trouble};
 use hearth_replica::{StoreError, Table, read_query};
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ fn twice(columns: &[String]) -> Option<&String> {
 
 /// What SQLite says of a statement is about the statement, unless the database itself is in trouble.
 fn refused(db: &Path, error: StoreError) -> Failure {
-    let file = output::quoted(&db.to_string_lossy());
+    let file = quoted(db);
     match trouble(db, &error).cause {
         Cause::Shut => Failure::new(Exit::Failure, "a query only reads, and this statement would write")
             .hint(format!("sqlite3 {file}")),

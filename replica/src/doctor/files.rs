@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Finding, Grade, Matter, count, size};
+use super::{Finding, Grade, Matter, count, quoted, size};
 use crate::profile::Profile;
 use crate::store::open::{beside, companion};
 pub use crate::store::place::directory;
@@ -29,7 +29,7 @@ pub(super) fn examine(profile: &Profile) -> Vec<Finding> {
             Matter::Disk,
             Grade::Warning,
             format!("the write-ahead log has grown to {}: some program keeps a transaction open", size(log)),
-            format!("lsof {}, end that program, then: sqlite3 {0} 'PRAGMA wal_checkpoint(TRUNCATE)'", db.display()),
+            format!("lsof {}, end that program, then: sqlite3 {0} 'PRAGMA wal_checkpoint(TRUNCATE)'", quoted(db)),
         ));
     }
     let copies = rescue::damaged_copies(db);
@@ -42,7 +42,7 @@ pub(super) fn examine(profile: &Profile) -> Vec<Finding> {
                 count(copies.len() as i64, "damaged copy", "damaged copies"),
                 oldest.display()
             ),
-            format!("rm {}*, once nothing in them is missed", beside(db, ".damaged-").display()),
+            format!("rm {}*, once nothing in them is missed", quoted(&beside(db, ".damaged-"))),
         ));
     }
     findings
@@ -52,7 +52,7 @@ fn disk(db: &Path) -> Option<Finding> {
     let directory = directory(db).ancestors().find(|path| path.is_dir())?;
     let free = free(directory)?;
     let text = format!("{} free at {}", size(free), directory.display());
-    let next = format!("df -h {}", directory.display());
+    let next = format!("df -h {}", quoted(directory));
     Some(match free {
         FREE_BYTES_MIN.. => Finding::fine(Matter::Disk, text),
         FREE_BYTES_LEAST.. => Finding::new(Matter::Disk, Grade::Warning, format!("only {text}"), next),
@@ -73,12 +73,12 @@ fn writable(db: &Path) -> Vec<Finding> {
     let directory = directory(db);
     let mut findings = Vec::new();
     if directory.is_dir() {
-        let next = format!("ls -ld {0}, then: chmod u+rwx {0}", directory.display());
+        let next = format!("ls -ld {0}, then: chmod u+rwx {0}", quoted(directory));
         findings.extend(shut(directory, reach | Access::EXEC_OK, next));
     }
     let files = [db.to_owned(), beside(db, "-wal"), beside(db, "-shm"), companion(db, "lock")];
     for path in files.iter().filter(|path| path.exists()) {
-        findings.extend(shut(path, reach, format!("ls -l {0}, then: chmod u+rw {0}", path.display())));
+        findings.extend(shut(path, reach, format!("ls -l {0}, then: chmod u+rw {0}", quoted(path))));
     }
     findings
 }
@@ -102,12 +102,12 @@ fn modes(profile: &Profile) -> Vec<Finding> {
         if file.mode() & 0o077 != 0 {
             let text = format!("{} can be read by others (mode {:o})", path.display(), file.mode() & 0o777);
             let grade = if path == profile.key_file() { Grade::Fault } else { Grade::Warning };
-            findings.push(Finding::new(Matter::Files, grade, text, format!("chmod 600 {}", path.display())));
+            findings.push(Finding::new(Matter::Files, grade, text, format!("chmod 600 {}", quoted(&path))));
         }
         let first = *owner.get_or_insert(file.uid());
         if first != file.uid() {
             let text = format!("{} belongs to another user than the database", path.display());
-            findings.push(Finding::new(Matter::Files, Grade::Warning, text, format!("ls -l {}", path.display())));
+            findings.push(Finding::new(Matter::Files, Grade::Warning, text, format!("ls -l {}", quoted(&path))));
         }
     }
     if findings.is_empty() && db.exists() {

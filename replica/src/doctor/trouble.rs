@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use super::REBUILD;
 use super::files::directory;
+use super::{REBUILD, quoted};
 use crate::store::StoreError;
 use crate::store::open::beside;
 
@@ -52,7 +52,7 @@ pub fn trouble(db: &Path, error: &StoreError) -> Trouble {
     let (text, next) = match cause {
         Cause::Damaged if matches!(error, StoreError::TooOften(_)) => {
             let copies = beside(db, ".damaged-");
-            (error.to_string(), format!("ls -l {0}*, rm those that are not needed, then: {REBUILD}", copies.display()))
+            (error.to_string(), format!("ls -l {0}*, rm those that are not needed, then: {REBUILD}", quoted(&copies)))
         }
         Cause::Damaged if matches!(error, StoreError::Missing(_)) => {
             (error.to_string(), format!("find the file and put it back; {REBUILD} gives up what only its log holds"))
@@ -60,24 +60,21 @@ pub fn trouble(db: &Path, error: &StoreError) -> Trouble {
         Cause::Damaged => (error.to_string(), format!("{REBUILD}; edits that can be read are kept")),
         Cause::Moved => {
             let look =
-                format!("ls -la {}; put it back if it was not meant, then the same again", directory(db).display());
+                format!("ls -la {}; put it back if it was not meant, then the same again", quoted(directory(db)));
             (error.to_string(), look)
         }
         Cause::Foreign => (error.to_string(), "name another file with --db, or none".to_owned()),
         Cause::Newer => (error.to_string(), "install the newest hearth-replica".to_owned()),
         Cause::Busy => (
             format!("another program is writing to {file} and does not come to an end"),
-            format!("lsof {file}, end that program's transaction, then the same again"),
+            format!("lsof {}, end that program's transaction, then the same again", quoted(db)),
         ),
         Cause::Shut => {
             let text = match error {
                 StoreError::File(..) => error.to_string(),
                 _ => format!("{file} cannot be written to here: {error}"),
             };
-            (
-                text,
-                format!("ls -la {}; it and the files of the replica must be yours to write", directory(db).display()),
-            )
+            (text, format!("ls -la {}; it and the files of the replica must be yours to write", quoted(directory(db))))
         }
         Cause::Full => (format!("the disk that holds {file} is full"), make_room(db)),
         Cause::Unwritten => (unwritten(&file.to_string(), error), look_at_disk(db)),
@@ -95,12 +92,12 @@ pub fn trouble(db: &Path, error: &StoreError) -> Trouble {
 
 /// What to type about a full disk.
 pub fn make_room(db: &Path) -> String {
-    format!("df -h {}, make room, then: hearth-replica doctor", directory(db).display())
+    format!("df -h {}, make room, then: hearth-replica doctor", quoted(directory(db)))
 }
 
 /// What to type about a disk that has room and does not take what is written.
 fn look_at_disk(db: &Path) -> String {
-    format!("df -h {}, then dmesg and quota, then: hearth-replica doctor", directory(db).display())
+    format!("df -h {}, then dmesg and quota, then: hearth-replica doctor", quoted(directory(db)))
 }
 
 /// What to type about an index of somebody's that lets nothing stand twice.

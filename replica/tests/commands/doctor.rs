@@ -391,6 +391,25 @@ fn a_process_that_has_just_begun_is_not_given_up() {
     drop(lock);
 }
 
+/// A command that runs apart at a blank does something else, and `rm` is among them.
+#[test]
+fn what_to_type_about_a_file_can_be_typed_whatever_its_path() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join("my home");
+    std::fs::create_dir(&home).unwrap();
+    let db = home.join("replica.db");
+    new_replica(&db);
+    write_profile(&db, "http://127.0.0.1:9", "svc_test_x");
+    let key = format!("{}.key", db.display());
+    set_mode(Path::new(&key), 0o644);
+    std::fs::write(format!("{}.damaged-20260601T000000Z", db.display()), "x").unwrap();
+    let nexts: Vec<String> = examined(&db).1.into_iter().map(|[_, _, _, next]| next).collect();
+    let damaged = format!("rm '{}.damaged-'*, once nothing in them is missed", db.display());
+    for next in [format!("chmod 600 '{key}'"), damaged] {
+        assert!(nexts.contains(&next), "{next}: {nexts:?}");
+    }
+}
+
 /// A container sees no processes but its own; the lock tells of the others.
 #[test]
 fn a_process_that_cannot_be_seen_is_there_as_long_as_it_has_the_lock() {
