@@ -45,7 +45,8 @@ pub fn are_still_held(database: &Connection, book: &Book, edits: &[Open], model:
         if method == "delete" || decided || book.known.iter().any(|(other, known)| *other > id && is_deleted(known)) {
             continue;
         }
-        if present.versions.get(&name).and_then(|versions| versions.last()).is_some_and(|(_, fields)| fields.is_none()) {
+        if present.versions.get(&name).and_then(|versions| versions.last()).is_some_and(|(_, fields)| fields.is_none())
+        {
             continue;
         }
         // Its record is offered again as a whole.

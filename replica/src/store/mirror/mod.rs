@@ -52,6 +52,9 @@ pub(crate) struct Applied {
     pub touched_edits: bool,
     /// Whether edits that nobody had said so of were found to be in: those that waited for them may go.
     pub found_edits: bool,
+    /// Whether a feed that leaves nothing out has passed numbers without an event: the server was put back, because only
+    /// then it leaves some out (contract 9.3). What it answered before is of a history that is gone.
+    pub leapt: bool,
 }
 
 /// Applies a batch.
@@ -80,6 +83,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         // A replay of the past shows a record's newest event alone (contract 9.2).
         doubt::doubt(tx)?;
     }
+    let leapt = filled && !replaying && tail.is_none() && leaps(shown, &batch.events);
     let (mut touched_edits, mut found_edits) = (false, false);
     let mut confirmed: Vec<held::Held> = Vec::new();
     let mut covered = BTreeSet::new();
@@ -209,7 +213,13 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     for (kind, id) in covered.iter().filter(|_| tail.is_none()) {
         touched_edits |= agreed::look_again(tx, *kind, id, proof.now)?;
     }
-    Ok(Applied { position, touched_edits, found_edits })
+    Ok(Applied { position, touched_edits, found_edits, leapt })
+}
+
+/// Whether numbers are left out between a position and the last of the events that follow it.
+fn leaps(position: i64, events: &[Event]) -> bool {
+    let befores = std::iter::once(position).chain(events.iter().map(|event| event.id));
+    befores.zip(events).any(|(before, event)| event.id > before + 1)
 }
 
 /// Applies a record's form, if it is newer than what was seen of it, whether it has edits or not.

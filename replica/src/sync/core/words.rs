@@ -136,6 +136,11 @@ impl Errand {
     pub(crate) fn is_of_contact(&self) -> bool {
         matches!(self, Errand::Me | Errand::Feed | Errand::Poll { .. })
     }
+
+    /// Whether its answer says what the server holds of an edit.
+    pub(crate) fn is_of_edits(&self) -> bool {
+        matches!(self, Errand::Send { .. } | Errand::Look { .. })
+    }
 }
 
 /// Edits that may be sent now.

@@ -47,8 +47,12 @@ impl Engine {
                     current,
                     now: now.wall,
                 };
-                let mirror::Applied { position: tail, touched_edits, found_edits } =
+                let mirror::Applied { position: tail, touched_edits, found_edits, leapt } =
                     self.keep(|c| mirror::apply(c, &batch, &proof))?;
+                if leapt {
+                    let of_edits = self.asked.values_mut().filter(|asked| asked.errand.is_of_edits());
+                    of_edits.for_each(|asked| asked.outdated = true);
+                }
                 return Ok(vec![Input::Applied { cursor: batch.cursor, tail, touched_edits, found_edits }]);
             }
             Effect::Touch { current } => self.keep(|c| standing::touch(c, current, now.wall))?,

@@ -14,7 +14,8 @@ pub(super) struct Asked {
     pub errand: Errand,
     /// The request that carries edits, if it does.
     pub request: Option<push::Request>,
-    /// It was asked before the contact of now: perhaps of a history that the server has thrown away since.
+    /// It was asked before the contact of now, or before the feed showed that the server was put back: perhaps of a history
+    /// that is thrown away since.
     pub outdated: bool,
 }
 
@@ -22,7 +23,7 @@ impl Engine {
     /// What an answer means.
     pub(super) fn answered(&mut self, asked: Asked, answer: Result<Answer, String>) -> Result<Input, StoreError> {
         // The same request finds out what the history of now has of an edit.
-        let too_late = "its answer came after contact was lost";
+        let too_late = "its answer came too late to be believed";
         let answer = match answer {
             Ok(_) if asked.outdated && matches!(asked.errand, Errand::Look { .. }) => {
                 Err(Failure::NoAnswer(too_late.to_owned()))
