@@ -42,7 +42,7 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
         .app
         .db
         .read_until(Instant::now() + time_max, move |tx| {
-            let after = after.map(|cursor| (cursor.rank, cursor.row));
+            let after = after.map(|cursor| (cursor.fit, cursor.row));
             let hits = search::find(tx, number, &asked, &among, after, limit + 1)?;
             Ok((hits, homes::load(tx, number)?.head))
         })
@@ -56,7 +56,7 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
     let next_cursor = hits
         .last()
         .filter(|_| has_more)
-        .map(|hit| SearchCursor { rank: hit.rank, row: hit.row }.write(home, &words, &kinds));
+        .map(|hit| SearchCursor { fit: hit.fit, row: hit.row }.write(home, &words, &kinds));
     let texts: Vec<String> = hits.iter().map(describe).collect();
     Ok(call.wording.many(&texts, &Page { has_more, next_cursor }, &as_of_meta(as_of)))
 }
@@ -74,7 +74,7 @@ fn describe(hit: &Hit) -> String {
         "id": hit.id,
         "title": hit.title,
         "snippet": hit.snippet,
-        "score": -hit.rank,
+        "score": hit.fit.score(),
         "updated_at": hit.updated_at.to_string(),
     })
     .to_string()

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::store::records::{Direction, Sort};
+use crate::store::search::Fit;
 
 /// A place in a home's feed (contract 9.3); the default is before all events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -48,8 +49,8 @@ pub struct ListCursor {
 /// A place among the hits of a question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchCursor {
-    /// The rank of the last hit that was shown.
-    pub rank: f64,
+    /// How well the last hit that was shown fits.
+    pub fit: Fit,
     /// Its row.
     pub row: i64,
 }
@@ -140,14 +141,15 @@ impl ListCursor {
 impl SearchCursor {
     /// Its text for a home and a question.
     pub fn write(&self, home: Uuid, words: &[String], kinds: &[Kind]) -> String {
-        seal(SEARCH, home, &[self.rank.to_bits() as i64, self.row, question(words, kinds)])
+        seal(SEARCH, home, &[self.fit as i64, self.row, question(words, kinds)])
     }
 
     /// Reads a text given to a client of this home for this question.
     pub fn read(text: &str, home: Uuid, words: &[String], kinds: &[Kind]) -> Result<SearchCursor, Unreadable> {
         match unseal(SEARCH, text, home)?[..] {
-            [rank, row, asked] if asked == question(words, kinds) => {
-                Ok(SearchCursor { rank: f64::from_bits(rank as u64), row })
+            [fit, row, asked] if asked == question(words, kinds) => {
+                let fit = Fit::ALL.into_iter().find(|known| *known as i64 == fit).ok_or(Unreadable::Altered)?;
+                Ok(SearchCursor { fit, row })
             }
             [_, _, _] => Err(Unreadable::OtherUse),
             _ => Err(Unreadable::Altered),

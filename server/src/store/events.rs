@@ -53,7 +53,7 @@ pub fn after(
         "SELECT seat, kind, happening, record, at, key, body FROM events
          WHERE seat > ?1 AND seat < ?2 ORDER BY seat",
     )?;
-    let mut rows = statement.query((home.seat(position), home.seat(0) + home_end()))?;
+    let mut rows = statement.query((home.seat(position), home.end()))?;
     let (mut found, mut bytes, mut passed) = (Following::default(), 0, 0);
     while found.events.len() < limit {
         let Some(row) = rows.next()? else { break };
@@ -97,7 +97,7 @@ pub fn graves(
 /// The lowest event id that a first read shows.
 pub fn oldest(tx: &Tx<'_>, home: HomeNo) -> Result<Option<i64>, Fault> {
     let mut statement = tx.conn.prepare_cached("SELECT min(seat) FROM events WHERE seat > ?1 AND seat < ?2")?;
-    let seat: Option<i64> = statement.query_row((home.seat(0), home.seat(0) + home_end()), |row| row.get(0))?;
+    let seat: Option<i64> = statement.query_row((home.seat(0), home.end()), |row| row.get(0))?;
     Ok(seat.map(event_of_seat))
 }
 
@@ -118,7 +118,7 @@ pub fn aged(tx: &Tx<'_>, home: HomeNo, after: i64, before: Timestamp, limit: usi
         "SELECT e.seat, r.rev, e.happening, e.at FROM events e JOIN records r ON r.home = ?1 AND r.id = e.record
          WHERE e.seat > ?2 AND e.seat < ?3 ORDER BY e.seat LIMIT ?4",
     )?;
-    let mut rows = statement.query((home.0, home.seat(after), home.seat(0) + home_end(), limit as i64))?;
+    let mut rows = statement.query((home.0, home.seat(after), home.end(), limit as i64))?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         if row.get::<_, i64>(3)? >= before.millis() {
@@ -154,11 +154,6 @@ fn among(kinds: &[Kind]) -> String {
     }
     let numbers: Vec<String> = kinds.iter().map(|kind| number(*kind).to_string()).collect();
     format!("AND kind IN ({})", numbers.join(","))
-}
-
-/// One past a home's last seat, counted from its first.
-const fn home_end() -> i64 {
-    1 << super::SEAT_BITS
 }
 
 fn event(row: &Row<'_>) -> Result<StoredEvent, Fault> {

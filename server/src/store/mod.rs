@@ -114,6 +114,11 @@ impl HomeNo {
     fn seat(self, event: i64) -> i64 {
         (self.0 << SEAT_BITS) + event.clamp(0, EVENT_MAX)
     }
+
+    /// One past its last seat.
+    fn end(self) -> i64 {
+        (self.0 + 1) << SEAT_BITS
+    }
 }
 
 /// Bits of a seat that hold the event id: 2^40 events for each home.

@@ -19,18 +19,38 @@ pub struct Hit {
     pub title: String,
     /// Where the words stand, each between `**`.
     pub snippet: String,
-    /// How well it fits; lower is better, as FTS5 has it.
-    pub rank: f64,
-    /// Orders hits that fit alike.
+    /// How well it fits.
+    pub fit: Fit,
+    /// Orders hits that fit alike: the later made, the higher.
     pub row: i64,
     /// When it last changed.
     pub updated_at: Timestamp,
 }
 
+/// How well a record fits a question, best first. That depends on the two alone, so that a hit keeps its place whatever
+/// becomes of others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fit {
+    /// Each word stands in the title, whole.
+    TitleWords,
+    /// Each begins a word of the title.
+    Title,
+    /// One does, and the others begin words elsewhere.
+    PartOfTitle,
+    /// All begin words elsewhere.
+    Text,
+}
+
+impl Fit {
+    /// All, best first.
+    pub const ALL: [Fit; 4] = [Fit::TitleWords, Fit::Title, Fit::PartOfTitle, Fit::Text];
+}
+
 /// Words around a hit in a snippet.
 const SNIPPET_WORDS: i64 = 16;
-/// How much more a word in the title counts than one in the text.
-const TITLE_WEIGHT: f64 = 8.0;
+/// Where a hit begins and ends in a text, until it is shown: characters that stand in none.
+const BEGINS: char = '\u{1}';
+const ENDS: char = '\u{2}';
 
 /// A change of what can be found. It waits for the end of the writer's batch, because FTS5 writes out all it holds in
 /// memory whenever a savepoint opens, and every write has one.
@@ -80,18 +100,20 @@ pub(super) fn flush(conn: &Connection, words: Vec<Words>) -> rusqlite::Result<()
     Ok(())
 }
 
-/// Records in which each of the words begins a word, best first, at most `limit`, after the rank and row of a hit. The
-/// words hold only letters and digits; they are quoted, so that none is taken for FTS5's own language.
+/// Records in which each of the words begins a word, best first and of those that fit alike the latest first, at most
+/// `limit`, after a place. The words hold only letters and digits; they are quoted, so that none is taken for FTS5's own
+/// language.
+///
+/// FTS5's own rank is not asked for: it counts what all homes hold, so that it tells one of another, and what anybody writes
+/// between two pages moves every hit.
 pub fn find(
     tx: &Tx<'_>,
     home: HomeNo,
     words: &[String],
     kinds: &[Kind],
-    after: Option<(f64, i64)>,
+    after: Option<(Fit, i64)>,
     limit: usize,
 ) -> Result<Vec<Hit>, Fault> {
-    let wanted: Vec<String> = words.iter().map(|word| format!("\"{}\"*", word.replace('"', ""))).collect();
-    let question = format!("home : \"{}\" AND {{title body}} : ({})", word(home), wanted.join(" AND "));
     // To look at the kind, the text of every record that fits has to be fetched: not when all are wanted.
     let of_kind = match kinds.len() {
         len if len == Kind::COLLECTIONS.len() => String::new(),
@@ -100,39 +122,69 @@ pub fn find(
             format!("AND kind IN ({})", kinds.join(","))
         }
     };
-    // By `rank` alone, FTS5 sorts by itself and fetches only what is shown; of equals, the lower row comes first.
     let mut statement = tx.conn.prepare_cached(&format!(
-        "SELECT rowid, rank, kind, record, title,
-                snippet(search, 2, '**', '**', '…', {SNIPPET_WORDS}), highlight(search, 1, '**', '**'),
+        "SELECT rowid, kind, record, title, snippet(search, 2, '{BEGINS}', '{ENDS}', '…', {SNIPPET_WORDS}),
+                highlight(search, 1, '{BEGINS}', '{ENDS}'),
                 (SELECT e.at FROM records r JOIN events e ON e.seat = :first + r.rev
                  WHERE r.home = :home AND r.id = search.record)
          FROM search
-         WHERE search MATCH :question AND rank MATCH 'bm25(0.0, {TITLE_WEIGHT:.1}, 1.0)' {of_kind}
-           AND (:after IS NULL OR rank > :after OR (rank = :after AND rowid > :row))
-         ORDER BY rank LIMIT :limit"
+         WHERE search MATCH :question AND rowid > :first AND rowid < :before {of_kind}
+         ORDER BY rowid DESC LIMIT :limit"
     ))?;
-    let mut rows = statement.query(named_params! {
-        ":question": question,
-        ":after": after.map(|(rank, _)| rank),
-        ":row": after.map(|(_, row)| row),
-        ":limit": limit as i64,
-        ":home": home.0,
-        ":first": home.seat(0),
-    })?;
+    let (from, row) = after.unwrap_or((Fit::TitleWords, i64::MAX));
     let mut hits = Vec::new();
-    while let Some(row) = rows.next()? {
-        let in_body: String = row.get(5)?;
-        hits.push(Hit {
-            row: row.get(0)?,
-            rank: row.get(1)?,
-            kind: kind(row.get(2)?)?,
-            id: id(row.get_ref(3)?.as_str().unwrap_or_default())?,
-            title: row.get(4)?,
-            snippet: if in_body.contains("**") { in_body } else { row.get(6)? },
-            updated_at: Timestamp::from_millis(row.get(7)?),
-        });
+    for fit in Fit::ALL.into_iter().filter(|fit| *fit >= from) {
+        let Some(question) = fit.question(words) else { continue };
+        let mut rows = statement.query(named_params! {
+            ":question": question,
+            ":before": home.end().min(if fit == from { row } else { i64::MAX }),
+            ":limit": (limit - hits.len()) as i64,
+            ":home": home.0,
+            ":first": home.seat(0),
+        })?;
+        while let Some(row) = rows.next()? {
+            let in_body: String = row.get(4)?;
+            let snippet = if in_body.contains(BEGINS) { in_body } else { row.get(5)? };
+            hits.push(Hit {
+                row: row.get(0)?,
+                fit,
+                kind: kind(row.get(1)?)?,
+                id: id(row.get_ref(2)?.as_str().unwrap_or_default())?,
+                title: row.get(3)?,
+                snippet: snippet.replace([BEGINS, ENDS], "**"),
+                updated_at: Timestamp::from_millis(row.get(6)?),
+            });
+        }
     }
     Ok(hits)
+}
+
+impl Fit {
+    /// The records that fit so, in FTS5's language, and no others. None: there is nothing between its neighbours.
+    fn question(self, words: &[String]) -> Option<String> {
+        let word = |word: &String| format!("\"{}\"", word.replace('"', ""));
+        let begun = |text: &String| word(text) + "*";
+        let whole = words.iter().map(word).collect::<Vec<_>>().join(" AND ");
+        let all = words.iter().map(begun).collect::<Vec<_>>().join(" AND ");
+        let any = words.iter().map(begun).collect::<Vec<_>>().join(" OR ");
+        match self {
+            Fit::TitleWords => Some(format!("title : ({whole})")),
+            Fit::Title => Some(format!("(title : ({all})) NOT (title : ({whole}))")),
+            Fit::PartOfTitle if words.len() == 1 => None,
+            Fit::PartOfTitle => Some(format!("({{title body}} : ({all}) AND title : ({any})) NOT (title : ({all}))")),
+            Fit::Text => Some(format!("({{title body}} : ({all})) NOT (title : ({any}))")),
+        }
+    }
+
+    /// The same as a number: the higher the better.
+    pub fn score(self) -> f64 {
+        match self {
+            Fit::TitleWords => 1.0,
+            Fit::Title => 0.75,
+            Fit::PartOfTitle => 0.5,
+            Fit::Text => 0.25,
+        }
+    }
 }
 
 /// The word that every row of a home carries.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use hearth_tests::client::Client;
 use hearth_tests::server::Server;
-use serde_json::json;
+use serde_json::{Value, json};
 
 async fn titles(client: &Client, query: &str) -> Vec<String> {
     let answer = client.get(&format!("/v1/search?q={query}")).await;
@@ -76,6 +76,62 @@ async fn pages_hold_every_hit_once() {
     assert_eq!((hits.len(), ids.len()), (25, 25));
     let cursor = client.get("/v1/search?q=word&limit=4").await.next_cursor().unwrap();
     assert_eq!(client.get(&format!("/v1/search?q=other&cursor={cursor}")).await.error(), "invalid_cursor");
+}
+
+#[tokio::test]
+async fn a_hit_keeps_its_place_whatever_becomes_of_others() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let others = Client::new(&server.url, &server.test_key);
+    let names = |words: &str, from: usize| {
+        let room = |number| json!({ "method": "create", "name": format!("{words} {number}"), "notes": "A long note. ".repeat(60) });
+        json!({ "operations": (from..from + 40).map(room).collect::<Vec<_>>() })
+    };
+    client.post("/v1/rooms/bulk", &names("Numbat", 0)).await;
+    let first = client.get("/v1/search?q=numbat&limit=10").await;
+    let mut seen = first.data().as_array().unwrap().clone();
+    // Other records of the home, hits that were shown already, and the word itself in another home.
+    client.post("/v1/rooms/bulk", &names("Other", 0)).await;
+    others.post("/v1/rooms/bulk", &names("Numbat", 0)).await;
+    let gone: Vec<Value> = seen.iter().map(|hit| json!({ "method": "delete", "id": hit["id"] })).collect();
+    client.post("/v1/rooms/bulk", &json!({ "operations": gone })).await;
+    let cursor = first.next_cursor().unwrap();
+    let second = client.get(&format!("/v1/search?q=numbat&limit=10&cursor={cursor}")).await;
+    assert_eq!(second.data()[0]["score"], seen[0]["score"], "nor does another home change what it is worth");
+    seen.extend(second.data().as_array().unwrap().clone());
+    let mut cursor = second.next_cursor();
+    while let Some(next) = cursor {
+        let page = client.get(&format!("/v1/search?q=numbat&limit=10&cursor={next}")).await;
+        seen.extend(page.data().as_array().unwrap().clone());
+        cursor = page.next_cursor();
+    }
+    let mut ids: Vec<&str> = seen.iter().map(|hit| hit["id"].as_str().unwrap()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!((seen.len(), ids.len()), (40, 40));
+}
+
+#[tokio::test]
+async fn the_best_comes_first_and_a_hit_is_marked_whatever_the_text_holds() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    for (name, notes) in [
+        ("Cellar", "The car charger hangs here"),
+        ("Carport", "A charger"),
+        ("Charger for the car", "It is **new**"),
+        ("Carport chargers", ""),
+        ("Attic", "Nothing"),
+        ("Car, charger, jack", ""),
+    ] {
+        client.post("/v1/rooms", &json!({ "name": name, "notes": notes })).await;
+    }
+    let expected = ["Car, charger, jack", "Charger for the car", "Carport chargers", "Carport", "Cellar"];
+    assert_eq!(titles(&client, "car+charger").await, expected);
+    let hits = client.walk("/v1/search?q=car+charger&limit=2").await;
+    assert_eq!(hits.iter().map(|hit| &hit["title"]).collect::<Vec<_>>(), expected);
+    let scores: Vec<f64> = hits.iter().map(|hit| hit["score"].as_f64().unwrap()).collect();
+    assert_eq!(scores, [1.0, 1.0, 0.75, 0.5, 0.25]);
+    assert_eq!(hits[1]["snippet"], "**Charger** for the **car**", "stars of one's own mark nothing");
 }
 
 #[tokio::test]
