@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, 
 use bytes::Bytes;
 use data_encoding::{Encoding, Specification};
 use futures_util::FutureExt;
-use hearth_contract::headers::{IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION, X_REQUEST_ID};
+use hearth_contract::headers::{IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION, X_RATELIMIT_LIMIT, X_REQUEST_ID};
 use hearth_contract::key::Environment;
 use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType, nearest};
@@ -29,7 +29,7 @@ use super::bodies::Carries;
 use super::call::{Call, Visit};
 use super::endless::{Endless, head_text};
 use super::json;
-use super::limits::{Class, Standing};
+use super::limits::{self, Class, Standing};
 use super::listener::Hangup;
 use super::map::{Found, Map};
 use super::parts::{
@@ -140,6 +140,8 @@ struct Learnt {
     standing: Option<Standing>,
     /// The window in which the call was counted, and when.
     counted: Option<(Class, Duration)>,
+    /// A message of MCP counts as a read, unless it counts as a tool's call, or is one of those that are free.
+    counts_late: bool,
 }
 
 /// Carries a request out to its end, whatever becomes of the connection: what was written is to be followed by all that
@@ -170,12 +172,18 @@ async fn carry_out(app: Arc<App>, found: Option<Found<'static>>, request: Reques
     let (method, target) = (request.method().clone(), request.uri().path().to_owned());
     let mut learnt = Learnt::default();
     let work = AssertUnwindSafe(answer(&app, found, request, named, &mut wording, &mut learnt)).catch_unwind();
-    let reply = match work.await {
+    let mut reply = match work.await {
         Ok(Ok(reply)) => reply,
         Ok(Err(Refusal::Problem(problem))) => wording.problem(&problem),
         Ok(Err(Refusal::Fault(fault))) => wording.problem(&broken(&fault, &wording)),
         Err(_) => wording.problem(&broken(&Fault::Panicked, &wording)),
     };
+    if let Some(key) = learnt.key.as_ref().filter(|_| learnt.counts_late && reply.header(X_RATELIMIT_LIMIT).is_none()) {
+        learnt.standing = app.limits.take(key, Class::Read, app.clock.passed());
+        if let Some(Err(problem)) = learnt.standing.map(Standing::check) {
+            reply = wording.problem(&problem);
+        }
+    }
     if let (429, Some(key)) = (reply.status, &learnt.key) {
         if let (Some(standing), Some((class, counted))) = (&mut learnt.standing, learnt.counted) {
             app.limits.give_back(key, class, counted);
@@ -238,6 +246,7 @@ async fn answer(
     };
     auth::admit(app, &principal, &parts.headers, peer)?;
     learnt.key = Some(principal.key.id.clone());
+    learnt.counts_late = route.carries == Carries::Rpc;
     let passed = app.clock.passed();
     learnt.standing = app.limits.take(&principal.key.id, route.class, passed);
     learnt.standing.map_or(Ok(()), Standing::check)?;
@@ -259,6 +268,7 @@ async fn answer(
         Carries::Nothing => Value::Null,
         _ => json::read(&bytes)?,
     };
+    learnt.counts_late &= !limits::is_free(&body);
     let mut query = Query::read(parts.uri.query().unwrap_or_default(), route.parameters)?;
     check_conditions(route, &parts.headers)?;
     if !wording.version.is_current() {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::headers::{X_RATELIMIT_LIMIT, X_RATELIMIT_REMAINING, X_RATELIMIT_RESET};
 use hearth_contract::problem::{Problem, ProblemType};
+use serde_json::Value;
 
 use crate::config::RateLimits;
 
@@ -74,7 +75,15 @@ struct Window {
     used: u32,
 }
 
-/// The windows of all keys. At most three small entries for each key that exists.
+/// The messages of MCP that count in no window (contract 11).
+const FREE: [&str; 4] = ["initialize", "ping", "server/discover", "tools/list"];
+
+/// Whether a message of MCP counts in no window. What is no such message does count.
+pub fn is_free(message: &Value) -> bool {
+    message["method"].as_str().is_some_and(|method| FREE.contains(&method))
+}
+
+/// The windows of all keys. At most three small entries for each key that was used since the start.
 pub struct Limits {
     rules: Option<RateLimits>,
     windows: Mutex<HashMap<(String, Class), Window>>,

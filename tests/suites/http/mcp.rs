@@ -322,6 +322,30 @@ async fn calls_count_in_the_windows_of_their_key() {
 }
 
 #[tokio::test]
+async fn a_message_that_calls_no_tool_counts_as_a_read() {
+    let limits = RateLimits { reads: 5, writes: 1, bulk: 1 };
+    let server = Server::start_with(|config| config.rate_limits = Some(limits)).await;
+    let client = Client::new(&server.url, &server.live_key);
+    let unreadable = client.request(Method::POST, "/mcp").header("content-type", "application/json").body("{bad");
+    let said = client.send(unreadable).await;
+    assert_eq!((said.error(), said.header("x-ratelimit-remaining")), ("invalid_json", "4"));
+    for (method, params, left) in [
+        ("resources/list", json!({}), "3"),
+        ("nope", json!({}), "2"),
+        ("tools/call", json!({ "name": "svc_nope" }), "1"),
+        ("ping", json!({}), ""),
+        ("tools/call", json!({ "name": "svc_nope", "arguments": [] }), "0"),
+        ("tools/list", json!({}), ""),
+    ] {
+        let said = say(&client, method, params).await;
+        assert_eq!((said.status, said.header("x-ratelimit-remaining")), (200, left), "{method}: {}", said.text);
+    }
+    let refused = say(&client, "nope", json!({})).await;
+    assert_eq!((refused.status, refused.error()), (429, "rate_limited"));
+    assert_eq!(client.get("/v1/rooms").await.status, 429);
+}
+
+#[tokio::test]
 async fn a_whole_number_is_one_however_it_is_written() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
