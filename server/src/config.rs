@@ -188,6 +188,12 @@ pub fn origin(url: &str) -> Option<String> {
     Some(format!("{scheme}://{}:{}", uri.host()?.to_ascii_lowercase(), uri.port_u16().unwrap_or(usual)))
 }
 
+/// What stands in an address after the host, before every path of the service; "" where it is nothing.
+pub fn base_path(url: &str) -> &str {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    rest.find('/').map_or("", |at| rest[at..].trim_end_matches('/'))
+}
+
 /// Reads an origin: scheme, host and perhaps port, and nothing else.
 pub fn parse_origin(text: &str) -> Result<String, String> {
     let bare = text.parse::<Uri>().is_ok_and(|uri| uri.path() == "/" && uri.query().is_none() && !text.ends_with('/'));

@@ -172,8 +172,10 @@ fn an_expired_key_is_not_called_good() {
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(run(dir.path(), &["team", "create", "Hill house"]).status.code(), Some(0));
     let make = ["key", "create", "--team", "Hill house", "--env", "test"];
-    run(dir.path(), &[&make[..], &["--name", "phone", "--expires", "2020-01-01"]].concat());
-    run(dir.path(), &[&make[..], &["--name", "laptop", "--expires", "2999-01-01"]].concat());
+    let phone = run(dir.path(), &[&make[..], &["--name", "phone", "--expires", "2020-01-01"]].concat());
+    assert!(text(&phone.stderr).contains("the key ended at 2020-01-01"), "{}", text(&phone.stderr));
+    let laptop = run(dir.path(), &[&make[..], &["--name", "laptop", "--expires", "2999-01-01"]].concat());
+    assert!(!text(&laptop.stderr).contains("ended"), "{}", text(&laptop.stderr));
     let listed = text(&run(dir.path(), &["key", "list"]).stdout);
     let state = |name: &str| {
         let line = listed.lines().find(|line| line.ends_with(name)).unwrap();

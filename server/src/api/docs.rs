@@ -7,6 +7,7 @@ use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType};
 use serde_json::{Map, json};
 
+use crate::config::base_path;
 use crate::http::call::Visit;
 use crate::http::reply::{Payload, Refusal, Reply};
 use crate::versions::{Version, supported};
@@ -43,19 +44,19 @@ pub async fn portal(visit: Visit) -> Result<Reply, Refusal> {
         .replace("{base_url}", &visit.app.base_url)
         .replace("{version}", CURRENT_VERSION)
         .replace("{errors}", &errors);
-    Ok(page("Hearth API", &body))
+    Ok(page(&visit, "Hearth API", &body))
 }
 
 /// `GET /docs/reference`.
-pub async fn reference(_visit: Visit) -> Result<Reply, Refusal> {
-    Ok(guarded("text/html", Bytes::from_static(REFERENCE.as_bytes()), VIEWER_POLICY))
+pub async fn reference(visit: Visit) -> Result<Reply, Refusal> {
+    Ok(guarded("text/html", placed(&visit, REFERENCE).into(), VIEWER_POLICY))
 }
 
 /// `GET /docs/changelog`.
 pub async fn changelog(visit: Visit) -> Result<Reply, Refusal> {
     let versions: Vec<&Version> = supported(visit.app.clock.now()).collect();
     let body: String = versions.into_iter().rev().map(entry).collect();
-    Ok(page("Changelog", &format!("<h1>Changelog</h1>\n{body}")))
+    Ok(page(&visit, "Changelog", &format!("<h1>Changelog</h1>\n{body}")))
 }
 
 fn entry(version: &Version) -> String {
@@ -110,7 +111,7 @@ pub async fn error(visit: Visit) -> Result<Reply, Refusal> {
         about = marked_up(kind.about()),
         fix = marked_up(kind.fix()),
     );
-    Ok(page(kind.word(), &body))
+    Ok(page(&visit, kind.word(), &body))
 }
 
 /// `GET /docs/style.css`.
@@ -123,9 +124,16 @@ pub async fn viewer(_visit: Visit) -> Result<Reply, Refusal> {
     Ok(guarded("text/javascript", Bytes::from_static(VIEWER), PAGE_POLICY))
 }
 
-fn page(title: &str, body: &str) -> Reply {
+fn page(visit: &Visit, title: &str, body: &str) -> Reply {
     let text = FRAME.replace("{title}", title).replace("{body}", body);
-    guarded("text/html", text.into(), PAGE_POLICY)
+    guarded("text/html", placed(visit, &text).into(), PAGE_POLICY)
+}
+
+/// A page whose links lead to where the service is found: a proxy may have put something before its paths.
+fn placed(visit: &Visit, html: &str) -> String {
+    let base = base_path(&visit.app.base_url);
+    let link = |html: String, name: &str| html.replace(&format!("{name}=\"/"), &format!("{name}=\"{base}/"));
+    ["href", "src", "spec-url"].into_iter().fold(html.to_owned(), link)
 }
 
 /// A text for browsers, with the headers that keep it from being misused.

@@ -66,7 +66,7 @@ pub async fn create(call: Call) -> Result<Reply, Refusal> {
         };
         exports::insert(tx, &job)?;
         let text = to_json(&job, &call.app, now).to_string();
-        Ok((call.wording.one(202, &text, "").with("location", paths::export(job.id)), None))
+        Ok((call.wording.one(202, &text, "").with("location", call.wording.place(&paths::export(job.id))), None))
     });
     let reply = reply.await?;
     app.exports.ring();

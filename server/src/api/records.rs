@@ -185,7 +185,7 @@ fn word(wording: &Wording, kind: Option<Kind>, verdict: Verdict, as_of: i64) -> 
     match verdict {
         Err(problem) => wording.problem(&problem),
         Ok(Outcome::Created(id, image)) => {
-            let location = kind.map(|kind| paths::record(kind, id)).unwrap_or_default();
+            let location = kind.map(|kind| wording.place(&paths::record(kind, id))).unwrap_or_default();
             wording.one(201, &image.json, &meta).with("etag", etag(image.rev)).with("location", location)
         }
         Ok(Outcome::Stands(Some(image))) => wording.one(200, &image.json, &meta).with("etag", etag(image.rev)),

@@ -98,6 +98,9 @@ pub(super) async fn key(command: KeyCommand, db: &Db, as_json: bool) -> anyhow::
             let wish = NewKey { team, environment, scopes, name, allowlist: allow, pinned: pin, expires_at: expires };
             let made = operate::create_key(db, &Clock::system(), wish).await?;
             show_made(made, quiet, as_json)?;
+            if let Some(over) = expires.filter(|expires| *expires <= Clock::system().now()) {
+                note(format_args!("the key ended at {over}: it is refused; make another with a moment to come"));
+            }
         }
         KeyCommand::List { team } => {
             let keys = operate::list_keys(db, team).await?;
@@ -127,7 +130,7 @@ pub(super) async fn key(command: KeyCommand, db: &Db, as_json: bool) -> anyhow::
             if as_json {
                 line(key_json(&key))?;
             } else {
-                note(format_args!("key {} ({}) is not flagged", key.id, key.name));
+                note(format_args!("key {} ({}) is no longer flagged", key.id, key.name));
             }
         }
     }

@@ -10,6 +10,7 @@ use hearth_contract::headers::{IDEMPOTENCY_REPLAYED, SERVICE_API_VERSION};
 use hearth_contract::problem::{Problem, ProblemType};
 use serde_json::{Map, Value};
 
+use crate::config::base_path;
 use crate::store::Fault;
 use crate::store::receipts::Receipt;
 use crate::versions::{VERSIONS, Version};
@@ -56,6 +57,11 @@ impl Reply {
         self
     }
 
+    /// A header of its own.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| &**value)
+    }
+
     /// The version it is written in, when it says so: a stored answer keeps its first.
     pub fn version(&self) -> Option<&'static Version> {
         let (_, named) = self.headers.iter().find(|(name, _)| *name == SERVICE_API_VERSION)?;
@@ -100,6 +106,11 @@ pub struct Wording {
 }
 
 impl Wording {
+    /// Where a path of the service is found by who reads this answer: a proxy may have put something before it.
+    pub fn place(&self, path: &str) -> String {
+        format!("{}{path}", base_path(&self.base_url))
+    }
+
     /// `{ data, meta }` out of a finished text; `meta` is further members or "".
     pub fn one(&self, status: u16, data: &str, meta: &str) -> Reply {
         self.json(status, envelope::one(data, &self.request_id, meta))

@@ -355,6 +355,24 @@ async fn every_error_has_its_page_and_pages_are_safe() {
 }
 
 #[tokio::test]
+async fn behind_a_path_of_its_own_every_link_leads_back() {
+    let server = Server::start_with(|config| config.base_url = Some("https://hearth.example/home/".to_owned())).await;
+    for path in ["/docs", "/docs/changelog", "/docs/reference", "/docs/errors/not_found"] {
+        let text = visit(&server, path, "text/html").await.text;
+        for name in ["href=\"", "src=\"", "spec-url=\""] {
+            for link in text.split(name).skip(1) {
+                assert!(link.starts_with("/home/") || link.starts_with("https://"), "{path}: {link}");
+            }
+        }
+    }
+    let client = Client::new(&server.url, &server.live_key);
+    let made = client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
+    assert_eq!(made.header("location"), format!("/home/v1/rooms/{}", made.id()));
+    let job = client.post("/v1/exports", &json!({ "format": "json" })).await;
+    assert_eq!(job.header("location"), format!("/home/v1/exports/{}", job.id()));
+}
+
+#[tokio::test]
 async fn what_a_page_says_to_type_can_be_typed() {
     let server = Server::start().await;
     let text = visit(&server, "/docs", "*/*").await.text;
