@@ -7,7 +7,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
 use crate::store::edits::judge::Judgement;
-use crate::store::edits::{decide, parcel, plan};
+use crate::store::edits::{decide, had, parcel, plan};
 use crate::store::mirror::image;
 use crate::store::{StoreError, log};
 
@@ -30,7 +30,12 @@ pub(crate) fn look_again(tx: &Transaction<'_>, kind: Kind, record: &str, now: Ti
         let reason = reason.unwrap_or_default();
         match decide::look(tx, &found)? {
             Judgement::Done => {
-                let rev = image::known(tx, kind, record)?.and_then(|known| known.rev).unwrap_or(0);
+                let known = image::known(tx, kind, record)?;
+                // Of another it may be the edit itself that made it so.
+                if parcel::is_clash(&reason) {
+                    had::note(tx, edit, kind, &found.patch, known.as_ref())?;
+                }
+                let rev = known.and_then(|known| known.rev).unwrap_or(0);
                 parcel::end(tx, edit, kind, record, rev, parcel::Ends::IsThere, now)?;
                 goes_on = true;
                 continue;

@@ -50,6 +50,7 @@ fn renumber(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
         "UPDATE edits SET id = ?2 WHERE id = ?1",
         "UPDATE _frozen SET edit_id = ?2 WHERE edit_id = ?1",
         "UPDATE _sent SET edit_id = ?2 WHERE edit_id = ?1",
+        "UPDATE _had SET edit_id = ?2 WHERE edit_id = ?1",
         "UPDATE _parts SET edit_id = iif(edit_id = of_edit, ?2, edit_id), of_edit = ?2 WHERE of_edit = ?1",
     ] {
         tx.execute(text, (edit, new))?;

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::store::edits::judge::{Clash, ConflictPolicy, Judgement, Known, judge, spelled};
-use crate::store::edits::{history, parts, settle, sides};
+use crate::store::edits::{had, history, parts, settle, sides};
 use crate::store::mirror::image;
 use crate::store::{StoreError, log, rows};
 
@@ -136,6 +136,10 @@ pub(super) fn admit(
         && let Some(other) = other_kind(tx, kind, &parcel.record)?
     {
         return wait_for_a_person(tx, &parcel, &format!("its id belongs to another kind, {other}"));
+    }
+    // Of one that may be in already, it may be that which is there.
+    if parcel.method == "update" && !parcel.in_doubt {
+        had::note(tx, edit, kind, &parcel.patch, known.as_ref())?;
     }
     let guard = known.as_ref().and_then(|known| known.rev).filter(|_| parcel.method != "create");
     match judge(kind, &parcel.method, &parcel.patch, &parcel.base, known.as_ref()) {

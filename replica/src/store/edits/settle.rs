@@ -64,7 +64,11 @@ pub(crate) fn forget_old(tx: &Transaction<'_>, now: Timestamp, told: Timestamp) 
                FROM (SELECT id, settled_at FROM edit_history ORDER BY id LIMIT ?2) WHERE settled_at < ?1";
     let old: String = tx.prepare_cached(old)?.query_row((oldest, FORGOTTEN_MAX), |row| row.get(0))?;
     if old != "[]" {
-        for text in ["DELETE FROM _undone WHERE edit_id IN", "DELETE FROM edit_history WHERE id IN"] {
+        for text in [
+            "DELETE FROM _undone WHERE edit_id IN",
+            "DELETE FROM _had WHERE edit_id IN",
+            "DELETE FROM edit_history WHERE id IN",
+        ] {
             tx.prepare_cached(&format!("{text} (SELECT value FROM json_each(?1))"))?.execute([&old])?;
         }
     }

@@ -17,11 +17,11 @@ use crate::store::place::holds_bytes;
 use crate::store::{StoreError, gate, open};
 
 /// The tables that hold what the server cannot tell again.
-pub(in crate::store) const LOCAL: [&str; 9] =
-    ["edits", "edit_history", "_requests", "_frozen", "_sent", "_parts", "_undone", "_images", "sync_log"];
+pub(in crate::store) const LOCAL: [&str; 10] =
+    ["edits", "edit_history", "_requests", "_frozen", "_sent", "_parts", "_undone", "_had", "_images", "sync_log"];
 
 /// Where the numbers of edits stand. One that was ever given is never given again, whatever became of its edit.
-const NUMBERED: [(&str, &str); 9] = [
+const NUMBERED: [(&str, &str); 10] = [
     ("edits", "id"),
     ("edit_history", "id"),
     ("_frozen", "edit_id"),
@@ -30,6 +30,7 @@ const NUMBERED: [(&str, &str); 9] = [
     ("_parts", "of_edit"),
     ("_undone", "edit_id"),
     ("_undone", "by_edit"),
+    ("_had", "edit_id"),
     (COUNTED, "seq"),
 ];
 /// Where SQLite itself counts them.

@@ -26,7 +26,7 @@ use crate::store::{NOW, StoreError};
 pub(crate) const SCHEMA_VERSION: &str = "1.0";
 
 /// Tables that only the replica's keeper writes, and what a stranger should do instead.
-pub(crate) const KEPT: [(&str, &str); 16] = [
+pub(crate) const KEPT: [(&str, &str); 17] = [
     ("_schema", HINT),
     ("_sync", HINT),
     ("_images", HINT),
@@ -39,6 +39,7 @@ pub(crate) const KEPT: [(&str, &str); 16] = [
     ("_sent", HINT),
     ("_parts", HINT),
     ("_undone", HINT),
+    ("_had", HINT),
     ("_search_rows", HINT),
     ("edits", HINT),
     ("edit_history", HINT),

@@ -12,7 +12,7 @@ use crate::store::edits;
 use crate::store::edits::decide::{Decided, Pending};
 use crate::store::edits::history::Settled;
 use crate::store::edits::judge::spelled;
-use crate::store::edits::{EditError, plan, take_back};
+use crate::store::edits::{EditError, had, plan, take_back};
 use crate::store::mirror::image;
 use crate::store::{gate, rows};
 
@@ -56,7 +56,8 @@ pub(super) fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, 
         _ => {
             let Some(present) = rows::get(tx, kind, record)? else { return Err(gone(EditError::NotFound, past)) };
             let (mut set, mut changed) = (Fields::new(), Vec::new());
-            for (name, value) in past.patch {
+            let had = had::of(tx, id)?;
+            for (name, value) in past.patch.iter().filter(|(name, _)| !had.contains(*name)) {
                 let before = past.base.get(name).cloned().unwrap_or_default();
                 let now = spelled(kind, name, present.fields.get(name));
                 // In one spelling: what only wrote a value otherwise has changed nothing.
