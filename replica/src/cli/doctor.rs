@@ -74,7 +74,7 @@ fn rank(finding: &Finding) -> (Grade, u8) {
 
 const fn exit(finding: &Finding) -> Exit {
     match finding.matter {
-        Matter::Database => Exit::DatabaseDamaged,
+        Matter::Database if matches!(finding.grade, Grade::Fault) => Exit::DatabaseDamaged,
         Matter::Key => Exit::Key,
         Matter::Server => Exit::Unreachable,
         Matter::Edits if matches!(finding.grade, Grade::Fault) => Exit::NeedsYou,

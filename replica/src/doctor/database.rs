@@ -6,7 +6,7 @@ use super::trouble::{Cause, WITHOUT, about_disk, is_for_place, make_room, troubl
 use super::{AGREE, Finding, Grade, Matter, REBUILD, another_key, count, first_step, size, span};
 use crate::profile::Profile;
 use crate::store::StoreError;
-use crate::store::rescue::health;
+use crate::store::rescue::health::{self, Health};
 use crate::store::{is_typed, named, open, refusing, unwritable};
 use crate::sync::SyncLock;
 use crate::{Origin, Replica, Status};
@@ -36,60 +36,89 @@ pub(super) fn examine(profile: &Profile) -> (Vec<Finding>, Option<String>) {
             return (vec![unreadable(profile, &error)], None);
         }
     };
+    let fault = unsound(&health);
+    // What is wrong with the tables is no reason to be silent about edits that wait, as far as these can be read.
+    let findings = match (look(profile, &health, fault.is_none()), fault) {
+        (Ok(findings), fault) => fault.into_iter().chain(findings).collect(),
+        (Err(_), Some(fault)) => vec![fault],
+        (Err(error), None) => vec![unreadable(profile, &error)],
+    };
+    (findings, health.home_id)
+}
+
+/// What is not as this version makes it.
+fn unsound(health: &Health) -> Option<Finding> {
     if !health.broken.is_empty() {
         let text = format!("the database is damaged: {}", health.broken.join("; "));
-        return (vec![Finding::fault(Matter::Database, text, REBUILD)], health.home_id);
+        return Some(Finding::fault(Matter::Database, text, REBUILD));
     }
     if !health.missing.is_empty() {
         let text = format!("the database lacks {}; changes may go unnoticed", health.missing.join(", "));
-        return (vec![Finding::fault(Matter::Database, text, REBUILD)], health.home_id);
+        return Some(Finding::fault(Matter::Database, text, REBUILD));
     }
     if !health.finds_all {
         let text =
             "search does not hold what the tables hold, because something else wrote to it; not every record is found";
-        return (vec![Finding::fault(Matter::Database, text, "hearth-replica verify --repair")], health.home_id);
+        return Some(Finding::new(Matter::Database, Grade::Warning, text, "hearth-replica verify --repair"));
     }
-    let read = || -> Result<Vec<Finding>, StoreError> {
-        let replica = Replica::open(db, Origin::Cli)?;
-        let (status, tally) = (replica.status()?, replica.tally()?);
+    None
+}
+
+/// What there is in it, and how it stands.
+fn look(profile: &Profile, health: &Health, is_sound: bool) -> Result<Vec<Finding>, StoreError> {
+    let replica = Replica::open(&profile.db, Origin::Cli)?;
+    let status = replica.status()?;
+    let mut findings = Vec::new();
+    if is_sound {
+        let tally = replica.tally()?;
         let records = count(tally.records.iter().map(|(_, count)| count).sum(), "record", "records");
         let text = format!("sound, {records}, {}, schema {}", size(tally.database_bytes), status.schema_version);
-        let mut findings = vec![Finding::fine(Matter::Database, text)];
-        findings.extend(health.ungated.iter().map(|(name, table)| {
-            let (when, next) = if is_typed(table) {
-                ("fires on what the sync writes too", "DROP TRIGGER, and make it anew with WHEN (SELECT open FROM _gate) = 0")
-            } else {
-                ("fires while the replica keeps its tables", "DROP TRIGGER, and make it anew on the table of the records")
-            };
-            let text = format!(
-                "the trigger {name} on {table} is not the replica's own and {when}; what it changes then is no edit and is \
-                 sent nowhere"
-            );
-            Finding::new(Matter::Database, Grade::Notice, text, next)
-        }));
-        findings.extend(health.unique.iter().map(|(name, table)| {
-            let text = format!(
-                "the UNIQUE index {name} on {table} is not the replica's own; no sync gets past two records of the server's \
-                 that are equal there"
-            );
-            Finding::new(Matter::Feed, Grade::Warning, text, without_unique(name))
-        }));
-        let connection = open::read_write(db)?;
-        findings.extend(refusing(&connection)?.into_iter().map(|what| {
-            let text = format!("{what} is not the replica's own; no sync gets past a record that it refuses");
-            Finding::new(Matter::Feed, Grade::Notice, text, format!("{WITHOUT}, if a sync fails by it"))
-        }));
-        findings.extend(unwritable(&connection)?.into_iter().map(|(what, said)| {
-            let text = format!("no record can be written because of {what}: {said}; no sync gets past that");
-            Finding::new(Matter::Feed, Grade::Warning, text, WITHOUT)
-        }));
-        findings.push(process(profile, &status, health.said_pid));
-        findings.extend(edits(&status));
-        findings.push(feed(profile, &status));
-        Ok(findings)
-    };
-    let findings = read().unwrap_or_else(|error| vec![unreadable(profile, &error)]);
-    (findings, health.home_id)
+        findings.push(Finding::fine(Matter::Database, text));
+    }
+    if health.broken.is_empty() && health.missing.is_empty() {
+        findings.extend(made_by_others(&profile.db, health)?);
+    }
+    findings.push(process(profile, &status, health.said_pid));
+    findings.extend(edits(&status));
+    findings.push(feed(profile, &status));
+    Ok(findings)
+}
+
+/// What somebody has made in it that the sync meets.
+fn made_by_others(db: &Path, health: &Health) -> Result<Vec<Finding>, StoreError> {
+    let mut findings = Vec::new();
+    findings.extend(health.ungated.iter().map(|(name, table)| {
+        let (when, next) = if is_typed(table) {
+            (
+                "fires on what the sync writes too",
+                "DROP TRIGGER, and make it anew with WHEN (SELECT open FROM _gate) = 0",
+            )
+        } else {
+            ("fires while the replica keeps its tables", "DROP TRIGGER, and make it anew on the table of the records")
+        };
+        let text = format!(
+            "the trigger {name} on {table} is not the replica's own and {when}; what it changes then is no edit and is \
+             sent nowhere"
+        );
+        Finding::new(Matter::Database, Grade::Notice, text, next)
+    }));
+    findings.extend(health.unique.iter().map(|(name, table)| {
+        let text = format!(
+            "the UNIQUE index {name} on {table} is not the replica's own; no sync gets past two records of the server's \
+             that are equal there"
+        );
+        Finding::new(Matter::Feed, Grade::Warning, text, without_unique(name))
+    }));
+    let connection = open::read_write(db)?;
+    findings.extend(refusing(&connection)?.into_iter().map(|what| {
+        let text = format!("{what} is not the replica's own; no sync gets past a record that it refuses");
+        Finding::new(Matter::Feed, Grade::Notice, text, format!("{WITHOUT}, if a sync fails by it"))
+    }));
+    findings.extend(unwritable(&connection)?.into_iter().map(|(what, said)| {
+        let text = format!("no record can be written because of {what}: {said}; no sync gets past that");
+        Finding::new(Matter::Feed, Grade::Warning, text, WITHOUT)
+    }));
+    Ok(findings)
 }
 
 fn unreadable(profile: &Profile, error: &StoreError) -> Finding {
@@ -263,7 +292,8 @@ mod tests {
         let profile = Profile::locate("home", Some(&std::env::temp_dir().join("hearth-doctor.db")), true).unwrap();
         let told = |phase: &str, daemon_pid| {
             let (reason, behind_seconds) = (Some("the list is broken".to_owned()), Some(600));
-            feed(&profile, &Status { phase: phase.to_owned(), reason, behind_seconds, daemon_pid, ..Status::default() })
+            let status = Status { phase: phase.to_owned(), reason, behind_seconds, daemon_pid, ..Status::default() };
+            feed(&profile, &status)
         };
         for phase in ["offline", "reconciling", "backfilling"] {
             assert!(told(phase, Some(1)).text.ends_with(&format!("; {phase}: the list is broken")), "{phase}");

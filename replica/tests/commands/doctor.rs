@@ -138,7 +138,23 @@ fn faults_of_the_database() {
 
     let (_dir, db) = of(&good_server());
     assert!(sqlite3(&db, "DROP TRIGGER _tasks_queue_update").status.success());
+    as_keeper(&db, "UPDATE _sync SET phase = 'needs_key', reason = 'The key was revoked.'");
+    assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
+    as_keeper(&db, "UPDATE edits SET state = 'rejected'");
     assert_found(&db, 8, "fault", "database", "lacks the trigger _tasks_queue_update", "hearth-replica rebuild");
+    // What else there is to say is said beside it.
+    assert_found(&db, 8, "fault", "edits", "1 edit waits for you", "hearth-replica edits");
+    assert_found(&db, 8, "fault", "feed", "needs key: The key was revoked.", "hearth-replica init");
+
+    // A search that is out of step is put right by a command of its own.
+    let (_dir, db) = of(&good_server());
+    assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
+    assert!(sqlite3(&db, "DELETE FROM search").status.success());
+    let stale = "search does not hold what the tables hold";
+    assert_found(&db, 1, "warning", "database", stale, "hearth-replica verify --repair");
+    as_keeper(&db, "UPDATE edits SET state = 'rejected'");
+    assert_found(&db, 5, "warning", "database", stale, "hearth-replica verify --repair");
+    assert_found(&db, 5, "fault", "edits", "1 edit waits for you", "hearth-replica edits");
 
     let (_dir, db) = of(&good_server());
     let own = |name: &str, when: &str| {

@@ -41,9 +41,13 @@ pub(crate) fn read(db: &Path) -> Result<Health, StoreError> {
         health.unique = schema::others::unique(&connection)?;
         // Where a table is missing that is said first.
         health.finds_all = !health.missing.is_empty() || schema::search::is_complete(&connection)?;
-        (health.home_id, health.said_pid) =
-            connection.query_row("SELECT home_id, daemon_pid FROM _sync", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     }
+    let of_sync =
+        connection.query_row("SELECT home_id, daemon_pid FROM _sync", [], |row| Ok((row.get(0)?, row.get(1)?)));
+    (health.home_id, health.said_pid) = match of_sync {
+        Err(_) if !health.broken.is_empty() => (None, None),
+        read => read?,
+    };
     Ok(health)
 }
 
