@@ -124,9 +124,12 @@ impl Finding {
 /// Looks at everything of a profile.
 pub async fn examine(profile: &Profile) -> Vec<Finding> {
     let mut findings = files::examine(profile);
-    let (of_database, home_id) = database::examine(profile);
-    findings.extend(of_database);
-    findings.extend(server::examine(profile, home_id.as_deref()).await);
+    let seen = database::examine(profile);
+    let of_server = server::examine(profile, seen.home_id.as_deref()).await;
+    let has_key = of_server.iter().any(|finding| finding.matter == Matter::Key && finding.grade == Grade::Fine);
+    findings.extend(seen.findings);
+    findings.extend(seen.status.map(|status| database::feed(profile, &status, has_key)));
+    findings.extend(of_server);
     findings
 }
 
@@ -139,7 +142,9 @@ pub fn examine_unread(profile: &Profile, error: &ProfileError) -> Vec<Finding> {
         ProfileError::Name(_) | ProfileError::NoHome => (Matter::Setup, "hearth-replica --profile NAME".to_owned()),
     };
     let mut findings = files::examine(profile);
-    findings.extend(database::examine(profile).0);
+    let seen = database::examine(profile);
+    findings.extend(seen.findings);
+    findings.extend(seen.status.map(|status| database::feed(profile, &status, false)));
     findings.push(Finding::fault(matter, error.to_string(), next));
     findings
 }

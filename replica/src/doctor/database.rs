@@ -18,12 +18,22 @@ const SILENT_SECONDS: i64 = 120;
 /// When this little is left of the server's memory, somebody should sync.
 const RETENTION_SECONDS_LOW: i64 = 24 * 3600;
 
-/// Looks at it; gives the home it is of too.
-pub(super) fn examine(profile: &Profile) -> (Vec<Finding>, Option<String>) {
+/// What was seen of it.
+#[derive(Default)]
+pub(super) struct Seen {
+    pub findings: Vec<Finding>,
+    /// The home it is of.
+    pub home_id: Option<String>,
+    /// How it stands, as far as that can be read.
+    pub status: Option<Status>,
+}
+
+/// Looks at it.
+pub(super) fn examine(profile: &Profile) -> Seen {
     let db = &profile.db;
     if !crate::is_there(db) {
         let text = format!("there is no replica at {}", db.display());
-        return (vec![Finding::fault(Matter::Setup, text, first_step(profile))], None);
+        return Seen { findings: vec![Finding::fault(Matter::Setup, text, first_step(profile))], ..Seen::default() };
     }
     let health = match health::read(db) {
         Ok(health) => health,
@@ -33,17 +43,17 @@ pub(super) fn examine(profile: &Profile) -> (Vec<Finding>, Option<String>) {
                 Ok(connection) => named(&connection, error),
                 Err(_) => error,
             };
-            return (vec![unreadable(profile, &error)], None);
+            return Seen { findings: vec![unreadable(profile, &error)], ..Seen::default() };
         }
     };
     let fault = unsound(&health);
     // What is wrong with the tables is no reason to be silent about edits that wait, as far as these can be read.
-    let findings = match (look(profile, &health, fault.is_none()), fault) {
-        (Ok(findings), fault) => fault.into_iter().chain(findings).collect(),
-        (Err(_), Some(fault)) => vec![fault],
-        (Err(error), None) => vec![unreadable(profile, &error)],
+    let (findings, status) = match (look(profile, &health, fault.is_none()), fault) {
+        (Ok((findings, status)), fault) => (fault.into_iter().chain(findings).collect(), Some(status)),
+        (Err(_), Some(fault)) => (vec![fault], None),
+        (Err(error), None) => (vec![unreadable(profile, &error)], None),
     };
-    (findings, health.home_id)
+    Seen { findings, home_id: health.home_id, status }
 }
 
 /// What is not as this version makes it.
@@ -65,7 +75,7 @@ fn unsound(health: &Health) -> Option<Finding> {
 }
 
 /// What there is in it, and how it stands.
-fn look(profile: &Profile, health: &Health, is_sound: bool) -> Result<Vec<Finding>, StoreError> {
+fn look(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Finding>, Status), StoreError> {
     let replica = Replica::open(&profile.db, Origin::Cli)?;
     let status = replica.status()?;
     let mut findings = Vec::new();
@@ -80,8 +90,7 @@ fn look(profile: &Profile, health: &Health, is_sound: bool) -> Result<Vec<Findin
     }
     findings.push(process(profile, &status, health.said_pid));
     findings.extend(edits(&status));
-    findings.push(feed(profile, &status));
-    Ok(findings)
+    Ok((findings, status))
 }
 
 /// What somebody has made in it that the sync meets.
@@ -214,19 +223,29 @@ fn edits(status: &Status) -> Vec<Finding> {
     findings
 }
 
-fn feed(profile: &Profile, status: &Status) -> Finding {
+/// Whether it keeps up with the server, or what keeps it from that. `has_key`: the key is accepted for its home now, whatever
+/// was said to whoever synced last.
+pub(super) fn feed(profile: &Profile, status: &Status, has_key: bool) -> Finding {
     let sync = "hearth-replica sync --until-current";
     // What a person is asked, and what was stopped, stands in the way of everything else.
     match status.phase.as_str() {
         phase @ ("needs_key" | "blocked") => {
             let reason = status.reason.as_deref().unwrap_or("no reason is known");
+            let text = format!("{}: {reason}", phase.replace('_', " "));
             let next = match phase {
-                "needs_key" => another_key(profile),
-                _ if status.asks_about_deletions => AGREE.to_owned(),
-                _ if is_for_place(reason) => REBUILD.to_owned(),
-                _ => about_disk(&profile.db, reason).unwrap_or_else(|| another_key(profile)),
+                "needs_key" => None,
+                _ if status.asks_about_deletions => Some(AGREE.to_owned()),
+                _ if is_for_place(reason) => Some(REBUILD.to_owned()),
+                _ => about_disk(&profile.db, reason),
             };
-            return Finding::fault(Matter::Feed, format!("{}: {reason}", phase.replace('_', " ")), next);
+            return match next {
+                Some(next) => Finding::fault(Matter::Feed, text, next),
+                None if has_key => {
+                    let text = format!("{text}; the key of now is accepted");
+                    Finding::new(Matter::Feed, Grade::Warning, text, sync)
+                }
+                None => Finding::fault(Matter::Feed, text, another_key(profile)),
+            };
         }
         "paused" => {
             return Finding::new(
@@ -293,7 +312,7 @@ mod tests {
         let told = |phase: &str, daemon_pid| {
             let (reason, behind_seconds) = (Some("the list is broken".to_owned()), Some(600));
             let status = Status { phase: phase.to_owned(), reason, behind_seconds, daemon_pid, ..Status::default() };
-            feed(&profile, &status)
+            feed(&profile, &status, false)
         };
         for phase in ["offline", "reconciling", "backfilling"] {
             assert!(told(phase, Some(1)).text.ends_with(&format!("; {phase}: the list is broken")), "{phase}");

@@ -144,7 +144,7 @@ fn faults_of_the_database() {
     assert_found(&db, 8, "fault", "database", "lacks the trigger _tasks_queue_update", "hearth-replica rebuild");
     // What else there is to say is said beside it.
     assert_found(&db, 8, "fault", "edits", "1 edit waits for you", "hearth-replica edits");
-    assert_found(&db, 8, "fault", "feed", "needs key: The key was revoked.", "hearth-replica init");
+    assert_found(&db, 8, "warning", "feed", "needs key: The key was revoked.", "hearth-replica sync");
 
     // A search that is out of step is put right by a command of its own.
     let (_dir, db) = of(&good_server());
@@ -352,8 +352,6 @@ fn faults_of_who_syncs_and_of_what_waits() {
     assert_found(&db, 1, "fault", "feed", "is full", "df -h");
     as_keeper(&db, &format!("{blocked} 'the server does not know where this replica stands: Unknown cursor.'"));
     assert_found(&db, 1, "fault", "feed", "does not know where", "hearth-replica rebuild");
-    as_keeper(&db, "UPDATE _sync SET phase = 'needs_key', reason = 'The key was revoked.'");
-    assert_found(&db, 1, "fault", "feed", "needs key: The key was revoked", "hearth-replica init");
 
     let (_dir, db) = of(&good_server());
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
@@ -362,6 +360,24 @@ fn faults_of_who_syncs_and_of_what_waits() {
     assert_found(&db, 7, "warning", "edits", "the oldest for 10 days", "--until-pushed");
     as_keeper(&db, "UPDATE edits SET state = 'rejected'");
     assert_found(&db, 5, "fault", "edits", "for you", "hearth-replica edits");
+}
+
+/// What a key was told goes for the key of then, and another is advised only while the one of now is none.
+#[test]
+fn what_stopped_the_last_sync_is_judged_by_the_key_of_now() {
+    let no_writes: Vec<String> = every_scope().into_iter().filter(|scope| !scope.ends_with("write")).collect();
+    let (_dir, db) = of(&server("200 OK", "", identity(&no_writes)));
+    as_keeper(&db, "UPDATE _sync SET phase = 'needs_key', reason = 'The key may not write tasks.'");
+    assert_found(&db, 1, "fault", "feed", "needs key: The key may not write tasks", "hearth-replica init");
+
+    let (_dir, db) = of(&good_server());
+    let ours = "0190a3b0-0000-7000-8000-00000000000f";
+    let why = format!("'this replica is of home {ours}, but the server answers as home b'");
+    as_keeper(&db, &format!("UPDATE _sync SET home_id = '{ours}', phase = 'blocked', reason = {why}"));
+    let words = "the server answers as home b; the key of now is accepted";
+    assert_found(&db, 1, "warning", "feed", words, "hearth-replica sync --until-current");
+    as_keeper(&db, "UPDATE _sync SET home_id = 'another'");
+    assert_found(&db, 4, "fault", "feed", "the server answers as home b", "hearth-replica init");
 }
 
 /// What a person is asked, and what they stopped, goes before how long the server remembers.
@@ -375,7 +391,7 @@ fn a_question_is_not_hidden_by_an_absence() {
     as_keeper(&db, "UPDATE _recovery SET question = '60 of 80 tasks are gone'");
     assert_found(&db, 1, "fault", "feed", "60 of 80 tasks are gone", "hearth-replica reconcile --accept-deletions, or");
     as_keeper(&db, "UPDATE _sync SET phase = 'needs_key', reason = 'The key was revoked.'; DELETE FROM _recovery");
-    assert_found(&db, 1, "fault", "feed", "needs key: The key was revoked", "hearth-replica init");
+    assert_found(&db, 1, "warning", "feed", "needs key: The key was revoked", "hearth-replica sync");
     as_keeper(&db, "UPDATE _sync SET phase = 'paused', paused = 1");
     assert_found(&db, 0, "note", "feed", "paused by a person", "hearth-replica resume");
 }
