@@ -4,24 +4,26 @@ use std::path::Path;
 
 use hearth_replica::doctor::{Finding, Grade, Matter, examine, examine_unread};
 use hearth_replica::profile::{Profile, ProfileError};
+use hearth_replica::{Origin, Replica};
 use serde_json::{Value, json};
 
+use super::goal::stopped;
 use super::{Context, Exit, Failure, output, runtime};
 
 /// Looks at everything; the exit code is that of the worst finding.
 pub(super) fn run(context: &Context) -> Result<(), Failure> {
     let findings = runtime::block_on(async { Ok(examine(&context.profile).await) })?;
-    tell(&findings, context.json, hearth_replica::is_there(&context.profile.db))
+    tell(&context.profile, &findings, context.json, hearth_replica::is_there(&context.profile.db))
 }
 
 /// The same of a profile that cannot be read.
 pub(super) fn of_no_profile(name: &str, db: Option<&Path>, error: &ProfileError, json: bool) -> Result<(), Failure> {
     let profile = Profile::locate(name, db, false)?;
-    tell(&examine_unread(&profile, error), json, true)
+    tell(&profile, &examine_unread(&profile, error), json, true)
 }
 
 /// Tells what was found; `is_there` says whether there is a replica at all.
-fn tell(findings: &[Finding], json: bool, is_there: bool) -> Result<(), Failure> {
+fn tell(profile: &Profile, findings: &[Finding], json: bool, is_there: bool) -> Result<(), Failure> {
     if json {
         let all = findings.iter().map(|finding| {
             json!({
@@ -48,7 +50,7 @@ fn tell(findings: &[Finding], json: bool, is_there: bool) -> Result<(), Failure>
     let count = findings.iter().filter(|finding| finding.grade >= Grade::Warning).count();
     let things = if count == 1 { "1 thing needs".to_owned() } else { format!("{count} things need") };
     let text = format!("{things} you; the worst: {}", output::one_line(&worst.text));
-    let exit = if is_there { exit(worst) } else { Exit::NotFound };
+    let exit = if is_there { exit(worst, &profile.db) } else { Exit::NotFound };
     let failure = Failure::new(exit, text);
     Err(match &worst.next {
         Some(next) => failure.hint(next.clone()),
@@ -72,13 +74,19 @@ fn rank(finding: &Finding) -> (Grade, u8) {
     (finding.grade, reach)
 }
 
-const fn exit(finding: &Finding) -> Exit {
+fn exit(finding: &Finding, db: &Path) -> Exit {
+    let is_fault = finding.grade == Grade::Fault;
     match finding.matter {
-        Matter::Database if matches!(finding.grade, Grade::Fault) => Exit::DatabaseDamaged,
+        Matter::Database if is_fault => Exit::DatabaseDamaged,
         Matter::Key => Exit::Key,
         Matter::Server => Exit::Unreachable,
-        Matter::Edits if matches!(finding.grade, Grade::Fault) => Exit::NeedsYou,
+        Matter::Edits if is_fault => Exit::NeedsYou,
         Matter::Edits => Exit::StillWaiting,
+        // As a sync says of the same.
+        Matter::Feed if is_fault => {
+            let status = Replica::open(db, Origin::Cli).and_then(|replica| replica.status());
+            status.ok().and_then(|status| stopped(db, &status)).map_or(Exit::Failure, |failure| failure.exit)
+        }
         _ => Exit::Failure,
     }
 }

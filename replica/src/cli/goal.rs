@@ -1,5 +1,7 @@
 //! The goal of a sync: whether it is reached, and what a person is told when it is not, or not by itself. Must not sync.
 
+use std::path::Path;
+
 use hearth_replica::Status;
 use hearth_replica::doctor::{AGREE, about_disk};
 use hearth_replica::sync::Until;
@@ -28,20 +30,36 @@ pub(super) fn not_proven(now: &Status, head: Option<i64>) -> Failure {
     Failure::new(Exit::Unreachable, format!("not in step in time: {present}")).hint("hearth-replica status")
 }
 
-/// What is said when the time was over before the goal was reached.
-pub(super) fn too_late(context: &Context, then: &Status) -> Failure {
+/// What is said of a sync that no waiting brings on; None: it goes on by itself.
+pub(super) fn stopped(db: &Path, then: &Status) -> Option<Failure> {
     let reason = output::one_line(then.reason.as_deref().unwrap_or_default());
     let reason = reason.as_str();
-    let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     match then.phase.as_str() {
-        "blocked" if then.asks_about_deletions => Failure::new(Exit::NeedsYou, reason).hint(AGREE),
-        "blocked" => match about_disk(&context.profile.db, reason) {
+        "blocked" if then.asks_about_deletions => Some(Failure::new(Exit::NeedsYou, reason).hint(AGREE)),
+        "blocked" => Some(match about_disk(db, reason) {
             // Nobody has to decide about a disk.
             Some(next) => Failure::new(Exit::Failure, reason).hint(next),
             None => Failure::new(Exit::NeedsYou, reason).hint(after_block(reason)),
-        },
-        "paused" => Failure::new(Exit::Failure, "syncing is paused").hint("hearth-replica resume"),
-        "needs_key" => Failure::new(Exit::Key, format!("the server wants another key{why}")).hint(ANOTHER_KEY),
+        }),
+        "paused" => Some(Failure::new(Exit::Failure, "syncing is paused").hint("hearth-replica resume")),
+        "needs_key" => {
+            Some(Failure::new(Exit::Key, format!("the server wants another key{}", because(reason))).hint(ANOTHER_KEY))
+        }
+        _ => None,
+    }
+}
+
+fn because(reason: &str) -> String {
+    if reason.is_empty() { String::new() } else { format!(": {reason}") }
+}
+
+/// What is said when the time was over before the goal was reached.
+pub(super) fn too_late(context: &Context, then: &Status) -> Failure {
+    if let Some(failure) = stopped(&context.profile.db, then) {
+        return failure;
+    }
+    let why = because(&output::one_line(then.reason.as_deref().unwrap_or_default()));
+    match then.phase.as_str() {
         "live" | "polling" if then.waiting > 0 => {
             let text = format!("in step, but {} still on the way", output::count(then.waiting, "edit"));
             Failure::new(Exit::StillWaiting, text).hint("hearth-replica edits")

@@ -346,12 +346,12 @@ fn faults_of_who_syncs_and_of_what_waits() {
     as_keeper(&db, &format!("{blocked} NULL"));
     let asks = "INSERT INTO _recovery (one, cause, tail, step, kind, question) VALUES (1, 'gap', 0, 'sweep', 'task',";
     as_keeper(&db, &format!("{asks} {question})"));
-    assert_found(&db, 1, "fault", "feed", "60 of 80 tasks are gone", "hearth-replica reconcile --accept-deletions, or");
+    assert_found(&db, 5, "fault", "feed", "60 of 80 tasks are gone", "hearth-replica reconcile --accept-deletions, or");
     as_keeper(&db, "DELETE FROM _recovery");
     as_keeper(&db, &format!("{blocked} 'the disk that holds the replica is full'"));
     assert_found(&db, 1, "fault", "feed", "is full", "df -h");
     as_keeper(&db, &format!("{blocked} 'the server does not know where this replica stands: Unknown cursor.'"));
-    assert_found(&db, 1, "fault", "feed", "does not know where", "hearth-replica rebuild");
+    assert_found(&db, 5, "fault", "feed", "does not know where", "hearth-replica rebuild");
 
     let (_dir, db) = of(&good_server());
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
@@ -368,7 +368,7 @@ fn what_stopped_the_last_sync_is_judged_by_the_key_of_now() {
     let no_writes: Vec<String> = every_scope().into_iter().filter(|scope| !scope.ends_with("write")).collect();
     let (_dir, db) = of(&server("200 OK", "", identity(&no_writes)));
     as_keeper(&db, "UPDATE _sync SET phase = 'needs_key', reason = 'The key may not write tasks.'");
-    assert_found(&db, 1, "fault", "feed", "needs key: The key may not write tasks", "hearth-replica init");
+    assert_found(&db, 4, "fault", "feed", "needs key: The key may not write tasks", "hearth-replica init");
 
     let (_dir, db) = of(&good_server());
     let ours = "0190a3b0-0000-7000-8000-00000000000f";
@@ -389,7 +389,7 @@ fn a_question_is_not_hidden_by_an_absence() {
     as_keeper(&db, "INSERT INTO _recovery (one, cause, tail, step, kind) VALUES (1, 'gap', 0, 'sweep', 'task')");
     assert_found(&db, 0, "note", "feed", "comparison with the server", "--until-current");
     as_keeper(&db, "UPDATE _recovery SET question = '60 of 80 tasks are gone'");
-    assert_found(&db, 1, "fault", "feed", "60 of 80 tasks are gone", "hearth-replica reconcile --accept-deletions, or");
+    assert_found(&db, 5, "fault", "feed", "60 of 80 tasks are gone", "hearth-replica reconcile --accept-deletions, or");
     as_keeper(&db, "UPDATE _sync SET phase = 'needs_key', reason = 'The key was revoked.'; DELETE FROM _recovery");
     assert_found(&db, 1, "warning", "feed", "needs key: The key was revoked", "hearth-replica sync");
     as_keeper(&db, "UPDATE _sync SET phase = 'paused', paused = 1");
