@@ -214,7 +214,7 @@ fn by_daemon(
     })?;
     let began = Instant::now();
     let deadline = began + limit;
-    let mut head = None;
+    let (mut head, mut asked) = (None, false);
     replica.hurry_within(limit)?;
     loop {
         stop::check()?;
@@ -235,6 +235,12 @@ fn by_daemon(
         if is_reached(until, &now, head) {
             drop(watch);
             return Ok(None);
+        }
+        // What it was told of its key may be long ago: the server may be gone by now.
+        if !asked && now.phase == "needs_key" && !left.is_zero() {
+            reachable(&config, left)?;
+            asked = true;
+            continue;
         }
         let held = match now.phase.as_str() {
             "paused" | "blocked" => true,

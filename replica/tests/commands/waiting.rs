@@ -96,6 +96,27 @@ fn a_sync_that_waits_for_another_process_goes_on_itself_once_that_has_ended() {
     assert!(said.contains("The key was revoked."), "{said}");
 }
 
+/// What a key was told it was told by a server that was there.
+#[test]
+fn who_waits_for_another_process_that_wants_a_key_asks_the_server_itself() {
+    let told = |url: &str| {
+        let (_dir, db) = of(url);
+        let _lock = SyncLock::try_take(&db).unwrap().unwrap();
+        let wants = format!("daemon_pid = {}, phase = 'needs_key', reason = 'The key was revoked.'", std::process::id());
+        as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', {wants}"));
+        refusal(&db, &["sync", "--timeout", "20s"])
+    };
+    let (code, said) = told("http://127.0.0.1:9");
+    assert!(code == 6 && said.contains("cannot be reached"), "{code}: {said}");
+    let (url, _told) = server(|_| refused("401 Unauthorized", "invalid_api_key", "It is revoked still."));
+    let (code, said) = told(&url);
+    assert!(code == 4 && said.contains("It is revoked still."), "{code}: {said}");
+    // The server takes it, but the other process has another one, or it is too weak.
+    let (url, _told) = server(|_| Some(("200 OK", identity(&every_scope()))));
+    let (code, said) = told(&url);
+    assert!(code == 4 && said.contains("the server wants another key: The key was revoked."), "{code}: {said}");
+}
+
 #[test]
 fn who_waits_for_a_server_that_is_not_well_can_be_stopped() {
     for (name, code) in [("-INT", 130), ("-TERM", 143)] {
