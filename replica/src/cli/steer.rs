@@ -26,7 +26,10 @@ impl Reconcile {
         let replica = context.existing()?;
         let config = sync::config(context)?;
         replica.reconcile(self.accept_deletions)?;
-        let now = sync::bring_in_step(context, &replica, &config, self.timeout).map_err(still_wished)?;
+        let now = sync::bring_in_step(context, &replica, &config, self.timeout).map_err(|failure| {
+            let is_paused = replica.status().is_ok_and(|now| now.phase == "paused");
+            still_wished(failure, is_paused)
+        })?;
         if context.json {
             status::write(context, &now)?;
         } else {
@@ -37,8 +40,8 @@ impl Reconcile {
 }
 
 /// The wish outlives the command that could not wait for it.
-fn still_wished(mut failure: Failure) -> Failure {
-    if matches!(failure.exit, Exit::Unreachable | Exit::Interrupted | Exit::Terminated) {
+fn still_wished(mut failure: Failure, is_paused: bool) -> Failure {
+    if is_paused || matches!(failure.exit, Exit::Unreachable | Exit::Key | Exit::Interrupted | Exit::Terminated) {
         failure.text.push_str("; the comparison stays wished for, and the next sync makes it");
     }
     failure

@@ -305,6 +305,13 @@ fn a_comparison_that_waits_for_the_server_says_so() {
     let (exit, said) = refusal(&db, &["reconcile"]);
     assert_eq!(exit, 6, "{said}");
     assert!(said.contains("the comparison stays wished for"), "{said}");
+
+    let (_dir, db) = of(&good_server());
+    assert!(replica(&db, &["pause"]).status.success());
+    let (exit, said) = refusal(&db, &["reconcile"]);
+    assert_eq!(exit, 1, "{said}");
+    let words = "syncing is paused; the comparison stays wished for, and the next sync makes it";
+    assert!(said.contains(words) && said.ends_with("next: hearth-replica resume"), "{said}");
 }
 
 #[test]

@@ -102,7 +102,8 @@ fn who_waits_for_another_process_that_wants_a_key_asks_the_server_itself() {
     let told = |url: &str| {
         let (_dir, db) = of(url);
         let _lock = SyncLock::try_take(&db).unwrap().unwrap();
-        let wants = format!("daemon_pid = {}, phase = 'needs_key', reason = 'The key was revoked.'", std::process::id());
+        let wants =
+            format!("daemon_pid = {}, phase = 'needs_key', reason = 'The key was revoked.'", std::process::id());
         as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', {wants}"));
         refusal(&db, &["sync", "--timeout", "20s"])
     };
