@@ -80,6 +80,7 @@ fn standing(why: &Origins) -> String {
 
 fn source(why: &Origins, origin: &ValueOrigin) -> String {
     match origin.source {
+        Source::Server if origin.server.is_none() => "server, before it was deleted there".to_owned(),
         Source::Server => "server".to_owned(),
         Source::Nobody => "nobody set it".to_owned(),
         Source::Edit(id) => {

@@ -153,6 +153,30 @@ fn why_tells_the_server_from_each_edit() {
 }
 
 #[test]
+fn why_tells_what_the_server_had_of_a_record_that_it_has_deleted() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    new_replica(&db);
+    let room = "00000000-0000-4000-8000-000000000001";
+    as_keeper(&db, &format!("INSERT INTO rooms (id, name, rev) VALUES ('{room}', 'Kitchen', 5)"));
+    assert!(replica(&db, &["set", room, "floor=2"]).status.success());
+    let gone =
+        "UPDATE _images SET gone = 1, rev = 6; INSERT INTO _tombs (kind, record_id, rev) SELECT kind, record_id, 6";
+    as_keeper(&db, &format!("{gone} FROM edits; UPDATE edits SET state = 'conflict', reason = 'deleted there'"));
+    let told = text(&replica(&db, &["why", room]).stdout);
+    assert!(told.contains("deleted on the server at position 6"), "{told}");
+    let line = |field: &str| told.lines().find(|line| line.starts_with(field)).unwrap().to_owned();
+    assert!(line("name").contains("server, before it was deleted there"), "{told}");
+    assert!(line("floor").contains("edit 1 (conflict)"), "{told}");
+    let why = json(&db, &["why", room]);
+    let name = why["fields"].as_array().unwrap().iter().find(|field| field["field"] == "name").unwrap();
+    assert_eq!(
+        (&name["from"], &name["server"], &why["deleted_at"]),
+        (&"server".into(), &serde_json::Value::Null, &6.into())
+    );
+}
+
+#[test]
 fn an_export_is_a_whole_database_with_its_pending_edits_and_without_a_key() {
     let (dir, db, room) = with_a_room();
     std::fs::write(dir.path().join("replica.db.key"), "svc_test_secret").unwrap();

@@ -54,7 +54,7 @@ pub struct Origin {
 /// Where a value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// The server.
+    /// The server; where it holds the record no more, it had the value before it deleted it.
     Server,
     /// This edit, which waits.
     Edit(i64),
@@ -79,6 +79,8 @@ pub(crate) fn read(connection: &Connection, kind: Kind, id: &str) -> Result<Opti
         (None, Some(stored)) if edits.is_empty() && stored.rev.is_some() => Some(stored.clone()),
         _ => None,
     };
+    // What an edit stands on that the server has deleted beneath it.
+    let deleted = image.as_ref().filter(|(_, gone)| *gone).map(|(stored, _)| stored);
     let origin = |field: &'static str| {
         let value = |stored: &rows::Stored| stored.fields.get(field).cloned().unwrap_or(Value::Null);
         let shown = row.as_ref().or(server.as_ref()).map_or(Value::Null, value);
@@ -87,6 +89,7 @@ pub(crate) fn read(connection: &Connection, kind: Kind, id: &str) -> Result<Opti
         let source = match (laid, &of_server) {
             (Some(edit), _) => Source::Edit(edit.id),
             (None, Some(_)) => Source::Server,
+            (None, None) if deleted.is_some_and(|stored| value(stored) == shown) => Source::Server,
             (None, None) => Source::Nobody,
         };
         Origin { field, value: shown, source, server: of_server }
