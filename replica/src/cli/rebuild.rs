@@ -92,7 +92,8 @@ pub(super) fn tell(rescue: &Rescue) {
         }
         None => {
             let stay = if rescue.edits == 1 { "stays" } else { "stay" };
-            output::note(&format!("the database is sound; everything is read again, and {edits} {stay}"));
+            let how = if rescue.lacked { "what the database lacked is there again" } else { "the database is sound" };
+            output::note(&format!("{how}; everything is read again, and {edits} {stay}"));
         }
     }
     for sentence in &rescue.lost {

@@ -136,6 +136,21 @@ fn a_damaged_database_is_told_apart_and_rebuilt_with_its_edits() {
 }
 
 #[test]
+fn a_database_is_called_sound_only_where_nothing_of_it_was_missing() {
+    for (loss, words) in
+        [("SELECT 1", "the database is sound"), ("DROP TABLE tasks", "what the database lacked is there again")]
+    {
+        let dir = tempfile::tempdir().unwrap();
+        let db = dir.path().join("replica.db");
+        set_up(&db);
+        assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
+        assert!(sqlite3(&db, loss).status.success());
+        let (_, said) = refusal(&db, &["rebuild", "--timeout", "500ms"]);
+        assert!(said.contains(&format!("{words}; everything is read again, and 1 edit stays")), "{said}");
+    }
+}
+
+#[test]
 fn the_daemon_rebuilds_a_damaged_database_by_itself() {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("replica.db");

@@ -35,8 +35,10 @@ pub(in crate::store) use carry::LOCAL;
 /// What became of a database.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rescue {
-    /// Where the damaged file is kept; None when the database was sound.
+    /// Where the damaged file is kept; None when every page of the database was sound.
     pub kept_as: Option<PathBuf>,
+    /// Whether a table, trigger or view was missing of such a one; it is made anew.
+    pub lacked: bool,
     /// Edits that go on.
     pub edits: usize,
     /// What could not be carried over, a sentence each.
@@ -117,6 +119,7 @@ fn is_sound(db: &Path) -> Result<bool, StoreError> {
 fn start_over(db: &Path) -> Result<Rescue, StoreError> {
     let mut connection = open::read_write(db)?;
     // Tables, triggers and views too: somebody may have dropped one.
+    let lacked = !schema::missing(&connection)?.is_empty();
     schema::renew(&mut connection)?;
     let edits = gate::keep(&mut connection, |tx| {
         for kind in Kind::ALL {
@@ -150,7 +153,7 @@ fn start_over(db: &Path) -> Result<Rescue, StoreError> {
         log(tx, "info", "Reading everything again, because a person asked for it.")?;
         Ok(tx.query_row("SELECT count(*) FROM edits", [], |row| row.get::<_, i64>(0))?)
     })?;
-    Ok(Rescue { edits: usize::try_from(edits).unwrap_or_default(), ..Rescue::default() })
+    Ok(Rescue { lacked, edits: usize::try_from(edits).unwrap_or_default(), ..Rescue::default() })
 }
 
 /// Leaves a file that was mended as it was found.
