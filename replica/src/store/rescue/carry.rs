@@ -9,7 +9,7 @@ use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, Transaction, params_from_iter};
 
 use super::aside::READING;
-use super::salvage::{self, Salvaged};
+use super::salvage::{self, Opened, Salvaged};
 use super::strangers::{self, Made};
 use super::{Rescue, health};
 use crate::store::mirror::image;
@@ -69,7 +69,7 @@ pub(super) fn read(kept: &Path, blank: &Connection) -> Result<Saved, StoreError>
     let mut saved =
         Saved { tables: Vec::new(), made: Vec::new(), newest: 0, home: None, paused: false, lost: Vec::new() };
     let names: Vec<&str> = LOCAL.into_iter().chain(["_sync", COUNTED]).collect();
-    if let Some(connection) = salvage::open(&work, blank, &names)? {
+    if let Some(Opened { connection, list, is_whole }) = salvage::open(&work, blank, &names)? {
         for name in LOCAL {
             let table = salvage::table(&connection, name)?;
             if !table.complete && name == "edits" {
@@ -85,9 +85,16 @@ pub(super) fn read(kept: &Path, blank: &Connection) -> Result<Saved, StoreError>
             .filter(|home| home.get(1).is_some_and(|id| matches!(id, Sql::Text(_))));
         let paused = connection.query_row("SELECT paused FROM _sync", [], |row| row.get(0));
         saved.paused = salvage::unless_damaged(paused.map_err(StoreError::from))?.unwrap_or_default();
-        let (made, lost) = strangers::read(&connection, blank)?;
+        let (made, lost) = strangers::read(&connection, list, blank)?;
         saved.made = made;
         saved.lost.extend(lost);
+        if !is_whole {
+            saved.lost.push(
+                "A part of the list of what is in it cannot be read; tables, indexes, views and triggers of your own may be \
+                 missing, and columns that you have added."
+                    .to_owned(),
+            );
+        }
     } else if !nothing {
         saved.lost.push(format!(
             "Nothing in it can be read here, edits that the server has not confirmed neither; \

@@ -5,7 +5,7 @@ use hearth_contract::resources::RESOURCES;
 use rusqlite::Connection;
 use rusqlite::types::Value as Sql;
 
-use super::salvage::{self, unless_damaged};
+use super::salvage::{self, Listed, unless_damaged};
 use crate::store::StoreError;
 
 /// A column that somebody has added.
@@ -18,8 +18,8 @@ pub(super) struct Added {
     pub held_values: bool,
 }
 
-/// The columns that a damaged database has and ours does not, by what it says of its tables: sort, name and statement.
-pub(super) fn read(damaged: &Connection, ours: &Connection, made: &[[String; 3]]) -> Result<Vec<Added>, StoreError> {
+/// The columns that a damaged database has and ours does not, by what it says of its tables.
+pub(super) fn read(damaged: &Connection, ours: &Connection, made: &[Listed]) -> Result<Vec<Added>, StoreError> {
     let mut all = Vec::new();
     for table in RESOURCES.each_ref().map(|resource| resource.kind.collection()) {
         let known = names(ours, table)?;
@@ -28,8 +28,8 @@ pub(super) fn read(damaged: &Connection, ours: &Connection, made: &[[String; 3]]
         if added.is_empty() {
             continue;
         }
-        let text = made.iter().find(|[sort, name, _]| sort == "table" && name == table).map(|[_, _, text]| text);
-        let pieces = text.map(|text| pieces(text)).unwrap_or_default();
+        let text = made.iter().find(|listed| listed.sort == "table" && listed.name == table);
+        let pieces = text.and_then(|listed| listed.text.as_deref()).map(pieces).unwrap_or_default();
         let held = salvage::table(damaged, table)?;
         for name in added {
             let piece = pieces.iter().find(|piece| name_of(piece) == *name);

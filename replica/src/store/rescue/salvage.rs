@@ -61,9 +61,29 @@ fn passes(error: &StoreError) -> bool {
     }
 }
 
-/// Opens a copy of a damaged database to read these tables of it. None: not one of them can be read. The sound database
-/// tells what they are made of.
-pub(crate) fn open(copy: &Path, sound: &Connection, names: &[&str]) -> Result<Option<Connection>, StoreError> {
+/// A copy of a damaged database, open to be read.
+pub(crate) struct Opened {
+    pub connection: Connection,
+    /// Everything that a statement has made in it, as far as its list can be read.
+    pub list: Vec<Listed>,
+    /// Whether that is all of it.
+    pub is_whole: bool,
+}
+
+/// What a statement has made, as the list of it says.
+pub(crate) struct Listed {
+    /// `table`, `index`, `view` or `trigger`.
+    pub sort: String,
+    pub name: String,
+    /// The statement; None where it is not what was written.
+    pub text: Option<String>,
+    /// Where it begins in the file; 0 for what has no place of its own.
+    page: i64,
+}
+
+/// Opens a copy of a damaged database to read these tables of it, and those that others have made. None: not one of these
+/// can be read. The sound database tells what they are made of.
+pub(crate) fn open(copy: &Path, sound: &Connection, names: &[&str]) -> Result<Option<Opened>, StoreError> {
     // The first bytes are the same in every replica, so they can be put back if the rest of the page is whole.
     let mended = || mend(copy).and_then(|()| try_open(copy));
     let found = match unless_damaged(try_open(copy))? {
@@ -72,17 +92,19 @@ pub(crate) fn open(copy: &Path, sound: &Connection, names: &[&str]) -> Result<Op
     };
     let Some(found) = found else { return Ok(None) };
     let of_found = are_listed(&found, sound, names)?;
+    let (list, is_whole) = list(&found)?;
+    let opened = |connection, list| Opened { connection, list, is_whole };
     if !of_found.contains(&false) {
-        return Ok(Some(found));
+        return Ok(Some(opened(found, list)));
     }
     // Nothing that could be read without it is given up for it.
-    if let Some(anew) = unless_damaged(list_anew(copy, sound, names))? {
+    if let Some((anew, list)) = unless_damaged(list_anew(copy, sound, names))? {
         let of_anew = are_listed(&anew, sound, names)?;
         if of_anew.iter().zip(&of_found).all(|(anew, found)| anew >= found) {
-            return Ok(of_anew.contains(&true).then_some(anew));
+            return Ok(of_anew.contains(&true).then(|| opened(anew, list)));
         }
     }
-    Ok(of_found.contains(&true).then_some(found))
+    Ok(of_found.contains(&true).then(|| opened(found, list)))
 }
 
 /// The file with the list of tables made anew, where the old one did not do.
@@ -115,9 +137,9 @@ fn are_listed(connection: &Connection, sound: &Connection, names: &[&str]) -> Re
 }
 
 /// Makes the list of tables anew in another copy: where they begin, from what can be read of the old list on both sides
-/// of what is broken; their texts, from the sound database. An older one has fewer columns, and SQLite reads those that
-/// were added since as what they are by default.
-fn list_anew(copy: &Path, sound: &Connection, names: &[&str]) -> Result<Connection, StoreError> {
+/// of what is broken; their texts, from the sound database, and of those that are others' from the old list. An older one has
+/// fewer columns, and SQLite reads those that were added since as what they are by default. Gives the old list too.
+fn list_anew(copy: &Path, sound: &Connection, names: &[&str]) -> Result<(Connection, Vec<Listed>), StoreError> {
     let path = listed(copy);
     let at = |error| StoreError::File(path.clone(), error);
     for part in ["", "-wal"] {
@@ -132,22 +154,20 @@ fn list_anew(copy: &Path, sound: &Connection, names: &[&str]) -> Result<Connecti
     close(connection)?;
     mend(&path)?;
     let connection = try_open(&path)?;
-    let list = "SELECT rowid, name, rootpage FROM sqlite_schema ORDER BY rowid";
-    let (mut found, _) = until_broken(&connection, &format!("{list} ASC"), 2)?;
-    found.extend(until_broken(&connection, &format!("{list} DESC"), 2)?.0);
+    let (found, _) = list(&connection)?;
     close(connection)?;
     let mut file = fs::OpenOptions::new().write(true).open(&path).map_err(at)?;
     file.seek(SeekFrom::Start(HEADER_BYTES)).and_then(|_| file.write_all(&EMPTY_LEAF)).map_err(at)?;
     drop(file);
     let connection = try_open(&path)?;
-    for name in names {
-        let begins = found.iter().find_map(|row| match row.values.as_slice() {
-            [Sql::Text(text), Sql::Integer(page)] if text == name && *page > 1 => Some(*page),
-            _ => None,
-        });
-        let text = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1";
-        let text: String = sound.query_row(text, [name], |row| row.get(0))?;
-        if let Some(page) = begins {
+    for Listed { name, text, page, .. } in found.iter().filter(|listed| listed.sort == "table" && listed.page > 1) {
+        let text = if names.contains(&name.as_str()) {
+            let of_ours = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+            Some(sound.query_row(of_ours, [name], |row| row.get(0))?)
+        } else {
+            text.clone()
+        };
+        if let Some(text) = text {
             let entry =
                 "INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES ('table', ?1, ?1, ?2, ?3)";
             connection.execute(entry, (name, page, text))?;
@@ -155,23 +175,25 @@ fn list_anew(copy: &Path, sound: &Connection, names: &[&str]) -> Result<Connecti
     }
     // It reads the list when it is opened.
     close(connection)?;
-    try_open(&path)
+    Ok((try_open(&path)?, found))
 }
 
-/// Everything that a statement has made in a database, as far as it can be read: sort, name and statement.
-pub(super) fn schema(connection: &Connection) -> Result<Vec<[String; 3]>, StoreError> {
-    let list = "SELECT rowid, type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid";
-    let (mut found, whole) = until_broken(connection, &format!("{list} ASC"), 3)?;
-    if !whole {
+/// Everything that a statement has made in a database, as far as it can be read, each once; and whether that is all.
+fn list(connection: &Connection) -> Result<(Vec<Listed>, bool), StoreError> {
+    let text = "SELECT rowid, type, name, rootpage, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid";
+    let (mut found, is_whole) = until_broken(connection, &format!("{text} ASC"), 4)?;
+    if !is_whole {
         let read = found.last().map_or(0, |row| row.rowid);
-        let (falling, _) = until_broken(connection, &format!("{list} DESC"), 3)?;
+        let (falling, _) = until_broken(connection, &format!("{text} DESC"), 4)?;
         found.extend(falling.into_iter().rev().filter(|row| row.rowid > read));
     }
-    let texts = found.into_iter().filter(|row| !row.garbled).filter_map(|row| match <[Sql; 3]>::try_from(row.values) {
-        Ok([Sql::Text(sort), Sql::Text(name), Sql::Text(text)]) => Some([sort, name, text]),
+    let listed = found.into_iter().filter_map(|row| match <[Sql; 4]>::try_from(row.values) {
+        Ok([Sql::Text(sort), Sql::Text(name), Sql::Integer(page), Sql::Text(text)]) => {
+            Some(Listed { sort, name, text: (!row.garbled).then_some(text), page })
+        }
         _ => None,
     });
-    Ok(texts.collect())
+    Ok((listed.collect(), is_whole))
 }
 
 /// A name as SQL takes it, whatever it is made of.

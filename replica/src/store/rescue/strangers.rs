@@ -4,7 +4,7 @@
 use rusqlite::{Connection, Transaction, params_from_iter};
 
 use super::columns;
-use super::salvage::{self, Salvaged, quoted};
+use super::salvage::{self, Listed, Salvaged, quoted};
 use crate::store::StoreError;
 
 /// One thing that somebody has made.
@@ -20,12 +20,15 @@ pub(super) struct Made {
     held_values: bool,
 }
 
-/// Reads what is in a damaged database and in none that is only ours, in the order in which it can be made again. What
-/// cannot go on at all is named, a sentence each.
-pub(super) fn read(damaged: &Connection, ours: &Connection) -> Result<(Vec<Made>, Vec<String>), StoreError> {
+/// Reads what is in a damaged database, which lists it, and in none that is only ours, in the order in which it can be made
+/// again. What cannot go on at all is named, a sentence each.
+pub(super) fn read(
+    damaged: &Connection,
+    mut all: Vec<Listed>,
+    ours: &Connection,
+) -> Result<(Vec<Made>, Vec<String>), StoreError> {
     let known: Vec<String> =
         ours.prepare("SELECT name FROM sqlite_schema")?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    let mut all = salvage::schema(damaged)?;
     let (mut made, mut lost) = (Vec::new(), Vec::new());
     for columns::Added { name, text, held_values } in columns::read(damaged, ours, &all)? {
         match text {
@@ -34,16 +37,22 @@ pub(super) fn read(damaged: &Connection, ours: &Connection) -> Result<(Vec<Made>
         }
     }
     // What begins so is internal, of this version of ours or another.
-    all.retain(|[_, name, _]| !name.starts_with('_') && !name.starts_with("sqlite_") && !known.contains(name));
-    let is_virtual = |text: &str| text.trim_start().to_ascii_uppercase().starts_with("CREATE VIRTUAL");
-    let engines: Vec<String> =
-        all.iter().filter(|[_, _, text]| is_virtual(text)).map(|[_, name, _]| name.clone()).collect();
+    all.retain(|Listed { name, .. }| !name.starts_with('_') && !name.starts_with("sqlite_") && !known.contains(name));
+    let is_virtual = |text: &String| text.trim_start().to_ascii_uppercase().starts_with("CREATE VIRTUAL");
+    let engines: Vec<String> = all
+        .iter()
+        .filter(|listed| listed.text.as_ref().is_some_and(is_virtual))
+        .map(|listed| listed.name.clone())
+        .collect();
     let belongs =
         |name: &str| engines.iter().any(|engine| name.strip_prefix(engine).is_some_and(|of| of.starts_with('_')));
     for sort in ["table", "index", "view", "trigger"] {
-        for [_, name, text] in
-            all.iter().filter(|[of, name, _]| of == sort && !engines.contains(name) && !belongs(name))
-        {
+        let of_sort = all.iter().filter(|listed| listed.sort == sort && !engines.contains(&listed.name));
+        for Listed { name, text, .. } in of_sort.filter(|listed| !belongs(&listed.name)) {
+            let Some(text) = text else {
+                lost.push(format!("The {sort} {name} could not be carried over: how it was made cannot be read."));
+                continue;
+            };
             let rows = if sort == "table" { Some(salvage::table(damaged, name)?) } else { None };
             made.push(Made { sort: sort.to_owned(), name: name.clone(), text: text.clone(), rows, held_values: false });
         }

@@ -4,6 +4,10 @@
 use super::*;
 use crate::store::tests::{event, with_key};
 
+/// What is said where a part of the list of tables cannot be read.
+const UNLISTED: &str = "A part of the list of what is in it cannot be read; tables, indexes, views and triggers of your own \
+     may be missing, and columns that you have added.";
+
 #[test]
 fn numbers_of_edits_go_on_though_none_waits() {
     let mut scene = Scene::new();
@@ -152,6 +156,42 @@ fn what_others_have_made_goes_on() {
     let plan: String =
         db.query_row("SELECT sql FROM sqlite_schema WHERE name = 'my_index'", [], |row| row.get(0)).unwrap();
     assert!(plan.contains("my notes"));
+}
+
+#[test]
+fn what_others_have_made_goes_on_where_the_list_of_tables_is_damaged() {
+    let own = || {
+        let wreck = Wreck::new();
+        wreck.scene.does("CREATE TABLE mine (a TEXT)");
+        wreck.scene.does("INSERT INTO mine VALUES ('one'), ('two')");
+        wreck.scene.does("CREATE VIEW best AS SELECT a FROM mine");
+        wreck.scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER");
+        wreck.checkpointed()
+    };
+    let one = |wreck: &Wreck, sql: &str| {
+        let db = open::read_write(&wreck.db).unwrap();
+        db.query_row(sql, [], |row| row.get::<_, String>(0)).map_err(|error| error.to_string())
+    };
+    // A word of ours in it.
+    let wreck = own();
+    wreck.garble("CREATE TABLE edits", b"CREATE (");
+    let rescue = wreck.rebuilt();
+    assert_eq!((rescue.edits, rescue.lost.as_slice()), (2, [].as_slice()));
+    assert_eq!(one(&wreck, "SELECT group_concat(a, ' ') FROM best").unwrap(), "one two");
+    assert!(one(&wreck, "SELECT name || coalesce(stars, '') FROM rooms").is_ok());
+
+    // A word of theirs.
+    let wreck = own();
+    wreck.garble("CREATE TABLE mine", b"CREATE TABLE \xff");
+    let lost = wreck.rebuilt().lost;
+    assert!(lost[0].starts_with("The table mine could not be carried over"), "{lost:?}");
+    assert!(lost[1].starts_with("The view best does not work"), "{lost:?}");
+
+    // The page of it on which theirs stand.
+    let wreck = own();
+    wreck.break_page_with("CREATE TABLE mine");
+    let lost = wreck.rebuilt().lost;
+    assert_eq!(lost, [UNLISTED]);
 }
 
 #[test]
