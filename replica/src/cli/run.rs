@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use hearth_replica::doctor::{Cause, Trouble, directory, trouble};
 use hearth_replica::log::{self, Form};
 use hearth_replica::sync::{self, SyncConfig, SyncError, SyncLock, Until};
-use hearth_replica::{Origin, StoreError};
+use hearth_replica::{Origin, StoreError, can_be_replica};
 use tokio::sync::watch;
 
 use super::progress::Progress;
@@ -139,6 +139,7 @@ async fn once(config: &SyncConfig, db: &Path, lock: SyncLock) -> Result<(), Sync
 
 /// Takes the right to sync a database; None when another process has it.
 pub(super) fn try_lock(db: &Path) -> Result<Option<SyncLock>, Failure> {
+    can_be_replica(db)?;
     // It is the first file that is written, so it is the first to find no room and no permission.
     let directory = directory(db).to_owned();
     SyncLock::try_take(db).map_err(|error| StoreError::File(directory, error).into())

@@ -138,7 +138,7 @@ fn cause(db: &Path, error: &StoreError) -> Cause {
     };
     match error {
         StoreError::Newer { .. } => Cause::Newer,
-        StoreError::Foreign(_) => Cause::Foreign,
+        StoreError::Foreign(_) | StoreError::NoDatabase(_) => Cause::Foreign,
         StoreError::Moved(_) => Cause::Moved,
         _ if error.is_damaged() => Cause::Damaged,
         _ if error.is_for_room(db) => Cause::Full,

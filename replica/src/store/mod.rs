@@ -57,6 +57,9 @@ pub enum StoreError {
     /// It is a database of something else.
     #[error("{0} is a database of another program")]
     Foreign(std::path::PathBuf),
+    /// It is no database, and was none of ours.
+    #[error("{0} is of another program: it is no database, and nothing of a replica stands beside it")]
+    NoDatabase(std::path::PathBuf),
     /// It is empty, and what stands beside it shows that it was not.
     #[error("{0} is empty, but it held something when it was used last")]
     Emptied(std::path::PathBuf),

@@ -1,6 +1,7 @@
 //! Files, connections and pragmas of a replica. Must not know what the tables mean.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -80,6 +81,7 @@ pub(crate) fn read_write(db: &Path) -> Result<Connection, StoreError> {
 }
 
 fn open(db: &Path) -> Result<Connection, StoreError> {
+    can_be_ours(db)?;
     let mut setup = if place::holds_bytes(db) { None } else { Some(make(db)?) };
     let mut connection = Connection::open(db)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
@@ -124,6 +126,22 @@ fn make(db: &Path) -> Result<fs::File, StoreError> {
 fn lock_setup(db: &Path) -> Result<fs::File, StoreError> {
     let path = companion(db, "setup");
     private_file(&path).and_then(|file| file.lock().map(|()| file)).map_err(|error| StoreError::File(path, error))
+}
+
+/// An error for a file that is no database and beside which nothing of ours stands: nobody has damaged it, it was never a
+/// replica. To be asked before a lock is made beside it, or it would look like one of ours from then on.
+pub(crate) fn can_be_ours(db: &Path) -> Result<(), StoreError> {
+    const BEGINNING: [u8; 16] = *b"SQLite format 3\0";
+    let is_beside = |what: &str| companion(db, what).exists();
+    if !place::holds_bytes(db) || ["setup", "lock", "bell"].into_iter().any(is_beside) || beside(db, "-wal").exists() {
+        return Ok(());
+    }
+    let mut begins = [0; BEGINNING.len()];
+    match fs::File::open(db).and_then(|mut file| file.read(&mut begins)) {
+        Ok(_) if begins != BEGINNING => Err(StoreError::NoDatabase(db.to_owned())),
+        // One that cannot be read is not judged here.
+        _ => Ok(()),
+    }
 }
 
 /// Whether the file holds tables and none of ours.

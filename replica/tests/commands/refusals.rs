@@ -351,6 +351,24 @@ fn a_name_that_is_no_text_is_a_name() {
 }
 
 #[test]
+fn a_file_that_was_never_a_replica_is_left_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let diary = dir.path().join("diary.txt");
+    std::fs::write(&diary, "Dear diary, ".repeat(1000)).unwrap();
+    write_profile(&diary, "http://127.0.0.1:9", "svc_test_x");
+    // Twice, because the first must leave nothing that makes it look like one of ours.
+    for command in ["run", "rebuild", "sync", "status", "run"] {
+        let (exit, said) = refusal(&diary, &[command]);
+        assert_eq!(exit, 1, "{command}: {said}");
+        assert!(said.contains("diary.txt is of another program") && said.contains("next: name another file"), "{said}");
+    }
+    let examined = text(&replica(&diary, &["doctor"]).stdout);
+    assert!(examined.contains("fault    setup     ") && !examined.contains("rebuild"), "{examined}");
+    let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 3, "{left:?}");
+}
+
+#[test]
 fn a_block_that_no_decision_ends_is_not_called_a_decision_for_an_edit_that_waits() {
     let (_dir, db) = alone();
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());

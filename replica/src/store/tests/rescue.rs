@@ -13,7 +13,7 @@ use crate::store::edits::judge::ConflictPolicy;
 use crate::store::edits::push;
 use crate::store::rescue;
 use crate::store::rescue::{LOCAL, Rescue, health};
-use crate::store::{gate, open, recovery, schema};
+use crate::store::{StoreError, gate, open, recovery, schema};
 
 mod carried;
 mod sound;
@@ -364,6 +364,8 @@ fn a_file_of_something_else_is_kept_and_named() {
     let wreck = Wreck::new();
     let db = wreck.scene.directory.join("letter.db");
     fs::write(&db, "Dear Sir or Madam, ".repeat(1000)).unwrap();
+    assert!(matches!(rescue::rebuild(&db, at(0)), Err(StoreError::NoDatabase(_))), "it was never a replica");
+    fs::write(open::companion(&db, "setup"), "").unwrap();
     let rescue = rescue::rebuild(&db, at(0)).unwrap();
     assert!(rescue.lost[0].contains(".recover"), "{:?}", rescue.lost);
     assert!(fs::read_to_string(rescue.kept_as.unwrap()).unwrap().starts_with("Dear Sir"));
