@@ -99,6 +99,8 @@ fn what_cannot_be_done_is_a_sentence_and_what_is_mistyped_is_usage() {
         (&["serve", "--base-url", "https://example.org/?a=b"], 2, "https://example.org/?a=b"),
         (&["openapi", "--base-url", "foo"], 2, "https://hearth.example.org"),
         (&["serve", "--trusted-proxy", "10.0.0.0/33"], 2, "10.0.0.0/33"),
+        (&["serve", "--faults", "latency=150%"], 2, "line 1, column "),
+        (&["serve", "--faults", "no-such-file"], 2, "neither a fault"),
     ] {
         let output = run(dir.path(), arguments);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}");

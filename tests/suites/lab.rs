@@ -440,12 +440,17 @@ async fn a_mute_stream_says_nothing_for_its_time_and_ends_with_the_service() {
 #[test]
 fn faults_that_are_misspelt_are_shown_where_they_are() {
     let place = Place::new();
-    let said = place.refused(&["serve", "--listen", "127.0.0.1:0", "--faults", "cut=1%; lost-anser=5%"]);
+    let refused = |faults: &str| {
+        let output = place.run(&["serve", "--listen", "127.0.0.1:0", "--faults", faults]);
+        assert_eq!(output.status.code(), Some(2), "{faults}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let said = refused("cut=1%; lost-anser=5%");
     assert!(said.contains("line 1, column 9: there is no fault `lost-anser`; did you mean lost-answer?"), "{said}");
-    let said = place.refused(&["serve", "--listen", "127.0.0.1:0", "--faults", "no-such-file"]);
+    let said = refused("no-such-file");
     assert!(said.contains("neither a fault"), "{said}");
     let file = place.data().join("faults.txt");
     std::fs::write(&file, "# slow\nlatency=1%\n  503=1% rout=reads\n").unwrap();
-    let said = place.refused(&["serve", "--listen", "127.0.0.1:0", "--faults", file.to_str().unwrap()]);
+    let said = refused(file.to_str().unwrap());
     assert!(said.contains("faults.txt: line 3, column 10: there is no attribute `rout`"), "{said}");
 }

@@ -87,7 +87,7 @@ pub(super) async fn serve(args: Serve, data: PathBuf) -> anyhow::Result<()> {
         trusted_proxies: args.trusted_proxy,
         allow_origins: args.allow_origin,
         base_url: args.base_url,
-        faults: args.faults.plan()?,
+        faults: args.faults.plan(),
         ..Config::new(data)
     };
     // What a panic says may quote what it was working on: only its place goes to the log.
