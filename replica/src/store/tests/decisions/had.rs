@@ -1,0 +1,87 @@
+//! What the server had already is nobody's change here, and undo leaves it.
+
+use super::*;
+
+/// What undo says of a change that the server had in full.
+const NOTHING_LEFT: &str = "“Paint” is as it was before this change already, so there is nothing left to undo";
+
+#[test]
+fn undo_leaves_what_the_server_had_before_the_change_came() {
+    let chore = |id: i64, title: &str, notes: Option<&str>| {
+        let fields = json!({ "title": title, "priority": "high", "notes": notes, "status": "open" });
+        event(id, "updated", "task", TASK, fields)
+    };
+    // All of it: somebody else was first, and that is theirs.
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.hear(vec![task(6, "Paint", "high")]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.outcomes(), "1 merged");
+    assert_eq!(scene.undo(None).unwrap_err(), NOTHING_LEFT);
+    assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
+
+    // A part of it; on its way as well as when it is confirmed.
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET priority = 'high', notes = 'N'");
+    scene.hear(vec![task(6, "Paint", "high")]);
+    scene.send(1);
+    scene.answer(1, Verdict::Later { at: None, reason: "cut".to_owned() });
+    assert_eq!(scene.undo(None).unwrap().said, "“Paint”: notes as before");
+    scene.undo(Some(2)).unwrap();
+    scene.confirm(1, chore(7, "Paint", Some("N")));
+    assert_eq!(scene.undo(None).unwrap().said, "“Paint”: notes as before");
+    assert_eq!(scene.one("SELECT priority || coalesce(notes, '') FROM tasks"), "high");
+
+    // Of two that went as one, each.
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET priority = 'urgent'");
+    scene.does("UPDATE tasks SET priority = 'high', notes = 'N'");
+    scene.hear(vec![task(6, "Paint", "high")]);
+    scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
+    scene.answer(1, Verdict::Sent { rev: Some(7) });
+    scene.hear(vec![chore(7, "Paint", Some("N"))]);
+    assert_eq!(scene.undo(Some(2)).unwrap().said, "“Paint”: notes as before");
+
+    // Beside a field that a person has decided about.
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
+    scene.hear(vec![task(6, "Theirs", "high")]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    scene.resolve(1, &Resolution::mine()).unwrap();
+    scene.confirm(1, chore(7, "Mine", None));
+    assert_eq!(scene.undo(Some(1)).unwrap().said, "“Mine”: title as before");
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Theirshigh");
+}
+
+#[test]
+fn undo_leaves_what_came_to_be_so_there_while_it_waited_for_a_person() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.hear(vec![task(6, "Paint", "urgent")]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    scene.hear(vec![task(7, "Paint", "high")]);
+    assert_eq!(scene.outcomes(), "1 merged");
+    assert_eq!(scene.undo(None).unwrap_err(), NOTHING_LEFT);
+}
+
+#[test]
+fn undo_takes_back_what_was_refused_as_overtaken_and_went_again() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET priority = 'high', title = 'Mine'");
+    scene.hear(vec![task(6, "Paint", "high")]);
+    scene.send(1);
+    scene.answer(1, Verdict::Overtaken);
+    // What had been so there is not so any more, and a person says that it shall be.
+    scene.hear(vec![task(7, "Paint", "urgent")]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    scene.resolve(1, &Resolution::mine()).unwrap();
+    scene.confirm(1, task(8, "Mine", "high"));
+    scene.undo(Some(1)).unwrap();
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Painturgent");
+}
