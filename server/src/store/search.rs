@@ -41,11 +41,6 @@ pub enum Fit {
     Text,
 }
 
-impl Fit {
-    /// All, best first.
-    pub const ALL: [Fit; 4] = [Fit::TitleWords, Fit::Title, Fit::PartOfTitle, Fit::Text];
-}
-
 /// Words around a hit in a snippet.
 const SNIPPET_WORDS: i64 = 16;
 /// Where a hit begins and ends in a text, until it is shown: characters that stand in none.
@@ -134,6 +129,10 @@ pub fn find(
     let (from, row) = after.unwrap_or((Fit::TitleWords, i64::MAX));
     let mut hits = Vec::new();
     for fit in Fit::ALL.into_iter().filter(|fit| *fit >= from) {
+        // To ask for no more of the next would still have FTS5 gather all that fits.
+        if hits.len() == limit {
+            break;
+        }
         let Some(question) = fit.question(words) else { continue };
         let mut rows = statement.query(named_params! {
             ":question": question,
@@ -160,6 +159,9 @@ pub fn find(
 }
 
 impl Fit {
+    /// All, best first.
+    pub const ALL: [Fit; 4] = [Fit::TitleWords, Fit::Title, Fit::PartOfTitle, Fit::Text];
+
     /// The records that fit so, in FTS5's language, and no others. None: there is nothing between its neighbours.
     fn question(self, words: &[String]) -> Option<String> {
         let word = |word: &String| format!("\"{}\"", word.replace('"', ""));

@@ -64,11 +64,11 @@ pub(super) struct Writer {
     thread: Mutex<Option<JoinHandle<()>>>,
     tally: Arc<Tally>,
     /// Where the caller writes itself; None: the thread does.
-    here: Option<Mutex<Desk>>,
+    here: Option<Mutex<Worker>>,
 }
 
-/// Where is written.
-struct Desk {
+/// What writes, and looks after the log between two batches.
+struct Worker {
     conn: Connection,
     log: Log,
     concerned: Concerned,
@@ -88,7 +88,7 @@ impl Writer {
     pub(super) fn here(mut conn: Connection, tail: Tail, tally: Arc<Tally>) -> Result<Writer, OpenError> {
         let concerned = Concerned { tail, desks: Arc::default(), tally: tally.clone(), callers: None };
         let log = Log::of(&mut conn)?;
-        let here = Some(Mutex::new(Desk { conn, log, concerned }));
+        let here = Some(Mutex::new(Worker { conn, log, concerned }));
         Ok(Writer { orders: Mutex::default(), thread: Mutex::default(), tally, here })
     }
 
@@ -101,7 +101,7 @@ impl Writer {
         let (orders, queue) = mpsc::channel(QUEUE_MAX);
         let concerned = Concerned { tail, desks, tally: tally.clone(), callers: Handle::try_current().ok() };
         let log = Log::of(&mut conn)?;
-        let writer = move || Desk { conn, log, concerned }.work(queue);
+        let writer = move || Worker { conn, log, concerned }.work(queue);
         let thread = std::thread::Builder::new().name("hearth-writer".into()).spawn(writer)?;
         Ok(Writer { orders: Mutex::new(Some(orders)), thread: Mutex::new(Some(thread)), tally, here: None })
     }
@@ -144,7 +144,7 @@ impl Drop for Writer {
     }
 }
 
-impl Desk {
+impl Worker {
     fn work(mut self, mut queue: mpsc::Receiver<Order>) {
         while let Some(order) = queue.blocking_recv() {
             match order {
