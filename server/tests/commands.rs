@@ -231,7 +231,9 @@ fn a_server_on_every_address_asks_for_a_base_url() {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         Command::new("kill").arg(child.id().to_string()).status().unwrap();
-        let log = text(&child.wait_with_output().unwrap().stderr);
+        let output = child.wait_with_output().unwrap();
+        let log = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "who is told the address may say stop: {log}");
         assert_eq!(log.contains("--base-url"), is_warned, "{arguments:?}: {log}");
     }
 }

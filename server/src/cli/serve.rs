@@ -11,6 +11,7 @@ use hearth_server::config::{
     parse_origin, parse_rate_limits, parse_retention,
 };
 use ipnet::IpNet;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::faults::FaultArguments;
 use super::log::{self, LogForm};
@@ -96,20 +97,33 @@ pub(super) async fn serve(args: Serve, data: PathBuf) -> anyhow::Result<()> {
         tracing::error!(place, "panicked");
     }));
     let running = hearth_server::start(config, Clock::system()).await?;
+    // Whoever reads the address may say stop at once.
+    let stop = Stop::listen()?;
     // That nobody reads this line is no reason not to serve.
     if let Err(error) = output::try_line(format_args!("listening on http://{}", running.address)) {
         tracing::warn!(%error, address = %running.address, "the address could not be told on stdout");
     }
-    stop_signal().await?;
+    stop.heard().await;
     tracing::info!("stopping");
     running.stop().await;
     Ok(())
 }
 
-async fn stop_signal() -> std::io::Result<()> {
-    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-    tokio::select! {
-        interrupt = tokio::signal::ctrl_c() => interrupt,
-        _ = terminate.recv() => Ok(()),
+/// The signals that end the service in order, from the moment they are listened for.
+struct Stop {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Stop {
+    fn listen() -> std::io::Result<Stop> {
+        Ok(Stop { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    async fn heard(mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => (),
+            _ = self.terminate.recv() => (),
+        }
     }
 }
