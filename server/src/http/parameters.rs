@@ -111,6 +111,6 @@ pub const SEARCH_TYPES: Parameter =
 /// What to search for.
 pub const SEARCH_QUERY: Parameter = parameter(
     "q",
-    "Up to 12 different words, each of which must begin a word of the record",
+    "Words, each of which must begin a word of the record",
     Takes::Text { min: QUESTION.0, max: QUESTION.1 },
 );
