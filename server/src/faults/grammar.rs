@@ -258,6 +258,10 @@ fn when(fault: &Fault, (at, text): Word<'_>) -> Fallible<When> {
             .ok_or_else(|| (at, format!("`{text}` is not a share from 0% to 100%")));
     }
     let (word, rest) = text.split_once(':').unwrap_or((text, ""));
+    if let ("first" | "once" | "every" | "burst", "") = (word, rest) {
+        let example = if word == "burst" { "burst:3/60s".to_owned() } else { format!("{word}:3") };
+        return Err((at + text.len(), format!("`{text}` does not say how often; write it as in {example}")));
+    }
     let rest_at = at + word.len() + 1;
     match word {
         "first" => counted(rest_at, rest).map(When::First),
@@ -431,6 +435,12 @@ mod tests {
             ("cut=every:3requests", 1, 12, "`requests` is no unit here; this fault is counted in frames"),
             ("503=burst:3", 1, 11, "a burst is written"),
             ("503=burst:3/5", 1, 13, "`5` needs a unit"),
+            ("503=first", 1, 10, "`first` does not say how often; write it as in first:3"),
+            ("503=first route=reads", 1, 10, "`first` does not say how often"),
+            ("cut=once; 503=1%", 1, 9, "`once` does not say how often"),
+            ("503=every\u{3000}route=reads", 1, 10, "`every` does not say how often"),
+            ("503=burst", 1, 10, "`burst` does not say how often; write it as in burst:3/60s"),
+            ("503=first:", 1, 11, "`first:` does not say how often"),
             ("503=101%", 1, 5, "`101%` is not a share"),
             ("cut=1%\n503=1% rout=create_task", 2, 8, "there is no attribute `rout`; did you mean route?"),
             ("503=1% route=get_me,createTsk", 1, 21, "there is no operation `createTsk`; did you mean create_task?"),
@@ -463,6 +473,57 @@ mod tests {
             let slip = read(text).unwrap_err();
             assert_eq!((slip.line, slip.column), (line, column), "{text}: {slip}");
             assert!(slip.problem.starts_with(problem), "{text}: {slip}");
+        }
+    }
+
+    #[test]
+    fn no_text_is_too_strange_to_be_told_what_is_wrong_with_it() {
+        let pieces = [
+            "503",
+            "cut",
+            "latency",
+            "mute",
+            "seed",
+            "first",
+            "once",
+            "every",
+            "burst",
+            "always",
+            "route",
+            "key",
+            "by",
+            "for",
+            "=",
+            ":",
+            ";",
+            "/",
+            ",",
+            "-",
+            "%",
+            "#",
+            "\"",
+            " ",
+            "\n",
+            "\r\n",
+            "\u{3000}",
+            "\u{a0}",
+            "\u{feff}",
+            "\0",
+            "é",
+            "🏠",
+            "3",
+            "60s",
+            "2s-1s",
+            "frames",
+            "reads",
+            "create_task",
+        ];
+        let mut dice = fastrand::Rng::with_seed(1);
+        for _ in 0..50_000 {
+            let text: String = (0..dice.usize(1..14)).map(|_| pieces[dice.usize(..pieces.len())]).collect();
+            let Err(slip) = read(&text) else { continue };
+            let letters = text.lines().nth(slip.line - 1).map_or(0, |line| line.chars().count());
+            assert!((1..=letters + 1).contains(&slip.column), "{text:?}: {slip}");
         }
     }
 
