@@ -188,3 +188,16 @@ async fn a_key_hears_of_faults_only_when_one_is_meant_for_it() {
         service.running.stop().await;
     }
 }
+
+#[test]
+fn a_path_that_might_be_faults_is_told_to_be_neither() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_hearth-server"))
+        .args(["--data", dir.path().to_str().unwrap(), "serve", "--faults", "/no/such=dir/faults.txt"])
+        .env_remove("HEARTH_DATA")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("there is no fault `/no/such`") && said.contains("No such file"), "{said}");
+}

@@ -26,7 +26,11 @@ impl FaultArguments {
 fn parse_plan(wish: &str) -> Result<Plan, String> {
     match std::fs::read_to_string(Path::new(wish)) {
         Ok(text) => grammar::read(&text).map_err(|slip| format!("{wish}: {slip}")),
-        Err(_) if wish.contains('=') => grammar::read(wish).map_err(|slip| slip.to_string()),
+        // A path may have a `=` too.
+        Err(error) if wish.contains('=') => grammar::read(wish).map_err(|slip| match wish.contains('/') {
+            true => format!("{slip}\nnor can it be read as a file: {error}"),
+            false => slip.to_string(),
+        }),
         Err(error) => Err(format!("it is neither a fault, as in lost-answer=5%, nor a file: {error}")),
     }
 }

@@ -163,6 +163,8 @@ type Fallible<T> = Result<T, (usize, String)>;
 /// Reads what was written.
 pub fn read(text: &str) -> Result<Plan, Misspelt> {
     let mut plan = Plan { seed: 1, rules: Vec::new(), on_live: false };
+    // Some editors begin a file with a mark of its encoding.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (index, line) in text.lines().enumerate() {
         read_line(&mut plan, line).map_err(|(at, problem)| Misspelt {
             line: index + 1,
@@ -409,7 +411,7 @@ mod tests {
         assert_eq!((plan.seed, faults), (7, expected.to_vec()));
         assert_eq!(plan.rules[0].routes, [Routes::Operation("create_task")]);
 
-        let file = "# slow\nlatency=always by=10ms-2s key=phone,laptop route=writes,streams\nmute=once:3 for=30s comments=pass # and mute\n";
+        let file = "\u{feff}# slow\nlatency=always by=10ms-2s key=phone,laptop route=writes,streams\nmute=once:3 for=30s comments=pass # and mute\n";
         let plan = read(file).unwrap();
         let (from, to) = (Duration::from_millis(10), Duration::from_secs(2));
         assert_eq!(plan.rules[0].fault, Fault::Latency { from, to });
@@ -469,6 +471,7 @@ mod tests {
             ("mute=1% route=streams,reads", 1, 23, "`reads` has no frames"),
             ("503=1% route=get_index", 1, 14, "`get_index` needs no key"),
             ("# nothing", 1, 1, "there is no fault"),
+            ("\u{feff}lots-answer=5%", 1, 1, "there is no fault `lots-answer`"),
         ] {
             let slip = read(text).unwrap_err();
             assert_eq!((slip.line, slip.column), (line, column), "{text}: {slip}");

@@ -44,6 +44,8 @@ pub struct Line<T> {
 /// begins with the line's number.
 pub fn read<T>(text: &str, mut step: impl FnMut(&[String]) -> Result<T, String>) -> Result<Vec<Line<T>>, String> {
     let (mut lines, mut latest) = (Vec::new(), Duration::ZERO);
+    // Some editors begin a file with a mark of its encoding.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (index, line) in text.lines().enumerate() {
         let number = index + 1;
         let at = |problem: String| format!("line {number}: {problem}");
@@ -118,7 +120,7 @@ mod tests {
     #[test]
     fn lines_have_times_words_and_remarks() {
         let script =
-            words("# night\n\nseed --records 5 # few\n2s  churn --team \"Hill house\"\n+500ms trim\n").unwrap();
+            words("\u{feff}# night\n\nseed --records 5 # few\n2s  churn --team \"Hill house\"\n+500ms trim\n").unwrap();
         let dues: Vec<_> = script.iter().map(|line| (line.number, line.due)).collect();
         let expected = [
             (3, Due::After(Duration::ZERO)),
