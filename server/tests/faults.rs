@@ -127,6 +127,18 @@ async fn every_answer_says_that_faults_are_on() {
 }
 
 #[tokio::test]
+async fn a_fault_that_another_forestalls_has_its_turn_next() {
+    let service =
+        Faulty::start("500=once:2 route=list_rooms; 503=first:2 route=reads; 429=once:2 route=list_rooms").await;
+    let mut statuses = Vec::new();
+    for _ in 0..5 {
+        statuses.push(service.get("/v1/rooms").await.status().as_u16());
+    }
+    assert_eq!(statuses, [503, 500, 503, 429, 200]);
+    service.running.stop().await;
+}
+
+#[tokio::test]
 async fn a_stream_is_not_advised_to_ask_for_what_it_is_refused() {
     let service = Faulty::start("503=always route=list_rooms").await;
     let request = Request::builder().uri("/v1/events/stream").header("accept", "application/json");

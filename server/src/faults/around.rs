@@ -49,7 +49,8 @@ pub(super) struct Whose {
 
 impl Whose {
     /// Says in the log that a fault struck, and how often it has.
-    pub(super) fn tell(&self, rule: &Rule, times: u64, operation: &str) {
+    pub(super) fn tell(&self, faults: &Faults, rule: usize, operation: &str) {
+        let (times, rule) = (faults.injected(rule), &faults.plan.rules[rule]);
         let (request_id, key) = (&*self.request_id.0, self.key.as_deref().unwrap_or("-"));
         tracing::warn!(request_id, rule = rule.text, times, operation, key, "a fault was injected");
     }
@@ -160,13 +161,16 @@ fn fate(app: &App, faults: &Faults, route: &Route, rules: &[usize], whose: &Whos
         if rule.fault.is_of_frames() {
             continue;
         }
-        let Some(times) = faults.strikes(*nth, app.clock.passed()) else { continue };
+        // Latency adds up, and stands in nobody's way.
+        let is_taken = fate.fault.is_some() && !matches!(rule.fault, Fault::Latency { .. });
+        if !faults.strikes(*nth, is_taken, app.clock.passed()) {
+            continue;
+        }
         match &rule.fault {
             Fault::Latency { from, to } => fate.latency += faults.between(*nth, *from, *to),
-            fault if fate.fault.is_none() => fate.fault = Some(fault.clone()),
-            _ => continue,
+            fault => fate.fault = Some(fault.clone()),
         }
-        whose.tell(rule, times, &route.operation);
+        whose.tell(faults, *nth, &route.operation);
         fate.told.push(rule.text.clone());
     }
     fate

@@ -120,12 +120,9 @@ impl Line {
         }
         let mut struck = None;
         for nth in &self.rules {
-            let rule = &faults.plan.rules[*nth];
-            if let Some(times) = faults.strikes(*nth, self.app.clock.passed())
-                && struck.is_none()
-            {
-                self.whose.tell(rule, times, "stream_events");
-                struck = Some(rule.fault.clone());
+            if faults.strikes(*nth, struck.is_some(), self.app.clock.passed()) {
+                self.whose.tell(faults, *nth, "stream_events");
+                struck = Some(faults.plan.rules[*nth].fault.clone());
             }
         }
         struck

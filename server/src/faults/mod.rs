@@ -34,7 +34,7 @@ pub struct Faults {
 struct Turn {
     /// What it was looked at for: requests, or frames.
     seen: u64,
-    struck: u64,
+    injected: u64,
     /// The window of a burst: when it began, and how often the rule struck in it.
     window: Option<(Duration, u64)>,
     dice: Rng,
@@ -44,7 +44,7 @@ impl Faults {
     /// Faults as they were written. Each rule has its own chance, so that one more rule changes no other.
     pub fn new(plan: Plan) -> Faults {
         let dice = |nth: u64| Rng::with_seed(plan.seed.wrapping_add(nth.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-        let turn = |nth| Turn { seen: 0, struck: 0, window: None, dice: dice(nth) };
+        let turn = |nth| Turn { seen: 0, injected: 0, window: None, dice: dice(nth) };
         let turns = Mutex::new((1..=plan.rules.len() as u64).map(turn).collect());
         Faults { plan, turns }
     }
@@ -54,25 +54,39 @@ impl Faults {
         &self.plan
     }
 
-    /// Whether a rule strikes this time; how often it has then.
-    fn strikes(&self, rule: usize, passed: Duration) -> Option<u64> {
+    /// Whether a rule strikes this time. Where another has struck before it (`is_taken`) it does not, and what was its
+    /// turn by count is so again the next time.
+    fn strikes(&self, rule: usize, is_taken: bool, passed: Duration) -> bool {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        let turn = turns.get_mut(rule)?;
-        turn.seen += 1;
-        let strikes = match self.plan.rules[rule].when {
+        let Some(turn) = turns.get_mut(rule) else { return false };
+        let (seen, mut window) = (turn.seen + 1, turn.window);
+        let is_turn = match self.plan.rules[rule].when {
             When::Always => true,
+            // Thrown each time, so that what others do changes nothing of it.
             When::Chance(chance) => turn.dice.f64() < chance,
-            When::First(count) => turn.seen <= count,
-            When::Once(nth) => turn.seen == nth,
-            When::Every(nth) => turn.seen.is_multiple_of(nth),
+            When::First(count) => seen <= count,
+            When::Once(nth) => seen == nth,
+            When::Every(nth) => seen.is_multiple_of(nth),
             When::Burst { count, within } => {
-                let (began, struck) = turn.window.filter(|(began, _)| passed < *began + within).unwrap_or((passed, 0));
-                turn.window = Some((began, struck + 1));
+                let (began, struck) = window.filter(|(began, _)| passed < *began + within).unwrap_or((passed, 0));
+                window = Some((began, struck + 1));
                 struck < count
             }
         };
-        turn.struck += u64::from(strikes);
-        strikes.then_some(turn.struck)
+        if is_turn && is_taken {
+            return false;
+        }
+        (turn.seen, turn.window) = (seen, window);
+        is_turn
+    }
+
+    /// Counts a fault that was injected; how often it has been then.
+    fn injected(&self, rule: usize) -> u64 {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.get_mut(rule).map_or(0, |turn| {
+            turn.injected += 1;
+            turn.injected
+        })
     }
 
     /// A time between two, by the rule's chance.
@@ -128,10 +142,15 @@ impl Rule {
 mod tests {
     use super::*;
 
-    /// At which of so many looks a rule strikes, one look each second.
-    fn struck(text: &str, looks: u64) -> Vec<u64> {
+    /// At which of so many looks a rule strikes, one look each second, when another has struck before it at some.
+    fn struck_beside(text: &str, looks: u64, taken: &[u64]) -> Vec<u64> {
         let faults = Faults::new(grammar::read(text).unwrap());
-        (1..=looks).filter(|look| faults.strikes(0, Duration::from_secs(*look)).is_some()).collect()
+        let strikes = |look: &u64| faults.strikes(0, taken.contains(look), Duration::from_secs(*look));
+        (1..=looks).filter(strikes).collect()
+    }
+
+    fn struck(text: &str, looks: u64) -> Vec<u64> {
+        struck_beside(text, looks, &[])
     }
 
     #[test]
@@ -145,5 +164,17 @@ mod tests {
         assert!((150..250).contains(&some.len()), "{}", some.len());
         assert_eq!(some, struck("503=20%; seed=7", 1000));
         assert_ne!(some, struck("503=20%; seed=8", 1000));
+    }
+    #[test]
+    fn a_turn_that_another_took_comes_again() {
+        assert_eq!(struck_beside("503=first:2", 9, &[1, 3]), [2, 4]);
+        assert_eq!(struck_beside("503=once:3", 9, &[1, 3, 4]), [5]);
+        assert_eq!(struck_beside("503=every:3", 9, &[3]), [4, 7]);
+        assert_eq!(struck_beside("503=burst:2/10s", 16, &[1, 13]), [2, 3, 12, 14]);
+        assert_eq!(struck_beside("503=always", 3, &[2]), [1, 3]);
+        let some = struck("503=20%; seed=7", 1000);
+        let left: Vec<u64> = some.iter().copied().filter(|look| look % 2 == 1).collect();
+        let taken: Vec<u64> = (1..=1000).filter(|look| look % 2 == 0).collect();
+        assert_eq!(struck_beside("503=20%; seed=7", 1000, &taken), left, "chance is the rule's own");
     }
 }
