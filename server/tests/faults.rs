@@ -99,6 +99,24 @@ async fn a_request_that_is_doubled_keeps_the_limits_of_its_body() {
 }
 
 #[tokio::test]
+async fn a_request_is_said_to_be_doubled_when_it_was() {
+    let service = Faulty::start("duplicate=always route=create_task; latency=once:3 by=1ms").await;
+    let path = Request::builder().method("POST").uri("/v1/tasks").header("content-type", "text/plain");
+    let text = path.header("authorization", format!("Bearer {}", service.key)).body(Body::from("Buy a fuse")).unwrap();
+    let large = Body::from(vec![b' '; 1024 * 1024 + 1]);
+    for (answer, status) in [
+        (Edge::new(service.running.app.clone()).answer(text).await, 415),
+        (service.ask("POST", "/v1/tasks", large).await, 413),
+    ] {
+        assert_eq!((answer.status().as_u16(), header(&answer, "x-hearth-faults")), (status, "on"));
+    }
+    let created = service.ask("POST", "/v1/tasks", Body::from("{\"title\":\"Buy a fuse\"}")).await;
+    let told = "on; latency=once:3 by=1ms; duplicate=always route=create_task";
+    assert_eq!((created.status().as_u16(), header(&created, "x-hearth-faults")), (201, told));
+    service.running.stop().await;
+}
+
+#[tokio::test]
 async fn a_refusal_on_order_tells_of_the_window_as_a_true_one_does_and_takes_nothing_from_it() {
     let service = Faulty::start("429=once:2 route=reads retry-after=7; 503=once:3 route=reads").await;
     let remaining = |response: &Response<Body>| header(response, "x-ratelimit-remaining").to_owned();

@@ -60,9 +60,17 @@ impl Whose {
 #[derive(Default)]
 struct Fate {
     latency: Duration,
-    /// The first that struck of those of which there can only be one.
-    fault: Option<Fault>,
+    /// The first that struck of those of which there can only be one, and its rule.
+    fault: Option<(usize, Fault)>,
     told: Vec<String>,
+}
+
+impl Fate {
+    /// Says in the log that a fault befell the request, and keeps it for the header.
+    fn befalls(&mut self, faults: &Faults, rule: usize, route: &Route, whose: &Whose) {
+        whose.tell(faults, rule, &route.operation);
+        self.told.push(faults.plan.rules[rule].text.clone());
+    }
 }
 
 /// Carries a request out by `handle`, with the faults that are its turn.
@@ -85,7 +93,7 @@ where
     let rules = rules(faults, route, principal.as_deref());
     let whose = Whose { request_id: RequestId::new(), key: principal.as_ref().map(|who| who.key.id.clone()) };
     request.extensions_mut().insert(whose.request_id.clone());
-    let fate = fate(&app, faults, route, &rules, &whose);
+    let mut fate = fate(&app, faults, route, &rules, &whose);
     tokio::time::sleep(fate.latency).await;
     let hangup = request.extensions().get::<Hangup>().cloned();
     let lose = async || {
@@ -95,23 +103,29 @@ where
             None => gateway(StatusCode::BAD_GATEWAY),
         }
     };
-    let response = match fate.fault {
-        Some(Fault::LostRequest) => lose().await,
-        Some(Fault::Status { status: status @ (502 | 504), .. }) => {
+    let response = match fate.fault.take() {
+        Some((_, Fault::LostRequest)) => lose().await,
+        Some((_, Fault::Status { status: status @ (502 | 504), .. })) => {
             gateway(StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY))
         }
-        Some(Fault::Status { status, retry_after }) => {
+        Some((_, Fault::Status { status, retry_after })) => {
             let standing = whose.key.as_ref().and_then(|key| app.limits.look(key, route.class, app.clock.passed()));
             request.extensions_mut().insert(refusal(status, retry_after, standing));
             handle(app.clone(), found, request).await
         }
-        Some(Fault::LostAnswer) => {
+        Some((_, Fault::LostAnswer)) => {
             let response = handle(app.clone(), found, request).await;
             let (request_id, status) = (&*whose.request_id.0, response.status().as_u16());
             tracing::warn!(request_id, status, "the answer that is lost");
             lose().await
         }
-        Some(Fault::Duplicate) => twice(&app, (found, route), request, &handle).await,
+        Some((rule, Fault::Duplicate)) => {
+            let (response, was_doubled) = twice(&app, (found, route), request, &handle).await;
+            if was_doubled {
+                fate.befalls(faults, rule, route, &whose);
+            }
+            response
+        }
         _ => handle(app.clone(), found, request).await,
     };
     let of_frames: Vec<usize> =
@@ -168,22 +182,25 @@ fn fate(app: &App, faults: &Faults, route: &Route, rules: &[usize], whose: &Whos
         }
         match &rule.fault {
             Fault::Latency { from, to } => fate.latency += faults.between(*nth, *from, *to),
-            fault => fate.fault = Some(fault.clone()),
+            fault => fate.fault = Some((*nth, fault.clone())),
         }
-        whose.tell(faults, *nth, &route.operation);
-        fate.told.push(rule.text.clone());
+        // Whether there is something to double shows when the request was carried out once.
+        if rule.fault != Fault::Duplicate {
+            fate.befalls(faults, *nth, route, whose);
+        }
     }
     fate
 }
 
-/// Carries a request out twice, as when a proxy sends it again; the client gets the second answer. One whose body does
-/// not come whole, because it is too large or never ends, is refused at the first time.
+/// Carries a request out twice, as when a proxy sends it again; the client gets the second answer. One whose body is not
+/// read whole, because it is too large, never ends or is of another type, is refused at the first time. Gives whether it
+/// was twice.
 async fn twice<F, A>(
     app: &Arc<App>,
     (found, route): (Option<Found<'static>>, &Route),
     request: Request<Body>,
     handle: &F,
-) -> Response<Body>
+) -> (Response<Body>, bool)
 where
     F: Fn(Arc<App>, Option<Found<'static>>, Request<Body>) -> A,
     A: Future<Output = Response<Body>>,
@@ -199,8 +216,8 @@ where
         _ => kept.whole(),
     };
     match whole {
-        Some(body) => handle(app.clone(), found, Request::from_parts(parts, Body::from(body))).await,
-        None => response,
+        Some(body) => (handle(app.clone(), found, Request::from_parts(parts, Body::from(body))).await, true),
+        None => (response, false),
     }
 }
 
