@@ -157,6 +157,19 @@ async fn a_fault_that_another_forestalls_has_its_turn_next() {
 }
 
 #[tokio::test]
+async fn a_mute_stream_ends_with_its_key() {
+    for mute in ["mute=first:1", "mute=first:1 for=1h", "mute=first:1 comments=pass"] {
+        let service = Faulty::start(mute).await;
+        let mut stream = service.get("/v1/events/stream?cursor=start").await.into_body();
+        assert!(stream.frame().await.unwrap().unwrap().into_data().unwrap().starts_with(b"retry:"));
+        let ended = tokio::spawn(async move { while stream.frame().await.is_some() {} });
+        operate::revoke_key(&service.running.app.db, &Clock::system(), "test key".to_owned()).await.unwrap();
+        tokio::time::timeout(Duration::from_secs(30), ended).await.expect(mute).unwrap();
+        service.running.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn a_stream_is_not_advised_to_ask_for_what_it_is_refused() {
     let service = Faulty::start("503=always route=list_rooms").await;
     let request = Request::builder().uri("/v1/events/stream").header("accept", "application/json");

@@ -44,14 +44,14 @@ pub fn forced(extensions: &Extensions) -> Option<Forced> {
 /// Whose request it is that a fault befalls, for the log.
 pub(super) struct Whose {
     request_id: RequestId,
-    key: Option<String>,
+    pub(super) principal: Option<Arc<Principal>>,
 }
 
 impl Whose {
     /// Says in the log that a fault struck, and how often it has.
     pub(super) fn tell(&self, faults: &Faults, rule: usize, operation: &str) {
         let (times, rule) = (faults.injected(rule), &faults.plan.rules[rule]);
-        let (request_id, key) = (&*self.request_id.0, self.key.as_deref().unwrap_or("-"));
+        let (request_id, key) = (&*self.request_id.0, self.principal.as_ref().map_or("-", |who| &*who.key.id));
         tracing::warn!(request_id, rule = rule.text, times, operation, key, "a fault was injected");
     }
 }
@@ -91,7 +91,7 @@ where
     };
     let principal = auth::identify(&app, request.headers()).await.ok();
     let rules = rules(faults, route, principal.as_deref());
-    let whose = Whose { request_id: RequestId::new(), key: principal.as_ref().map(|who| who.key.id.clone()) };
+    let whose = Whose { request_id: RequestId::new(), principal };
     request.extensions_mut().insert(whose.request_id.clone());
     let mut fate = fate(&app, faults, route, &rules, &whose);
     tokio::time::sleep(fate.latency).await;
@@ -109,7 +109,8 @@ where
             gateway(StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY))
         }
         Some((_, Fault::Status { status, retry_after })) => {
-            let standing = whose.key.as_ref().and_then(|key| app.limits.look(key, route.class, app.clock.passed()));
+            let key = whose.principal.as_ref().map(|who| &who.key.id);
+            let standing = key.and_then(|key| app.limits.look(key, route.class, app.clock.passed()));
             request.extensions_mut().insert(refusal(status, retry_after, standing));
             handle(app.clone(), found, request).await
         }

@@ -14,11 +14,14 @@ use futures_util::{StreamExt, stream};
 use super::around::Whose;
 use super::grammar::Fault;
 use crate::app::App;
+use crate::http::auth;
 
 /// Ends each frame.
 const END: &[u8] = b"\n\n";
 /// Says that the stream lives, and nothing else.
 const COMMENT: &[u8] = b":\n\n";
+/// Between two looks at whether the key of a mute stream holds still.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// The same answer with the faults of these rules.
 pub(super) fn around(app: &Arc<App>, rules: Vec<usize>, whose: Whose, response: Response<Body>) -> Response<Body> {
@@ -85,13 +88,15 @@ impl Line {
         }
     }
 
-    /// Says nothing for a while. None: the service stops; a comment: one is due, and silence goes on after it.
+    /// Says nothing for a while. None: the service stops, or the key has ended; a comment: one is due, and silence goes on
+    /// after it.
     async fn silence(&mut self, lasting: Option<Duration>, comments: bool) -> Option<Option<Bytes>> {
         let mut stopping = self.app.stopping.clone();
         let comment_after = if comments { self.app.config.keepalive } else { Duration::MAX };
         let sleep = lasting.unwrap_or(Duration::MAX).min(comment_after);
         tokio::select! {
             () = stopping.heard() => return None,
+            () = key_ended(&self.app, &self.whose) => return None,
             () = tokio::time::sleep(sleep) => (),
         }
         let left = lasting.map(|lasting| lasting - sleep);
@@ -126,5 +131,14 @@ impl Line {
             }
         }
         struck
+    }
+}
+
+/// Returns once the key has ended: that ends its streams within a second (contract 9.4), and while one is mute nobody asks
+/// for its frames, who would see to that.
+async fn key_ended(app: &Arc<App>, whose: &Whose) {
+    let Some(principal) = &whose.principal else { return std::future::pending().await };
+    while auth::still_holds(app, principal).await {
+        tokio::time::sleep(LOOK_EVERY).await;
     }
 }
