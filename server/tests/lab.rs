@@ -10,6 +10,7 @@ use hearth_contract::key::Environment;
 use hearth_contract::schema::Kind;
 use hearth_server::clock::Clock;
 use hearth_server::home::apply::Writing;
+use hearth_server::lab::growth::Growth;
 use hearth_server::lab::{Bench, Wish};
 use hearth_server::operate;
 use hearth_server::store::homes::Plan;
@@ -124,11 +125,10 @@ async fn a_seed_that_was_interrupted_is_finished_by_the_same_seed() {
 }
 
 #[tokio::test]
-async fn a_seed_that_the_home_refuses_leaves_nothing_of_its_step() {
+async fn a_seed_is_finished_also_when_what_it_refers_to_is_gone() {
     let dir = tempfile::tempdir().unwrap();
     let (db, bench) = bench(dir.path()).await;
     bench.grow(7, 1200, |made| made >= 500).await.unwrap();
-    // What the rest of the seed refers to is gone.
     let number = HomeNo(1);
     let gone = db.write(move |tx| {
         let mut writing = Writing::begin(tx, number, 1, Clock::system().now(), None)?;
@@ -141,9 +141,32 @@ async fn a_seed_that_the_home_refuses_leaves_nothing_of_its_step() {
     });
     gone.await.unwrap();
     let before = bench.head().await.unwrap();
-    bench.grow(7, 1200, |_| false).await.unwrap_err();
+    let grown = bench.grow(7, 1200, |_| false).await.unwrap();
+    assert_eq!((grown.made, grown.found, grown.head), (700, 500, before + 700), "each is made, some of them general");
+    db.close().await;
+    assert!(said(dir.path(), &["check"]).starts_with("sound"));
+    assert!(said(dir.path(), &["lab", "--env", "live", "--live", "churn", "--count", "3"]).contains("3 changes"));
+}
+
+#[tokio::test]
+async fn a_seed_that_the_home_refuses_leaves_nothing_of_its_step() {
+    let dir = tempfile::tempdir().unwrap();
+    let (db, bench) = bench(dir.path()).await;
+    bench.grow(7, 1200, |made| made >= 500).await.unwrap();
+    // Somebody has made a record out of the midst of the second step.
+    let number = HomeNo(1);
+    let taken = Growth::new(7, 1200, Clock::system().now().date()).nth(700).unwrap();
+    let made = db.write(move |tx| {
+        let mut writing = Writing::begin(tx, number, 1, Clock::system().now(), None)?;
+        writing.apply(taken, &mut Uuid::nil)?.unwrap();
+        writing.finish()
+    });
+    made.await.unwrap();
+    let before = bench.head().await.unwrap();
+    let refusal = bench.grow(7, 1200, |_| false).await.unwrap_err().to_string();
+    assert!(refusal.contains("--seed"), "{refusal}");
     let after = bench.head().await.unwrap();
-    assert_eq!((after - before) % 500, 0, "a step is made whole or not at all");
+    assert_eq!(after, before, "a step is made whole or not at all");
     db.close().await;
     assert!(said(dir.path(), &["check"]).starts_with("sound"));
     assert!(said(dir.path(), &["lab", "--env", "live", "--live", "churn", "--count", "3"]).contains("3 changes"));

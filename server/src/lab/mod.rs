@@ -16,7 +16,7 @@ pub mod script;
 use std::path::PathBuf;
 
 use fastrand::Rng;
-use hearth_contract::check::{Intent, check};
+use hearth_contract::check::{Intent, check, references};
 use hearth_contract::command::{Command, Guard};
 use hearth_contract::formats::{Timestamp, parse_id};
 use hearth_contract::key::Environment;
@@ -31,8 +31,8 @@ use self::growth::Growth;
 use crate::chance::{fresh_id, random};
 use crate::clock::Clock;
 use crate::home::apply::{Outcome, Writing};
-use crate::home::retention;
 use crate::home::rewind::{self, Rewound};
+use crate::home::{retention, rules};
 use crate::operate::Error;
 use crate::store::homes::{self, Home};
 use crate::store::records::{self, Bounds, Direction, Sort};
@@ -165,7 +165,8 @@ impl Bench {
     }
 
     /// Makes so many believable records, the same for the same seed and day; what an earlier call made of them is left
-    /// as it is. `is_enough` hears how many were made, and stops it.
+    /// as it is, and what refers to something of it that was deleted since refers to nothing. `is_enough` hears how many
+    /// were made, and stops it.
     pub async fn grow(&self, seed: u64, records: usize, is_enough: impl Fn(usize) -> bool) -> Result<Grown, Error> {
         let (number, run) = (self.number, self.run);
         let mut growth = Growth::new(seed, records, self.clock.now().date());
@@ -179,7 +180,8 @@ impl Bench {
                     return Ok(Ok(false));
                 }
                 let mut writing = Writing::begin(tx, number, run, now, None)?;
-                for command in commands {
+                for mut command in commands {
+                    forget_what_is_gone(tx, number, &mut command)?;
                     if let Err(problem) = writing.apply(command, &mut || fresh_id(now))? {
                         tx.undo();
                         return Ok(Err(problem));
@@ -331,6 +333,17 @@ fn are_made(tx: &Tx<'_>, number: HomeNo, commands: &[Command]) -> Result<bool, F
     Ok(true)
 }
 
+/// Makes a record general whose room or subject was deleted, as it would be had it been there when that was.
+fn forget_what_is_gone(tx: &Tx<'_>, number: HomeNo, command: &mut Command) -> Result<(), Fault> {
+    let Command::Create { kind, body } = command else { return Ok(()) };
+    for (_, _, target) in references(*kind, &body.fields) {
+        if records::entry(tx, number, target)?.is_some_and(|entry| entry.deleted) {
+            rules::forget_reference(*kind, &mut body.fields, target);
+        }
+    }
+    Ok(())
+}
+
 fn made_already(seed: u64) -> String {
     format!("this home had records of seed {seed} already; choose another --seed, or another home")
 }
@@ -338,6 +351,6 @@ fn made_already(seed: u64) -> String {
 fn refused_growth(seed: u64, problem: &Problem) -> Error {
     Error::Refused(match problem.kind {
         ProblemType::AlreadyExists => made_already(seed),
-        _ => format!("the home refused a record: {} {}", problem.message, Value::Object(problem.details.clone())),
+        _ => format!("the home refused a record: {}", problem.message),
     })
 }
