@@ -30,17 +30,20 @@ const ROOMS: [(&str, &str, &str); 14] = [
     ("Workshop", "other", "basement"),
 ];
 
-/// Cars: make, model, fuel.
-const CARS: [(&str, &str, &str); 8] = [
-    ("Toyota", "Corolla", "hybrid"),
-    ("Volkswagen", "ID.3", "electric"),
-    ("Subaru", "Outback", "gasoline"),
-    ("Volvo", "V60", "plug_in_hybrid"),
-    ("Ford", "Transit", "diesel"),
-    ("Kia", "Niro", "electric"),
-    ("Honda", "CR-V", "gasoline"),
-    ("Skoda", "Octavia", "diesel"),
+/// Cars: make, model, fuel, and the first year in which they were built so.
+const CARS: [(&str, &str, &str, i64); 8] = [
+    ("Toyota", "Corolla", "hybrid", 2019),
+    ("Volkswagen", "ID.3", "electric", 2020),
+    ("Subaru", "Outback", "gasoline", 2008),
+    ("Volvo", "V60", "plug_in_hybrid", 2013),
+    ("Ford", "Transit", "diesel", 2008),
+    ("Kia", "Niro", "electric", 2019),
+    ("Honda", "CR-V", "gasoline", 2008),
+    ("Skoda", "Octavia", "diesel", 2008),
 ];
+
+/// What has a serial number.
+const NUMBERED: [&str; 4] = ["tool", "appliance", "electronics", "sports"];
 
 /// The moment in the ids of invented records, in milliseconds: the same on every day, and before any real one.
 const ID_MOMENT: u64 = 1_767_225_600_000;
@@ -99,8 +102,8 @@ impl Growth {
     }
 
     fn vehicle(&mut self, nth: usize) -> Value {
-        let (make, model, fuel) = CARS[nth % CARS.len()];
-        let year = self.dice.i64(2008..2027);
+        let (make, model, fuel, since) = CARS[nth % CARS.len()];
+        let year = self.dice.i64(since..=i64::from(self.today.year()).max(since));
         json!({
             "name": format!("{} {model}", self.pick(&PAINTS)), "make": make, "model": model, "year": year, "fuel_type": fuel,
             "odometer": self.dice.i64(500..180_000), "license_plate": format!("HH {:04}", self.dice.u32(..10_000)),
@@ -116,24 +119,26 @@ impl Growth {
         let worth = price * self.dice.u32(20..101) / 100;
         let supply = good.category == "consumable";
         let bought = self.dice.i64(10..2900);
+        let number = format!("{:08X}", self.dice.u32(..));
         json!({
             "name": format!("{make} {}", decapitalised(good.name)), "room_id": self.one_of_rooms(), "category": good.category,
             "make": make, "model": format!("{}-{}", &make[..1], self.dice.u32(100..9999)),
-            "serial_number": format!("{:08X}", self.dice.u32(..)), "quantity": if supply { self.dice.i64(1..24) } else { 1 },
-            "condition": self.pick(&["new", "good", "good", "good", "fair", "poor"]),
-            "purchase_date": self.day(-bought, -bought + 1), "purchase_price": money(price), "current_value": money(worth),
+            "serial_number": NUMBERED.contains(&good.category).then_some(number),
+            "quantity": if supply { self.dice.i64(1..24) } else { 1 },
+            "condition": if supply { "new" } else { self.pick(&["new", "good", "good", "good", "fair", "poor"]) },
+            "purchase_date": self.day(-bought, -bought + 1), "purchase_price": self.price(price), "current_value": money(worth),
             "purchased_from": self.pick(&["Fenwick Appliance & TV", "Hollis Hardware", "the flea market", "a neighbour"]),
-            "warranty_expires_on": self.day(730 - bought, 731 - bought),
+            "warranty_expires_on": (!supply).then(|| self.day(730 - bought, 731 - bought)),
         })
     }
 
     fn document(&mut self) -> Value {
         let sort = self.pick(&["receipt", "manual", "warranty", "insurance", "contract", "inspection", "tax"]);
-        let issued = self.day(-2500, 0);
+        let (issued, amount) = (self.day(-2500, 0), self.dice.u32(5..2000));
         let mut body = json!({
             "title": format!("{}{} of {issued}", sort[..1].to_uppercase(), &sort[1..]), "category": sort, "issued_on": issued,
             "file_name": format!("scan-{:05}.pdf", self.dice.u32(..100_000)), "content_type": "application/pdf",
-            "size_bytes": self.dice.i64(9_000..4_000_000), "amount": money(self.dice.u32(5..2000)),
+            "size_bytes": self.dice.i64(9_000..4_000_000), "amount": self.price(amount),
         });
         self.give_subject(&mut body);
         body
@@ -147,6 +152,8 @@ impl Growth {
             "status": if done { "done" } else { self.pick(&["open", "open", "open", "in_progress"]) },
             "assignee": self.pick(&FAMILY), "due_on": if done { self.day(-900, 0) } else { self.day(-30, 90) },
             "estimated_cost": money(self.dice.u32(..300)),
+            // One that is done and comes again would bring the next of it with it, and that is one record more.
+            "recurrence": (!done && self.dice.u8(..4) == 0).then(|| self.pick(&["weekly", "monthly", "quarterly", "yearly"])),
             "notes": format!("{} said this can wait until after {}.", self.pick(&FAMILY), self.day(-20, 20)),
         });
         self.give_subject(&mut body);
@@ -173,6 +180,11 @@ impl Growth {
 
     fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
         words[self.dice.usize(..words.len())]
+    }
+
+    /// What a shop asks for something of about so many whole units.
+    fn price(&mut self, units: u32) -> String {
+        format!("{units}.{}", self.pick(&["00", "00", "49", "50", "90", "95", "99"]))
     }
 
     fn day(&mut self, from: i64, to: i64) -> String {
@@ -260,6 +272,32 @@ mod tests {
             home.into_iter().filter_map(|c| if let Command::Create { body, .. } = c { body.id } else { None }).collect()
         };
         assert!(ids(grown(7, 400)).is_disjoint(&ids(grown(8, 400))));
+    }
+
+    #[test]
+    fn what_is_made_could_be_so() {
+        let (mut recurring, mut odd_prices) = (0, 0);
+        for command in grown(1, 10_000) {
+            let Command::Create { kind, body } = command else { continue };
+            let word = |name: &str| body.fields.get(name).and_then(Value::as_str);
+            match kind {
+                Kind::Vehicle => {
+                    let year = body.fields["year"].as_i64().unwrap();
+                    assert!((2008..=2026).contains(&year), "{:?}", body.fields);
+                    assert!(word("fuel_type") != Some("electric") || year >= 2019, "{:?}", body.fields);
+                }
+                Kind::Inventory if word("category") == Some("consumable") => {
+                    assert_eq!((word("serial_number"), word("warranty_expires_on")), (None, None), "{:?}", body.fields);
+                }
+                Kind::Inventory => odd_prices += usize::from(!word("purchase_price").unwrap().ends_with(".00")),
+                Kind::Task if word("recurrence").is_some() => {
+                    assert_ne!(word("status"), Some("done"), "its next would be one record more");
+                    recurring += 1;
+                }
+                _ => (),
+            }
+        }
+        assert!(recurring > 100 && odd_prices > 1000, "{recurring} tasks, {odd_prices} prices");
     }
 
     #[test]
