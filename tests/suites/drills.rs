@@ -74,6 +74,13 @@ fn a_drill_that_did_not_happen_fails() {
 }
 
 #[test]
+fn a_place_for_scratch_files_that_is_empty_is_none() {
+    let output = command("hearth-replica", &["--json", "drill", "poison"]).env("TMPDIR", "").output().unwrap();
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &told["verdict"]), (Some(0), &"passed".into()), "{told:#}");
+}
+
+#[test]
 fn a_drill_keeps_its_directory_only_when_asked_and_its_programs_never() {
     let dir = tempfile::tempdir().unwrap();
     let in_dir = |arguments: &[&str]| {

@@ -249,7 +249,9 @@ impl Scratch {
     pub(super) fn make(name: &str, keep: bool) -> io::Result<Scratch> {
         use std::os::unix::fs::DirBuilderExt;
         let unique = format!("hearth-drill-{name}-{}", &uuid::Uuid::new_v4().simple().to_string()[..12]);
-        let place = std::env::temp_dir();
+        // A variable that is set to nothing says nothing.
+        let named = std::env::var_os("TMPDIR").filter(|named| !named.is_empty());
+        let place = named.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
         let directory = std::path::absolute(&place)?.join(unique);
         fs::DirBuilder::new().mode(0o700).create(&directory).map_err(|error| {
             let text = format!("no scratch directory can be made in {}, which TMPDIR names: {error}", place.display());
