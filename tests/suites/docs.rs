@@ -1,10 +1,12 @@
 //! The recipes of `docs/`, run as they stand: every block of shell, in order, in one shell. And its lists are whole.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use hearth_tests::process::program;
+use hearth_tests::process::{program, run, stdout};
 use hearth_tests::simulation::planted::PLANTED;
+use serde_json::Value;
 
 /// The blocks that are fenced as `sh`.
 fn recipes(document: &str) -> Vec<&str> {
@@ -31,6 +33,59 @@ fn each_fault_that_can_be_planted_is_listed() {
     for planted in &PLANTED {
         assert!(document.contains(&format!("| {} | ", planted.name)), "{}", planted.name);
     }
+}
+
+/// The members of each row of the table of what `--json` writes, by its first cell.
+fn members_told(document: &str) -> BTreeMap<&str, BTreeSet<&str>> {
+    let section = document.split("## What --json writes").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    let cells = rows.map(|row| row.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>());
+    cells.map(|cells| (cells[0], cells[2].split('`').skip(1).step_by(2).collect())).collect()
+}
+
+fn members(value: &Value) -> BTreeSet<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn what_json_has_of_the_tools_is_what_the_document_says() {
+    let document = document();
+    let told = members_told(&document);
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().to_str().unwrap();
+    stdout("hearth-server", &["--data", data, "team", "create", "Hill house"]);
+    let mut agreed = BTreeSet::new();
+    for (row, arguments) in [
+        ("`lab seed`", &["seed", "--records", "30"][..]),
+        ("`lab churn`", &["churn", "--count", "9", "--rate", "1000"]),
+        ("`lab forget-keys`", &["forget-keys"]),
+        ("`lab rewind`", &["rewind", "--by", "1"]),
+        ("`lab trim`", &["trim"]),
+    ] {
+        let written = stdout("hearth-server", &[&["--data", data, "--json", "lab"], arguments].concat());
+        let written: Value = serde_json::from_str(&written).unwrap();
+        assert_eq!(members(&written), told[row], "{row}");
+        assert_eq!(members(&written["home"]), told["`home` of `lab`"]);
+        agreed.extend([row, "`home` of `lab`"]);
+    }
+
+    let drilled = |arguments: &[&str]| {
+        let output = run("hearth-replica", &[&["--json", "drill"], arguments].concat());
+        (output.status.code(), serde_json::from_slice::<Value>(&output.stdout).ok())
+    };
+    let (code, one) = drilled(&["poison"]);
+    let one = one.unwrap();
+    assert_eq!((code, members(&one)), (Some(0), told["`drill NAME`"].clone()));
+    assert_eq!(members(&one["trace"][0]), told["`trace` of a drill"]);
+    agreed.extend(["`drill NAME`", "`trace` of a drill"]);
+    assert_eq!(agreed, told.keys().copied().collect(), "each row is held to what is written");
+
+    // A program that is no server: nothing can be tried.
+    let (code, several) = drilled(&["poison", "crash", "--server-bin", "/bin/sh"]);
+    let several = several.unwrap();
+    assert_eq!((code, several.as_array().unwrap().len()), (Some(3), 2));
+    assert!(several.as_array().unwrap().iter().all(|drill| drill["verdict"] == "skipped" && drill["kept"].is_null()));
+    assert_eq!(drilled(&["poison", "--server-bin", "/no/such"]), (Some(3), None));
 }
 
 #[test]
