@@ -66,7 +66,7 @@ fn ignores_hangup() -> bool {
 }
 
 /// Ends a drill with a signal while a program of it runs; gives what it said, and what is left of its directories.
-fn ended_by(signal: &str, arguments: &[&str]) -> (String, usize) {
+fn ended_by((signal, code): (&str, i32), arguments: &[&str]) -> (String, usize) {
     let dir = tempfile::tempdir().unwrap();
     let (scratch, fifo) = (dir.path().join("scratch"), dir.path().join("fifo"));
     std::fs::create_dir(&scratch).unwrap();
@@ -77,7 +77,7 @@ fn ended_by(signal: &str, arguments: &[&str]) -> (String, usize) {
     let pid = std::fs::read_to_string(&fifo).unwrap().trim().to_owned();
     assert!(Command::new("kill").args([signal, &drill.id().to_string()]).status().unwrap().success());
     let output = drill.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{signal}: {}", text(&output.stderr));
     assert!(!Path::new("/proc").join(&pid).exists(), "its program still runs");
     (text(&output.stderr), std::fs::read_dir(&scratch).unwrap().count())
 }
@@ -85,11 +85,11 @@ fn ended_by(signal: &str, arguments: &[&str]) -> (String, usize) {
 #[test]
 fn whoever_ends_a_drill_ends_all_of_it() {
     // Whoever runs these under `nohup` wants that signal to end nothing.
-    let hangup = if ignores_hangup() { None } else { Some("-HUP") };
-    for signal in ["-TERM", "-INT"].into_iter().chain(hangup) {
-        assert_eq!(ended_by(signal, &[]), (String::new(), 0), "{signal}");
+    let hangup = if ignores_hangup() { None } else { Some(("-HUP", 129)) };
+    for signal in [("-TERM", 143), ("-INT", 130)].into_iter().chain(hangup) {
+        assert_eq!(ended_by(signal, &[]), (String::new(), 0), "{signal:?}");
     }
-    let (said, left) = ended_by("-INT", &["--keep"]);
+    let (said, left) = ended_by(("-INT", 130), &["--keep"]);
     assert_eq!(left, 1);
     assert!(said.contains("the scratch directory is kept in ") && said.contains("hearth-drill-poison-"), "{said}");
 }

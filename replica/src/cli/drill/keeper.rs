@@ -17,6 +17,8 @@ use super::super::output;
 const PATIENCE: Duration = Duration::from_secs(15);
 /// Time for a drill within a drill to end what it has started, and for a directory to stay empty.
 const PATIENCE_IN_HASTE: Duration = Duration::from_secs(5);
+/// What the number of a signal is added to, for the exit code of a program that it ended.
+const ENDED_BY_SIGNAL: i32 = 128;
 /// Between two looks at something that another process does.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(10);
 
@@ -61,13 +63,13 @@ pub(super) fn end_all_on_signal() -> io::Result<()> {
             }
         };
         tokio::select! {
-            _ = interrupts.recv() => {}
-            _ = terminations.recv() => {}
-            () = hangup => {}
+            _ = interrupts.recv() => Signal::INT,
+            _ = terminations.recv() => Signal::TERM,
+            () = hangup => Signal::HUP,
         }
     };
     std::thread::Builder::new().name("signals".into()).spawn(move || {
-        runtime.block_on(asked_to_end);
+        let signal = runtime.block_on(asked_to_end);
         let mut kept = kept();
         for started in kept.children.iter().filter(|started| started.is_drill) {
             ask_to_end(&started.child);
@@ -82,7 +84,7 @@ pub(super) fn end_all_on_signal() -> io::Result<()> {
             }
         }
         // The lock is held to the end, so that nothing new is started.
-        std::process::exit(130);
+        std::process::exit(ENDED_BY_SIGNAL + signal.as_raw());
     })?;
     Ok(())
 }
