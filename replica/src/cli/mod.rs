@@ -57,6 +57,19 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[command(flatten)]
+    OfHome(OfHome),
+    /// Try this machine's programs, in a scratch home, in situations that lose data elsewhere
+    Drill(drill::Drill),
+    /// Write completions for a shell
+    Completions(help::Completions),
+    /// Write the manual page, or one page for each command
+    Man(help::Man),
+}
+
+/// What is about a home that is set up, or to be.
+#[derive(Debug, Subcommand)]
+enum OfHome {
     /// Set up a home: its server and its API key
     Init(init::Init),
     /// Keep the database in step until stopped (the daemon, in the foreground)
@@ -108,12 +121,6 @@ enum Command {
     Export(copy::Export),
     /// Read everything from the server again, into a new database if this one is damaged; edits are kept
     Rebuild(rebuild::Rebuild),
-    /// Try this machine's programs, in a scratch home, in situations that lose data elsewhere
-    Drill(drill::Drill),
-    /// Write completions for a shell
-    Completions(help::Completions),
-    /// Write the manual page, or one page for each command
-    Man(help::Man),
 }
 
 /// What every command gets.
@@ -157,11 +164,18 @@ pub(crate) fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> Result<(), Failure> {
     let Arguments { profile: name, db, json, command } = arguments;
+    let command = match command {
+        Command::OfHome(command) => command,
+        // What has no home that is set up does not mind what is wrong with one.
+        Command::Drill(drill) => return drill.run(json),
+        Command::Completions(completions) => return completions.run(),
+        Command::Man(man) => return man.run(),
+    };
     let named = name != profile::DEFAULT;
     output::set_address(address(&name, db.as_deref()));
     let profile = match Profile::load(&name, db.as_deref()) {
         // What is wrong with a profile is what the doctor is asked for.
-        Err(error) if matches!(command, Command::Doctor) => {
+        Err(error) if matches!(command, OfHome::Doctor) => {
             return doctor::of_no_profile(&name, db.as_deref(), &error, json);
         }
         loaded => loaded?,
@@ -185,34 +199,31 @@ fn address(name: &str, db: Option<&Path>) -> String {
     profile.into_iter().chain(db).collect::<Vec<_>>().join(" ")
 }
 
-fn carry_out(command: Command, context: Context) -> Result<(), Failure> {
+fn carry_out(command: OfHome, context: Context) -> Result<(), Failure> {
     match command {
-        Command::Init(init) => init.run(context),
-        Command::Run(run) => run.run(&context),
-        Command::Sync(sync) => sync.run(&context),
-        Command::Status(status) => status.run(&context),
-        Command::Reconcile(reconcile) => reconcile.run(&context),
-        Command::Verify(verify) => verify.run(&context),
-        Command::Pause => steer::pause(&context),
-        Command::Resume => steer::resume(&context),
-        Command::Doctor => doctor::run(&context),
-        Command::List(list) => list.run(&context),
-        Command::Show(show) => show.run(&context),
-        Command::Add(add) => add.run(&context),
-        Command::Set(set) => set.run(&context),
-        Command::Remove(remove) => remove.run(&context),
-        Command::Search(search) => search.run(&context),
-        Command::Why(why) => why.run(&context),
-        Command::Query(query) => query.run(&context),
-        Command::Edits(edits) => edits.run(&context),
-        Command::Conflicts => decide::conflicts(&context),
-        Command::Resolve(resolve) => resolve.run(&context),
-        Command::Undo(undo) => undo.run(&context),
-        Command::Path => query::path(&context),
-        Command::Export(export) => export.run(&context),
-        Command::Rebuild(rebuild) => rebuild.run(&context),
-        Command::Drill(drill) => drill.run(context.json),
-        Command::Completions(completions) => completions.run(),
-        Command::Man(man) => man.run(),
+        OfHome::Init(init) => init.run(context),
+        OfHome::Run(run) => run.run(&context),
+        OfHome::Sync(sync) => sync.run(&context),
+        OfHome::Status(status) => status.run(&context),
+        OfHome::Reconcile(reconcile) => reconcile.run(&context),
+        OfHome::Verify(verify) => verify.run(&context),
+        OfHome::Pause => steer::pause(&context),
+        OfHome::Resume => steer::resume(&context),
+        OfHome::Doctor => doctor::run(&context),
+        OfHome::List(list) => list.run(&context),
+        OfHome::Show(show) => show.run(&context),
+        OfHome::Add(add) => add.run(&context),
+        OfHome::Set(set) => set.run(&context),
+        OfHome::Remove(remove) => remove.run(&context),
+        OfHome::Search(search) => search.run(&context),
+        OfHome::Why(why) => why.run(&context),
+        OfHome::Query(query) => query.run(&context),
+        OfHome::Edits(edits) => edits.run(&context),
+        OfHome::Conflicts => decide::conflicts(&context),
+        OfHome::Resolve(resolve) => resolve.run(&context),
+        OfHome::Undo(undo) => undo.run(&context),
+        OfHome::Path => query::path(&context),
+        OfHome::Export(export) => export.run(&context),
+        OfHome::Rebuild(rebuild) => rebuild.run(&context),
     }
 }

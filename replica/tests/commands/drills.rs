@@ -49,6 +49,14 @@ fn what_cannot_be_set_up_is_not_tried_and_the_reason_names_the_path() {
 }
 
 #[test]
+fn a_drill_asks_for_no_profile() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = program(dir.path(), "server", "echo another program");
+    let reason = untried(drill(&["--server-bin", server.to_str().unwrap()]).env("HEARTH_PROFILE", "../x"));
+    assert!(reason.contains("another program"), "{reason}");
+}
+
+#[test]
 fn the_server_that_is_named_is_the_one_that_is_run() {
     let (here, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     program(here.path(), "named", "echo the one that is here");
