@@ -91,10 +91,16 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     let mut ended = HashSet::new();
     // Where the tables are at the position of the feed, an event passes its own edit.
     let ends_at_once = tail.is_none() && !replaying;
-    let mut odd = HashSet::new();
+    let mut odd = BTreeSet::new();
     for event in &batch.events {
-        let known = (Kind::from_word(&event.resource_type), Happening::from_word(&event.happening));
-        if let (Some(kind), Some(happening)) = known {
+        let kind = Kind::from_word(&event.resource_type);
+        let known = Happening::from_word(&event.happening);
+        if known.is_none() && kind.is_some() && event.payload.is_some() {
+            odd.insert(format!("Taken for a change: {} of {}", event.happening, event.resource_type));
+        }
+        // A payload is the record's form after the event, by whatever word a newer server calls what happened.
+        let happening = known.or(event.payload.as_ref().map(|_| Happening::Updated));
+        if let (Some(kind), Some(happening)) = (kind, happening) {
             let id = event.resource_id.to_string();
             if replaying {
                 replay::note(tx, kind, &id, happening)?;
@@ -141,11 +147,14 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
                     }
                 }
                 (_, Some(payload)) => put(tx, kind, &id, event.id, payload, elsewhere)?,
-                (_, None) => drop(odd.insert(format!("{} event without a record", event.happening))),
+                (_, None) => drop(odd.insert(format!("Skipped: {} event without a record", event.happening))),
             }
         } else {
             // A newer server may speak of things that this version has no table for. Its other words still count.
-            odd.insert(format!("{} of {}", event.happening, event.resource_type));
+            odd.insert(match kind {
+                Some(kind) => format!("Skipped: {} of {kind}", event.happening),
+                None => format!("Skipped: {} of {}", event.happening, event.resource_type),
+            });
         }
         position = position.max(event.id);
     }
@@ -155,7 +164,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         settle::forget_old(tx, proof.now, last.created_at)?;
     }
     for what in odd {
-        log(tx, "warning", &format!("Skipped: {what}, which this version does not know."))?;
+        log(tx, "warning", &format!("{what}, which this version does not know."))?;
     }
     if let Some(head) = batch.ready {
         position = position.max(head);

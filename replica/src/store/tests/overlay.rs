@@ -166,6 +166,25 @@ fn what_a_newer_server_says_is_kept() {
 }
 
 #[test]
+fn a_record_that_comes_by_an_unknown_word_is_taken_all_the_same() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    let again = |id, word: &str, title: &str| event(id, word, "task", TASK, json!({ "title": title }));
+    scene.hear(vec![again(6, "restored", "Paint all")]);
+    assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Paint all6");
+    scene.hear(vec![again(5, "restored", "late")]);
+    assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Paint all6");
+    // It covers what waits as any other form of the record does.
+    scene.does("UPDATE tasks SET notes = 'Mine'");
+    scene.hear(vec![again(8, "restored", "Paint none")]);
+    assert_eq!(scene.one("SELECT title || rev || notes FROM tasks"), "Paint none8Mine");
+    // Without a record it says nothing that could be shown.
+    scene.hear(vec![event(9, "archived", "task", TASK, Value::Null)]);
+    assert_eq!(scene.one("SELECT title || rev || notes FROM tasks"), "Paint none8Mine");
+    assert_eq!(scene.one("SELECT position FROM _sync"), "9");
+}
+
+#[test]
 fn a_head_that_a_server_has_lost_is_not_claimed() {
     let mut scene = Scene::new();
     // It answered for its head, was put back to an older copy, and then told its feed from the beginning.
