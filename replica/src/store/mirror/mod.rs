@@ -17,6 +17,9 @@ use crate::store::edits::{agreed, doubt, held, settle};
 use crate::store::recovery::{lost, replay};
 use crate::store::{StoreError, gate, log, rows};
 
+/// Of a word that this version does not know, so much is repeated.
+const WORD_CHARS_MAX: usize = 40;
+
 /// A stretch of the feed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Batch {
@@ -96,7 +99,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         let kind = Kind::from_word(&event.resource_type);
         let known = Happening::from_word(&event.happening);
         if known.is_none() && kind.is_some() && event.payload.is_some() {
-            odd.insert(format!("Taken for a change: {} of {}", event.happening, event.resource_type));
+            odd.insert(format!("Taken for a change: {} of {}", brief(&event.happening), event.resource_type));
         }
         // A payload is the record's form after the event, by whatever word a newer server calls what happened.
         let happening = known.or(event.payload.as_ref().map(|_| Happening::Updated));
@@ -152,8 +155,8 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         } else {
             // A newer server may speak of things that this version has no table for. Its other words still count.
             odd.insert(match kind {
-                Some(kind) => format!("Skipped: {} of {kind}", event.happening),
-                None => format!("Skipped: {} of {}", event.happening, event.resource_type),
+                Some(kind) => format!("Skipped: {} of {kind}", brief(&event.happening)),
+                None => format!("Skipped: records of the kind {}", brief(&event.resource_type)),
             });
         }
         position = position.max(event.id);
@@ -164,7 +167,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         settle::forget_old(tx, proof.now, last.created_at)?;
     }
     for what in odd {
-        log(tx, "warning", &format!("{what}, which this version does not know."))?;
+        say_once(tx, &format!("{what}, which this version does not know."))?;
     }
     if let Some(head) = batch.ready {
         position = position.max(head);
@@ -223,6 +226,21 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         touched_edits |= agreed::look_again(tx, *kind, id, proof.now)?;
     }
     Ok(Applied { position, touched_edits, found_edits, leapt })
+}
+
+/// Says something in `sync_log`, unless it stands there: a newer server may give cause for it with every event, and what
+/// else was said must not be pushed out by it.
+fn say_once(tx: &Transaction<'_>, text: &str) -> Result<(), StoreError> {
+    let said = "SELECT EXISTS (SELECT 1 FROM sync_log WHERE text = ?1)";
+    match tx.prepare_cached(said)?.query_row([text], |row| row.get(0))? {
+        true => Ok(()),
+        false => log(tx, "warning", text),
+    }
+}
+
+/// A word of the server as `sync_log` repeats it, however long it is.
+fn brief(word: &str) -> String {
+    word.chars().take(WORD_CHARS_MAX).collect()
 }
 
 /// Whether numbers are left out between a position and the last of the events that follow it.

@@ -185,6 +185,27 @@ fn a_record_that_comes_by_an_unknown_word_is_taken_all_the_same() {
 }
 
 #[test]
+fn what_a_newer_server_speaks_of_is_said_once() {
+    let mut scene = Scene::new();
+    let long = "x".repeat(100_000);
+    for id in (1..200).step_by(4) {
+        scene.hear(vec![
+            event(id, "created", "pet", ROOM, json!({})),
+            event(id + 1, "updated", "pet", ROOM, json!({})),
+            event(id + 2, "created", "plant", ROOM, json!({})),
+            event(id + 3, "created", &long, ROOM, json!({})),
+        ]);
+    }
+    let said = "SELECT group_concat(text, ' ') FROM sync_log WHERE level = 'warning' AND text NOT LIKE '%xx%'";
+    assert_eq!(
+        scene.one(said),
+        "Skipped: records of the kind pet, which this version does not know. \
+         Skipped: records of the kind plant, which this version does not know."
+    );
+    assert_eq!(scene.one("SELECT count(*) || (max(length(text)) < 200) FROM sync_log WHERE level = 'warning'"), "31");
+}
+
+#[test]
 fn a_head_that_a_server_has_lost_is_not_claimed() {
     let mut scene = Scene::new();
     // It answered for its head, was put back to an older copy, and then told its feed from the beginning.
