@@ -309,9 +309,9 @@ fn failure(answer: &Answer) -> Failure {
     Failure::Refused(refusal)
 }
 
-/// Whether the server says that it has no such record.
+/// Whether the server says that it has no such record. A 404 may be of the path as well, and says nothing of it then.
 fn is_not_found(answer: &Answer) -> bool {
-    answer.status == 404 && matches!(failure(answer), Failure::Refused(_))
+    answer.status == 404 && refusal(answer).kind == "not_found"
 }
 
 /// An error answer.
@@ -387,6 +387,10 @@ mod tests {
         let gone = answer(404, r#"{"error":{"type":"not_found","message":"There is none."}}"#);
         assert_eq!(record(&gone), Ok(None));
         assert!(matches!(outcome(&gone), Ok(Word::Refused(_))));
+        let no_route = answer(404, r#"{"error":{"type":"route_not_found","message":"There is no such route."}}"#);
+        assert!(matches!(record(&no_route), Err(Failure::Refused(_))), "of the record it says nothing");
+        let question = Question::Record { kind: Kind::Room, id: "x".to_owned() };
+        assert!(matches!(found(&question, &no_route), Err(Failure::Refused(_))));
     }
 
     #[test]

@@ -104,7 +104,8 @@ impl Core {
                 return None;
             }
             (401 | 403 | 408 | 429 | 500.., _) => return self.not_now(now, again, &refusal).pop(),
-            (404, _) => Ending::Conflict { reason: "deleted there".to_owned(), problem, gone: true },
+            // Any other 404 is of the path alone, as of a rule on the way that lets no such request through.
+            (404, "not_found") => Ending::Conflict { reason: "deleted there".to_owned(), problem, gone: true },
             (412, _) => Ending::Overtaken,
             _ => Ending::Rejected { reason, problem },
         };

@@ -74,6 +74,15 @@ fn a_refused_edit_lets_the_others_go_on() {
 }
 
 #[test]
+fn only_the_server_knows_that_a_record_was_deleted() {
+    let ends = |kind: &str| endings(&sending(&[1]).handle(1, refused(1, refusal(404, kind)))).remove(0).1;
+    assert!(matches!(ends("not_found"), Ending::Conflict { gone: true, .. }));
+    for of_the_path in ["route_not_found", "not_here", ""] {
+        assert!(matches!(ends(of_the_path), Ending::Rejected { .. }), "{of_the_path}");
+    }
+}
+
+#[test]
 fn an_edit_the_server_stumbles_over_does_not_hold_the_others() {
     let mut core = sending(&[1, 2, 3]);
     let effects = core.handle(1, refused(1, refusal(500, "internal_error")));
