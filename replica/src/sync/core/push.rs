@@ -106,7 +106,15 @@ impl Core {
             (401 | 403 | 408 | 429 | 500.., _) => return self.not_now(now, again, &refusal).pop(),
             // Any other 404 is of the path alone, as of a rule on the way that lets no such request through.
             (404, "not_found") => Ending::Conflict { reason: "deleted there".to_owned(), problem, gone: true },
-            (412, _) => Ending::Overtaken,
+            (412, _) => {
+                if self.push.overtaken.insert(edit) {
+                    self.push.stumbles.over(edit);
+                } else {
+                    // What it waited for since has not helped, or there was nothing to wait for.
+                    self.stumbled(now, &again, false, refusal.retry_after);
+                }
+                Ending::Overtaken
+            }
             _ => Ending::Rejected { reason, problem },
         };
         Some((edit, ending))
@@ -183,7 +191,12 @@ impl Core {
                 if self.push.is_allowed_all() {
                     self.key_refused = None;
                 }
-                self.push.stumbles.over(*edit);
+                if *ending != Ending::Overtaken {
+                    self.push.stumbles.over(*edit);
+                }
+                if !matches!(ending, Ending::Overtaken | Ending::Apart) {
+                    self.push.overtaken.remove(edit);
+                }
                 if *ending != Ending::Apart {
                     self.push.alone.remove(edit);
                 }
@@ -305,6 +318,7 @@ impl Core {
         let known: HashSet<i64> = known.chain(self.push.met().map(|met| met.edit)).collect();
         self.push.stumbles.retain(&known);
         self.push.alone.retain(|edit| known.contains(edit));
+        self.push.overtaken.retain(|edit| known.contains(edit));
         let was_allowed_all = self.push.is_allowed_all();
         let Push { forbidden, ready, in_flight, .. } = &mut self.push;
         forbidden.retain(|kind, _| ready.iter().chain(&*in_flight).any(|ready| ready.kind == *kind));

@@ -51,6 +51,9 @@ pub(in super::super) struct Push {
     /// The pause that the server asked for, which nothing ends.
     pub(super) asked_until: Option<Millis>,
     pub(super) stumbles: Stumbles,
+    /// Edits whose record had moved on when they were answered last. Those that wait for the feed to tell of it are forgotten
+    /// by the next plan.
+    pub(super) overtaken: HashSet<i64>,
     /// Collections that the key may not write, and when that is tried again.
     pub(super) forbidden: BTreeMap<Kind, Millis>,
     pub(super) writes: Pace,

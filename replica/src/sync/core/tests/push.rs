@@ -361,6 +361,55 @@ fn what_the_record_has_outrun_waits_for_the_feed() {
 }
 
 #[test]
+fn what_is_outrun_again_and_again_is_sent_less_and_less_often() {
+    let mut core = sending(&[1]);
+    let (mut now, mut times) = (1, 0);
+    while now < 8_000 {
+        times += 1;
+        assert!(times < 30, "without end");
+        let effects = core.handle(now, refused(1, refusal(412, "precondition_failed")));
+        assert_eq!(endings(&effects), [(1, Ending::Overtaken)], "judged anew each time");
+        // As a create: it insists on nothing, so there is nothing for it to wait for.
+        if sent(&core.handle(now, planned(&[1], true))).is_empty() {
+            core.handle(now, Input::Contact);
+            now = core.wake_at().unwrap();
+            assert_eq!(sent(&core.handle(now, Input::Timer)), [1]);
+        }
+    }
+    assert!(times < 15, "{times}");
+    // Another does not wait for it, and what is in has no past.
+    core.handle(now, Input::EditsChanged);
+    assert_eq!(sent(&core.handle(now, planned(&[1, 2], true))), [2]);
+    core.handle(now, accepted(1, 9));
+    assert_eq!(sent(&core.handle(now, planned(&[1], true))), [1]);
+}
+
+#[test]
+fn many_that_are_outrun_again_and_again_are_sent_less_and_less_often() {
+    let mut core = sending(&[]);
+    let mut under_way = calls(&core.handle(1, alike(1..9)));
+    let (mut now, mut times) = (1, 0);
+    while now < 8_000 {
+        let Some(edits) = under_way.pop() else {
+            core.handle(now, Input::Contact);
+            now = core.wake_at().unwrap();
+            under_way = calls(&core.handle(now, Input::Timer));
+            continue;
+        };
+        times += 1;
+        assert!(times < 100, "without end");
+        let moved_on = refusal(412, "precondition_failed");
+        let input = match edits[..] {
+            [edit] => refused(edit, moved_on),
+            _ => Input::Answered { sent: edits.clone(), carried: edits, outcome: Outcome::Refused(moved_on) },
+        };
+        under_way.extend(calls(&core.handle(now, input)));
+        under_way.extend(calls(&core.handle(now, alike(1..9))));
+    }
+    assert!(times < 40, "{times}");
+}
+
+#[test]
 fn an_edit_that_the_feed_is_quicker_to_tell_of_is_looked_up_after_its_answer() {
     let mut core = sending(&[1]);
     let found = || Input::Applied { cursor: None, tail: 0, touched_edits: false, found_edits: true };
