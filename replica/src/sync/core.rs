@@ -33,7 +33,7 @@ const KEY_RETRY: Millis = 60_000;
 /// Whether a full disk has room again is looked at least this often: nobody but this machine is asked for that.
 const ROOM_RETRY: Millis = 5000;
 /// A stream that tells something and stands for so long has held. One that is cut before does not make the next pause
-/// short again, or a stream that is cut each time would be opened without end.
+/// short again, or a stream that is cut each time would be opened without end; after some in a row polls bring the feed.
 const HELD: Millis = 5000;
 /// Contact is written down at most this often.
 const TOUCH_INTERVAL: Millis = 10_000;
@@ -100,6 +100,8 @@ pub(crate) struct Core {
     mute: bool,
     /// Streams in a row that were refused, or ended without a word, while polls were answered.
     turned_down: u32,
+    /// Streams in a row that told something and were cut before they had held.
+    cuts: u32,
     /// The stream before this one told something and fell silent, and this one has not held yet.
     fell_silent: bool,
     /// The server had forgotten our cursor, and nothing has come since.
@@ -140,6 +142,7 @@ impl Core {
             told: false,
             mute: false,
             turned_down: 0,
+            cuts: 0,
             fell_silent: false,
             forgotten: false,
             full: false,
@@ -257,6 +260,7 @@ impl Core {
             Input::StreamEnded { reason } => match self.link {
                 Link::Opening { .. } => self.turned_down(now, &reason, None, &mut effects),
                 Link::Open { .. } if !self.told => self.turned_down(now, &reason, None, &mut effects),
+                Link::Open { .. } => self.cut(now, reason, &mut effects),
                 _ => self.lost(now, reason, None, &mut effects),
             },
             Input::StreamRefused(refusal) => match self.link {
@@ -397,7 +401,7 @@ impl Core {
     fn lost(&mut self, now: Millis, reason: String, floor: Option<Millis>, effects: &mut Vec<Effect>) {
         effects.push(Effect::CloseStream);
         if self.has_held(now) {
-            self.failures = 0;
+            (self.failures, self.cuts) = (0, 0);
         }
         let pause = self.backoff(self.failures).max(floor.unwrap_or(0));
         self.failures += 1;

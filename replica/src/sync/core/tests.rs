@@ -141,11 +141,18 @@ fn retries_spread_out_and_keep_the_servers_floor() {
     assert!(core.wake_at().unwrap() >= now + 70_000);
 }
 
-/// Tells that the stream is cut, until it is to be opened again; gives when.
+/// Tells that the stream is cut, until it is to be opened again, and answers the polls till then; gives when.
 fn cut(core: &mut Core, now: Millis) -> Millis {
-    core.handle(now, Input::StreamEnded { reason: "cut".into() });
-    let at = core.wake_at().unwrap();
-    core.handle(at, Input::Timer);
+    let mut at = now;
+    let mut effects = core.handle(at, Input::StreamEnded { reason: "cut".into() });
+    while !effects.contains(&Effect::Ask(Errand::Me)) {
+        if polls(&effects) > 0 {
+            let stretch = Stretch { ready: Some(9), ..Stretch::default() };
+            core.handle(at, Input::Polled(Ok(stretch)));
+        }
+        at = core.wake_at().unwrap();
+        effects = core.handle(at, Input::Timer);
+    }
     at
 }
 

@@ -16,14 +16,23 @@ const WORDLESS_MAX: Millis = 150_000;
 const POLL_INTERVAL: Millis = 20_000;
 /// Streaming is tried again after this long.
 const STREAM_AGAIN: Millis = 600_000;
-/// The same after one that was refused or ended without a word, which costs little to find out; twice as long after each
-/// further one, up to the above.
+/// The same after one that was refused, ended without a word or was cut like those before it, which costs little to find
+/// out; twice as long after each further one, up to the above.
 const STREAM_SOON: Millis = 30_000;
+
+/// So many streams in a row that are cut before they have held are followed by another soon: a line may break twice. After
+/// more of them polls bring the feed, because contact that is cut each time is none, however much each stream tells.
+const CUTS_MAX: u32 = 2;
 
 /// Why a stream was let go of.
 const SILENT: &str = "the stream was silent";
 /// Why the feed is polled.
 const MUTE: &str = "the stream brings nothing, as behind some proxies; polling";
+
+/// How long no stream is asked for after so many others in a row that were no good either.
+fn stream_pause(others: u32) -> Millis {
+    STREAM_SOON.saturating_mul(1 << others.min(10)).min(STREAM_AGAIN)
+}
 
 impl Core {
     /// When the feed needs attention, if nothing else happens.
@@ -90,10 +99,23 @@ impl Core {
     /// There is no stream, although the server answers: a poll tells whether the feed can be had without one. `floor`: how
     /// long no stream is to be asked for.
     pub(super) fn turned_down(&mut self, now: Millis, why: &str, floor: Option<Millis>, effects: &mut Vec<Effect>) {
-        let pause = STREAM_SOON.saturating_mul(1 << self.turned_down.min(10)).min(STREAM_AGAIN);
+        let pause = stream_pause(self.turned_down);
         self.turned_down = self.turned_down.saturating_add(1);
         let why = format!("there is no stream to be had ({why}); polling");
         self.poll_instead(now + pause.max(floor.unwrap_or(0)), true, why, effects);
+    }
+
+    /// A stream that had told something is over.
+    pub(super) fn cut(&mut self, now: Millis, why: String, effects: &mut Vec<Effect>) {
+        let further = if self.has_held(now) { None } else { self.cuts.checked_sub(CUTS_MAX) };
+        self.cuts = self.cuts.saturating_add(1);
+        match further {
+            None => self.lost(now, why, None, effects),
+            Some(further) => {
+                let why = format!("each stream is cut soon ({why}); polling");
+                self.poll_instead(now + stream_pause(further), true, why, effects);
+            }
+        }
     }
 
     fn poll_instead(&mut self, stream_at: Millis, owes: bool, why: String, effects: &mut Vec<Effect>) {

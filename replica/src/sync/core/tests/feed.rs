@@ -104,6 +104,58 @@ fn a_stream_that_is_refused_is_asked_for_less_and_less_often_and_not_before_the_
 }
 
 #[test]
+fn streams_that_are_cut_each_time_are_made_up_for_by_polls() {
+    let ended = || Input::StreamEnded { reason: "cut".into() };
+    let some = |id| Input::Frames(Stretch { events: vec![event(id)], ..Stretch::default() });
+    let mut core = opened(Until::Stopped);
+    let mut now = 0;
+    for id in 1..3 {
+        core.handle(now, some(id));
+        assert_eq!(polls(&core.handle(now, ended())), 0, "a line may break");
+        now = core.wake_at().unwrap();
+        assert!(asks_for_a_stream(&core.handle(now, Input::Timer)) && now < 1_500, "{now}");
+        greet(&mut core, now);
+        core.handle(now, Input::StreamOpened);
+    }
+    let mut pauses = Vec::new();
+    for id in 3..11 {
+        core.handle(now, some(id));
+        let effects = core.handle(now, ended());
+        assert_eq!((&effects[0], polls(&effects)), (&Effect::CloseStream, 1), "{effects:?}");
+        let effects = core.handle(now, nothing_new());
+        assert!(polling(&effects).is_some_and(|why| why.contains("cut")), "{effects:?}");
+        core.handle(now, Input::EditsChanged);
+        assert_eq!(sent(&core.handle(now, planned(&[id], true))), [id], "contact stays");
+        core.handle(now, accepted(id, id));
+        core.handle(now, planned(&[], false));
+        let began = now;
+        loop {
+            now = core.wake_at().unwrap();
+            if asks_for_a_stream(&core.handle(now, Input::Timer)) {
+                break;
+            }
+            core.handle(now, nothing_new());
+        }
+        pauses.push(now - began);
+        greet(&mut core, now);
+        core.handle(now, Input::StreamOpened);
+    }
+    assert!((30_000..60_000).contains(&pauses[0]) && pauses[0] < pauses[2], "{pauses:?}");
+    assert!((600_000..630_000).contains(&pauses[7]), "{pauses:?}");
+    // One that has held is no such stream any more.
+    core.handle(now, ready(10));
+    for _ in 0..2 {
+        assert_eq!(polls(&core.handle(now + HELD, ended())), 0);
+        now = core.wake_at().unwrap();
+        core.handle(now, Input::Timer);
+        greet(&mut core, now);
+        core.handle(now, Input::StreamOpened);
+        core.handle(now, ready(10));
+        now -= HELD;
+    }
+}
+
+#[test]
 fn what_is_to_end_soon_does_not_wait_for_a_stream_that_is_kept_back() {
     let mut core = started(Until::Current);
     assert_eq!(core.wake_at(), Some(10_000));
