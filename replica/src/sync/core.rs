@@ -102,6 +102,8 @@ pub(crate) struct Core {
     turned_down: u32,
     /// Streams in a row that told something and were cut before they had held.
     cuts: u32,
+    /// Until when the server wants no stream to be asked for, and why there is none.
+    no_stream: Option<(Millis, String)>,
     /// The stream before this one told something and fell silent, and this one has not held yet.
     fell_silent: bool,
     /// The server had forgotten our cursor, and nothing has come since.
@@ -143,6 +145,7 @@ impl Core {
             mute: false,
             turned_down: 0,
             cuts: 0,
+            no_stream: None,
             fell_silent: false,
             forgotten: false,
             full: false,
@@ -324,7 +327,8 @@ impl Core {
         if self.link == Link::Paused || self.full {
             return; // it is used when they end
         }
-        (self.key_refused, self.failures) = (None, 0);
+        // So are its streams counted by themselves.
+        (self.key_refused, self.failures, self.no_stream) = (None, 0, None);
         self.push.forget_scopes();
         // What was asked with the old key is not waited for.
         let recovery = self.recovering.as_ref().map(Recovering::progress);
@@ -342,8 +346,7 @@ impl Core {
             return self.block(why, effects);
         }
         self.link = Link::Opening { identity, standing };
-        (self.heard_at, self.owing_since, self.told) = (now, now, false);
-        effects.push(Effect::OpenStream { cursor: self.cursor.clone() });
+        self.open_stream(now, effects);
     }
 
     fn opened(&mut self, effects: &mut Vec<Effect>) {

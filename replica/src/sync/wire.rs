@@ -94,8 +94,9 @@ impl Ask {
     }
 }
 
-/// No server is left alone for longer, in milliseconds, whatever it says.
-const RETRY_AFTER_MAX: Millis = 3_600_000;
+/// No server is left alone for longer, in milliseconds, whatever it says. What it says is to be honoured, and a quota may be
+/// one of the day; more is a slip, which would leave the replica behind for ever.
+const RETRY_AFTER_MAX: Millis = 86_400_000;
 /// The same in milliseconds where somebody else says it: the way to the server may be free again long before.
 const STRANGERS_RETRY_AFTER_MAX: Millis = 60_000;
 /// Events of one poll (contract 9.1 allows a thousand).
@@ -447,7 +448,9 @@ mod tests {
         assert_eq!((refusal.kind.as_str(), refusal.message.as_str()), ("rate_limited", "Too many."));
         assert_eq!((refusal.retry_after, &refusal.problem["fix"]), (Some(12_000), &Value::from("Wait.")));
         assert_eq!(super::refusal(&answer(502, "<html>")).message, "the server answered 502");
-        for (said, pause) in [("31536000", 3_600_000), ("9223372036854775807", 3_600_000), ("-5", 0)] {
+        for (said, pause) in
+            [("7200", 7_200_000), ("31536000", 86_400_000), ("9223372036854775807", 86_400_000), ("-5", 0)]
+        {
             let refusal = super::refusal(&Answer { retry_after: Some(said.into()), ..answer(503, body) });
             assert_eq!(refusal.retry_after, Some(pause), "{said}");
         }

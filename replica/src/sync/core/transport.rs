@@ -102,7 +102,18 @@ impl Core {
         let pause = stream_pause(self.turned_down);
         self.turned_down = self.turned_down.saturating_add(1);
         let why = format!("there is no stream to be had ({why}); polling");
+        // Kept apart from how the polls fare: another contact does not ask for a stream earlier either.
+        self.no_stream = floor.map(|floor| (now + floor, why.clone()));
         self.poll_instead(now + pause.max(floor.unwrap_or(0)), true, why, effects);
+    }
+
+    /// Opens the stream, or polls where the server wants none to be asked for yet.
+    pub(super) fn open_stream(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        (self.heard_at, self.owing_since, self.told) = (now, now, false);
+        match self.no_stream.clone() {
+            Some((until, why)) if until > now => self.poll_instead(until, true, why, effects),
+            _ => effects.push(Effect::OpenStream { cursor: self.cursor.clone() }),
+        }
     }
 
     /// A stream that had told something is over.

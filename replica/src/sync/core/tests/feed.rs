@@ -104,6 +104,40 @@ fn a_stream_that_is_refused_is_asked_for_less_and_less_often_and_not_before_the_
 }
 
 #[test]
+fn how_long_no_stream_is_wanted_does_not_depend_on_the_polls() {
+    let refused = || {
+        let mut core = started(Until::Stopped);
+        let too_many = Refusal { retry_after: Some(600_000), ..refusal(429, "too_many_streams") };
+        core.handle(0, Input::StreamRefused(too_many));
+        core
+    };
+    let mut core = refused();
+    let mut now = 0;
+    for _ in 0..8 {
+        core.handle(now, Input::Polled(Err(Failure::NoAnswer("cut".into()))));
+        // Whoever is in a hurry does not have it asked for earlier either.
+        assert!(asks_for_a_stream(&core.handle(now, hurry())));
+        let effects = greet(&mut core, now);
+        let opens = effects.iter().any(|effect| matches!(effect, Effect::OpenStream { .. }));
+        assert_eq!((opens, polls(&effects)), (false, 1), "{effects:?}");
+        now += 10_000;
+    }
+    let effects = core.handle(now, nothing_new());
+    assert!(matches!(effects[0], Effect::Greet { .. }), "the polls are contact: {effects:?}");
+    assert!(polling(&effects).is_some_and(|why| why.contains("too_many_streams")), "{effects:?}");
+    while !asks_for_a_stream(&core.handle(core.wake_at().unwrap(), Input::Timer)) {
+        now += 20_000;
+        core.handle(now, nothing_new());
+    }
+    assert!(now >= 560_000, "{now}");
+    assert!(matches!(greet(&mut core, 600_000)[..], [Effect::OpenStream { .. }]));
+    // Another key has streams of its own.
+    let mut core = refused();
+    core.handle(1, Input::KeyChanged);
+    assert!(matches!(greet(&mut core, 2)[..], [Effect::OpenStream { .. }]));
+}
+
+#[test]
 fn streams_that_are_cut_each_time_are_made_up_for_by_polls() {
     let ended = || Input::StreamEnded { reason: "cut".into() };
     let some = |id| Input::Frames(Stretch { events: vec![event(id)], ..Stretch::default() });
