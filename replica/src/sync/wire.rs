@@ -7,6 +7,7 @@ use hearth_contract::headers::{CURRENT_VERSION, IDEMPOTENCY_KEY, LAST_EVENT_ID, 
 use hearth_contract::paths;
 use hearth_contract::record::{etag, parse_etag};
 use hearth_contract::schema::Kind;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -63,14 +64,14 @@ impl Ask {
 
     /// What the feed has after a cursor, or from its beginning.
     pub(super) fn poll(cursor: Option<&str>) -> Ask {
-        let cursor = cursor.map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
+        let cursor = cursor.map(|cursor| format!("&cursor={}", encoded(cursor))).unwrap_or_default();
         Ask::get(format!("{}?limit={POLL_EVENTS}{cursor}", paths::EVENTS))
     }
 
     /// The stream after a cursor, or from the feed's beginning. The cursor is in the path too: whoever drops the header on
     /// the way would have it begin at the present, beyond what is not read yet (contract 9.4).
     pub(super) fn stream(cursor: Option<&str>) -> Ask {
-        let mut ask = Ask::get(format!("{}?cursor={}", paths::STREAM, cursor.unwrap_or("start")));
+        let mut ask = Ask::get(format!("{}?cursor={}", paths::STREAM, encoded(cursor.unwrap_or("start"))));
         ask.headers.push(("accept", "text/event-stream".to_owned()));
         ask.headers.extend(cursor.map(|cursor| (LAST_EVENT_ID, cursor.to_owned())));
         ask
@@ -108,7 +109,7 @@ impl Ask {
     /// What a recovery asks for.
     pub(super) fn recover(question: &Question) -> Ask {
         let list = |kind, sort: &str, cursor: &Option<String>| {
-            let cursor = cursor.as_ref().map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
+            let cursor = cursor.as_ref().map(|cursor| format!("&cursor={}", encoded(cursor))).unwrap_or_default();
             format!("{}?limit={PAGE_RECORDS}&sort={sort}&order=asc{cursor}", paths::collection(kind))
         };
         Ask::get(match question {
@@ -122,6 +123,15 @@ impl Ask {
             Question::Record { kind, id } => format!("{}/{id}", paths::collection(*kind)),
         })
     }
+}
+
+/// All that means something in a query, or may be taken for something else on the way; but not what RFC 3986 2.3 reserves
+/// nowhere.
+const MEANINGFUL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// A cursor as a query carries it: it is opaque (contract 5), so it may hold anything.
+fn encoded(cursor: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(cursor, MEANINGFUL)
 }
 
 /// What a recovery was answered.
@@ -400,6 +410,23 @@ mod tests {
         assert_eq!(ask.path, "/v1/events/stream?cursor=c1", "for whoever drops the header on the way");
         assert!(ask.headers.contains(&("last-event-id", "c1".to_owned())), "{ask:?}");
         assert_eq!(Ask::stream(None).path, "/v1/events/stream?cursor=start");
+    }
+
+    #[test]
+    fn a_cursor_comes_back_as_it_was_whatever_it_holds() {
+        let cursor = "p+1/2=&x=1#%41 é-._~";
+        let query = "cursor=p%2B1%2F2%3D%26x%3D1%23%2541%20%C3%A9-._~";
+        let list = |question| Ask::recover(&question).path;
+        for path in [
+            Ask::poll(Some(cursor)).path,
+            Ask::stream(Some(cursor)).path,
+            list(Question::Ids { kind: Kind::Room, cursor: Some(cursor.to_owned()) }),
+            list(Question::Changes { kind: Kind::Room, since: None, cursor: Some(cursor.to_owned()) }),
+            list(Question::Walk { kind: Kind::Room, cursor: Some(cursor.to_owned()) }),
+        ] {
+            assert!(path.contains(query), "{path}");
+        }
+        assert!(Ask::poll(Some("c1")).path.ends_with("cursor=c1"), "what is plain stays so");
     }
 
     #[test]
