@@ -31,6 +31,8 @@ pub(super) struct Recovering {
     /// Why the key does not let it go on.
     pub(super) key_refused: Option<String>,
     failures: u32,
+    /// How often the list that is under way had to begin again. Its first page comes each time, so it is no failure of that.
+    restarts: u32,
     /// Why what was asked last had no good answer.
     failure: Option<String>,
     at: Millis,
@@ -122,6 +124,7 @@ impl Core {
             suspected: None,
             key_refused: None,
             failures: 0,
+            restarts: 0,
             failure: None,
             at: Millis::MIN,
             pace,
@@ -233,6 +236,9 @@ impl Core {
         }
         let then = after(&recovering.recovery.step, &found);
         recovering.recovery.step = then.clone();
+        if !matches!(then, Step::Changes { cursor: Some(_), .. } | Step::Ids { cursor: Some(_), .. }) {
+            recovering.restarts = 0;
+        }
         if let Step::Changes { .. } | Step::Ids { .. } = then {
             // The next page rests on nothing that is written here, so it is on its way meanwhile.
             self.recover(now, effects);
@@ -241,7 +247,8 @@ impl Core {
     }
 
     fn not_found(&mut self, now: Millis, failure: Failure, effects: &mut Vec<Effect>) {
-        let failures = self.recovering.as_ref().map_or(0, |recovering| recovering.failures);
+        let failures = |recovering: &Recovering| recovering.failures.max(recovering.restarts);
+        let failures = self.recovering.as_ref().map_or(0, failures);
         let pause = self.backoff(failures);
         let Some(recovering) = &mut self.recovering else { return };
         recovering.failures += 1;
@@ -263,6 +270,7 @@ impl Core {
                     Step::Ids { kind, .. } => Step::Ids { kind, cursor: None, as_of: 0 },
                     step => step,
                 };
+                recovering.restarts += 1;
                 recovering.recovery.step = step.clone();
                 effects.push(Effect::SetStep(step));
             }

@@ -393,6 +393,29 @@ fn a_list_whose_cursor_is_unknown_begins_again() {
 }
 
 #[test]
+fn a_list_that_never_gets_beyond_its_first_page_is_begun_less_and_less_often() {
+    let mut world = World::new(Some(fresh(None)));
+    let mut errands = world.start();
+    let (mut now, mut begun) = (0, 0);
+    while now < 120_000 {
+        while let [Errand::Recover { round, question }] = &errands[..] {
+            let (round, question) = (*round, question.clone());
+            begun += u32::from(question == Question::Ids { kind: Kind::Room, cursor: None });
+            let answer = match &question {
+                Question::Ids { cursor: Some(_), .. } => Err(Failure::Refused(refusal(400, "invalid_cursor"))),
+                question => Ok(world.answer(question)),
+            };
+            errands = world.tell(now, Input::Found { round, answer });
+        }
+        world.tell(now, Input::Contact);
+        now = world.core.wake_at().unwrap();
+        errands = world.tell(now, Input::Timer);
+        errands.retain(|errand| matches!(errand, Errand::Recover { .. }));
+    }
+    assert!((3..30).contains(&begun), "{begun}");
+}
+
+#[test]
 fn a_collection_that_was_never_walked_is_walked_before_it_is_swept() {
     let kind = Kind::Room;
     let mut world = World::new(Some(Recovery { step: Step::Sweep { kind, as_of: 4 }, ..fresh(None) }));
