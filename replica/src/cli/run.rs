@@ -48,7 +48,9 @@ impl Run {
         let db = &context.profile.db;
         let lock = take_lock(db)?;
         if form == Form::Text {
-            output::note(&format!("syncing {} with {}; Ctrl-C ends", db.display(), config.server));
+            // Not looked at yet: it may name a password, for which it is refused.
+            let server = sync::shown(&config.server);
+            output::note(&format!("syncing {} with {server}; Ctrl-C ends", db.display()));
         }
         block_on(async {
             let listening = match self.metrics_listen {

@@ -97,6 +97,20 @@ fn in_seconds(text: String, date: Option<String>) -> String {
     }
 }
 
+/// An address as it may be shown, whether or not it is one that is taken: without who is named in it, and their password.
+pub fn shown(server: &str) -> String {
+    let names_nobody = |url: reqwest::Url| {
+        matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none()
+    };
+    match server.rsplit_once('@') {
+        Some((named, rest)) if !reqwest::Url::parse(server).is_ok_and(names_nobody) => {
+            let scheme = named.find("://").map_or("", |end| &named[..end + 3]);
+            format!("{scheme}{rest}")
+        }
+        _ => server.to_owned(),
+    }
+}
+
 /// One server and one key.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
@@ -118,7 +132,8 @@ impl Client {
         }
         // The paths of the API begin with its version.
         let address = reqwest::Url::parse(&base).ok().filter(|url| is_plain(url) && !url.path().ends_with("/v1"));
-        let address = address.ok_or_else(|| ClientError::Address(format!("{server:?} is no server address")))?;
+        let address =
+            address.ok_or_else(|| ClientError::Address(format!("{:?} is no server address", shown(server))))?;
         let mut bearer =
             HeaderValue::from_str(&format!("Bearer {}", key.expose_secret())).map_err(|_| ClientError::Key)?;
         bearer.set_sensitive(true);
@@ -294,6 +309,18 @@ mod tests {
             let error = Client::new(address, &key).unwrap_err();
             let text = error.to_string();
             assert!(text.starts_with("a server address names no user") && !text.contains("secret"), "{text}");
+        }
+        for (address, expected) in [
+            ("http://joe:secret@h:1/x", "http://h:1/x"),
+            ("https://joe@h", "https://h"),
+            ("joe:secret@h", "h"),
+            ("http://joe:sec/ret@h", "http://h"),
+            ("http://h/@x", "http://h/@x"),
+            ("http://h:1/", "http://h:1/"),
+        ] {
+            assert_eq!(shown(address), expected);
+            let error = Client::new(address, &key).map_or_else(|error| error.to_string(), |_| String::new());
+            assert!(!error.contains("ret@") && !error.contains("secret"), "{error}");
         }
         assert!(Client::new("https://h/behind/a/path/", &key).is_ok());
         assert!(Client::new("http://localhost:8750/", &key).is_ok());

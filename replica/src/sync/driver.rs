@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::client::Client;
+use super::client::{Client, shown};
 use super::core::{Millis, Verdict};
 use super::engine::{Deed, Done, Engine, Heard, Moment};
 use super::keyfile::KeyFile;
@@ -135,7 +135,7 @@ impl Driver {
     fn take_up(&mut self, key: &SecretString) -> Result<Heard, SyncError> {
         let named = self.config.profile.as_deref().map(profile::server_of).transpose()?.flatten();
         if let Some(server) = named.filter(|server| !is_same(server, &self.config.server)) {
-            return Err(SyncError::AnotherServer(server, self.config.server.clone()));
+            return Err(SyncError::AnotherServer(shown(&server), self.config.server.clone()));
         }
         Ok(match Client::new(&self.config.server, key) {
             Ok(client) => {

@@ -29,7 +29,7 @@ use secrecy::SecretString;
 
 pub use self::core::{Identity, Limits, Millis, Stretch, Verdict};
 pub(crate) use client::meet;
-pub use client::{ClientError, head, identify};
+pub use client::{ClientError, head, identify, shown};
 pub(crate) use driver::wall_clock;
 pub use ear::Ear;
 pub(crate) use engine::meaning::home;

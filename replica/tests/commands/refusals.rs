@@ -390,3 +390,16 @@ fn a_place_that_may_not_be_written_to_has_a_name() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(!said.contains(": : ") && said.contains("next: ls -la .;"), "{said}");
 }
+
+#[test]
+fn a_password_in_an_address_is_shown_by_nobody_who_syncs() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    new_replica(&db);
+    write_profile(&db, "http://joe:hunter2@127.0.0.1:9", "svc_test_x");
+    for command in ["run", "sync"] {
+        let output = replica(&db, &[command]);
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert!(!output.status.success() && !said.contains("hunter2") && !said.contains("joe"), "{said}");
+    }
+}
