@@ -5,11 +5,13 @@
 //! - [`keyfile`]: a key that is replaced while syncing.
 //! - [`walked`]: answers of a long list, gathered to be written at once.
 //! - [`driver`]: the loop between the engine and the world; it decides nothing.
+//! - [`brief`]: how much of the server's words is kept.
 //! - [`client`], [`stream`], [`sse`]: HTTP, and the stream's frames as the core's inputs.
 //! - [`ear`]: the same for a driver that has the bytes already and waits for nothing.
 //! - [`listing`]: everything that a server lists, for a comparison.
 //! - [`lock`]: the right to sync a database.
 
+mod brief;
 mod client;
 mod core;
 mod driver;

@@ -9,6 +9,7 @@ use hyper::body::Buf;
 use serde::Deserialize;
 use sse_stream::{Error, Sse, SseByteStream};
 
+use super::brief;
 use super::core::Stretch;
 
 /// Bytes without a whole frame among them. The largest frame is an event with a record of at most 90 kB (contract 3).
@@ -65,7 +66,7 @@ fn read(frame: Sse) -> Result<Frame, String> {
         cursor: Option<String>,
         head: i64,
     }
-    let malformed = |error: serde_json::Error| format!("the stream sent what is no event ({error})");
+    let malformed = |error: serde_json::Error| brief::sentence(&format!("the stream sent what is no event ({error})"));
     match (frame.event.as_deref(), frame.data, frame.id) {
         (None | Some("" | "message"), Some(data), cursor) => {
             Ok(Frame::Event { event: serde_json::from_str(&data).map_err(malformed)?, cursor })
@@ -135,5 +136,7 @@ mod tests {
         assert_eq!(stretch.events.len(), 1);
         assert_eq!((stretch.ready, stretch.cursor.as_deref()), (Some(9), Some("c10")));
         assert!(read(Sse::default().data("{}")).is_err());
+        let long = format!("\"{}\"", "x".repeat(100_000));
+        assert!(read(Sse::default().data(long)).is_err_and(|reason| reason.len() < 2000));
     }
 }

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::brief;
 use super::core::{Expired, Failure, Identity, Limits, Millis, Outcome, Refusal, Standing, Stretch, Word};
 use crate::recovery::{Found, Listed, Question};
 use crate::store::edits::push::Request;
@@ -297,7 +298,7 @@ fn success<T: DeserializeOwned>(answer: &Answer) -> Result<T, Failure> {
         return Err(failure(answer));
     }
     serde_json::from_slice(&answer.body)
-        .map_err(|error| Failure::NoAnswer(format!("it does not answer as a Hearth server: {error}")))
+        .map_err(|error| Failure::NoAnswer(brief::sentence(&format!("it does not answer as a Hearth server: {error}"))))
 }
 
 /// The same of an answer to edits. Something on the way may forbid the text of one of them, and nothing else.
@@ -336,7 +337,7 @@ pub(super) fn refusal(answer: &Answer) -> Refusal {
 }
 
 fn refused(status: u16, problem: Value) -> Refusal {
-    let word = |name: &str| problem.get(name)?.as_str().map(str::to_owned);
+    let word = |name: &str| problem.get(name)?.as_str().map(brief::sentence);
     Refusal {
         status,
         kind: word("type").unwrap_or_default(),
@@ -346,7 +347,7 @@ fn refused(status: u16, problem: Value) -> Refusal {
             _ => format!("the server answered {status}"),
         }),
         expired: problem.get("details").filter(|_| status == 410).and_then(expired),
-        problem,
+        problem: brief::problem(problem),
         retry_after: None,
     }
 }
@@ -466,6 +467,19 @@ mod tests {
         let pause = |body| refusal(&Answer { retry_after: Some("1800".into()), ..answer(503, body) }).retry_after;
         assert_eq!(pause("<html>Maintenance</html>"), Some(60_000));
         assert_eq!(pause(r#"{"error":{"type":"unavailable","message":"Later."}}"#), Some(1_800_000));
+    }
+
+    #[test]
+    fn nobody_says_more_than_is_worth_keeping() {
+        let long = "x".repeat(5_000_000);
+        let body = format!(r#"{{"error":{{"type":"validation_failed","message":"{long}","details":{{}}}}}}"#);
+        let refused = refusal(&answer(422, &body));
+        assert_eq!((refused.message.chars().count(), refused.kind.as_str()), (1001, "validation_failed"));
+        assert!(refused.problem.to_string().len() < 2000);
+        // What cannot be read is told with its words too.
+        let odd = format!(r#"{{"data":{{"team":"{long}"}},"meta":{{}}}}"#);
+        let Err(Failure::NoAnswer(reason)) = identity(&answer(200, &odd)) else { panic!("it is none") };
+        assert!(reason.len() < 2000);
     }
 
     #[test]
