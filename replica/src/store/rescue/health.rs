@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use hearth_contract::resources::RESOURCES;
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -63,7 +64,8 @@ fn broken(connection: &Connection) -> Result<Vec<String>, StoreError> {
 }
 
 /// Tables with a text that nobody can have written there, and SQLite does not look: a bit has turned on the disk, and whoever
-/// reads that text fails.
+/// reads that text fails. A column that somebody has added to a typed table is read by nobody here, whatever it is called and
+/// holds.
 pub(super) fn garbled(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let kept = schema::KEPT.iter().map(|(table, _)| *table);
     let names: Vec<&str> = kept.chain(Kind::ALL.iter().map(|kind| kind.collection())).collect();
@@ -77,12 +79,15 @@ pub(super) fn garbled(connection: &Connection) -> Result<Vec<String>, StoreError
     let mut garbled = Vec::new();
     for table in tables {
         let mut statement = connection.prepare(&format!("SELECT * FROM {table} NOT INDEXED"))?;
-        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
+        let of_ours = RESOURCES.iter().find(|resource| resource.kind.collection() == table);
+        let is_judged = |name: &str| of_ours.is_none_or(|resource| rows::columns(resource).any(|ours| ours == name));
+        let columns = statement.column_names().enumerate().filter(|(_, name)| is_judged(name));
+        let columns: Vec<(usize, String)> = columns.map(|(n, name)| (n, name.to_owned())).collect();
         let mut rows = statement.query([])?;
         let mut good = true;
         while let Some(row) = rows.next()?.filter(|_| good) {
-            for (n, column) in columns.iter().enumerate() {
-                good &= match row.get_ref(n)? {
+            for (n, column) in &columns {
+                good &= match row.get_ref(*n)? {
                     ValueRef::Text(text) => std::str::from_utf8(text).is_ok_and(|text| can_stand(&table, column, text)),
                     _ => true,
                 };

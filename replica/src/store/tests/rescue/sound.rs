@@ -103,6 +103,20 @@ fn a_table_that_was_dropped_is_damage() {
 }
 
 #[test]
+fn a_column_of_somebody_is_no_damage_whatever_it_is_called_and_holds() {
+    let wreck = Wreck::new();
+    for name in ["kind", "method", "patch", "base", "fields", "record_id"] {
+        wreck.scene.does(&format!("ALTER TABLE rooms ADD COLUMN {name} TEXT"));
+        wreck.scene.does(&format!("UPDATE rooms SET {name} = 'antique'"));
+    }
+    wreck.scene.does("ALTER TABLE rooms ADD COLUMN my_note TEXT");
+    wreck.scene.does("UPDATE rooms SET my_note = CAST(x'636166e9' AS TEXT)");
+    assert_eq!(health::read(&wreck.db).unwrap().broken, [] as [String; 0]);
+    assert_eq!(wreck.rebuilt().kept_as, None);
+    assert_eq!(wreck.scene.one("SELECT kind || method || hex(my_note) FROM rooms"), "antiqueantique636166E9");
+}
+
+#[test]
 fn search_that_others_wrote_to_is_made_good() {
     let found = |wreck: &Wreck| (health::read(&wreck.db).unwrap().finds_all, wreck.scene.one(FOUND));
     let mut wreck = Wreck::new();
