@@ -136,10 +136,10 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
             continue;
         }
         found.compared += 1;
-        let how = match ours {
+        let how = match ours.map(|ours| differing(kind, &ours, &theirs)) {
             None => How::Missing,
-            Some(ours) if ours == theirs => continue,
-            Some(ours) => How::Fields(differing(&ours, &theirs)),
+            Some(fields) if fields.is_empty() => continue,
+            Some(fields) => How::Fields(fields),
         };
         let title = theirs.fields.get(resource(kind).title).and_then(Value::as_str).unwrap_or(id).to_owned();
         found.differences.push(Difference { kind, id: id.to_owned(), title, how });
@@ -186,25 +186,25 @@ fn ours(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(Option<rows::Stor
     Ok((form, rev))
 }
 
-fn differing(ours: &rows::Stored, theirs: &rows::Stored) -> Vec<(String, Value, Value)> {
-    let members = |stored: &rows::Stored| {
-        let mut all = stored.fields.clone();
-        all.insert("rev".to_owned(), stored.rev.into());
-        all.insert("created_at".to_owned(), stored.created_at.clone().into());
-        all.insert("updated_at".to_owned(), stored.updated_at.clone().into());
-        all.insert("extra".to_owned(), stored.extra.clone().into());
-        all
+/// The members that differ, by name. A server that does not know a field yet leaves it out, which is as good as null; and
+/// what is not known here may come in any order.
+fn differing(kind: Kind, ours: &rows::Stored, theirs: &rows::Stored) -> Vec<(String, Value, Value)> {
+    let field = |stored: &rows::Stored, name: &str| stored.fields.get(name).cloned().unwrap_or_default();
+    let fields = resource(kind).fields.iter().map(|it| (it.name, field(ours, it.name), field(theirs, it.name)));
+    let mut all: Vec<(&str, Value, Value)> = fields.collect();
+    all.push(("rev", ours.rev.into(), theirs.rev.into()));
+    all.push(("created_at", ours.created_at.clone().into(), theirs.created_at.clone().into()));
+    all.push(("updated_at", ours.updated_at.clone().into(), theirs.updated_at.clone().into()));
+    all.retain(|(_, ours, theirs)| ours != theirs);
+    let unknown = |stored: &rows::Stored| {
+        let text = stored.extra.as_deref()?;
+        Some(serde_json::from_str::<Value>(text).unwrap_or_else(|_| text.into()))
     };
-    let (ours, theirs) = (members(ours), members(theirs));
-    let mut names: Vec<&String> = ours.keys().chain(theirs.keys()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let value = |side: &Fields, name: &String| side.get(name).cloned().unwrap_or_default();
-    names
-        .into_iter()
-        .filter(|name| value(&ours, name) != value(&theirs, name))
-        .map(|name| (name.clone(), value(&ours, name), value(&theirs, name)))
-        .collect()
+    if unknown(ours) != unknown(theirs) {
+        all.push(("extra", ours.extra.clone().into(), theirs.extra.clone().into()));
+    }
+    all.sort_unstable_by_key(|(name, ..)| *name);
+    all.into_iter().map(|(name, ours, theirs)| (name.to_owned(), ours, theirs)).collect()
 }
 
 /// Makes a record as the server has it.

@@ -36,6 +36,22 @@ fn a_record_that_only_the_replica_has_is_a_difference_with_or_without_edits() {
 }
 
 #[test]
+fn what_a_server_leaves_out_is_null_and_the_order_of_what_is_unknown_says_nothing() {
+    let mut scene = Scene::new();
+    let room = |members| event(5, "created", "room", ROOM, members).payload.unwrap();
+    scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Shed", "notes": null, "b": 1, "a": [2] }))]);
+    let mut compared = |record| {
+        let listing = Listing { records: vec![(record, 5)], as_of: 5 };
+        verify(&mut scene.db, &[(Kind::Room, listing)], false, at(0)).unwrap().unwrap().differences
+    };
+    assert_eq!(compared(room(json!({ "name": "Shed", "a": [2], "b": 1 }))), []);
+    let differing = compared(room(json!({ "name": "Shed", "a": [2], "b": 3, "floor": "1" })));
+    let How::Fields(fields) = &differing[0].how else { panic!("{differing:?}") };
+    let names: Vec<&str> = fields.iter().map(|(name, ..)| name.as_str()).collect();
+    assert_eq!(names, ["extra", "floor"]);
+}
+
+#[test]
 fn search_is_made_anew_where_somebody_has_emptied_it() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
