@@ -9,7 +9,7 @@ use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::store::read::filter;
-use crate::store::read::view::{Near, Row, RowPage, RowQuery, match_words, name_references, or_kind, pending, read};
+use crate::store::read::view::{Near, Row, RowPage, RowQuery, columns, match_words, name_references, or_kind, read};
 use crate::store::schema::order;
 use crate::store::{StoreError, rows};
 
@@ -227,8 +227,8 @@ impl List<'_> {
     ) -> Result<Vec<Row>, StoreError> {
         values.extend([skip, limit].map(|number| Sql::Integer(i64::try_from(number).unwrap_or(i64::MAX))));
         let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT t.*, {} FROM {} t WHERE {only} ORDER BY {order} LIMIT ?{} OFFSET ?{}",
-            pending(self.kind),
+            "SELECT {} FROM {} t WHERE {only} ORDER BY {order} LIMIT ?{} OFFSET ?{}",
+            columns(self.kind),
             self.kind.collection(),
             values.len(),
             values.len() - 1

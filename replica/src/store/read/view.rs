@@ -115,20 +115,22 @@ pub struct Hit {
     pub snippet: String,
 }
 
-/// Whether edits of the row `t` of a kind wait: null, 1 for the server, 2 for a person; and whether its last change was made
-/// here.
-pub(crate) fn pending(kind: Kind) -> String {
+/// The columns of the row `t` of a kind that [`read`] reads: first whether edits of it wait (null, 1 for the server, 2 for a
+/// person) and whether its last change was made here. These two are read by their place: somebody may have added a column of
+/// any name to the table.
+pub(crate) fn columns(kind: Kind) -> String {
     format!(
-        "(SELECT max(CASE WHEN state IN ('blocked', 'rejected', 'conflict') THEN 2 ELSE 1 END)
-          FROM edits e WHERE e.record_id = t.id AND e.kind = '{kind}') AS pending,
-         EXISTS (SELECT 1 FROM edit_history h WHERE h.record_id = t.id AND h.rev = t.rev) AS own"
+        "(SELECT max(CASE WHEN e.state IN ('blocked', 'rejected', 'conflict') THEN 2 ELSE 1 END)
+          FROM edits e WHERE e.record_id = t.id AND e.kind = '{kind}'),
+         EXISTS (SELECT 1 FROM edit_history h WHERE h.record_id = t.id AND h.rev = t.rev),
+         t.*"
     )
 }
 
 /// One row; the home's profile needs no id.
 pub(crate) fn row(connection: &Connection, kind: Kind, id: &str) -> Result<Option<Row>, StoreError> {
     let only = if kind.is_singleton() { "?1 IS NOT NULL" } else { "t.id = ?1" };
-    let text = format!("SELECT t.*, {} FROM {} t WHERE {only} LIMIT 1", pending(kind), kind.collection());
+    let text = format!("SELECT {} FROM {} t WHERE {only} LIMIT 1", columns(kind), kind.collection());
     let mut found = connection.prepare_cached(&text)?.query_row([id], |row| read(kind, row)).optional()?;
     if let Some(row) = &mut found {
         name_references(connection, row)?;
@@ -218,7 +220,7 @@ pub(crate) fn match_words(words: &str) -> Option<String> {
     (!terms.is_empty()).then(|| terms.join(" "))
 }
 
-/// Reads a row of `SELECT t.*` with [`pending`].
+/// Reads a row of [`columns`].
 pub(crate) fn read(kind: Kind, row: &SqlRow<'_>) -> Result<Row, rusqlite::Error> {
     let stored = rows::read(kind, row)?;
     let title = stored.fields.get(resource(kind).title).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -230,12 +232,12 @@ pub(crate) fn read(kind: Kind, row: &SqlRow<'_>) -> Result<Row, rusqlite::Error>
         fields: stored.fields,
         created_at: stored.created_at,
         updated_at: stored.updated_at,
-        pending: match row.get::<_, Option<i64>>("pending")? {
+        pending: match row.get::<_, Option<i64>>(0)? {
             None => Pending::No,
             Some(1) => Pending::Waiting,
             Some(_) => Pending::NeedsYou,
         },
-        own: row.get("own")?,
+        own: row.get(1)?,
         names: BTreeMap::new(),
     })
 }

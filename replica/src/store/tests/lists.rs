@@ -3,8 +3,8 @@
 use hearth_contract::schema::Kind;
 
 use crate::store::read::filter::{Condition, Test, WAITING};
-use crate::store::read::view::{Near, RowQuery, Sort};
-use crate::store::read::{overview, page, related};
+use crate::store::read::view::{Near, Pending, RowQuery, Sort};
+use crate::store::read::{overview, page, related, view};
 use crate::store::{Connection, gate, open};
 
 /// A home of items in rooms and tasks on days, many of them alike.
@@ -30,6 +30,27 @@ fn home() -> (std::path::PathBuf, Connection) {
         )
         .unwrap();
     (directory, connection)
+}
+
+/// Whether edits of the first task wait and whether it was changed here, as a list and as the one row say it.
+fn of_first_task(connection: &Connection) -> [(Pending, bool); 2] {
+    let listed = page::page(connection, &RowQuery::of(Kind::Task, Sort { column: "title", descending: false }, 1));
+    let listed = listed.unwrap().rows.remove(0);
+    let alone = view::row(connection, Kind::Task, &listed.id).unwrap().unwrap();
+    [(listed.pending, listed.own), (alone.pending, alone.own)]
+}
+
+#[test]
+fn columns_of_others_are_not_taken_for_what_is_known_of_a_row() {
+    let (directory, connection) = home();
+    assert_eq!(of_first_task(&connection), [(Pending::Waiting, false); 2]);
+    for name in ["pending", "own"] {
+        connection.execute_batch(&format!("ALTER TABLE tasks ADD COLUMN {name} TEXT")).unwrap();
+        assert_eq!(of_first_task(&connection), [(Pending::Waiting, false); 2], "{name}");
+        connection.execute_batch(&format!("UPDATE tasks SET {name} = 'mine'")).unwrap();
+        assert_eq!(of_first_task(&connection), [(Pending::Waiting, false); 2], "{name}");
+    }
+    std::fs::remove_dir_all(directory).unwrap();
 }
 
 fn ids(connection: &Connection, query: &RowQuery) -> Vec<String> {
