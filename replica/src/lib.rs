@@ -16,6 +16,7 @@ pub mod log;
 pub mod profile;
 mod recovery;
 mod scripting;
+mod several;
 mod steady;
 mod steering;
 mod store;

@@ -9,6 +9,7 @@ use hearth_contract::schema::is_subject;
 use hearth_replica::{Choice, Decided, EditError, Replica, Resolution, Table};
 use serde_json::{Value, json};
 
+use super::decided::{Known, Meant, tell, tell_each};
 use super::values::{self, Assignment};
 use super::{Context, Exit, Failure, output};
 
@@ -42,16 +43,22 @@ impl Decision {
         let replica = context.existing()?;
         match self {
             Decision::Retry { edits } => {
-                tell_each(context, &replica, edits, Meant::Waiting, |edit| replica.retry(edit))
+                tell_each(context, &replica, edits, Meant::Waiting, |edits| replica.retry_each(edits))
             }
             Decision::Discard { edits } => {
-                let waited: Vec<i64> = replica.edits()?.iter().map(|one| one.id).collect();
-                tell_each(context, &replica, edits, Meant::Waiting, |edit| match replica.discard(edit) {
-                    // With a create goes what was done to its record, which may have been named as well.
-                    Err(EditError::Refused(_)) if waited.contains(&edit) && is_given_up(&replica, edit)? => {
-                        Ok(Decided { said: "the change is given up with that before it".to_owned(), edit: None })
+                let waited: BTreeSet<i64> = replica.edits()?.iter().map(|one| one.id).collect();
+                tell_each(context, &replica, edits, Meant::Waiting, |edits| {
+                    let mut all = replica.discard_each(edits)?;
+                    let known = Known::of(&replica);
+                    for (decided, edit) in all.iter_mut().zip(edits) {
+                        // With a create goes what was done to its record, which may have been named as well.
+                        let is_gone = matches!(decided, Err(EditError::Refused(_))) && waited.contains(edit);
+                        if is_gone && known.settled()?.any(|one| one.id == *edit && one.outcome == "discarded") {
+                            let said = "the change is given up with that before it".to_owned();
+                            *decided = Ok(Decided { said, edit: None });
+                        }
                     }
-                    decided => decided,
+                    Ok(all)
                 })
             }
             Decision::Change { edit, values } => {
@@ -139,7 +146,7 @@ impl Undo {
         }
         // What came later rests on what came before it.
         edits.sort_unstable_by(|one, other| other.cmp(one));
-        tell_each(context, &replica, edits, Meant::Any, |edit| replica.undo(Some(edit)))
+        tell_each(context, &replica, edits, Meant::Any, |edits| replica.undo_each(edits))
     }
 }
 
@@ -182,20 +189,6 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Settled edits looked through for the one that was meant.
-const SETTLED_MAX: usize = 100_000;
-
-/// The edit that a decision is about.
-#[derive(Debug, Clone, Copy)]
-enum Meant {
-    /// One that waits: a settled one is none.
-    Waiting(i64),
-    /// One that waits or is settled.
-    Any(i64),
-    /// The newest there is.
-    Newest,
-}
-
 /// A field that is not in conflict was mistyped; of one that is not named the replica says what is missing.
 fn known(replica: &Replica, edit: i64, resolution: &Resolution) -> Result<(), Failure> {
     if !replica.edits()?.iter().any(|one| one.id == edit && one.state == "conflict") {
@@ -214,107 +207,6 @@ fn known(replica: &Replica, edit: i64, resolution: &Resolution) -> Result<(), Fa
     };
     let text = format!("{name} is not in conflict; {known}");
     Err(Failure::new(Exit::Usage, text).hint(format!("hearth-replica {hint}")))
-}
-
-/// Says what came of a decision.
-fn tell(
-    context: &Context,
-    replica: &Replica,
-    meant: Meant,
-    decided: Result<Decided, EditError>,
-) -> Result<(), Failure> {
-    let Decided { said, edit } = match decided {
-        Ok(decided) => decided,
-        Err(refused) => return Err(failure(replica, meant, refused)?),
-    };
-    if context.json {
-        return Ok(output::json(&json!({ "said": said, "edit": edit }))?);
-    }
-    Ok(output::line(&output::one_line(&said))?)
-}
-
-/// Decides about each of several edits and says what came of it. One that is refused stops no other; a database that
-/// fails stops them all. Of one alone it is said as it always was.
-fn tell_each(
-    context: &Context,
-    replica: &Replica,
-    mut edits: Vec<i64>,
-    meant: fn(i64) -> Meant,
-    decide: impl Fn(i64) -> Result<Decided, EditError>,
-) -> Result<(), Failure> {
-    // To undo a change twice would be to make it again.
-    let mut known = BTreeSet::new();
-    edits.retain(|edit| known.insert(*edit));
-    if let [edit] = edits[..] {
-        return tell(context, replica, meant(edit), decide(edit));
-    }
-    let (mut all, mut refused, mut stopped) = (Vec::new(), Vec::new(), None);
-    for &id in &edits {
-        let (done, said, edit) = match decide(id) {
-            Ok(Decided { said, edit }) => (true, said, edit),
-            Err(why) => match failure(replica, meant(id), why) {
-                Ok(why) => {
-                    let said = why.text.clone();
-                    refused.push(why);
-                    (false, said, None)
-                }
-                // What was decided before it is told all the same.
-                Err(failure) => {
-                    stopped = Some(failure);
-                    break;
-                }
-            },
-        };
-        match (context.json, done) {
-            (true, _) => all.push(json!({ "id": id, "done": done, "said": said, "edit": edit })),
-            (false, true) => output::line(&output::one_line(&format!("{id}: {said}")))?,
-            (false, false) => output::note(&output::one_line(&format!("hearth-replica: {id}: {said}"))),
-        }
-    }
-    if context.json {
-        output::json(&Value::Array(all))?;
-    }
-    match (stopped, refused.first()) {
-        (Some(failure), _) => Err(failure),
-        (None, None) => Ok(()),
-        (None, Some(first)) => {
-            let is_same = refused.iter().all(|one| one.exit == first.exit);
-            let verb = if refused.len() == 1 { "was" } else { "were" };
-            let text = format!("{} of {} edits {verb} not decided", refused.len(), edits.len());
-            let mut failure = Failure::new(if is_same { first.exit } else { Exit::Failure }, text);
-            failure.hint = first.hint.clone();
-            Err(failure)
-        }
-    }
-}
-
-/// What a decision that was refused is for whoever asked for it. Err: the database failed.
-fn failure(replica: &Replica, meant: Meant, refused: EditError) -> Result<Failure, Failure> {
-    if let EditError::Store(error) = refused {
-        return Err(error.into());
-    }
-    let (Meant::Waiting(edit) | Meant::Any(edit)) = meant else {
-        return Ok(Failure::new(Exit::Failure, refused.to_string()).hint("hearth-replica edits --history"));
-    };
-    let (exit, next) = match replica.edits()?.into_iter().find(|one| one.id == edit) {
-        Some(one) if matches!(one.state.as_str(), "rejected" | "conflict" | "blocked") => {
-            (Exit::NeedsYou, "hearth-replica edits")
-        }
-        Some(_) => (Exit::Failure, "hearth-replica edits"),
-        None if matches!(meant, Meant::Any(_)) && is_settled(replica, edit)? => {
-            (Exit::Failure, "hearth-replica edits --history")
-        }
-        None => (Exit::NotFound, "hearth-replica edits"),
-    };
-    Ok(Failure::new(exit, refused.to_string()).hint(next))
-}
-
-fn is_settled(replica: &Replica, edit: i64) -> Result<bool, Failure> {
-    Ok(replica.history(SETTLED_MAX)?.iter().any(|one| one.id == edit))
-}
-
-fn is_given_up(replica: &Replica, edit: i64) -> Result<bool, EditError> {
-    Ok(replica.history(SETTLED_MAX)?.iter().any(|one| one.id == edit && one.outcome == "discarded"))
 }
 
 /// What was typed, as values of an edit's record.

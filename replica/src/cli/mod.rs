@@ -3,6 +3,7 @@
 
 mod copy;
 mod decide;
+mod decided;
 mod doctor;
 mod drill;
 mod duration;

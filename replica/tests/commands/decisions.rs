@@ -78,6 +78,22 @@ fn what_waits_for_another_that_needs_a_person_does_not_go_yet() {
 }
 
 #[test]
+fn what_an_edit_waits_for_may_be_decided_after_it_in_the_same_command() {
+    let (_dir, db) = after(
+        "INSERT INTO rooms (name) VALUES ('Hall'); INSERT INTO inventory (name, room_id) SELECT 'Kettle', id FROM rooms",
+    );
+    as_keeper(&db, "UPDATE edits SET state = 'rejected'");
+    let all = json(&db, &["edits", "retry", "2", "1"]);
+    assert_eq!(all[0]["said"], "“Kettle”: the change goes to the server again");
+    assert_eq!(states(&db), "1waiting,2waiting");
+    as_keeper(&db, "UPDATE edits SET state = 'rejected' WHERE id = 1");
+    as_keeper(&db, "UPDATE edits SET state = 'blocked', reason = 'waits for edit 1, which needs you' WHERE id = 2");
+    let all = json(&db, &["edits", "retry", "1", "2"]);
+    assert_eq!(all[1]["said"], "“Kettle”: the change is on its way already");
+    assert_eq!(states(&db), "1waiting,2waiting");
+}
+
+#[test]
 fn what_was_given_up_with_an_earlier_one_of_those_named_is_given_up() {
     let (_dir, db) = after("INSERT INTO rooms (name) VALUES ('Hall'); UPDATE rooms SET floor = '2'");
     assert_eq!(states(&db), "1waiting,2waiting");

@@ -9,8 +9,9 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
 use crate::store::edits::EditError;
+use crate::store::edits::each::{self, Came, Decisions};
 use crate::store::edits::judge::{Judgement, judge};
-use crate::store::edits::{history, parcel, parts, plan, push, take_back, undo};
+use crate::store::edits::{history, parcel, parts, push, take_back, undo};
 use crate::store::mirror::image;
 use crate::store::{StoreError, gate, rows};
 
@@ -74,80 +75,97 @@ pub(super) fn said(sentence: impl Into<String>) -> Decided {
     Decided { said: sentence.into(), edit: None }
 }
 
-/// Lets an edit that the server refused, or that is in conflict, go to the server again.
-pub(crate) fn retry(connection: &mut Connection, edit: i64) -> Result<Decided, EditError> {
-    decide(connection, |tx| {
-        let found = pending(tx, edit)?;
-        let name = &found.name;
-        match found.state.as_str() {
-            "rejected" => {}
-            "conflict" => match look(tx, &found)? {
-                Judgement::Gone => return Err(refused(deleted_there(&found))),
-                Judgement::Taken(differs) => return Err(refused(taken(&found, !differs.is_empty()))),
-                Judgement::Clash(_) => {
-                    return Err(refused(format!("{name}: both sides still differ; settle it as mine or as theirs")));
-                }
-                Judgement::Go | Judgement::Done => {}
-            },
-            "blocked" => return Err(refused(held(name))),
-            "sent" => return Ok(said(format!("{name}: the server has this change; nothing is left to try"))),
-            _ => return Ok(said(format!("{name}: the change is on its way already"))),
-        }
-        // A request that nobody has refused may be in: it must stay the same.
-        let open = "SELECT EXISTS (SELECT 1 FROM _frozen WHERE edit_id = ?1 AND NOT refused)";
-        if tx.query_row(open, [edit], |row| row.get(0))? {
-            tx.execute("UPDATE edits SET state = 'waiting', reason = NULL, problem = NULL WHERE id = ?1", [edit])?;
-        } else {
-            wait_again(tx, &found)?;
-        }
-        goes(tx, &found, format!("{name}: the change goes to the server again"))
-    })
+/// Lets edits that the server refused, or that are in conflict, go to the server again.
+pub(crate) fn retry_each(connection: &mut Connection, edits: &[i64]) -> Result<Decisions, EditError> {
+    each::decide(connection, "sql", edits, |tx, edit| gate::pass(tx, |tx| retry_in(tx, edit)))
 }
 
-/// Gives an edit up. What it changed here is as if it had never been; what came after it stays, in order.
+/// The same of one.
+pub(crate) fn retry(connection: &mut Connection, edit: i64) -> Result<Decided, EditError> {
+    each::only(retry_each(connection, &[edit]))
+}
+
+fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<Came, EditError> {
+    let found = pending(tx, edit)?;
+    let name = &found.name;
+    match found.state.as_str() {
+        "rejected" => {}
+        "conflict" => match look(tx, &found)? {
+            Judgement::Gone => return Err(refused(deleted_there(&found))),
+            Judgement::Taken(differs) => return Err(refused(taken(&found, !differs.is_empty()))),
+            Judgement::Clash(_) => {
+                return Err(refused(format!("{name}: both sides still differ; settle it as mine or as theirs")));
+            }
+            Judgement::Go | Judgement::Done => {}
+        },
+        "blocked" => return Ok(Came::Held(found)),
+        "sent" => return Ok(said(format!("{name}: the server has this change; nothing is left to try")).into()),
+        _ => return Ok(said(each::on_its_way(name)).into()),
+    }
+    // A request that nobody has refused may be in: it must stay the same.
+    let open = "SELECT EXISTS (SELECT 1 FROM _frozen WHERE edit_id = ?1 AND NOT refused)";
+    if tx.query_row(open, [edit], |row| row.get(0))? {
+        tx.execute("UPDATE edits SET state = 'waiting', reason = NULL, problem = NULL WHERE id = ?1", [edit])?;
+    } else {
+        wait_again(tx, &found)?;
+    }
+    let sentence = format!("{name}: the change goes to the server again");
+    Ok(Came::Goes(found, sentence))
+}
+
+/// Gives edits up. What they changed here is as if it had never been; what came after them stays, in order.
+pub(crate) fn discard_each(
+    connection: &mut Connection,
+    origin: &str,
+    edits: &[i64],
+    now: Timestamp,
+) -> Result<Decisions, EditError> {
+    each::decide(connection, origin, edits, |tx, edit| discard_in(tx, edit, now).map(Came::Out))
+}
+
+/// The same of one.
 pub(crate) fn discard(
     connection: &mut Connection,
     origin: &str,
     edit: i64,
     now: Timestamp,
 ) -> Result<Decided, EditError> {
-    gate::edit(connection, origin, |tx| {
-        let found = pending(tx, edit)?;
-        let name = &found.name;
-        if found.in_doubt {
-            // It may be in, or come in late. Only a change after it can take it back for sure.
-            let mut decided = undo::invert(tx, &found)?;
-            decided.said = format!("the change may be on the server already, so it is undone there: {}", decided.said);
-            return Ok(decided);
-        }
-        gate::pass(tx, |tx| {
-            let (later, dependents) = match found.method.as_str() {
-                "create" => {
-                    (take_back::later(tx, found.kind, &found.record, edit)?.len(), referring(tx, &found.record)?)
-                }
-                _ => (0, 0),
-            };
-            take_back::take_back(tx, edit, "discarded", None, now)?;
-            plan::mark(tx)?;
-            let with = match later {
-                0 => String::new(),
-                1 => ", with a later change of it, which is nothing without it".to_owned(),
-                many => format!(", with {many} later changes of it, which are nothing without it"),
-            };
-            Ok(said(match dependents {
-                0 => format!("{name}: the change is given up{with}"),
-                1 => format!(
-                    "{name} is given up{with}; another change names this {}, and the server will refuse it until that is \
-                     changed",
-                    found.kind
-                ),
-                many => format!(
-                    "{name} is given up{with}; {many} other changes name this {}, and the server will refuse them until \
-                     that is changed",
-                    found.kind
-                ),
-            }))
-        })
+    each::only(discard_each(connection, origin, &[edit], now))
+}
+
+fn discard_in(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, EditError> {
+    let found = pending(tx, edit)?;
+    let name = &found.name;
+    if found.in_doubt {
+        // It may be in, or come in late. Only a change after it can take it back for sure.
+        let mut decided = undo::invert(tx, &found)?;
+        decided.said = format!("the change may be on the server already, so it is undone there: {}", decided.said);
+        return Ok(decided);
+    }
+    gate::pass(tx, |tx| {
+        let (later, dependents) = match found.method.as_str() {
+            "create" => (take_back::later(tx, found.kind, &found.record, edit)?.len(), referring(tx, &found.record)?),
+            _ => (0, 0),
+        };
+        take_back::take_back(tx, edit, "discarded", None, now)?;
+        let with = match later {
+            0 => String::new(),
+            1 => ", with a later change of it, which is nothing without it".to_owned(),
+            many => format!(", with {many} later changes of it, which are nothing without it"),
+        };
+        Ok(said(match dependents {
+            0 => format!("{name}: the change is given up{with}"),
+            1 => format!(
+                "{name} is given up{with}; another change names this {}, and the server will refuse it until that is \
+                 changed",
+                found.kind
+            ),
+            many => format!(
+                "{name} is given up{with}; {many} other changes name this {}, and the server will refuse them until \
+                 that is changed",
+                found.kind
+            ),
+        }))
     })
 }
 
@@ -158,42 +176,34 @@ pub(crate) fn change(
     fields: &Fields,
     now: Timestamp,
 ) -> Result<Decided, EditError> {
-    decide(connection, |tx| {
-        let mut found = pending(tx, edit)?;
-        if found.in_doubt {
-            return Err(refused(format!(
-                "{}: the change is on its way; change the {} itself instead",
-                found.name, found.kind
-            )));
-        }
-        if found.method == "delete" {
-            return Err(refused(format!("{} is to be deleted; there are no values to change", found.name)));
-        }
-        if found.state == "conflict" && look(tx, &found)? == Judgement::Gone {
-            return Err(refused(deleted_there(&found)));
-        }
-        set(tx, &mut found, fields)?;
-        if found.method == "update" && found.patch.is_empty() {
-            take_back::take_back(tx, edit, "discarded", None, now)?;
-            plan::mark(tx)?;
-            return Ok(said(format!("{}: nothing of the change is left, so it is given up", found.name)));
-        }
-        wait_again(tx, &found)?;
-        image::project(tx, found.kind, &found.record)?;
-        goes(tx, &found, format!("{}: the change has other values now and goes to the server", found.name))
-    })
+    each::only(each::decide(connection, "sql", &[edit], |tx, edit| {
+        gate::pass(tx, |tx| change_in(tx, edit, fields, now))
+    }))
 }
 
-/// What is said of an edit that waits for the server again, once it is known whether it waits for a person all the same.
-pub(super) fn goes(tx: &Transaction<'_>, found: &Pending, sentence: String) -> Result<Decided, EditError> {
-    plan::mark(tx)?;
-    let is_held = "SELECT state = 'blocked' FROM edits WHERE id = ?1";
-    let is_held: bool = tx.prepare_cached(is_held)?.query_row([found.id], |row| row.get(0))?;
-    Ok(said(if is_held { held(&found.name) } else { sentence }))
-}
-
-fn held(name: &str) -> String {
-    format!("{name} waits for another change that needs you first: see its reason")
+fn change_in(tx: &Transaction<'_>, edit: i64, fields: &Fields, now: Timestamp) -> Result<Came, EditError> {
+    let mut found = pending(tx, edit)?;
+    if found.in_doubt {
+        return Err(refused(format!(
+            "{}: the change is on its way; change the {} itself instead",
+            found.name, found.kind
+        )));
+    }
+    if found.method == "delete" {
+        return Err(refused(format!("{} is to be deleted; there are no values to change", found.name)));
+    }
+    if found.state == "conflict" && look(tx, &found)? == Judgement::Gone {
+        return Err(refused(deleted_there(&found)));
+    }
+    set(tx, &mut found, fields)?;
+    if found.method == "update" && found.patch.is_empty() {
+        take_back::take_back(tx, edit, "discarded", None, now)?;
+        return Ok(said(format!("{}: nothing of the change is left, so it is given up", found.name)).into());
+    }
+    wait_again(tx, &found)?;
+    image::project(tx, found.kind, &found.record)?;
+    let sentence = format!("{}: the change has other values now and goes to the server", found.name);
+    Ok(Came::Goes(found, sentence))
 }
 
 /// Sets fields of an edit, judged as any change is.
@@ -300,11 +310,4 @@ fn taken(found: &Pending, is_there: bool) -> String {
         "the server has a {} of this id already: settled as mine {} is written over it, as theirs it is taken as it is",
         found.kind, found.name
     )
-}
-
-fn decide(
-    connection: &mut Connection,
-    work: impl FnOnce(&Transaction<'_>) -> Result<Decided, EditError>,
-) -> Result<Decided, EditError> {
-    gate::edit(connection, "sql", |tx| gate::pass(tx, work))
 }

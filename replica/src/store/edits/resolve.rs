@@ -9,9 +9,10 @@ use hearth_contract::schema::{SUBJECT_ID, SUBJECT_TYPE};
 use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
-use super::decide::{Decided, Pending, goes, look, pending, refused, said, set, wait_again};
+use super::decide::{Decided, Pending, look, pending, refused, said, set, wait_again};
+use super::each::{self, Came};
 use super::judge::{Clash, Judgement};
-use super::{EditError, plan, settle, take_back, undo};
+use super::{EditError, settle, take_back, undo};
 use crate::store::gate;
 use crate::store::mirror::image;
 
@@ -73,68 +74,66 @@ pub(crate) fn resolve(
     resolution: &Resolution,
     now: Timestamp,
 ) -> Result<Decided, EditError> {
-    gate::edit(connection, origin, |tx| {
-        let mut found = pending(tx, edit)?;
-        if found.state != "conflict" {
-            return Err(refused(format!("{} is not in conflict; its change is {}", found.name, found.state)));
+    each::only(each::decide(connection, origin, &[edit], |tx, edit| resolve_in(tx, edit, resolution, now)))
+}
+
+fn resolve_in(tx: &Transaction<'_>, edit: i64, resolution: &Resolution, now: Timestamp) -> Result<Came, EditError> {
+    let mut found = pending(tx, edit)?;
+    if found.state != "conflict" {
+        return Err(refused(format!("{} is not in conflict; its change is {}", found.name, found.state)));
+    }
+    let judgement = look(tx, &found)?;
+    let whole = match (&resolution.rest, resolution.fields.is_empty()) {
+        (Some(Choice::Mine), true) => Some(true),
+        (Some(Choice::Theirs), true) => Some(false),
+        _ => None,
+    };
+    match (judgement, whole) {
+        (Judgement::Gone | Judgement::Taken(_), None) => {
+            Err(refused(format!("{} can only be settled as a whole: as mine, or as theirs", found.name)))
         }
-        let judgement = look(tx, &found)?;
-        let whole = match (&resolution.rest, resolution.fields.is_empty()) {
-            (Some(Choice::Mine), true) => Some(true),
-            (Some(Choice::Theirs), true) => Some(false),
-            _ => None,
-        };
-        match (judgement, whole) {
-            (Judgement::Gone | Judgement::Taken(_), None) => {
-                Err(refused(format!("{} can only be settled as a whole: as mine, or as theirs", found.name)))
+        (Judgement::Gone, Some(true)) => undo::make_anew(tx, &found, now).map(Came::Out),
+        (Judgement::Taken(clashes), Some(true)) => {
+            if clashes.is_empty() || image::known(tx, found.kind, &found.record)?.is_none_or(|known| known.gone) {
+                return undo::make_anew(tx, &found, now).map(Came::Out);
             }
-            (Judgement::Gone, Some(true)) => undo::make_anew(tx, &found, now),
-            (Judgement::Taken(clashes), Some(true)) => {
-                if clashes.is_empty() || image::known(tx, found.kind, &found.record)?.is_none_or(|known| known.gone) {
-                    return undo::make_anew(tx, &found, now);
-                }
-                // The record is there, so what was meant as a new one becomes a change of it.
-                gate::pass(tx, |tx| {
-                    found.method = "update".to_owned();
-                    found.patch = clashes.iter().map(|clash| (clash.field.to_owned(), clash.mine.clone())).collect();
-                    found.base = Fields::new();
-                    win(tx, &mut found, &clashes, now)?;
-                    again(tx, &found, format!("the {} that is there is changed to what was written here", found.kind))
-                })
-            }
-            (Judgement::Clash(clashes), Some(true)) if found.method == "delete" => gate::pass(tx, |tx| {
-                found.base.extend(clashes.into_iter().map(|clash| (clash.field.to_owned(), clash.theirs)));
-                again(tx, &found, format!("{} is deleted as it is now", found.name))
-            }),
-            (Judgement::Clash(_), None) if found.method == "delete" => {
-                Err(refused(format!("{} is to be deleted: settle it as mine, or as theirs", found.name)))
-            }
-            (Judgement::Gone | Judgement::Taken(_), Some(false)) => gate::pass(tx, |tx| give_in(tx, &found, now)),
-            (Judgement::Clash(_), Some(false)) if found.method == "delete" => {
-                gate::pass(tx, |tx| give_in(tx, &found, now))
-            }
-            (Judgement::Clash(clashes), _) => {
-                gate::pass(tx, |tx| resolve_fields(tx, &mut found, &clashes, resolution, now))
-            }
-            (Judgement::Go | Judgement::Done, Some(false)) => gate::pass(tx, |tx| give_in(tx, &found, now)),
-            (Judgement::Go | Judgement::Done, _) => gate::pass(tx, |tx| {
-                again(
-                    tx,
-                    &found,
-                    format!("{}: nothing stands against the change any more; it goes to the server", found.name),
-                )
-            }),
+            // The record is there, so what was meant as a new one becomes a change of it.
+            gate::pass(tx, |tx| {
+                found.method = "update".to_owned();
+                found.patch = clashes.iter().map(|clash| (clash.field.to_owned(), clash.mine.clone())).collect();
+                found.base = Fields::new();
+                win(tx, &mut found, &clashes, now)?;
+                let text = format!("the {} that is there is changed to what was written here", found.kind);
+                again(tx, found, text)
+            })
         }
-    })
+        (Judgement::Clash(clashes), Some(true)) if found.method == "delete" => gate::pass(tx, |tx| {
+            found.base.extend(clashes.into_iter().map(|clash| (clash.field.to_owned(), clash.theirs)));
+            let text = format!("{} is deleted as it is now", found.name);
+            again(tx, found, text)
+        }),
+        (Judgement::Clash(_), None) if found.method == "delete" => {
+            Err(refused(format!("{} is to be deleted: settle it as mine, or as theirs", found.name)))
+        }
+        (Judgement::Gone | Judgement::Taken(_), Some(false)) => gate::pass(tx, |tx| give_in(tx, &found, now)),
+        (Judgement::Clash(_), Some(false)) if found.method == "delete" => gate::pass(tx, |tx| give_in(tx, &found, now)),
+        (Judgement::Clash(clashes), _) => gate::pass(tx, |tx| resolve_fields(tx, found, &clashes, resolution, now)),
+        (Judgement::Go | Judgement::Done, Some(false)) => gate::pass(tx, |tx| give_in(tx, &found, now)),
+        (Judgement::Go | Judgement::Done, _) => gate::pass(tx, |tx| {
+            let name = &found.name;
+            let text = format!("{name}: nothing stands against the change any more; it goes to the server");
+            again(tx, found, text)
+        }),
+    }
 }
 
 fn resolve_fields(
     tx: &Transaction<'_>,
-    found: &mut Pending,
+    mut found: Pending,
     clashes: &[Clash],
     resolution: &Resolution,
     now: Timestamp,
-) -> Result<Decided, EditError> {
+) -> Result<Came, EditError> {
     let edit = found.id;
     if let Some(name) = resolution.fields.keys().find(|name| clashes.iter().all(|clash| clash.field != name.as_str())) {
         let names = clashes.iter().map(|clash| clash.field).collect::<Vec<_>>().join(", ");
@@ -155,13 +154,13 @@ fn resolve_fields(
             }
         }
     }
-    win(tx, found, &won, now)?;
+    win(tx, &mut found, &won, now)?;
     for clash in &lost {
         found.patch.shift_remove(clash.field);
         found.base.shift_remove(clash.field);
     }
     if found.patch.is_empty() {
-        return give_in(tx, found, now);
+        return give_in(tx, &found, now);
     }
     let side = |of: fn(&Clash) -> &Value, clashes: &[Clash]| -> Fields {
         clashes.iter().map(|clash| (clash.field.to_owned(), of(clash).clone())).collect()
@@ -177,9 +176,10 @@ fn resolve_fields(
         let mine: Fields =
             typed.keys().map(|name| (name.clone(), found.patch.get(name).cloned().unwrap_or_default())).collect();
         settle::keep_loser(tx, edit, &mine, &typed, &format!("of edit {edit}: you wrote another value"), now)?;
-        set(tx, found, &typed)?;
+        set(tx, &mut found, &typed)?;
     }
-    again(tx, found, format!("{}: settled; the change goes to the server", found.name))
+    let text = format!("{}: settled; the change goes to the server", found.name);
+    again(tx, found, text)
 }
 
 /// What the server has of these fields counts as seen; it is kept in the history.
@@ -195,14 +195,13 @@ fn win(tx: &Transaction<'_>, found: &mut Pending, clashes: &[Clash], now: Timest
     Ok(())
 }
 
-fn give_in(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -> Result<Decided, EditError> {
+fn give_in(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -> Result<Came, EditError> {
     take_back::take_back(tx, found.id, "superseded", Some("you took what was there"), now)?;
-    plan::mark(tx)?;
-    Ok(said(format!("{} is as the server has it; undo brings back what was written here", found.name)))
+    Ok(said(format!("{} is as the server has it; undo brings back what was written here", found.name)).into())
 }
 
-fn again(tx: &Transaction<'_>, found: &Pending, sentence: String) -> Result<Decided, EditError> {
-    wait_again(tx, found)?;
+fn again(tx: &Transaction<'_>, found: Pending, sentence: String) -> Result<Came, EditError> {
+    wait_again(tx, &found)?;
     image::project(tx, found.kind, &found.record)?;
-    goes(tx, found, sentence)
+    Ok(Came::Goes(found, sentence))
 }

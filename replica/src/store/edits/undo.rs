@@ -13,23 +13,34 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 pub(crate) use self::inverse::make_anew;
 use self::inverse::{Past, again, inverse};
 use crate::store::edits::decide::{Decided, Pending, load, quoted};
+use crate::store::edits::each::{self, Came, Decisions};
 use crate::store::edits::history;
-use crate::store::edits::{EditError, plan, take_back};
+use crate::store::edits::{EditError, take_back};
 use crate::store::{gate, rows};
 
 /// Changes that cannot be undone any more are passed over, but not without end.
 const PASSED_OVER_MAX: usize = 20;
 
-/// Undoes an edit; None: the newest change made here that stands. An edit that undoes can be undone too.
+/// Undoes edits in this order. An edit that undoes can be undone too.
+pub(crate) fn undo_each(
+    connection: &mut Connection,
+    origin: &str,
+    edits: &[i64],
+    now: Timestamp,
+) -> Result<Decisions, EditError> {
+    each::decide(connection, origin, edits, |tx, edit| undo_one(tx, edit, now).map(Came::Out))
+}
+
+/// Undoes one; None: the newest change made here that stands.
 pub(crate) fn undo(
     connection: &mut Connection,
     origin: &str,
     edit: Option<i64>,
     now: Timestamp,
 ) -> Result<Decided, EditError> {
-    gate::edit(connection, origin, |tx| match edit {
-        Some(edit) => undo_one(tx, edit, now),
-        None => undo_newest(tx, now),
+    each::only(match edit {
+        Some(edit) => undo_each(connection, origin, &[edit], now),
+        None => each::decide(connection, origin, &[()], |tx, ()| undo_newest(tx, now).map(Came::Out)),
     })
 }
 
@@ -75,7 +86,6 @@ fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, 
         };
         return gate::pass(tx, |tx| {
             take_back::take_back(tx, edit, "undone", None, now)?;
-            plan::mark(tx)?;
             Ok(Decided { said: format!("{}: the change is taken back; {how_far}", found.name), edit: None })
         });
     }

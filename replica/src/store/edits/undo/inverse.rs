@@ -12,7 +12,7 @@ use crate::store::edits;
 use crate::store::edits::decide::{Decided, Pending};
 use crate::store::edits::history::Settled;
 use crate::store::edits::judge::spelled;
-use crate::store::edits::{EditError, had, plan, take_back};
+use crate::store::edits::{EditError, had, take_back};
 use crate::store::mirror::image;
 use crate::store::{gate, rows};
 
@@ -178,7 +178,7 @@ pub(crate) fn make_anew(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -
         for edit in all {
             take_back::take_back(tx, edit, "superseded", Some("made anew as another record"), now)?;
         }
-        Ok::<_, EditError>(plan::mark(tx)?)
+        Ok::<_, EditError>(())
     })?;
     Ok(Decided { said: format!("{name} is made anew, with another id{without}"), edit })
 }

@@ -1,0 +1,156 @@
+//! What came of decisions about edits, in words, and what one that was refused is for whoever asked for it. Must not know what
+//! can be decided.
+
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+
+use hearth_replica::{Decided, Edit, EditError, Replica, Settled, StoreError};
+use serde_json::{Value, json};
+
+use super::{Context, Exit, Failure, output};
+
+/// Edits that are decided about in one transaction: nobody else writes meanwhile.
+const TOGETHER_MAX: usize = 100;
+
+/// Settled edits looked through for the one that was meant.
+const SETTLED_MAX: usize = 100_000;
+
+/// The edit that a decision is about.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Meant {
+    /// One that waits: a settled one is none.
+    Waiting(i64),
+    /// One that waits or is settled.
+    Any(i64),
+    /// The newest there is.
+    Newest,
+}
+
+/// Says what came of a decision.
+pub(super) fn tell(
+    context: &Context,
+    replica: &Replica,
+    meant: Meant,
+    decided: Result<Decided, EditError>,
+) -> Result<(), Failure> {
+    let Decided { said, edit } = match decided {
+        Ok(decided) => decided,
+        Err(refused) => return Err(failure(&Known::of(replica), meant, refused)?),
+    };
+    if context.json {
+        return Ok(output::json(&json!({ "said": said, "edit": edit }))?);
+    }
+    Ok(output::line(&output::one_line(&said))?)
+}
+
+/// Decides about each of several edits and says what came of it. One that is refused stops no other; a database that
+/// fails stops them all. Of one alone it is said as it always was.
+pub(super) fn tell_each(
+    context: &Context,
+    replica: &Replica,
+    mut edits: Vec<i64>,
+    meant: fn(i64) -> Meant,
+    decide: impl Fn(&[i64]) -> Result<Vec<Result<Decided, EditError>>, EditError>,
+) -> Result<(), Failure> {
+    // To undo a change twice would be to make it again.
+    let mut seen = BTreeSet::new();
+    edits.retain(|edit| seen.insert(*edit));
+    if let [edit] = edits[..] {
+        let decided = decide(&[edit]).and_then(|mut decided| decided.remove(0));
+        return tell(context, replica, meant(edit), decided);
+    }
+    let (mut all, mut refused, mut stopped) = (Vec::new(), Vec::new(), None);
+    'all: for together in edits.chunks(TOGETHER_MAX) {
+        let decided = match decide(together) {
+            Ok(decided) => decided,
+            Err(error) => {
+                stopped = Some(error.into());
+                break;
+            }
+        };
+        let known = Known::of(replica);
+        for (&id, decided) in together.iter().zip(decided) {
+            let (done, said, edit) = match decided.map_err(|why| failure(&known, meant(id), why)) {
+                Ok(Decided { said, edit }) => (true, said, edit),
+                Err(Ok(why)) => {
+                    let said = why.text.clone();
+                    refused.push(why);
+                    (false, said, None)
+                }
+                // What was decided before it is told all the same.
+                Err(Err(failure)) => {
+                    stopped = Some(failure);
+                    break 'all;
+                }
+            };
+            match (context.json, done) {
+                (true, _) => all.push(json!({ "id": id, "done": done, "said": said, "edit": edit })),
+                (false, true) => output::line(&output::one_line(&format!("{id}: {said}")))?,
+                (false, false) => output::note(&output::one_line(&format!("hearth-replica: {id}: {said}"))),
+            }
+        }
+    }
+    if context.json {
+        output::json(&Value::Array(all))?;
+    }
+    match (stopped, refused.first()) {
+        (Some(failure), _) => Err(failure),
+        (None, None) => Ok(()),
+        (None, Some(first)) => {
+            let is_same = refused.iter().all(|one| one.exit == first.exit);
+            let verb = if refused.len() == 1 { "was" } else { "were" };
+            let text = format!("{} of {} edits {verb} not decided", refused.len(), edits.len());
+            let mut failure = Failure::new(if is_same { first.exit } else { Exit::Failure }, text);
+            failure.hint = first.hint.clone();
+            Err(failure)
+        }
+    }
+}
+
+/// What a decision that was refused is for whoever asked for it. Err: the database failed.
+fn failure(known: &Known<'_>, meant: Meant, refused: EditError) -> Result<Failure, Failure> {
+    if let EditError::Store(error) = refused {
+        return Err(error.into());
+    }
+    let (Meant::Waiting(edit) | Meant::Any(edit)) = meant else {
+        return Ok(Failure::new(Exit::Failure, refused.to_string()).hint("hearth-replica edits --history"));
+    };
+    let (exit, next) = match known.waiting()?.find(|one| one.id == edit) {
+        Some(one) if matches!(one.state.as_str(), "rejected" | "conflict" | "blocked") => {
+            (Exit::NeedsYou, "hearth-replica edits")
+        }
+        Some(_) => (Exit::Failure, "hearth-replica edits"),
+        None if matches!(meant, Meant::Any(_)) && known.settled()?.any(|one| one.id == edit) => {
+            (Exit::Failure, "hearth-replica edits --history")
+        }
+        None => (Exit::NotFound, "hearth-replica edits"),
+    };
+    Ok(Failure::new(exit, refused.to_string()).hint(next))
+}
+
+/// The edits there are, read once and not before they are asked for: many may be refused at a time.
+pub(super) struct Known<'r> {
+    replica: &'r Replica,
+    waiting: OnceCell<Vec<Edit>>,
+    settled: OnceCell<Vec<Settled>>,
+}
+
+impl<'r> Known<'r> {
+    pub(super) fn of(replica: &'r Replica) -> Known<'r> {
+        Known { replica, waiting: OnceCell::new(), settled: OnceCell::new() }
+    }
+
+    fn waiting(&self) -> Result<std::slice::Iter<'_, Edit>, StoreError> {
+        if self.waiting.get().is_none() {
+            let _ = self.waiting.set(self.replica.edits()?);
+        }
+        Ok(self.waiting.get().map(|all| all.iter()).unwrap_or_default())
+    }
+
+    pub(super) fn settled(&self) -> Result<std::slice::Iter<'_, Settled>, StoreError> {
+        if self.settled.get().is_none() {
+            let _ = self.settled.set(self.replica.history(SETTLED_MAX)?);
+        }
+        Ok(self.settled.get().map(|all| all.iter()).unwrap_or_default())
+    }
+}
