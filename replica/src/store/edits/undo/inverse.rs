@@ -94,15 +94,27 @@ pub(super) fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, 
                     ),
                 }));
             }
+            let next = next_one(kind, &present.fields, &set);
             edits::update_in(tx, kind, record, &set)?;
             let back = set.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             let kept = if changed.is_empty() { String::new() } else { format!("; changed since, and left: {names}") };
-            (format!("{name}: {back} as before{kept}{}", left(&dead)), record.to_owned())
+            (format!("{name}: {back} as before{kept}{}{next}", left(&dead)), record.to_owned())
         }
     };
     let edit = newest_of(tx, kind, &of)?;
     note(tx, id, edit)?;
     Ok(Decided { said: sentence, edit })
+}
+
+/// What is said of the task that the server makes when one that recurs is done (contract 3): nothing tells it from any other, so
+/// nothing takes it back.
+fn next_one(kind: Kind, present: &Fields, set: &Fields) -> &'static str {
+    let is_done = present.get("status").is_some_and(|status| status == "done");
+    let recurs = present.get("recurrence").is_some_and(|recurrence| !recurrence.is_null());
+    match kind == Kind::Task && is_done && recurs && set.contains_key("status") {
+        true => "; its next one, which the server makes when it is done, is left: done again, it makes another",
+        false => "",
+    }
 }
 
 /// Notes which edit undoes a change, or makes one again that did not come to stand.

@@ -24,6 +24,26 @@ fn undo_of_a_confirmed_change_leaves_what_was_changed_since() {
     assert!(scene.undo(None).unwrap_err().contains("no change to undo"), "what was undone stays so");
 }
 
+#[test]
+fn who_opens_a_recurring_task_again_is_told_of_the_next_one() {
+    for recurrence in [json!("monthly"), Value::Null] {
+        let with = |id, status: &str| {
+            let fields = json!({ "title": "Filter", "status": status, "recurrence": recurrence });
+            event(id, "updated", "task", TASK, fields)
+        };
+        let mut scene = Scene::new();
+        scene.hear(vec![with(5, "open")]);
+        scene.does("UPDATE tasks SET status = 'done'");
+        scene.confirm(1, with(6, "done"));
+        let said = scene.undo(None).unwrap().said;
+        let next = "; its next one, which the server makes when it is done, is left: done again, it makes another";
+        assert_eq!(said, format!("“Filter”: status as before{}", if recurrence.is_null() { "" } else { next }));
+        // To do it again makes another, but takes none back.
+        scene.confirm(2, with(7, "open"));
+        assert_eq!(scene.undo(Some(2)).unwrap().said, "“Filter”: status as before");
+    }
+}
+
 /// Two changes of a task of which the second came before the first was sent, on their way as one.
 fn on_the_way_as_one() -> Scene {
     let mut scene = Scene::new();
