@@ -4,13 +4,14 @@ use std::path::Path;
 
 use hearth_contract::schema::Kind;
 
+use crate::store::place::Place;
 use crate::store::read::find::Found;
 use crate::store::read::tally::Tally;
 use crate::store::read::why::Why;
 use crate::store::rescue::copy::Copied;
 use crate::store::{self, StoreError};
 use crate::sync::{SyncLock, wall_clock};
-use crate::{Replica, Rescue};
+use crate::{Origin, Replica, Rescue};
 
 /// Makes a database fit to be filled from the server again: one that is damaged or missing, or one that a person does
 /// not trust. A damaged file is kept aside; edits are carried over as far as they can be read, and named where not.
@@ -31,6 +32,12 @@ pub fn is_there(db: &Path) -> bool {
 }
 
 impl Replica {
+    /// Opens a database that cannot be written to where it stands, as it is. Every change through it fails.
+    pub fn open_to_read(db: &Path, origin: Origin) -> Result<Replica, StoreError> {
+        let connection = store::snapshot::replica(db)?.into();
+        Ok(Replica { connection, db: db.to_owned(), place: Place::of(db), origin })
+    }
+
     /// The record whose id begins so, of one of these kinds. `also_gone` finds those too of which only edits or the
     /// server's deletes tell.
     pub fn find(&self, id: &str, kinds: &[Kind], also_gone: bool) -> Result<Found, StoreError> {

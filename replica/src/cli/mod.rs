@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use hearth_replica::doctor::quoted;
+use hearth_replica::doctor::{Cause, quoted, trouble};
 use hearth_replica::profile::{self, Profile};
 use hearth_replica::{Origin, Replica};
 
@@ -138,13 +138,19 @@ impl Context {
         Ok(Replica::open(&self.profile.db, Origin::Cli)?)
     }
 
-    /// The replica, if there is one: looking must not make an empty database.
+    /// The replica, if there is one: looking must not make an empty database. Where it cannot be written to it is for looking
+    /// alone, and what would change it fails.
     fn existing(&self) -> Result<Replica, Failure> {
         if !hearth_replica::is_there(&self.profile.db) {
             let text = format!("there is no replica at {}", self.profile.db.display());
             return Err(Failure::new(Exit::NotFound, text).hint(hearth_replica::doctor::first_step(&self.profile)));
         }
-        self.replica()
+        let db = &self.profile.db;
+        let opened = Replica::open(db, Origin::Cli);
+        Ok(opened.or_else(|error| match trouble(db, &error).cause {
+            Cause::Shut => Replica::open_to_read(db, Origin::Cli).map_err(|_| error),
+            _ => Err(error),
+        })?)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The replica database and the only SQL of this crate. Must not know HTTP or when anything happens.
 //!
-//! - [`open`]: files, connections, pragmas, migrations. [`gate`]: the transactions of whoever keeps the replica.
+//! - [`open`]: files, connections, pragmas, migrations; [`snapshot`]: what can be read and not be written to. [`gate`]: the transactions of whoever keeps the replica.
 //! - [`mod@schema`]: the tables, triggers and views, generated from the contract.
 //! - [`mirror`]: what the server says becomes rows. [`recovery`]: after a gap in what it says, or when it was put back.
 //! - [`edits`]: local changes, their way to the server, their end, and what people decide about them.
@@ -20,6 +20,7 @@ pub(crate) mod rescue;
 pub(crate) mod reserve;
 mod rows;
 mod schema;
+pub(crate) mod snapshot;
 pub(crate) mod standing;
 pub(crate) mod status;
 pub(crate) mod wishes;

@@ -5,6 +5,7 @@ use std::io::BufRead;
 use std::path::Path;
 use std::process::Command;
 
+use hearth_replica::{Origin, Replica};
 use serde_json::Value;
 
 use super::doctor::{good_server, of};
@@ -279,6 +280,50 @@ fn what_may_not_be_written_to_is_no_full_disk() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("cannot be written to here") && said.contains("next: ls -la "), "{said}");
     drop(dir);
+}
+
+fn beside(db: &Path, more: &str) -> std::path::PathBuf {
+    format!("{}{more}", db.display()).into()
+}
+
+#[test]
+fn what_cannot_be_written_to_where_it_stands_can_be_looked_into() {
+    let (dir, db) = alone();
+    let writable = tempfile::tempdir().unwrap();
+    set_mode(writable.path(), 0o777);
+    assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
+    // As it is at rest, and with what a program that has it open keeps beside it.
+    for copy in ["at rest", "open"] {
+        let held = (copy == "open").then(|| Replica::open(&db, Origin::Cli).unwrap());
+        if held.is_some() {
+            assert!(sqlite3(&db, "UPDATE rooms SET name = 'Great Hall'").status.success());
+        }
+        assert_eq!(beside(&db, "-wal").exists(), held.is_some());
+        for part in ["", "-wal", "-shm"].map(|part| beside(&db, part)).iter().filter(|part| part.exists()) {
+            set_mode(part, 0o400);
+        }
+        set_mode(dir.path(), 0o500);
+        let copy = writable.path().join(copy);
+        for arguments in [
+            &["list", "rooms"][..],
+            &["query", "SELECT name FROM rooms"],
+            &["edits"],
+            &["search", "hall"],
+            &["status"],
+            &["export", copy.to_str().unwrap()],
+        ] {
+            let output = as_anybody(&db, arguments);
+            let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+            assert!(output.status.success() && !said.is_empty(), "{arguments:?}: {said}");
+            let name = if held.is_some() { "Great Hall" } else { "Hall" };
+            assert!(arguments[0] != "list" || said.contains(name), "{said}");
+        }
+        let output = as_anybody(&db, &["add", "room", "name=Attic"]);
+        let said = text(&output.stderr);
+        assert!(!output.status.success() && said.contains("cannot be written to here"), "{said}");
+        set_mode(dir.path(), 0o700);
+        set_mode(&db, 0o600);
+    }
 }
 
 #[test]

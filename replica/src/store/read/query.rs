@@ -6,7 +6,7 @@ use rusqlite::ffi;
 use rusqlite::types::ValueRef;
 use serde_json::Value;
 
-use crate::store::{StoreError, open, rows};
+use crate::store::{StoreError, rows, snapshot};
 
 /// The answer of a query.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +27,7 @@ pub fn read_query<T>(
     sql: &str,
     read: impl FnOnce(Vec<String>, &mut Rows<'_>) -> T,
 ) -> Result<T, StoreError> {
-    let connection = open::read_only(db)?;
+    let connection = snapshot::read_only(db)?;
     let mut statement = connection.prepare(sql)?;
     if !statement.readonly() {
         // Before it is run: some of them make a file before SQLite finds that they may not.
