@@ -26,14 +26,17 @@ impl List {
                 true => starts.iter().rev().find(|(start, _)| *start <= number),
                 false => starts.iter().find(|(start, _)| *start == number),
             };
-            // A heading alone on the last line would promise what is not to be seen.
-            if let Some((_, group)) = group.filter(|_| lines.len() + 1 < self.height) {
+            if let Some((_, group)) = group {
+                // A heading alone on the last line would promise what is not to be seen, and a record without it would
+                // stand under the heading of another group.
+                if lines.len() + 1 == self.height {
+                    break;
+                }
                 lines.push(ListLine::Group(group));
             }
             lines.push(ListLine::Record(number, self.row(number)));
             number += 1;
         }
-        lines.truncate(self.height);
         lines
     }
 

@@ -156,4 +156,10 @@ fn groups_have_headings_and_the_selected_line_stays_on_the_page() {
     // Sums of another moment are not drawn over these rows.
     list.take_totals(Totals { cents: None, groups: vec![group("bedroom", 3)] });
     assert_eq!(shape(&list), "-------*");
+    // A heading that would stand on the last line keeps its records back.
+    list.go(0);
+    list.take_totals(Totals { cents: None, groups: vec![group("bedroom", 6), group("garage", 24)] });
+    assert_eq!(shape(&list), "[bedroom]*-----");
+    list.go(6);
+    assert_eq!(shape(&list), "[bedroom]-----[garage]*");
 }
