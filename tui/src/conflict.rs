@@ -161,7 +161,13 @@ impl ConflictScreen {
             .map(|(conflict, _)| field_label(conflict.kind, &conflict.field))
             .collect();
         if !waiting.is_empty() {
-            self.fault = Some(format!("Choose first: {}.", waiting.join(", ")));
+            // The names of fields would read as if each were decided about.
+            let waiting = match (self.deletes, self.is_whole()) {
+                (true, _) => "the deletion, or the record as the server has it".to_owned(),
+                (false, true) => "your change as a whole, or what the server has".to_owned(),
+                (false, false) => waiting.join(", "),
+            };
+            self.fault = Some(format!("Choose first: {waiting}."));
             return None;
         }
         if self.is_whole() {
@@ -238,6 +244,9 @@ mod tests {
             for (choice, expected) in [(Choice::Mine, Resolution::mine()), (Choice::Theirs, Resolution::theirs())] {
                 let mut screen = ConflictScreen::of(4, method);
                 screen.take(fields.to_vec());
+                assert!(screen.resolution().is_none());
+                let asked = screen.fault.take().unwrap_or_default();
+                assert!(asked.ends_with("the server has.") || asked.ends_with("the server has it."), "{asked}");
                 screen.type_value();
                 assert!(screen.typing.is_none() && screen.fault.is_some(), "{method}: there is no third value");
                 screen.choose(choice);

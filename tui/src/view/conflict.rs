@@ -77,8 +77,8 @@ pub(super) fn draw(app: &App, screen: &ConflictScreen, theme: &Theme, frame: &mu
             spans.push(cell(&said(app, screen, conflict, &conflict.base), quiet));
         }
         spans.extend([
-            cell(&said(app, screen, conflict, &conflict.mine), look(is(&Choice::Mine))),
-            cell(&theirs(app, screen, conflict, gone), look(is(&Choice::Theirs))),
+            cell(&side(screen.deletes, || said(app, screen, conflict, &conflict.mine)), look(is(&Choice::Mine))),
+            cell(&side(gone, || said(app, screen, conflict, &conflict.theirs)), look(is(&Choice::Theirs))),
             Span::styled(padded(app, &chosen, CHOSEN, false), if selected { Style::new() } else { theme.tone(tone) }),
         ]);
         frame.render_widget(Line::from(spans), row);
@@ -96,7 +96,6 @@ pub(super) fn draw(app: &App, screen: &ConflictScreen, theme: &Theme, frame: &mu
 fn in_full(app: &App, screen: &ConflictScreen, gone: bool, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let Some((conflict, choice)) = screen.fields.get(screen.selected) else { return };
     let columns = usize::from(area.width);
-    let whole_theirs = if gone { "deleted".to_owned() } else { full(app, screen, conflict, &conflict.theirs) };
     let mut lines: Vec<(String, Tone)> = Vec::new();
     if let Some(fault) = &screen.fault {
         let text = format!("{} {fault}", Sign::Fault.text(app.setup.ascii));
@@ -106,8 +105,8 @@ fn in_full(app: &App, screen: &ConflictScreen, gone: bool, theme: &Theme, frame:
         lines.push((format!("Typed   {}", said(app, screen, conflict, value)), Tone::Good));
     }
     let sides = [
-        ("Mine  ", full(app, screen, conflict, &conflict.mine)),
-        ("Theirs", whole_theirs),
+        ("Mine  ", side(screen.deletes, || full(app, screen, conflict, &conflict.mine))),
+        ("Theirs", side(gone, || full(app, screen, conflict, &conflict.theirs))),
         ("Before", said(app, screen, conflict, &conflict.base)),
     ];
     let sides = sides.into_iter().take(if columns < NARROW { 3 } else { 2 });
@@ -178,6 +177,7 @@ fn full(app: &App, screen: &ConflictScreen, conflict: &Conflict, value: &Value) 
     }
 }
 
-fn theirs(app: &App, screen: &ConflictScreen, conflict: &Conflict, gone: bool) -> String {
-    if gone { "deleted".to_owned() } else { said(app, screen, conflict, &conflict.theirs) }
+/// What a side has in a field: nothing that could be kept by itself where it has deleted the record.
+fn side(deleted: bool, value: impl FnOnce() -> String) -> String {
+    if deleted { "deleted".to_owned() } else { value() }
 }

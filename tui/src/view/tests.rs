@@ -329,6 +329,25 @@ fn a_long_text_in_a_conflict_has_the_free_lines_and_is_never_cut_without_a_mark(
 }
 
 #[test]
+fn whoever_deleted_the_record_has_deleted_written_on_their_side() {
+    let deleted_there = Conflict { theirs: json!(null), theirs_at: None, ..clash("due_on", "") };
+    for (method, field, mine, theirs) in [
+        ("delete", Conflict { mine: json!(null), ..clash("due_on", "2026-12-24") }, "deleted", "Thu 24 Dec 2026"),
+        ("update", deleted_there, "Tue 1 Dec 2026", "deleted"),
+    ] {
+        let mut app = household();
+        let mut conflict = ConflictScreen::of(1, method);
+        conflict.take(vec![field]);
+        app.layers.push(Layer::Conflict(conflict));
+        let text = screen(&mut app, 80, 24);
+        assert_says(&text, &[&format!("Mine    {mine}"), &format!("Theirs  {theirs}")]);
+        let row = text.lines().find(|line| line.starts_with(" Due on")).unwrap();
+        let at = |text: &str| row.find(text).unwrap_or_else(|| panic!("{text:?} is not in {row:?}"));
+        assert!(at(mine) < at(theirs), "{row:?}");
+    }
+}
+
+#[test]
 fn the_home_screen_says_how_many_more_there_are_and_marks_every_day_of_the_month() {
     let mut app = household();
     letter(&mut app, '1');
