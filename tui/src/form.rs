@@ -98,7 +98,7 @@ impl Form {
     /// A form that changes several records alike: what is filled in is set for all of them, also for
     /// those that are not in sight.
     pub fn bulk(kind: Kind, many: Vec<(String, String)>, hidden: usize, today: Date) -> Form {
-        let hidden = if hidden > 0 { format!(" ({hidden} not in sight)") } else { String::new() };
+        let hidden = if hidden > 0 { format!(" ({} not in sight)", words::figure(hidden)) } else { String::new() };
         let title = format!("{}{hidden}", words::counted(kind, many.len()));
         let form = Form::holding(kind, Some(String::new()), title, Fields::new(), today, |_| None);
         Form { many, ..form }

@@ -94,6 +94,11 @@ pub fn grouped(number: i64) -> String {
     if number < 0 { format!("-{out}") } else { out }
 }
 
+/// A number of things in groups of three digits.
+pub fn figure(number: usize) -> String {
+    grouped(number.try_into().unwrap_or(i64::MAX))
+}
+
 /// A sum in groups of three digits: `1299.00` is `1,299.00`.
 pub fn money(text: &str) -> String {
     let (whole, cents) = text.split_once('.').unwrap_or((text, "00"));
@@ -341,7 +346,7 @@ pub fn singular(kind: Kind) -> &'static str {
 /// A number of things of a kind: `1 task`, `1,200 items`.
 pub fn counted(kind: Kind, number: usize) -> String {
     let s = if number == 1 { "" } else { "s" };
-    format!("{} {}{s}", grouped(number.try_into().unwrap_or(i64::MAX)), singular(kind))
+    format!("{} {}{s}", figure(number), singular(kind))
 }
 
 /// What was done, as a sentence. It claims no more than that: the server has not heard of it yet.

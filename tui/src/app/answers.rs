@@ -80,7 +80,7 @@ impl App {
                 });
                 if left > 0 && marked >= MARKS_MAX {
                     let (marked, is) = (words::counted(kind, marked), if left == 1 { "is" } else { "are" });
-                    let left = words::grouped(i64::try_from(left).unwrap_or(i64::MAX));
+                    let left = words::figure(left);
                     self.notify(
                         now,
                         Tone::Notice,

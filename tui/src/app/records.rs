@@ -189,7 +189,7 @@ fn unseen(number: usize, hidden: usize) -> String {
     match hidden {
         0 => String::new(),
         hidden if hidden == number => ", none of them in sight".to_owned(),
-        hidden => format!(", {hidden} of them not in sight"),
+        hidden => format!(", {} of them not in sight", words::figure(hidden)),
     }
 }
 
@@ -197,7 +197,7 @@ fn unseen(number: usize, hidden: usize) -> String {
 fn named(records: &[(String, String)]) -> String {
     let named: Vec<String> = records.iter().take(NAMED_MAX).map(|(_, title)| format!("“{title}”")).collect();
     let more = records.len().saturating_sub(NAMED_MAX);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let more = if more > 0 { format!(" and {} more", words::figure(more)) } else { String::new() };
     format!("{}{more}", named.join(", "))
 }
 

@@ -266,6 +266,10 @@ fn marking_all_says_where_it_stops() {
     app.update(now(), Message::Answer(Answer::All(Kind::Task, Ok(all))));
     let said = "Only the first 10,000 tasks are marked; 2,345 more are not.";
     assert_eq!(app.notice.as_ref().unwrap().text, said);
+    press(&mut app, "d");
+    let Some(Layer::Confirm(question)) = app.layers.last() else { panic!("{:?}", app.layers) };
+    let [asked, named] = ["Delete 10,000 tasks, none of them in sight? ", " and 9,997 more"];
+    assert!(question.question.starts_with(asked) && question.question.ends_with(named), "{}", question.question);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::glyphs::{Sign, Tone};
 use crate::keys::{Action, Context};
 use crate::now::Now;
 use crate::sanitize::{fit, wrap};
-use crate::words::{age, capital, changed, edit_state, field_label, method, reason, shown, singular};
+use crate::words::{age, capital, changed, edit_state, field_label, figure, method, reason, shown, singular};
 
 /// Columns of the state.
 const STATE: usize = 14;
@@ -29,7 +29,7 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
         (false, _) => String::new(),
         (true, 0) => "Nothing waits: the server has everything that was done here.".into(),
         (true, 1) => "1 change has not been confirmed by the server".into(),
-        (true, number) => format!("{number} changes have not been confirmed by the server"),
+        (true, number) => format!("{} changes have not been confirmed by the server", figure(number)),
     };
     // On the smallest screens the edits themselves have all the room there is.
     let small = inner.height < 6 && !screen.edits.is_empty();

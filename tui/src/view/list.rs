@@ -18,7 +18,7 @@ use crate::layout::{Layout, list_and_preview};
 use crate::list::{List, ListLine};
 use crate::now::Now;
 use crate::sanitize::{fit, line, width, wrap};
-use crate::words::{choice, counted, grouped, plural, singular, whole_money};
+use crate::words::{choice, counted, figure, plural, singular, whole_money};
 
 /// Columns at the left for the mark of a waiting edit.
 const MARGIN: usize = 3;
@@ -86,13 +86,13 @@ fn info(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect
     let filter = line(list.filter.text());
     let number = match app.counts.get(&list.kind) {
         Some(all) if *all != list.total && !filter.is_empty() => {
-            format!("{} of {}", list.total, counted(list.kind, *all))
+            format!("{} of {}", figure(list.total), counted(list.kind, *all))
         }
         _ => counted(list.kind, list.total),
     };
     let mut spans = vec![Span::raw(" ".repeat(MARGIN))];
     if !list.marks.is_empty() {
-        let text = format!("{} {} marked", Sign::Marked.text(app.setup.ascii), list.marks.len());
+        let text = format!("{} {} marked", Sign::Marked.text(app.setup.ascii), figure(list.marks.len()));
         spans.push(Span::styled(text, theme.accent()));
         spans.push(Span::styled(format!("  {dot}  "), theme.quiet()));
     }
@@ -156,7 +156,7 @@ fn heading_of(app: &App, list: &List, group: &Group, theme: &Theme, frame: &mut 
         ("room_id", _) => (group.title.clone(), Tone::Plain),
         (_, word) => (choice(word), Tone::Plain),
     };
-    let mut more = grouped(i64::try_from(group.count).unwrap_or(i64::MAX));
+    let mut more = figure(group.count);
     if group.cents > 0 {
         more = format!(
             "{more}  {}  {} {}",
