@@ -282,6 +282,19 @@ impl List {
         self.step(1)
     }
 
+    /// Marks these, every record of the list as far as it goes, beside what is marked outside it. Where all of them are marked
+    /// already, nothing is any more.
+    pub fn mark_all(&mut self, records: Vec<(String, String)>) {
+        if records.iter().all(|(id, _)| self.marks.contains_key(id)) {
+            self.marks.clear();
+            return;
+        }
+        if self.marks.len() + records.len() > MARKS_MAX {
+            self.marks.clear();
+        }
+        self.marks.extend(records);
+    }
+
     /// How many of the marked records are not among the visible ones.
     pub fn marks_out_of_sight(&self) -> usize {
         let is_marked = |line: &ListLine<'_>| match line {

@@ -223,13 +223,9 @@ impl App {
         if had { self.ask_list() } else { Vec::new() }
     }
 
+    /// Marks every record of the list; where that many are marked already, which ones they are says the answer.
     fn mark_all(&mut self) -> Vec<Effect> {
-        let Some(list) = self.list_mut() else { return Vec::new() };
-        if list.marks.is_empty() {
-            return vec![Effect::All(list.whole())];
-        }
-        list.marks.clear();
-        Vec::new()
+        self.list_mut().map(|list| Effect::All(list.whole())).into_iter().collect()
     }
 
     fn act_at_home(&mut self, action: Action) -> Vec<Effect> {

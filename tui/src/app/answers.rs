@@ -75,8 +75,9 @@ impl App {
             Answer::All(kind, records) => records.map(|records| {
                 let list = self.lists.iter_mut().find(|list| list.kind == kind);
                 let (marked, left) = list.map_or((0, 0), |list| {
-                    list.marks = records.into_iter().collect();
-                    (list.marks.len(), list.total.saturating_sub(list.marks.len()))
+                    let listed = records.len();
+                    list.mark_all(records);
+                    (listed, list.total.saturating_sub(listed))
                 });
                 if left > 0 && marked >= MARKS_MAX {
                     let (marked, is) = (words::counted(kind, marked), if left == 1 { "is" } else { "are" });

@@ -273,6 +273,21 @@ fn marking_all_says_where_it_stops() {
 }
 
 #[test]
+fn marking_all_drops_the_marks_only_where_all_are_marked() {
+    let mut app = with_tasks(three());
+    let marks = |app: &App| app.list(Kind::Task).unwrap().marks.len();
+    press(&mut app, "space");
+    assert_eq!(marks(&app), 1);
+    for expected in [3, 0, 3] {
+        let effects = press(&mut app, "*");
+        assert!(matches!(effects[..], [Effect::All(_)]), "{effects:?}");
+        let all = three().into_iter().map(|row| (row.id, row.title)).collect();
+        app.update(now(), Message::Answer(Answer::All(Kind::Task, Ok(all))));
+        assert_eq!(marks(&app), expected);
+    }
+}
+
+#[test]
 fn what_was_typed_in_a_conflict_is_not_left_without_a_question() {
     let mut app = with_tasks(three());
     assert_eq!(press(&mut app, "ctrl-c"), [Effect::Quit], "nothing would be lost");
