@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hearth_contract::formats::date_text;
 use hearth_contract::resources::resource;
@@ -36,6 +36,9 @@ const PLACES_MAX: usize = 20_000;
 
 /// More names than this are not looked up for one screen.
 const POINTED_MAX: usize = 200;
+
+/// So long a write goes on without a word, and so long between two words on how far it is.
+const SILENCE: Duration = Duration::from_millis(250);
 
 /// So long the end of Hearth is waited for without a word.
 const UNSAID: Duration = Duration::from_millis(300);
@@ -134,8 +137,15 @@ fn work(mut replica: Replica, places: &Places, requests: &Receiver<Effect>, answ
             let _ = answers.send(Message::Answer(Answer::Reopened(said(opened))));
             continue;
         }
+        let mut said = Instant::now();
+        let mut tell = |answer| {
+            if said.elapsed() >= SILENCE {
+                said = Instant::now();
+                let _ = answers.send(Message::Answer(answer));
+            }
+        };
         // Nobody may listen any more; what is still asked for is done all the same.
-        if let Some(answer) = fulfil(&replica, places, &mut steps, effect) {
+        if let Some(answer) = fulfil(&replica, places, &mut steps, effect, &mut tell) {
             let _ = answers.send(Message::Answer(answer));
         }
     }
@@ -149,7 +159,14 @@ fn enqueue(queue: &mut VecDeque<Effect>, effect: Effect) {
     queue.push_back(effect);
 }
 
-pub(crate) fn fulfil(replica: &Replica, places: &Places, steps: &mut Steps, effect: Effect) -> Option<Answer> {
+/// Fulfils an effect. While it is at it, it tells how far it is: of each record of many, so that whoever listens chooses.
+pub(crate) fn fulfil(
+    replica: &Replica,
+    places: &Places,
+    steps: &mut Steps,
+    effect: Effect,
+    tell: &mut dyn FnMut(Answer),
+) -> Option<Answer> {
     Some(match effect {
         Effect::Page(ticket, query) => {
             let page = said(replica.rows(&query));
@@ -200,9 +217,13 @@ pub(crate) fn fulfil(replica: &Replica, places: &Places, steps: &mut Steps, effe
             return None;
         }
         Effect::Write(Write::Many { kind, records, change }) => {
-            let changes = records.iter().map(|(id, _)| match &change {
-                Some(fields) => replica.update(kind, id, fields),
-                None => replica.delete(kind, id),
+            let write = Write::Many { kind, records: Vec::new(), change: change.clone() };
+            let changes = records.iter().enumerate().map(|(done, (id, _))| {
+                tell(Answer::UnderWay(words::doing(&write), done, records.len()));
+                match &change {
+                    Some(fields) => replica.update(kind, id, fields),
+                    None => replica.delete(kind, id),
+                }
             });
             let results = steps.note_all(replica, words::counted(kind, records.len()), changes);
             let results = results.into_iter().map(|result| result.map_err(|error| sentence(&error)));
@@ -220,7 +241,8 @@ pub(crate) fn fulfil(replica: &Replica, places: &Places, steps: &mut Steps, effe
             (conflicts, names)
         }))),
         Effect::Write(write @ (Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::Hurry)) => {
-            let result = decide(replica, steps, &write).map_err(|error| sentence(&error));
+            let mut tell = |done, of| tell(Answer::UnderWay(words::doing(&write), done, of));
+            let result = decide(replica, steps, &write, &mut tell).map_err(|error| sentence(&error));
             Answer::Decided(write, result)
         }
         Effect::Write(write) => match carry_out(replica, &write) {
@@ -338,10 +360,15 @@ fn carry_out(replica: &Replica, write: &Write) -> Result<Came, EditError> {
     Ok(Came::Written(id))
 }
 
-fn decide(replica: &Replica, steps: &mut Steps, write: &Write) -> Result<String, EditError> {
+fn decide(
+    replica: &Replica,
+    steps: &mut Steps,
+    write: &Write,
+    tell: &mut dyn FnMut(usize, usize),
+) -> Result<String, EditError> {
     let decided = match write {
-        Write::Undo => return steps.undo(replica),
-        Write::Redo => return steps.redo(replica),
+        Write::Undo => return steps.undo(replica, tell),
+        Write::Redo => return steps.redo(replica, tell),
         Write::Pause(true) => {
             return Ok(replica.pause().map(|_| "Syncing rests until you let it go on.".to_owned())?);
         }
@@ -431,6 +458,34 @@ mod tests {
         });
         assert!(is_said);
         assert_eq!(open().edits().unwrap().len(), 1, "it was waited for");
+    }
+
+    #[test]
+    fn a_change_of_many_and_its_undoing_tell_how_far_they_are() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
+        let replica = Replica::open(&db, Origin::Tui).unwrap();
+        let (session, exports) = (directory.path().join("session"), directory.path().to_owned());
+        let places = Places { db, session, exports };
+        let room = |name: &str| {
+            let fields = hearth_contract::check::Fields::from_iter([("name".to_owned(), name.into())]);
+            (replica.create(Kind::Room, &fields).unwrap(), name.to_owned())
+        };
+        let records = ["Hall", "Attic"].map(room).to_vec();
+        let mut steps = Steps::default();
+        for (write, doing) in [
+            (Write::Many { kind: Kind::Room, records, change: None }, "Deleting"),
+            (Write::Undo, "Undoing"),
+            (Write::Redo, "Doing again"),
+        ] {
+            let mut told = Vec::new();
+            let mut tell = |answer| match answer {
+                Answer::UnderWay(doing, done, of) => told.push((doing, done, of)),
+                other => panic!("{other:?}"),
+            };
+            fulfil(&replica, &places, &mut steps, Effect::Write(write), &mut tell);
+            assert_eq!(told, [(doing, 0, 2), (doing, 1, 2)]);
+        }
     }
 
     #[test]

@@ -121,6 +121,8 @@ pub enum Answer {
     Counts(Vec<(Kind, usize)>),
     /// The waiting edits, and names of what their values point at.
     Edits(Result<(Vec<Edit>, Names), String>),
+    /// A write is under way: what is being done, to how many records it is done, and to how many it will be.
+    UnderWay(&'static str, usize, usize),
     /// A write was carried out, or refused with a sentence.
     Written(Write, Result<String, String>),
     /// A write was not carried out, because what the person saw is something else by now: the record as it is.

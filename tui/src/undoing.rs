@@ -72,27 +72,28 @@ impl Steps {
         }
     }
 
-    /// Takes the last step back; without one the newest change that was made here before. Says what was undone.
-    pub fn undo(&mut self, replica: &Replica) -> Result<String, EditError> {
+    /// Takes the last step back; without one the newest change that was made here before. Says what was undone, and tells at
+    /// each edit how many are done, of how many.
+    pub fn undo(&mut self, replica: &Replica, tell: &mut dyn FnMut(usize, usize)) -> Result<String, EditError> {
         let Some(step) = self.undo.pop() else {
             let decided = replica.undo(None)?;
             let edit = decided.edit.or_else(|| taken_back(replica));
             push(&mut self.redo, Step { said: None, stays: None, edits: edit.into_iter().collect() });
             return Ok(format!("Undone: {}", decided.said));
         };
-        let back = back(replica, &step).inspect_err(|error| keep(&mut self.undo, &step, error))?;
+        let back = back(replica, &step, tell).inspect_err(|error| keep(&mut self.undo, &step, error))?;
         let stays = step.stays.as_ref().filter(|_| back.was_sent).map(|stays| format!("; {stays}"));
         let said = format!("Undone: {}{}", back.said, stays.unwrap_or_default());
         push(&mut self.redo, Step { edits: back.edits, ..step });
         Ok(said)
     }
 
-    /// Takes the step that was undone last again. Says what was done.
-    pub fn redo(&mut self, replica: &Replica) -> Result<String, EditError> {
+    /// Takes the step that was undone last again. Says what was done, and tells how far it is.
+    pub fn redo(&mut self, replica: &Replica, tell: &mut dyn FnMut(usize, usize)) -> Result<String, EditError> {
         let Some(step) = self.redo.pop() else {
             return Err(EditError::Refused("There is nothing to do again.".to_owned()));
         };
-        let back = back(replica, &step).inspect_err(|error| keep(&mut self.redo, &step, error))?;
+        let back = back(replica, &step, tell).inspect_err(|error| keep(&mut self.redo, &step, error))?;
         let said = format!("Done again: {}", back.said);
         push(&mut self.undo, Step { edits: back.edits, ..step });
         Ok(said)
@@ -110,10 +111,11 @@ struct Back {
 }
 
 /// Undoes the edits of a step from the last to the first, each for itself. Err: none could be.
-fn back(replica: &Replica, step: &Step) -> Result<Back, EditError> {
+fn back(replica: &Replica, step: &Step, tell: &mut dyn FnMut(usize, usize)) -> Result<Back, EditError> {
     let (mut undone, mut refused) = (Vec::new(), Vec::new());
     let (mut sentence, mut was_sent) = (None, false);
-    for edit in step.edits.iter().rev() {
+    for (done, edit) in step.edits.iter().rev().enumerate() {
+        tell(done, step.edits.len());
         match replica.undo(Some(*edit)) {
             // What was never sent is taken back without another edit; undoing its number again brings it back.
             Ok(Decided { edit: by, said }) => {
@@ -193,15 +195,15 @@ mod tests {
             steps.note(&replica, said.to_owned(), None);
         }
         assert_eq!(names(), ["Attic", "Lobby"]);
-        assert_eq!(steps.undo(&replica).unwrap(), "Undone: a name");
+        assert_eq!(steps.undo(&replica, &mut |_, _| {}).unwrap(), "Undone: a name");
         assert_eq!(names(), ["Attic", "Hall"]);
-        assert_eq!(steps.undo(&replica).unwrap(), "Undone: two rooms");
+        assert_eq!(steps.undo(&replica, &mut |_, _| {}).unwrap(), "Undone: two rooms");
         assert_eq!(names(), [] as [&str; 0]);
-        assert_eq!(steps.redo(&replica).unwrap(), "Done again: two rooms");
-        assert_eq!(steps.redo(&replica).unwrap(), "Done again: a name");
+        assert_eq!(steps.redo(&replica, &mut |_, _| {}).unwrap(), "Done again: two rooms");
+        assert_eq!(steps.redo(&replica, &mut |_, _| {}).unwrap(), "Done again: a name");
         assert_eq!(names(), ["Attic", "Lobby"]);
-        assert!(steps.redo(&replica).is_err());
-        steps.undo(&replica).unwrap();
+        assert!(steps.redo(&replica, &mut |_, _| {}).is_err());
+        steps.undo(&replica, &mut |_, _| {}).unwrap();
         assert_eq!(names(), ["Attic", "Hall"]);
     }
 
@@ -230,10 +232,10 @@ mod tests {
         let last = replica.made().unwrap();
         replica.undo(Some(last[0])).unwrap();
         replica.delete(Kind::Room, &attic).unwrap();
-        let said = steps.undo(&replica).unwrap();
+        let said = steps.undo(&replica, &mut |_, _| {}).unwrap();
         assert!(said.starts_with("Undone: 2 rooms, but for 1 of 2: "), "{said}");
         assert_eq!(name(&replica, &hall), "Hall");
-        assert_eq!(steps.redo(&replica).unwrap(), "Done again: 2 rooms");
+        assert_eq!(steps.redo(&replica, &mut |_, _| {}).unwrap(), "Done again: 2 rooms");
         assert_eq!(name(&replica, &hall), "A");
     }
 
@@ -245,9 +247,9 @@ mod tests {
         replica.discard(1).unwrap();
         steps.note_decision(&replica, 1, &waited, "a decision".to_owned());
         assert_eq!(name(&replica, &hall), "");
-        assert_eq!(steps.undo(&replica).unwrap(), "Undone: a decision");
+        assert_eq!(steps.undo(&replica, &mut |_, _| {}).unwrap(), "Undone: a decision");
         assert_eq!(name(&replica, &hall), "Lobby");
-        assert_eq!(steps.redo(&replica).unwrap(), "Done again: a decision");
+        assert_eq!(steps.redo(&replica, &mut |_, _| {}).unwrap(), "Done again: a decision");
         assert_eq!(name(&replica, &hall), "");
     }
 
@@ -259,7 +261,7 @@ mod tests {
         replica.update(Kind::Room, &hall, &named("Mine")).unwrap();
         let shed = script.create(Kind::Room, &named("Shed")).unwrap();
         steps.note(&replica, "a name".to_owned(), None);
-        steps.undo(&replica).unwrap();
+        steps.undo(&replica, &mut |_, _| {}).unwrap();
         let names = [&hall, &barn, &shed].map(|id| name(&replica, id));
         assert_eq!(names, ["Hall", "Barn", "Shed"]);
     }
@@ -276,7 +278,7 @@ mod tests {
         replica.discard(2).unwrap();
         steps.note_decision(&replica, 2, &waited, "a decision".to_owned());
         assert_eq!(name(&replica, &hall), "Hall");
-        steps.undo(&replica).unwrap();
+        steps.undo(&replica, &mut |_, _| {}).unwrap();
         assert_eq!(name(&replica, &hall), "Lobby");
         assert!(sheds.iter().all(|shed| name(&replica, shed).starts_with("Shed")));
     }
@@ -286,9 +288,9 @@ mod tests {
         let (_directory, replica, _, hall) = scene();
         replica.update(Kind::Room, &hall, &named("Lobby")).unwrap();
         let mut later = Steps::default();
-        let undone = later.undo(&replica).unwrap();
+        let undone = later.undo(&replica, &mut |_, _| {}).unwrap();
         assert!(undone.starts_with("Undone: ") && undone.contains("Lobby"), "{undone}");
-        let again = later.redo(&replica).unwrap();
+        let again = later.redo(&replica, &mut |_, _| {}).unwrap();
         assert!(again.starts_with("Done again: ") && (again.contains("Hall") || again.contains("Lobby")), "{again}");
     }
 
@@ -297,6 +299,6 @@ mod tests {
         let (_directory, replica, mut steps, hall) = scene();
         replica.update(Kind::Room, &hall, &named("Lobby")).unwrap();
         steps.note(&replica, "a name".to_owned(), Some("the next one stays".to_owned()));
-        assert_eq!(steps.undo(&replica).unwrap(), "Undone: a name", "it was never sent");
+        assert_eq!(steps.undo(&replica, &mut |_, _| {}).unwrap(), "Undone: a name", "it was never sent");
     }
 }

@@ -366,6 +366,16 @@ pub fn written(write: &Write) -> String {
     }
 }
 
+/// What is being done while a write takes long.
+pub fn doing(write: &Write) -> &'static str {
+    match write {
+        Write::Many { change: None, .. } | Write::Delete { .. } => "Deleting",
+        Write::Undo => "Undoing",
+        Write::Redo => "Doing again",
+        _ => "Changing",
+    }
+}
+
 /// What was done, as that which is undone or done again.
 pub fn step(write: &Write) -> String {
     match write {

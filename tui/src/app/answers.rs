@@ -128,6 +128,11 @@ impl App {
                     screen.take(edits);
                 }
             }),
+            Answer::UnderWay(doing, done, of) => {
+                let far = format!("{doing}: {} of {}", words::figure(done), words::figure(of));
+                self.notify(now, Tone::Notice, far);
+                Ok(())
+            }
             Answer::Written(write, result) => {
                 effects = self.written(now, &write, result);
                 Ok(())
@@ -237,6 +242,8 @@ impl App {
             // What was not done stays marked, so that it can be tried again.
             list.marks.retain(|id, _| failed.contains(id));
         }
+        // How far it was is said no more.
+        self.notice = None;
         if bad.is_empty() {
             self.notify(now, Tone::Good, done);
         } else {

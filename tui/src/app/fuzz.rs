@@ -86,7 +86,9 @@ impl Scene {
             assert!(rounds < 500, "it asks for ever; lately for {effect:?}");
             let message = match effect {
                 Effect::Editor(text) => Some(Message::Edited(Ok(text + "\nmore"))),
-                effect => fulfil(&self.replica, &self.places, &mut self.steps, effect).map(Message::Answer),
+                effect => {
+                    fulfil(&self.replica, &self.places, &mut self.steps, effect, &mut |_| {}).map(Message::Answer)
+                }
             };
             waiting.extend(message.into_iter().flat_map(|message| self.app.update(self.now, message)));
         }

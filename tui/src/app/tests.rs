@@ -258,6 +258,25 @@ fn of_records_with_the_same_title_only_what_was_not_done_stays_marked() {
 }
 
 #[test]
+fn how_far_a_long_change_is_takes_the_place_of_what_was_said_before_it() {
+    let mut app = with_tasks(three());
+    let done = Answer::Decided(Write::Undo, Ok("undone: 6,053 tasks".to_owned()));
+    let said = |app: &App| app.notice.as_ref().map(|notice| notice.text.clone());
+    for (answer, expected) in [
+        (Answer::UnderWay("Undoing", 2_500, 6_053), Some("Undoing: 2,500 of 6,053")),
+        (done, Some("Undone: 6,053 tasks")),
+        (Answer::UnderWay("Deleting", 1, 2), Some("Deleting: 1 of 2")),
+    ] {
+        app.update(now(), Message::Answer(answer));
+        assert_eq!(said(&app).as_deref(), expected);
+    }
+    let write = Write::Many { kind: Kind::Task, records: vec![("a".into(), "Sweep".into())], change: None };
+    let refused = vec![("Sweep".to_owned(), Err("it is gone".to_owned()))];
+    app.update(now(), Message::Answer(Answer::ManyWritten(write, refused)));
+    assert_eq!(said(&app), None, "what became of it is listed");
+}
+
+#[test]
 fn marking_all_says_where_it_stops() {
     let mut app = with_tasks(three());
     app.list_mut().unwrap().total = 12_345;
