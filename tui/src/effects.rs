@@ -251,6 +251,7 @@ pub(crate) fn fulfil(
                 Answer::Written(write, Ok(id))
             }
             Ok(Came::Overtaken(row)) => Answer::Overtaken(write, row),
+            Err(EditError::NotFound) => Answer::Gone(write),
             Err(error) => Answer::Written(write, Err(sentence(&error))),
         },
         // These are the main loop's, and the thread's.
@@ -394,7 +395,7 @@ fn decide(
 
 fn sentence(error: &EditError) -> String {
     match error {
-        EditError::NotFound => "It is not there any more: someone has deleted it.".into(),
+        EditError::NotFound => words::GONE.into(),
         other => other.to_string(),
     }
 }

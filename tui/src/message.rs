@@ -127,6 +127,8 @@ pub enum Answer {
     Written(Write, Result<String, String>),
     /// A write was not carried out, because what the person saw is something else by now: the record as it is.
     Overtaken(Write, Box<Row>),
+    /// A write was not carried out, because its record has been deleted.
+    Gone(Write),
     /// A decision about edits was carried out, in a sentence, or refused with one.
     Decided(Write, Result<String, String>),
     /// What the sync has done, newest first.

@@ -239,6 +239,9 @@ pub fn edit_state(state: &str) -> (&str, Tone) {
     }
 }
 
+/// What is said of a record that was to be written to.
+pub const GONE: &str = "It is not there any more: someone has deleted it.";
+
 /// What is said of a record that a value points at and that is not here.
 pub const NOT_HERE: &str = "something that is not here";
 

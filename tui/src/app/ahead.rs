@@ -50,7 +50,7 @@ impl Ahead {
     pub(super) fn hear(&mut self, answer: &Answer) {
         let refused = match answer {
             Answer::Written(_, result) | Answer::Decided(_, result) => result.is_err(),
-            Answer::Overtaken(..) => true,
+            Answer::Overtaken(..) | Answer::Gone(_) => true,
             Answer::ManyWritten(_, each) => each.iter().any(|(_, result)| result.is_err()),
             other => {
                 if let Some((slot, ticket)) = other.slot()

@@ -16,8 +16,14 @@ use crate::words::{self, capital};
 impl App {
     pub(super) fn answer(&mut self, now: Now, answer: Answer) -> Vec<Effect> {
         let mut effects = Vec::new();
-        if matches!(answer, Answer::Written(..) | Answer::Overtaken(..) | Answer::Decided(..) | Answer::ManyWritten(..))
-        {
+        if matches!(
+            answer,
+            Answer::Written(..)
+                | Answer::Overtaken(..)
+                | Answer::Gone(_)
+                | Answer::Decided(..)
+                | Answer::ManyWritten(..)
+        ) {
             // What was written stands elsewhere now; a page must not be read from where it stood.
             self.lists.iter_mut().for_each(List::stale);
         }
@@ -139,6 +145,10 @@ impl App {
             }
             Answer::Overtaken(write, row) => {
                 effects = self.overtaken(now, &write, &row);
+                Ok(())
+            }
+            Answer::Gone(write) => {
+                effects = self.gone(now, &write);
                 Ok(())
             }
             Answer::Decided(write, result) => {
@@ -287,6 +297,19 @@ impl App {
                 let text = format!("Not saved, because it was changed meanwhile: {}", words::written(write));
                 self.notify(now, Tone::Alarm, text);
             }
+        }
+        self.reload()
+    }
+
+    /// After a write to a record that is not there any more. A form keeps what it holds, for a new one.
+    fn gone(&mut self, now: Now, write: &Write) -> Vec<Effect> {
+        let form = self.layers.iter_mut().rev().find_map(|layer| match layer {
+            Layer::Form(form) if form.saving => Some(form),
+            _ => None,
+        });
+        match form {
+            Some(form) => form.gone(),
+            None => return self.written(now, write, Err(words::GONE.to_owned())),
         }
         self.reload()
     }

@@ -93,6 +93,29 @@ fn a_form_for_a_record_that_came_to_be_as_it_was_typed_is_saved() {
 }
 
 #[test]
+fn what_was_typed_for_a_record_that_was_deleted_can_be_saved_as_a_new_one() {
+    let (mut scene, row) = editing();
+    scene.types("!");
+    scene.other.delete(Kind::Task, &row.id).unwrap();
+    saves(&mut scene);
+    let shown = form(&scene.app).expect("the form stays");
+    let said = "Not saved: the task was deleted meanwhile. Save again to make it anew.";
+    assert_eq!(shown.refusal.as_deref(), Some(said));
+    let draft = shown.draft().expect("what was typed is kept");
+    assert_eq!((draft.id, &draft.typed["title"]), (None, &json!(format!("{}!", row.title))));
+    scene.takes(Message::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE)));
+    assert!(matches!(scene.app.layers.last(), Some(Layer::Confirm(_))), "it is not left without a question");
+    scene.types("n");
+    saves(&mut scene);
+    assert!(form(&scene.app).is_none());
+    let new = scene.app.shown().expect("the new one is under the cursor");
+    assert_eq!(new.title, format!("{}!", row.title));
+    let kept = |row: &Row| (row.fields["due_on"].clone(), row.fields["notes"].clone());
+    assert_eq!(kept(new), kept(&row), "it has what was not typed, too");
+    assert_ne!(new.id, row.id);
+}
+
+#[test]
 fn half_a_subject_is_not_put_beside_half_of_another() {
     let mut scene = Scene::new();
     let named = |kind, name: &str| scene.other.create(kind, &fields(json!({ "name": name }))).unwrap();

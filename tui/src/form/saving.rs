@@ -93,6 +93,21 @@ impl Form {
         self.refused(format!("Not saved: {what} was changed meanwhile. Save again to keep yours."));
     }
 
+    /// Takes that somebody else has deleted the record, and nothing was saved: what the form holds stays, and saving again makes a
+    /// new record of it.
+    pub fn gone(&mut self) {
+        self.id = None;
+        self.title.clear();
+        self.before.clear();
+        for entry in &mut self.entries {
+            entry.meanwhile = None;
+            // From here on all of it would be lost, not only what was typed.
+            entry.initial = Value::Null;
+        }
+        let what = words::singular(self.kind);
+        self.refused(format!("Not saved: the {what} was deleted meanwhile. Save again to make it anew."));
+    }
+
     fn show(&mut self, faults: Vec<(String, String)>) {
         for entry in &mut self.entries {
             entry.fault = None;
