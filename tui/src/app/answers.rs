@@ -237,7 +237,17 @@ impl App {
     /// After a change of many: a sentence where all went well, every record with its own where not.
     fn many_written(&mut self, now: Now, write: &Write, each: Vec<(String, Result<(), String>)>) -> Vec<Effect> {
         let Write::Many { kind, change, records } = write else { return Vec::new() };
-        self.layers.retain(|layer| !matches!(layer, Layer::Form(form) if form.saving));
+        // Nothing is done: what was typed for all of them is wanted again.
+        let in_vain = each.first().and_then(|(_, result)| result.clone().err());
+        let in_vain = in_vain.filter(|_| each.iter().all(|(_, result)| result.is_err()));
+        self.layers.retain_mut(|layer| match (layer, &in_vain) {
+            (Layer::Form(form), Some(sentence)) if form.saving => {
+                form.refused(format!("Not saved: {sentence}"));
+                true
+            }
+            (Layer::Form(form), None) => !form.saving,
+            _ => true,
+        });
         // By id: several records may have the same title.
         let failed = records.iter().zip(&each).filter(|(_, (_, result))| result.is_err());
         let failed: BTreeSet<String> = failed.map(|((id, _), _)| id.clone()).collect();

@@ -277,6 +277,30 @@ fn how_far_a_long_change_is_takes_the_place_of_what_was_said_before_it() {
 }
 
 #[test]
+fn a_form_for_many_keeps_what_was_typed_where_nothing_could_be_changed() {
+    let form = |app: &App| {
+        app.layers.iter().find_map(|layer| match layer {
+            Layer::Form(form) => Some((form.is_changed(), form.saving, form.refusal.clone())),
+            _ => None,
+        })
+    };
+    for (second, expected) in [
+        (Err("the disk is full".to_owned()), Some((true, false, Some("Not saved: the disk is full".to_owned())))),
+        (Ok(()), None),
+    ] {
+        let mut app = with_tasks(three());
+        keys(&mut app, &["space", "space", "e"]);
+        write(&mut app, "Sweep");
+        let effects = press(&mut app, "ctrl-s");
+        let [Effect::Write(change)] = &effects[..] else { panic!("{effects:?}") };
+        let each = [Err("the disk is full".to_owned()), second].map(|result| ("Sweep".to_owned(), result)).into();
+        app.update(now(), Message::Answer(Answer::ManyWritten(change.clone(), each)));
+        assert!(matches!(app.layers.last(), Some(Layer::Results(_))));
+        assert_eq!(form(&app), expected);
+    }
+}
+
+#[test]
 fn marking_all_says_where_it_stops() {
     let mut app = with_tasks(three());
     app.list_mut().unwrap().total = 12_345;
