@@ -38,8 +38,7 @@ enum Content<'a> {
 
 pub(super) fn draw(app: &App, form: &Form, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let inner = inset(area);
-    heading(app, form, theme, frame, Rect { height: inner.height.min(1), ..inner });
-    let above = if inner.height > 6 { 2 } else { 1 };
+    let above = heading(app, form, theme, frame, inner) + u16::from(inner.height > 6);
     let body = Rect { y: inner.y + above, height: inner.height.saturating_sub(above), ..inner };
     let labels = label_width(form.kind, usize::from(body.width)) + 2;
     let columns = usize::from(body.width).saturating_sub(labels + 1);
@@ -76,7 +75,8 @@ fn crop(columns: usize) -> u16 {
     u16::try_from(columns).unwrap_or(u16::MAX)
 }
 
-fn heading(app: &App, form: &Form, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+/// What the form is for, or why it was not saved, which is read to its end where there is room. Gives the lines it takes.
+fn heading(app: &App, form: &Form, theme: &Theme, frame: &mut Frame<'_>, area: Rect) -> u16 {
     let (text, tone) = match (&form.refusal, form.saving, &form.id) {
         (Some(sentence), _, _) => (format!("{} {sentence}", Sign::Fault.text(app.setup.ascii)), Some(Tone::Alarm)),
         (None, true, _) => ("Saving".into(), None),
@@ -87,8 +87,17 @@ fn heading(app: &App, form: &Form, theme: &Theme, frame: &mut Frame<'_>, area: R
         (None, false, Some(_)) if form.title.is_empty() => (format!("Change the {}", singular(form.kind)), None),
         (None, false, Some(_)) => (format!("Change the {} “{}”", singular(form.kind), form.title), None),
     };
-    let text = fit(&text, area.width.into(), Sign::Cut.text(app.setup.ascii));
-    frame.render_widget(Span::styled(text, tone.map_or(theme.strong(), |tone| theme.tone(tone))), area);
+    let (columns, cut) = (usize::from(area.width), Sign::Cut.text(app.setup.ascii));
+    let most = if tone.is_some() { usize::from(area.height / 3).max(1) } else { 1 };
+    let mut parts = wrap(&text, columns);
+    let rest = parts.split_off(parts.len().min(most - 1));
+    parts.extend((!rest.is_empty()).then(|| fit(&rest.join(" "), columns, cut)));
+    let look = tone.map_or(theme.strong(), |tone| theme.tone(tone));
+    let taken = crop(parts.len());
+    for (row, part) in rows(area).zip(parts) {
+        frame.render_widget(Span::styled(part, look), row);
+    }
+    taken
 }
 
 #[expect(clippy::too_many_arguments, reason = "one block of a form needs what the form needs")]

@@ -348,6 +348,19 @@ fn whoever_deleted_the_record_has_deleted_written_on_their_side() {
 }
 
 #[test]
+fn why_a_form_was_not_saved_is_read_to_its_end() {
+    let mut app = household();
+    letter(&mut app, 'e');
+    let Some(Layer::Form(form)) = app.layers.last_mut() else { panic!("no form") };
+    let why = "Not saved: the disk that holds /home/ada/replica.db is full; next: df -h /home/ada, make room, \
+               then: hearth-replica doctor";
+    form.refused(why.into());
+    let flat = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_says(&flat, &[why, "Title *"]);
+    assert_says(&screen(&mut app, 50, 9), &["Not saved: the disk", "…", "Title *"]);
+}
+
+#[test]
 fn the_home_screen_says_how_many_more_there_are_and_marks_every_day_of_the_month() {
     let mut app = household();
     letter(&mut app, '1');
