@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use hearth_contract::formats::date_text;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind, SUBJECTS};
+use hearth_replica::doctor::trouble;
 use hearth_replica::{EditError, Origin, Replica, Row, RowQuery, Sort, StoreError};
 use serde_json::Value;
 
@@ -22,7 +23,7 @@ use crate::message::{Answer, Decision, Effect, Message, Write};
 use crate::search::HITS_MAX;
 use crate::undoing::Steps;
 use crate::words::Names;
-use crate::{export, fuzzy, session, words};
+use crate::{address, export, fuzzy, session, words};
 
 /// More lines of the log than this nobody reads on a screen.
 const LOG_MAX: usize = 200;
@@ -52,6 +53,8 @@ pub struct Places {
     pub session: PathBuf,
     /// Where exports are written.
     pub exports: PathBuf,
+    /// The flags that mean this home in a command.
+    pub flags: String,
 }
 
 /// The way to the threads.
@@ -226,7 +229,7 @@ pub(crate) fn fulfil(
                 }
             });
             let results = steps.note_all(replica, words::counted(kind, records.len()), changes);
-            let results = results.into_iter().map(|result| result.map_err(|error| sentence(&error)));
+            let results = results.into_iter().map(|result| result.map_err(|error| sentence(places, &error)));
             let each = records.iter().map(|(_, title)| title.clone()).zip(results).collect();
             Answer::ManyWritten(Write::Many { kind, records, change }, each)
         }
@@ -242,7 +245,7 @@ pub(crate) fn fulfil(
         }))),
         Effect::Write(write @ (Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::Hurry)) => {
             let mut tell = |done, of| tell(Answer::UnderWay(words::doing(&write), done, of));
-            let result = decide(replica, steps, &write, &mut tell).map_err(|error| sentence(&error));
+            let result = decide(replica, steps, &write, &mut tell).map_err(|error| sentence(places, &error));
             Answer::Decided(write, result)
         }
         Effect::Write(write) => match carry_out(replica, &write) {
@@ -252,7 +255,7 @@ pub(crate) fn fulfil(
             }
             Ok(Came::Overtaken(row)) => Answer::Overtaken(write, row),
             Err(EditError::NotFound) => Answer::Gone(write),
-            Err(error) => Answer::Written(write, Err(sentence(&error))),
+            Err(error) => Answer::Written(write, Err(sentence(places, &error))),
         },
         // These are the main loop's, and the thread's.
         Effect::Reopen => return None,
@@ -393,8 +396,9 @@ fn decide(
     Ok(decided.said)
 }
 
-fn sentence(error: &EditError) -> String {
+fn sentence(places: &Places, error: &EditError) -> String {
     match error {
+        EditError::Store(error) => address::next(&trouble(&places.db, error), &places.flags),
         EditError::NotFound => words::GONE.into(),
         other => other.to_string(),
     }
@@ -411,7 +415,9 @@ mod tests {
         let open = || Replica::open(&db, Origin::Tui).unwrap();
         let (session, exports) = (directory.path().join("session"), directory.path().to_owned());
         let (answers, heard) = channel();
-        let requests = start([open(), open(), open()], Places { db: db.clone(), session, exports }, answers).unwrap();
+        let requests =
+            start([open(), open(), open()], Places { db: db.clone(), session, exports, flags: String::new() }, answers)
+                .unwrap();
         for part in ["", "-wal", "-shm"] {
             let of = |name: &str| directory.path().join(format!("{name}{part}"));
             std::fs::rename(of("replica.db"), of("damaged.db")).unwrap();
@@ -440,7 +446,7 @@ mod tests {
         let begin = || {
             start(
                 [open(), open(), open()],
-                Places { db: db.clone(), session: session.clone(), exports: exports.clone() },
+                Places { db: db.clone(), session: session.clone(), exports: exports.clone(), flags: String::new() },
                 channel().0,
             )
             .unwrap()
@@ -467,7 +473,7 @@ mod tests {
         let db = directory.path().join("replica.db");
         let replica = Replica::open(&db, Origin::Tui).unwrap();
         let (session, exports) = (directory.path().join("session"), directory.path().to_owned());
-        let places = Places { db, session, exports };
+        let places = Places { db, session, exports, flags: String::new() };
         let room = |name: &str| {
             let fields = hearth_contract::check::Fields::from_iter([("name".to_owned(), name.into())]);
             (replica.create(Kind::Room, &fields).unwrap(), name.to_owned())

@@ -8,12 +8,13 @@
 //! - [`words`], [`faults`], [`standing`], [`cells`], [`columns`], [`copying`], [`glyphs`], [`layout`], [`tabs`], [`now`]: how
 //!   things are said and where.
 //! - [`view`]: one file per screen, drawing only; [`sanitize`] makes data harmless before it is drawn.
-//! - [`effects`] with [`undoing`], [`event`], [`background`], [`terminal`], [`outside`], [`export`], [`session`], [`config`]: the edge, where
-//!   threads, files and the terminal are.
+//! - [`effects`] with [`undoing`], [`event`], [`background`], [`terminal`], [`outside`], [`export`], [`session`], [`config`],
+//!   [`address`]: the edge, where threads, files and the terminal are.
 //! - [`welcome`]: a first run. [`demo`]: all of Hearth in one process.
 //!
 //! No SQL and no HTTP here: the replica is read and edited through `hearth_replica`.
 
+pub mod address;
 pub mod app;
 pub mod background;
 pub mod cells;
@@ -89,6 +90,8 @@ pub struct UiOptions {
     pub sync: Option<SyncConfig>,
     /// Why there is no key to sync with though there should be one, and what to do about it.
     pub keyless: Option<String>,
+    /// The flags that mean this home in a command.
+    pub flags: String,
     /// A word beside the name, such as `demo`.
     pub title: Option<String>,
     /// How a person wants it.
@@ -107,7 +110,7 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
     // Until the last of it is written: nobody else may take it before.
     let seat = session::take(&options.db);
     let exports = std::env::current_dir().unwrap_or_default();
-    let places = Places { db: options.db.clone(), session: seat.path.clone(), exports };
+    let places = Places { db: options.db.clone(), session: seat.path.clone(), exports, flags: options.flags };
     let requests = effects::start(replicas, places, sender.clone())?;
     let _bell = event::bell(&options.db, sender.clone())?;
     if let Some(rescue) = rescue {
@@ -237,8 +240,14 @@ mod tests {
             profile: None,
             conflict_policy: ConflictPolicy::Ask,
         };
-        let mut options =
-            UiOptions { db: db.clone(), sync: None, keyless: None, title: None, config: Config::default() };
+        let mut options = UiOptions {
+            db: db.clone(),
+            sync: None,
+            keyless: None,
+            flags: String::new(),
+            title: None,
+            config: Config::default(),
+        };
         assert!(opened(&options).is_err(), "there is no server to read it from");
         options.sync = Some(sync);
         let other = SyncLock::try_take(&db).unwrap().unwrap();

@@ -9,7 +9,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use hearth::config::{Colors, Config};
 use hearth::keys::{BINDINGS, Context};
 use hearth::welcome::{self, Outcome, others};
-use hearth::{UiOptions, demo, run_ui};
+use hearth::{UiOptions, address, demo, run_ui};
 use hearth_replica::doctor::put_right;
 use hearth_replica::profile::{self, Profile, ProfileError};
 
@@ -96,12 +96,13 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         },
         known => known,
     };
-    let keyless = profile.server.as_ref().filter(|_| sync.is_none()).map(|server| keyless(&profile, server));
-    run_ui(UiOptions { db: profile.db, sync, keyless, title: None, config })
+    let flags = address::flags(&arguments.profile, arguments.db.as_deref());
+    let keyless = profile.server.as_ref().filter(|_| sync.is_none()).map(|server| keyless(&profile, server, &flags));
+    run_ui(UiOptions { db: profile.db, sync, keyless, flags, title: None, config })
 }
 
 /// Why there is no key for a home's server, and what to do about it.
-fn keyless(profile: &Profile, server: &str) -> String {
+fn keyless(profile: &Profile, server: &str, flags: &str) -> String {
     let (why, next) = match profile.key_error() {
         Some(ProfileError::Key(file, error)) => {
             (format!("the key's file {}: {error}", file.display()), put_right(file))
@@ -109,6 +110,7 @@ fn keyless(profile: &Profile, server: &str) -> String {
         Some(error) => (error.to_string(), "hearth-replica doctor".to_owned()),
         None => (format!("there is no key for {server}"), format!("hearth-replica init --server {server}")),
     };
+    let next = address::addressed(&next, flags);
     format!("{why}; next: {next}. Then start hearth again; until then changes stay here.")
 }
 

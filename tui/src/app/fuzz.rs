@@ -70,7 +70,7 @@ impl Scene {
             other.create(Kind::Inventory, &fields(item)).unwrap();
         }
         let (session, exports) = (directory.path().join("session"), directory.path().to_owned());
-        let places = Places { db: db.clone(), session, exports };
+        let places = Places { db: db.clone(), session, exports, flags: String::new() };
         let (app, effects) = App::start(now(), Setup::default(), Session::default(), (80, 24));
         let steps = Steps::default();
         let mut scene = Scene { app, replica, other, places, steps, now: now(), _directory: directory };

@@ -11,8 +11,10 @@ mod story;
 
 use std::time::Duration;
 
+use hearth_replica::profile;
+
 use crate::config::Config;
-use crate::{UiOptions, run_ui};
+use crate::{UiOptions, address, run_ui};
 use household::Household;
 
 /// Between two changes of the other family member, long enough to see each arrive.
@@ -30,8 +32,10 @@ pub fn run(plain: bool, config: Config) -> anyhow::Result<()> {
     }
     let phone = runtime.block_on(household.another_device())?;
     let family = runtime.spawn(family::live(phone, FAMILY_EVERY));
+    let db = household.db();
     let ui = UiOptions {
-        db: household.db(),
+        flags: address::flags(profile::DEFAULT, Some(&db)),
+        db,
         sync: Some(household.sync()),
         keyless: None,
         title: Some("demo".to_owned()),
