@@ -108,6 +108,8 @@ pub struct Setup {
     pub keys: Keymap,
     /// Why this program has no API key to sync with though there should be one, and what to do about it.
     pub keyless: Option<String>,
+    /// What to type where the server wants another key than the one there is.
+    pub another_key: Option<String>,
 }
 
 /// Something that lies over the tabs.

@@ -90,6 +90,8 @@ pub struct UiOptions {
     pub sync: Option<SyncConfig>,
     /// Why there is no key to sync with though there should be one, and what to do about it.
     pub keyless: Option<String>,
+    /// What to type where the server wants another key than the one there is.
+    pub another_key: Option<String>,
     /// The flags that mean this home in a command.
     pub flags: String,
     /// A word beside the name, such as `demo`.
@@ -124,6 +126,7 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
         reduced_motion: options.config.reduced_motion,
         keys: options.config.keys,
         keyless: options.keyless,
+        another_key: options.another_key,
     };
     let theme = Theme::from_environment(options.config.theme);
     let (app, effects) = App::start(Now::read(), setup, seat.session.clone(), screen.size()?);
@@ -244,6 +247,7 @@ mod tests {
             db: db.clone(),
             sync: None,
             keyless: None,
+            another_key: None,
             flags: String::new(),
             title: None,
             config: Config::default(),

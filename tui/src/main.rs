@@ -10,7 +10,7 @@ use hearth::config::{Colors, Config};
 use hearth::keys::{BINDINGS, Context};
 use hearth::welcome::{self, Outcome, others};
 use hearth::{UiOptions, address, demo, run_ui};
-use hearth_replica::doctor::put_right;
+use hearth_replica::doctor::{another_key, put_right};
 use hearth_replica::profile::{self, Profile, ProfileError};
 
 /// The household, in the terminal: everything it owns, keeps and has to do.
@@ -98,7 +98,11 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     };
     let flags = address::flags(&arguments.profile, arguments.db.as_deref());
     let keyless = profile.server.as_ref().filter(|_| sync.is_none()).map(|server| keyless(&profile, server, &flags));
-    run_ui(UiOptions { db: profile.db, sync, keyless, flags, title: None, config })
+    let another_key = profile.server.as_ref().map(|server| {
+        let command = another_key(&profile).replace("--server URL", &format!("--server {server}"));
+        address::addressed(&command, &flags)
+    });
+    run_ui(UiOptions { db: profile.db, sync, keyless, another_key, flags, title: None, config })
 }
 
 /// Why there is no key for a home's server, and what to do about it.

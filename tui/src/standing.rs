@@ -103,13 +103,23 @@ pub fn lines(all: Vec<ReportLine>, columns: usize) -> Vec<(&'static str, String,
 }
 
 /// Everything that is known about syncing. What is not known is not said.
-pub fn report(now: Now, status: &Status, keyless: Option<&str>, ascii: bool) -> Vec<ReportLine> {
+/// `another_key`: what to type for another key.
+pub fn report(
+    now: Now,
+    status: &Status,
+    keyless: Option<&str>,
+    another_key: Option<&str>,
+    ascii: bool,
+) -> Vec<ReportLine> {
     let mut lines = Vec::new();
     let mut say = |label, text: String, tone| lines.push(ReportLine { label, text, tone });
     let contact = contact(now, status, keyless);
     say("Contact", format!("{} {}", contact.sign.text(ascii), contact.words), contact.tone);
     if let Some(reason) = keyless.or(status.reason.as_deref()) {
         say("Why", reason.to_owned(), Tone::Notice);
+    }
+    if let Some(command) = another_key.filter(|_| status.phase == "needs_key" && keyless.is_none()) {
+        say("To do", format!("{command}; it is taken up as soon as it is there"), Tone::Notice);
     }
     if status.asks_about_deletions {
         // This program agrees to no deletions; where it was told which home is meant, that one must be too.

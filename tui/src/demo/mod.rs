@@ -38,6 +38,7 @@ pub fn run(plain: bool, config: Config) -> anyhow::Result<()> {
         db,
         sync: Some(household.sync()),
         keyless: None,
+        another_key: None,
         title: Some("demo".to_owned()),
         config,
     };

@@ -514,6 +514,20 @@ fn a_key_that_cannot_be_read_is_said_where_syncing_is_until_another_process_sync
 }
 
 #[test]
+fn where_the_server_wants_another_key_it_is_said_what_to_type() {
+    let command = "hearth-replica --profile cabin init --server http://home:8750, with another key";
+    let setup = Setup { another_key: Some(command.into()), ..Setup::default() };
+    let (mut app, _) = App::start(now(), setup, Session::default(), (80, 24));
+    for (phase, is_told) in [("needs_key", true), ("live", false)] {
+        app.update(now(), Message::Answer(Answer::Status(Ok(Status { phase: phase.into(), ..live() }))));
+        letter(&mut app, 'S');
+        let flat = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(flat.contains(&format!("To do {command}")), is_told, "{flat}");
+        press(&mut app, KeyCode::Esc);
+    }
+}
+
+#[test]
 fn the_footer_leads_to_what_needs_somebody_as_long_as_something_does() {
     let mut app = household();
     for (needs_you, is_told) in [(0, false), (1, true)] {
