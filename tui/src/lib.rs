@@ -63,8 +63,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use anyhow::Context;
+use hearth_replica::doctor::{Trouble, trouble};
 use hearth_replica::sync::{SyncConfig, SyncLock};
-use hearth_replica::{Origin, Replica, Rescue, log};
+use hearth_replica::{Origin, Replica, Rescue, StoreError, log};
 
 use crate::app::{App, Setup};
 use crate::background::Background;
@@ -107,7 +108,8 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
     let open = || Replica::open(&options.db, Origin::Tui);
     let replicas = [first, open()?, open()?];
     // Beside the database, whose directory is there from now on.
-    let log = log::to_file(&options.db, "info").context("the log cannot be written")?;
+    let log = log::to_file(&options.db, "info")
+        .with_context(|| format!("the log beside {} cannot be written", options.db.display()))?;
     let (sender, messages) = channel();
     // Until the last of it is written: nobody else may take it before.
     let seat = session::take(&options.db);
@@ -146,14 +148,23 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
 /// read it from and no other process that syncs it and will do so.
 fn opened(options: &UiOptions) -> anyhow::Result<(Replica, Option<Rescue>)> {
     let db = &options.db;
-    let cannot = || format!("the replica database {} cannot be opened", db.display());
+    let cannot = |error: StoreError| {
+        let Trouble { text, next, .. } = trouble(db, &error);
+        let file = db.display().to_string();
+        let named = if text.contains(&file) { text } else { format!("{file}: {text}") };
+        anyhow::anyhow!(
+            "the replica database cannot be opened: {named}\nnext: {}",
+            address::addressed(&next, &options.flags)
+        )
+    };
     let damaged = match Replica::open(db, Origin::Tui) {
         Err(error) if error.is_damaged() && options.sync.is_some() => error,
-        opened => return opened.map(|replica| (replica, None)).with_context(cannot),
+        opened => return opened.map(|replica| (replica, None)).map_err(cannot),
     };
-    let Some(lock) = SyncLock::try_take(db).with_context(cannot)? else { return Err(damaged).with_context(cannot) };
-    let rescue = hearth_replica::rebuild(db, &lock).with_context(cannot)?;
-    Ok((Replica::open(db, Origin::Tui).with_context(cannot)?, Some(rescue)))
+    let lock = SyncLock::try_take(db).with_context(|| format!("{} cannot be locked", db.display()))?;
+    let Some(lock) = lock else { return Err(cannot(damaged)) };
+    let rescue = hearth_replica::rebuild(db, &lock).map_err(cannot)?;
+    Ok((Replica::open(db, Origin::Tui).map_err(cannot)?, Some(rescue)))
 }
 
 /// The loop and what it carries out itself.
@@ -248,11 +259,13 @@ mod tests {
             sync: None,
             keyless: None,
             another_key: None,
-            flags: String::new(),
+            flags: "--db replica.db".to_owned(),
             title: None,
             config: Config::default(),
         };
-        assert!(opened(&options).is_err(), "there is no server to read it from");
+        let error = opened(&options).expect_err("there is no server to read it from").to_string();
+        let (said, next) = error.split_once("\nnext: ").unwrap();
+        assert!(said.contains("replica.db") && next.contains("hearth-replica --db replica.db"), "{error}");
         options.sync = Some(sync);
         let other = SyncLock::try_take(&db).unwrap().unwrap();
         assert!(opened(&options).is_err());
