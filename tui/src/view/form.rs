@@ -19,6 +19,8 @@ use crate::{dates, numbers};
 
 /// Lines of notes that are being typed.
 const NOTES: usize = 5;
+/// Lines of notes that are not.
+const NOTES_AT_REST: usize = 3;
 /// Lines of what somebody else wrote meanwhile.
 const MEANWHILE: usize = 6;
 /// Names to choose from that are seen at once.
@@ -131,9 +133,15 @@ fn block<'a>(
             lines.extend((1..NOTES).map(|_| text(Line::default())));
         }
         Editor::Notes(area) => {
-            let mut parts = wrap(&area.lines().join("\n"), columns).into_iter();
+            let mut parts = wrap(&area.lines().join("\n"), columns);
+            let is_cut = parts.len() > NOTES_AT_REST;
+            parts.truncate(NOTES_AT_REST);
+            if let Some(last) = parts.last_mut().filter(|_| is_cut) {
+                *last = fit(last, columns.saturating_sub(width(cut)), "") + cut;
+            }
+            let mut parts = parts.into_iter();
             lines.push(FormLine { label, content: Content::Text(shown(&parts.next().unwrap_or_default())) });
-            lines.extend(parts.take(2).map(|part| text(Line::raw(part))));
+            lines.extend(parts.map(|part| text(Line::raw(part))));
         }
         Editor::Choice { words, chosen, .. } => {
             let word = chosen.map(|index| choice(words[index])).unwrap_or_default();

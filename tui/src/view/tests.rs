@@ -17,6 +17,7 @@ use crate::config::Colors;
 use crate::conflict::ConflictScreen;
 use crate::detail::Full;
 use crate::fixtures::{live, now, record, task};
+use crate::form::Form;
 use crate::message::{Answer, Effect, Message};
 use crate::session::Session;
 
@@ -344,6 +345,19 @@ fn whoever_deleted_the_record_has_deleted_written_on_their_side() {
         let row = text.lines().find(|line| line.starts_with(" Due on")).unwrap();
         let at = |text: &str| row.find(text).unwrap_or_else(|| panic!("{text:?} is not in {row:?}"));
         assert!(at(mine) < at(theirs), "{row:?}");
+    }
+}
+
+#[test]
+fn notes_that_go_on_below_what_is_seen_of_them_end_in_a_mark() {
+    let mut app = household();
+    for (lines, is_cut) in [(3, false), (4, true)] {
+        let notes = (1..=lines).map(|line| format!("line {line}")).collect::<Vec<_>>().join("\n");
+        let row = record(Kind::Task, "a", json!({ "title": "Sweep", "notes": notes }));
+        app.layers = vec![Layer::Form(Box::new(Form::edit(&row, app.today)))];
+        let text = screen(&mut app, 80, 30);
+        assert_eq!(text.contains("line 3…"), is_cut, "{text}");
+        assert_says(&text, &["line 3"]);
     }
 }
 
