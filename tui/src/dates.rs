@@ -133,11 +133,16 @@ fn month_end(date: Date) -> Option<Date> {
 fn day_and_month(text: &str, today: Date) -> Option<Date> {
     let mut parts = text.split([' ', '.', ',']).filter(|part| !part.is_empty());
     let (first, second) = (parts.next()?, parts.next()?);
-    let year = parts.next().map(str::parse::<i32>);
+    // A year of two digits is one only where points say that a day is written; a word that follows is no year.
+    let pointed = text.contains('.') && !text.contains(',');
+    let year = parts.next().map(|year| match year.parse::<i32>() {
+        Ok(short) if year.len() == 2 && pointed && !text.contains(' ') => Ok(2_000 + short),
+        year => year,
+    });
     let (day, word) = if first.starts_with(|c: char| c.is_ascii_digit()) { (first, second) } else { (second, first) };
     let named = || MONTHS.iter().position(|name| word.len() >= 3 && name.starts_with(word)).map(|index| index + 1);
     // Points alone say that the month comes second.
-    let number = || word.parse().ok().filter(|_| text.contains('.') && !text.contains(','));
+    let number = || word.parse().ok().filter(|_| pointed);
     let month = Month::try_from(u8::try_from(named().or_else(number)?).ok()?).ok()?;
     let day: u8 = day.parse().ok()?;
     match year {
@@ -187,6 +192,11 @@ mod tests {
             ("24.12.", Some("2026-12-24")),
             ("1.11.", Some("2027-11-01")),
             ("24.12.2027", Some("2027-12-24")),
+            ("24.12.27", Some("2027-12-24")),
+            ("31.1.27", Some("2027-01-31")),
+            ("24.12. 27", None),
+            ("24.12.127", None),
+            ("1 dec 27", None),
             ("24.13.", None),
             ("in days", None),
             ("3 apples", None),
