@@ -54,10 +54,10 @@ impl App {
                 effects.push(Effect::Redraw);
                 effects
             }
-            (Action::Undo, Context::Edits) => self.decide(Decision::Undo),
+            (Action::Undo, Context::Edits) => self.decide(now, Decision::Undo),
             (Action::Undo, _) => vec![Effect::Write(Write::Undo)],
             (Action::Redo, _) => vec![Effect::Write(Write::Redo)],
-            (Action::Retry, _) => self.decide(Decision::Retry),
+            (Action::Retry, _) => self.decide(now, Decision::Retry),
             (Action::Discard, _) => self.ask_discard(),
             (Action::Pause, _) => {
                 let paused = self.status.as_ref().is_some_and(|status| status.phase == "paused");

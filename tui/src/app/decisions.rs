@@ -7,9 +7,11 @@ use super::{App, Confirm, Layer, Then};
 use crate::conflict::ConflictScreen;
 use crate::detail::Detail;
 use crate::form::Form;
-use crate::keys::Action;
+use crate::glyphs::Tone;
+use crate::keys::{Action, Context};
 use crate::layout::Layout;
 use crate::message::{Decision, Effect, Write};
+use crate::now::Now;
 use crate::words::{self, Names};
 
 /// What follows where the server has the record.
@@ -24,9 +26,14 @@ impl App {
         }
     }
 
-    pub(super) fn decide(&self, decision: Decision) -> Vec<Effect> {
-        let edit = self.selected_edit().map(|edit| edit.id);
-        edit.map(|edit| Effect::Write(Write::Decide(edit, decision))).into_iter().collect()
+    pub(super) fn decide(&mut self, now: Now, decision: Decision) -> Vec<Effect> {
+        let Some(edit) = self.selected_edit().map(|edit| edit.id) else {
+            let key = self.setup.keys.key_of(Context::List, Action::Undo).unwrap_or("?");
+            let text = format!("No change waits here; {key} in a list undoes the last one.");
+            self.notify(now, Tone::Notice, text);
+            return Vec::new();
+        };
+        vec![Effect::Write(Write::Decide(edit, decision))]
     }
 
     pub(super) fn ask_discard(&mut self) -> Vec<Effect> {

@@ -301,6 +301,15 @@ fn a_form_for_many_keeps_what_was_typed_where_nothing_could_be_changed() {
 }
 
 #[test]
+fn undoing_where_no_change_waits_says_where_it_is_done() {
+    let mut app = with_tasks(three());
+    press(&mut app, "w");
+    app.update(now(), Message::Answer(Answer::Edits(Ok(Default::default()))));
+    assert_eq!(press(&mut app, "u"), []);
+    assert_eq!(app.notice.as_ref().unwrap().text, "No change waits here; u in a list undoes the last one.");
+}
+
+#[test]
 fn marking_all_says_where_it_stops() {
     let mut app = with_tasks(three());
     app.list_mut().unwrap().total = 12_345;
