@@ -22,6 +22,8 @@ use crate::words::{choice, counted, figure, plural, singular, whole_money};
 
 /// Columns at the left for the mark of a waiting edit.
 const MARGIN: usize = 3;
+/// So many columns of a filter are seen before anything else of its line is.
+const FILTER_MIN: usize = 20;
 
 pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let Some(list) = app.list(app.tab) else { return };
@@ -90,34 +92,55 @@ fn info(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect
         }
         _ => counted(list.kind, list.total),
     };
-    let mut spans = vec![Span::raw(" ".repeat(MARGIN))];
-    if !list.marks.is_empty() {
+    let marks = (!list.marks.is_empty()).then(|| {
         let text = format!("{} {} marked", Sign::Marked.text(app.setup.ascii), figure(list.marks.len()));
-        spans.push(Span::styled(text, theme.accent()));
-        spans.push(Span::styled(format!("  {dot}  "), theme.quiet()));
-    }
-    spans.push(Span::raw(number));
-    if let Some(cents) = list.totals.cents.filter(|cents| *cents > 0) {
-        spans.push(Span::styled(format!("  {dot}  {} {}", sum_word(list.kind), whole_money(cents)), theme.quiet()));
-    }
-    spans.push(Span::styled(format!("  {dot}  by {} {}", order.label, arrow.text(app.setup.ascii)), theme.quiet()));
-    if app.filtering || !filter.is_empty() {
-        spans.push(Span::styled(format!("  {dot}  filter "), theme.quiet()));
-    }
-    if app.filtering {
-        // What is typed must be seen, whatever else has to go.
-        let mut line = Line::from(spans);
-        if line.width() + 12 > usize::from(area.width) {
-            line = Line::from(vec![Span::raw(" ".repeat(MARGIN)), Span::styled("filter ", theme.quiet())]);
+        (text, theme.accent())
+    });
+    let sum = list.totals.cents.filter(|cents| *cents > 0);
+    let sum = sum.map(|cents| (format!("{} {}", sum_word(list.kind), whole_money(cents)), theme.quiet()));
+    let order = (format!("by {} {}", order.label, arrow.text(app.setup.ascii)), theme.quiet());
+    let gap = format!("  {dot}  ");
+    let lead = if app.filtering || !filter.is_empty() { "filter " } else { "" };
+    let typed = if app.filtering { width(&filter).max(FILTER_MIN) } else { width(&filter) };
+    let room = usize::from(area.width).saturating_sub(MARGIN + 1);
+    let needs = [typed, typed.min(FILTER_MIN)].map(|typed| width(lead) + typed);
+    let parts = kept([marks, Some((number, Style::new())), sum, Some(order)], width(&gap), room, needs);
+    let mut line = Line::from(Span::raw(" ".repeat(MARGIN)));
+    for (text, look) in parts {
+        if line.width() > MARGIN {
+            line.push_span(Span::styled(gap.clone(), theme.quiet()));
         }
-        let used = u16::try_from(line.width()).unwrap_or(u16::MAX).min(area.width);
-        frame.render_widget(line, area);
-        let rest = Rect { x: area.x + used, width: (area.width - used).saturating_sub(1), ..area };
+        line.push_span(Span::styled(fit(&text, room, Sign::Cut.text(app.setup.ascii)), look));
+    }
+    if !lead.is_empty() {
+        let gap = if line.width() > MARGIN { gap.as_str() } else { "" };
+        line.push_span(Span::styled(format!("{gap}{lead}"), theme.quiet()));
+    }
+    let used = u16::try_from(line.width()).unwrap_or(u16::MAX).min(area.width);
+    let rest = Rect { x: area.x + used, width: (area.width - used).saturating_sub(1), ..area };
+    frame.render_widget(line, area);
+    if app.filtering {
         typing(&list.filter, theme.accent(), frame, rest);
     } else {
-        spans.push(Span::styled(filter, theme.accent()));
-        frame.render_widget(Line::from(spans), area);
+        let text = fit(&filter, rest.width.into(), Sign::Cut.text(app.setup.ascii));
+        frame.render_widget(Span::styled(text, theme.accent()), rest);
     }
+}
+
+/// What of the first line is shown beside a filter that needs so many columns, in full and at least: which records a list
+/// shows must be seen, and what has to go for it goes as a whole.
+fn kept<T>(mut parts: [Option<(String, T)>; 4], gap: usize, room: usize, filter: [usize; 2]) -> Vec<(String, T)> {
+    let [whole, least] = filter;
+    // The sum and the order go for all of it, the number and the marks for its beginning.
+    for (index, filter) in [(2, whole), (3, whole), (1, least), (0, least)] {
+        let number = parts.iter().flatten().count();
+        let texts: usize = parts.iter().flatten().map(|(text, _)| width(text)).sum();
+        let gaps = number.saturating_sub(usize::from(filter == 0)) * gap;
+        if texts + gaps + filter > room && (number > 1 || filter > 0) {
+            parts[index] = None;
+        }
+    }
+    parts.into_iter().flatten().collect()
 }
 
 /// What the filter does not understand is said where it is typed, in full: over the headings and the first rows.

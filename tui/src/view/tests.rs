@@ -465,6 +465,32 @@ fn an_empty_list_says_why() {
 }
 
 #[test]
+fn the_filter_of_a_list_is_seen_whatever_else_has_to_go() {
+    let first = |app: &mut App, width: u16, height: u16| {
+        let text = screen(app, width, height);
+        text.lines().find(|line| line.contains("tasks") || line.contains("filter")).unwrap_or_default().to_owned()
+    };
+    let mut app = household();
+    assert_eq!(first(&mut app, 40, 12), "   3 tasks  ·  by due day ↑");
+    letter(&mut app, 'f');
+    let mut typed = Vec::new();
+    "status:open due<+9m long".chars().for_each(|sign| typed = letter(&mut app, sign));
+    give(&mut app, &typed, rows());
+    press(&mut app, KeyCode::Enter);
+    letter(&mut app, ' ');
+    for (width, shown) in [
+        (200, "   ◆ 1 marked  ·  3 tasks  ·  cost 1,299  ·  by due day ↑  ·  filter status:open due<+9m long"),
+        (80, "   ◆ 1 marked  ·  3 tasks  ·  by due day ↑  ·  filter status:open due<+9m long"),
+        (70, "   ◆ 1 marked  ·  3 tasks  ·  filter status:open due<+9m long"),
+        (60, "   ◆ 1 marked  ·  3 tasks  ·  filter status:open due<+9m l…"),
+        (40, "   filter status:open due<+9m long"),
+        (30, "   filter status:open due<+9…"),
+    ] {
+        assert!(first(&mut app, width, 20).starts_with(shown), "{:?}", first(&mut app, width, 20));
+    }
+}
+
+#[test]
 fn a_filter_that_is_not_understood_is_not_kept_and_says_the_whole_reason() {
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     for (width, height) in [(80, 24), (50, 15), (120, 40)] {
