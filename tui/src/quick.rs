@@ -40,7 +40,7 @@ pub fn understand(text: &str, today: Date) -> Quick {
             |mark: &str| part.strip_prefix(mark).map(|rest| rest.trim_matches('"')).filter(|rest| !rest.is_empty());
         if let Some(word) = field("!") {
             match choice("priority", word) {
-                Some(priority) => drop(quick.fields.insert("priority".into(), priority.into())),
+                Some(priority) => quick.set("priority", priority.to_owned(), part),
                 // An exclamation is no priority.
                 None => title.push(part),
             }
@@ -49,17 +49,21 @@ pub fn understand(text: &str, today: Date) -> Quick {
             let words: Vec<&str> = std::iter::once(day.as_str()).chain(after.iter().copied()).collect();
             match dates::leading(&words, today) {
                 Some((date, taken)) => {
-                    quick.fields.insert("due_on".into(), date_text(date).into());
                     rest = &after[taken - 1..];
+                    quick.set("due_on", date_text(date), &parts_of(part, &after[..taken - 1]));
                 }
                 None => quick.fault(part, format!("{day} is no day: try {}", dates::HOW)),
             }
         } else if let Some(name) = field("@") {
-            (quick.about, quick.about_part) = (Some(name.replace('_', " ")), Some(part.to_owned()));
+            if quick.about.is_some() {
+                quick.fault(part, twice("one thing it is about", part));
+            } else {
+                (quick.about, quick.about_part) = (Some(name.replace('_', " ")), Some(part.to_owned()));
+            }
         } else if let Some(name) = field("+") {
-            drop(quick.fields.insert("assignee".into(), name.replace('_', " ").into()));
+            quick.set("assignee", name.replace('_', " "), part);
         } else if let Some(sum) = field("cost:") {
-            drop(quick.fields.insert("estimated_cost".into(), numbers::money(sum).into()));
+            quick.set("estimated_cost", numbers::money(sum), part);
         } else if let Some(word) = field("every:") {
             let period = match word {
                 "day" => "daily",
@@ -70,7 +74,7 @@ pub fn understand(text: &str, today: Date) -> Quick {
                 other => other,
             };
             match choice("recurrence", period) {
-                Some(period) => drop(quick.fields.insert("recurrence".into(), period.into())),
+                Some(period) => quick.set("recurrence", period.to_owned(), part),
                 None => {
                     quick.fault(part, format!("every: takes day, week, month, quarter or year, not {word}"));
                 }
@@ -84,10 +88,34 @@ pub fn understand(text: &str, today: Date) -> Quick {
 }
 
 impl Quick {
+    /// Takes a value that a task has once; a second one is not left out unseen.
+    fn set(&mut self, field: &str, value: String, part: &str) {
+        if self.fields.contains_key(field) {
+            let what = match field {
+                "due_on" => "one day",
+                "assignee" => "one person",
+                "estimated_cost" => "one cost",
+                "recurrence" => "one period",
+                _ => "one priority",
+            };
+            return self.fault(part, twice(what, part));
+        }
+        self.fields.insert(field.to_owned(), value.into());
+    }
+
     fn fault(&mut self, part: &str, sentence: String) {
         self.faults.push(sentence);
         self.unread.push(part.to_owned());
     }
+}
+
+fn twice(what: &str, part: &str) -> String {
+    format!("a task has {what}: take {part} out")
+}
+
+/// A part and the words that belong to it, as they were typed.
+fn parts_of(part: &str, more: &[&str]) -> String {
+    std::iter::once(part).chain(more.iter().copied()).collect::<Vec<_>>().join(" ")
 }
 
 fn choice(field: &str, word: &str) -> Option<&'static str> {
@@ -136,5 +164,26 @@ mod tests {
         }
         let quick = understand("Call back! due:never", today);
         assert_eq!((quick.fields["title"].as_str(), quick.faults.len()), (Some("Call back!"), 1));
+    }
+
+    #[test]
+    fn what_a_task_has_once_is_not_taken_twice_and_nothing_of_it_is_left_out_unseen() {
+        let today = parse_date("2026-11-21").unwrap();
+        for (second, fault) in [
+            ("!high", "a task has one priority: take !high out"),
+            ("due:1 dec", "a task has one day: take due:1 dec out"),
+            ("@attic", "a task has one thing it is about: take @attic out"),
+            ("+Ann", "a task has one person: take +Ann out"),
+            ("cost:30", "a task has one cost: take cost:30 out"),
+            ("every:year", "a task has one period: take every:year out"),
+        ] {
+            let line = format!("Sweep !low due:fri @hall +Bob cost:20 every:month {second}");
+            let quick = understand(&line, today);
+            assert_eq!((quick.faults, quick.unread), (vec![fault.to_owned()], vec![second.to_owned()]));
+            let of = |name: &str| quick.fields[name].as_str().unwrap();
+            let first = ["title", "priority", "due_on", "assignee", "estimated_cost", "recurrence"].map(of);
+            assert_eq!(first, ["Sweep", "low", "2026-11-27", "Bob", "20", "monthly"]);
+            assert_eq!(quick.about.as_deref(), Some("hall"));
+        }
     }
 }

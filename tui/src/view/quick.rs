@@ -32,6 +32,12 @@ pub(super) fn draw(app: &App, line: &QuickLine, theme: &Theme, frame: &mut Frame
         let text = format!("{} {fault}", Sign::Fault.text(app.setup.ascii));
         lines.extend(wrap(&text, columns).into_iter().map(|part| Line::styled(part, theme.tone(Tone::Alarm))));
     }
+    // What is not understood as something else is in the title, where it is seen.
+    let title = words::text(&line.understood.fields, "title").unwrap_or_default();
+    if !title.is_empty() {
+        let title = fit(title, columns.saturating_sub(2), Sign::Cut.text(app.setup.ascii));
+        lines.push(Line::raw(format!("“{title}”")));
+    }
     let said = said(app, line);
     let text = if said.is_empty() { format!("such as: {}", quick::HOW) } else { said };
     lines.extend(wrap(&text, columns).into_iter().map(|part| Line::styled(part, theme.quiet())));

@@ -294,7 +294,7 @@ fn the_other_screens_say_what_they_are_for() {
             "home" => {
                 &["! Overdue  1", "Service the boiler", "Runs out soon", "November 2026", "Worth by room", "17,000"]
             }
-            "quick" => &["New task  B !h", "high priority", "enter add"],
+            "quick" => &["New task  B !h", "“B”", "high priority", "enter add"],
             "sync" => &["Contact", "● live", "Server", "http://127.0.0.1:8750"],
             "palette" => &["What to do in a list", "Fill in a form for a new record", "enter do it"],
             "conflict" => {
