@@ -57,7 +57,8 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let is_terminal = stdout().is_terminal() && stdin().is_terminal();
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term.is_empty() || term == "dumb");
+    let is_terminal = stdout().is_terminal() && stdin().is_terminal() && !is_dumb;
     if arguments.db.is_some() && matches!(arguments.command, Some(Command::Demo { .. })) {
         let text = "the demo has a database of its own; leave --db out";
         Arguments::command().error(ErrorKind::ArgumentConflict, text).exit();
@@ -83,7 +84,11 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         );
         return demo::run(true, Config::default());
     }
-    anyhow::ensure!(is_terminal, "this needs a terminal; for scripts there is hearth-replica");
+    let why = if is_dumb { " that draws, and TERM says that this one does not" } else { "" };
+    anyhow::ensure!(
+        is_terminal,
+        "this needs a terminal{why}; in sentences there are hearth-replica and hearth demo --plain"
+    );
     if is_elsewhere {
         anyhow::ensure!(agrees(&profile)?, "there is no database at {}, and none was made", profile.db.display());
     }
