@@ -16,7 +16,7 @@ use crate::keys::Keymap;
 pub struct Config {
     /// The colours.
     pub theme: Colors,
-    /// Signs in ASCII.
+    /// Signs in ASCII: as the file says, or else the locale.
     pub ascii: bool,
     /// Whether the mouse is taken from the terminal.
     pub mouse: bool,
@@ -45,7 +45,7 @@ pub enum Colors {
 #[serde(deny_unknown_fields, default)]
 struct File {
     theme: Colors,
-    ascii: bool,
+    ascii: Option<bool>,
     mouse: bool,
     reduced_motion: bool,
     keys: BTreeMap<String, Keys>,
@@ -62,14 +62,15 @@ enum Keys {
 impl Config {
     /// Reads a file; none is a file without settings.
     pub fn read(path: &Path) -> anyhow::Result<Config> {
+        let ascii = wants_ascii(|name| std::env::var(name).ok());
         match fs::read_to_string(path) {
-            Ok(text) => Config::parse(&text).with_context(|| path.display().to_string()),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Config::default()),
+            Ok(text) => Config::parse(&text, ascii).with_context(|| path.display().to_string()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Config { ascii, ..Config::default() }),
             Err(error) => Err(error).with_context(|| path.display().to_string()),
         }
     }
 
-    fn parse(text: &str) -> anyhow::Result<Config> {
+    fn parse(text: &str, ascii: bool) -> anyhow::Result<Config> {
         let file: File = toml::from_str(text).map_err(|error| anyhow::anyhow!("{}", error.to_string().trim_end()))?;
         let keys = file.keys.into_iter().map(|(id, keys)| match keys {
             Keys::One(key) => (id, vec![key]),
@@ -77,12 +78,19 @@ impl Config {
         });
         Ok(Config {
             theme: file.theme,
-            ascii: file.ascii,
+            ascii: file.ascii.unwrap_or(ascii),
             mouse: file.mouse,
             reduced_motion: file.reduced_motion,
             keys: Keymap::with(&keys.collect()).map_err(|sentence| anyhow::anyhow!("[keys] {sentence}"))?,
         })
     }
+}
+
+/// Whether the locale knows nothing but ASCII, told the variables of the environment. The first that is set decides; where none
+/// is, nothing is known against Unicode.
+fn wants_ascii(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let set = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(variable).find(|value| !value.is_empty());
+    set.is_some_and(|locale| !["utf-8", "utf8"].iter().any(|name| locale.to_lowercase().contains(name)))
 }
 
 #[cfg(test)]
@@ -93,10 +101,31 @@ mod tests {
     #[test]
     fn settings_are_read() {
         let config =
-            Config::parse("theme = \"light\"\nmouse = true\n[keys]\ndone = [\"D\", \"f5\"]\nquit = \"ctrl-q\"")
+            Config::parse("theme = \"light\"\nmouse = true\n[keys]\ndone = [\"D\", \"f5\"]\nquit = \"ctrl-q\"", false)
                 .unwrap();
         assert_eq!((config.theme, config.mouse, config.ascii), (Colors::Light, true, false));
         assert_eq!(config.keys.key_of(Context::List, Action::Quit), Some("ctrl-q"));
+    }
+
+    #[test]
+    fn signs_are_in_ascii_where_the_locale_knows_no_others_and_the_file_does_not_say() {
+        for (set, expected) in [
+            (&[] as &[(&str, &str)], false),
+            (&[("LANG", "C")], true),
+            (&[("LANG", "POSIX"), ("LC_ALL", "")], true),
+            (&[("LANG", "en_GB.UTF-8")], false),
+            (&[("LANG", "C"), ("LC_CTYPE", "C.utf8")], false),
+            (&[("LANG", "en_GB.UTF-8"), ("LC_CTYPE", "de_DE.ISO-8859-1")], true),
+            (&[("LANG", "en_GB.UTF-8"), ("LC_CTYPE", "en_GB.UTF-8"), ("LC_ALL", "C")], true),
+        ] {
+            let value = |name: &str| set.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned());
+            assert_eq!(wants_ascii(value), expected, "{set:?}");
+        }
+        for (text, locale, expected) in
+            [("", true, true), ("ascii = false", true, false), ("ascii = true", false, true), ("", false, false)]
+        {
+            assert_eq!(Config::parse(text, locale).unwrap().ascii, expected);
+        }
     }
 
     #[test]
@@ -106,7 +135,7 @@ mod tests {
             ("theme = \"pink\"", "unknown variant `pink`"),
             ("[keys]\nfly = \"f\"", "\"fly\" is no action"),
         ] {
-            let sentence = format!("{:#}", Config::parse(text).unwrap_err());
+            let sentence = format!("{:#}", Config::parse(text, false).unwrap_err());
             assert!(sentence.contains(words), "{sentence}");
         }
     }
