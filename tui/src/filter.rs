@@ -185,6 +185,8 @@ fn field_named(kind: Kind, name: &str) -> Result<&'static Field, String> {
             .iter()
             .max_by(|a, b| strsim::jaro(a.name, name).total_cmp(&strsim::jaro(b.name, name)))
             .map_or("", |field| field.name);
+        // By the name that people use, where there is one.
+        let nearest = ALIASES.iter().find(|(_, field)| *field == nearest).map_or(nearest, |(alias, _)| alias);
         format!("there is no field {name}; the nearest is {nearest}")
     })
 }
@@ -239,6 +241,7 @@ mod tests {
     fn what_is_not_understood_is_said_and_filters_nothing() {
         for (text, words) in [
             ("colour:red", "there is no field colour"),
+            ("deu_on<fri", "there is no field deu_on; the nearest is due"),
             ("due<someday", "someday is no day"),
             ("status:broken", "status is one of open, doing, done"),
             ("cost>much", "much is no sum"),

@@ -7,7 +7,7 @@ use hearth_replica::{LogLine, Status};
 use crate::glyphs::{Sign, Tone};
 use crate::now::Now;
 use crate::sanitize::wrap;
-use crate::words::{grouped, moment};
+use crate::words::{grouped, moment, of_any};
 
 /// One thing the status bar says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -187,7 +187,7 @@ pub fn report(
 pub fn journal(now: Now, log: &[LogLine]) -> Vec<ReportLine> {
     let line = |(index, line): (usize, &LogLine)| ReportLine {
         label: if index == 0 { "What happened" } else { "" },
-        text: format!("{}  {}", moment(now, &line.at), line.text),
+        text: format!("{}  {}", moment(now, &line.at), of_any(&line.text)),
         tone: if line.level == "warning" { Tone::Notice } else { Tone::Quiet },
     };
     let gap = ReportLine { label: "", text: String::new(), tone: Tone::Plain };

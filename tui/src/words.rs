@@ -311,13 +311,22 @@ pub fn capital(sentence: &str) -> String {
 
 /// A reason of an edit, with the names of fields as people write them.
 pub fn reason(kind: Kind, text: &str) -> String {
+    labelled(&[kind], text)
+}
+
+/// A sentence about records of any kind, with the names of fields as people write them.
+pub fn of_any(text: &str) -> String {
+    labelled(&Kind::COLLECTIONS, text)
+}
+
+fn labelled(kinds: &[Kind], text: &str) -> String {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let mut said = String::new();
     let mut rest = text;
     while let Some(start) = rest.find(is_part) {
         let end = rest[start..].find(|letter| !is_part(letter)).map_or(rest.len(), |length| start + length);
         let word = &rest[start..end];
-        let field = resource(kind).field(word).filter(|_| word.contains('_'));
+        let field = kinds.iter().find_map(|kind| resource(*kind).field(word)).filter(|_| word.contains('_'));
         said.push_str(&rest[..start]);
         said.push_str(&field.map_or_else(|| word.to_owned(), |field| label(field).to_lowercase()));
         rest = &rest[end..];
@@ -350,6 +359,22 @@ pub fn singular(kind: Kind) -> &'static str {
 pub fn counted(kind: Kind, number: usize) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{} {}{s}", figure(number), singular(kind))
+}
+
+/// The kind of the records that a write is about, where it names them.
+pub fn kind_of(write: &Write) -> Option<Kind> {
+    match write {
+        Write::Create { kind, .. }
+        | Write::Update { kind, .. }
+        | Write::Many { kind, .. }
+        | Write::Delete { kind, .. } => Some(*kind),
+        Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::Hurry => None,
+    }
+}
+
+/// Why a write was not carried out, with the names of fields as people write them.
+pub fn refusal(write: &Write, sentence: &str) -> String {
+    kind_of(write).map_or_else(|| of_any(sentence), |kind| reason(kind, sentence))
 }
 
 /// What was done, as a sentence. It claims no more than that: the server has not heard of it yet.
@@ -450,6 +475,15 @@ mod tests {
         assert_eq!(label(Kind::Property, "hvac_make"), "HVAC make");
         assert_eq!(label(Kind::Vehicle, "vin"), "VIN");
         assert_eq!(label(Kind::Task, "due_on"), "Due on");
+    }
+
+    #[test]
+    fn a_refusal_names_fields_as_they_are_labelled() {
+        let write = Write::Delete { kind: Kind::Task, id: String::new(), title: String::new() };
+        let said = refusal(&write, "subject_id names no inventory of this home.");
+        assert_eq!(said, "subject names no inventory of this home.");
+        assert_eq!(refusal(&Write::Undo, "room_id names no room of this home."), "room names no room of this home.");
+        assert_eq!(of_any("task Sweep: due_on changed there too"), "task Sweep: due on changed there too");
     }
 
     #[test]

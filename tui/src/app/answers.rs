@@ -237,6 +237,10 @@ impl App {
     /// After a change of many: a sentence where all went well, every record with its own where not.
     fn many_written(&mut self, now: Now, write: &Write, each: Vec<(String, Result<(), String>)>) -> Vec<Effect> {
         let Write::Many { kind, change, records } = write else { return Vec::new() };
+        let said = |(title, result): (String, Result<(), String>)| {
+            (title, result.map_err(|sentence| words::refusal(write, &sentence)))
+        };
+        let each: Vec<_> = each.into_iter().map(said).collect();
         // Nothing is done: what was typed for all of them is wanted again.
         let in_vain = each.first().and_then(|(_, result)| result.clone().err());
         let in_vain = in_vain.filter(|_| each.iter().all(|(_, result)| result.is_err()));
@@ -275,6 +279,7 @@ impl App {
 
     /// After a decision about edits.
     fn decided(&mut self, now: Now, write: &Write, result: Result<String, String>) -> Vec<Effect> {
+        let result = result.map_err(|sentence| words::refusal(write, &sentence));
         let saving = |layer: &mut Layer| matches!(layer, Layer::Form(form) if form.saving);
         match result {
             Ok(sentence) => {
@@ -325,6 +330,7 @@ impl App {
     }
 
     fn written(&mut self, now: Now, write: &Write, result: Result<String, String>) -> Vec<Effect> {
+        let result = result.map_err(|sentence| words::refusal(write, &sentence));
         if let (Some(Layer::Quick(quick)), Err(sentence)) = (self.layers.last_mut(), &result)
             && quick.saving
         {
