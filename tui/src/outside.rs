@@ -36,8 +36,8 @@ fn run(name: &str, editor: &str, text: &str) -> Result<String, String> {
     let program = words.next().unwrap_or_default();
     let status = Command::new(program).args(words).arg(file.path()).status().map_err(|error| {
         // The system may speak of a right that is missing, where a directory on the way could not be looked into.
-        let why = if is_there(program) { error.to_string() } else { format!("there is no program {program} here") };
-        format!("The editor {editor} could not be used: {why}. Put the name of another into {name}.")
+        let why = if is_there(program) { error.to_string() } else { "no such program".to_owned() };
+        format!("The editor {editor} could not be used: {why}; set {name} to another.")
     })?;
     if !status.success() {
         return Err(format!("The editor {editor} ended with a failure; the notes are as before."));
@@ -68,10 +68,7 @@ mod tests {
         assert_eq!(run("sed -i s/old/new/", "old notes").unwrap(), "new notes");
         assert!(run("false", "notes").unwrap_err().contains("ended with a failure"));
         for missing in ["/no/such/editor", "no-such-editor --wait"] {
-            let program = missing.split(' ').next().unwrap();
-            let said = format!(
-                "The editor {missing} could not be used: there is no program {program} here. Put the name of another into EDITOR."
-            );
+            let said = format!("The editor {missing} could not be used: no such program; set EDITOR to another.");
             assert_eq!(run(missing, "notes").unwrap_err(), said);
         }
     }
