@@ -292,7 +292,7 @@ fn a_key_that_cannot_be_read_is_told_on_the_screen_and_what_is_here_can_be_chang
     screen.shows("! no key to sync with");
     screen.types("S");
     screen.shows("replica.db.key: Is a directory");
-    screen.shows("hearth-replica init with another key");
+    screen.shows(&format!("hearth-replica --db {} init with", db.display()));
     screen.types("\x1b");
     screen.shows_no_longer("Compared with server");
     screen.types("2");
