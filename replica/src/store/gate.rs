@@ -61,6 +61,7 @@ pub(crate) fn edit<T, E: From<rusqlite::Error>>(
     let before = newest(&tx)?;
     let value = work(&tx)?;
     tx.prepare_cached("UPDATE _gate SET origin = 'sql'")?.execute([])?;
+    search::merge(&tx)?;
     // Nobody else writes meanwhile, so that all of these numbers are its own.
     tx.prepare_cached(DRAWN)?.execute([])?;
     tx.prepare_cached("INSERT OR REPLACE INTO _drawn VALUES (1, ?1, ?2)")?.execute((before, newest(&tx)?))?;

@@ -6,6 +6,7 @@ mod overlay;
 mod recovery;
 mod rescue;
 mod scripts;
+mod search;
 mod sending;
 mod verify;
 

@@ -53,14 +53,25 @@ pub(crate) fn read(db: &Path) -> Result<Health, StoreError> {
 }
 
 fn broken(connection: &Connection) -> Result<Vec<String>, StoreError> {
-    let mut statement = connection.prepare(&format!("PRAGMA integrity_check({FAULTS_MAX})"))?;
-    let found = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
-    let mut broken: Vec<String> = found.into_iter().filter(|line| line != "ok").collect();
+    let mut broken = faults(connection, "integrity_check")?;
     if broken.is_empty() {
         let garbled = garbled(connection)?;
         broken.extend(garbled.iter().map(|table| format!("a text in {table} is not what can have been written there")));
     }
     Ok(broken)
+}
+
+/// What SQLite finds by a check. The index of search is left out: it is made of the records and can be made of them again,
+/// so that a fault of it is no damage to them.
+pub(super) fn faults(connection: &Connection, check: &str) -> Result<Vec<String>, StoreError> {
+    let mut statement = connection.prepare(&format!("PRAGMA {check}({FAULTS_MAX})"))?;
+    let found = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
+    let found: Vec<String> = found.into_iter().filter(|line| line != "ok").collect();
+    if found.is_empty() {
+        return Ok(found);
+    }
+    let of_search = schema::search::index_faults(connection).unwrap_or_default();
+    Ok(found.into_iter().filter(|line| !of_search.contains(line)).collect())
 }
 
 /// Tables with a text that nobody can have written there, and SQLite does not look: a bit has turned on the disk, and whoever

@@ -52,9 +52,7 @@ pub struct Rescue {
 pub(crate) fn rebuild(db: &Path, now: Timestamp) -> Result<Rescue, StoreError> {
     clear_away(db);
     if is_sound(db)? {
-        let rescue = start_over(db)?;
-        search::refill(&mut open::read_write(db)?)?;
-        return Ok(rescue);
+        return start_over(db);
     }
     let kept = place_aside(db, now)?;
     let mut rescue = with_blank(db, |blank, beside| {
@@ -104,8 +102,7 @@ fn prepare(kept: &Path, blank: &Connection, new: &Path) -> Result<Rescue, StoreE
 fn is_sound(db: &Path) -> Result<bool, StoreError> {
     let look = || -> Result<bool, StoreError> {
         let connection = open::read_write(db)?;
-        let answer: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-        Ok(answer == "ok" && health::garbled(&connection)?.is_empty())
+        Ok(health::faults(&connection, "quick_check")?.is_empty() && health::garbled(&connection)?.is_empty())
     };
     match look() {
         Err(error) if error.is_damaged() => Ok(false),
@@ -121,6 +118,8 @@ fn start_over(db: &Path) -> Result<Rescue, StoreError> {
     // Tables, triggers and views too: somebody may have dropped one.
     let lacked = !schema::missing(&connection)?.is_empty();
     schema::renew(&mut connection)?;
+    // First of all that writes: whatever was done to it, nobody stumbles over it afterwards.
+    search::refill(&mut connection)?;
     let edits = gate::keep(&mut connection, |tx| {
         for kind in Kind::ALL {
             // Whatever the server says is newer than this.

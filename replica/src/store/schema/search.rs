@@ -20,11 +20,26 @@ pub(crate) fn note(connection: &Connection, kind: Kind, id: &str) -> Result<(), 
     Ok(())
 }
 
+/// Pages of the index that are merged after one transaction, at most: more than any writes, and so few that nobody waits.
+const MERGE_PAGES: i64 = 500;
+
+/// Whoever writes to search adds to its index, and only the keeper merges. SQLite's older versions (3.41 is one, 3.44 is not)
+/// go by a mark on each word that the newer ones do not keep: where a shell of that age merged what had been merged by a
+/// newer one, words that were gone were found again. Said once the table is full, because to fill it is quicker with merges.
+const ONLY_ADDS: &str = "INSERT INTO search (search, rank) VALUES ('automerge', 0);
+     INSERT INTO search (search, rank) VALUES ('crisismerge', 1999);";
+
+/// Merges what was added to the index of search, by anybody: a question goes through all that lies side by side.
+pub(crate) fn merge(tx: &Transaction<'_>) -> Result<(), rusqlite::Error> {
+    tx.prepare_cached("INSERT INTO search (search, rank) VALUES ('merge', ?1)")?.execute([MERGE_PAGES])?;
+    Ok(())
+}
+
 /// Brings search in step with what was noted. FTS5 writes out all it has gathered whenever a statement fires a trigger, so
 /// that row by row costs many times what the words themselves do.
 pub(crate) fn follow(tx: &Transaction<'_>) -> Result<(), StoreError> {
     if open::fires_triggers(tx)? {
-        return Ok(());
+        return Ok(merge(tx)?);
     }
     let noted: Vec<(String, String)> = tx
         .prepare_cached("SELECT kind, record_id FROM temp._touched")?
@@ -70,7 +85,7 @@ pub(crate) fn follow(tx: &Transaction<'_>) -> Result<(), StoreError> {
         }
     }
     tx.prepare_cached("DELETE FROM temp._touched")?.execute([])?;
-    Ok(())
+    Ok(merge(tx)?)
 }
 
 /// Makes search anew from the records, whatever was done to it.
@@ -89,12 +104,23 @@ pub(crate) fn refill(connection: &mut Connection) -> Result<(), StoreError> {
                      FROM _search_rows s JOIN {table} t ON t.id = s.record_id WHERE s.kind = '{kind}' ORDER BY s.id;"
             ))?;
         }
-        Ok(())
+        Ok(tx.execute_batch(ONLY_ADDS)?)
     })
 }
 
-/// Whether search has a row for every record in its place, and none besides.
+/// Whether search has a row for every record in its place, and none besides, and its index the words of each.
 pub(crate) fn is_complete(connection: &Connection) -> Result<bool, StoreError> {
+    Ok(has_its_rows(connection)? && index_faults(connection)?.is_empty())
+}
+
+/// What is wrong with the index, in FTS5's words.
+pub(crate) fn index_faults(connection: &Connection) -> Result<Vec<String>, StoreError> {
+    let mut statement = connection.prepare("PRAGMA integrity_check(search)")?;
+    let found = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
+    Ok(found.into_iter().filter(|line| line != "ok").collect())
+}
+
+fn has_its_rows(connection: &Connection) -> Result<bool, StoreError> {
     let records: Vec<String> =
         Kind::ALL.iter().map(|kind| format!("(SELECT count(*) FROM {})", kind.collection())).collect();
     let text = format!(

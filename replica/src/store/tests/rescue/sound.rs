@@ -139,6 +139,19 @@ fn search_that_others_wrote_to_is_made_good() {
     assert_eq!(found(&wreck), (true, "Galley,Hall,Loft,Sweep".to_owned()));
 }
 
+#[test]
+fn an_index_that_finds_what_is_not_there_is_no_damage_to_the_records() {
+    let wreck = Wreck::new();
+    let of_kitchen = "(SELECT rowid FROM search WHERE title = 'Kitchen')";
+    wreck.scene.does(&format!("UPDATE search_content SET c2 = 'Galley' WHERE id = {of_kitchen}"));
+    assert_eq!(wreck.scene.one("SELECT title FROM search WHERE search MATCH 'kitchen'"), "Galley");
+    let health = health::read(&wreck.db).unwrap();
+    assert_eq!((health.broken, health.finds_all), (Vec::new(), false));
+    assert_eq!(wreck.rebuilt().kept_as, None);
+    assert!(health::read(&wreck.db).unwrap().finds_all);
+    assert_eq!(wreck.scene.one("SELECT title FROM search WHERE search MATCH 'kitchen'"), "Kitchen");
+}
+
 const FOUND: &str = "SELECT group_concat(title) FROM (SELECT title FROM search ORDER BY title)";
 
 #[test]
