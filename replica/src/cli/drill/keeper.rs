@@ -252,8 +252,8 @@ impl Scratch {
         use std::os::unix::fs::DirBuilderExt;
         let unique = format!("hearth-drill-{name}-{}", &uuid::Uuid::new_v4().simple().to_string()[..12]);
         // A variable that is set to nothing says nothing.
-        let named = std::env::var_os("TMPDIR").filter(|named| !named.is_empty());
-        let place = named.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+        let named = Some(std::env::temp_dir()).filter(|named| !named.as_os_str().is_empty());
+        let place = named.unwrap_or_else(|| PathBuf::from("/tmp"));
         let directory = std::path::absolute(&place)?.join(unique);
         fs::DirBuilder::new().mode(0o700).create(&directory).map_err(|error| {
             let text = format!("no scratch directory can be made in {}, which TMPDIR names: {error}", place.display());
