@@ -4,19 +4,20 @@
 //! - `store`: the tables, their triggers, and how the server's word and local edits come together. The only SQL.
 //! - [`sync`]: how the copy is kept in step: a pure core that decides, a driver that carries out.
 //! - [`bell`]: how processes on one database hear of each other's changes.
-//! - [`doctor`]: what is wrong and what to type about it.
+//! - [`doctor`]: what is wrong and what to type about it; [`address`]: for which home.
 //! - [`log`]: what the sync says of itself, line by line.
 //! - [`profile`]: which database, which server, which key.
 //!
 //! The database is a public interface: whatever this crate does, a script may do with plain SQL beside it.
 
+pub mod address;
 pub mod bell;
+mod deciding;
 pub mod doctor;
 pub mod log;
 pub mod profile;
 mod recovery;
 mod scripting;
-mod several;
 mod steady;
 mod steering;
 mod store;
@@ -181,37 +182,6 @@ impl Replica {
     /// The fields that were changed here and there and wait for a decision.
     pub fn conflicts(&self) -> Result<Vec<Conflict>, StoreError> {
         store::edits::history::conflicts(&self.connection.borrow())
-    }
-
-    /// Lets an edit that the server refused go again, without a pause. Refused: when that cannot help, with what can.
-    pub fn retry(&self, edit: i64) -> Result<Decided, EditError> {
-        let decided = self.changed(store::edits::decide::retry(&mut *self.writing()?, edit))?;
-        // It is decided; a wish that finds no place costs a pause.
-        let _ = self.hurry();
-        Ok(decided)
-    }
-
-    /// Gives an edit up. If it may be on the server already, its inverse is queued instead, so that its effect ends
-    /// whatever became of it.
-    pub fn discard(&self, edit: i64) -> Result<Decided, EditError> {
-        self.changed(store::edits::decide::discard(&mut *self.writing()?, self.origin.word(), edit, now()))
-    }
-
-    /// Gives an edit that is not on its way other values and lets it go (again). A null clears a field.
-    pub fn change(&self, edit: i64, fields: &Fields) -> Result<Decided, EditError> {
-        self.changed(store::edits::decide::change(&mut *self.writing()?, edit, fields, now()))
-    }
-
-    /// Ends a conflict. The values that lose are kept in the history and can be brought back by [`Replica::undo`].
-    pub fn resolve(&self, edit: i64, resolution: &Resolution) -> Result<Decided, EditError> {
-        let origin = self.origin.word();
-        self.changed(store::edits::resolve::resolve(&mut *self.writing()?, origin, edit, resolution, now()))
-    }
-
-    /// Undoes an edit, waiting or settled; None: the newest change made here that stands. An edit that was never sent
-    /// is taken back; of any other the inverse is queued. Undoing an edit that undoes does the first again.
-    pub fn undo(&self, edit: Option<i64>) -> Result<Decided, EditError> {
-        self.changed(store::edits::undo::undo(&mut *self.writing()?, self.origin.word(), edit, now()))
     }
 
     /// Makes this the replica of the home that a server has named. False: it is the replica of another home, and

@@ -13,7 +13,7 @@ use hearth_contract::formats::date_text;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind, SUBJECTS};
 use hearth_replica::doctor::trouble;
-use hearth_replica::{EditError, Origin, Replica, Row, RowQuery, Sort, StoreError};
+use hearth_replica::{EditError, Origin, Replica, Row, RowQuery, Sort, StoreError, address};
 use serde_json::Value;
 
 use crate::detail::{CHANGES_MAX, Full, RELATED_MAX};
@@ -23,7 +23,7 @@ use crate::message::{Answer, Decision, Effect, Message, Write};
 use crate::search::HITS_MAX;
 use crate::undoing::Steps;
 use crate::words::Names;
-use crate::{address, export, fuzzy, session, words};
+use crate::{export, fuzzy, session, words};
 
 /// More lines of the log than this nobody reads on a screen.
 const LOG_MAX: usize = 200;

@@ -8,13 +8,12 @@
 //! - [`words`], [`faults`], [`standing`], [`cells`], [`columns`], [`copying`], [`glyphs`], [`layout`], [`tabs`], [`now`]: how
 //!   things are said and where.
 //! - [`view`]: one file per screen, drawing only; [`sanitize`] makes data harmless before it is drawn.
-//! - [`effects`] with [`undoing`], [`event`], [`background`], [`terminal`], [`outside`], [`export`], [`session`], [`config`],
-//!   [`address`]: the edge, where threads, files and the terminal are.
+//! - [`effects`] with [`undoing`], [`event`], [`background`], [`terminal`], [`outside`], [`export`], [`session`], [`config`]:
+//!   the edge, where threads, files and the terminal are.
 //! - [`welcome`]: a first run. [`demo`]: all of Hearth in one process.
 //!
 //! No SQL and no HTTP here: the replica is read and edited through `hearth_replica`.
 
-pub mod address;
 pub mod app;
 pub mod background;
 pub mod cells;
@@ -65,7 +64,7 @@ use std::time::Duration;
 use anyhow::Context;
 use hearth_replica::doctor::{Trouble, trouble};
 use hearth_replica::sync::{SyncConfig, SyncLock};
-use hearth_replica::{Origin, Replica, Rescue, StoreError, log};
+use hearth_replica::{Origin, Replica, Rescue, StoreError, address, log};
 
 use crate::app::{App, Setup};
 use crate::background::Background;

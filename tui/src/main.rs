@@ -9,7 +9,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use hearth::config::{Colors, Config};
 use hearth::keys::{BINDINGS, Context};
 use hearth::welcome::{self, Outcome, others};
-use hearth::{UiOptions, address, demo, run_ui};
+use hearth::{UiOptions, demo, run_ui};
+use hearth_replica::address;
 use hearth_replica::doctor::{another_key, put_right};
 use hearth_replica::profile::{self, Profile, ProfileError};
 

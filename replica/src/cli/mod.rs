@@ -29,11 +29,11 @@ mod values;
 mod verify;
 mod why;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use hearth_replica::doctor::{Cause, quoted, trouble};
+use hearth_replica::doctor::{Cause, trouble};
 use hearth_replica::profile::{self, Profile};
 use hearth_replica::{Origin, Replica};
 
@@ -179,7 +179,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Man(man) => return man.run(),
     };
     let named = name != profile::DEFAULT;
-    output::set_address(address(&name, db.as_deref()));
+    output::set_address(hearth_replica::address::flags(&name, db.as_deref()));
     let profile = match Profile::load(&name, db.as_deref()) {
         // What is wrong with a profile is what the doctor is asked for.
         Err(error) if matches!(command, OfHome::Doctor) => {
@@ -195,15 +195,6 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         let failure = if asks { failure.hint(key) } else { failure };
         failure.about(&file)
     })
-}
-
-/// The flags that mean the same home once more.
-fn address(name: &str, db: Option<&Path>) -> String {
-    // Where the environment names a profile, leaving the flag out would mean that one.
-    let named = name != profile::DEFAULT || std::env::var_os("HEARTH_PROFILE").is_some();
-    let profile = (named && !db.is_some_and(profile::is_beside)).then(|| format!("--profile {name}"));
-    let db = db.map(|db| format!("--db {}", quoted(db)));
-    profile.into_iter().chain(db).collect::<Vec<_>>().join(" ")
 }
 
 fn carry_out(command: OfHome, context: Context) -> Result<(), Failure> {

@@ -48,31 +48,12 @@ pub(super) fn set_address(flags: String) {
 
 /// A command that somebody is told to type, for the home that this one was for.
 pub(super) fn addressed(command: &str) -> String {
-    readdressed(command, ADDRESS.get().map_or("", String::as_str))
+    hearth_replica::address::addressed(command, ADDRESS.get().map_or("", String::as_str))
 }
 
 /// A path as JSON has it, which knows no bytes that are no text.
 pub(super) fn path(path: &Path) -> Value {
     path.to_string_lossy().into()
-}
-
-fn readdressed(command: &str, flags: &str) -> String {
-    const PROGRAM: &str = "hearth-replica ";
-    if flags.is_empty() {
-        return command.to_owned();
-    }
-    let mut parts = command.split(PROGRAM);
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        text.push_str(PROGRAM);
-        // What is about another home says so itself.
-        if !part.contains("--profile") && !part.contains("--db") {
-            text.push_str(flags);
-            text.push(' ');
-        }
-        text.push_str(part);
-    }
-    text
 }
 
 /// Writes JSON, for people with line breaks.
@@ -212,19 +193,6 @@ pub(super) fn lines(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_to_type_next_is_for_the_same_home() {
-        let next = |command: &str| readdressed(command, "--profile cabin");
-        assert_eq!(next("hearth-replica sync"), "hearth-replica --profile cabin sync");
-        assert_eq!(
-            next("sqlite3 \"$(hearth-replica path)\", or hearth-replica run"),
-            "sqlite3 \"$(hearth-replica --profile cabin path)\", or hearth-replica --profile cabin run"
-        );
-        let another = "hearth-replica init with another --profile or --db, for the other home";
-        assert_eq!(next(another), another);
-        assert_eq!(readdressed("hearth-replica sync", ""), "hearth-replica sync");
-    }
 
     #[test]
     fn wide_columns_give_way_but_never_the_id() {

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::SyncConfig;
 use super::client::{Client, ClientError};
-use super::core::{Failure, Refusal};
+use super::core::{Failure, Limits, Refusal};
 use super::wire::{self, Answer, Ask};
 use crate::recovery::Question;
 use crate::store::recovery::verify::Listing;
@@ -22,8 +22,6 @@ const LOST_MAX: u32 = 7;
 /// After the first of them; twice as long after each further one, up to the longest.
 const LOST_PAUSE: Duration = Duration::from_millis(500);
 const LOST_PAUSE_MAX: Duration = Duration::from_secs(8);
-/// Of the key's reads a minute (contract 11) a fifth is left to whoever else asks with it, as by a recovery.
-const SHARE: (u32, u32) = (4, 5);
 /// The server counts a minute from the first question in it; that came a little later than it left here.
 const WINDOW: Duration = Duration::from_millis(60_500);
 
@@ -40,8 +38,7 @@ async fn read_all(
 ) -> Result<Vec<(Kind, Listing)>, ClientError> {
     let mut reader = Reader { client, ask, limit: None, began: Instant::now(), asked: 0 };
     let limits = reader.read(&Ask::me(), wire::identity).await?.limits;
-    let (of, share) = SHARE;
-    reader.limit = limits.map(|limits| (limits.reads / share * of).max(1));
+    reader.limit = limits.map(|limits| Limits::share(limits.reads).max(1));
     let mut all = Vec::new();
     for kind in Kind::ALL {
         let mut listing = Listing::default();

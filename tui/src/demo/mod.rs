@@ -11,10 +11,10 @@ mod story;
 
 use std::time::Duration;
 
-use hearth_replica::profile;
+use hearth_replica::{address, profile};
 
 use crate::config::Config;
-use crate::{UiOptions, address, run_ui};
+use crate::{UiOptions, run_ui};
 use household::Household;
 
 /// Between two changes of the other family member, long enough to see each arrive.

@@ -10,11 +10,9 @@
 use hearth_contract::schema::Kind;
 
 use super::pace::Pace;
-use super::{Core, Effect, Errand, Failure, Identity, KEY_RETRY, Millis, Refusal};
+use super::{Core, Effect, Errand, Failure, Identity, KEY_RETRY, Limits, Millis, Refusal};
 use crate::recovery::{Found, Question, Recovery, Step, Swept};
 
-/// Of the key's reads a minute (contract 11) a recovery leaves a fifth to whoever else asks with it.
-const SHARE: (u32, u32) = (4, 5);
 /// A recovery that is under way.
 #[derive(Debug)]
 pub(super) struct Recovering {
@@ -134,8 +132,7 @@ impl Core {
 
     /// Learns how often the key may read; None is without limit.
     pub(super) fn pace_recovery(&mut self) {
-        let (of, share) = SHARE;
-        let limit = self.reads.map(|reads| reads / share * of);
+        let limit = self.reads.map(Limits::share);
         if let Some(recovering) = &mut self.recovering {
             recovering.pace.set_limit(limit);
         }

@@ -182,6 +182,13 @@ pub struct Limits {
     pub bulk: u32,
 }
 
+impl Limits {
+    /// Of so many reads a minute what whoever asks for much may take: a fifth is left to whoever else asks with the key.
+    pub(crate) fn share(reads: u32) -> u32 {
+        reads / 5 * 4
+    }
+}
+
 /// What the server says of its feed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Standing {

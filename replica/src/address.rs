@@ -1,0 +1,79 @@
+//! What to type about a home: a command is of use only where it names the home that was meant. Must not know what the command
+//! is for.
+
+use std::path::Path;
+
+use crate::doctor::{Trouble, quoted};
+use crate::profile;
+
+const PROGRAM: &str = "hearth-replica ";
+
+/// The flags that mean the home of a profile once more, and of a database where one was given by path.
+pub fn flags(name: &str, db: Option<&Path>) -> String {
+    // Where the environment names a profile, leaving the flag out would mean that one.
+    let named = name != profile::DEFAULT || std::env::var_os("HEARTH_PROFILE").is_some();
+    let profile = (named && !db.is_some_and(profile::is_beside)).then(|| format!("--profile {name}"));
+    let db = db.map(|db| format!("--db {}", quoted(db)));
+    profile.into_iter().chain(db).collect::<Vec<_>>().join(" ")
+}
+
+/// A command that somebody is told to type, with the flags of the home it is for. What names a home already stays as it is.
+pub fn addressed(command: &str, flags: &str) -> String {
+    if flags.is_empty() {
+        return command.to_owned();
+    }
+    let mut parts = command.split(PROGRAM);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text.push_str(PROGRAM);
+        if !part.contains("--profile") && !part.contains("--db") {
+            text.push_str(flags);
+            text.push(' ');
+        }
+        text.push_str(part);
+    }
+    text
+}
+
+/// What is so, and what to type about it.
+pub fn next(trouble: &Trouble, flags: &str) -> String {
+    format!("{}; next: {}", trouble.text, addressed(&trouble.next, flags))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::trouble;
+    use crate::{Origin, Replica};
+
+    #[test]
+    fn a_home_is_meant_by_its_profile_and_its_database() {
+        assert_eq!(flags("cabin", None), "--profile cabin");
+        let db = Path::new("/tmp/my home.db");
+        assert!(flags("cabin", Some(db)).ends_with("--db '/tmp/my home.db'"));
+    }
+
+    #[test]
+    fn what_to_type_next_is_for_the_same_home() {
+        let next = |command: &str| addressed(command, "--profile cabin");
+        assert_eq!(next("hearth-replica sync"), "hearth-replica --profile cabin sync");
+        assert_eq!(
+            next("sqlite3 \"$(hearth-replica path)\", or hearth-replica run"),
+            "sqlite3 \"$(hearth-replica --profile cabin path)\", or hearth-replica --profile cabin run"
+        );
+        let another = "hearth-replica init with another --profile or --db, for the other home";
+        assert_eq!(next(another), another);
+        assert_eq!(addressed("hearth-replica sync", ""), "hearth-replica sync");
+    }
+
+    #[test]
+    fn what_cannot_be_opened_is_said_with_the_next_step() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("notes.db");
+        std::fs::write(&db, "Milk, eggs, and a text that is long enough to be taken for a database by nobody at all.")
+            .unwrap();
+        let error = Replica::open(&db, Origin::Tui).unwrap_err();
+        let said = next(&trouble(&db, &error), "--db notes.db");
+        assert!(said.contains("; next: "), "{said}");
+    }
+}
