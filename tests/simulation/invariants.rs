@@ -35,7 +35,8 @@ pub fn are_stuck_for_a_reason(edits: &[Open], model: &Model) -> Result<(), Strin
 }
 
 /// At the end: what is said to be confirmed is in the history that goes on. What a server lost when it was put back is
-/// offered again, unless something else that was done here took its place, or its record was deleted there since.
+/// offered again, unless something else that was done here took its place, or its record was deleted there since, or in the
+/// history that was lost somebody had written over it.
 pub fn are_still_held(database: &Connection, book: &Book, edits: &[Open], model: &Model) -> Result<(), String> {
     let ended = eye::ended(database).map_err(|error| format!("the replica cannot be read: {error}"))?;
     let present = model.present();
@@ -57,7 +58,8 @@ pub fn are_still_held(database: &Connection, book: &Book, edits: &[Open], model:
         let note = without_what_came_over(book, id, &note);
         let is_of = |other: &Name| *other == note.name || (other.0 == note.name.0 && note.name.0.is_singleton());
         let is_in = |mark: &str| present.marks.keys().any(|(name, known)| known == mark && is_of(name));
-        if let Some(mark) = marks(&note.patch).find(|mark| !is_in(mark)) {
+        let was_over = |mark: &str| model.lost().iter().any(|history| history.had_written_over(&note.name, mark));
+        if let Some(mark) = marks(&note.patch).find(|mark| !is_in(mark) && !was_over(mark)) {
             let (kind, record) = &note.name;
             return Err(format!("edit {id} is confirmed, but {mark} of {kind} {record} is lost, and nobody was told"));
         }

@@ -52,6 +52,15 @@ impl History {
         all.collect()
     }
 
+    /// Whether a record had a marked value and did not end with it.
+    pub fn had_written_over(&self, name: &Name, mark: &str) -> bool {
+        let shows = |fields: &Option<Rc<Fields>>| fields.iter().any(|fields| marks(fields).any(|known| known == mark));
+        self.versions.get(name).is_some_and(|versions| {
+            versions.iter().any(|(_, fields)| shows(fields))
+                && !versions.last().is_some_and(|(_, fields)| shows(fields))
+        })
+    }
+
     fn cut(&mut self, head: i64) {
         (self.head, self.fork, self.last_at) = (head, head, 0);
         for versions in self.versions.values_mut() {
@@ -113,6 +122,11 @@ impl Model {
     /// The history that goes on.
     pub fn present(&self) -> &History {
         self.histories.last().expect("there is a first history")
+    }
+
+    /// The histories that a put-back threw away.
+    pub fn lost(&self) -> &[History] {
+        self.histories.split_last().map_or(&[], |(_, lost)| lost)
     }
 
     /// Any history in which something is so, the present one asked first.

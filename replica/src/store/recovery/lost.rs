@@ -19,8 +19,14 @@ use crate::store::edits::{held, push, settle};
 use crate::store::mirror::image;
 use crate::store::{StoreError, mirror};
 
-/// Makes unknown what is of the lost history: rev 0 is lower than any. Gives how many records that are.
-pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>) -> Result<i64, StoreError> {
+/// Makes unknown what is of the lost history: rev 0 is lower than any. Gives how many records that are. `whole`: the tables
+/// hold that history up to their position, and nothing else.
+pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Result<i64, StoreError> {
+    if fork.is_none() && whole {
+        // The records of now alone will tell what is lost. What they did not show before either was not lost with the
+        // history: somebody had written over it.
+        missed::note_overwritten(tx)?;
+    }
     let_go_of_guards(tx, fork)?;
     let fork = fork.unwrap_or(0);
     // Whether these are in, only what the server holds now can tell: perhaps they were accepted by the new history.
@@ -92,6 +98,8 @@ pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result
     if fork.is_none() {
         // Whatever is left was judged now: it must not be judged by numbers of the lost history again.
         tx.execute("UPDATE edit_history SET rev = 0 WHERE rev > 0", [])?;
+        // What had written over an edit may be lost itself, so that the edit shows again and can be lost with the next.
+        missed::note_overwritten(tx)?;
     }
     Ok(())
 }

@@ -116,6 +116,38 @@ pub(super) fn missed(tx: &Transaction<'_>, meant: Meant) -> Result<Judged, Store
     Ok(Judged { missed: all, over })
 }
 
+/// Notes of each confirmed edit whether its record shows any of it. Where it shows nothing, somebody wrote over it or deleted
+/// the record; what shows again is in place, at an unknown position. Right only while the tables hold one history whole.
+pub(super) fn note_overwritten(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    let mut statement = tx.prepare_cached(
+        "SELECT id, kind, record_id, method, patch, rev IS NULL FROM edit_history
+         WHERE outcome IN ('confirmed', 'merged') AND method <> 'delete'",
+    )?;
+    let mut found = statement.query([])?;
+    let (mut over, mut again) = (Vec::new(), Vec::new());
+    while let Some(row) = found.next()? {
+        let Some(kind) = Kind::from_word(&row.get::<_, String>(1)?) else { continue };
+        let lost = Lost { edit: row.get(0)?, kind, record: row.get(2)? };
+        let is_create = row.get::<_, String>(3)? == "create";
+        let shows_any = match form(tx, &lost)? {
+            None => false,
+            Some(_) if is_create => true,
+            Some(stored) => rows::object(&row.get::<_, String>(4)?)?
+                .into_iter()
+                .any(|field| shows(kind, &stored.fields, &Fields::from_iter([field]))),
+        };
+        match (shows_any, row.get(5)?) {
+            (true, true) => again.push(lost.edit),
+            (false, false) => over.push(lost.edit),
+            _ => {}
+        }
+    }
+    for edit in again {
+        tx.prepare_cached("UPDATE edit_history SET rev = 0 WHERE id = ?1")?.execute([edit])?;
+    }
+    forget(tx, &over)
+}
+
 /// Notes of edits of the history that they were written over.
 pub(super) fn forget(tx: &Transaction<'_>, over: &[i64]) -> Result<(), StoreError> {
     for edit in over {

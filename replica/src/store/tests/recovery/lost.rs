@@ -116,6 +116,20 @@ fn what_was_found_in_place_is_looked_for_again_when_the_server_is_put_back_again
 }
 
 #[test]
+fn without_a_known_fork_what_somebody_had_written_over_is_not_called_lost() {
+    let mut scene = lost_history();
+    scene.hear(vec![task(9, "Paint", "low"), event(10, "deleted", "vehicle", CAR, Value::Null)]);
+    scene.is_at_present(10);
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+    // The copy had all of it but the room's floor.
+    let room = record(ROOM, 4, json!({ "name": "Shed" }));
+    ends_with(&mut scene, record(TASK, 9, json!({ "title": "Paint", "priority": "low" })), room, 10);
+    assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "3conflict");
+    assert_eq!(scene.one("SELECT priority || (SELECT count(*) FROM vehicles) FROM tasks"), "low0");
+    assert_eq!(scene.one("SELECT group_concat(outcome) FROM edit_history"), "confirmed,confirmed");
+}
+
+#[test]
 fn a_fork_that_was_not_known_is_not_known_by_the_next_one() {
     let mut scene = lost_history();
     scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });

@@ -71,7 +71,7 @@ fn what_was_overwritten_is_not_lost_either_when_what_overwrote_it_is_given_up() 
     scene.does("UPDATE tasks SET title = 'D'");
     scene.send(5);
     scene.answer(5, Verdict::Sent { rev: Some(10) });
-    scene.hear(vec![task(10, "D", "low")]);
+    scene.hear(vec![event(10, "updated", "task", TASK, json!({ "title": "D", "notes": "n", "priority": "low" }))]);
     for states in ["conflict conflict", "conflict"] {
         scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
         ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
