@@ -18,13 +18,18 @@ pub(crate) const VIEWS: [(&str, &str); 7] = [
 const SYNC_STATUS: &str = "
 -- One row: where this replica stands. A phase counts only while there is proof of it, so a syncing process that was
 -- killed reads as offline when its last sign of life is 45 seconds old.
-WITH s AS (
+WITH t AS (
+    -- Where it has accepted an edit, the server is, though it may not have told of that yet.
+    SELECT *, max(head, coalesce((SELECT max(rev) FROM _sent), head)) AS known_head FROM _sync
+), c AS (
     SELECT *, (phase IN ('catching_up', 'live', 'polling', 'reconciling', 'backfilling')
                -- A key may be too weak for an edit and good for the feed.
                OR (phase = 'needs_key' AND offline_since IS NULL))
               AND daemon_pid IS NOT NULL AND NOT paused
               AND last_contact_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-45 seconds') AS in_contact
-    FROM _sync LEFT JOIN (SELECT 1 AS recovering, question FROM _recovery) ON 1
+    FROM t LEFT JOIN (SELECT 1 AS recovering, question FROM _recovery) ON 1
+), s AS (
+    SELECT *, in_contact AND phase = 'live' AND coalesce(known_head <= position, 1) AS is_level FROM c
 )
 SELECT
     CASE WHEN paused THEN 'paused'
@@ -42,14 +47,14 @@ SELECT
     coalesce(home_name, home_id)                                       AS home,
     environment,
     position,
-    head,
-    CAST(CASE WHEN in_contact AND head IS NOT NULL THEN max(0, head - position) END AS INTEGER) AS behind_events,
-    CAST(CASE WHEN in_contact AND phase = 'live' THEN 0
+    known_head                                                         AS head,
+    CAST(CASE WHEN in_contact AND head IS NOT NULL THEN max(0, known_head - position) END AS INTEGER) AS behind_events,
+    CAST(CASE WHEN is_level THEN 0
          WHEN current_at IS NOT NULL
          THEN max(0, CAST(strftime('%s', 'now') AS INTEGER) - CAST(strftime('%s', current_at) AS INTEGER)) END
          AS INTEGER)                                                   AS behind_seconds,
     CAST(CASE WHEN retention_seconds IS NOT NULL AND current_at IS NOT NULL
-         THEN max(0, retention_seconds - CASE WHEN in_contact AND phase = 'live' THEN 0
+         THEN max(0, retention_seconds - CASE WHEN is_level THEN 0
               ELSE CAST(strftime('%s', 'now') AS INTEGER) - CAST(strftime('%s', current_at) AS INTEGER) END)
     END AS INTEGER)                                                    AS retention_left_seconds,
     CAST((SELECT count(id) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) AS INTEGER) AS waiting,

@@ -341,6 +341,11 @@ fn status_claims_nothing_without_proof() {
     standing::touch(&mut scene.db, true, now).unwrap();
     let status = status::read(&scene.db).unwrap();
     assert_eq!((status.phase.as_str(), status.behind_events, status.behind_seconds), ("live", Some(0), Some(0)));
+    scene.does("INSERT INTO rooms (name) VALUES ('Shed')");
+    scene.send(1);
+    scene.answer(1, Verdict::Sent { rev: Some(5) });
+    let status = status::read(&scene.db).unwrap();
+    assert_eq!((status.head, status.behind_events), (Some(5), Some(2)), "the server was there, and has not told of it");
     standing::set_daemon(&mut scene.db, None, now).unwrap();
     assert_eq!(status::read(&scene.db).unwrap().phase, "offline");
 }
