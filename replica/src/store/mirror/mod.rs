@@ -176,12 +176,11 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     // The latest position must be known before edits are measured against it.
     let before = shown;
     let shown = if tail.is_some() { shown } else { position };
-    let last_at = batch.events.last().map(|event| event.created_at.to_string());
     tx.prepare_cached(
-        "UPDATE _sync SET cursor = coalesce(?1, cursor), position = ?2, head = max(coalesce(?3, head, 0), ?8),
-             phase = ?4, reason = ?10, filled = filled OR ?5, offline_since = NULL, next_attempt_at = NULL,
-             transport = ?9, last_contact_at = ?6,
-             current_at = CASE WHEN ?11 THEN ?6 WHEN filled THEN current_at ELSE ?7 END",
+        "UPDATE _sync SET cursor = coalesce(?1, cursor), position = ?2, head = max(coalesce(?3, head, 0), ?7),
+             phase = ?4, reason = ?9, filled = filled OR ?5, offline_since = NULL, next_attempt_at = NULL,
+             transport = ?8, last_contact_at = ?6,
+             current_at = CASE WHEN ?10 THEN ?6 ELSE current_at END",
     )?
     .execute((
         batch.cursor.as_ref().filter(|_| !hearth_simulated::planted("cursor not kept")),
@@ -190,7 +189,6 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         proof.phase,
         batch.ready.is_some() && tail.is_none(),
         proof.now.to_string(),
-        last_at,
         position,
         proof.transport,
         &proof.reason,

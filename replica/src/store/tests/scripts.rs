@@ -3,11 +3,11 @@
 use hearth_contract::formats::{Timestamp, is_url};
 use serde_json::{Value, json};
 
-use super::{ConflictPolicy, HOME, ROOM, Scene, TASK, at, deleted, event, task, with_key};
+use super::{ConflictPolicy, HOME, ROOM, Scene, TASK, at, deleted, event, greeting, task, with_key};
 use crate::store::edits::answers::Verdict;
 use crate::store::edits::numbers;
 use crate::store::read::{query, view};
-use crate::store::{gate, schema, standing, status};
+use crate::store::{gate, mirror, schema, standing, status};
 
 #[test]
 fn a_table_of_ones_own_may_refer_to_records() {
@@ -348,6 +348,23 @@ fn status_claims_nothing_without_proof() {
     assert_eq!((status.head, status.behind_events), (Some(5), Some(2)), "the server was there, and has not told of it");
     standing::set_daemon(&mut scene.db, None, now).unwrap();
     assert_eq!(status::read(&scene.db).unwrap().phase, "offline");
+}
+
+/// What a first read brings is old; that says nothing of how long this replica was away.
+#[test]
+fn a_first_read_that_is_under_way_was_never_in_step() {
+    let mut scene = Scene::new();
+    let greeting = standing::Greeting { retention_seconds: Some(86_400), ..greeting(9, &[]) };
+    standing::greet(&mut scene.db, &greeting, at(0)).unwrap();
+    let batch = mirror::Batch { events: vec![task(5, "Paint", "low")], cursor: Some("c5".to_owned()), ready: None };
+    let (phase, transport) = ("backfilling", "stream");
+    let proof = mirror::Proof { phase, reason: None, transport, current: false, now: at(0) };
+    mirror::apply(&mut scene.db, &batch, &proof).unwrap();
+    let status = status::read(&scene.db).unwrap();
+    assert_eq!((status.phase.as_str(), status.position), ("backfilling", 5));
+    assert_eq!((status.behind_seconds, status.retention_left_seconds), (None, None));
+    scene.is_at_present(9);
+    assert!(status::read(&scene.db).unwrap().retention_left_seconds.is_some());
 }
 
 #[test]
