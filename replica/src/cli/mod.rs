@@ -11,6 +11,7 @@ mod edits;
 mod failure;
 mod goal;
 mod help;
+mod holder;
 mod init;
 mod metrics;
 mod output;

@@ -8,7 +8,7 @@ use hearth_replica::sync::{SyncConfig, SyncLock, Until};
 use hearth_replica::{Replica, Rescue};
 use serde_json::json;
 
-use super::{Context, Exit, Failure, duration, goal, output, run, stop, sync};
+use super::{Context, Exit, Failure, duration, goal, holder, output, run, stop, sync};
 
 /// Arguments of `rebuild`.
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ impl Rebuild {
         let Some(lock) = run::try_lock(db)? else {
             let unit =
                 context.profile.unit().map_or(String::new(), |unit| format!(", or systemctl --user stop {unit}"));
-            return Err(run::locked(db, &format!("stop it: Ctrl-C{unit}")));
+            return Err(holder::in_the_way(db, &format!("stop it: Ctrl-C{unit}")));
         };
         let lock = hear_first(context, &config, lock, self.timeout)?;
         let rescue = hearth_replica::rebuild(db, &lock)?;
@@ -79,7 +79,8 @@ fn hear_first(context: &Context, config: &SyncConfig, lock: SyncLock, limit: Dur
         }
         Err(failure) => return Err(failure),
     }
-    run::take_lock(&context.profile.db)
+    let db = &context.profile.db;
+    run::try_lock(db)?.ok_or_else(|| holder::in_the_way(db, "hearth-replica status"))
 }
 
 /// Says what became of the database.

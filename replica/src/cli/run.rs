@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use super::progress::Progress;
 use super::runtime::block_on;
 use super::sync::config;
-use super::{Context, Exit, Failure, metrics, output, rebuild, service, stop};
+use super::{Context, Exit, Failure, holder, metrics, output, rebuild, service, stop};
 
 /// Between two attempts to begin while there is no room, or another program writes and does not come to an end.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -147,15 +147,7 @@ pub(super) fn try_lock(db: &Path) -> Result<Option<SyncLock>, Failure> {
     SyncLock::try_take(db).map_err(|error| StoreError::File(directory, error).into())
 }
 
-pub(super) fn take_lock(db: &Path) -> Result<SyncLock, Failure> {
-    match try_lock(db)? {
-        Some(lock) => Ok(lock),
-        None => Err(locked(db, "hearth-replica status")),
-    }
-}
-
-/// Another process syncs: who, and what to do.
-pub(super) fn locked(db: &Path, next: &str) -> Failure {
-    let holder = SyncLock::holder(db).map(|pid| format!(", process {pid}")).unwrap_or_default();
-    Failure::new(Exit::Failure, format!("another process syncs {}{holder}", db.display())).hint(next)
+/// Takes it, or says who keeps the database in step instead.
+fn take_lock(db: &Path) -> Result<SyncLock, Failure> {
+    try_lock(db)?.ok_or_else(|| holder::instead(db))
 }

@@ -101,10 +101,14 @@ fn one_process_syncs_a_database() {
     set_up(&db);
     let mut daemon = daemon(&db, &[], &[]);
     until_it_says(&mut daemon, "phase");
-    for command in ["run", "rebuild"] {
+    let (file, process) = (db.display(), format!("process {}", daemon.0.id()));
+    for (command, words) in [
+        ("run", format!("the daemon, {process}, keeps {file} in step already; nothing is wrong, and nothing needs to be")),
+        ("rebuild", format!("another process syncs {file}, {process}")),
+    ] {
         let (exit, said) = refusal(&db, &[command]);
         assert_eq!(exit, 1, "{said}");
-        assert!(said.contains(&format!("another process syncs {}, process {}", db.display(), daemon.0.id())), "{said}");
+        assert!(said.contains(&words), "{said}");
     }
 }
 
