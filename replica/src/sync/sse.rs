@@ -18,8 +18,9 @@ const FRAME_BYTES_MAX: usize = 4 << 20;
 /// Why the bytes of a stream ended.
 #[derive(Debug, thiserror::Error)]
 enum Broken<E> {
-    #[error(transparent)]
-    Itself(E),
+    // What the connection says of it, as that a body could not be decoded, tells nobody what happened.
+    #[error("the stream was cut")]
+    Itself(#[source] E),
     #[error("the stream sent {} MiB that are no whole event", FRAME_BYTES_MAX >> 20)]
     TooLong,
 }
@@ -119,6 +120,15 @@ mod tests {
             hear(b"id: c1\n\n: a comment that is as long as this one, which makes 8 MiB of them all\n\n"),
             [""; 0]
         );
+    }
+
+    #[test]
+    fn a_stream_that_breaks_off_was_cut() {
+        let broken = std::io::Error::other("error decoding response body");
+        let pieces = futures_util::stream::iter([Ok(&b"id: c1\n\n"[..]), Err(broken)]);
+        let heard = frames(pieces).collect::<Vec<_>>().now_or_never().unwrap();
+        let cut = || Err("the stream was cut".to_owned());
+        assert_eq!(heard, [Ok(Frame::Heartbeat { cursor: "c1".to_owned() }), cut()]);
     }
 
     #[test]
