@@ -1,8 +1,8 @@
-//! The journal: `sync_log`, read. Must not know who writes its lines.
+//! The journal: `sync_log`. Must not know who writes its lines.
 
 use rusqlite::Connection;
 
-use crate::store::StoreError;
+use crate::store::{StoreError, gate, log};
 
 /// One line of `sync_log`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,4 +25,9 @@ pub(crate) fn newest(connection: &Connection, limit: usize) -> Result<Vec<LogLin
         Ok(LogLine { id: row.get(0)?, at: row.get(1)?, level: row.get(2)?, text: row.get(3)? })
     })?;
     Ok(lines.collect::<Result<_, _>>()?)
+}
+
+/// Adds a line that stands for itself. It is only display, so nothing waits for the disk.
+pub(crate) fn note(connection: &mut Connection, level: &str, text: &str) -> Result<(), StoreError> {
+    gate::keep_cheaply(connection, |tx| log(tx, level, text))
 }

@@ -1,7 +1,7 @@
 //! The one row that says where the replica stands, for whoever syncs. [`super::status`] is what others read.
 
 use hearth_contract::formats::Timestamp;
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use crate::store::edits::doubt;
 use crate::store::recovery::lost;
@@ -71,6 +71,12 @@ pub(crate) fn set_phase(
         )?;
         Ok(())
     })
+}
+
+/// Why the server wants another key, as far as it was told when the key was used last.
+pub(crate) fn refused(connection: &Connection) -> Result<Option<String>, StoreError> {
+    let text = "SELECT reason FROM _sync WHERE phase = 'needs_key'";
+    Ok(connection.query_row(text, [], |row| row.get(0)).optional()?.flatten())
 }
 
 /// Notes that the server was heard, and whether what is applied is still the present.

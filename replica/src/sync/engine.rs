@@ -4,6 +4,7 @@
 
 mod carry;
 pub(crate) mod meaning;
+mod telling;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -15,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use self::meaning::Asked;
+use self::telling::Telling;
 pub use self::words::{Chance, Deed, Done, Heard, Moment};
 use super::Until;
 use super::core::{Core, Effect, Errand, Input, Millis};
@@ -58,6 +60,7 @@ pub struct Engine {
     give_up: Arc<AtomicBool>,
     /// Answers that wait to be written with those that follow.
     walked: Option<Kept>,
+    telling: Telling,
 }
 
 impl std::fmt::Debug for Engine {
@@ -97,6 +100,7 @@ impl Engine {
             outlet: None,
             give_up: Arc::default(),
             walked: None,
+            telling: Telling::default(),
         })
     }
 
@@ -122,6 +126,8 @@ impl Engine {
             unless_unwritten(self.keep(|c| standing::set_daemon(c, Some(process), now.wall)))?;
         }
         unless_unwritten(self.patiently(numbers::set_right))?;
+        let refused = self.patiently(|c| standing::refused(c))?;
+        self.telling.begin(refused);
         let begun = self.begun()?;
         self.tell(now, begun)
     }
@@ -150,7 +156,10 @@ impl Engine {
             Heard::Frames(stretch) => Input::Frames(stretch),
             Heard::Contact => Input::Contact,
             Heard::StreamEnded { reason } => Input::StreamEnded { reason },
-            Heard::KeyChanged => Input::KeyChanged,
+            Heard::KeyChanged => {
+                self.telling.key_changed();
+                Input::KeyChanged
+            }
             Heard::Timer => Input::Timer,
             Heard::StopRequested => Input::StopRequested,
         };

@@ -103,7 +103,10 @@ fn one_process_syncs_a_database() {
     until_it_says(&mut daemon, "phase");
     let (file, process) = (db.display(), format!("process {}", daemon.0.id()));
     for (command, words) in [
-        ("run", format!("the daemon, {process}, keeps {file} in step already; nothing is wrong, and nothing needs to be")),
+        (
+            "run",
+            format!("the daemon, {process}, keeps {file} in step already; nothing is wrong, and nothing needs to be"),
+        ),
         ("rebuild", format!("another process syncs {file}, {process}")),
     ] {
         let (exit, said) = refusal(&db, &[command]);

@@ -5,8 +5,8 @@ use uuid::Uuid;
 use super::meaning::{self, Asked, moment, verdict};
 use super::{Deed, Engine, Moment, unless_unwritten};
 use crate::store::edits::{answers, plan, push};
-use crate::store::{StoreError, mirror, recovery, reserve, standing};
-use crate::sync::core::{Effect, Errand, Input, Outcome, Ready, Stretch, There};
+use crate::store::{StoreError, journal, mirror, recovery, reserve, standing};
+use crate::sync::core::{Effect, Errand, Input, Outcome, Phase, Ready, Stretch, There};
 use crate::sync::walked::Kept;
 use crate::sync::wire::Ask;
 
@@ -36,9 +36,6 @@ impl Engine {
             }
             Effect::Apply { stretch, phase, reason, polled, current } => {
                 let Stretch { events, cursor, ready } = stretch;
-                if let Some(head) = ready.filter(|_| !polled) {
-                    tracing::info!(head, "in step");
-                }
                 let batch = mirror::Batch { events, cursor, ready };
                 let proof = mirror::Proof {
                     phase: phase.word(),
@@ -49,6 +46,8 @@ impl Engine {
                 };
                 let mirror::Applied { position: tail, touched_edits, found_edits, leapt } =
                     self.keep(|c| mirror::apply(c, &batch, &proof))?;
+                self.telling.comes(polled);
+                self.say(phase, proof.reason.as_deref(), ready)?;
                 if leapt {
                     let of_edits = self.asked.values_mut().filter(|asked| asked.errand.is_of_edits());
                     of_edits.for_each(|asked| asked.outdated = true);
@@ -73,7 +72,7 @@ impl Engine {
             }
             Effect::Show { phase, reason, retry_at } => {
                 let retry_at = retry_at.map(|at| moment(now, at));
-                tracing::info!(phase = phase.word(), reason, "phase");
+                self.say(phase, reason.as_deref(), None)?;
                 let shown = self.keep(|c| standing::set_phase(c, phase.word(), reason.as_deref(), retry_at, now.wall));
                 unless_unwritten(shown)?;
             }
@@ -100,6 +99,14 @@ impl Engine {
             Effect::EndRecovery => self.keep(|c| recovery::finish(c, now.wall))?,
         }
         Ok(Vec::new())
+    }
+
+    /// Says how it stands, if that is news.
+    fn say(&mut self, phase: Phase, reason: Option<&str>, head: Option<i64>) -> Result<(), StoreError> {
+        match self.telling.stands(phase, reason, head) {
+            Some((level, text)) => unless_unwritten(self.keep(|c| journal::note(c, level, &text))),
+            None => Ok(()),
+        }
     }
 
     /// Turns an errand into a question; what the question says is on disk first if it must be repeatable.

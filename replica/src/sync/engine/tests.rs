@@ -1,5 +1,7 @@
 //! The engine on a real database, told by hand what a server would say.
 
+mod said;
+
 use hearth_contract::event::Event;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
