@@ -6,18 +6,16 @@
 //! the server has named a cursor to go on from, until the feed tells something: what lies before that, it leaps over.
 //!
 //! [`lost`]: what a server that was put back no longer has. [`replay`]: the feed read again after a rebuild. [`verify`]:
-//! everything compared. [`walk`]: which ids the server has.
+//! everything compared. [`walk`]: which ids the server has. [`told`]: what is said of those that it has not.
 
 pub(crate) mod lost;
 pub(super) mod replay;
+mod told;
 pub(crate) mod verify;
 mod walk;
 
-use std::fmt::Write as _;
-
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
-use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
@@ -36,8 +34,6 @@ const FUSE_RECORDS: i64 = 50;
 const FUSE_SHARE: i64 = 5;
 /// With more unknown records than this, and more than a tenth of all, listing everything costs less than fetching each.
 const UNKNOWN_MAX: i64 = 100;
-/// Titles of vanished records that the journal names at most.
-const NAMED_MAX: usize = 20;
 
 /// Begins one, or begins the one that is under way anew from the server's present. None: none is under way and nothing was
 /// read yet, so there is nothing to recover.
@@ -283,18 +279,22 @@ pub(crate) fn sweep(
             return Ok(Swept::NotWalked);
         }
         let vanished = walk::vanished(tx, kind, as_of)?;
-        let gone = i64::try_from(vanished.len()).unwrap_or(i64::MAX);
+        // What was deleted here as well, nobody loses by it.
+        let lost: Vec<&str> = vanished.iter().filter(|one| !one.deleted_here).map(|one| one.id.as_str()).collect();
+        let gone = i64::try_from(lost.len()).unwrap_or(i64::MAX);
         let of = if gone > 0 { walk::count_known(tx, kind)? } else { 0 };
-        let accepted: bool = tx.query_row("SELECT accepted FROM _recovery", [], |row| row.get(0))?;
+        let (accepted, restored): (bool, bool) =
+            tx.query_row("SELECT accepted, cause = 'restored' FROM _recovery", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
         let accepted = accepted || hearth_simulated::planted("nobody is asked about many deletions");
         if !accepted && gone > FUSE_RECORDS && gone > of / FUSE_SHARE {
             return Ok(Swept::TooMany { gone, of });
         }
-        let mut names = String::new();
-        for (n, (id, waits)) in vanished.iter().enumerate() {
-            if n < NAMED_MAX {
-                let _ = write!(names, "{}{}", if n > 0 { ", " } else { ": " }, title(tx, kind, id)?);
-            }
+        if gone > 0 {
+            log(tx, "info", &told::of_collection(tx, kind, &lost, of, restored)?)?;
+        }
+        for walk::Vanished { id, waits, .. } in &vanished {
             tx.execute(
                 "INSERT INTO _tombs (kind, record_id, rev) VALUES (?1, ?2, ?3)
                  ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
@@ -308,21 +308,11 @@ pub(crate) fn sweep(
                 rows::remove(tx, kind, id)?;
             }
         }
-        if gone > 0 {
-            let more = if vanished.len() > NAMED_MAX { " and more" } else { "" };
-            log(tx, "info", &format!("{gone} of {of} {} were deleted there{names}{more}.", kind.collection()))?;
-        }
         tx.execute("UPDATE _recovery SET gone = gone + ?1", [gone])?;
         walk::forget(tx)?;
         advance(tx, then)?;
         Ok(Swept::Done)
     })
-}
-
-fn title(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<String, StoreError> {
-    let stored = rows::get(tx, kind, id)?;
-    let title = stored.and_then(|stored| stored.fields.get(resource(kind).title)?.as_str().map(str::to_owned));
-    Ok(title.unwrap_or_else(|| id.to_owned()))
 }
 
 /// Asks a person before it goes on.
@@ -368,6 +358,6 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
         settle::settle(tx, position, now)?;
         doubt::doubt_less(tx)?;
         agreed::look_at_all(tx, now)?;
-        log(tx, "info", &format!("Everything is compared with the server; {gone} records were deleted there."))
+        log(tx, "info", &told::at_the_end(gone, restored))
     })
 }

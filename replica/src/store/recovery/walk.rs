@@ -102,8 +102,17 @@ pub(crate) fn missing(connection: &Connection, kind: Kind) -> Result<Vec<String>
     Ok(newer.map(|(listed, _)| listed.id.to_string()).take(MISSING_MAX).collect())
 }
 
-/// Records that the server was known to hold at a position and that the walk did not show, and whether they have edits.
-pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<Vec<(String, bool)>, StoreError> {
+/// A record that is gone from the server.
+pub(super) struct Vanished {
+    pub id: String,
+    /// Whether it has edits.
+    pub waits: bool,
+    /// Whether the last of these deletes it too.
+    pub deleted_here: bool,
+}
+
+/// Records that the server was known to hold at a position and that the walk did not show.
+pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<Vec<Vanished>, StoreError> {
     let walked = Walked::read(tx, kind)?;
     let table = kind.collection();
     let mut unseen = BTreeSet::new();
@@ -123,24 +132,30 @@ pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<V
         }
     }
     let mut statement = tx.prepare_cached(&format!(
-        "SELECT max(rev), EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2) FROM ({}) WHERE id = ?2",
+        "SELECT max(rev), (SELECT method FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id DESC LIMIT 1)
+         FROM ({}) WHERE id = ?2",
         known(kind)
     ))?;
     let mut gone = Vec::new();
     for id in unseen {
-        let (rev, waits): (Option<i64>, bool) =
+        let (rev, last): (Option<i64>, Option<String>) =
             statement.query_row((kind.word(), &id), |row| Ok((row.get(0)?, row.get(1)?)))?;
         // What changed after the walk began, the tail tells.
         if rev.is_some_and(|rev| rev <= as_of) {
-            gone.push((id, waits));
+            gone.push(Vanished { id, waits: last.is_some(), deleted_here: last.as_deref() == Some("delete") });
         }
     }
     Ok(gone)
 }
 
-/// How many records of a kind the server was known to hold.
+/// How many records of a kind the server was known to hold, without those that are deleted here.
 pub(super) fn count_known(tx: &Transaction<'_>, kind: Kind) -> Result<i64, StoreError> {
-    let text = format!("SELECT count(DISTINCT id) FROM ({})", known(kind));
+    let text = format!(
+        "SELECT count(DISTINCT id) FROM ({}) WHERE id NOT IN (
+             SELECT record_id FROM edits e WHERE kind = ?1 AND method = 'delete'
+                 AND NOT EXISTS (SELECT 1 FROM edits l WHERE l.kind = ?1 AND l.record_id = e.record_id AND l.id > e.id))",
+        known(kind)
+    );
     Ok(tx.prepare_cached(&text)?.query_row([kind.word()], |row| row.get(0))?)
 }
 

@@ -125,6 +125,41 @@ fn the_fuse_counts_per_collection_and_a_word_lifts_it() {
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "49");
 }
 
+/// Only what somebody loses is counted, and told by its title.
+#[test]
+fn what_was_deleted_here_too_is_no_loss() {
+    let id = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
+    let of_rooms = |all: i64, deleted: i64, cause: &Cause| {
+        let mut scene = Scene::new();
+        let room = |n| event(n, "created", "room", &id(n), json!({ "name": format!("Room {n}") }));
+        scene.hear((1..=all).map(room).collect());
+        scene.does(&format!("DELETE FROM rooms WHERE CAST(substr(name, 6) AS INTEGER) <= {deleted}"));
+        scene.recovers(cause);
+        scene
+    };
+    let said = |scene: &mut Scene| {
+        recovery::finish(&mut scene.db, at(0)).unwrap();
+        scene.one("SELECT group_concat(text, ' ') FROM (SELECT text FROM sync_log ORDER BY id DESC LIMIT 2)")
+    };
+
+    // Nothing is asked: sixty are gone, and all but ten of them were to go.
+    let mut scene = of_rooms(100, 50, &gap());
+    let walked: Vec<(String, i64)> = (61..=100).map(|n| (id(n), n)).collect();
+    let walked: Vec<(&str, i64)> = walked.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
+    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), Swept::Done);
+    let words = said(&mut scene);
+    assert!(words.starts_with("Everything is compared with the server; 10 records were deleted there."), "{words}");
+    assert!(words.contains("10 of 50 rooms were deleted there: Room 51, Room 52, "), "{words}");
+    assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM edits) FROM rooms"), "400");
+
+    // An older copy has neither what was deleted here nor what was made since; nobody has deleted that.
+    let mut scene = of_rooms(3, 1, &Cause::Restored { resume: "r".into(), fork: Some(0) });
+    assert_eq!(scene.is_walked(Kind::Room, &[(&id(2), 2)], 200), Swept::Done);
+    let words = said(&mut scene);
+    assert!(words.starts_with("Everything is compared with the server; it no longer has 1 record."), "{words}");
+    assert!(words.ends_with("The server was put back and no longer has 1 of 2 rooms: Room 3."), "{words}");
+}
+
 #[test]
 fn a_wish_beside_a_question_loses_no_walk() {
     // A first read was cut off, the server was put back, and the recovery of that asks a person.
