@@ -228,15 +228,19 @@ pub(crate) fn record_is_gone(
     rev: i64,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let edits: Vec<(i64, String, String)> = tx
-        .prepare_cached("SELECT id, method, state FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id")?
-        .query_map((kind.word(), record), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+    let edits: Vec<(i64, String, String, Option<i64>)> = tx
+        .prepare_cached(
+            "SELECT e.id, e.method, e.state, s.rev FROM edits e LEFT JOIN _sent s ON s.edit_id = e.id
+             WHERE e.kind = ?1 AND e.record_id = ?2 ORDER BY e.id",
+        )?
+        .query_map((kind.word(), record), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
         .collect::<Result<_, _>>()?;
-    let agreed = edits.last().is_some_and(|(_, method, _)| method == "delete");
-    for (edit, method, state) in &edits {
+    let agreed = edits.last().is_some_and(|(_, method, ..)| method == "delete");
+    for (edit, method, state, told) in &edits {
         if agreed {
             let outcome = if method == "delete" || state == "sent" { "confirmed" } else { "superseded" };
-            let at = (method == "delete" && state != "sent").then_some(rev);
+            // Where it was accepted may not be known any more, after a gap.
+            let at = told.or((method == "delete").then_some(rev));
             move_to_history(tx, &[(*edit, at)], outcome, None, now)?;
         } else if state != "sent" {
             tx.execute(

@@ -125,6 +125,22 @@ fn the_fuse_counts_per_collection_and_a_word_lifts_it() {
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "49");
 }
 
+/// The stretch that a gap ends with may leave out a delete that the server had accepted; the walk shows it then.
+#[test]
+fn a_delete_that_a_gap_swallowed_is_kept_with_a_position() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.does("DELETE FROM tasks");
+    scene.send(1);
+    scene.answer(1, Verdict::Sent { rev: Some(9) });
+    scene.recovers(&gap());
+    scene.is_at_present(90);
+    scene.is_walked(Kind::Task, &[], 90);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.one("SELECT outcome || rev FROM edit_history"), "confirmed90");
+}
+
 /// Only what somebody loses is counted, and told by its title.
 #[test]
 fn what_was_deleted_here_too_is_no_loss() {
