@@ -68,17 +68,14 @@ pub(super) fn write(context: &Context, status: &hearth_replica::Status) -> Resul
 /// A status in a sentence.
 pub(super) fn sentence(status: &hearth_replica::Status) -> String {
     let why = status.reason.as_deref().unwrap_or("no reason is known");
-    let behind = status.behind_events.unwrap_or_default();
     let mut sentence = match (status.phase.as_str(), &status.offline_since) {
-        // A stream that stays open and silent has not brought what the server has accepted.
-        ("live", _) if behind > 0 => format!("Live, {} behind", output::count(behind, "event")),
         ("live", _) => "In step with the server".to_owned(),
         ("backfilling", None) => {
             format!("Reading everything: {} of {}", status.position, status.head.unwrap_or_default())
         }
         ("backfilling", Some(since)) => format!("Not complete yet, and without contact since {since}"),
         ("catching_up", _) => {
-            format!("Catching up, {} behind", output::count(behind, "event"))
+            format!("Catching up, {} behind", output::count(status.behind_events.unwrap_or_default(), "event"))
         }
         ("offline", Some(since)) => format!("Without contact since {since}"),
         ("new", _) => "Nothing was read yet".to_owned(),

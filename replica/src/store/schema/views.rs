@@ -39,7 +39,7 @@ SELECT
          WHEN phase IN ('needs_key', 'blocked', 'new') THEN phase
          -- In contact or not, until its end the tables are on the way to a position.
          WHEN recovering OR reconcile > 0 THEN 'reconciling'
-         WHEN in_contact THEN phase
+         WHEN in_contact THEN CASE WHEN phase = 'live' AND NOT is_level THEN 'catching_up' ELSE phase END
          WHEN NOT filled THEN CASE WHEN cursor IS NULL AND NOT replay THEN 'new' ELSE 'backfilling' END
          ELSE 'offline' END                                            AS phase,
     coalesce(question, reason)                                         AS reason,

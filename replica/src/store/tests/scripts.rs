@@ -345,7 +345,8 @@ fn status_claims_nothing_without_proof() {
     scene.send(1);
     scene.answer(1, Verdict::Sent { rev: Some(5) });
     let status = status::read(&scene.db).unwrap();
-    assert_eq!((status.head, status.behind_events), (Some(5), Some(2)), "the server was there, and has not told of it");
+    let told = (status.phase.as_str(), status.head, status.behind_events);
+    assert_eq!(told, ("catching_up", Some(5), Some(2)), "the server was there, and has not told of it");
     standing::set_daemon(&mut scene.db, None, now).unwrap();
     assert_eq!(status::read(&scene.db).unwrap().phase, "offline");
 }
