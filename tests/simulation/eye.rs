@@ -19,6 +19,8 @@ pub struct Standing {
     pub position: i64,
     /// `sync_status.head`.
     pub head: Option<i64>,
+    /// The head that the server has told, where who syncs takes it for reached; the phase is measured by more than that.
+    pub live_at: Option<i64>,
     /// Whether the tables claim to be the server's records at the position.
     pub whole: bool,
     /// In a recovery: up to where the feed is read.
@@ -81,14 +83,16 @@ pub fn standing(eye: &Connection) -> rusqlite::Result<Standing> {
     let status = eye
         .prepare_cached("SELECT phase, position, head FROM sync_status")?
         .query_row([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))?;
-    let (on_its_way, tail, question): (bool, Option<i64>, Option<String>) = eye
+    let (on_its_way, tail, question, live_at): (bool, Option<i64>, Option<String>, Option<i64>) = eye
         .prepare_cached(
-            "SELECT NOT filled OR replay OR r.tail IS NOT NULL, r.tail, r.question FROM _sync LEFT JOIN _recovery r",
+            "SELECT NOT filled OR replay OR r.tail IS NOT NULL, r.tail, r.question, CASE phase WHEN 'live' THEN head END
+             FROM _sync LEFT JOIN _recovery r",
         )?
-        .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     let (phase, position, head) = status;
+    let live_at = live_at.filter(|_| matches!(phase.as_str(), "live" | "catching_up"));
     let whole = !on_its_way && !matches!(phase.as_str(), "new" | "backfilling" | "reconciling");
-    Ok(Standing { phase, position, head, whole, tail, question })
+    Ok(Standing { phase, position, head, live_at, whole, tail, question })
 }
 
 /// The edits that are not settled, oldest first.

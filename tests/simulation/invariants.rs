@@ -151,8 +151,9 @@ pub fn check(database: &Connection, book: &mut Book, model: &Model, unaware: boo
     if standing.head.is_some_and(|head| head > model.highest()) {
         return Err(format!("head {:?} was never committed ({})", standing.head, model.highest()));
     }
-    if standing.phase == "live" && standing.head.is_some_and(|head| head > standing.position) {
-        return Err(format!("it claims to be live at {} of {:?}", standing.position, standing.head));
+    let heads = [standing.live_at, standing.head.filter(|_| standing.phase == "live")];
+    if heads.into_iter().flatten().any(|head| head > standing.position) {
+        return Err(format!("it claims to be live at {} of {heads:?}", standing.position));
     }
     if standing.phase == "needs_key" && !book.keys_change {
         return Err("it wants another key, but the server has refused none".to_owned());
