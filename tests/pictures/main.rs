@@ -51,7 +51,7 @@ const PICTURES: [Picture; 7] = [
         name: "quick-add",
         size: (104, 28),
         arguments: &["demo", "--theme", "dark"],
-        steps: &[("2", "tasks  ·"), ("a", "New task"), ("Buy filter !high due:fri @gas", "about")],
+        steps: &[("2", "tasks  ·"), ("a", "New task"), ("Buy filter !high due:fri @gas", "about Gas")],
     },
     Picture {
         name: "search",

@@ -172,6 +172,8 @@ pub struct QuickLine {
     pub preset: Option<(Kind, String, String)>,
     /// The newest request for a name.
     pub ticket: u64,
+    /// Whether an answer to that is awaited.
+    pub looking: bool,
     /// Why it was not saved.
     pub refusal: Option<String>,
     /// Whether an answer to saving is awaited.

@@ -74,7 +74,7 @@ impl App {
                 if let Some(Layer::Quick(quick)) = self.layers.last_mut()
                     && quick.ticket == ticket
                 {
-                    quick.about = about;
+                    (quick.about, quick.looking) = (about, false);
                 }
                 Ok(())
             }

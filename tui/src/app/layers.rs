@@ -284,10 +284,12 @@ impl App {
         quick.refusal = None;
         match &quick.understood.about {
             Some(name) if quick.understood.about != before => {
-                quick.ticket = ticket;
+                (quick.ticket, quick.looking) = (ticket, true);
                 vec![Effect::About(ticket, name.clone())]
             }
             None => {
+                // An answer that is on its way is to a name that is no longer there.
+                (quick.ticket, quick.looking) = (ticket, false);
                 quick.about = quick.preset.clone();
                 Vec::new()
             }

@@ -21,6 +21,8 @@ use crate::form::Form;
 use crate::message::{Answer, Effect, Message};
 use crate::session::Session;
 
+mod quick;
+
 /// The screen as text, one line of the terminal each.
 fn screen(app: &mut App, width: u16, height: u16) -> String {
     app.update(now(), Message::Resize(width, height));
