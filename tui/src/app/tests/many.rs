@@ -1,0 +1,123 @@
+//! What is marked, and what is done to many at once: asked first, counted, and said how far it is.
+
+use super::*;
+
+#[test]
+fn deleting_many_names_some_and_says_how_many_are_not_in_sight() {
+    let question = |app: &App| match app.layers.last() {
+        Some(Layer::Confirm(question)) => (question.question.clone(), question.consequence.clone()),
+        other => panic!("no question but {other:?}"),
+    };
+    let mut app = with_tasks(three());
+    keys(&mut app, &["space", "space", "d"]);
+    let (asked, follows) = question(&app);
+    assert_eq!(asked, "Delete 2 tasks? “Bleed radiators”, “Clean gutters”");
+    assert_eq!(follows, "Undo makes them anew.");
+    // A filter hides what was marked.
+    keys(&mut app, &["n", "f"]);
+    let effects = write(&mut app, "clean");
+    answer(&mut app, &effects, vec![task("b", "Clean gutters", None)]);
+    keys(&mut app, &["enter", "d"]);
+    assert_eq!(question(&app).0, "Delete 2 tasks, 1 of them not in sight? “Bleed radiators”, “Clean gutters”");
+}
+
+#[test]
+fn what_is_done_or_changed_out_of_sight_is_counted_first() {
+    let mut app = with_tasks(three());
+    keys(&mut app, &["space", "space", "f"]);
+    let effects = write(&mut app, "clean");
+    answer(&mut app, &effects, vec![task("b", "Clean gutters", None)]);
+    keys(&mut app, &["enter", "e"]);
+    let Some(Layer::Form(form)) = app.layers.last() else { panic!("{:?}", app.layers) };
+    assert_eq!(form.title, "2 tasks (1 not in sight)");
+    assert_eq!(keys(&mut app, &["esc", "x"]), []);
+    let Some(Layer::Confirm(question)) = app.layers.last() else { panic!("{:?}", app.layers) };
+    assert_eq!(question.question, "Mark 2 tasks as done, 1 of them not in sight? “Bleed radiators”, “Clean gutters”");
+    let effects = press(&mut app, "y");
+    assert!(matches!(&effects[..], [Effect::Write(Write::Many { records, .. })] if records.len() == 2), "{effects:?}");
+}
+
+#[test]
+fn of_records_with_the_same_title_only_what_was_not_done_stays_marked() {
+    let rows = vec![task("a", "Sweep", None), task("b", "Sweep", None), task("c", "Sweep", None)];
+    let mut app = with_tasks(rows);
+    let effects = keys(&mut app, &["space", "space", "space", "x"]);
+    let Some(Effect::Write(write)) = effects.into_iter().next() else { panic!("nothing written") };
+    let each = [Ok(()), Err("it is gone".to_owned()), Ok(())].map(|result| ("Sweep".to_owned(), result)).into();
+    app.update(now(), Message::Answer(Answer::ManyWritten(write, each)));
+    let marks: Vec<&String> = app.list(Kind::Task).unwrap().marks.keys().collect();
+    assert_eq!(marks, ["b"]);
+}
+
+#[test]
+fn how_far_a_long_change_is_takes_the_place_of_what_was_said_before_it() {
+    let mut app = with_tasks(three());
+    let done = Answer::Decided(Write::Undo, Ok("undone: 6,053 tasks".to_owned()));
+    let said = |app: &App| app.notice.as_ref().map(|notice| notice.text.clone());
+    for (answer, expected) in [
+        (Answer::UnderWay("Undoing", 2_500, 6_053), Some("Undoing: 2,500 of 6,053")),
+        (done, Some("Undone: 6,053 tasks")),
+        (Answer::UnderWay("Deleting", 1, 2), Some("Deleting: 1 of 2")),
+    ] {
+        app.update(now(), Message::Answer(answer));
+        assert_eq!(said(&app).as_deref(), expected);
+    }
+    let write = Write::Many { kind: Kind::Task, records: vec![("a".into(), "Sweep".into())], change: None };
+    let refused = vec![("Sweep".to_owned(), Err("it is gone".to_owned()))];
+    app.update(now(), Message::Answer(Answer::ManyWritten(write, refused)));
+    assert_eq!(said(&app), None, "what became of it is listed");
+}
+
+#[test]
+fn a_form_for_many_keeps_what_was_typed_where_nothing_could_be_changed() {
+    let form = |app: &App| {
+        app.layers.iter().find_map(|layer| match layer {
+            Layer::Form(form) => Some((form.is_changed(), form.saving, form.refusal.clone())),
+            _ => None,
+        })
+    };
+    for (second, expected) in [
+        (Err("the disk is full".to_owned()), Some((true, false, Some("Not saved: the disk is full".to_owned())))),
+        (Ok(()), None),
+    ] {
+        let mut app = with_tasks(three());
+        keys(&mut app, &["space", "space", "e"]);
+        write(&mut app, "Sweep");
+        let effects = press(&mut app, "ctrl-s");
+        let [Effect::Write(change)] = &effects[..] else { panic!("{effects:?}") };
+        let each = [Err("the disk is full".to_owned()), second].map(|result| ("Sweep".to_owned(), result)).into();
+        app.update(now(), Message::Answer(Answer::ManyWritten(change.clone(), each)));
+        assert!(matches!(app.layers.last(), Some(Layer::Results(_))));
+        assert_eq!(form(&app), expected);
+    }
+}
+
+#[test]
+fn marking_all_says_where_it_stops() {
+    let mut app = with_tasks(three());
+    app.list_mut().unwrap().total = 12_345;
+    press(&mut app, "*");
+    let all = (0..MARKS_MAX).map(|number| (number.to_string(), format!("Task {number}"))).collect();
+    app.update(now(), Message::Answer(Answer::All(Kind::Task, Ok(all))));
+    let said = "Only the first 10,000 tasks are marked; 2,345 more are not.";
+    assert_eq!(app.notice.as_ref().unwrap().text, said);
+    press(&mut app, "d");
+    let Some(Layer::Confirm(question)) = app.layers.last() else { panic!("{:?}", app.layers) };
+    let [asked, named] = ["Delete 10,000 tasks, none of them in sight? ", " and 9,997 more"];
+    assert!(question.question.starts_with(asked) && question.question.ends_with(named), "{}", question.question);
+}
+
+#[test]
+fn marking_all_drops_the_marks_only_where_all_are_marked() {
+    let mut app = with_tasks(three());
+    let marks = |app: &App| app.list(Kind::Task).unwrap().marks.len();
+    press(&mut app, "space");
+    assert_eq!(marks(&app), 1);
+    for expected in [3, 0, 3] {
+        let effects = press(&mut app, "*");
+        assert!(matches!(effects[..], [Effect::All(_)]), "{effects:?}");
+        let all = three().into_iter().map(|row| (row.id, row.title)).collect();
+        app.update(now(), Message::Answer(Answer::All(Kind::Task, Ok(all))));
+        assert_eq!(marks(&app), expected);
+    }
+}

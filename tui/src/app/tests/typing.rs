@@ -1,0 +1,167 @@
+//! What is typed in forms and in quick add: kept until it is saved, refused with a reason, and never left without a question.
+
+use super::*;
+
+#[test]
+fn what_was_typed_in_a_conflict_is_not_left_without_a_question() {
+    let mut app = with_tasks(three());
+    assert_eq!(press(&mut app, "ctrl-c"), [Effect::Quit], "nothing would be lost");
+    let mut screen = ConflictScreen::of(4, "update");
+    screen.typing = Some(Line::holding("Clean the gutters"));
+    app.layers.push(Layer::Conflict(screen));
+    assert_eq!(press(&mut app, "ctrl-c"), []);
+    assert_eq!(app.context(), Context::Confirm);
+    press(&mut app, "n");
+    assert_eq!(app.context(), Context::ConflictValue);
+    assert_eq!(keys(&mut app, &["ctrl-c", "y"]), [Effect::Quit]);
+    assert_eq!(keys(&mut app, &["ctrl-c", "ctrl-c"]), [Effect::Quit], "whoever insists is let go");
+}
+
+#[test]
+fn a_form_that_no_draft_keeps_is_not_left_without_a_question() {
+    let mut app = with_tasks(three());
+    keys(&mut app, &["space", "space", "e"]);
+    assert_eq!(press(&mut app, "ctrl-c"), [Effect::Quit], "nothing was typed");
+    write(&mut app, "Alike");
+    assert_eq!(press(&mut app, "ctrl-c"), []);
+    let Some(Layer::Confirm(question)) = app.layers.last() else { panic!("nothing is asked") };
+    assert_eq!(question.question, "Leave Hearth in the middle of a form?");
+    assert_eq!(press(&mut app, "y"), [Effect::Quit]);
+
+    let mut app = with_tasks(three());
+    app.layers.push(Layer::Form(Box::new(Form::of_edit(&edit("update"), &Default::default(), app.today))));
+    write(&mut app, "!");
+    assert_eq!(press(&mut app, "ctrl-c"), []);
+    assert_eq!(app.context(), Context::Confirm);
+    // A form that is there again next time is left at once.
+    let mut app = with_tasks(three());
+    press(&mut app, "n");
+    write(&mut app, "Buy filter");
+    assert_eq!(press(&mut app, "ctrl-c"), [Effect::Quit]);
+}
+
+#[test]
+fn what_quick_add_did_not_understand_is_in_the_form_as_it_was_typed() {
+    let mut app = with_tasks(three());
+    press(&mut app, "a");
+    write(&mut app, "Fix tap due:31.2. !high @nosuchplac");
+    let effects = write(&mut app, "e");
+    let [Effect::About(ticket, _)] = &effects[..] else { panic!("{effects:?}") };
+    app.update(now(), Message::Answer(Answer::About(*ticket, None)));
+    write(&mut app, " every:fortnight");
+    press(&mut app, "tab");
+    let draft = form(&app).draft().unwrap();
+    assert_eq!(draft.typed["title"], "Fix tap due:31.2. every:fortnight @nosuchplace");
+    assert_eq!(draft.typed["priority"], "high");
+    // What it is about is understood once it is found.
+    let mut app = with_tasks(three());
+    press(&mut app, "a");
+    let effects = write(&mut app, "Fix tap @gar");
+    let [Effect::About(ticket, _)] = &effects[..] else { panic!("{effects:?}") };
+    let garage = Some((Kind::Room, ROOM.to_owned(), "Garage".to_owned()));
+    app.update(now(), Message::Answer(Answer::About(*ticket, garage)));
+    press(&mut app, "tab");
+    assert_eq!(form(&app).draft().unwrap().typed["title"], "Fix tap");
+}
+
+#[test]
+fn a_form_shows_faults_on_leaving_a_field_and_all_on_saving() {
+    let mut app = with_tasks(three());
+    press(&mut app, "n");
+    press(&mut app, "tab");
+    assert_eq!(faults(&app), ["title is required."]);
+    press(&mut app, "tab");
+    press(&mut app, "tab");
+    press(&mut app, "tab");
+    write(&mut app, "someday");
+    assert_eq!(press(&mut app, "ctrl-s"), []);
+    assert_eq!(faults(&app), ["title is required.", "someday is no day: try tomorrow, fri, +2w, 1 dec or 2026-12-01"]);
+    assert_eq!(form(&app).focus, 0, "the first faulty field has the keyboard");
+    write(&mut app, "Buy filter");
+    assert_eq!(faults(&app), ["someday is no day: try tomorrow, fri, +2w, 1 dec or 2026-12-01"]);
+}
+
+#[test]
+fn a_new_record_is_sent_with_what_was_filled_in_and_closes_when_it_is_kept() {
+    let mut app = with_tasks(Vec::new());
+    press(&mut app, "n");
+    write(&mut app, "Buy filter");
+    keys(&mut app, &["tab", "h"]);
+    let effects = press(&mut app, "ctrl-s");
+    let [Effect::Write(write)] = &effects[..] else { panic!("{effects:?}") };
+    let fields = json!({ "title": "Buy filter", "priority": "high", "status": "open" });
+    assert_eq!(*write, Write::Create { kind: Kind::Task, fields: fields.as_object().cloned().unwrap() });
+    assert_eq!(press(&mut app, "ctrl-s"), [], "saving twice makes one record");
+    let effects = app.update(now(), Message::Answer(Answer::Written(write.clone(), Ok("new".into()))));
+    assert_eq!(app.context(), Context::List);
+    answer(&mut app, &effects, vec![task("a", "Bleed radiators", None), task("new", "Buy filter", None)]);
+    assert_eq!(selected(&app), "Buy filter");
+    assert_eq!(app.notice.as_ref().unwrap().text, "New task: Buy filter");
+}
+
+#[test]
+fn a_refusal_stays_on_the_form_with_everything_typed() {
+    let mut app = with_tasks(Vec::new());
+    press(&mut app, "n");
+    write(&mut app, "Buy filter");
+    let effects = press(&mut app, "ctrl-s");
+    let Some(Effect::Write(write)) = effects.into_iter().next() else { panic!("nothing written") };
+    app.update(now(), Message::Answer(Answer::Written(write, Err("title must be shorter".into()))));
+    assert_eq!(form(&app).refusal.as_deref(), Some("title must be shorter"));
+    assert!(form(&app).is_changed());
+    // Leaving asks, because something would be lost.
+    press(&mut app, "esc");
+    assert_eq!(app.context(), Context::Confirm);
+    press(&mut app, "y");
+    assert_eq!(app.context(), Context::List);
+}
+
+#[test]
+fn an_edit_sends_only_what_differs() {
+    let mut app = with_tasks(three());
+    press(&mut app, "e");
+    write(&mut app, "!");
+    let effects = press(&mut app, "ctrl-s");
+    let [Effect::Write(Write::Update { fields, .. })] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(serde_json::Value::Object(fields.clone()), json!({ "title": "Bleed radiators!" }));
+    let mut app = with_tasks(three());
+    keys(&mut app, &["e", "ctrl-s"]);
+    assert_eq!(app.context(), Context::List, "nothing changed: nothing to save");
+}
+
+#[test]
+fn a_subject_is_chosen_by_type_and_part_of_its_name() {
+    let mut app = with_tasks(Vec::new());
+    press(&mut app, "n");
+    write(&mut app, "Change filter");
+    let place = |app: &App, name: &str| form(app).entries.iter().position(|e| e.field.name == name).unwrap();
+    let subject_type = place(&app, "subject_type");
+    while form(&app).focus != subject_type {
+        press(&mut app, "tab");
+    }
+    write(&mut app, "r");
+    press(&mut app, "tab");
+    let effects = write(&mut app, "ga");
+    let [Effect::Titles(ticket, kinds, words)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!((kinds.as_slice(), words.as_str(), app.context()), (&[Kind::Room] as &[Kind], "ga", Context::Options));
+    let named = |id: &str, name: &str| (Kind::Room, id.to_owned(), name.to_owned());
+    let titles = Ok(vec![named("1", "Garage"), named(ROOM, "Garden room")]);
+    app.update(now(), Message::Answer(Answer::Titles { ticket: *ticket, titles }));
+    keys(&mut app, &["down", "enter"]);
+    let effects = press(&mut app, "ctrl-s");
+    let [Effect::Write(Write::Create { fields, .. })] = &effects[..] else { panic!("{effects:?} {:?}", faults(&app)) };
+    assert_eq!((&fields["subject_type"], &fields["subject_id"]), (&json!("room"), &json!(ROOM)));
+}
+
+#[test]
+fn another_type_of_subject_forgets_the_subject_and_says_what_is_missing() {
+    let row = record(Kind::Task, "a", json!({ "title": "a", "subject_type": "room", "subject_id": ROOM }));
+    let mut app = with_tasks(vec![row]);
+    press(&mut app, "e");
+    while form(&app).entries[form(&app).focus].field.name != "subject_type" {
+        press(&mut app, "tab");
+    }
+    write(&mut app, "v");
+    press(&mut app, "ctrl-s");
+    assert_eq!(faults(&app), ["Choose what it is about."]);
+}

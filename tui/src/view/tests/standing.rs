@@ -1,0 +1,100 @@
+//! How syncing stands, in the bars and on its screen: in plain words, and what to type where something is wanted.
+
+use super::*;
+
+#[test]
+fn the_way_back_on_the_sync_screen_begins_at_once() {
+    let mut app = household();
+    letter(&mut app, 'S');
+    screen(&mut app, 80, 9);
+    let top = screen(&mut app, 80, 9);
+    letter(&mut app, 'G');
+    let bottom = screen(&mut app, 80, 9);
+    assert_ne!(top, bottom);
+    letter(&mut app, 'k');
+    assert_ne!(screen(&mut app, 80, 9), bottom);
+}
+
+#[test]
+fn the_status_is_said_in_plain_words() {
+    let phase = |phase: &str| Status { phase: phase.into(), ..live() };
+    for (status, words) in [
+        (live(), "● live"),
+        (Status { server: None, ..phase("new") }, "○ not connected"),
+        (
+            Status { offline_since: Some("2026-11-21T13:02:00.000Z".into()), ..phase("offline") },
+            "○ offline since 13:02",
+        ),
+        (Status { position: 1_200, head: Some(5_000), ..phase("backfilling") }, "◌ first sync 1,200 of 5,000"),
+        (Status { behind_events: Some(312), ..phase("catching_up") }, "◌ catching up, 312 behind"),
+        (Status { waiting: 4, needs_you: 1, ..live() }, "● live   ! 1 needs you   ▲ 4 waiting"),
+        (phase("needs_key"), "! the server wants another key"),
+        (phase("paused"), "‖ paused"),
+    ] {
+        let mut app = household();
+        app.update(now(), Message::Answer(Answer::Status(Ok(status))));
+        assert_says(&screen(&mut app, 80, 24), &[words]);
+    }
+}
+
+#[test]
+fn a_key_that_cannot_be_read_is_said_where_syncing_is_until_another_process_syncs() {
+    let why = "the key's file /home/ada/home.key: Permission denied; next: ls -l /home/ada/home.key";
+    let setup = Setup { keyless: Some(why.into()), ..Setup::default() };
+    let (mut app, _) = App::start(now(), setup, Session::default(), (80, 24));
+    let offline = Status { phase: "offline".into(), ..live() };
+    app.update(now(), Message::Answer(Answer::Status(Ok(offline.clone()))));
+    let first = screen(&mut app, 80, 24);
+    assert_says(&first, &["! no key to sync with", "Changes stay here for now; S says why and what to do."]);
+    // The sentence goes, the sign stays, and the whole of it is found behind the key.
+    let mut later = now();
+    later.moment = later.moment.plus_millis(60_000);
+    app.update(later, Message::Tick);
+    letter(&mut app, 'S');
+    let flat = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_says(&flat, &["! no key to sync with", "next: ls -l /home/ada/home.key"]);
+    // A daemon has a key of its own.
+    app.update(now(), Message::Answer(Answer::Status(Ok(Status { daemon_pid: Some(7), ..offline }))));
+    let synced = screen(&mut app, 80, 24);
+    assert!(!synced.contains("no key") && !synced.contains("ls -l"), "{synced}");
+}
+
+#[test]
+fn where_the_server_wants_another_key_it_is_said_what_to_type() {
+    let command = "hearth-replica --profile cabin init --server http://home:8750, with another key";
+    let setup = Setup { another_key: Some(command.into()), ..Setup::default() };
+    let (mut app, _) = App::start(now(), setup, Session::default(), (80, 24));
+    for (phase, is_told) in [("needs_key", true), ("live", false)] {
+        app.update(now(), Message::Answer(Answer::Status(Ok(Status { phase: phase.into(), ..live() }))));
+        letter(&mut app, 'S');
+        let flat = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(flat.contains(&format!("To do {command}")), is_told, "{flat}");
+        press(&mut app, KeyCode::Esc);
+    }
+}
+
+#[test]
+fn the_footer_leads_to_what_needs_somebody_as_long_as_something_does() {
+    let mut app = household();
+    for (needs_you, is_told) in [(0, false), (1, true)] {
+        app.update(now(), Message::Answer(Answer::Status(Ok(Status { needs_you, ..live() }))));
+        let screen = screen(&mut app, 120, 40);
+        assert_eq!(screen.contains(" w what needs you   enter open"), is_told, "{screen}");
+    }
+}
+
+#[test]
+fn work_under_way_breathes_unless_nothing_shall_move() {
+    let mut later = now();
+    later.moment = later.moment.plus_millis(1_000);
+    for (reduced_motion, sign) in [(false, "◍ catching up"), (true, "◌ catching up")] {
+        let mut app = household();
+        app.setup.reduced_motion = reduced_motion;
+        let status = Status { phase: "catching_up".into(), ..live() };
+        app.update(later, Message::Answer(Answer::Status(Ok(status))));
+        let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+        terminal.draw(|frame| draw(&app, later, &Theme::new(Colors::Mono), frame)).unwrap();
+        let text: String = terminal.backend().buffer().content.iter().map(|cell| cell.symbol()).collect();
+        assert!(text.contains(sign), "{sign}");
+    }
+}
