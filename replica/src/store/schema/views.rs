@@ -18,18 +18,18 @@ pub(crate) const VIEWS: [(&str, &str); 7] = [
 const SYNC_STATUS: &str = "
 -- One row: where this replica stands. A phase counts only while there is proof of it, so a syncing process that was
 -- killed reads as offline when its last sign of life is 45 seconds old.
-WITH t AS (
+WITH sync AS (
     -- Where it has accepted an edit, the server is, though it may not have told of that yet.
     SELECT *, max(head, coalesce((SELECT max(rev) FROM _sent), head)) AS known_head FROM _sync
-), c AS (
+), contact AS (
     SELECT *, (phase IN ('catching_up', 'live', 'polling', 'reconciling', 'backfilling')
                -- A key may be too weak for an edit and good for the feed.
                OR (phase = 'needs_key' AND offline_since IS NULL))
               AND daemon_pid IS NOT NULL AND NOT paused
               AND last_contact_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-45 seconds') AS in_contact
-    FROM t LEFT JOIN (SELECT 1 AS recovering, question FROM _recovery) ON 1
-), s AS (
-    SELECT *, in_contact AND phase = 'live' AND coalesce(known_head <= position, 1) AS is_level FROM c
+    FROM sync LEFT JOIN (SELECT 1 AS recovering, question FROM _recovery) ON 1
+), standing AS (
+    SELECT *, in_contact AND phase = 'live' AND coalesce(known_head <= position, 1) AS is_level FROM contact
 )
 SELECT
     CASE WHEN paused THEN 'paused'
@@ -69,7 +69,7 @@ SELECT
     verified_at,
     (SELECT version FROM _schema)                                      AS schema_version,
     daemon_pid
-FROM s";
+FROM standing";
 
 const CONFLICTS: &str = "
 -- One row for each field that was changed here and there: what it was, what you want, what the server has (null when
