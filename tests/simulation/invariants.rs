@@ -92,6 +92,8 @@ pub struct Book {
     asked: Option<String>,
     /// The records that were shown at the last look.
     shown: BTreeSet<Name>,
+    /// Where it stood at the last look, and its edits that were not settled.
+    pub sight: Option<(Standing, Vec<Open>)>,
     seen: Option<i64>,
 }
 
@@ -171,11 +173,12 @@ pub fn check(database: &Connection, book: &mut Book, model: &Model, unaware: boo
         book.gone.extend(told.into_iter().filter(|(at, _)| *at <= applied).map(|(_, name)| name));
         never_goes_back(book, &edits, &rows)?;
     }
-    if standing.whole && !unaware {
-        strictly(model, &standing, &edits, &rows)
-    } else {
-        loosely(model, &edits, &rows, unaware)
-    }
+    let judged = match standing.whole && !unaware {
+        true => strictly(model, &standing, &edits, &rows),
+        false => loosely(model, &edits, &rows, unaware),
+    };
+    book.sight = Some((standing, edits));
+    judged
 }
 
 /// Many records do not vanish at once unless the feed has told their end or a person has agreed (replica, section 5); and

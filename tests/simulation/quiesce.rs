@@ -28,12 +28,12 @@ impl World {
         let (begun, before) = (self.now, self.requests);
         let mut allowed = REQUESTS_MAX.0 * self.machines.len() as u64;
         for machine in &self.machines {
-            let open = eye::edits(&machine.eye).map_err(|error| error.to_string())?.len() as u64;
+            let open = machine.book.sight.as_ref().map_or(0, |(_, edits)| edits.len() as u64);
             let records = self.model.present().versions.len() as u64;
             allowed += open * REQUESTS_MAX.1 + records.div_ceil(100) * REQUESTS_MAX.2;
         }
         loop {
-            let unrest = self.unrest()?;
+            let unrest = self.unrest();
             let rest = Rest { time: self.now - begun, requests: self.requests - before };
             let Some(why) = unrest else {
                 self.say(format_args!("all are equal after {} ms and {} requests", rest.time, rest.requests));
@@ -54,8 +54,8 @@ impl World {
     /// Whoever is asked agrees.
     fn agree(&mut self) -> Result<(), String> {
         for machine in 0..self.machines.len() {
-            let question = self.machines[machine].question().map_err(|error| error.to_string())?;
-            if question.is_some() {
+            let sight = self.machines[machine].book.sight.as_ref();
+            if sight.is_some_and(|(standing, _)| standing.question.is_some()) {
                 let told = people::agree(&mut self.machines[machine], true)?;
                 self.say(format_args!("r{machine} person: {told}"));
                 self.network.at(self.now + 1, Happening::Bell { machine });
@@ -64,26 +64,24 @@ impl World {
         Ok(())
     }
 
-    /// Who is not there yet.
-    fn unrest(&self) -> Result<Option<String>, String> {
+    /// Who is not there yet, as the last look shows it.
+    fn unrest(&self) -> Option<String> {
         let head = self.model.present().head;
-        for machine in &self.machines {
-            let failed = |error: rusqlite::Error| error.to_string();
+        self.machines.iter().find_map(|machine| {
             let number = machine.number;
             if let Some(verdict) = &machine.verdict {
-                return Ok(Some(format!("replica {number} has ended: {verdict:?}")));
+                return Some(format!("replica {number} has ended: {verdict:?}"));
             }
-            let standing = eye::standing(&machine.eye).map_err(failed)?;
+            let Some((standing, edits)) = &machine.book.sight else {
+                return Some(format!("replica {number} was never looked at"));
+            };
             let is_there = machine.is_up() && standing.whole && matches!(standing.phase.as_str(), "live" | "polling");
             if !is_there || machine.unaware || standing.position < head {
-                return Ok(Some(format!("replica {number} is {} at {} of {head}", standing.phase, standing.position)));
+                return Some(format!("replica {number} is {} at {} of {head}", standing.phase, standing.position));
             }
-            let edits = eye::edits(&machine.eye).map_err(failed)?;
-            if let Some(edit) = edits.iter().find(|edit| !edit.needs_a_person()) {
-                return Ok(Some(format!("edit {} of replica {number} is {}", edit.id, edit.state)));
-            }
-        }
-        Ok(None)
+            let edit = edits.iter().find(|edit| !edit.needs_a_person())?;
+            Some(format!("edit {} of replica {number} is {}", edit.id, edit.state))
+        })
     }
 
     /// All replicas equal the server, save what waits for people.
