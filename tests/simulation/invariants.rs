@@ -94,7 +94,8 @@ pub struct Book {
     shown: BTreeSet<Name>,
     /// Where it stood at the last look, and its edits that were not settled.
     pub sight: Option<(Standing, Vec<Open>)>,
-    seen: Option<i64>,
+    /// What others had committed at the last look, and the rows that the looking connection itself had changed.
+    seen: Option<(i64, u64)>,
 }
 
 impl Book {
@@ -127,10 +128,11 @@ const FUSE: (usize, usize) = (50, 5);
 pub fn check(database: &Connection, book: &mut Book, model: &Model, unaware: bool) -> Result<(), String> {
     let failed = |error: rusqlite::Error| format!("the replica cannot be read: {error}");
     let version = database.prepare_cached("PRAGMA data_version").and_then(|mut s| s.query_row([], |row| row.get(0)));
-    let version = version.map_err(failed)?;
+    let version: i64 = version.map_err(failed)?;
     let told = std::mem::take(&mut book.told);
     book.heard.extend(told.iter().map(|(_, name)| name.clone()));
-    if book.seen.replace(version) == Some(version) {
+    let state = (version, database.total_changes());
+    if book.seen.replace(state) == Some(state) {
         return Ok(());
     }
     let gate: i64 = database

@@ -1,5 +1,5 @@
-//! A machine with a replica: the real engine on a real database, the people and scripts that edit beside it, and an eye
-//! that looks at the database as a stranger would. Must not know the server.
+//! A machine with a replica: the real engine on a real database, a person's screen beside it, and a stranger who edits
+//! and looks with plain SQL. Must not know the server.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -74,10 +74,8 @@ pub struct Machine {
     pub verdict: Option<Verdict>,
     /// A person's screen.
     pub screen: Replica,
-    /// A script's connection: a stranger's, with nothing but SQL.
-    pub script: Connection,
-    /// What looks on, for the invariants.
-    pub eye: Connection,
+    /// A stranger's connection, with nothing but SQL: scripts edit by it, and the invariants look by it.
+    pub stranger: Connection,
     /// Whether the server was put back and this machine had no way to hear of it yet.
     pub unaware: bool,
     /// The head when it was last told the feed from its beginning: up to there that reading never expires.
@@ -95,17 +93,14 @@ impl Machine {
     /// A machine on a database that [`make`] made; nothing syncs it yet.
     pub fn new(number: usize, db: PathBuf, mut dice: Dice, interruptions: Interruptions) -> Result<Machine, String> {
         let failed = |error: StoreError| error.to_string();
-        let script = Connection::open(&db).map_err(|error| error.to_string())?;
-        let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
-        let eye = Connection::open_with_flags(&db, flags).map_err(|error| error.to_string())?;
-        eye.set_prepared_statement_cache_capacity(64);
+        let stranger = Connection::open(&db).map_err(|error| error.to_string())?;
+        stranger.set_prepared_statement_cache_capacity(64);
         Ok(Machine {
             number,
             screen: Replica::open(&db, Origin::Tui).map_err(failed)?,
-            script,
+            stranger,
             unaware: false,
             reads_up_to: i64::MAX,
-            eye,
             db,
             engine: None,
             life: 0,
@@ -189,18 +184,21 @@ impl Machine {
                         AND NOT EXISTS (SELECT 1 FROM _recovery)
                     FROM _sync";
         let up_to = [self.reads_up_to];
-        self.eye.prepare_cached(text).and_then(|mut found| found.query_row(up_to, |row| row.get(0))).unwrap_or(false)
+        self.stranger
+            .prepare_cached(text)
+            .and_then(|mut found| found.query_row(up_to, |row| row.get(0)))
+            .unwrap_or(false)
     }
 
     /// At which step a recovery is; Err: none is.
     pub fn recovery_step(&self) -> rusqlite::Result<String> {
         let text = "SELECT cause || ', ' || step FROM _recovery";
-        self.eye.prepare_cached(text)?.query_row([], |row| row.get(0))
+        self.stranger.prepare_cached(text)?.query_row([], |row| row.get(0))
     }
 
     /// What a recovery asks a person.
     pub fn question(&self) -> rusqlite::Result<Option<String>> {
-        self.eye.prepare_cached("SELECT max(question) FROM _recovery")?.query_row([], |row| row.get(0))
+        self.stranger.prepare_cached("SELECT max(question) FROM _recovery")?.query_row([], |row| row.get(0))
     }
 
     /// When the process wants to be woken, in the world's time.

@@ -20,7 +20,7 @@ pub type Told = Result<String, String>;
 /// A person does something on a screen.
 pub fn person(machine: &Machine, dice: &mut Dice, mark: &str) -> Told {
     let screen = &machine.screen;
-    let known = Known { eye: &machine.eye };
+    let known = Known { eye: &machine.stranger };
     let (what, done) = match dice.between(0, 9) {
         0..=2 => {
             let (kind, fields) = new_record(&known, dice, mark);
@@ -53,7 +53,7 @@ pub fn person(machine: &Machine, dice: &mut Dice, mark: &str) -> Told {
 /// A person decides about an edit that waits for one, or takes the last change back.
 pub fn decide(machine: &mut Machine, model: &mut Model, dice: &mut Dice) -> Told {
     let failed = |error: rusqlite::Error| format!("the replica cannot be read: {error}");
-    let edits = eye::edits(&machine.eye).map_err(failed)?;
+    let edits = eye::edits(&machine.stranger).map_err(failed)?;
     let waiting: Vec<_> = edits.iter().filter(|edit| edit.needs_a_person()).collect();
     let (what, done) = if waiting.is_empty() {
         if !dice.happens(150) {
@@ -63,7 +63,7 @@ pub fn decide(machine: &mut Machine, model: &mut Model, dice: &mut Dice) -> Told
         model.decided.extend(edits.iter().map(|edit| edit.name.clone()));
         model.decided.extend(machine.book.names());
         machine.book.let_go.extend(edits.iter().map(|edit| edit.id));
-        machine.book.let_go.extend(eye::parts(&machine.eye, None).map_err(failed)?);
+        machine.book.let_go.extend(eye::parts(&machine.stranger, None).map_err(failed)?);
         ("takes the last change back".to_owned(), machine.screen.undo(None))
     } else {
         let edit = waiting[dice.place(waiting.len())];
@@ -71,7 +71,7 @@ pub fn decide(machine: &mut Machine, model: &mut Model, dice: &mut Dice) -> Told
         // With the create of a record go all edits of it.
         for with in edits.iter().filter(|other| other.name == edit.name) {
             machine.book.let_go.insert(with.id);
-            machine.book.let_go.extend(eye::parts(&machine.eye, Some(with.id)).map_err(failed)?);
+            machine.book.let_go.extend(eye::parts(&machine.stranger, Some(with.id)).map_err(failed)?);
         }
         let way = if edit.state == "conflict" { dice.between(0, 3) } else { dice.between(2, 3) };
         let done = match way {
@@ -93,7 +93,7 @@ pub fn decide(machine: &mut Machine, model: &mut Model, dice: &mut Dice) -> Told
 
 /// A script runs one statement.
 pub fn script(machine: &Machine, dice: &mut Dice, mark: &str) -> Told {
-    let known = Known { eye: &machine.eye };
+    let known = Known { eye: &machine.stranger };
     let kind = dice.of(&[Kind::Task, Kind::Task, Kind::Room, Kind::Inventory, Kind::Vehicle]);
     let (table, title) = (kind.collection(), title(kind));
     let sql = match dice.between(0, 9) {
@@ -138,7 +138,7 @@ pub fn import(machine: &Machine, dice: &mut Dice, mark: &str) -> Told {
 /// up.
 pub fn watch(machine: &mut Machine, begin: bool) -> Told {
     let (what, sql) = if begin { ("begins to watch", WATCH) } else { ("watches no more", UNWATCH) };
-    machine.script.execute_batch(sql).map_err(|error| format!("a script cannot make a trigger: {error}"))?;
+    machine.stranger.execute_batch(sql).map_err(|error| format!("a script cannot make a trigger: {error}"))?;
     machine.book.is_watched = begin;
     Ok(what.to_owned())
 }
@@ -175,7 +175,7 @@ pub fn first(machine: &Machine, mark: &str, delete: bool) -> Told {
 /// A script writes what looks right here and is refused by the server.
 pub fn poison(machine: &Machine, dice: &mut Dice, mark: &str) -> Told {
     let (id, room) = (dice.id(), dice.id());
-    let sql = match (Known { eye: &machine.eye }).any(dice, &[Kind::Inventory]) {
+    let sql = match (Known { eye: &machine.stranger }).any(dice, &[Kind::Inventory]) {
         Some((_, item)) if dice.happens(500) => {
             format!("UPDATE inventory SET room_id = '{room}', notes = '{mark}' WHERE id = '{item}'")
         }
@@ -185,7 +185,7 @@ pub fn poison(machine: &Machine, dice: &mut Dice, mark: &str) -> Told {
 }
 
 fn run(machine: &Machine, sql: &str) -> Told {
-    match machine.script.execute(sql, []) {
+    match machine.stranger.execute(sql, []) {
         Ok(rows) => Ok(format!("{sql}: {rows} rows")),
         Err(rusqlite::Error::SqliteFailure(failure, Some(why)))
             if failure.code == rusqlite::ErrorCode::ConstraintViolation =>

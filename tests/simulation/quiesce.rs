@@ -88,15 +88,15 @@ impl World {
     fn are_equal(&self) -> Result<(), String> {
         let (present, restored) = (self.model.present(), self.model.histories.len() > 1);
         for machine in &self.machines {
-            let edits = eye::edits(&machine.eye).map_err(|error| error.to_string())?;
+            let edits = eye::edits(&machine.stranger).map_err(|error| error.to_string())?;
             invariants::are_stuck_for_a_reason(&edits, &self.model)
                 .map_err(|why| format!("replica {}: {why}", machine.number))?;
-            invariants::are_still_held(&machine.eye, &machine.book, &edits, &self.model)
+            invariants::are_still_held(&machine.stranger, &machine.book, &edits, &self.model)
                 .map_err(|why| format!("replica {}: {why}", machine.number))?;
-            let rows = eye::rows(&machine.eye).map_err(|error| error.to_string())?;
+            let rows = eye::rows(&machine.stranger).map_err(|error| error.to_string())?;
             invariants::compare(present, restored, &Default::default(), present.head, &edits, &rows)
                 .map_err(|why| format!("replica {} is not equal to home {HOME} at the end: {why}", machine.number))?;
-            let astray = eye::not_in_search(&machine.eye).map_err(|error| error.to_string())?;
+            let astray = eye::not_in_search(&machine.stranger).map_err(|error| error.to_string())?;
             if !astray.is_empty() {
                 return Err(format!("replica {}: search is not in step with {}", machine.number, astray.join(", ")));
             }

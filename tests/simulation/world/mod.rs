@@ -159,7 +159,7 @@ impl World {
         model.look(&server.data, HOME)?;
         for machine in machines {
             let (number, unaware) = (machine.number, machine.unaware);
-            invariants::check(&machine.eye, &mut machine.book, model, unaware)
+            invariants::check(&machine.stranger, &mut machine.book, model, unaware)
                 .map_err(|why| format!("replica {number}: {why}"))?;
         }
         Ok(())
@@ -192,7 +192,7 @@ impl World {
     pub(super) fn counts(&self) -> Counts {
         for machine in &self.machines {
             // A database that cannot be read is for the invariants to judge.
-            let _ = self.tally.hear_out(&machine.eye);
+            let _ = self.tally.hear_out(&machine.stranger);
         }
         self.tally.counts()
     }

@@ -87,7 +87,7 @@ impl World {
             }
             Deed::OpenStream(ask) => {
                 self.leave_stream(machine);
-                let standing = eye::standing(&self.machines[machine].eye).map_err(|error| error.to_string())?;
+                let standing = eye::standing(&self.machines[machine].stranger).map_err(|error| error.to_string())?;
                 if standing.whole && standing.position > 0 && ask.path.contains("cursor=start") {
                     return Err(format!(
                         "replica {machine} stands at {} and reads from the beginning",

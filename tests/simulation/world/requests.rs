@@ -118,13 +118,13 @@ impl World {
         let what = (ask.path.clone(), ask.body.clone().unwrap_or_default());
         // A request that was fixed before goes as it is, whatever has become known since.
         let attempts = "SELECT coalesce(max(attempts), 0) FROM edits WHERE idempotency_key = ?1";
-        let attempts = machine.eye.prepare_cached(attempts).and_then(|mut found| {
+        let attempts = machine.stranger.prepare_cached(attempts).and_then(|mut found| {
             found.query_row([header("idempotency-key").unwrap_or_default()], |row| row.get::<_, i64>(0))
         });
         let is_new = attempts.map_err(|error| error.to_string())? == 1;
         if matches!(ask.verb.as_str(), "PATCH" | "DELETE") && header("if-match").is_none() && is_new {
             let id = ask.path.rsplit('/').next().unwrap_or_default();
-            let rows = eye::rows(&machine.eye).map_err(|error| error.to_string())?;
+            let rows = eye::rows(&machine.stranger).map_err(|error| error.to_string())?;
             let known = rows.iter().find(|((kind, name), _)| name == id || kind.collection() == id);
             if let Some((_, row)) = known.filter(|(_, row)| row["rev"].is_i64()) {
                 return Err(format!("{} {} is sent without the condition {}", ask.verb, ask.path, row["rev"]));
