@@ -179,7 +179,9 @@ async fn carry_out(app: Arc<App>, found: Option<Found<'static>>, request: Reques
         Err(_) => wording.problem(&broken(&Fault::Panicked, &wording)),
     };
     if let Some(key) = learnt.key.as_ref().filter(|_| learnt.counts_late && reply.header(X_RATELIMIT_LIMIT).is_none()) {
-        learnt.standing = app.limits.take(key, Class::Read, app.clock.passed());
+        let counted = app.clock.passed();
+        learnt.standing = app.limits.take(key, Class::Read, counted);
+        learnt.counted = learnt.standing.filter(|standing| !standing.refused).map(|_| (Class::Read, counted));
         if let Some(Err(problem)) = learnt.standing.map(Standing::check) {
             reply = wording.problem(&problem);
         }

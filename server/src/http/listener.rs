@@ -25,6 +25,7 @@ use tokio::time::Sleep;
 
 use super::edge::{Edge, Peer};
 use super::endless::{self, Endless};
+use super::unread::{self, Unread};
 use crate::stopping::Stopping;
 
 /// Bytes of head that are read at all; the edge refuses smaller excess with an answer.
@@ -117,7 +118,7 @@ async fn connection(
     let (exit, hangup) = (Arc::new(Exit::default()), Hangup::default());
     let patience = rules.write_time_max;
     let socket = Socket { io: TokioIo::new(socket), exit: exit.clone(), patience, stalled: None };
-    let leaving = exit.clone();
+    let (leaving, rest) = (exit.clone(), exit.clone());
     let hung_up = hangup.clone();
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(peer);
@@ -145,6 +146,13 @@ async fn connection(
     let (is_stalled, mut socket) = (io.stalled.is_some(), io.io.into_inner());
     let error = match ended {
         Ok(Some(answer)) => return Some((socket, answer)),
+        Ok(None) if rest.unread.is_some() => {
+            tokio::select! {
+                () = unread::linger(&mut socket) => {}
+                () = stopping.heard() => {}
+            }
+            return None;
+        }
         Ok(None) => return None,
         Err(error) => error,
     };
@@ -171,12 +179,14 @@ struct Exit {
     left: Mutex<Option<Response>>,
     /// The socket took less than it was given.
     is_full: AtomicBool,
+    /// Whether the last request has a body that was not read to its end.
+    unread: Unread,
 }
 
 /// Answers one request. An endless answer to a client that understands chunks is put aside, and the request left open.
 async fn answer(edge: Edge, request: hyper::Request<Incoming>, exit: Arc<Exit>) -> Result<Response, Infallible> {
     let takes_chunks = request.version() == Version::HTTP_11 && request.method() != Method::HEAD;
-    let response = edge.answer(request.map(Body::new)).await;
+    let response = edge.answer(request.map(|body| exit.unread.watch(body))).await;
     if takes_chunks && response.extensions().get::<Endless>().is_some() {
         *exit.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(response);
         return pending().await;

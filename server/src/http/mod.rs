@@ -1,7 +1,7 @@
 //! HTTP: accepting, routing, the wrapper around every request, and what it needs. Must not know SQL, nor what a
 //! record means.
 //!
-//! - [`listener`]: our accept loop: timers, caps, drain.
+//! - [`listener`]: our accept loop: timers, caps, drain; `unread` is what clients send on after their answer.
 //! - [`routes`]: the one table of what can be asked; each [`route`] with its [`parameters`], [`bodies`] and [`scopes`].
 //!   [`map`] looks paths up in it.
 //! - [`edge`]: the wrapper that owns every exit; `parts` looks at what a request carries.
@@ -27,3 +27,4 @@ pub mod reply;
 pub mod route;
 pub mod routes;
 pub mod scopes;
+mod unread;

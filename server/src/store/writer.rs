@@ -214,15 +214,19 @@ fn transaction(
     jobs: &mut Vec<Box<dyn Job>>,
     left: &mut Left,
 ) -> rusqlite::Result<()> {
-    let started = Instant::now();
     let mut outcome = statement(conn, "BEGIN IMMEDIATE");
+    // Who cannot even begin has waited long for somebody else: all that came meanwhile hear of it with the first, instead
+    // of trying the same one after another.
+    let is_refused = outcome.is_err();
+    // Waiting for another process takes no time from those who share the batch.
+    let started = Instant::now();
     let mut next = Some(first);
     while let Some(mut job) = next {
         if outcome.is_ok() {
             outcome = run(conn, job.as_mut(), left);
         }
         jobs.push(job);
-        let open = jobs.len() < BATCH_MAX && started.elapsed() < BATCH_TIME_MAX;
+        let open = is_refused || (jobs.len() < BATCH_MAX && started.elapsed() < BATCH_TIME_MAX);
         next = if open { more() } else { None };
     }
     outcome = outcome.and_then(|()| search::flush(conn, std::mem::take(&mut left.words))).and_then(|()| commit(conn));
@@ -272,5 +276,51 @@ fn reason(error: &rusqlite::Error) -> Uncommitted {
         Some(rusqlite::ErrorCode::DiskFull) => Uncommitted::DiskFull,
         Some(rusqlite::ErrorCode::DatabaseBusy) => Uncommitted::Locked,
         _ => Uncommitted::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Sender, channel};
+
+    use super::*;
+
+    /// A write that tells what came of it.
+    struct Told(Sender<bool>);
+
+    impl Job for Told {
+        fn run(&mut self, _: &Tx<'_>) -> bool {
+            true
+        }
+
+        fn answer(self: Box<Self>, committed: Result<(), Uncommitted>) {
+            self.0.send(committed.is_ok()).unwrap();
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn all_who_wait_for_another_process_hear_together_that_it_does_not_let_go() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("any.db");
+        let conn = Connection::open(&file).unwrap();
+        conn.pragma_update(None, "journal_mode", "WAL").unwrap();
+        conn.busy_timeout(Duration::from_secs(1)).unwrap();
+        let other = Connection::open(&file).unwrap();
+        let tally = Arc::new(Tally::default());
+        let writer = Writer::start(conn, Tail::default(), Arc::default(), tally.clone()).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let (told, answers) = channel();
+        for _ in 0..8 {
+            writer.push(Box::new(Told(told.clone()))).await.unwrap();
+        }
+        let answers: Vec<bool> = answers.into_iter().take(8).collect();
+        assert_eq!(answers, [false; 8]);
+        let batches = tally.failures.load(Ordering::Relaxed);
+        assert!(batches < 8, "each of them waited in vain by itself");
+        other.execute_batch("ROLLBACK").unwrap();
+        let (told, answers) = channel();
+        writer.push(Box::new(Told(told))).await.unwrap();
+        assert!(answers.recv().unwrap(), "who comes later is served");
+        tokio::task::spawn_blocking(move || writer.close()).await.unwrap();
     }
 }

@@ -244,3 +244,20 @@ async fn a_client_that_does_not_take_its_answer_is_let_go() {
     next.write_all(b"GET /healthz HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n").await.unwrap();
     assert!(rest(&mut next).await.0.starts_with("HTTP/1.1 200 "));
 }
+
+#[tokio::test]
+async fn who_is_refused_before_all_is_sent_can_send_on_and_read_why() {
+    let server = Server::start().await;
+    let mut socket = TcpStream::connect(server.running.address).await.unwrap();
+    let length = 3_000_000;
+    let head = format!(
+        "POST /v1/tasks HTTP/1.1\r\nhost: h\r\nauthorization: Bearer nobody\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+    );
+    socket.write_all(head.as_bytes()).await.unwrap();
+    // The answer is there, and the client goes on as if it had not seen that.
+    socket.readable().await.unwrap();
+    socket.write_all(&vec![b' '; length]).await.unwrap();
+    let (head, body) = rest(&mut socket).await;
+    assert!(head.starts_with("HTTP/1.1 401 "), "{head}");
+    assert!(body["error"]["message"].is_string(), "{body}");
+}

@@ -342,6 +342,7 @@ async fn a_message_that_calls_no_tool_counts_as_a_read() {
     }
     let refused = say(&client, "nope", json!({})).await;
     assert_eq!((refused.status, refused.error()), (429, "rate_limited"));
+    assert_eq!(refused.header("x-ratelimit-remaining"), "0");
     assert_eq!(client.get("/v1/rooms").await.status, 429);
 }
 
