@@ -113,7 +113,9 @@ fn move_to_history(
              coalesce(p.base, e.base),
              CASE WHEN p.method <> e.method AND e.method = 'delete' THEN 'superseded'
                   WHEN p.method = 'update' AND p.patch = '{}' THEN 'superseded' ELSE ?2 END,
-             coalesce(j.value, s.rev), coalesce(?4, e.reason), attempts, idempotency_key, coalesce(p.origin, e.origin),
+             coalesce(j.value, s.rev),
+             -- Why it had to wait is over where it is in.
+             CASE ?2 WHEN 'confirmed' THEN ?4 ELSE coalesce(?4, e.reason) END, attempts, idempotency_key, coalesce(p.origin, e.origin),
              coalesce(p.created_at, e.created_at), ?3
          FROM json_each(?1) j CROSS JOIN edits e ON e.id = CAST(j.key AS INTEGER)
              LEFT JOIN _sent s ON s.edit_id = e.id LEFT JOIN _parts p ON p.of_edit = e.id",

@@ -14,6 +14,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Params, Transaction};
 
 use self::missed::{Judged, Meant, brought, missed};
+pub(crate) use self::offering::is_any_offered;
 use self::offering::{Why, give_back, keep_form};
 use crate::store::edits::{held, push, settle};
 use crate::store::mirror::image;

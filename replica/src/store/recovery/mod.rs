@@ -48,6 +48,10 @@ pub(crate) fn begin(connection: &mut Connection, cause: &Cause) -> Result<Option
         if !begun || (!filled && before.is_none() && matches!(cause, Cause::Asked { .. })) {
             return Ok(None);
         }
+        // What one that is under way has fetched was not here before it.
+        let known: Option<String> =
+            tx.query_row("SELECT known FROM _recovery", [], |row| row.get(0)).optional()?.flatten();
+        let known = known.map_or_else(|| walk::known_of_each(tx), Ok)?;
         walk::forget(tx)?;
         image::ask_anew(tx)?;
         if !matches!(cause, Cause::Asked { .. }) {
@@ -114,11 +118,11 @@ pub(crate) fn begin(connection: &mut Connection, cause: &Cause) -> Result<Option
             Cause::Gap { .. } | Cause::Restored { .. } => 0,
         };
         tx.execute(
-            "INSERT INTO _recovery (one, cause, since, fork, tail, step, accepted)
-             VALUES (1, ?1, ?2, ?3, ?5, 'property', ?4)
+            "INSERT INTO _recovery (one, cause, since, fork, tail, step, accepted, known)
+             VALUES (1, ?1, ?2, ?3, ?5, 'property', ?4, ?6)
              ON CONFLICT DO UPDATE SET since = excluded.since, tail = excluded.tail, step = 'property', kind = NULL,
-                 cursor = NULL, as_of = NULL, accepted = excluded.accepted, question = NULL",
-            (word, &since, fork, accepted, tail),
+                 cursor = NULL, as_of = NULL, accepted = excluded.accepted, question = NULL, known = excluded.known",
+            (word, &since, fork, accepted, tail, &known),
         )?;
         read(tx)
     })
@@ -282,11 +286,12 @@ pub(crate) fn sweep(
         // What was deleted here as well, nobody loses by it.
         let lost: Vec<&str> = vanished.iter().filter(|one| !one.deleted_here).map(|one| one.id.as_str()).collect();
         let gone = i64::try_from(lost.len()).unwrap_or(i64::MAX);
-        let of = if gone > 0 { walk::count_known(tx, kind)? } else { 0 };
-        let (accepted, restored): (bool, bool) =
-            tx.query_row("SELECT accepted, cause = 'restored' FROM _recovery", [], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })?;
+        let (accepted, restored, of): (bool, bool, i64) = tx.query_row(
+            "SELECT accepted, cause = 'restored', coalesce(known ->> ?1, 0) FROM _recovery",
+            [kind.word()],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?;
+        let of = of.max(gone);
         let accepted = accepted || hearth_simulated::planted("nobody is asked about many deletions");
         if !accepted && gone > FUSE_RECORDS && gone > of / FUSE_SHARE {
             return Ok(Swept::TooMany { gone, of });
@@ -358,6 +363,6 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
         settle::settle(tx, position, now)?;
         doubt::doubt_less(tx)?;
         agreed::look_at_all(tx, now)?;
-        log(tx, "info", &told::at_the_end(gone, restored))
+        log(tx, "info", &told::at_the_end(gone, restored, lost::is_any_offered(tx)?))
     })
 }

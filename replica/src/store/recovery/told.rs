@@ -30,9 +30,11 @@ pub(super) fn of_collection(
     })
 }
 
-/// Of all of them, once everything is compared.
-pub(super) fn at_the_end(gone: i64, restored: bool) -> String {
+/// Of all of them, once everything is compared. `offers`: edits that the server has lost are offered again, and records that
+/// they make are not among these.
+pub(super) fn at_the_end(gone: i64, restored: bool, offers: bool) -> String {
     let words = match (restored, gone) {
+        (true, 0) if offers => "nothing is missing there but what is offered again".to_owned(),
         (true, 0) => "nothing is missing there".to_owned(),
         (true, _) => format!("it no longer has {}", records(gone)),
         (false, 0) => "nothing was deleted there".to_owned(),

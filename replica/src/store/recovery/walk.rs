@@ -6,8 +6,10 @@
 
 use std::collections::BTreeSet;
 
+use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::recovery::Listed;
@@ -148,15 +150,20 @@ pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<V
     Ok(gone)
 }
 
-/// How many records of a kind the server was known to hold, without those that are deleted here.
-pub(super) fn count_known(tx: &Transaction<'_>, kind: Kind) -> Result<i64, StoreError> {
-    let text = format!(
-        "SELECT count(DISTINCT id) FROM ({}) WHERE id NOT IN (
-             SELECT record_id FROM edits e WHERE kind = ?1 AND method = 'delete'
-                 AND NOT EXISTS (SELECT 1 FROM edits l WHERE l.kind = ?1 AND l.record_id = e.record_id AND l.id > e.id))",
-        known(kind)
-    );
-    Ok(tx.prepare_cached(&text)?.query_row([kind.word()], |row| row.get(0))?)
+/// How many records of each collection the server was known to hold, without those that are deleted here, as JSON.
+pub(super) fn known_of_each(tx: &Transaction<'_>) -> Result<String, StoreError> {
+    let mut all = Fields::new();
+    for kind in Kind::COLLECTIONS {
+        let text = format!(
+            "SELECT count(DISTINCT id) FROM ({}) WHERE id NOT IN (
+                 SELECT record_id FROM edits e WHERE kind = ?1 AND method = 'delete'
+                     AND NOT EXISTS (SELECT 1 FROM edits l WHERE l.kind = ?1 AND l.record_id = e.record_id AND l.id > e.id))",
+            known(kind)
+        );
+        let count: i64 = tx.prepare_cached(&text)?.query_row([kind.word()], |row| row.get(0))?;
+        all.insert(kind.word().to_owned(), count.into());
+    }
+    Ok(Value::Object(all).to_string())
 }
 
 /// What the server was known to hold of a kind, as SQL: ids and revisions; `?1` is the kind.

@@ -76,8 +76,13 @@ pub(super) fn make(tx: &Transaction<'_>, made: &[Made]) -> Result<Vec<String>, S
         let names: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
         let marks = vec!["?"; names.len()].join(", ");
         let text = format!("INSERT INTO {} ({}) VALUES ({marks})", quoted(name), names.join(", "));
-        let mut statement = tx.prepare(&text)?;
-        let kept = rows.iter().filter(|row| statement.execute(params_from_iter(row.iter())).is_ok()).count();
+        // A part of the damaged list may be readable without the table being known there: then it has no column.
+        let kept = match tx.prepare(&text) {
+            Ok(mut statement) => {
+                rows.iter().filter(|row| statement.execute(params_from_iter(row.iter())).is_ok()).count()
+            }
+            Err(_) => 0,
+        };
         if !complete || !garbled.is_empty() || kept < rows.len() {
             lost.push(format!("Not every row of the table {name} could be carried over; {kept} are."));
         }

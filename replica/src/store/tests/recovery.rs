@@ -125,6 +125,23 @@ fn the_fuse_counts_per_collection_and_a_word_lifts_it() {
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "49");
 }
 
+#[test]
+fn what_a_comparison_has_fetched_is_no_part_of_what_could_vanish() {
+    let mut scene = Scene::new();
+    let id = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
+    scene.hear((1..=60).map(|n| event(n, "created", "room", &id(n), json!({ "name": "Room" }))).collect());
+    scene.recovers(&gap());
+    let fetched = |from: i64, to: i64| (from..=to).map(|n| record(&id(n), n, json!({ "name": "Other" }))).collect();
+    scene.is_listed(Kind::Room, fetched(101, 400), 500);
+    // It begins anew before its end.
+    scene.recovers(&gap());
+    scene.is_listed(Kind::Room, fetched(401, 500), 500);
+    let walked: Vec<(String, i64)> = (101..=500).map(|n| (id(n), n)).collect();
+    let walked: Vec<(&str, i64)> = walked.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
+    assert_eq!(scene.is_walked(Kind::Room, &walked, 500), Swept::TooMany { gone: 60, of: 60 });
+    assert_eq!(scene.one("SELECT count(*) FROM rooms WHERE name = 'Room'"), "60");
+}
+
 /// The stretch that a gap ends with may leave out a delete that the server had accepted; the walk shows it then.
 #[test]
 fn a_delete_that_a_gap_swallowed_is_kept_with_a_position() {

@@ -44,6 +44,13 @@ impl Why {
     }
 }
 
+/// Whether edits wait for a person because the server has lost them.
+pub(crate) fn is_any_offered(tx: &Transaction<'_>) -> Result<bool, StoreError> {
+    let mut statement =
+        tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE state = 'conflict' AND reason IN (?1, ?2))")?;
+    Ok(statement.query_row([Why::Lost.reason(), Why::NotThere.reason()], |row| row.get(0))?)
+}
+
 /// Lost edits wait for a person again, under their old numbers; what they change stays visible here.
 pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: &[Lost]) -> Result<(), StoreError> {
     for Lost { edit, .. } in sent {

@@ -248,3 +248,16 @@ fn a_view_that_does_not_work_is_named() {
         assert_eq!(*sentence, format!("The view {view} does not work: no such table: main.mine."));
     }
 }
+
+#[test]
+fn a_table_of_ones_own_of_which_nothing_can_be_read_holds_nothing_up() {
+    let wreck = Wreck::new();
+    wreck.scene.does("CREATE TABLE mine (x)");
+    wreck.scene.does("INSERT INTO mine VALUES (1)");
+    let wreck = wreck.checkpointed();
+    wreck.break_page_with("CREATE VIEW sync_status");
+    let rescue = wreck.rebuilt();
+    assert_eq!(rescue.edits, 2);
+    assert!(rescue.lost.iter().any(|lost| lost == UNLISTED), "{:?}", rescue.lost);
+    wreck.assert_carried_over();
+}
