@@ -105,7 +105,13 @@ impl Resolve {
         let replica = context.existing()?;
         let mut fields = BTreeMap::new();
         let mut values = Vec::new();
+        let mut named = BTreeSet::new();
         for text in self.fields {
+            let name = text.split('=').next().unwrap_or_default().to_owned();
+            if named.contains(&name) {
+                return Err(Failure::new(Exit::Usage, format!("{name} is given twice")));
+            }
+            named.insert(name);
             match text.split_once('=') {
                 Some((name, "mine")) => drop(fields.insert(name.to_owned(), Choice::Mine)),
                 Some((name, "theirs")) => drop(fields.insert(name.to_owned(), Choice::Theirs)),

@@ -47,6 +47,7 @@ fn waiting(context: &Context) -> Result<(), Failure> {
         output::note("every local change is confirmed");
         return Ok(());
     }
+    let next = edits.iter().find_map(to_decide);
     let columns = ["id", "state", "method", "kind", "title", "changes", "reason"].map(str::to_owned).to_vec();
     let row = |edit: Edit| {
         vec![
@@ -59,7 +60,23 @@ fn waiting(context: &Context) -> Result<(), Failure> {
             edit.reason.into(),
         ]
     };
-    Ok(output::table(&Table { columns, rows: edits.into_iter().map(row).collect() })?)
+    output::table(&Table { columns, rows: edits.into_iter().map(row).collect() })?;
+    if let Some(next) = next {
+        output::next(&next);
+    }
+    Ok(())
+}
+
+/// What to type about an edit that needs a person; None: it needs none, or another does first.
+pub(super) fn to_decide(edit: &Edit) -> Option<String> {
+    let id = edit.id;
+    match edit.state.as_str() {
+        "conflict" => Some(format!("hearth-replica resolve {id} mine, or theirs")),
+        "rejected" => {
+            Some(format!("hearth-replica edits change {id} FIELD=VALUE, or edits retry {id}, or edits discard {id}"))
+        }
+        _ => None,
+    }
 }
 
 /// Says of edits that the server has what they still wait for.

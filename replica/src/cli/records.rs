@@ -177,6 +177,7 @@ impl Remove {
         let named = named.collect::<Vec<_>>().join(", ");
         let without = if named.is_empty() { named } else { format!("; it is named no more by {named}") };
         output::note(&format!("removed the {kind} {}{without}", output::one_line(&title)));
+        stands_behind(&replica, kind, &id)?;
         Ok(output::line(&id)?)
     }
 }
@@ -298,10 +299,21 @@ fn tell(context: &Context, row: &Row) -> Result<(), Failure> {
 
 /// What is said after a change: the record's id, for whoever goes on with it.
 fn changed(context: &Context, replica: &Replica, kind: Kind, id: &str) -> Result<(), Failure> {
-    if replica.status()?.daemon_pid.is_none() {
+    if !stands_behind(replica, kind, id)? && replica.status()?.daemon_pid.is_none() {
         output::note(&output::addressed("kept here; next: hearth-replica sync, to send it"));
     }
     told(context, replica, kind, id)
+}
+
+/// Says so if an earlier edit of a record needs a person first, and what to type.
+fn stands_behind(replica: &Replica, kind: Kind, id: &str) -> Result<bool, Failure> {
+    let edits = replica.why(kind, id)?.map(|why| why.edits).unwrap_or_default();
+    let first = edits.iter().find_map(|edit| Some((edit, super::edits::to_decide(edit)?)));
+    if let Some((edit, next)) = &first {
+        output::note(&format!("kept here, behind edit {}, which needs you first", edit.id));
+        output::next(next);
+    }
+    Ok(first.is_some())
 }
 
 /// The record as data: its id, or all of it as JSON.

@@ -94,7 +94,7 @@ fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<Came, EditError> {
             Judgement::Gone => return Err(refused(deleted_there(&found))),
             Judgement::Taken(differs) => return Err(refused(taken(&found, !differs.is_empty()))),
             Judgement::Clash(_) => {
-                return Err(refused(format!("{name}: both sides still differ; settle it as mine or as theirs")));
+                return Err(refused(both_differ(name)));
             }
             Judgement::Go | Judgement::Done => {}
         },
@@ -196,6 +196,10 @@ fn change_in(tx: &Transaction<'_>, edit: i64, fields: &Fields, now: Timestamp) -
         return Err(refused(deleted_there(&found)));
     }
     set(tx, &mut found, fields)?;
+    // Other values do not say which of the two sides shall stand.
+    if found.state == "conflict" && matches!(look(tx, &found)?, Judgement::Clash(_)) {
+        return Err(refused(both_differ(&found.name)));
+    }
     if found.method == "update" && found.patch.is_empty() {
         take_back::take_back(tx, edit, "discarded", None, now)?;
         return Ok(said(format!("{}: nothing of the change is left, so it is given up", found.name)).into());
@@ -287,6 +291,10 @@ pub(super) fn look(tx: &Connection, found: &Pending) -> Result<Judgement, StoreE
 fn referring(tx: &Connection, record: &str) -> Result<i64, StoreError> {
     let text = "SELECT count(*) FROM edits WHERE record_id <> ?1 AND instr(patch, ?1) > 0";
     Ok(tx.prepare_cached(text)?.query_row([record], |row| row.get(0))?)
+}
+
+fn both_differ(name: &str) -> String {
+    format!("{name}: both sides still differ; settle it as mine, as theirs, or with another value for a field")
 }
 
 fn deleted_there(found: &Pending) -> String {

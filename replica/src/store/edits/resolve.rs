@@ -115,10 +115,12 @@ fn resolve_in(tx: &Transaction<'_>, edit: i64, resolution: &Resolution, now: Tim
         (Judgement::Clash(_), None) if found.method == "delete" => {
             Err(refused(format!("{} is to be deleted: settle it as mine, or as theirs", found.name)))
         }
-        (Judgement::Gone | Judgement::Taken(_), Some(false)) => gate::pass(tx, |tx| give_in(tx, &found, now)),
-        (Judgement::Clash(_), Some(false)) if found.method == "delete" => gate::pass(tx, |tx| give_in(tx, &found, now)),
+        (Judgement::Gone | Judgement::Taken(_), Some(false)) => gate::pass(tx, |tx| give_in(tx, &found, true, now)),
+        (Judgement::Clash(_), Some(false)) if found.method == "delete" => {
+            gate::pass(tx, |tx| give_in(tx, &found, false, now))
+        }
         (Judgement::Clash(clashes), _) => gate::pass(tx, |tx| resolve_fields(tx, found, &clashes, resolution, now)),
-        (Judgement::Go | Judgement::Done, Some(false)) => gate::pass(tx, |tx| give_in(tx, &found, now)),
+        (Judgement::Go | Judgement::Done, Some(false)) => gate::pass(tx, |tx| give_in(tx, &found, false, now)),
         (Judgement::Go | Judgement::Done, _) => gate::pass(tx, |tx| {
             let name = &found.name;
             let text = format!("{name}: nothing stands against the change any more; it goes to the server");
@@ -160,7 +162,7 @@ fn resolve_fields(
         found.base.shift_remove(clash.field);
     }
     if found.patch.is_empty() {
-        return give_in(tx, &found, now);
+        return give_in(tx, &found, false, now);
     }
     let side = |of: fn(&Clash) -> &Value, clashes: &[Clash]| -> Fields {
         clashes.iter().map(|clash| (clash.field.to_owned(), of(clash).clone())).collect()
@@ -195,9 +197,16 @@ fn win(tx: &Transaction<'_>, found: &mut Pending, clashes: &[Clash], now: Timest
     Ok(())
 }
 
-fn give_in(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -> Result<Came, EditError> {
+/// `is_gone`: the record is not there any more, or another is, so that what was written here cannot come back to it.
+fn give_in(tx: &Transaction<'_>, found: &Pending, is_gone: bool, now: Timestamp) -> Result<Came, EditError> {
     take_back::take_back(tx, found.id, "superseded", Some("you took what was there"), now)?;
-    Ok(said(format!("{} is as the server has it; undo brings back what was written here", found.name)).into())
+    let Pending { id, name, .. } = found;
+    let more = match (is_gone, found.method.as_str()) {
+        (true, _) => "the history of edits keeps what was written here".to_owned(),
+        (false, "delete") => format!("undo {id} deletes it"),
+        (false, _) => format!("undo {id} brings back what was written here"),
+    };
+    Ok(said(format!("{name} is as the server has it; {more}")).into())
 }
 
 fn again(tx: &Transaction<'_>, found: Pending, sentence: String) -> Result<Came, EditError> {

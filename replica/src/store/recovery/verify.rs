@@ -2,8 +2,8 @@
 //! aside: the server's form is compared. Must not fetch.
 //!
 //! Every page names the position it was read at, and of every record both sides know the rev, so the comparison holds
-//! while things change: what is newer here than its page is not comparable and is left out; everything else must be
-//! equal once the replica has passed the last page.
+//! while things change: what is newer here than its page, and not newer than the replica itself, is not comparable and is
+//! left out; everything else must be equal once the replica has passed the last page.
 
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
@@ -63,6 +63,14 @@ pub struct Verification {
     pub differences: Vec<Difference>,
     /// Whether search did not hold what the tables hold: nothing but a stranger's hand makes it so.
     pub search_differs: bool,
+}
+
+impl Verification {
+    /// Whether what is known of a record is newer than the page that lists it. What it is said to be of after the replica's
+    /// own position, nobody has told: it is wrong.
+    fn may_have_changed(&self, rev: i64, as_of: i64) -> bool {
+        rev > as_of && rev <= self.position
+    }
 }
 
 /// Compares, and repairs what differs if that is wanted, in one transaction. None: the replica has not passed the
@@ -131,7 +139,7 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
         listed.insert(id);
         let theirs = rows::Stored::from_payload(kind, rev, record);
         let (ours, ours_rev) = ours(tx, kind, id)?;
-        if ours_rev > *as_of {
+        if found.may_have_changed(ours_rev, *as_of) {
             found.changed_meanwhile += 1;
             continue;
         }
@@ -162,7 +170,7 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
         if listed.contains(id.as_str()) {
             continue;
         }
-        if rev.is_some_and(|rev| rev > listing.as_of) {
+        if rev.is_some_and(|rev| found.may_have_changed(rev, listing.as_of)) {
             found.changed_meanwhile += 1;
             continue;
         }

@@ -275,6 +275,9 @@ fn an_edit_taken_back_leaves_the_later_ones_in_order() {
 fn all_mine_all_theirs_or_field_by_field() {
     let mut scene = in_conflict();
     assert!(scene.retry(1).unwrap_err().contains("“Mine”: both sides still differ"));
+    let refused = scene.change(1, json!({ "title": "Both" })).unwrap_err();
+    assert!(refused.contains("both sides still differ"), "other values do not say which side stands: {refused}");
+    assert_eq!(scene.one("SELECT patch FROM edits"), r#"{"title":"Mine","priority":"high"}"#);
     scene.resolve(1, &Resolution::mine()).unwrap();
     let request = scene.send(1);
     assert_eq!((request.guard, request.body.as_deref()), (Some(6), Some(r#"{"title":"Mine","priority":"high"}"#)));

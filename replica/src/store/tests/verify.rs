@@ -4,6 +4,7 @@ use hearth_contract::schema::Kind;
 use serde_json::json;
 
 use super::*;
+use crate::store::gate;
 use crate::store::recovery::verify::{How, Listing, Verification, verify};
 
 impl Scene {
@@ -49,6 +50,25 @@ fn what_a_server_leaves_out_is_null_and_the_order_of_what_is_unknown_says_nothin
     let How::Fields(fields) = &differing[0].how else { panic!("{differing:?}") };
     let names: Vec<&str> = fields.iter().map(|(name, ..)| name.as_str()).collect();
     assert_eq!(names, ["extra", "floor"]);
+}
+
+#[test]
+fn what_nobody_has_told_is_no_change_meanwhile() {
+    for wrong in [
+        "UPDATE tasks SET rev = 999, notes = 'Rot'",
+        "INSERT INTO _tombs (kind, record_id, rev) SELECT 'task', id, 999 FROM tasks; DELETE FROM tasks",
+    ] {
+        let mut scene = Scene::new();
+        scene.hear(vec![task(5, "Paint", "low")]);
+        scene.is_at_present(7);
+        gate::keep(&mut scene.db, |tx| Ok(tx.execute_batch(wrong)?)).unwrap();
+        let record = task(5, "Paint", "low").payload.unwrap();
+        let listing = [(Kind::Task, Listing { records: vec![(record, 7)], as_of: 7 })];
+        let found = verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap();
+        assert_eq!((found.compared, found.changed_meanwhile, found.differences.len()), (1, 0, 1), "{wrong}");
+        assert_eq!(scene.one("SELECT title || rev || coalesce(notes, '') FROM tasks"), "Paint5", "{wrong}");
+        assert_eq!(verify(&mut scene.db, &listing, false, at(0)).unwrap().unwrap().differences, [], "{wrong}");
+    }
 }
 
 #[test]
