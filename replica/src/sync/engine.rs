@@ -198,6 +198,7 @@ impl Engine {
     /// Hands inputs to the core and carries out what comes of them.
     fn tell<const N: usize>(&mut self, now: Moment, inputs: [Input; N]) -> Result<Done, StoreError> {
         let mut inputs = VecDeque::from(inputs);
+        let mut is_log_left = false;
         while let Some(input) = inputs.pop_front() {
             let mut effects = self.core.handle(now.steady, input).into_iter().peekable();
             while let Some(effect) = effects.next() {
@@ -222,16 +223,18 @@ impl Engine {
                         tracing::warn!(%error, "not written");
                         // Before room is given back.
                         let reason = self.why_unwritten(&error);
+                        // To take the log over may need room as well, and what is set aside is there to say what is wrong.
+                        is_log_left = open::give_back_log(&self.connection).is_err();
                         reserve::release(&self.db);
-                        if let Err(error) = open::give_back_log(&self.connection) {
-                            tracing::warn!(%error, "the log's room could not be given back");
-                        }
                         inputs = VecDeque::from([Input::DiskFull { reason }]);
                         break;
                     }
                     Err(error) => return Err(error),
                 }
             }
+        }
+        if is_log_left && let Err(error) = open::give_back_log(&self.connection) {
+            tracing::warn!(%error, "the log's room could not be given back");
         }
         Ok(std::mem::take(&mut self.done))
     }
