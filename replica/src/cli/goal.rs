@@ -73,6 +73,7 @@ pub(super) fn too_late(context: &Context, then: &Status) -> Failure {
         }
         phase => {
             let server = context.profile.server.as_deref().map_or(String::new(), |server| format!(", {server}"));
+            let why = if why.is_empty() { ": no answer so far" } else { why.as_str() };
             let text = format!("not in step in time, {phase}{server}{why}");
             Failure::new(Exit::Unreachable, text).hint("hearth-replica status")
         }

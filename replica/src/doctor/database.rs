@@ -89,8 +89,18 @@ fn look(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Findi
         findings.extend(made_by_others(&profile.db, health)?);
     }
     findings.push(process(profile, &status, health.said_pid));
+    findings.extend(held(profile, &replica));
     findings.extend(edits(&status));
     Ok((findings, status))
+}
+
+/// Whether another program keeps everybody from writing. Reading shows nothing of that.
+fn held(profile: &Profile, replica: &Replica) -> Option<Finding> {
+    match open::hold(&mut replica.connection.borrow_mut()) {
+        Err(error) if error.is_busy() => Some(unreadable(profile, &error)),
+        // What is wrong with the disk is told with it.
+        _ => None,
+    }
 }
 
 /// What somebody has made in it that the sync meets.

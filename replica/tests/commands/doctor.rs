@@ -455,3 +455,16 @@ fn a_process_that_cannot_be_seen_is_there_as_long_as_it_has_the_lock() {
     drop(lock);
     assert_eq!(phase(), "offline");
 }
+
+#[test]
+fn somebody_who_keeps_all_others_from_writing_is_named() {
+    let (_dir, db) = of(&good_server());
+    let other = rusqlite::Connection::open(&db).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let (exit, found) = examined(&db);
+    let [grade, matter, text, next] =
+        found.iter().find(|one| one[1] == "process" && one[0] == "fault").unwrap_or_else(|| panic!("{found:?}"));
+    assert_eq!((grade.as_str(), matter.as_str()), ("fault", "process"));
+    assert!(text.contains("another program is writing to") && next.starts_with("lsof "), "{text}, {next}");
+    assert_ne!(exit, 0);
+}
