@@ -11,6 +11,7 @@ use rusqlite::{Connection, Transaction, params_from_iter};
 use super::aside::READING;
 use super::salvage::{self, Opened, Salvaged};
 use super::strangers::{self, Made};
+use super::traces::{self, Trace};
 use super::{Rescue, health};
 use crate::store::mirror::image;
 use crate::store::place::holds_bytes;
@@ -37,8 +38,11 @@ const NUMBERED: [(&str, &str); 10] = [
 const COUNTED: &str = "sqlite_sequence";
 
 /// What was read of a damaged database.
+#[derive(Default)]
 pub(super) struct Saved {
     tables: Vec<(&'static str, Salvaged)>,
+    /// Records of which edits may be lost.
+    traces: Vec<Trace>,
     /// What others have made in it.
     made: Vec<Made>,
     /// The highest number of an edit that is known of.
@@ -66,14 +70,16 @@ pub(super) fn read(kept: &Path, blank: &Connection) -> Result<Saved, StoreError>
     if !nothing && !holds_bytes(&work) {
         open::private_file(&work).and_then(|file| file.set_len(4096)).map_err(at)?;
     }
-    let mut saved =
-        Saved { tables: Vec::new(), made: Vec::new(), newest: 0, home: None, paused: false, lost: Vec::new() };
+    let mut saved = Saved::default();
     let names: Vec<&str> = LOCAL.into_iter().chain(["_sync", COUNTED]).collect();
     if let Some(Opened { connection, list, is_whole }) = salvage::open(&work, blank, &names)? {
+        let mut some_missing = false;
         for name in LOCAL {
             let table = salvage::table(&connection, name)?;
-            if !table.complete && name == "edits" {
+            some_missing |= name == "edits" && !table.complete;
+            if name == "_images" && some_missing {
                 saved.lost.push("A part of the edits cannot be read; some may be missing.".to_owned());
+                saved.traces = traces::read(&connection, &table)?;
             }
             saved.newest = saved.newest.max(newest(name, &table));
             saved.tables.push((name, table));
@@ -111,10 +117,10 @@ pub(super) fn read(kept: &Path, blank: &Connection) -> Result<Saved, StoreError>
 }
 
 /// The highest number of an edit in a table; 0 in one that has none. It does not matter whether its row can be carried over.
-fn newest(name: &str, Salvaged { columns, rows, garbled, .. }: &Salvaged) -> i64 {
-    let numbers = NUMBERED.iter().filter(|(table, _)| *table == name).flat_map(|(_, column)| {
-        let of_edits = |row: &&Vec<Sql>| name != COUNTED || text(columns, row, "name") == Some("edits");
-        rows.iter().chain(garbled).filter(of_edits).filter_map(|row| match member(columns, row, column) {
+fn newest(name: &str, table: &Salvaged) -> i64 {
+    let numbers = NUMBERED.iter().filter(|(of, _)| *of == name).flat_map(|(_, column)| {
+        let of_edits = |row: &&Vec<Sql>| name != COUNTED || table.text(row, "name") == Some("edits");
+        table.rows.iter().chain(&table.garbled).filter(of_edits).filter_map(|row| match table.member(row, column) {
             // A number that no one can have counted to is what damage has left, and would leave none to go on with.
             Some(Sql::Integer(number)) if *number < 1 << 53 => Some(*number),
             _ => None,
@@ -125,11 +131,22 @@ fn newest(name: &str, Salvaged { columns, rows, garbled, .. }: &Salvaged) -> i64
 
 /// Writes what was read into an empty replica.
 pub(super) fn restore(connection: &mut Connection, saved: Saved) -> Result<Rescue, StoreError> {
-    let Saved { tables, made, newest, home, paused, lost } = saved;
+    let Saved { tables, traces, made, newest, home, paused, lost } = saved;
     let mut rescue = Rescue { lost, ..Rescue::default() };
     gate::keep(connection, |tx| {
         for (name, table) in &tables {
             put(tx, name, table, &mut rescue)?;
+        }
+        let numbered = "INSERT INTO sqlite_sequence (name, seq)
+            SELECT 'edits', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'edits')";
+        tx.execute(numbered, [])?;
+        tx.execute("UPDATE sqlite_sequence SET seq = max(seq, ?1) WHERE name = 'edits'", [newest])?;
+        let read_off = traces::take_up(tx, &traces)?;
+        if read_off > 0 {
+            let (changes, wait) = if read_off == 1 { ("change was", "waits") } else { ("changes were", "wait") };
+            rescue
+                .lost
+                .push(format!("{read_off} {changes} made out by what the records show instead, and {wait} for you."));
         }
         tx.execute_batch(
             // A request whose bytes are lost is made anew, and so is one of which it is lost what it insists on or that it
@@ -153,11 +170,8 @@ pub(super) fn restore(connection: &mut Connection, saved: Saved) -> Result<Rescu
              DELETE FROM _sent WHERE edit_id NOT IN (SELECT id FROM edits);
              DELETE FROM _images WHERE NOT EXISTS
                  (SELECT 1 FROM edits e WHERE e.kind = _images.kind AND e.record_id = _images.record_id);
-             INSERT INTO sqlite_sequence (name, seq)
-                 SELECT 'edits', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'edits');
              UPDATE _sync SET replay = 1;",
         )?;
-        tx.execute("UPDATE sqlite_sequence SET seq = max(seq, ?1) WHERE name = 'edits'", [newest])?;
         tx.execute("UPDATE _sync SET paused = ?1", [paused])?;
         match &home {
             Some(home) => {
@@ -204,49 +218,38 @@ fn put(tx: &Transaction<'_>, name: &str, table: &Salvaged, rescue: &mut Rescue) 
     let text = format!("INSERT OR IGNORE INTO {name} ({}) VALUES ({})", names.join(", "), marks.join(", "));
     let mut statement = tx.prepare(&text)?;
     if name == "edits" {
-        rescue.lost.extend(table.garbled.iter().map(|row| named(&table.columns, row)));
+        rescue.lost.extend(table.garbled.iter().map(|row| named(table, row)));
     }
     for row in &table.rows {
-        if !can_go_on(name, &table.columns, row) {
+        if !can_go_on(name, table, row) {
             if name == "edits" {
-                rescue.lost.push(named(&table.columns, row));
+                rescue.lost.push(named(table, row));
             }
             continue;
         }
         // What does not fit (a null that damage has left, text in a number's place) is as lost as what cannot be read.
         let kept = statement.execute(params_from_iter(common.iter().map(|n| &row[*n])));
         if name == "edits" && !matches!(kept, Ok(1)) {
-            rescue.lost.push(named(&table.columns, row));
+            rescue.lost.push(named(table, row));
         }
     }
     Ok(())
 }
 
-fn member<'a>(columns: &[String], row: &'a [Sql], name: &str) -> Option<&'a Sql> {
-    columns.iter().position(|column| column == name).and_then(|n| row.get(n))
-}
-
-fn text<'a>(columns: &[String], row: &'a [Sql], name: &str) -> Option<&'a str> {
-    match member(columns, row, name) {
-        Some(Sql::Text(text)) => Some(text),
-        _ => None,
-    }
-}
-
 /// Whether a row can be read again where it goes, and is whole if it is an edit.
-fn can_go_on(name: &str, columns: &[String], row: &[Sql]) -> bool {
+fn can_go_on(name: &str, table: &Salvaged, row: &[Sql]) -> bool {
     let stands = |(column, value): (&String, &Sql)| match value {
         Sql::Text(text) => health::can_stand(name, column, text),
         _ => true,
     };
     let parts = ["kind", "record_id", "method", "patch", "base"];
-    columns.iter().zip(row).all(stands)
-        && (name != "edits" || parts.iter().all(|part| text(columns, row, part).is_some()))
+    table.columns.iter().zip(row).all(stands)
+        && (name != "edits" || parts.iter().all(|part| table.text(row, part).is_some()))
 }
 
 /// An edit that cannot go on, in a sentence that lets a person do it again.
-fn named(columns: &[String], row: &[Sql]) -> String {
-    let word = |name: &str| match member(columns, row, name) {
+fn named(table: &Salvaged, row: &[Sql]) -> String {
+    let word = |name: &str| match table.member(row, name) {
         Some(Sql::Text(text)) => text.chars().take(200).collect(),
         Some(Sql::Integer(number)) => number.to_string(),
         _ => "?".to_owned(),

@@ -1,8 +1,9 @@
 //! A database that is damaged or wanted anew: the damaged file is kept aside, the rest is read again from the server,
 //! and what only exists here is carried over. Must not write to a file that others may write to meanwhile.
 //!
-//! [`health`] finds the damage, [`salvage`] reads around it; [`carry`] is what goes on, [`strangers`] what others have made and
-//! [`columns`] what they have added to tables of ours, [`aside`] the files that are kept; [`copy`] is for those who look ahead.
+//! [`health`] finds the damage, [`salvage`] reads around it; [`carry`] is what goes on, [`traces`] what lost edits have
+//! left, [`strangers`] what others have made and [`columns`] what they have added to tables of ours, [`aside`] the files that
+//! are kept; [`copy`] is for those who look ahead.
 
 mod aside;
 mod carry;
@@ -11,6 +12,7 @@ pub(crate) mod copy;
 pub(crate) mod health;
 mod salvage;
 mod strangers;
+mod traces;
 
 use std::fs;
 use std::io::Write;

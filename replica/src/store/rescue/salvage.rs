@@ -37,6 +37,21 @@ pub(crate) struct Salvaged {
     pub complete: bool,
 }
 
+impl Salvaged {
+    /// A row's value of this column, if there is one.
+    pub(super) fn member<'a>(&self, row: &'a [Sql], name: &str) -> Option<&'a Sql> {
+        self.columns.iter().position(|column| column == name).and_then(|n| row.get(n))
+    }
+
+    /// The same if it is a text.
+    pub(super) fn text<'a>(&self, row: &'a [Sql], name: &str) -> Option<&'a str> {
+        match self.member(row, name) {
+            Some(Sql::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+}
+
 /// What a copy tells; None where that is damaged.
 pub(crate) fn unless_damaged<T>(told: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
     match told {

@@ -224,16 +224,47 @@ fn a_file_that_is_cut_short_costs_no_edit_that_is_left() {
 }
 
 #[test]
-fn what_cannot_be_read_of_the_edits_is_said() {
-    let wreck = Wreck::new().checkpointed();
+fn what_cannot_be_read_of_the_edits_is_said_and_read_off_their_records() {
+    let mut wreck = Wreck::new();
+    let van = "0190a3b0-0000-7000-8000-000000000009";
+    wreck.scene.hear(vec![super::event(6, "created", "vehicle", van, json!({ "name": "Van", "model": "T3" }))]);
+    wreck.scene.does("DELETE FROM vehicles");
+    let wreck = wreck.checkpointed();
     wreck.break_page_of("edits");
     let rescue = wreck.rebuilt();
-    assert_eq!(rescue.edits, 0);
+    assert_eq!(rescue.edits, 3);
     assert!(rescue.lost[0].contains("edits cannot be read"), "{:?}", rescue.lost);
-    let db = open::read_write(&wreck.db).unwrap();
-    let told: i64 =
-        db.query_row("SELECT count(*) FROM sync_log WHERE level = 'warning'", [], |row| row.get(0)).unwrap();
-    assert_eq!(told, 2);
+    assert_eq!(rescue.lost[1], "3 changes were made out by what the records show instead, and wait for you.");
+    let edits = "SELECT group_concat(id || method || patch || json_array(base ->> 'floor', base ->> 'model') || state)
+                 FROM (SELECT * FROM edits ORDER BY kind)";
+    assert_eq!(
+        wreck.scene.one(edits),
+        r#"6update{"floor":"2"}["1",null]rejected,5create{"title":"Sweep","priority":"medium","status":"open"}[null,null]rejected,4delete{}[null,"T3"]rejected"#
+    );
+    assert_eq!(wreck.scene.one("SELECT (SELECT title FROM tasks) || floor FROM rooms"), "Sweep2");
+    let told = "SELECT count(*) FROM sync_log WHERE level = 'warning'";
+    assert_eq!(wreck.scene.one(told), "3");
+}
+
+#[test]
+fn an_edit_that_can_be_read_explains_its_record() {
+    let wreck = Wreck::new();
+    let long = "x".repeat(3000);
+    for n in 0..6 {
+        wreck.scene.does(&format!("UPDATE rooms SET notes = '{n}{long}'"));
+    }
+    let wreck = wreck.checkpointed();
+    wreck.break_page_with(&format!(r#"{{"notes":"5{}"#, &long[..100]));
+    let rescue = wreck.rebuilt();
+    assert!(rescue.lost[0].contains("edits cannot be read"), "{:?}", rescue.lost);
+    let of_room = "SELECT group_concat(id || substr(patch, 1, 11) || substr(base, 1, 11) || state, ' ')
+                   FROM (SELECT * FROM edits WHERE kind = 'room' AND (id = 1 OR id > 7) ORDER BY id)";
+    assert_eq!(
+        wreck.scene.one(of_room),
+        r#"1{"floor":"2{"floor":"1waiting 9{"notes":"5{"notes":"4rejected"#,
+        "{:?}",
+        rescue.lost
+    );
 }
 
 #[test]
@@ -312,8 +343,10 @@ fn a_broken_page_in_the_middle_costs_only_its_own_edits() {
         .unwrap();
     wreck.overwrite(page as u64 * 4096, &[0xa5; 4096]);
     let rescue = wreck.rebuilt();
-    assert!((180..202).contains(&rescue.edits), "{}", rescue.edits);
-    assert!(!rescue.lost.is_empty());
+    assert_eq!(rescue.edits, 202, "what cannot be read is read off the rows: {:?}", rescue.lost);
+    let read_off: usize = wreck.scene.one("SELECT count(*) FROM edits WHERE state = 'rejected'").parse().unwrap();
+    assert!((1..22).contains(&read_off), "{read_off}");
+    assert!(rescue.lost[1].starts_with(&read_off.to_string()), "{:?}", rescue.lost);
 }
 
 #[test]

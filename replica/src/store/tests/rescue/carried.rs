@@ -77,7 +77,11 @@ fn what_is_left_of_edits_that_are_lost_is_not_taken_for_that_of_others() {
     let left = "SELECT (SELECT count(*) FROM _parts) + (SELECT count(*) FROM _frozen)";
     assert_eq!(wreck.scene.one(left), "0");
     wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
-    assert_eq!(wreck.scene.one("SELECT max(id) FROM edits"), "3");
+    assert_eq!(
+        wreck.scene.one("SELECT group_concat(id || method || state) FROM edits"),
+        "3createrejected,4createwaiting",
+        "what was read off the record has a number of its own"
+    );
 }
 
 #[test]
