@@ -134,7 +134,7 @@ fn made_by_others(db: &Path, health: &Health) -> Result<Vec<Finding>, StoreError
         Finding::new(Matter::Feed, Grade::Notice, text, format!("{WITHOUT}, if a sync fails by it"))
     }));
     findings.extend(unwritable(&connection)?.into_iter().map(|(what, said)| {
-        let text = format!("no record can be written because of {what}: {said}; no sync gets past that");
+        let text = format!("nothing can be written because of {what}: {said}; no sync gets past that");
         Finding::new(Matter::Feed, Grade::Warning, text, WITHOUT)
     }));
     Ok(findings)

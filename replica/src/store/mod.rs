@@ -90,9 +90,7 @@ pub enum StoreError {
         table: String,
     },
     /// What somebody has made on the tables may have refused what the server has.
-    #[error(
-        "SQLite refuses to write what the server has: {said}. Probably it comes from what is not the replica's own: {by}"
-    )]
+    #[error("SQLite refuses what the sync writes: {said}. Probably it comes from what is not the replica's own: {by}")]
     Hindered {
         /// What SQLite says.
         said: String,

@@ -1,5 +1,7 @@
-//! What others have made on the typed tables and the sync meets when it writes: triggers, and indexes that refuse a value.
+//! What others have made on the replica's tables and the sync meets when it writes: triggers, and indexes that refuse a value.
 //! Must not change any of it.
+
+use std::collections::BTreeMap;
 
 use hearth_contract::resources::RESOURCES;
 use rusqlite::{Connection, ffi};
@@ -21,10 +23,8 @@ pub(crate) fn ungated(connection: &Connection) -> Result<Vec<(String, String)>, 
          WHERE type = 'trigger' AND name NOT GLOB '[_]*' AND lower(tbl_name) IN (SELECT value FROM json_each(?1))
          ORDER BY name",
     )?;
-    let kept = KEPT.iter().map(|(table, _)| *table).chain(["_gate"]);
-    let ours: Vec<&str> = RESOURCES.iter().map(|resource| resource.kind.collection()).chain(kept).collect();
     let found = statement
-        .query_map([serde_json::json!(ours).to_string()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .query_map([every_table()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<Vec<(String, String, String)>, _>>()?;
     let fires_open = |table: &str, text: &str| if is_typed(table) { !text.contains("_gate") } else { writes(text) };
     Ok(found
@@ -116,42 +116,42 @@ pub(crate) fn refusing(connection: &Connection) -> Result<Vec<String>, StoreErro
     Ok(found)
 }
 
-/// Tables that no row can be written to, with what SQLite says and whose triggers may be the cause: one of them speaks of what
-/// is not there any more, or of what a trigger may not use.
+/// Triggers of others on tables of ours that nothing can be written to, with what SQLite says: one of them speaks of what is
+/// not there any more, or of what a trigger may not use.
 pub(crate) fn unwritable(connection: &Connection) -> Result<Vec<(String, String)>, StoreError> {
-    let triggers = triggers(connection)?;
+    let mut on_table: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (name, table) in triggers(connection)? {
+        on_table.entry(table.clone()).or_default().push(of_trigger(&name, &table));
+    }
     let mut found = Vec::new();
-    for resource in &RESOURCES {
-        let table = resource.kind.collection();
-        let own = triggers.iter().filter(|(_, on)| on == table);
-        let named: Vec<String> = own.map(|(name, table)| of_trigger(name, table)).collect();
-        let column =
-            resource.fields.iter().map(|field| format!("{0} = {0}", field.name)).collect::<Vec<_>>().join(", ");
+    for (table, triggers) in on_table {
+        let columns: String = connection
+            .prepare("SELECT group_concat(format('\"%w\" = \"%w\"', name, name), ', ') FROM pragma_table_info(?1)")?
+            .query_row([&table], |row| row.get(0))?;
         let verbs = [
-            format!("EXPLAIN INSERT INTO {table} (id) VALUES ('')"),
-            format!("EXPLAIN UPDATE {table} SET {column}"),
+            format!("EXPLAIN INSERT INTO {table} DEFAULT VALUES"),
+            format!("EXPLAIN UPDATE {table} SET {columns}"),
             format!("EXPLAIN DELETE FROM {table}"),
         ];
-        let refused = verbs.iter().find_map(|text| connection.prepare(text).err());
-        if let (Some(error), false) = (refused, named.is_empty()) {
+        if let Some(error) = verbs.iter().find_map(|text| connection.prepare(text).err()) {
             let said = match error {
                 rusqlite::Error::SqlInputError { msg, .. } => msg,
                 other => other.to_string(),
             };
-            found.push((named.join(", "), said));
+            found.push((triggers.join(", "), said));
         }
     }
     Ok(found)
 }
 
-/// Triggers that are not ours on the typed tables, with their tables.
+/// Triggers that are not ours on tables that are, with their tables.
 fn triggers(connection: &Connection) -> Result<Vec<(String, String)>, StoreError> {
     let mut statement = connection.prepare(
         "SELECT name, lower(tbl_name) FROM sqlite_schema
          WHERE type = 'trigger' AND name NOT GLOB '[_]*' AND lower(tbl_name) IN (SELECT value FROM json_each(?1))
          ORDER BY name",
     )?;
-    let found = statement.query_map([tables()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let found = statement.query_map([every_table()], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 
@@ -168,4 +168,11 @@ fn columns(connection: &Connection, index: &str, table: &str) -> Result<String, 
 /// The typed tables, as a statement takes them.
 fn tables() -> String {
     serde_json::json!(RESOURCES.each_ref().map(|resource| resource.kind.collection())).to_string()
+}
+
+/// The tables that the replica writes to, the same way.
+fn every_table() -> String {
+    let kept = KEPT.iter().map(|(table, _)| *table).chain(["_gate"]);
+    let all: Vec<&str> = RESOURCES.iter().map(|resource| resource.kind.collection()).chain(kept).collect();
+    serde_json::json!(all).to_string()
 }

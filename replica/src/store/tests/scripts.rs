@@ -425,6 +425,19 @@ fn what_of_ones_own_refuses_the_servers_word_is_named() {
         };
         assert_eq!(ahead, [(what.to_owned(), said.to_owned())]);
     }
+    for (event, table) in [("INSERT", "edit_history"), ("UPDATE", "edits"), ("DELETE", "_sync")] {
+        let mut scene = Scene::new();
+        scene.does(&format!("CREATE TRIGGER tells AFTER {event} ON {table} BEGIN INSERT INTO lost VALUES (1); END"));
+        let what = format!("the trigger tells on {table}");
+        assert_eq!(
+            schema::others::unwritable(&scene.db).unwrap(),
+            [(what.clone(), "no such table: main.lost".to_owned())]
+        );
+        let refused = gate::keep(&mut scene.db, |tx| Ok(tx.execute_batch(&format!("DELETE FROM {table}"))?));
+        if event == "DELETE" {
+            assert!(refused.unwrap_err().to_string().contains(&what));
+        }
+    }
     let scene = Scene::new();
     assert!(schema::others::refusing(&scene.db).unwrap().is_empty());
     assert!(schema::others::unwritable(&scene.db).unwrap().is_empty());
