@@ -7,11 +7,16 @@ use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
+use crate::store::edits::held::listed;
 use crate::store::mirror::image;
 use crate::store::{StoreError, gate, rows};
 
 /// Edits that are sent as one make one change; at most so many.
 const CHAIN_EDITS_MAX: usize = 100;
+
+/// Once enough may be sent, so many edits more are looked over for what goes with it: what was written and taken back in one
+/// breath must not go out as two changes because there was much of it.
+const LOOKED_OVER_MAX: usize = 100_000;
 
 /// What an operation of a request takes beside its values, roughly.
 const OPERATION_BYTES: usize = 128;
@@ -109,7 +114,8 @@ fn is_in_step(connection: &Connection) -> Result<bool, StoreError> {
 /// One pass in the order of the edits, which ends when enough is ready. An edit waits for every earlier one of the same
 /// record, of a record it refers to, and of a record that refers to it: so a room's delete never overtakes the create
 /// of an item in it. Only a create waits for nobody who refers to its record: they wait for it, also where it was written
-/// after them. Later edits of a record that wait for nothing else go with the first, if none of them was sent.
+/// after them. Later edits of a record that wait for nothing else go with the first, if none of them was sent; where there
+/// are any, the pass goes on for them.
 fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec<Ready>, Marks), StoreError> {
     let in_step = is_in_step(connection)?;
     let mut statement = connection.prepare_cached(
@@ -128,6 +134,8 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
     let mut requests: HashMap<String, usize> = HashMap::new();
     let mut held_requests: HashSet<String> = HashSet::new();
     let mut beside: BTreeMap<Kind, usize> = apart.iter().map(|kind| (*kind, 0)).collect();
+    let mut creates: HashSet<usize> = HashSet::new();
+    let mut looked_over = None;
     while let Some(row) = found.next()? {
         let (id, word, record): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let state: String = row.get(5)?;
@@ -146,8 +154,12 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
         let bytes = texts[0].len() + OPERATION_BYTES;
         let method = row.get_ref(7)?.as_str().unwrap_or_default();
         let targets = references(kind, texts)?;
+        let own = of_record.get(&record).copied();
+        // Who refers to what is about to be made waits for it, and does not mind what it is made of.
+        let with_create =
+            method == "update" && own.and_then(|it| it.chain).is_some_and(|first| creates.contains(&first));
         let mut others = None;
-        if method != "create" {
+        if method != "create" && !with_create {
             others = referring.get(&record).map(|holder| (holder.holds, holder.edit));
         }
         for target in &targets {
@@ -160,7 +172,6 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
         if hearth_simulated::planted("dependents do not wait") {
             others = None;
         }
-        let own = of_record.get(&record).copied();
         let held_by = own.map(|holder| (holder.holds, holder.edit)).max(others);
         let key: Option<String> = row.get(6)?;
         let (guard, refused): (Option<i64>, bool) = (row.get(8)?, row.get(9)?);
@@ -184,6 +195,8 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
                     changes.insert(id, None);
                 }
                 match (held_by, key) {
+                    // Enough may be sent.
+                    (None, _) if looked_over.is_some() => {}
                     (None, Some(key)) if frozen => {
                         // A profile that did not exist had no revision to insist on. Only the feed can tell whether
                         // its first update, sent long ago, is in; so it must have reached the present.
@@ -219,6 +232,9 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
                     (None, key) => {
                         // What was sent before may be in: then its event must not speak for what was written since.
                         chain = key.is_none().then_some(ready.len());
+                        if method == "create" {
+                            creates.insert(ready.len());
+                        }
                         ready.push(Ready { edits: vec![id], kind, frozen: false, bytes });
                     }
                     (Some(_), None) if others.is_none() && state == "waiting" => {
@@ -254,8 +270,11 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
         {
             *many += 1;
         }
-        if ready.len() - beside.values().sum::<usize>() >= limit {
-            break;
+        match &mut looked_over {
+            None if ready.len() - beside.values().sum::<usize>() < limit => {}
+            None if goes_on(connection, &ready, id)? => looked_over = Some(0),
+            Some(many) if *many < LOOKED_OVER_MAX => *many += 1,
+            _ => break,
         }
     }
     if !held_requests.is_empty() {
@@ -265,6 +284,16 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
         ready.retain(|_| place.next().is_some_and(|place| !held.contains(&place)));
     }
     Ok((ready, changes))
+}
+
+/// Whether any of these records has edits after this one.
+fn goes_on(connection: &Connection, ready: &[Ready], after: i64) -> Result<bool, StoreError> {
+    let first = ready.iter().filter(|it| !it.frozen).filter_map(|it| it.edits.first());
+    let text = "SELECT EXISTS (SELECT 1 FROM json_each(?1) j CROSS JOIN edits f ON f.id = CAST(j.key AS INTEGER)
+                    CROSS JOIN edits l ON l.record_id = f.record_id AND l.id > ?2)";
+    Ok(connection
+        .prepare_cached(text)?
+        .query_row((listed(first.map(|edit| (*edit, None))), after), |row| row.get(0))?)
 }
 
 /// The create of a record that an earlier edit refers to, unless its effect is in.

@@ -425,3 +425,16 @@ fn a_create_that_is_deleted_there_before_its_answer_came_does_not_go_again() {
     scene.resolve(1, &Resolution::mine()).unwrap();
     assert_eq!(scene.one(&format!("SELECT count(*) || title || (id <> '{TASK}') FROM tasks")), "1Mine1");
 }
+
+#[test]
+fn what_mends_a_refused_create_goes_with_it_whoever_refers_to_it() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
+    scene.reject(1);
+    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
+    scene.does("UPDATE rooms SET floor = '1'");
+    assert_eq!(scene.parcels(), [[0; 0]; 0]);
+    assert_eq!(scene.states(), "rejected blocked blocked");
+    decide::retry(&mut scene.db, 1).unwrap();
+    assert_eq!(scene.parcels(), [[1, 3]], "the item names the room, and does not mind its floor");
+}

@@ -32,8 +32,8 @@ fn a_record_goes_before_those_that_refer_to_it_whatever_was_written_first() {
     scene.does("UPDATE tasks SET notes = 'twice'");
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     scene.does("UPDATE rooms SET floor = '1'");
-    assert_eq!(scene.parcels(), [[3]]);
-    scene.send(3);
+    assert_eq!(scene.parcels(), [[3, 4]], "what a record is made of comes before all that refers to it");
+    scene.freeze(&[vec![3, 4]], ConflictPolicy::Ask).unwrap();
     assert_eq!(scene.parcels(), [[3]], "it is on its way");
     scene.answer(3, Verdict::Sent { rev: Some(5) });
     assert_eq!(scene.parcels(), [[1, 2]]);
@@ -427,7 +427,16 @@ fn only_what_waits_for_nothing_else_goes_along() {
     assert_eq!(scene.parcels(), [[1], [2]], "the third must not reach the server before the room");
     scene.send(1);
     scene.does("UPDATE rooms SET floor = '1'");
-    assert_eq!(scene.parcels(), [[1], [2]], "a room that is referred to waits for the reference");
+    assert_eq!(scene.parcels(), [vec![1], vec![2, 4]], "the reference waits for the room as a whole");
+    scene.does("DELETE FROM rooms");
+    assert_eq!(
+        scene.parcels(),
+        [vec![1], vec![2, 4]],
+        "a room that is referred to is not deleted before the reference"
+    );
+    scene.send(2);
+    scene.answer(2, Verdict::Sent { rev: Some(4) });
+    assert_eq!(scene.parcels(), [[1]], "nor is it changed before it, once it is made");
 }
 
 #[test]
@@ -564,4 +573,23 @@ fn an_overtaken_edit_waits_for_what_the_feed_has_to_tell_at_the_next_contact() {
     let theirs = json!({ "title": "Theirs", "priority": "low" });
     scene.hear(vec![with_key(task(6, "Mine", "low"), &first.key), event(7, "updated", "task", TASK, theirs)]);
     assert_eq!((scene.outcomes().as_str(), scene.one("SELECT title FROM tasks").as_str()), ("1 confirmed", "Theirs"));
+}
+
+#[test]
+fn what_goes_together_goes_together_however_much_lies_between() {
+    let mut scene = Scene::new();
+    scene.does(
+        "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 9)
+         INSERT INTO tasks (title) SELECT 'Task ' || i FROM n",
+    );
+    scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
+    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
+    scene.does("DELETE FROM tasks");
+    scene.does("DELETE FROM rooms");
+    let mut ready = |limit| super::plan::plan(&mut scene.db, limit, &[]).unwrap().ready;
+    let parcels = |ready: Vec<super::plan::Ready>| ready.into_iter().map(|it| it.edits).collect::<Vec<_>>();
+    assert_eq!(parcels(ready(2)), [vec![1, 12], vec![2, 13]]);
+    // The room's delete waits for the item, so it does not go with its create.
+    assert_eq!(parcels(ready(10)).pop().unwrap(), [10]);
+    assert_eq!(parcels(ready(64)), parcels(ready(10)), "the limit changes nothing but how many there are");
 }
