@@ -169,12 +169,17 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
         });
         return Ok(output::json(&all.collect())?);
     }
-    if conflicts.is_empty() {
-        output::note("nothing is in conflict");
-        return Ok(());
-    }
     // Of what is not there, the edit says why: it was deleted, or the id of a new record is in use for something else.
     let edits = context.existing()?.edits()?;
+    if conflicts.is_empty() {
+        if edits.iter().any(|edit| edit.state == "conflict") {
+            output::note("no field was changed on both sides, and yet there is an edit for you to decide on");
+            output::next("hearth-replica edits");
+        } else {
+            output::note("nothing is in conflict");
+        }
+        return Ok(());
+    }
     let reason = |edit| edits.iter().find(|one| one.id == edit).and_then(|one| one.reason.clone());
     let columns = ["edit", "kind", "title", "field", "base", "mine", "theirs", "since"].map(str::to_owned).to_vec();
     let rows = conflicts.into_iter().map(|one| {

@@ -139,7 +139,10 @@ fn ambiguous(replica: &Replica, id: &str, several: &[(Kind, String)]) -> Result<
         let title = replica.row(*kind, id)?.map(|row| row.title).unwrap_or_default();
         text.push_str(&format!("\n  {id}  {kind}  {}", super::output::one_line(&title)));
     }
-    Ok(Failure::new(Exit::Usage, text).hint("the same with more characters of the id"))
+    // The server uses no id twice, so one of them is only here and its edit waits for a person.
+    let is_whole = several.iter().all(|(_, whole)| *whole == id.to_ascii_lowercase());
+    let next = if is_whole { "hearth-replica edits" } else { "the same with more characters of the id" };
+    Ok(Failure::new(Exit::Usage, text).hint(next))
 }
 
 /// What was typed, as a JSON body: integers where the field has integers, whole ids for their beginnings.

@@ -143,30 +143,30 @@ fn discard_in(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided
         return Ok(decided);
     }
     gate::pass(tx, |tx| {
-        let (later, dependents) = match found.method.as_str() {
-            "create" => (take_back::later(tx, found.kind, &found.record, edit)?.len(), referring(tx, &found.record)?),
-            _ => (0, 0),
-        };
+        let (with, named) = rests_on(tx, &found)?;
         take_back::take_back(tx, edit, "discarded", None, now)?;
-        let with = match later {
-            0 => String::new(),
-            1 => ", with a later change of it, which is nothing without it".to_owned(),
-            many => format!(", with {many} later changes of it, which are nothing without it"),
-        };
-        Ok(said(match dependents {
-            0 => format!("{name}: the change is given up{with}"),
-            1 => format!(
-                "{name} is given up{with}; another change names this {}, and the server will refuse it until that is \
-                 changed",
-                found.kind
-            ),
-            many => format!(
-                "{name} is given up{with}; {many} other changes name this {}, and the server will refuse them until \
-                 that is changed",
-                found.kind
-            ),
-        }))
+        Ok(said(format!("{name}: the change is given up{with}{named}")))
     })
+}
+
+/// What is said of the changes that rest on one that is taken back: those of what it would have made go with it, and those that
+/// name that stay and come to nothing.
+pub(super) fn rests_on(tx: &Connection, found: &Pending) -> Result<(String, String), StoreError> {
+    if found.method != "create" {
+        return Ok(Default::default());
+    }
+    let with = match take_back::later(tx, found.kind, &found.record, found.id)?.len() {
+        0 => String::new(),
+        1 => ", with a later change of it, which is nothing without it".to_owned(),
+        many => format!(", with {many} later changes of it, which are nothing without it"),
+    };
+    let until = "until that is changed";
+    let named = match referring(tx, &found.record)? {
+        0 => String::new(),
+        1 => format!("; another change names this {}, and the server will refuse it {until}", found.kind),
+        many => format!("; {many} other changes name this {}, and the server will refuse them {until}", found.kind),
+    };
+    Ok((with, named))
 }
 
 /// Gives an edit other values before it goes (again). A null clears a field.

@@ -130,6 +130,14 @@ fn move_to_history(
     if tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM _undone)")?.query_row([], |row| row.get(0))? {
         if matches!(outcome, "confirmed" | "merged") {
             tell_undone(tx, &list)?;
+        } else {
+            // What was undone while it was on its way and came to nothing was never undone: it can be made again.
+            tx.prepare_cached(
+                "DELETE FROM _undone WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)
+                     UNION ALL SELECT edit_id FROM _parts
+                         WHERE of_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)))",
+            )?
+            .execute([&list])?;
         }
         // What those had undone that came to nothing stands again without them: even of an edit that ended well, a part
         // may have done so.

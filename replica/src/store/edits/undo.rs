@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 
 pub(crate) use self::inverse::make_anew;
 use self::inverse::{Past, again, inverse};
-use crate::store::edits::decide::{Decided, Pending, load, quoted};
+use crate::store::edits::decide::{Decided, Pending, load, quoted, rests_on};
 use crate::store::edits::each::{self, Came, Decisions};
 use crate::store::edits::history;
 use crate::store::edits::{EditError, take_back};
@@ -85,8 +85,10 @@ fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, 
             (true, _) => "the server does not have it",
         };
         return gate::pass(tx, |tx| {
+            let (with, named) = rests_on(tx, &found)?;
             take_back::take_back(tx, edit, "undone", None, now)?;
-            Ok(Decided { said: format!("{}: the change is taken back; {how_far}", found.name), edit: None })
+            let said = format!("{}: the change is taken back{with}; {how_far}{named}", found.name);
+            Ok(Decided { said, edit: None })
         });
     }
     if let Some(found) = history::get(tx, edit)? {

@@ -181,7 +181,6 @@ pub(crate) fn make_anew(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -
     let (fields, without) = living(tx, *kind, &stored.fields, &there)?;
     let new = edits::create_in(tx, *kind, &fields)?;
     let edit = newest_of(tx, *kind, &new)?;
-    note(tx, *id, edit)?;
     gate::pass(tx, |tx| {
         let all: Vec<i64> = tx
             .prepare_cached("SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id DESC")?
@@ -192,6 +191,8 @@ pub(crate) fn make_anew(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -
         }
         Ok::<_, EditError>(())
     })?;
+    // Only now: what comes to nothing is forgotten to be undone.
+    note(tx, *id, edit)?;
     Ok(Decided { said: format!("{name} is made anew, with another id{without}"), edit })
 }
 

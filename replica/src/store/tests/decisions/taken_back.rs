@@ -568,3 +568,23 @@ fn what_cannot_be_undone_any_more_does_not_stand_in_the_way() {
     assert_eq!(scene.one("SELECT floor FROM rooms"), "1");
     assert_eq!(scene.undo(None).unwrap_err(), "“Paint all” is deleted by now");
 }
+
+#[test]
+fn what_was_undone_on_its_way_and_came_to_nothing_can_be_made_again() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.send(1);
+    assert_eq!(scene.undo(Some(1)).unwrap().edit, Some(2));
+    scene.answer(1, Verdict::Overtaken);
+    scene.hear(vec![task(6, "Theirs", "low")]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    scene.resolve(1, &Resolution::theirs()).unwrap();
+    assert_eq!(scene.freeze(&[vec![2]], ConflictPolicy::Ask), None, "nothing is left to be undone");
+    assert_eq!(
+        scene.one("SELECT group_concat(id || ' ' || outcome || ', ' || reason, '; ') FROM edit_history ORDER BY id"),
+        "1 superseded, you took what was there; 2 merged, it changes nothing"
+    );
+    scene.undo(Some(1)).unwrap();
+    assert_eq!(scene.one("SELECT title FROM tasks"), "Mine");
+}
