@@ -171,6 +171,35 @@ fn the_daemon_rebuilds_a_damaged_database_by_itself() {
 }
 
 #[test]
+fn a_program_that_has_it_open_and_heals_it_keeps_its_log() {
+    use hearth_replica::sync::SyncLock;
+    use hearth_replica::{Origin, Replica};
+    for damaged in ["sqlite_schema", "tasks"] {
+        let dir = tempfile::tempdir().unwrap();
+        let db = dir.path().join("replica.db");
+        set_up(&db);
+        let shown = Replica::open(&db, Origin::Tui).unwrap();
+        let page = format!(
+            "INSERT INTO rooms (name) VALUES ('Hall'); PRAGMA wal_checkpoint(TRUNCATE);
+             SELECT coalesce((SELECT rootpage FROM sqlite_schema WHERE name = '{damaged}'), 1) - 1"
+        );
+        let page: u64 = text(&sqlite3(&db, &page).stdout).lines().last().unwrap().parse().unwrap();
+        // By another process: this one must not close a handle of the file.
+        let mut dd = Command::new("dd");
+        dd.args(["if=/dev/urandom", "bs=100", "count=1", "conv=notrunc", "oflag=seek_bytes"]);
+        dd.arg(format!("of={}", db.display())).arg(format!("seek={}", page * 4096));
+        assert!(dd.output().unwrap().status.success());
+        let lock = SyncLock::try_take(&db).unwrap().unwrap();
+        assert!(hearth_replica::rebuild(&db, &lock).unwrap().kept_as.is_some());
+        // Whoever is the last to close a database takes its log away.
+        assert!(sqlite3(&db, "SELECT count(*) FROM rooms").status.success());
+        let name = serde_json::json!({ "name": "Attic" });
+        shown.create(hearth_contract::schema::Kind::Room, name.as_object().unwrap()).unwrap();
+        assert_eq!(text(&sqlite3(&db, "SELECT group_concat(name) FROM rooms").stdout), "Hall,Attic", "{damaged}");
+    }
+}
+
+#[test]
 fn a_log_without_its_database_is_no_new_replica() {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("replica.db");

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{self, Seek, Write};
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 use hearth_contract::formats::Timestamp;
@@ -57,13 +58,23 @@ pub(super) fn place_aside(db: &Path, now: Timestamp) -> Result<PathBuf, StoreErr
     Ok(open::beside(db, &format!(".damaged-{stamp}Z")))
 }
 
+/// A handle of a database beside SQLite's. It is never closed: to close any handle of a file ends every lock that this
+/// process has on it (<https://www.sqlite.org/howtocorrupt.html>, 2.2), those of connections that stay open too, and
+/// whoever is the next to close the database then takes its log away under them.
+pub(super) type Unclosed = ManuallyDrop<fs::File>;
+
 /// The damaged file, if there is one.
-pub(super) fn found(db: &Path) -> Result<Option<fs::File>, StoreError> {
+pub(super) fn found(db: &Path) -> Result<Option<Unclosed>, StoreError> {
     match fs::File::open(db) {
-        Ok(file) => Ok(Some(file)),
+        Ok(file) => Ok(Some(Unclosed::new(file))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(StoreError::File(db.to_owned(), error)),
     }
+}
+
+/// The same to be mended.
+pub(super) fn to_mend(db: &Path) -> io::Result<Unclosed> {
+    fs::OpenOptions::new().read(true).write(true).open(db).map(Unclosed::new)
 }
 
 /// Copies the damaged files, log included, for this user alone. What was mended of them is kept as it was found.
@@ -87,7 +98,8 @@ pub(super) fn keep_aside(
     };
     let at = |error| StoreError::File(kept.to_owned(), error);
     copy(whole, kept).map_err(at)?;
-    if let Some(log) = found(&open::beside(db, "-wal"))? {
+    // Of a log nobody holds a lock.
+    if let Some(log) = found(&open::beside(db, "-wal"))?.map(Unclosed::into_inner) {
         copy(Some(&log), &open::beside(kept, "-wal")).map_err(at)?;
     }
     Ok(())

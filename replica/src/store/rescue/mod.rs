@@ -23,7 +23,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ffi};
 
-use self::aside::{clear_away, found, keep_aside, place_aside, remove};
+use self::aside::{clear_away, found, keep_aside, place_aside, remove, to_mend};
 use self::salvage::Header;
 use crate::store::place::holds_bytes;
 use crate::store::schema::search;
@@ -58,12 +58,11 @@ pub(crate) fn rebuild(db: &Path, now: Timestamp) -> Result<Rescue, StoreError> {
     }
     let kept = place_aside(db, now)?;
     let mut rescue = with_blank(db, |blank, beside| {
-        // Read through one handle that is closed last: to close any handle of a file ends the locks that this process has on it.
         let whole = found(db)?;
         let (mut damaged, header) = take_in_hand(db, blank)?;
         let held = damaged.as_mut().map(|damaged| hold(blank, damaged)).transpose()?;
         // The new one is made beside: the damaged one becomes it in one commit, and is what it was until then.
-        let prepared = keep_aside(db, whole.as_ref(), header, &kept).and_then(|()| prepare(&kept, blank, beside));
+        let prepared = keep_aside(db, whole.as_deref(), header, &kept).and_then(|()| prepare(&kept, blank, beside));
         clear_away(db);
         let done = match (&prepared, held) {
             (Err(_), _) => Ok(()),
@@ -159,8 +158,7 @@ fn start_over(db: &Path) -> Result<Rescue, StoreError> {
 
 /// Leaves a file that was mended as it was found.
 fn put_back(db: &Path, header: &Header) -> Result<(), StoreError> {
-    let write = || fs::OpenOptions::new().write(true).open(db)?.write_all(header);
-    write().map_err(|error| StoreError::File(db.to_owned(), error))
+    to_mend(db).and_then(|mut file| file.write_all(header)).map_err(|error| StoreError::File(db.to_owned(), error))
 }
 
 /// A connection to the damaged file that can hold it, and how the file began if that had to be mended for it. None: there is
@@ -180,7 +178,7 @@ fn take_in_hand(db: &Path, blank: &Connection) -> Result<(Option<Connection>, Op
     if let Some(damaged) = try_once()? {
         return Ok((Some(damaged), None));
     }
-    match salvage::mend_header(db) {
+    match to_mend(db).and_then(|mut file| salvage::mend_header(&mut file)) {
         Ok(header) => Ok((try_once()?, Some(header))),
         Err(_) => Ok((None, None)),
     }

@@ -305,13 +305,13 @@ fn values(row: &Row<'_>, columns: usize) -> Result<Found, rusqlite::Error> {
 
 /// Mends the header of a copy.
 fn mend(copy: &Path) -> Result<(), StoreError> {
-    mend_header(copy).map(drop).map_err(|error| StoreError::File(copy.to_owned(), error))
+    let open = || fs::OpenOptions::new().read(true).write(true).open(copy);
+    open().and_then(|mut file| mend_header(&mut file)).map(drop).map_err(|error| StoreError::File(copy.to_owned(), error))
 }
 
 /// Writes the header that every replica begins with (<https://www.sqlite.org/fileformat2.html>, 1.3); gives the one that
 /// was there.
-pub(super) fn mend_header(copy: &Path) -> io::Result<Header> {
-    let mut file = fs::OpenOptions::new().read(true).write(true).open(copy)?;
+pub(super) fn mend_header(file: &mut fs::File) -> io::Result<Header> {
     let mut page = [0; 101];
     file.read_exact(&mut page)?;
     // A first page whose tree is gone too holds nothing that a header could help to read.
