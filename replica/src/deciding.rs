@@ -1,6 +1,8 @@
 //! What a person decides about edits: one, or several at once, of which each comes out on its own, as if it had been decided
 //! alone. Several are decided together or, where the database fails, not at all.
 
+use std::collections::BTreeSet;
+
 use hearth_contract::check::Fields;
 
 use crate::store::edits::{decide, resolve, undo};
@@ -36,6 +38,12 @@ impl Replica {
     /// is taken back; of any other the inverse is queued. Undoing an edit that undoes does the first again.
     pub fn undo(&self, edit: Option<i64>) -> Result<Decided, EditError> {
         self.changed(undo::undo(&mut *self.writing()?, self.origin.word(), edit, now()))
+    }
+
+    /// Undoes the newest change made here that stands and is none of these: who undoes step by step does not take back what
+    /// undoing has made.
+    pub fn undo_newest(&self, but: &BTreeSet<i64>) -> Result<Decided, EditError> {
+        self.changed(undo::undo_newest(&mut *self.writing()?, self.origin.word(), but, now()))
     }
 
     /// [`Replica::retry`] of each, in this order.

@@ -32,7 +32,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 
 use store::Connection;
-use store::place::Place;
+pub use store::place::Place;
 
 pub use scripting::{can_be_replica, is_there, rebuild};
 pub use steady::keep_in_step;

@@ -121,6 +121,42 @@ async fn a_conflict_is_settled_by_keys_and_the_decision_undone() {
 }
 
 #[tokio::test]
+async fn a_decision_of_both_kinds_is_taken_back_to_what_the_server_had() {
+    let mut scene = Scene::new(&["Paint"]).await;
+    scene.does("2", "1 task");
+    scene.does("S", "Waiting to be sent");
+    scene.does("p", "paused");
+    let here = Connection::open(&scene.db).unwrap();
+    here.execute("UPDATE tasks SET title = 'Paint mine', notes = 'mine', assignee = 'mine'", []).unwrap();
+    let id = scene.first("tasks").await["id"].as_str().unwrap().to_owned();
+    let there = json!({ "title": "Paint theirs", "notes": "theirs", "assignee": "theirs" });
+    scene.client.patch(&format!("/v1/tasks/{id}"), &there).await;
+    scene.does("p", "1 needs you");
+    scene.does("w", "in conflict");
+    scene.does("\r", "Theirs");
+    scene.screen.types("tmm");
+    scene.does("\x13", "settled");
+    scene.is_in_step();
+    let all = async |scene: &Scene| {
+        let task = scene.first("tasks").await;
+        ["title", "notes", "assignee"].map(|member| task[member].as_str().unwrap().to_owned())
+    };
+    assert_eq!(all(&scene).await, ["Paint theirs", "mine", "mine"]);
+    scene.does("\x1b", "Waiting to be sent");
+    scene.does("\x1b", "by due day");
+    scene.does("u", "Undone: the decision about “Paint mine”");
+    scene.is_in_step();
+    assert_eq!(all(&scene).await, ["Paint theirs", "theirs", "theirs"]);
+    // Once more is not to take that back.
+    scene.screen.types("u");
+    scene.screen.shows("nothing left to undo");
+    assert_eq!(all(&scene).await, ["Paint theirs", "theirs", "theirs"]);
+    scene.does("U", "Done again: the decision");
+    scene.is_in_step();
+    assert_eq!(all(&scene).await, ["Paint theirs", "mine", "mine"]);
+}
+
+#[tokio::test]
 async fn what_was_changed_here_and_deleted_on_the_server_is_settled_by_keys_either_way() {
     let mut scene = Scene::new(&["Paint", "Sand"]).await;
     scene.does("2", "2 tasks");

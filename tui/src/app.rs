@@ -47,6 +47,7 @@ use crate::palette::Palette;
 use crate::quick::Quick;
 use crate::search::Search;
 use crate::session::Session;
+use crate::standing::Halt;
 use crate::words::{self, Names};
 
 /// The tabs, from left to right. The home's own is the home screen.
@@ -80,6 +81,8 @@ pub struct App {
     pub layers: Vec<Layer>,
     /// How syncing stands, once it is read.
     pub status: Option<Status>,
+    /// Why syncing in this program has ended for good.
+    stopped: Option<String>,
     /// What the sync has done, newest first, once it was looked at.
     pub log: Vec<LogLine>,
     /// How many records there are of each kind.
@@ -229,6 +232,7 @@ impl App {
             filtering: false,
             layers: Vec::new(),
             status: None,
+            stopped: None,
             log: Vec::new(),
             counts: BTreeMap::new(),
             notice: None,
@@ -283,6 +287,12 @@ impl App {
             }
             Message::SyncEnded { reason, again: false } => {
                 self.notify(now, Tone::Alarm, format!("Syncing stopped: {reason}"));
+                self.stopped = Some(reason);
+                vec![Effect::Status]
+            }
+            Message::SyncBegins => {
+                self.stopped = None;
+                self.notify(now, Tone::Good, "Syncing goes on.".to_owned());
                 vec![Effect::Status]
             }
             Message::Rebuilt(rescue) => {
@@ -317,10 +327,15 @@ impl App {
         }
     }
 
-    /// Why this home is not kept in step, where no key can be read: another process that syncs has one of its own.
-    pub fn keyless(&self) -> Option<&str> {
+    /// Why this home is not kept in step by anybody: no key can be read, where another process has none of its own that
+    /// syncs, or what was begun here has ended for good.
+    pub fn halt(&self) -> Option<Halt<'_>> {
         let is_synced = self.status.as_ref().is_some_and(|status| status.daemon_pid.is_some());
-        self.setup.keyless.as_deref().filter(|_| !is_synced)
+        let keyless = self.setup.keyless.as_deref().filter(|_| !is_synced);
+        let is_heard = self.status.as_ref().is_some_and(Status::is_in_contact);
+        let stopped = self.stopped.as_deref().filter(|_| !is_heard);
+        let keyless = keyless.map(|why| Halt { words: "no key to sync with", why });
+        keyless.or(stopped.map(|why| Halt { words: "syncing stopped", why }))
     }
 
     /// The list of a kind; the home screen has none.

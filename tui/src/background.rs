@@ -8,7 +8,7 @@ use std::time::Duration;
 use std::{future, io};
 
 use hearth_replica::sync::{self, SyncConfig, SyncError, SyncLock, Until};
-use hearth_replica::{Origin, Rescue, StoreError};
+use hearth_replica::{Origin, Place, Rescue, StoreError};
 use tokio::sync::watch;
 
 use crate::message::Message;
@@ -55,12 +55,13 @@ impl Drop for Background {
 
 /// Syncs while this process holds the lock. While another holds it, its work is read from the database like any other
 /// change, and the lock is tried again: a daemon that ends is replaced within seconds. A failure is said once and tried again;
-/// only where the database is gone there is nothing to try.
+/// where the database is gone from its place, once it is there again.
 async fn keep_in_step(config: Option<SyncConfig>, messages: Sender<Message>, mut stopped: watch::Receiver<bool>) {
     let Some(config) = config else {
         let _ = stopped.wait_for(|stop| *stop).await;
         return;
     };
+    let place = Place::of(&config.db);
     let mut told = None;
     loop {
         let pause = match SyncLock::try_take(&config.db) {
@@ -73,17 +74,24 @@ async fn keep_in_step(config: Option<SyncConfig>, messages: Sender<Message>, mut
                 let ended = hearth_replica::keep_in_step(&config, Origin::Tui, lock, syncing, rebuilt).await;
                 let Err(error) = ended else { return };
                 tracing::error!(%error, "syncing ended");
-                let again = !matches!(error, SyncError::Store(StoreError::Moved(_)) | SyncError::AnotherServer(..));
+                let moved = matches!(error, SyncError::Store(StoreError::Moved(_)));
+                let again = !moved && !matches!(error, SyncError::AnotherServer(..));
                 let reason = error.to_string();
                 if told.as_ref() != Some(&reason) {
                     let _ = messages.send(Message::SyncEnded { reason: reason.clone(), again });
                 }
-                if !again {
+                if moved {
+                    tokio::select! {
+                        _ = stopped.wait_for(|stop| *stop) => return,
+                        () = put_back(&place) => {}
+                    }
+                    let _ = messages.send(Message::SyncBegins);
+                } else if !again {
                     let _ = stopped.wait_for(|stop| *stop).await;
                     return;
                 }
-                told = Some(reason);
-                PAUSE
+                told = Some(reason).filter(|_| again);
+                if again { PAUSE } else { Duration::ZERO }
             }
             Ok(None) => RETRY,
             Err(error) => {
@@ -95,6 +103,13 @@ async fn keep_in_step(config: Option<SyncConfig>, messages: Sender<Message>, mut
             _ = stopped.wait_for(|stop| *stop) => return,
             () = tokio::time::sleep(pause) => {}
         }
+    }
+}
+
+/// Waits until the path of the database leads to it again. Until then nothing is opened, which would make another.
+async fn put_back(place: &Place) {
+    while place.is_kept().is_err() {
+        tokio::time::sleep(RETRY).await;
     }
 }
 
@@ -161,5 +176,28 @@ mod tests {
         let said = messages.recv_timeout(LONG).unwrap();
         assert!(matches!(said, Message::SyncEnded { again: true, .. }), "{said:?}");
         assert!(background.thread.as_ref().is_some_and(|thread| !thread.is_finished()));
+    }
+
+    #[test]
+    fn a_database_that_is_put_back_is_synced_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
+        let replica = hearth_replica::Replica::open(&db, Origin::Tui).unwrap();
+        let (server, key) = ("http://127.0.0.1:9".to_owned(), "svc_test_x".into());
+        let conflict_policy = ConflictPolicy::Ask;
+        let config = SyncConfig { db: db.clone(), server, key, key_file: None, profile: None, conflict_policy };
+        let (sender, messages) = channel();
+        let _background = Background::start(Some(config), sender).unwrap();
+        let until = std::time::Instant::now() + LONG;
+        while replica.status().unwrap().next_attempt_at.is_none() {
+            assert!(std::time::Instant::now() < until, "it never began");
+            thread::yield_now();
+        }
+        let elsewhere = directory.path().join("elsewhere.db");
+        std::fs::rename(&db, &elsewhere).unwrap();
+        let said = messages.recv_timeout(LONG).unwrap();
+        assert!(matches!(said, Message::SyncEnded { again: false, .. }), "{said:?}");
+        std::fs::rename(&elsewhere, &db).unwrap();
+        assert!(matches!(messages.recv_timeout(LONG).unwrap(), Message::SyncBegins));
     }
 }

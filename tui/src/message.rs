@@ -40,6 +40,8 @@ pub enum Message {
         /// Whether it is tried again after a pause.
         again: bool,
     },
+    /// It begins anew, because what had ended it is over.
+    SyncBegins,
     /// The database was damaged and has been made anew.
     Rebuilt(Rescue),
     /// The machine or the terminal wants the program to end.

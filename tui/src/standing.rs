@@ -26,9 +26,18 @@ impl Standing {
     }
 }
 
-/// Everything the status bar says about syncing, most important first; `keyless`: why nobody here can sync.
-pub fn standings(now: Now, status: &Status, keyless: Option<&str>) -> Vec<Standing> {
-    let mut all = vec![contact(now, status, keyless)];
+/// Why nobody syncs here, as long as that is so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Halt<'a> {
+    /// In two or three words.
+    pub words: &'static str,
+    /// In full.
+    pub why: &'a str,
+}
+
+/// Everything the status bar says about syncing, most important first.
+pub fn standings(now: Now, status: &Status, halt: Option<Halt<'_>>) -> Vec<Standing> {
+    let mut all = vec![contact(now, status, halt)];
     if status.needs_you > 0 {
         let verb = if status.needs_you == 1 { "needs" } else { "need" };
         let words = format!("{} {verb} you", grouped(status.needs_you));
@@ -41,10 +50,12 @@ pub fn standings(now: Now, status: &Status, keyless: Option<&str>) -> Vec<Standi
 }
 
 /// How contact with the server stands.
-fn contact(now: Now, status: &Status, keyless: Option<&str>) -> Standing {
+fn contact(now: Now, status: &Status, halt: Option<Halt<'_>>) -> Standing {
     let busy = |words: String| Standing::new(Sign::Working, Tone::Notice, words);
+    if let Some(Halt { words, .. }) = halt {
+        return Standing::new(Sign::NeedsYou, Tone::Alarm, words);
+    }
     match status.phase.as_str() {
-        _ if keyless.is_some() => Standing::new(Sign::NeedsYou, Tone::Alarm, "no key to sync with"),
         _ if status.server.is_none() => Standing::new(Sign::Offline, Tone::Quiet, "not connected"),
         "new" => busy("first sync has not begun".into()),
         "backfilling" => busy(progress("first sync", status)),
@@ -107,18 +118,18 @@ pub fn lines(all: Vec<ReportLine>, columns: usize) -> Vec<(&'static str, String,
 pub fn report(
     now: Now,
     status: &Status,
-    keyless: Option<&str>,
+    halt: Option<Halt<'_>>,
     another_key: Option<&str>,
     ascii: bool,
 ) -> Vec<ReportLine> {
     let mut lines = Vec::new();
     let mut say = |label, text: String, tone| lines.push(ReportLine { label, text, tone });
-    let contact = contact(now, status, keyless);
+    let contact = contact(now, status, halt);
     say("Contact", format!("{} {}", contact.sign.text(ascii), contact.words), contact.tone);
-    if let Some(reason) = keyless.or(status.reason.as_deref()) {
+    if let Some(reason) = halt.map(|halt| halt.why).or(status.reason.as_deref()) {
         say("Why", reason.to_owned(), Tone::Notice);
     }
-    if let Some(command) = another_key.filter(|_| status.phase == "needs_key" && keyless.is_none()) {
+    if let Some(command) = another_key.filter(|_| status.phase == "needs_key" && halt.is_none()) {
         say("To do", format!("{command}; it is taken up as soon as it is there"), Tone::Notice);
     }
     if status.asks_about_deletions {

@@ -1,6 +1,8 @@
 //! What was done in this session, step by step, so that it can be undone and done again: a step may be many edits. Knows edits by
 //! their numbers alone; must not know what they change.
 
+use std::collections::BTreeSet;
+
 use hearth_replica::{Change, Decided, Edit, EditError, Replica};
 
 /// More steps than this nobody takes back.
@@ -11,6 +13,8 @@ const STEPS_MAX: usize = 200;
 pub struct Steps {
     undo: Vec<Step>,
     redo: Vec<Step>,
+    /// The edits that undoing has made here. To undo is not to take back what was undone before.
+    made_by_undoing: BTreeSet<i64>,
 }
 
 /// Edits that were made together.
@@ -53,6 +57,9 @@ impl Steps {
     /// it and come back when they are undone. Of what waited before, those are of its record and none is older.
     pub fn note_decision(&mut self, replica: &Replica, edit: i64, waited: &[Edit], said: String) {
         let mut edits = made(replica);
+        // Where each field was decided for itself, its first number keeps what the server had of those that go to it as they are
+        // here: those taken back, all is as the server had it. The others keep what was written here and gave way.
+        edits.truncate(1);
         if edits.is_empty()
             && let Some(decided) = waited.iter().find(|one| one.id == edit)
         {
@@ -76,7 +83,8 @@ impl Steps {
     /// each edit how many are done, of how many.
     pub fn undo(&mut self, replica: &Replica, tell: &mut dyn FnMut(usize, usize)) -> Result<String, EditError> {
         let Some(step) = self.undo.pop() else {
-            let decided = replica.undo(None)?;
+            let decided = replica.undo_newest(&self.made_by_undoing)?;
+            self.made_by_undoing.extend(decided.edit);
             let edit = decided.edit.or_else(|| taken_back(replica));
             push(&mut self.redo, Step { said: None, stays: None, edits: edit.into_iter().collect() });
             return Ok(format!("Undone: {}", decided.said));
@@ -84,6 +92,7 @@ impl Steps {
         let back = back(replica, &step, tell).inspect_err(|error| keep(&mut self.undo, &step, error))?;
         let stays = step.stays.as_ref().filter(|_| back.was_sent).map(|stays| format!("; {stays}"));
         let said = format!("Undone: {}{}", back.said, stays.unwrap_or_default());
+        self.made_by_undoing.extend(&back.edits);
         push(&mut self.redo, Step { edits: back.edits, ..step });
         Ok(said)
     }
@@ -118,7 +127,7 @@ fn back(replica: &Replica, step: &Step, tell: &mut dyn FnMut(usize, usize)) -> R
         tell(done, step.edits.len());
         match replica.undo(Some(*edit)) {
             // What was never sent is taken back without another edit; undoing its number again brings it back.
-            Ok(Decided { edit: by, said }) => {
+            Ok(Decided { edit: by, said, .. }) => {
                 undone.push(by.unwrap_or(*edit));
                 was_sent |= by.is_some();
                 sentence.get_or_insert(said);
@@ -175,6 +184,23 @@ mod tests {
 
     fn named(name: &str) -> Fields {
         Fields::from_iter([("name".to_owned(), name.into())])
+    }
+
+    #[test]
+    fn undoing_goes_back_past_what_it_has_made() {
+        let directory = tempfile::tempdir().unwrap();
+        let replica = Replica::open(&directory.path().join("replica.db"), Origin::Tui).unwrap();
+        let hall = replica.create(Kind::Room, &named("Hall")).unwrap();
+        replica.create(Kind::Room, &named("Attic")).unwrap();
+        replica.delete(Kind::Room, &hall).unwrap();
+        // What was taken back before it was sent stands again as an edit of its own.
+        let mut steps = Steps::default();
+        let first = replica.made().unwrap();
+        replica.undo(Some(first[0])).unwrap();
+        steps.done(Step { said: Some("a decision".to_owned()), stays: None, edits: first });
+        let said = |steps: &mut Steps| steps.undo(&replica, &mut |_, _| {}).unwrap();
+        assert_eq!(said(&mut steps), "Undone: a decision");
+        assert!(said(&mut steps).contains("Attic"), "not the deletion of the hall, which undoing has made");
     }
 
     #[test]

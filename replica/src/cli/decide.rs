@@ -55,7 +55,7 @@ impl Decision {
                         let is_gone = matches!(decided, Err(EditError::Refused(_))) && waited.contains(edit);
                         if is_gone && known.settled()?.any(|one| one.id == *edit && one.outcome == "discarded") {
                             let said = "the change is given up with that before it".to_owned();
-                            *decided = Ok(Decided { said, edit: None });
+                            *decided = Ok(Decided { said, otherwise: None, edit: None });
                         }
                     }
                     Ok(all)

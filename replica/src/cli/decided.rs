@@ -33,8 +33,8 @@ pub(super) fn tell(
     meant: Meant,
     decided: Result<Decided, EditError>,
 ) -> Result<(), Failure> {
-    let Decided { said, edit } = match decided {
-        Ok(decided) => decided,
+    let (said, edit) = match decided {
+        Ok(decided) => (decided.in_full(), decided.edit),
         Err(refused) => return Err(failure(&Known::of(replica), meant, refused)?),
     };
     if context.json {
@@ -71,7 +71,7 @@ pub(super) fn tell_each(
         let known = Known::of(replica);
         for (&id, decided) in together.iter().zip(decided) {
             let (done, said, edit) = match decided.map_err(|why| failure(&known, meant(id), why)) {
-                Ok(Decided { said, edit }) => (true, said, edit),
+                Ok(decided) => (true, decided.in_full(), decided.edit),
                 Err(Ok(why)) => {
                     let said = why.text.clone();
                     refused.push(why);

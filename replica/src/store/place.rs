@@ -28,7 +28,7 @@ pub(crate) fn holds_bytes(path: &Path) -> bool {
 
 /// The file that was opened, by what a rename does not change.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub struct Place {
     db: PathBuf,
     file: Option<FileId>,
 }
@@ -40,12 +40,12 @@ type FileId = ();
 
 impl Place {
     /// Of a database that is open.
-    pub(crate) fn of(db: &Path) -> Place {
+    pub fn of(db: &Path) -> Place {
         Place { db: db.to_owned(), file: file_id(db) }
     }
 
     /// An error once the path names another file, an empty one or none: what is written then reaches nobody.
-    pub(crate) fn is_kept(&self) -> Result<(), StoreError> {
+    pub fn is_kept(&self) -> Result<(), StoreError> {
         if self.file.is_none() || file_id(&self.db) == self.file {
             Ok(())
         } else {

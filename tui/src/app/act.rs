@@ -6,6 +6,7 @@ use hearth_contract::schema::Kind;
 use super::{App, Edits, Layer, TABS};
 use crate::detail::{self, Detail};
 use crate::form::Form;
+use crate::glyphs::Tone;
 use crate::keys::{Action, BINDINGS, Context};
 use crate::layout::Layout;
 use crate::list::List;
@@ -63,7 +64,13 @@ impl App {
                 let paused = self.status.as_ref().is_some_and(|status| status.phase == "paused");
                 vec![Effect::Write(Write::Pause(!paused))]
             }
-            (Action::Hurry, _) => vec![Effect::Write(Write::Hurry)],
+            (Action::Hurry, _) => match self.halt().map(|halt| format!("Nobody is there to try it: {}.", halt.words)) {
+                Some(text) => {
+                    self.notify(now, Tone::Notice, text);
+                    Vec::new()
+                }
+                None => vec![Effect::Write(Write::Hurry)],
+            },
             (Action::Edit, Context::Edits) => self.change_edit(),
             (Action::Edit, _) => self.edit(),
             (Action::Delete, _) => self.delete(),

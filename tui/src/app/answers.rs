@@ -118,7 +118,7 @@ impl App {
             Answer::Status(status) => status.map(|status| {
                 let is_first = self.status.replace(status).is_none();
                 // A form that was found again has more to say than the sign in the status bar, which stays.
-                if is_first && self.keyless().is_some() && self.notice.is_none() {
+                if is_first && self.halt().is_some() && self.notice.is_none() {
                     let key = self.setup.keys.key_of(Context::Home, Action::Sync).unwrap_or("?");
                     let text = format!("Changes stay here for now; {key} says why and what to do.");
                     self.notify(now, Tone::Notice, text);

@@ -67,8 +67,7 @@ impl App {
     /// How syncing stands and what it has done, in so many columns: label, text, tone.
     pub fn sync_lines(&self, now: Now, columns: usize) -> Vec<(&'static str, String, Tone)> {
         let Some(status) = &self.status else { return Vec::new() };
-        let mut all =
-            standing::report(now, status, self.keyless(), self.setup.another_key.as_deref(), self.setup.ascii);
+        let mut all = standing::report(now, status, self.halt(), self.setup.another_key.as_deref(), self.setup.ascii);
         all.extend(standing::journal(now, &self.log));
         standing::lines(all, columns)
     }

@@ -40,7 +40,7 @@ pub(super) fn status(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, 
     let room = usize::from(area.width).saturating_sub(2);
     let mut spans = vec![Span::raw(" ")];
     let mut used = 0;
-    let mut all = standings(now, status, app.keyless());
+    let mut all = standings(now, status, app.halt());
     // Where not all of it fits, what wants a person comes before that all is well.
     let needs: usize = all.iter().map(|standing| width(&standing.words) + 5).sum();
     if needs > room + 3 && all.len() > 1 && all[0].tone == Tone::Good {

@@ -20,8 +20,20 @@ use crate::store::{StoreError, gate, rows};
 pub struct Decided {
     /// In one sentence.
     pub said: String,
+    /// What the command line can type to have it otherwise, for the end of that sentence.
+    pub otherwise: Option<String>,
     /// The edit that was queued to carry it out, if one was needed.
     pub edit: Option<i64>,
+}
+
+impl Decided {
+    /// All of it, as the command line says it.
+    pub fn in_full(&self) -> String {
+        match &self.otherwise {
+            Some(otherwise) => format!("{}; {otherwise}", self.said),
+            None => self.said.clone(),
+        }
+    }
 }
 
 /// An edit as a decision needs it.
@@ -72,7 +84,7 @@ pub(super) fn refused(sentence: impl Into<String>) -> EditError {
 }
 
 pub(super) fn said(sentence: impl Into<String>) -> Decided {
-    Decided { said: sentence.into(), edit: None }
+    Decided { said: sentence.into(), otherwise: None, edit: None }
 }
 
 /// Lets edits that the server refused, or that are in conflict, go to the server again.

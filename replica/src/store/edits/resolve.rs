@@ -201,12 +201,15 @@ fn win(tx: &Transaction<'_>, found: &mut Pending, clashes: &[Clash], now: Timest
 fn give_in(tx: &Transaction<'_>, found: &Pending, is_gone: bool, now: Timestamp) -> Result<Came, EditError> {
     take_back::take_back(tx, found.id, "superseded", Some("you took what was there"), now)?;
     let Pending { id, name, .. } = found;
-    let more = match (is_gone, found.method.as_str()) {
-        (true, _) => "the history of edits keeps what was written here".to_owned(),
-        (false, "delete") => format!("undo {id} deletes it"),
-        (false, _) => format!("undo {id} brings back what was written here"),
-    };
-    Ok(said(format!("{name} is as the server has it; {more}")).into())
+    let sentence = format!("{name} is as the server has it");
+    Ok(match (is_gone, found.method.as_str()) {
+        (true, _) => said(format!("{sentence}; the history of edits keeps what was written here")),
+        (false, "delete") => Decided { otherwise: Some(format!("undo {id} deletes it")), ..said(sentence) },
+        (false, _) => {
+            Decided { otherwise: Some(format!("undo {id} brings back what was written here")), ..said(sentence) }
+        }
+    }
+    .into())
 }
 
 fn again(tx: &Transaction<'_>, found: Pending, sentence: String) -> Result<Came, EditError> {

@@ -5,6 +5,8 @@
 mod inverse;
 mod living;
 
+use std::collections::BTreeSet;
+
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
@@ -12,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 
 pub(crate) use self::inverse::make_anew;
 use self::inverse::{Past, again, inverse};
-use crate::store::edits::decide::{Decided, Pending, load, quoted, rests_on};
+use crate::store::edits::decide::{Decided, Pending, load, quoted, rests_on, said};
 use crate::store::edits::each::{self, Came, Decisions};
 use crate::store::edits::history;
 use crate::store::edits::{EditError, take_back};
@@ -38,22 +40,32 @@ pub(crate) fn undo(
     edit: Option<i64>,
     now: Timestamp,
 ) -> Result<Decided, EditError> {
-    each::only(match edit {
-        Some(edit) => undo_each(connection, origin, &[edit], now),
-        None => each::decide(connection, origin, &[()], |tx, ()| undo_newest(tx, now).map(Came::Out)),
-    })
+    match edit {
+        Some(edit) => each::only(undo_each(connection, origin, &[edit], now)),
+        None => undo_newest(connection, origin, &BTreeSet::new(), now),
+    }
 }
 
-/// Undoes the newest change that can be undone. What others have changed or deleted since must not stand in the way of
-/// what came before it.
-fn undo_newest(tx: &Transaction<'_>, now: Timestamp) -> Result<Decided, EditError> {
+/// Undoes the newest change that can be undone and is none of these.
+pub(crate) fn undo_newest(
+    connection: &mut Connection,
+    origin: &str,
+    but: &BTreeSet<i64>,
+    now: Timestamp,
+) -> Result<Decided, EditError> {
+    each::only(each::decide(connection, origin, &[()], |tx, ()| newest_in(tx, but, now).map(Came::Out)))
+}
+
+/// What others have changed or deleted since must not stand in the way of what came before it.
+fn newest_in(tx: &Transaction<'_>, but: &BTreeSet<i64>, now: Timestamp) -> Result<Decided, EditError> {
     let mut passed = Vec::new();
-    for edit in newest(tx)? {
+    for edit in newest(tx, but)? {
         match undo_one(tx, edit, now) {
             Err(EditError::Refused(why)) => passed.push(why),
             Ok(decided) if passed.is_empty() => return Ok(decided),
-            Ok(Decided { said, edit }) => {
-                return Ok(Decided { said: format!("{said} (passed over: {})", passed.join("; ")), edit });
+            Ok(decided) => {
+                let sentence = format!("{} (passed over: {})", decided.said, passed.join("; "));
+                return Ok(Decided { said: sentence, ..decided });
             }
             Err(error) => return Err(error),
         }
@@ -87,8 +99,7 @@ fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, 
         return gate::pass(tx, |tx| {
             let (with, named) = rests_on(tx, &found)?;
             take_back::take_back(tx, edit, "undone", None, now)?;
-            let said = format!("{}: the change is taken back{with}; {how_far}{named}", found.name);
-            Ok(Decided { said, edit: None })
+            Ok(said(format!("{}: the change is taken back{with}; {how_far}{named}", found.name)))
         });
     }
     if let Some(found) = history::get(tx, edit)? {
@@ -143,8 +154,8 @@ fn part(tx: &Connection, edit: i64) -> Result<Option<Part>, EditError> {
 }
 
 /// The changes made here that stand and do not undo one that stood, newest first; as many as may be passed over. Of
-/// those that are on their way as one each counts; what was refused as one is one, as new as its last.
-fn newest(tx: &Connection) -> Result<Vec<i64>, EditError> {
+/// those that are on their way as one each counts; what was refused as one is one, as new as its last. None of `but`.
+fn newest(tx: &Connection, but: &BTreeSet<i64>) -> Result<Vec<i64>, EditError> {
     let mut statement = tx.prepare_cached(
         "SELECT id FROM edits UNION ALL SELECT edit_id FROM _parts
          UNION ALL SELECT id FROM edit_history WHERE outcome IN ('confirmed', 'merged')
@@ -161,7 +172,7 @@ fn newest(tx: &Connection) -> Result<Vec<i64>, EditError> {
             Some(sum) if part(tx, edit)?.is_none() => sum,
             _ => edit,
         };
-        if undone_by(tx, edit)?.is_none() && !newest.contains(&edit) {
+        if undone_by(tx, edit)?.is_none() && !newest.contains(&edit) && !but.contains(&edit) {
             newest.push(edit);
         }
     }

@@ -306,7 +306,10 @@ fn values(row: &Row<'_>, columns: usize) -> Result<Found, rusqlite::Error> {
 /// Mends the header of a copy.
 fn mend(copy: &Path) -> Result<(), StoreError> {
     let open = || fs::OpenOptions::new().read(true).write(true).open(copy);
-    open().and_then(|mut file| mend_header(&mut file)).map(drop).map_err(|error| StoreError::File(copy.to_owned(), error))
+    open()
+        .and_then(|mut file| mend_header(&mut file))
+        .map(drop)
+        .map_err(|error| StoreError::File(copy.to_owned(), error))
 }
 
 /// Writes the header that every replica begins with (<https://www.sqlite.org/fileformat2.html>, 1.3); gives the one that

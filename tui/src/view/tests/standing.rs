@@ -60,6 +60,24 @@ fn a_key_that_cannot_be_read_is_said_where_syncing_is_until_another_process_sync
 }
 
 #[test]
+fn syncing_that_has_stopped_is_said_as_long_as_it_is_so() {
+    let (mut app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
+    let offline = Status { phase: "offline".into(), ..live() };
+    app.update(now(), Message::Answer(Answer::Status(Ok(offline))));
+    app.update(now(), Message::SyncEnded { reason: "the file was moved".into(), again: false });
+    let mut later = now();
+    later.moment = later.moment.plus_millis(60_000);
+    app.update(later, Message::Tick);
+    assert_says(&screen(&mut app, 80, 24), &["! syncing stopped"]);
+    letter(&mut app, 'S');
+    assert_says(&screen(&mut app, 80, 24), &["! syncing stopped", "the file was moved"]);
+    letter(&mut app, 'r');
+    assert_says(&screen(&mut app, 80, 24), &["Nobody is there to try it: syncing stopped."]);
+    app.update(later, Message::SyncBegins);
+    assert!(!screen(&mut app, 80, 24).contains("syncing stopped"));
+}
+
+#[test]
 fn where_the_server_wants_another_key_it_is_said_what_to_type() {
     let command = "hearth-replica --profile cabin init --server http://home:8750, with another key";
     let setup = Setup { another_key: Some(command.into()), ..Setup::default() };

@@ -9,7 +9,7 @@ use rusqlite::{Connection, Transaction};
 use super::living::{dead, left, living, whole_subject};
 use super::refused;
 use crate::store::edits;
-use crate::store::edits::decide::{Decided, Pending};
+use crate::store::edits::decide::{Decided, Pending, said};
 use crate::store::edits::history::Settled;
 use crate::store::edits::judge::spelled;
 use crate::store::edits::{EditError, had, take_back};
@@ -103,7 +103,7 @@ pub(super) fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, 
     };
     let edit = newest_of(tx, kind, &of)?;
     note(tx, id, edit)?;
-    Ok(Decided { said: sentence, edit })
+    Ok(Decided { edit, ..said(sentence) })
 }
 
 /// What is said of the task that the server makes when one that recurs is done (contract 3): nothing tells it from any other, so
@@ -167,7 +167,7 @@ pub(super) fn again(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, Ed
             (format!("{name}: {names} as it was written{}", left(&dead)), record.to_owned())
         }
     };
-    Ok(Decided { said: sentence, edit: newest_of(tx, kind, &of)? })
+    Ok(Decided { edit: newest_of(tx, kind, &of)?, ..said(sentence) })
 }
 
 /// Makes a record anew that was deleted there, as it stands here: with another id, because the server never takes one
@@ -193,7 +193,7 @@ pub(crate) fn make_anew(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -
     })?;
     // Only now: what comes to nothing is forgotten to be undone.
     note(tx, *id, edit)?;
-    Ok(Decided { said: format!("{name} is made anew, with another id{without}"), edit })
+    Ok(Decided { edit, ..said(format!("{name} is made anew, with another id{without}")) })
 }
 
 fn newest_of(tx: &Connection, kind: Kind, record: &str) -> Result<Option<i64>, EditError> {
