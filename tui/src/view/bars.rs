@@ -5,12 +5,12 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use super::Theme;
+use super::{Theme, padded};
 use crate::app::App;
 use crate::glyphs::{Sign, Tone};
 use crate::keys::{self, Action};
 use crate::now::Now;
-use crate::sanitize::{fit, line, width};
+use crate::sanitize::{fit, line, width, wrap};
 use crate::standing::standings;
 use crate::tabs::fitting;
 
@@ -127,9 +127,19 @@ pub(super) fn hints(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect)
     frame.render_widget(Line::from(spans), area);
 }
 
+/// Lines of a notice; they grow upwards over what is there, which comes back with the next key.
+const NOTICE_LINES: usize = 3;
+
 fn notice(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let Some(notice) = &app.notice else { return };
-    let text = fit(&notice.text, usize::from(area.width).saturating_sub(2), Sign::Cut.text(app.setup.ascii));
-    let text = format!(" {text:<width$}", width = usize::from(area.width).saturating_sub(1));
-    frame.render_widget(Span::styled(text, theme.tone(notice.tone)), area);
+    let room = usize::from(area.width).saturating_sub(2);
+    let mut lines = wrap(&line(&notice.text), room);
+    if lines.len() > NOTICE_LINES {
+        let rest = lines.split_off(NOTICE_LINES - 1).join(" ");
+        lines.push(fit(&rest, room, Sign::Cut.text(app.setup.ascii)));
+    }
+    for (row, text) in (0..=area.y).rev().zip(lines.iter().rev()) {
+        let text = format!(" {}", padded(app, text, room + 1, false));
+        frame.render_widget(Span::styled(text, theme.tone(notice.tone)), Rect { y: row, height: 1, ..area });
+    }
 }

@@ -60,6 +60,20 @@ fn a_key_that_cannot_be_read_is_said_where_syncing_is_until_another_process_sync
 }
 
 #[test]
+fn a_notice_is_read_to_its_end() {
+    let (mut app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
+    let reason =
+        "the file /home/ada/.local/share/hearth-replica/cabin/replica.db was moved, deleted or replaced".to_owned();
+    app.update(now(), Message::SyncEnded { reason, again: false });
+    for (columns, last) in [(80, "replaced"), (24, "…")] {
+        let shown = screen(&mut app, columns, 24);
+        let lines: Vec<&str> = shown.lines().collect();
+        let first = lines.iter().position(|line| line.contains("Syncing stopped:")).unwrap();
+        assert!(first >= lines.len() - 3 && lines[lines.len() - 1].trim_end().ends_with(last), "{shown}");
+    }
+}
+
+#[test]
 fn syncing_that_has_stopped_is_said_as_long_as_it_is_so() {
     let (mut app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
     let offline = Status { phase: "offline".into(), ..live() };
