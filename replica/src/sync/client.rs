@@ -250,9 +250,27 @@ fn plain(error: &reqwest::Error) -> String {
         cause = next.source();
     }
     match causes.last() {
-        Some(last) => last.clone(),
+        Some(last) => last.strip_prefix(REFUSED_CERTIFICATE).map_or(last.clone(), certificate),
         None if error.is_timeout() => NO_ANSWER.to_owned(),
         None => error.to_string(),
+    }
+}
+
+/// How the TLS library begins when it refuses what a server shows.
+const REFUSED_CERTIFICATE: &str = "invalid peer certificate: ";
+
+/// What is wrong with a server's certificate, and what helps where it is only not known.
+fn certificate(why: &str) -> String {
+    match why {
+        "UnknownIssuer" => "nobody who is trusted here has issued its certificate; SSL_CERT_FILE names a file with those who \
+             are to be"
+            .to_owned(),
+        why if why.contains("CaUsedAsEndEntity") => {
+            "it shows the certificate of an issuer, which is none of a server; let the issuer issue one for it, and name the \
+             issuer's in a file by SSL_CERT_FILE"
+                .to_owned()
+        }
+        why => format!("its certificate is refused: {why}"),
     }
 }
 
@@ -269,6 +287,14 @@ mod tests {
             Ok::<_, std::convert::Infallible>("piece")
         });
         answer(Response::from(hyper::Response::new(reqwest::Body::wrap_stream(pieces)))).await
+    }
+
+    #[test]
+    fn a_certificate_that_is_refused_leads_on() {
+        assert!(certificate("UnknownIssuer").contains("SSL_CERT_FILE"));
+        let own = certificate("Other(OtherError(CaUsedAsEndEntity))");
+        assert!(own.contains("SSL_CERT_FILE") && !own.contains("Other"), "{own}");
+        assert_eq!(certificate("certificate expired: x"), "its certificate is refused: certificate expired: x");
     }
 
     #[tokio::test(start_paused = true)]
