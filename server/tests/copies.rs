@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use hearth_server::store::Db;
 use hearth_server::store::tail::Tail;
+use rusqlite::Connection;
 use serde_json::Value;
 
 mod common;
@@ -76,6 +77,50 @@ fn a_mistyped_directory_is_refused_and_not_made() {
     assert!(noted(&new, &["restore", &saved]).contains("2 homes"));
     assert!(said(&new, &["check"]).starts_with("sound: 2 homes"));
     said(&missing, &["team", "create", "Lake"]);
+}
+
+#[test]
+fn a_database_that_something_emptied_is_not_taken_for_a_new_one() {
+    let place = Place::new();
+    let (saved, file) = (place.backup("saved.db"), place.path("w.db"));
+    let (database, log) = (place.data().join("hearth.db"), place.data().join("hearth.db-wal"));
+    // No bytes, and the tables of nobody.
+    let foreign = place.dir.path().join("foreign.db");
+    Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE notes (text TEXT)").unwrap();
+    for left in [Vec::new(), std::fs::read(foreign).unwrap()] {
+        std::fs::write(&database, &left).unwrap();
+        std::fs::write(&log, "the rest of it").unwrap();
+        for arguments in [
+            &["serve", "--listen", "127.0.0.1:0"][..],
+            &["check"],
+            &["backup", &file],
+            &["key", "list"],
+            &["team", "list"],
+            &["team", "create", "Lake"],
+        ] {
+            let said = refused(&place.data(), arguments);
+            assert!(said.contains("hearth.db is empty") && said.contains("restore FILE"), "{arguments:?}: {said}");
+            assert_eq!(std::fs::read(&database).unwrap(), left, "{arguments:?}");
+        }
+        if left.is_empty() {
+            assert_eq!(std::fs::read(&log).unwrap(), b"the rest of it");
+        }
+        noted(&place.data(), &["restore", &saved]);
+        assert!(self::said(&place.data(), &["check"]).starts_with("sound: 2 homes"));
+    }
+}
+
+#[test]
+fn a_first_start_that_was_cut_off_begins_again() {
+    let dir = tempfile::tempdir().unwrap();
+    for end in ["", "-journal"] {
+        std::fs::write(dir.path().join(format!("hearth.db.making{end}")), "as far as it came").unwrap();
+    }
+    assert!(refused(dir.path(), &["check"]).contains("there is no database"));
+    said(dir.path(), &["team", "create", "Hill house"]);
+    let names = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(names.collect::<Vec<_>>(), ["hearth.db"]);
+    assert!(said(dir.path(), &["check"]).starts_with("sound: 2 homes"));
 }
 
 #[tokio::test]

@@ -2,17 +2,18 @@
 //! asks, or what the homes hold.
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions, Permissions, hard_link, remove_file, rename, set_permissions};
+use std::fs::{Permissions, hard_link, remove_file, rename, set_permissions};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 use uuid::Uuid;
 
+use super::files::{beside, make_new, remove_if_there, replace, sync_directory_of};
 use super::keys::{self, Key};
-use super::open::{FILE, OpenError, connect, make_directory, migrate};
+use super::open::{FILE, OpenError, connect, make_directory, migrate, whole};
 use super::{Fault, Tx, homes};
 
 /// Positions that a restored home leaves out at least, so that no id of the lost history comes again (contract 9.3).
@@ -48,7 +49,7 @@ impl From<io::Error> for CopyError {
 pub fn save(tx: &Tx<'_>, target: &Path) -> Result<(), CopyError> {
     let partial = partial(target);
     remove_if_there(&partial)?;
-    OpenOptions::new().create_new(true).write(true).mode(0o600).open(&partial)?;
+    make_new(&partial)?;
     Ok(copy(tx.conn, &partial)?)
 }
 
@@ -95,7 +96,7 @@ pub fn restore(dir: &Path, source: &Path, run: i64) -> Result<Restored, CopyErro
     let file = dir.join(FILE);
     let staged = beside(&file, ".restoring");
     remove_if_there(&staged)?;
-    OpenOptions::new().create_new(true).write(true).mode(0o600).open(&staged)?;
+    make_new(&staged)?;
     let replaced = Replaced::read(&file);
     let prepared = stage(&from, &staged, run, replaced.as_ref().unwrap_or(&Replaced::default()));
     if prepared.is_err() {
@@ -124,7 +125,7 @@ impl Replaced {
             return Some(Replaced::default());
         }
         let read = || -> Result<Replaced, Fault> {
-            let conn = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+            let conn = whole(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
             let tx = Tx::new(&conn);
             let homes = homes::numbers(&tx)?.into_iter().map(|number| homes::load(&tx, number));
             let heads = homes.map(|home| home.map(|home| (home.id, home.head))).collect::<Result<_, Fault>>()?;
@@ -200,17 +201,9 @@ fn keep(file: &Path) -> Result<Option<PathBuf>, CopyError> {
 
 /// Brings what is only in the log into the file. A database that is too damaged for that keeps its log beside it.
 fn fold_log(file: &Path) {
-    let fold = |conn: Connection| conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-    let _ = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(fold);
-}
-
-/// The old log must be gone before the new file takes its place, or it would be replayed into it.
-fn replace(file: &Path, staged: &Path) -> Result<(), CopyError> {
-    for end in ["-wal", "-shm"] {
-        remove_if_there(&beside(file, end))?;
+    if let Ok(conn) = whole(file, OpenFlags::SQLITE_OPEN_READ_WRITE) {
+        let _ = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     }
-    rename(staged, file)?;
-    Ok(sync_directory_of(file)?)
 }
 
 fn copy(from: &Connection, target: &Path) -> Result<(), OpenError> {
@@ -226,22 +219,4 @@ fn copy(from: &Connection, target: &Path) -> Result<(), OpenError> {
 
 fn unsound(fault: Fault) -> CopyError {
     CopyError::Unsound(format!("it is damaged: {fault}"))
-}
-
-fn beside(file: &Path, end: &str) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(end);
-    PathBuf::from(name)
-}
-
-fn remove_if_there(file: &Path) -> io::Result<()> {
-    match remove_file(file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
-fn sync_directory_of(file: &Path) -> io::Result<()> {
-    let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(dir)?.sync_all()
 }

@@ -15,6 +15,7 @@ pub mod copies;
 mod desks;
 pub mod events;
 pub mod exports;
+mod files;
 pub mod homes;
 pub mod keys;
 pub mod links;

@@ -10,6 +10,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
+use super::files::{beside, make_new, remove_if_there, replace};
+
 /// Why a data directory could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -19,6 +21,12 @@ pub enum OpenError {
     /// SQLite refused.
     #[error("{0}")]
     Sqlite(#[from] rusqlite::Error),
+    /// There is a file, and no homes are in it.
+    #[error(
+        "{FILE} is empty, or of another program: put a backup in its place with `hearth-server restore FILE`; if nothing \
+         was ever kept here, remove it, and a new one is made"
+    )]
+    Empty,
     /// A migration failed; the database is as it was.
     #[error("the database could not be brought to this version: {0}")]
     Migration(Box<refinery::Error>),
@@ -79,11 +87,37 @@ pub(super) fn prepare(dir: &Path) -> Result<PathBuf, OpenError> {
     let setup = File::open(dir)?;
     setup.lock()?;
     let file = dir.join(FILE);
-    OpenOptions::new().create(true).append(true).mode(0o600).open(&file)?;
-    let mut conn = connect(&file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    if file.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        make(&file)?;
+    }
+    let mut conn = whole(&file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     conn.pragma_update(None, "journal_mode", "WAL")?;
     migrate(&mut conn)?;
     Ok(file)
+}
+
+/// Makes a new database. It has another name until its tables are on disk: whatever ends this program, a file of the
+/// database's name that is empty once held something.
+fn make(file: &Path) -> Result<(), OpenError> {
+    let new = beside(file, ".making");
+    for end in ["", "-journal"] {
+        remove_if_there(&beside(&new, end))?;
+    }
+    make_new(&new)?;
+    let mut conn = connect(&new, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    migrate(&mut conn)?;
+    conn.close().map_err(|(_, error)| error)?;
+    Ok(replace(file, &new)?)
+}
+
+/// Opens a database that is there. One without homes would pass for a new one, though something has emptied it. If it has
+/// no bytes at all, SQLite must not see it: it removes the log, which may hold all that is left.
+pub(super) fn whole(file: &Path, mode: OpenFlags) -> Result<Connection, OpenError> {
+    if file.metadata()?.len() == 0 {
+        return Err(OpenError::Empty);
+    }
+    let conn = connect(file, mode)?;
+    if conn.table_exists(None, "homes")? { Ok(conn) } else { Err(OpenError::Empty) }
 }
 
 /// Makes the data directory (0700). One that was there is closed to others if it is ours; one in which others have
@@ -115,17 +149,13 @@ pub(super) fn migrate(conn: &mut Connection) -> Result<(), OpenError> {
 }
 
 /// The first change that would be made to the tables of the database in a directory to bring it to this version. None:
-/// it is of this version, or has no tables yet.
+/// it is of this version.
 pub fn due(dir: &Path) -> Result<Option<String>, OpenError> {
     // One that is being made is no older one.
     let setup = File::open(dir)?;
     setup.lock_shared()?;
-    let conn = connect(&dir.join(FILE), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let last: Option<i64> = match conn.table_exists(None, "refinery_schema_history")? {
-        true => conn.query_row("SELECT max(version) FROM refinery_schema_history", [], |row| row.get(0))?,
-        false => None,
-    };
-    let Some(last) = last else { return Ok(None) };
+    let conn = whole(&dir.join(FILE), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let last: i64 = conn.query_row("SELECT max(version) FROM refinery_schema_history", [], |row| row.get(0))?;
     let runner = migrations::migrations::runner();
     let due = runner.get_migrations().iter().find(|migration| i64::from(migration.version()) > last);
     Ok(due.map(ToString::to_string))
