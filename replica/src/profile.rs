@@ -47,10 +47,10 @@ pub enum ProfileError {
     NoHome,
     /// A file could not be read or written.
     #[error("{0}: {1}")]
-    File(PathBuf, #[source] io::Error),
+    File(PathBuf, io::Error),
     /// The file of a key could not be read.
     #[error("the key's file {0}: {1}")]
-    Key(PathBuf, #[source] io::Error),
+    Key(PathBuf, io::Error),
     /// The profile's file is not what it should be.
     #[error("{0}: {1}")]
     Malformed(PathBuf, String),

@@ -111,7 +111,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Sandbox(command) => runtime.block_on(data::sandbox(command, &open(&data)?, cli.json)),
         Command::Backup { file } => runtime.block_on(data::backup(&open(&data)?, &file, cli.json)),
         Command::Restore { file } => data::restore(&data, &file, cli.json),
-        Command::Check => runtime.block_on(data::check(&open(&data)?, cli.json)),
+        Command::Check => runtime.block_on(data::check(open(&data), cli.json)),
         Command::Lab(lab) => {
             let db = open(&data)?;
             runtime.block_on(lab::run(lab, db, data, cli.json))

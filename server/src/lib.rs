@@ -74,9 +74,9 @@ pub enum StartError {
     /// The address cannot be listened on.
     #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, std::io::Error),
-    /// The first team could not be made.
-    #[error("the first team could not be made: {0}")]
-    Operate(#[from] operate::Error),
+    /// Its teams could not be read, or the first not be made.
+    #[error("the data directory {0} cannot be used: {1}")]
+    Operate(PathBuf, operate::Error),
 }
 
 /// A service that accepts connections.
@@ -118,7 +118,7 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
     };
     let tail = Tail::default();
     let db = Db::open(&config.data, tail.clone(), i64::from_be_bytes(random())).map_err(data_error)?;
-    operate::ensure_first_team(&db, &clock).await?;
+    operate::ensure_first_team(&db, &clock).await.map_err(|error| StartError::Operate(config.data.clone(), error))?;
     let (listener, address) = listen(config.listen).await?;
     let metrics = match config.metrics_listen {
         Some(address) => Some(listen(address).await?),

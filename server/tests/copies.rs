@@ -1,7 +1,9 @@
 //! Backups, restores and mistyped directories, as an operator meets them: nothing is lost, nothing is made by mistake.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
-use std::os::unix::fs::PermissionsExt;
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
 use hearth_server::store::Db;
@@ -10,7 +12,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 mod common;
-use common::{refused, run, said, text};
+use common::{command, refused, run, said, text};
 
 /// Stderr of a command that must succeed.
 fn noted(data: &Path, arguments: &[&str]) -> String {
@@ -108,6 +110,75 @@ fn a_database_that_something_emptied_is_not_taken_for_a_new_one() {
         noted(&place.data(), &["restore", &saved]);
         assert!(self::said(&place.data(), &["check"]).starts_with("sound: 2 homes"));
     }
+}
+
+#[test]
+fn a_damaged_database_is_told_once_with_the_way_out() {
+    let place = Place::new();
+    let (database, file) = (place.data().join("hearth.db"), place.path("w.db"));
+    let sound = std::fs::read(&database).unwrap();
+    let mut without_head = sound.clone();
+    without_head[100..150].fill(0x5a);
+    let tables: Vec<u32> = Connection::open(&database)
+        .unwrap()
+        .prepare("SELECT rootpage - 1 FROM sqlite_schema WHERE name IN ('refinery_schema_history', 'teams', 'keys')")
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    assert_eq!(tables.len(), 3);
+    let mut without_pages = sound.clone();
+    for table in tables {
+        without_pages[table as usize * 4096..][..4096].fill(0x5a);
+    }
+    for damaged in [without_head, b"no database at all".to_vec(), without_pages] {
+        std::fs::write(&database, damaged).unwrap();
+        for arguments in [
+            &["serve", "--listen", "127.0.0.1:0"][..],
+            &["check"],
+            &["backup", &file],
+            &["key", "list"],
+            &["team", "list"],
+        ] {
+            let said = refused(&place.data(), arguments);
+            for words in ["is damaged", "restore FILE"] {
+                assert_eq!(said.matches(words).count(), 1, "{arguments:?}: {said}");
+            }
+            let why = ["malformed", "not a database"].map(|why| said.matches(why).count());
+            assert_eq!(why.iter().sum::<usize>(), 1, "{arguments:?}: {said}");
+        }
+        let told = run(&place.data(), &["--json", "check"]);
+        let report: Value = serde_json::from_slice(&told.stdout).unwrap();
+        assert_eq!((told.status.code(), &report["ok"], &report["homes"]), (Some(1), &false.into(), &0.into()));
+        assert!(report["faults"][0].as_str().unwrap().contains("is damaged"), "{report}");
+    }
+}
+
+#[test]
+fn a_directory_that_may_only_be_read_is_called_so() {
+    const NOBODY: u32 = 65534;
+    let place = Place::new();
+    // Who may do everything is refused nothing.
+    let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
+    if is_root {
+        for path in [place.dir.path().to_owned(), place.data(), place.data().join("hearth.db")] {
+            chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+    }
+    let mode = |mode| std::fs::set_permissions(place.data(), Permissions::from_mode(mode)).unwrap();
+    mode(0o500);
+    for arguments in [&["check"][..], &["backup", &place.path("w.db")], &["key", "list"], &["team", "list"]] {
+        let mut command = command(&place.data(), arguments);
+        if is_root {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let output = command.output().unwrap();
+        let said = text(&output.stderr);
+        let is_told = said.contains("cannot be written to") && said.contains("Permission denied");
+        assert!(output.status.code() == Some(1) && is_told, "{arguments:?}: {said}");
+    }
+    mode(0o700);
 }
 
 #[test]

@@ -267,6 +267,7 @@ async fn check_finds_what_does_not_agree() {
         assert_eq!(found.status.code(), Some(1), "{sql}");
         let said = String::from_utf8(found.stdout).unwrap();
         assert!(said.contains(words), "{sql}: {said}");
+        assert!(String::from_utf8_lossy(&found.stderr).contains("found; put a backup in its place"), "{sql}");
         let report: Value = serde_json::from_slice(&place.run(&["check", "--json"]).stdout).unwrap();
         assert_eq!(report["ok"], false);
     }

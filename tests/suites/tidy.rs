@@ -87,6 +87,20 @@ fn every_file_says_what_it_is() {
     }
 }
 
+/// Whoever prints an error with its causes would say them twice.
+#[test]
+fn a_cause_that_an_error_tells_itself_is_not_handed_on() {
+    for under in ["contract/src", "server/src", "replica/src", "tui/src"] {
+        for (name, text) in files(under) {
+            for (said, rest) in text.split("#[error(").skip(1).filter_map(|rest| rest.split_once(")]")) {
+                let variant = rest.split(",\n").next().unwrap_or_default();
+                let handed_on = variant.contains("#[from]") || variant.contains("#[source]");
+                assert!(!(handed_on && said.contains('{')), "{name}: {said} tells the cause that {variant} hands on");
+            }
+        }
+    }
+}
+
 /// The tests in some files, each as `file::function`.
 fn tests(under: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();

@@ -45,13 +45,13 @@ pub(crate) use rusqlite::Connection;
 pub enum StoreError {
     /// SQLite refused or failed.
     #[error("the replica database: {0}")]
-    Sqlite(#[from] rusqlite::Error),
+    Sqlite(rusqlite::Error),
     /// The tables could not be brought to this version.
     #[error("the replica's schema: {0}")]
     Migration(refinery::Error),
     /// A file or directory of the replica.
     #[error("{0}: {1}")]
-    File(std::path::PathBuf, #[source] std::io::Error),
+    File(std::path::PathBuf, std::io::Error),
     /// Its log is there and it is not: opening it anew would throw the log away.
     #[error("{0} is missing, but its log is there and may hold changes that the server has not seen")]
     Missing(std::path::PathBuf),
@@ -118,6 +118,12 @@ pub enum StoreError {
     /// Something that cannot be, and is no fault of the file.
     #[error("the replica met {0}")]
     Odd(String),
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> StoreError {
+        StoreError::Sqlite(error)
+    }
 }
 
 impl From<refinery::Error> for StoreError {

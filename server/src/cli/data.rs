@@ -8,6 +8,7 @@ use hearth_server::clock::Clock;
 use hearth_server::operate::{self, check::Report};
 use hearth_server::store::Db;
 use hearth_server::store::copies::Restored;
+use hearth_server::store::open::RESTORE;
 use serde_json::json;
 
 use super::output::{line, note};
@@ -65,16 +66,21 @@ pub(super) fn restore(data: &Path, file: &Path, as_json: bool) -> anyhow::Result
     Ok(())
 }
 
-/// Prints what is wrong, line by line; anything wrong is a failure.
-pub(super) async fn check(db: &Db, as_json: bool) -> anyhow::Result<()> {
-    let Report { homes, records, events, faults } = operate::check::check(db).await?;
+/// Prints what is wrong, line by line; anything wrong is a failure. A database that cannot be looked at is not sound.
+pub(super) async fn check(db: anyhow::Result<Db>, as_json: bool) -> anyhow::Result<()> {
+    let looked: anyhow::Result<Report> = async { Ok(operate::check::check(&db?).await?) }.await;
+    let unseen = |error| Report { faults: vec![format!("{error:#}")], ..Report::default() };
     if as_json {
+        let Report { homes, records, events, faults } = looked.as_ref().cloned().unwrap_or_else(unseen);
         let ok = faults.is_empty();
         line(json!({ "ok": ok, "homes": homes, "records": records, "events": events, "faults": faults }))?;
-    } else {
+    }
+    let Report { homes, records, events, faults } = looked?;
+    if !as_json {
         faults.iter().try_for_each(line)?;
     }
-    anyhow::ensure!(faults.is_empty(), "{} faults were found", faults.len());
+    let found = faults.len();
+    anyhow::ensure!(found == 0, "{found} {} found; {RESTORE}", if found == 1 { "fault was" } else { "faults were" });
     if !as_json {
         line(format_args!("sound: {homes} homes, {records} records, {events} events"))?;
     }

@@ -16,6 +16,10 @@ pub fn database(tx: &Tx<'_>) -> Result<Vec<String>, Fault> {
     let mut integrity = tx.conn.prepare(&format!("PRAGMA integrity_check({FAULTS_MAX})"))?;
     let said: Vec<String> = integrity.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     let mut faults: Vec<String> = said.into_iter().filter(|said| said != "ok").collect();
+    if !faults.is_empty() {
+        // Looking at the rows of such a file may fail, and what was found would be lost.
+        return Ok(faults);
+    }
     let mut strays = tx.conn.prepare("PRAGMA foreign_key_check")?;
     let mut rows = strays.query([])?;
     while let Some(row) = rows.next()?.filter(|_| faults.len() < FAULTS_MAX) {

@@ -27,21 +27,31 @@ const TABLES: [&str; 4] = ["refinery_schema_history", "homes", "events", "record
 pub enum CopyError {
     /// It could not be read, or the data directory not be written.
     #[error("{0}")]
-    Open(#[from] OpenError),
+    Open(OpenError),
     /// It is something else, or damaged.
     #[error("{0}")]
     Unsound(String),
 }
 
+impl From<OpenError> for CopyError {
+    fn from(error: OpenError) -> CopyError {
+        match error {
+            // To put a backup in its place is no advice about the backup.
+            OpenError::Damaged(why) => CopyError::Unsound(format!("it is damaged: {why}")),
+            other => CopyError::Open(other),
+        }
+    }
+}
+
 impl From<rusqlite::Error> for CopyError {
     fn from(error: rusqlite::Error) -> CopyError {
-        CopyError::Open(error.into())
+        OpenError::from(error).into()
     }
 }
 
 impl From<io::Error> for CopyError {
     fn from(error: io::Error) -> CopyError {
-        CopyError::Open(error.into())
+        OpenError::from(error).into()
     }
 }
 
@@ -218,5 +228,9 @@ fn copy(from: &Connection, target: &Path) -> Result<(), OpenError> {
 }
 
 fn unsound(fault: Fault) -> CopyError {
-    CopyError::Unsound(format!("it is damaged: {fault}"))
+    match fault {
+        Fault::Sqlite(error) => error.into(),
+        Fault::Damaged(why) => CopyError::Unsound(format!("it is damaged: {why}")),
+        other => CopyError::Unsound(format!("it is damaged: {other}")),
+    }
 }

@@ -49,7 +49,10 @@ use self::writer::Writer;
 pub enum Fault {
     /// SQLite refused or failed.
     #[error("database: {0}")]
-    Sqlite(#[from] rusqlite::Error),
+    Sqlite(rusqlite::Error),
+    /// The file is no sound database any more.
+    #[error("the database is damaged ({0}): {RESTORE}", RESTORE = open::RESTORE)]
+    Damaged(String),
     /// No room on the disk; heals when there is.
     #[error("the disk is full")]
     DiskFull,
@@ -80,7 +83,7 @@ impl Fault {
                         | rusqlite::ErrorCode::SystemIoFailure
                 )
             ),
-            Fault::Corrupt(_) | Fault::Panicked => false,
+            Fault::Damaged(_) | Fault::Corrupt(_) | Fault::Panicked => false,
         }
     }
 }
@@ -97,10 +100,17 @@ impl Fault {
     }
 }
 
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Fault {
+        if open::is_damage(&error) { Fault::Damaged(error.to_string()) } else { Fault::Sqlite(error) }
+    }
+}
+
 impl From<open::OpenError> for Fault {
     fn from(error: open::OpenError) -> Fault {
         match error {
             open::OpenError::Sqlite(error) => Fault::Sqlite(error),
+            open::OpenError::Damaged(why) => Fault::Damaged(why),
             other => Fault::Corrupt(other.to_string()),
         }
     }

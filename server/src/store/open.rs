@@ -9,6 +9,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
+use rustix::fs::{Access, access};
 
 use super::files::{beside, make_new, remove_if_there, replace};
 
@@ -16,20 +17,25 @@ use super::files::{beside, make_new, remove_if_there, replace};
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// A file or directory could not be made or read.
-    #[error("{0}")]
+    #[error(transparent)]
     Io(#[from] io::Error),
     /// SQLite refused.
     #[error("{0}")]
-    Sqlite(#[from] rusqlite::Error),
+    Sqlite(rusqlite::Error),
+    /// The file is no sound database any more.
+    #[error("the database is damaged ({0}): {RESTORE}")]
+    Damaged(String),
+    /// Nothing can be written where it lies. Whoever reads only needs that too: readers tell each other what they read.
+    #[error("{0} cannot be written to, which even reading the database needs: {1}")]
+    Unwritable(PathBuf, io::Error),
     /// There is a file, and no homes are in it.
     #[error(
-        "{FILE} is empty, or of another program: put a backup in its place with `hearth-server restore FILE`; if nothing \
-         was ever kept here, remove it, and a new one is made"
+        "{FILE} is empty, or of another program: {RESTORE}; if nothing was ever kept here, remove it, and a new one is made"
     )]
     Empty,
     /// A migration failed; the database is as it was.
     #[error("the database could not be brought to this version: {0}")]
-    Migration(Box<refinery::Error>),
+    Migration(String),
     /// A newer version of this program has changed its tables; it is as it was.
     #[error(
         "the database has the migration {0} of a newer version of this program, which this one does not know: update it"
@@ -40,11 +46,26 @@ pub enum OpenError {
     OldSqlite(&'static str),
 }
 
+impl From<rusqlite::Error> for OpenError {
+    fn from(error: rusqlite::Error) -> OpenError {
+        if is_damage(&error) { OpenError::Damaged(error.to_string()) } else { OpenError::Sqlite(error) }
+    }
+}
+
+/// Whether SQLite says of a file that it is no database, or not a sound one.
+pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase))
+}
+
 impl From<refinery::Error> for OpenError {
     fn from(error: refinery::Error) -> OpenError {
         match error.kind() {
             refinery::error::Kind::MissingVersion(migration) => OpenError::Newer(migration.to_string()),
-            _ => OpenError::Migration(Box::new(error)),
+            refinery::error::Kind::Connection(_, why) if why.downcast_ref().is_some_and(is_damage) => {
+                OpenError::Damaged(why.to_string())
+            }
+            refinery::error::Kind::Connection(_, why) => OpenError::Migration(why.to_string()),
+            _ => OpenError::Migration(error.to_string()),
         }
     }
 }
@@ -55,6 +76,8 @@ mod migrations {
 
 /// Name of the database in the data directory.
 pub(super) const FILE: &str = "hearth.db";
+/// What to do about a database that is lost.
+pub const RESTORE: &str = "put a backup in its place with `hearth-server restore FILE`";
 /// Name of the directory of export files in the data directory.
 pub const EXPORTS: &str = "exports";
 /// Name of the file that a serving process holds locked.
@@ -115,6 +138,10 @@ fn make(file: &Path) -> Result<(), OpenError> {
 pub(super) fn whole(file: &Path, mode: OpenFlags) -> Result<Connection, OpenError> {
     if file.metadata()?.len() == 0 {
         return Err(OpenError::Empty);
+    }
+    for path in [file, file.parent().unwrap_or(file)] {
+        access(path, Access::READ_OK | Access::WRITE_OK)
+            .map_err(|error| OpenError::Unwritable(path.to_owned(), error.into()))?;
     }
     let conn = connect(file, mode)?;
     if conn.table_exists(None, "homes")? { Ok(conn) } else { Err(OpenError::Empty) }

@@ -30,7 +30,7 @@ impl From<Uncommitted> for Fault {
     fn from(why: Uncommitted) -> Fault {
         match why {
             Uncommitted::DiskFull => Fault::DiskFull,
-            Uncommitted::Locked => Fault::Busy("the database is locked by another process"),
+            Uncommitted::Locked => Fault::Busy("another process keeps it locked"),
             Uncommitted::Failed => Fault::Busy("the write could not be made durable"),
         }
     }
