@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::examples;
 use super::operations::is_conditional;
-use super::parts::{ALWAYS, KEYED, header_references};
+use super::parts::{ALWAYS, ENDING, GUARDED, KEYED, LATER, REPLAYED, header_references, of_refusal};
 use super::schemas::{name, reference};
 use crate::http::bodies::{Carries, Gives};
 use crate::http::route::{Access, Route};
@@ -15,10 +15,8 @@ use crate::http::route::{Access, Route};
 /// All answers of an operation, by status.
 pub(super) fn of(route: &Route) -> Value {
     let mut responses = Map::new();
-    let mut headers = header_references(&ALWAYS);
-    if route.access != Access::Open {
-        headers.extend(header_references(&KEYED));
-    }
+    let shared = of_all(route);
+    let mut headers = shared.clone();
     if matches!(route.gives, Gives::Record | Gives::Created | Gives::Profile) {
         headers.extend(header_references(&[("ETag", "ETag")]));
     }
@@ -26,7 +24,14 @@ pub(super) fn of(route: &Route) -> Value {
         headers.extend(header_references(&[("Location", "Location")]));
     }
     if route.takes_ticket() {
-        headers.extend(header_references(&[("Idempotency-Replayed", "IdempotencyReplayed")]));
+        headers.extend(header_references(&REPLAYED));
+    }
+    match route.gives {
+        Gives::File => headers.extend(header_references(&[("Content-Disposition", "ContentDisposition")])),
+        Gives::Page | Gives::ErrorPage | Gives::Style | Gives::Script => headers.extend(header_references(&GUARDED)),
+        // A tool that is refused for its window is answered in the protocol's own way.
+        Gives::Rpc => headers.extend(header_references(&LATER)),
+        _ => (),
     }
     let content: Map<String, Value> = route
         .gives
@@ -45,17 +50,17 @@ pub(super) fn of(route: &Route) -> Value {
         json!({ "description": good_about(route.gives), "headers": headers, "content": content }),
     );
     if is_conditional(route) {
-        let headers = header_references(&[ALWAYS[0], ALWAYS[1], ("ETag", "ETag")]);
+        let mut headers = shared.clone();
+        headers.extend(header_references(&[("ETag", "ETag")]));
         responses.insert("304".to_owned(), json!({ "description": "The reader has this already", "headers": headers }));
     }
     if route.carries == Carries::Rpc {
-        responses.insert("202".to_owned(), json!({ "description": "A notification was taken" }));
+        responses.insert("202".to_owned(), json!({ "description": "A notification was taken", "headers": shared }));
         for (status, about) in
             [(400, "No message of the protocol, or not as its version asks"), (404, "No such method")]
         {
             let content = json!({ "application/json": { "schema": reference("RpcRefusal") } });
-            let headers = header_references(&ALWAYS);
-            let answer = json!({ "description": about, "headers": headers, "content": content });
+            let answer = json!({ "description": about, "headers": of_refusal(status), "content": content });
             responses.insert(status.to_string(), answer);
         }
     }
@@ -66,6 +71,18 @@ pub(super) fn of(route: &Route) -> Value {
         responses.insert(status.to_string(), json!({ "$ref": format!("#/components/responses/Error{status}") }));
     }
     Value::Object(responses)
+}
+
+/// The headers that every answer of a route that is no refusal may carry.
+fn of_all(route: &Route) -> Map<String, Value> {
+    let mut headers = header_references(&ALWAYS);
+    if route.access != Access::Open {
+        headers.extend(header_references(&KEYED));
+    }
+    if route.is_versioned() {
+        headers.extend(header_references(&ENDING));
+    }
+    headers
 }
 
 /// The statuses of the refusals that a route can meet, in the order of its checks (contract 4).

@@ -61,6 +61,11 @@ pub(super) fn headers() -> Value {
         "ETag": header("The record's `rev`, quoted", text()),
         "Location": header("The path of what was made", text()),
         "IdempotencyReplayed": header("`true` when this answer was given before", text()),
+        "CacheControl": header("`no-store`: what is told is its reader's alone", text()),
+        "ContentDisposition": header("The name to keep the file under", text()),
+        "ContentSecurityPolicy": header("What the page may load", text()),
+        "ContentTypeOptions": header("`nosniff`: it is what it says it is", text()),
+        "ReferrerPolicy": header("`no-referrer`: other sites do not learn where a link was followed", text()),
         "RetryAfter": header("Seconds to wait", json!({ "type": "integer" })),
         "WwwAuthenticate": header("What is wrong with the credentials (RFC 6750)", text()),
         "Allow": header("Methods of this path", text()),
@@ -79,16 +84,25 @@ pub(super) fn header_references(names: &[(&str, &str)]) -> Map<String, Value> {
 }
 
 /// Headers of every answer.
-pub(super) const ALWAYS: [(&str, &str); 2] =
-    [("X-Request-Id", "XRequestId"), ("Service-API-Version", "ServiceApiVersion")];
-/// Headers of every answer to a key.
-pub(super) const KEYED: [(&str, &str); 6] = [
+pub(super) const ALWAYS: [(&str, &str); 3] =
+    [("X-Request-Id", "XRequestId"), ("Service-API-Version", "ServiceApiVersion"), ("Cache-Control", "CacheControl")];
+/// Headers of every answer to a key, once its window was looked at.
+pub(super) const KEYED: [(&str, &str); 3] = [
     ("X-RateLimit-Limit", "RateLimitLimit"),
     ("X-RateLimit-Remaining", "RateLimitRemaining"),
     ("X-RateLimit-Reset", "RateLimitReset"),
-    ("Deprecation", "Deprecation"),
-    ("Sunset", "Sunset"),
-    ("Link", "Link"),
+];
+/// Headers of every answer in a version that is about to end.
+pub(super) const ENDING: [(&str, &str); 3] = [("Deprecation", "Deprecation"), ("Sunset", "Sunset"), ("Link", "Link")];
+/// The header of an answer that was given before: a good one, or a refusal that is kept too (contract 6.4).
+pub(super) const REPLAYED: [(&str, &str); 1] = [("Idempotency-Replayed", "IdempotencyReplayed")];
+/// The header of an answer that says when to come again.
+pub(super) const LATER: [(&str, &str); 1] = [("Retry-After", "RetryAfter")];
+/// Headers of what browsers show.
+pub(super) const GUARDED: [(&str, &str); 3] = [
+    ("Content-Security-Policy", "ContentSecurityPolicy"),
+    ("X-Content-Type-Options", "ContentTypeOptions"),
+    ("Referrer-Policy", "ReferrerPolicy"),
 ];
 
 /// One answer for each status of an error.
@@ -123,16 +137,27 @@ fn response(status: u16) -> Value {
         })
         .collect();
     let schema = if status == ProblemType::CursorExpired.status() { "CursorExpired" } else { "Error" };
-    let mut headers = header_references(&ALWAYS);
-    match status {
-        401 | 403 => headers.extend(header_references(&[("WWW-Authenticate", "WwwAuthenticate")])),
-        405 => headers.extend(header_references(&[("Allow", "Allow")])),
-        429 | 503 => headers.extend(header_references(&[("Retry-After", "RetryAfter")])),
-        _ => (),
-    }
     json!({
         "description": about.join("\n\n"),
-        "headers": headers,
+        "headers": of_refusal(status),
         "content": { "application/json": { "schema": reference(schema), "examples": examples } },
     })
+}
+
+/// The headers that refusals of a status may carry.
+pub(super) fn of_refusal(status: u16) -> Map<String, Value> {
+    let mut headers = header_references(&ALWAYS);
+    headers.extend(header_references(&ENDING));
+    // These are said before a key's window is looked at (contract 4).
+    if !matches!(status, 401 | 405 | 414 | 431) {
+        headers.extend(header_references(&KEYED));
+    }
+    match status {
+        401 | 403 => headers.extend(header_references(&[("WWW-Authenticate", "WwwAuthenticate")])),
+        404 | 409 | 412 | 422 => headers.extend(header_references(&REPLAYED)),
+        405 => headers.extend(header_references(&[("Allow", "Allow")])),
+        429 | 503 => headers.extend(header_references(&LATER)),
+        _ => (),
+    }
+    headers
 }

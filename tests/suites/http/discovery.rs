@@ -108,6 +108,9 @@ async fn the_description_comes_as_json_or_yaml_and_lists_every_route() {
     }
 }
 
+/// Headers of HTTP itself, which the description leaves to `content` and to the transport.
+const TRANSPORT: [&str; 6] = ["content-type", "content-length", "date", "connection", "transfer-encoding", "vary"];
+
 /// Judges answers by the description.
 struct Judge {
     document: Value,
@@ -122,8 +125,13 @@ impl Judge {
         if let Some(target) = response["$ref"].as_str() {
             response = self.document.pointer(&target[1..]).unwrap();
         }
-        for name in ["X-Request-Id", "Service-API-Version"] {
-            assert!(response["headers"][name].is_object() && !answer.header(name).is_empty(), "{name}");
+        let described = response["headers"].as_object().unwrap();
+        for name in ["X-Request-Id", "Service-API-Version", "Cache-Control"] {
+            assert!(described.contains_key(name) && !answer.header(name).is_empty(), "{name}");
+        }
+        for name in answer.headers.keys().map(|name| name.as_str()).filter(|name| !TRANSPORT.contains(name)) {
+            let is_described = described.keys().any(|known| known.eq_ignore_ascii_case(name));
+            assert!(is_described, "{method} {path}: {name} is not documented for {}", answer.status);
         }
         let Some(content) = response.get("content") else { return assert_eq!(answer.text, "") };
         let media = answer.header("content-type").split(';').next().unwrap();
@@ -230,6 +238,66 @@ async fn answers_have_the_form_that_the_description_gives_them() {
             break;
         }
     }
+}
+
+#[tokio::test]
+async fn an_answer_carries_no_header_that_the_description_leaves_out() {
+    // In the older version's last months, and with windows that are soon used up.
+    let server = Server::start_at(Hand::at("2027-01-15T12:00:00Z").clock(), |config| {
+        config.rate_limits = Some(RateLimits { reads: 40, writes: 5, bulk: 1 });
+    })
+    .await;
+    let judge = Judge { document: visit(&server, "/openapi/v1", "*/*").await.json };
+    let client = Client::new(&server.url, &server.live_key);
+    let missing = uuid::Uuid::from_u128(7);
+    let one = format!("/v1/rooms/{missing}");
+    let write = |method: Method, path: &str, key: &'static str, body: Value| {
+        let request = client.request(method, path).header("service-api-version", "2026-03-01");
+        client.send(request.header("idempotency-key", key).json(&body))
+    };
+    for (method, path, template, key, body, status) in [
+        (Method::PATCH, one.as_str(), "/v1/rooms/{id}", "patch", json!({ "name": "Hall" }), 404),
+        (Method::POST, "/v1/rooms", "/v1/rooms", "post", json!({ "nonsense": 1 }), 422),
+    ] {
+        for replayed in ["", "true"] {
+            let answer = write(method.clone(), path, key, body.clone()).await;
+            let told = ["deprecation", "idempotency-replayed"].map(|name| answer.header(name).to_owned());
+            assert_eq!((answer.status, told[0].is_empty(), &*told[1]), (status, false, replayed), "{}", answer.text);
+            judge.check(method.as_str().to_lowercase().as_str(), template, &answer);
+        }
+    }
+    // One write is left.
+    assert_eq!(write(Method::POST, "/v1/rooms", "last", json!({ "name": "Hall" })).await.status, 201);
+    for _ in 0..2 {
+        let answer = client.post("/mcp", &called("svc_create_room", json!({}))).await;
+        judge.check("post", "/mcp", &answer);
+        let answer = client.post("/mcp", &called("svc_create_task", json!({ "title": "Sweep" }))).await;
+        assert_eq!((answer.status, answer.header("retry-after").is_empty()), (200, false), "{}", answer.text);
+        judge.check("post", "/mcp", &answer);
+    }
+    let refused = write(Method::POST, "/v1/rooms", "more", json!({})).await;
+    assert_eq!((refused.status, refused.header("x-ratelimit-remaining")), (429, "0"));
+    judge.check("post", "/v1/rooms", &refused);
+    let notification = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    for message in [notification, json!({}), json!({ "jsonrpc": "2.0", "id": 1, "method": "no/such" })] {
+        judge.check("post", "/mcp", &client.post("/mcp", &message).await);
+    }
+    let page = visit(&server, "/docs", "text/html").await;
+    assert_eq!(page.header("x-content-type-options"), "nosniff");
+    judge.check("get", "/docs", &page);
+
+    let other = Client::new(&server.url, &server.test_key);
+    let job = other.post("/v1/exports", &json!({ "format": "json" })).await;
+    judge.check("post", "/v1/exports", &job);
+    let path = format!("/v1/exports/{}/download", job.id());
+    let file = wait_for(|| async { Some(other.get(&path).await).filter(|answer| answer.status == 200) }).await;
+    assert!(!file.header("content-disposition").is_empty());
+    judge.check("get", "/v1/exports/{id}/download", &file);
+}
+
+/// A tool's call as a message.
+fn called(tool: &str, arguments: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments } })
 }
 
 #[tokio::test]
