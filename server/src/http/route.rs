@@ -77,7 +77,7 @@ impl Route {
 
     /// Whether an idempotency key makes it happen once (contract 6.4).
     pub fn takes_ticket(&self) -> bool {
-        self.method != Method::GET && self.is_versioned()
+        self.method != Method::GET && self.access != Access::Open
     }
 }
 

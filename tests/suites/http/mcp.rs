@@ -209,6 +209,12 @@ async fn tools_describe_themselves_by_the_resource_table() {
     assert!(create["properties"]["completed_at"].is_null());
     assert_eq!(of("svc_list_tasks")["inputSchema"]["properties"]["limit"]["maximum"], 100);
     assert_eq!(of("svc_get_vehicle")["inputSchema"]["required"], json!(["id"]));
+    // What is offered can be taken.
+    for (name, expands) in [("svc_list_rooms", false), ("svc_list_vehicles", false), ("svc_list_tasks", true)] {
+        let properties = &of(name)["inputSchema"]["properties"];
+        assert_eq!(properties["expand"].is_object(), expands, "{name}");
+        assert_eq!((&properties["fields"]["minItems"], &properties["fields"]["minLength"]), (&json!(1), &json!(1)));
+    }
 }
 
 #[tokio::test]
@@ -294,6 +300,49 @@ async fn a_create_with_a_key_happens_once() {
     // One space with REST.
     let rest = client.request(Method::POST, "/v1/tasks").header("idempotency-key", "k");
     assert_eq!(client.send(rest.json(&json!({ "title": "Buy filter" }))).await.error(), "idempotency_key_reused");
+}
+
+#[tokio::test]
+async fn a_key_in_the_header_of_a_message_makes_its_call_happen_once() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let send = |id: i64, key: &'static str, tool: &str, arguments: Value| {
+        let message = json!({
+            "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool, "arguments": arguments },
+        });
+        client.send(client.request(Method::POST, "/mcp").header("idempotency-key", key).json(&message))
+    };
+    let told = |answer: &Answer| answer.json["result"]["structuredContent"].clone();
+    let wish = || json!({ "title": "Buy filter" });
+    let first = send(1, "k", "svc_create_task", wish()).await;
+    let again = send(2, "\"k\"", "svc_create_task", wish()).await;
+    assert_eq!((told(&again), &again.json["id"]), (told(&first), &json!(2)));
+    assert_eq!(["", "true"], [&first, &again].map(|answer| answer.header("idempotency-replayed")));
+    assert_eq!(client.walk("/v1/tasks").await.len(), 1);
+    // The argument is another spelling of it.
+    let said = json!({ "title": "Buy filter", "idempotency_key": "k" });
+    assert_eq!(told(&send(3, "k", "svc_create_task", said.clone()).await), told(&first));
+    assert_eq!(call(&client, "svc_create_task", said.clone()).await, told(&first));
+    let torn = told(&send(4, "l", "svc_create_task", said).await);
+    assert_eq!(
+        (&torn["error"]["type"], &torn["error"]["details"]["parameter"]),
+        (&json!("invalid_request"), &json!("idempotency_key"))
+    );
+
+    // A patch, too, of that record alone; what only reads is done as ever.
+    let id = told(&first)["data"]["id"].clone();
+    let other = call(&client, "svc_create_task", json!({ "title": "Sweep" })).await["data"]["id"].clone();
+    let patch = |id: &Value, title: &str| json!({ "id": id, "title": title });
+    let renamed = told(&send(5, "p", "svc_update_task", patch(&id, "Buy two")).await);
+    call(&client, "svc_update_task", patch(&id, "Buy three")).await;
+    assert_eq!(told(&send(6, "p", "svc_update_task", patch(&id, "Buy two")).await), renamed);
+    let reused = told(&send(7, "p", "svc_update_task", patch(&other, "Buy two")).await);
+    assert_eq!(reused["error"]["type"], "idempotency_key_reused");
+    for _ in 0..2 {
+        let list = send(8, "p", "svc_list_tasks", json!({})).await;
+        assert_eq!((told(&list)["data"].as_array().unwrap().len(), list.header("idempotency-replayed")), (2, ""));
+    }
+    assert_eq!((send(9, "a b", "svc_list_tasks", json!({})).await.status), 400);
 }
 
 #[tokio::test]

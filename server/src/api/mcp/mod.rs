@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderValue, Method, Request, Uri};
 use futures_util::FutureExt;
+use hearth_contract::headers::IDEMPOTENCY_REPLAYED;
 use hearth_contract::paths;
 use hearth_contract::problem::{NAME_SHOWN, Problem, ProblemType, nearest, shortened};
 use http_body_util::{BodyExt, Full};
@@ -47,9 +48,10 @@ pub async fn serve(call: Call) -> Result<Reply, Refusal> {
         app: call.app.clone(),
         principal: call.principal.clone(),
         wording: call.wording.clone(),
-        standing: Arc::default(),
+        key: call.ticket.as_ref().map(|ticket| ticket.key.as_str().into()),
+        learnt: Arc::default(),
     };
-    let standing = agent.standing.clone();
+    let learnt = agent.learnt.clone();
     let service = StreamableHttpService::new(
         move || Ok(agent.clone()),
         Arc::new(NeverSessionManager::default()),
@@ -68,13 +70,16 @@ pub async fn serve(call: Call) -> Result<Reply, Refusal> {
         (false, true) => Payload::Empty,
         (false, false) => return Err(refusal(status, text).into()),
     };
-    let standing = *standing.lock().unwrap_or_else(PoisonError::into_inner);
+    let Learnt { standing, replayed } = *learnt.lock().unwrap_or_else(PoisonError::into_inner);
     let mut headers: Vec<(&str, String)> =
         standing.iter().flat_map(|standing| standing.headers(call.app.clock.now())).collect();
     if let Some(standing) = standing.filter(|standing| standing.refused) {
         // This refusal leaves as HTTP 200, so the edge cannot see it.
         refused(&call.app, &call.principal.key.id).await;
         headers.push(("retry-after", standing.retry_after_seconds().to_string()));
+    }
+    if replayed {
+        headers.push((IDEMPOTENCY_REPLAYED, "true".to_owned()));
     }
     Ok(Reply { status, headers, payload })
 }
@@ -129,13 +134,23 @@ fn refusal(status: u16, text: String) -> Problem {
     }
 }
 
+/// What is learnt of a tool's call, for the headers of its answer.
+#[derive(Clone, Copy, Default)]
+struct Learnt {
+    standing: Option<Standing>,
+    /// Whether this was answered before.
+    replayed: bool,
+}
+
 /// Who speaks to us in one message, and what was learnt on the way.
 #[derive(Clone)]
 struct Agent {
     app: Arc<App>,
     principal: Arc<Principal>,
     wording: Wording,
-    standing: Arc<Mutex<Option<Standing>>>,
+    /// The idempotency key in the header of the message.
+    key: Option<Arc<str>>,
+    learnt: Arc<Mutex<Learnt>>,
 }
 
 impl ServerHandler for Agent {
@@ -242,14 +257,14 @@ impl Agent {
     async fn run(&self, tool: &'static Tool, arguments: JsonObject) -> Result<Reply, Refusal> {
         let route = tool.route();
         let standing = self.app.limits.take(&self.principal.key.id, route.class, self.app.clock.passed());
-        *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = standing;
+        self.learnt.lock().unwrap_or_else(PoisonError::into_inner).standing = standing;
         standing.map_or(Ok(()), Standing::check)?;
         route.check_scope(&self.principal)?;
-        let sent = tool.read(arguments)?;
+        let sent = tool.read(arguments, self.key.as_deref())?;
         let Handler::Keyed(handler) = route.handler else {
             return Err(Problem::new(ProblemType::InternalError, "The tool has no handler.").into());
         };
-        handler(Call {
+        let answered = handler(Call {
             app: self.app.clone(),
             principal: self.principal.clone(),
             kind: route.kind,
@@ -262,8 +277,11 @@ impl Agent {
             last_event_id: None,
             headers: Default::default(),
             wording: self.wording.clone(),
-        })
-        .await
+        });
+        let reply = answered.await?;
+        let replayed = reply.header(IDEMPOTENCY_REPLAYED).is_some();
+        self.learnt.lock().unwrap_or_else(PoisonError::into_inner).replayed = replayed;
+        Ok(reply)
     }
 }
 

@@ -21,7 +21,11 @@ pub(super) fn input(route: &Route) -> JsonObject {
         _ => json!({ "type": "object", "properties": {}, "additionalProperties": false }),
     };
     let mut required: Vec<Value> = schema["required"].as_array().cloned().unwrap_or_default();
+    let has_relations = route.kind.is_some_and(|kind| resource(kind).relations().next().is_some());
     for parameter in route.parameters.iter().filter(|_| route.carries == Carries::Nothing) {
+        if matches!(parameter.takes, Takes::Relations) && !has_relations {
+            continue;
+        }
         schema["properties"][parameter.name] = argument(parameter, route.kind);
         if let Takes::Text { .. } = parameter.takes {
             required.push(parameter.name.into());
@@ -75,10 +79,11 @@ fn members(schema: Value) -> JsonObject {
 
 /// A parameter as an argument. What a query separates by commas may also come as a list.
 fn argument(parameter: &Parameter, kind: Option<Kind>) -> Value {
-    let several = || json!({ "type": ["string", "array"], "items": { "type": "string" } });
+    let several =
+        || json!({ "type": ["string", "array"], "minLength": 1, "minItems": 1, "items": { "type": "string" } });
     let mut schema = match parameter.takes {
         Takes::Limit { default, max } => json!({ "type": "integer", "minimum": 1, "maximum": max, "default": default }),
-        Takes::Cursor => json!({ "type": "string" }),
+        Takes::Cursor => json!({ "type": "string", "minLength": 1 }),
         Takes::Choice { words, .. } => json!({ "type": "string", "enum": words, "default": words[0] }),
         Takes::Moment => json!({ "type": "string", "examples": ["2026-06-01", "2026-06-01T12:00:00Z"] }),
         Takes::Text { min, max } => json!({ "type": "string", "minLength": min, "maxLength": max }),

@@ -94,33 +94,42 @@ impl Tool {
             .with_annotations(annotations)
     }
 
-    /// Reads arguments as strictly as a request: every one known, each of its type.
-    pub(super) fn read(&self, mut arguments: JsonObject) -> Result<Sent, Problem> {
+    /// Reads arguments as strictly as a request: every one known, each of its type. `named` is the key in the header of
+    /// the message.
+    pub(super) fn read(&self, mut arguments: JsonObject, named: Option<&str>) -> Result<Sent, Problem> {
         let route = self.route();
+        let key = if takes_key(route) { arguments.shift_remove(KEY) } else { None };
+        let key = one_key(key.filter(|key| !key.is_null()), named)?;
+        let whole = arguments.clone();
         let id = if route.path.ends_with("{id}") { Some(record_id(&mut arguments)?) } else { None };
         if route.carries == Carries::Nothing {
             return Ok(Sent { id, query: query(arguments, route)?, body: Value::Null, ticket: None });
         }
-        let key = if takes_key(route) { arguments.shift_remove(KEY) } else { None };
-        let body = Value::Object(arguments);
-        let ticket = match key {
-            None | Some(Value::Null) => None,
-            Some(key) => Some(self.ticket(&key, &body)?),
-        };
-        Ok(Sent { id, query: Query::default(), body, ticket })
+        let ticket = key.map(|key| self.ticket(&key, whole));
+        Ok(Sent { id, query: Query::default(), body: Value::Object(arguments), ticket })
     }
 
     /// REST and MCP share one space of keys (contract 6.4). The order of arguments means nothing.
-    fn ticket(&self, key: &Value, body: &Value) -> Result<Ticket, Problem> {
-        let Some(key) = key.as_str().and_then(idempotency_key) else {
-            let message = format!("{KEY} must be a string of 1 to {IDEMPOTENCY_KEY_MAX} visible ASCII characters.");
-            return Err(Problem::parameter(KEY, &text(key), None, message));
-        };
-        let mut body = body.clone();
+    fn ticket(&self, key: &str, arguments: JsonObject) -> Ticket {
+        let mut body = Value::Object(arguments);
         body.sort_all_objects();
         let target = format!("{}/{}", paths::MCP, self.name);
-        Ok(Ticket::new(key, Method::POST.as_str(), &target, body.to_string().as_bytes(), b""))
+        Ticket::new(key, Method::POST.as_str(), &target, body.to_string().as_bytes(), b"")
     }
+}
+
+/// The key of a call, said by its argument, by the header of its message, or by both alike.
+fn one_key(argument: Option<Value>, named: Option<&str>) -> Result<Option<String>, Problem> {
+    let Some(argument) = argument else { return Ok(named.map(str::to_owned)) };
+    let Some(key) = argument.as_str().and_then(idempotency_key) else {
+        let message = format!("{KEY} must be a string of 1 to {IDEMPOTENCY_KEY_MAX} visible ASCII characters.");
+        return Err(Problem::parameter(KEY, &text(&argument), None, message));
+    };
+    if named.is_some_and(|named| named != key) {
+        let message = format!("{KEY} and the header Idempotency-Key name different keys.");
+        return Err(Problem::parameter(KEY, key, None, message).fixed_by("Send one of them, or the same key in both."));
+    }
+    Ok(Some(key.to_owned()))
 }
 
 /// The argument that makes a create repeatable.
