@@ -66,6 +66,7 @@ enum Command {
     /// Put everything back to what a backup holds; no server may run
     ///
     /// Keys too are as they were then: one that was made since is unknown again; one that was revoked since stays revoked.
+    /// Use this rather than copying a file over hearth.db: the log beside that, hearth.db-wal, would be written into it.
     Restore {
         /// The backup
         file: PathBuf,
