@@ -86,12 +86,15 @@ async fn keep_in_step(config: Option<SyncConfig>, messages: Sender<Message>, mut
                         () = put_back(&place) => {}
                     }
                     let _ = messages.send(Message::SyncBegins);
-                } else if !again {
+                    told = None;
+                    continue;
+                }
+                if !again {
                     let _ = stopped.wait_for(|stop| *stop).await;
                     return;
                 }
-                told = Some(reason).filter(|_| again);
-                if again { PAUSE } else { Duration::ZERO }
+                told = Some(reason);
+                PAUSE
             }
             Ok(None) => RETRY,
             Err(error) => {

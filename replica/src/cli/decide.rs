@@ -108,10 +108,9 @@ impl Resolve {
         let mut named = BTreeSet::new();
         for text in self.fields {
             let name = text.split('=').next().unwrap_or_default().to_owned();
-            if named.contains(&name) {
+            if !named.insert(name.clone()) {
                 return Err(Failure::new(Exit::Usage, format!("{name} is given twice")));
             }
-            named.insert(name);
             match text.split_once('=') {
                 Some((name, "mine")) => drop(fields.insert(name.to_owned(), Choice::Mine)),
                 Some((name, "theirs")) => drop(fields.insert(name.to_owned(), Choice::Theirs)),
@@ -158,7 +157,8 @@ impl Undo {
 
 /// Lists what was changed here and there.
 pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
-    let conflicts = context.existing()?.conflicts()?;
+    let replica = context.existing()?;
+    let conflicts = replica.conflicts()?;
     if context.json {
         let all = conflicts.iter().map(|one| {
             json!({
@@ -170,7 +170,7 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
         return Ok(output::json(&all.collect())?);
     }
     // Of what is not there, the edit says why: it was deleted, or the id of a new record is in use for something else.
-    let edits = context.existing()?.edits()?;
+    let edits = replica.edits()?;
     if conflicts.is_empty() {
         if edits.iter().any(|edit| edit.state == "conflict") {
             output::note("no field was changed on both sides, and yet there is an edit for you to decide on");

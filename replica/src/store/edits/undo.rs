@@ -53,11 +53,11 @@ pub(crate) fn undo_newest(
     but: &BTreeSet<i64>,
     now: Timestamp,
 ) -> Result<Decided, EditError> {
-    each::only(each::decide(connection, origin, &[()], |tx, ()| newest_in(tx, but, now).map(Came::Out)))
+    each::only(each::decide(connection, origin, &[()], |tx, ()| undo_newest_in(tx, but, now).map(Came::Out)))
 }
 
 /// What others have changed or deleted since must not stand in the way of what came before it.
-fn newest_in(tx: &Transaction<'_>, but: &BTreeSet<i64>, now: Timestamp) -> Result<Decided, EditError> {
+fn undo_newest_in(tx: &Transaction<'_>, but: &BTreeSet<i64>, now: Timestamp) -> Result<Decided, EditError> {
     let mut passed = Vec::new();
     for edit in newest(tx, but)? {
         match undo_one(tx, edit, now) {

@@ -73,16 +73,17 @@ pub(super) fn read(kept: &Path, blank: &Connection) -> Result<Saved, StoreError>
     let mut saved = Saved::default();
     let names: Vec<&str> = LOCAL.into_iter().chain(["_sync", COUNTED]).collect();
     if let Some(Opened { connection, list, is_whole }) = salvage::open(&work, blank, &names)? {
-        let mut some_missing = false;
         for name in LOCAL {
             let table = salvage::table(&connection, name)?;
-            some_missing |= name == "edits" && !table.complete;
-            if name == "_images" && some_missing {
-                saved.lost.push("A part of the edits cannot be read; some may be missing.".to_owned());
-                saved.traces = traces::read(&connection, &table)?;
-            }
             saved.newest = saved.newest.max(newest(name, &table));
             saved.tables.push((name, table));
+        }
+        let of = |name| saved.tables.iter().find(|(of, _)| *of == name).map(|(_, table)| table);
+        if let (Some(edits), Some(images)) = (of("edits"), of("_images"))
+            && !edits.complete
+        {
+            saved.traces = traces::read(&connection, images)?;
+            saved.lost.push("A part of the edits cannot be read; some may be missing.".to_owned());
         }
         saved.newest = saved.newest.max(newest(COUNTED, &salvage::table(&connection, COUNTED)?));
         let home = "SELECT server, home_id, home_name, environment FROM _sync";

@@ -433,10 +433,13 @@ fn what_of_ones_own_refuses_the_servers_word_is_named() {
             schema::others::unwritable(&scene.db).unwrap(),
             [(what.clone(), "no such table: main.lost".to_owned())]
         );
-        let refused = gate::keep(&mut scene.db, |tx| Ok(tx.execute_batch(&format!("DELETE FROM {table}"))?));
-        if event == "DELETE" {
-            assert!(refused.unwrap_err().to_string().contains(&what));
-        }
+        let write = match event {
+            "INSERT" => "INSERT INTO edit_history DEFAULT VALUES",
+            "UPDATE" => "UPDATE edits SET reason = reason",
+            _ => "DELETE FROM _sync",
+        };
+        let refused = gate::keep(&mut scene.db, |tx| Ok(tx.execute_batch(write)?)).unwrap_err().to_string();
+        assert!(refused.contains(&what) && refused.contains("no such table: main.lost"), "{refused}");
     }
     let scene = Scene::new();
     assert!(schema::others::refusing(&scene.db).unwrap().is_empty());
