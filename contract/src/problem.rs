@@ -202,10 +202,12 @@ impl ProblemType {
             T::InvalidApiKey => "Check the key for typing errors, or make a new one with `hearth-server key create`.",
             T::InsufficientScope => "Use a key that has the scope details.required_scope.",
             T::PlanRequired => "Move the team to the paid plan, or use a test key with the sandbox home.",
-            T::IpNotAllowed => "Call from an allowed address, or add this one to the key's allowlist.",
+            T::IpNotAllowed => {
+                "Call from an allowed address, or make a key that allows this one with `hearth-server key create --allow`."
+            }
             T::OriginNotAllowed => "Allow the origin with `hearth-server serve --allow-origin`.",
             T::NotFound => "List the collection to find the ids that exist.",
-            T::RouteNotFound => "See GET /v1 for the paths that exist; paths are exact in case and slashes.",
+            T::RouteNotFound => "See /openapi/v1 for the paths that exist; paths are exact in case and slashes.",
             T::MethodNotAllowed => "Use one of the methods in the Allow header.",
             T::NotAcceptable => "Accept the media type that the message names, or send no Accept header.",
             T::RequestTimeout => "Send the request again, headers within 10 s and the body within 30 s.",
@@ -428,23 +430,37 @@ pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// The known name that is most like `name`, if any is near enough to be meant. One that is longer than any name is none's
-/// slip, and comparing it would take long.
+/// The known name that was meant, if any was: a slip away, or else the only one of the same stem. A name that is longer than
+/// any is none's slip, and comparing it would take long.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.chars().nth(NAME_SHOWN).is_some() {
         return None;
     }
     let lower = name.to_lowercase();
-    known
-        .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(&lower, candidate), candidate))
-        .filter(|(likeness, _)| *likeness >= NEAR_ENOUGH)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate)
+    let known: Vec<&str> = known.into_iter().collect();
+    let slips = known.iter().copied().filter(|meant| is_slip(&lower, meant));
+    let likest = slips.max_by(|a, b| strsim::jaro_winkler(&lower, a).total_cmp(&strsim::jaro_winkler(&lower, b)));
+    likest.or_else(|| {
+        let mut stems = known.into_iter().filter(|meant| is_of_stem(&lower, meant));
+        stems.next().filter(|_| stems.next().is_none())
+    })
 }
 
-/// Jaro–Winkler likeness from which a name is offered: a slip or a synonym's stem, not any other word.
-const NEAR_ENOUGH: f64 = 0.75;
+/// Whether no more than a third of the letters are wrong, missing, too many or in the other's place.
+fn is_slip(name: &str, meant: &str) -> bool {
+    let letters = name.chars().count().max(meant.chars().count());
+    strsim::osa_distance(name, meant) * 3 <= letters
+}
+
+/// Whether one goes on where the other ends, or both begin with the same word.
+fn is_of_stem(name: &str, meant: &str) -> bool {
+    let first = |text: &str| text.split('_').next().map(str::len).unwrap_or_default();
+    let shared = name.bytes().zip(meant.bytes()).take_while(|(a, b)| a == b).count();
+    shared >= STEM_MIN && (shared == name.len().min(meant.len()) || shared >= first(name).max(first(meant)))
+}
+
+/// Letters that a stem has at least.
+const STEM_MIN: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -463,6 +479,12 @@ mod tests {
         assert_eq!(nearest("titel", ["title", "priority", "status"]), Some("title"));
         assert_eq!(nearest("Priorty", ["title", "priority", "status"]), Some("priority"));
         assert_eq!(nearest("zzz", ["title", "priority", "status"]), None);
+        // What somebody took a field for is no slip of another one.
+        assert_eq!(nearest("tags", ["title", "priority", "status"]), None);
+        assert_eq!(nearest("count", ["quantity", "condition"]), None);
+        assert_eq!(nearest("due_date", ["done", "due_on", "created_at"]), Some("due_on"));
+        assert_eq!(nearest("descr", ["title", "description"]), Some("description"));
+        assert_eq!(nearest("é", ["e"]), None);
         let long = "title".repeat(13);
         assert_eq!(nearest(&long, [&long[..]]), None);
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use hearth_contract::check::references;
-use hearth_contract::problem::{Problem, nearest};
+use hearth_contract::problem::{Problem, ProblemType, nearest};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{COMMON, Kind};
 use serde::Deserialize;
@@ -43,8 +43,9 @@ impl Shape {
                 known.into_iter().filter(|relation| named.iter().any(|name| name == relation)).collect()
             }
         };
-        for target in relations.iter().flat_map(|relation| resource(kind).targets(relation)) {
-            principal.check(&reading(target))?;
+        for relation in &relations {
+            let needed: Vec<String> = resource(kind).targets(relation).into_iter().map(reading).collect();
+            may_expand(relation, &needed, principal)?;
         }
         let fields = fields.map(|mut fields: Vec<String>| {
             fields.push("id".to_owned());
@@ -126,6 +127,16 @@ fn push_member(out: &mut String, name: &str, json: &str) {
     out.extend(["\"", name, "\":", json]);
 }
 
+/// Refuses to expand what the key may not read, all of it at once.
+fn may_expand(relation: &str, needed: &[String], principal: &Principal) -> Result<(), Problem> {
+    let missing: Vec<&str> = needed.iter().map(String::as_str).filter(|scope| !principal.may(scope)).collect();
+    let Some(first) = missing.first() else { return Ok(()) };
+    let message = format!("To expand {relation} needs the scopes {} as well.", missing.join(", "));
+    Err(Problem::new(ProblemType::InsufficientScope, message)
+        .with("required_scope", *first)
+        .fixed_by(format!("Leave {relation} out of expand, or use a key that has them.")))
+}
+
 fn words(list: &str, unknown: impl Fn() -> String, parameter: &str, known: Vec<&str>) -> Result<Vec<String>, Problem> {
     list.split(',')
         .map(|name| {
@@ -133,7 +144,13 @@ fn words(list: &str, unknown: impl Fn() -> String, parameter: &str, known: Vec<&
                 return Ok(name.to_owned());
             }
             let message = format!("{} `{name}`.", unknown());
-            Err(Problem::parameter(parameter, name, nearest(name, known.iter().copied()), message))
+            let near = nearest(name, known.iter().copied());
+            let problem = Problem::parameter(parameter, name, near, message);
+            Err(match (near, &known[..]) {
+                (Some(_), _) => problem,
+                (None, []) => problem.fixed_by(format!("Leave {parameter} out: there is nothing to name.")),
+                (None, known) => problem.fixed_by(format!("Known here: {}.", known.join(", "))),
+            })
         })
         .collect()
 }

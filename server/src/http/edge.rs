@@ -295,12 +295,22 @@ async fn answer(
     .await
 }
 
+/// The path that was meant, if any was: what most of them begin with makes none of them like another.
+fn nearest_path<'a>(target: &str, known: &[&'a str]) -> Option<&'a str> {
+    let within = |path: &'a str| path.strip_prefix(paths::ROOT)?.strip_prefix('/');
+    let Some(rest) = target.strip_prefix(paths::ROOT).and_then(|rest| rest.strip_prefix('/')) else {
+        return nearest(target, known.iter().copied());
+    };
+    let near = nearest(rest, known.iter().copied().filter_map(within))?;
+    known.iter().copied().find(|path| within(path) == Some(near))
+}
+
 fn find_route(found: Option<&Found<'static>>, parts: &Parts) -> Result<&'static Route, Problem> {
     let (method, target) = (&parts.method, parts.uri.path());
     let Some(Found { place, .. }) = found else {
         let problem = Problem::new(ProblemType::RouteNotFound, format!("There is no path {target}."));
         let known = parts.extensions.get::<Served>().map_or(&[][..], |Served(map)| map.paths());
-        return Err(match nearest(target, known.iter().copied()) {
+        return Err(match nearest_path(target, known) {
             Some(near) => problem.fixed_by(format!("Did you mean {near}? Paths are exact in case and slashes.")),
             // Where the API is not served, there is little enough to tell all of it.
             None if !known.contains(&paths::ROOT) => problem.fixed_by(format!("The paths here: {}.", known.join(", "))),

@@ -33,7 +33,12 @@ impl Query {
             let (name, value): (String, String) = (name.into(), value.into());
             if !names().any(|known| known == name) {
                 let message = format!("There is no parameter `{}` here.", shortened(&name, NAME_SHOWN));
-                return Err(Problem::parameter(&name, &value, nearest(&name, names()), message));
+                let problem = Problem::parameter(&name, &value, nearest(&name, names()), message);
+                return Err(if nearest(&name, names()).is_some() {
+                    problem
+                } else {
+                    problem.fixed_by(leave_out(known))
+                });
             }
             if value.is_empty() {
                 return Err(Problem::parameter(&name, "", None, format!("The parameter `{name}` is empty.")));
@@ -102,6 +107,14 @@ impl Query {
                 Err(Problem::parameter(name, value, None, message))
             }
         }
+    }
+}
+
+fn leave_out(known: &[Parameter]) -> String {
+    let names: Vec<&str> = known.iter().map(|parameter| parameter.name).collect();
+    match names.is_empty() {
+        true => "Leave it out: there are no parameters here.".to_owned(),
+        false => format!("Leave it out; what is known here: {}.", names.join(", ")),
     }
 }
 

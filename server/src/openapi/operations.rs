@@ -148,7 +148,7 @@ fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {
         Takes::Fields => list(reference(&format!("{kind}Field"))),
         Takes::Relations if !has_relations => return None,
         Takes::Relations => list(reference(&format!("{kind}Relation"))),
-        Takes::Moment => json!({ "type": "string", "format": "date-time" }),
+        Takes::Moment => json!({ "type": "string", "anyOf": [{ "format": "date" }, { "format": "date-time" }] }),
         Takes::Text { min, max } => json!({ "type": "string", "minLength": min, "maxLength": max }),
     };
     let required = matches!(parameter.takes, Takes::Text { .. });

@@ -55,6 +55,32 @@ async fn wrong_paths_and_methods_are_named() {
 }
 
 #[tokio::test]
+async fn a_name_is_offered_where_it_was_meant_and_otherwise_what_there_is() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    let fix = async |path: &str| client.get(path).await.json["error"]["fix"].as_str().unwrap_or_default().to_owned();
+    for (path, meant) in [
+        ("/v1/task", "/v1/tasks"),
+        ("/v1/Rooms", "/v1/rooms"),
+        ("/v1/evnets", "/v1/events"),
+        ("/tasks", "/v1/tasks"),
+        ("/v2/rooms", "/v1/rooms"),
+    ] {
+        let said = fix(path).await;
+        assert!(said.starts_with(&format!("Did you mean {meant}?")), "{path}: {said}");
+    }
+    for path in ["/v1/keys", "/v1/webhooks", "/v1/users", "/v1/notes", "/v1/x"] {
+        let said = fix(path).await;
+        assert!(said.contains("/openapi/v1") && !said.contains("mean"), "{path}: {said}");
+    }
+    assert_eq!(fix("/v1/rooms?limti=1").await, "Did you mean `limit`?");
+    assert!(fix("/v1/rooms?page=2").await.contains("limit, cursor, "), "{}", fix("/v1/rooms?page=2").await);
+    assert_eq!(fix("/v1/me?verbose=1").await, "Leave it out: there are no parameters here.");
+    assert_eq!(fix("/v1/inventory?expand=subject").await, "Known here: room.");
+    assert!(fix("/v1/tasks?fields=colour").await.starts_with("Known here: id, "));
+}
+
+#[tokio::test]
 async fn bodies_that_cannot_be_read_are_refused() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);

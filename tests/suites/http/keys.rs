@@ -464,6 +464,10 @@ async fn an_expanded_record_needs_the_scope_of_its_kind() {
             assert_eq!(client.get(&format!("/v1/{path}")).await.status, 200);
         }
     }
+    // All at once, and what asks for it: the list itself may be read.
+    let refused = with(&["tasks:read"]).await.get("/v1/tasks?expand=subject").await;
+    let message = refused.json["error"]["message"].as_str().unwrap();
+    assert!(message.contains("subject needs the scopes inventory:read, vehicles:read, rooms:read"), "{message}");
     let documents = with(&["documents:read", "inventory:read", "vehicles:read"]).await;
     let whole = documents.get("/v1/documents?expand=subject&limit=100").await;
     assert!(whole.data().as_array().unwrap().iter().any(|document| document["subject"].is_object()), "{}", whole.text);

@@ -172,6 +172,31 @@ async fn pages_need_an_allowed_origin_and_a_name_that_is_ours() {
 }
 
 #[tokio::test]
+async fn what_is_wrong_with_a_message_is_named() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    for (method, params, named) in [
+        ("tools/call", json!({ "name": "svc_list_tasks", "arguments": "{}" }), "arguments must be an object"),
+        ("tools/call", json!({ "name": "svc_list_tasks", "arguments": [] }), "arguments must be an object"),
+        ("tools/call", json!({ "arguments": {} }), "name must be"),
+        ("tools/call", json!({ "name": "svc_list_taks" }), "did you mean svc_list_tasks?"),
+        ("tools/call", json!({ "name": "list_tasks" }), "did you mean svc_list_tasks?"),
+        ("tools/call", json!({ "name": "svc_get_task" }), "tools/list gives all"),
+        ("initialize", json!({ "protocolVersion": "2025-11-25" }), "capabilities must be an object"),
+    ] {
+        let said = say(&client, method, params.clone()).await;
+        let message = said.json["error"]["message"].as_str().unwrap_or_default();
+        assert_eq!(said.json["error"]["code"], -32602, "{params}: {}", said.text);
+        assert!(message.contains(named), "{params}: {message}");
+    }
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    let request = client.request(Method::POST, "/mcp").header("mcp-protocol-version", "2099-01-01").json(&ping);
+    let refused = client.send(request).await;
+    let fix = refused.json["error"]["fix"].as_str().unwrap_or_default();
+    assert!(refused.status == 400 && fix.contains("2025-11-25, 2026-07-28"), "{}", refused.text);
+}
+
+#[tokio::test]
 async fn a_key_sees_and_calls_what_its_scopes_allow() {
     let server = Server::start().await;
     let reader = key(&server, &["rooms:read", "search:read"]).await;

@@ -15,14 +15,14 @@ use axum::http::{HeaderValue, Method, Request, Uri};
 use futures_util::FutureExt;
 use hearth_contract::headers::IDEMPOTENCY_REPLAYED;
 use hearth_contract::paths;
-use hearth_contract::problem::{NAME_SHOWN, Problem, ProblemType, nearest, shortened};
+use hearth_contract::problem::{NAME_SHOWN, Problem, ProblemType, shortened};
 use http_body_util::{BodyExt, Full};
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
     CustomRequest, CustomResult, ErrorCode, Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -128,6 +128,11 @@ fn refusal(status: u16, text: String) -> Problem {
         500.. => Problem::new(ProblemType::InternalError, "The service failed on this message."),
         415 => Problem::new(ProblemType::InvalidRequest, "The body is not one JSON-RPC 2.0 message of MCP.")
             .fixed_by("Send one message, a JSON object with jsonrpc and method; batches are not read."),
+        _ if text.contains("Unsupported MCP-Protocol-Version") => {
+            let known: Vec<&str> = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect();
+            Problem::new(ProblemType::InvalidRequest, text)
+                .fixed_by(format!("Send one of {} as MCP-Protocol-Version.", known.join(", ")))
+        }
         _ => {
             Problem::new(ProblemType::InvalidRequest, text).fixed_by("Send the headers as the protocol's version asks.")
         }
@@ -178,8 +183,8 @@ impl ServerHandler for Agent {
         _context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = TOOLS.iter().find(|tool| tool.name == request.name) else {
-            let near = nearest(&request.name, TOOLS.iter().map(|tool| tool.name));
-            let hint = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            let hint = tools::nearest_tool(&request.name)
+                .map_or("; tools/list gives all.".to_owned(), |near| format!("; did you mean {near}?"));
             let name = shortened(&request.name, NAME_SHOWN);
             return Err(ErrorData::invalid_params(format!("There is no tool {name}{hint}"), None));
         };
@@ -238,7 +243,7 @@ impl ServerHandler for Agent {
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
         Err(if METHODS.contains(&method.as_str()) {
-            ErrorData::invalid_params(format!("The parameters of {method} are not of their form."), None)
+            ErrorData::invalid_params(misformed(&method, request.params.as_ref()), None)
         } else {
             no_method(&method)
         })
@@ -247,6 +252,23 @@ impl ServerHandler for Agent {
 
 fn no_method(method: &str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("There is no method {method}."), None)
+}
+
+/// What is wrong with the parameters of a request that is understood.
+fn misformed(method: &str, params: Option<&Value>) -> String {
+    let of = |name: &str| params.and_then(|params| params.get(name));
+    let is_object = |name| of(name).is_some_and(Value::is_object);
+    let wrong = match method {
+        "tools/call" if !of("name").is_some_and(Value::is_string) => "name must be the name of a tool",
+        "tools/call" if of("arguments").is_some() && !is_object("arguments") => {
+            "arguments must be an object, not the text of one"
+        }
+        "initialize" if !of("protocolVersion").is_some_and(Value::is_string) => "protocolVersion must be a string",
+        "initialize" if !is_object("capabilities") => "capabilities must be an object; it may be empty",
+        "initialize" if !is_object("clientInfo") => "clientInfo must be an object with name and version",
+        _ => return format!("The parameters of {method} are not of their form."),
+    };
+    format!("The parameters of {method} are not of their form: {wrong}.")
 }
 
 /// The requests that are understood. One that reaches us as unknown has parameters that could not be read.

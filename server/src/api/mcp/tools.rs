@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::http::Method;
 use hearth_contract::headers::{IDEMPOTENCY_KEY_MAX, idempotency_key};
 use hearth_contract::paths;
-use hearth_contract::problem::{NAME_SHOWN, Problem, ProblemType, shortened};
+use hearth_contract::problem::{NAME_SHOWN, Problem, ProblemType, nearest, shortened};
 use rmcp::model::{JsonObject, ToolAnnotations};
 use serde_json::Value;
 
@@ -54,6 +54,16 @@ pub(super) const TOOLS: [Tool; 16] = [
     tool("svc_get_property", "get_property", "Get the home's profile", "Read the home's profile; data is null until something is set."),
     tool("svc_update_property", "update_property", "Update the home's profile", "Set fields of the home's profile; what is not sent stays."),
 ];
+
+/// The tool that was meant by a name that none has, if any was: what all names begin with makes none like another.
+pub(super) fn nearest_tool(name: &str) -> Option<&'static str> {
+    let bare = |name| str::strip_prefix(name, PREFIX).unwrap_or(name);
+    let near = nearest(bare(name), TOOLS.iter().map(|tool| bare(tool.name)))?;
+    TOOLS.iter().map(|tool| tool.name).find(|name| bare(name) == near)
+}
+
+/// What every tool's name begins with.
+const PREFIX: &str = "svc_";
 
 /// What a tool was called with, as its route's handler takes it.
 pub(super) struct Sent {
