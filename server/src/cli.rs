@@ -13,7 +13,8 @@ mod team;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
 use directories::ProjectDirs;
 use hearth_server::chance::random;
 use hearth_server::config::parse_base_url;
@@ -26,7 +27,7 @@ use hearth_server::store::tail::Tail;
 #[derive(Parser)]
 #[command(name = "hearth-server", version)]
 struct Cli {
-    /// Directory of the database
+    /// Directory of the database [default: server within the data directory of hearth, ~/.local/share/hearth on Linux]
     #[arg(long, global = true, env = "HEARTH_DATA", value_name = "DIR")]
     data: Option<PathBuf>,
     /// Print JSON
@@ -80,10 +81,16 @@ enum Command {
 /// Runs the program: 0 done, 1 refused or failed, 2 used wrongly.
 pub(crate) fn main() -> ExitCode {
     let cli = Cli::parse();
+    let given = cli.data.clone();
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            output::note(format_args!("error: {error:#}"));
+            let text = format!("error: {error:#}");
+            // What is advised is typed as it stands: it has to mean the same database.
+            output::note(match given {
+                Some(data) => text.replace("`hearth-server ", &format!("`{} ", command(&data, &[]))),
+                None => text,
+            });
             ExitCode::FAILURE
         }
     }
@@ -91,6 +98,9 @@ pub(crate) fn main() -> ExitCode {
 
 fn run(cli: Cli) -> anyhow::Result<()> {
     if let Command::Openapi { yaml, base_url } = cli.command {
+        if yaml && cli.json {
+            Cli::command().error(ErrorKind::ArgumentConflict, "--json and --yaml exclude each other").exit();
+        }
         return openapi(yaml, &base_url);
     }
     let data = match cli.data {
@@ -99,9 +109,10 @@ fn run(cli: Cli) -> anyhow::Result<()> {
             .map(|dirs| dirs.data_dir().join("server"))
             .ok_or_else(|| anyhow::anyhow!("there is no home directory; say where the data is with --data"))?,
     };
+    anyhow::ensure!(!data.is_file(), "{}: is a file; --data names the directory that holds hearth.db", data.display());
     let runtime = tokio::runtime::Runtime::new()?;
     match cli.command {
-        Command::Serve(args) => runtime.block_on(serve::serve(*args, data)),
+        Command::Serve(args) => runtime.block_on(serve::serve(*args, data, cli.json)),
         Command::Team(command @ team::TeamCommand::Create { .. }) => {
             let db = if is_there(&data) { open(&data)? } else { make(&data)? };
             runtime.block_on(team::team(command, &db, cli.json))
@@ -118,6 +129,14 @@ fn run(cli: Cli) -> anyhow::Result<()> {
             runtime.block_on(lab::run(lab, db, data, cli.json))
         }
     }
+}
+
+/// A command for this program about the data in a directory, as a shell takes it.
+fn command(data: &Path, words: &[&str]) -> String {
+    let data = data.display().to_string();
+    let all = ["hearth-server", "--data", &data].into_iter().chain(words.iter().copied());
+    // Only a NUL cannot be quoted, and no argument has one.
+    all.map(|word| shlex::try_quote(word).unwrap_or(word.into())).collect::<Vec<_>>().join(" ")
 }
 
 fn openapi(yaml: bool, base_url: &str) -> anyhow::Result<()> {

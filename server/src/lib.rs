@@ -58,6 +58,7 @@ use crate::metrics::Metrics;
 use crate::openapi::Document;
 use crate::stopping::Stopping;
 use crate::store::Db;
+use crate::store::homes::Team;
 use crate::store::open::OpenError;
 use crate::store::tail::Tail;
 use crate::upkeep::Upkeep;
@@ -85,6 +86,8 @@ pub struct Running {
     pub address: SocketAddr,
     /// Where it tells its metrics.
     pub metrics_address: Option<SocketAddr>,
+    /// The team that it made, where there was none.
+    pub first_team: Option<Team>,
     /// Its inside, for tests and embedding programs.
     pub app: Arc<App>,
     stop: watch::Sender<bool>,
@@ -118,7 +121,8 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
     };
     let tail = Tail::default();
     let db = Db::open(&config.data, tail.clone(), i64::from_be_bytes(random())).map_err(data_error)?;
-    operate::ensure_first_team(&db, &clock).await.map_err(|error| StartError::Operate(config.data.clone(), error))?;
+    let first_team = operate::ensure_first_team(&db, &clock).await;
+    let first_team = first_team.map_err(|error| StartError::Operate(config.data.clone(), error))?;
     let (listener, address) = listen(config.listen).await?;
     let metrics = match config.metrics_listen {
         Some(address) => Some(listen(address).await?),
@@ -148,7 +152,7 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
     let telling = tokio::spawn(tell(metrics, Edge::operating(app.clone()), rules, stopping));
     let exporting = tokio::spawn(exports::run::run(app.clone()));
     let upkeep = tokio::spawn(upkeep::run(app.clone(), outside));
-    Ok(Running { address, metrics_address, app, stop, serving, telling, exporting, upkeep, _lock: lock })
+    Ok(Running { address, metrics_address, first_team, app, stop, serving, telling, exporting, upkeep, _lock: lock })
 }
 
 /// The service without sockets, threads and tasks of its own: requests go straight to its edge, and its upkeep is

@@ -80,24 +80,21 @@ pub async fn ensure_first_team(db: &Db, clock: &Clock) -> Result<Option<Team>, E
             }
         })
         .await?;
-    if let Some(team) = &made {
-        tracing::info!(team = team.name, "made the first team; make a key for it with `hearth-server key create`");
-    }
     Ok(made)
 }
 
-/// What a team may be called.
-pub const TEAM_NAME_RULE: &str = "a team's name must be one line that is not blank";
+/// What a team or a key may be called.
+pub const NAME_RULE: &str = "a name must be one line that is not blank";
 
-/// Whether a team may be called so.
-pub fn is_team_name(name: &str) -> bool {
+/// Whether a team or a key may be called so.
+pub fn is_name(name: &str) -> bool {
     !name.trim().is_empty() && !name.chars().any(char::is_control)
 }
 
 /// Makes a team, its live home and its sandbox, filled.
 pub async fn create_team(db: &Db, clock: &Clock, name: String, plan: Plan) -> Result<Team, Error> {
-    if !is_team_name(&name) {
-        return Err(Error::Refused(TEAM_NAME_RULE.to_owned()));
+    if !is_name(&name) {
+        return Err(Error::Refused(NAME_RULE.to_owned()));
     }
     let (now, run) = (clock.now(), db.run());
     let made = db

@@ -238,7 +238,10 @@ fn a_damaged_database_is_not_saved_as_a_backup() {
     std::fs::write(&database, bytes).unwrap();
     let file = place.path("damaged.db");
     let said = refused(&place.data(), &["backup", &file]);
-    assert!(said.contains("damaged") && said.contains("hearth-server check"), "{said}");
+    assert!(
+        said.contains("damaged") && said.contains("see `hearth-server --data ") && said.contains(" check`"),
+        "{said}"
+    );
     let older = std::fs::read(&sound).unwrap();
     assert!(refused(&place.data(), &["backup", &sound]).contains("exists"));
     assert_eq!(std::fs::read(&sound).unwrap(), older, "an older backup stays");

@@ -13,6 +13,7 @@ use ipnet::IpNet;
 use serde_json::{Value, json};
 
 use super::output::{line, note};
+use super::team::parse_name;
 
 #[derive(Subcommand)]
 pub(super) enum KeyCommand {
@@ -28,7 +29,7 @@ pub(super) enum KeyCommand {
         #[arg(long, value_delimiter = ',', default_value = "all", value_parser = parse_scope)]
         scopes: Vec<String>,
         /// What to call the key
-        #[arg(long)]
+        #[arg(long, value_parser = parse_name)]
         name: Option<String>,
         /// Network it may be used from; may be given several times
         #[arg(long, value_parser = parse_network, value_name = "CIDR")]
@@ -80,7 +81,11 @@ fn parse_scope(text: &str) -> Result<String, String> {
 }
 
 fn parse_moment(text: &str) -> Result<Timestamp, String> {
-    Timestamp::parse(text).ok_or_else(|| format!("`{text}` is not a date such as 2027-01-01"))
+    let moment = Timestamp::parse(text).ok_or_else(|| format!("`{text}` is not a date such as 2027-01-01"))?;
+    match moment > Clock::system().now() {
+        true => Ok(moment),
+        false => Err(format!("{moment} is past, so the key would be refused; give a moment to come")),
+    }
 }
 
 fn parse_version(text: &str) -> Result<String, String> {
@@ -98,9 +103,6 @@ pub(super) async fn key(command: KeyCommand, db: &Db, as_json: bool) -> anyhow::
             let wish = NewKey { team, environment, scopes, name, allowlist: allow, pinned: pin, expires_at: expires };
             let made = operate::create_key(db, &Clock::system(), wish).await?;
             show_made(made, quiet, as_json)?;
-            if let Some(over) = expires.filter(|expires| *expires <= Clock::system().now()) {
-                note(format_args!("the key ended at {over}: it is refused; make another with a moment to come"));
-            }
         }
         KeyCommand::List { team } => {
             let keys = operate::list_keys(db, team).await?;

@@ -11,8 +11,10 @@ use hearth_server::config::{
     parse_origin, parse_rate_limits, parse_retention,
 };
 use ipnet::IpNet;
+use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::command;
 use super::faults::FaultArguments;
 use super::log::{self, LogForm};
 use super::output;
@@ -74,7 +76,7 @@ fn parse_limits_arg(text: &str) -> Result<Rules, String> {
 }
 
 /// Serves until told to stop.
-pub(super) async fn serve(args: Serve, data: PathBuf) -> anyhow::Result<()> {
+pub(super) async fn serve(args: Serve, data: PathBuf, as_json: bool) -> anyhow::Result<()> {
     let _log = log::begin(args.log)?;
     let config = Config {
         listen: args.listen,
@@ -96,11 +98,18 @@ pub(super) async fn serve(args: Serve, data: PathBuf) -> anyhow::Result<()> {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         tracing::error!(place, "panicked");
     }));
+    let data = config.data.clone();
     let running = hearth_server::start(config, Clock::system()).await?;
+    if let Some(team) = &running.first_team {
+        let next = command(&data, &["key", "create", "--team", &team.name, "--env", "live"]);
+        tracing::info!(team = team.name, "made the first team; make a key for it with `{next}`");
+    }
     // Whoever reads the address may say stop at once.
     let stop = Stop::listen()?;
     // That nobody reads this line is no reason not to serve.
-    if let Err(error) = output::try_line(format_args!("listening on http://{}", running.address)) {
+    let address = format!("http://{}", running.address);
+    let told = if as_json { json!({ "listening": address }).to_string() } else { format!("listening on {address}") };
+    if let Err(error) = output::try_line(told) {
         tracing::warn!(%error, address = %running.address, "the address could not be told on stdout");
     }
     stop.heard().await;

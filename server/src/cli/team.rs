@@ -14,7 +14,7 @@ pub(super) enum TeamCommand {
     /// Make a team with its live home and its filled sandbox
     Create {
         /// Its name, unique on this server
-        #[arg(value_parser = parse_team_name)]
+        #[arg(value_parser = parse_name)]
         name: String,
         /// What it pays for; live keys need paid
         #[arg(long, value_enum, default_value_t = PlanWord::Paid)]
@@ -47,8 +47,9 @@ impl PlanWord {
     }
 }
 
-fn parse_team_name(text: &str) -> Result<String, String> {
-    if operate::is_team_name(text) { Ok(text.to_owned()) } else { Err(operate::TEAM_NAME_RULE.to_owned()) }
+/// What a team or a key may be called.
+pub(super) fn parse_name(text: &str) -> Result<String, String> {
+    if operate::is_name(text) { Ok(text.to_owned()) } else { Err(operate::NAME_RULE.to_owned()) }
 }
 
 pub(super) async fn team(command: TeamCommand, db: &Db, as_json: bool) -> anyhow::Result<()> {

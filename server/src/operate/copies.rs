@@ -34,6 +34,9 @@ pub async fn backup(db: &Db, file: &Path) -> Result<u64, Error> {
 pub fn restore(data: &Path, file: &Path, run: i64) -> Result<Restored, Error> {
     // Before anything is made: the name of either may be misspelt.
     File::open(file).map_err(|error| Error::Refused(format!("{} could not be read: {error}", file.display())))?;
+    if file.is_dir() {
+        return Err(Error::Refused(format!("{} is a directory; name the file of the backup", file.display())));
+    }
     let unusable = |error: OpenError| Error::Refused(format!("{} cannot be used: {error}", data.display()));
     let lock = open::lock(data).map_err(|error| unusable(error.into()))?;
     let Some(_lock) = lock else {
