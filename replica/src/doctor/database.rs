@@ -153,6 +153,7 @@ fn unreadable(profile: &Profile, error: &StoreError) -> Finding {
         {
             (Matter::Database, trouble.text)
         }
+        Cause::Other if matches!(error, StoreError::Migration(_)) => (Matter::Setup, trouble.text),
         // Neither damaged nor short of room: the disk does not do what it is told.
         Cause::Other => {
             let text = format!("{}; it cannot be looked at now", trouble.text);

@@ -82,6 +82,11 @@ pub fn trouble(db: &Path, error: &StoreError) -> Trouble {
             let next = match error {
                 StoreError::Barred { index, .. } => format!("{}; then the same again", without_unique(index)),
                 StoreError::Hindered { .. } => format!("{WITHOUT}; then the same again"),
+                StoreError::Migration(_) => format!(
+                    "sqlite3 {} .schema, and rename what is not the replica's own and has the name of something of its; then \
+                     the same again",
+                    quoted(db)
+                ),
                 _ => "hearth-replica doctor".to_owned(),
             };
             (error.to_string(), next)

@@ -128,12 +128,21 @@ impl From<rusqlite::Error> for StoreError {
 
 impl From<refinery::Error> for StoreError {
     fn from(error: refinery::Error) -> StoreError {
-        match error.kind() {
-            refinery::error::Kind::MissingVersion(migration) => {
-                StoreError::Newer { theirs: migration.to_string(), ours: open::migrated() }
+        use refinery::error::Kind;
+        let met = match error.kind() {
+            Kind::MissingVersion(migration) => {
+                Some(StoreError::Newer { theirs: migration.to_string(), ours: open::migrated() })
             }
-            _ => StoreError::Migration(error),
-        }
+            Kind::Connection(_, cause) => match cause.downcast_ref() {
+                Some(rusqlite::Error::SqliteFailure(code, text)) => {
+                    Some(StoreError::Sqlite(rusqlite::Error::SqliteFailure(*code, text.clone())))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        // A full disk, damage and another writer are what they are for any statement; what SQL refuses is the migration's.
+        met.filter(|met| !met.is_of_sql()).unwrap_or(StoreError::Migration(error))
     }
 }
 

@@ -61,6 +61,21 @@ fn what_is_upgraded_works_as_if_it_were_new() {
 }
 
 #[test]
+fn what_stands_in_the_way_of_a_newer_schema_is_no_fault_of_the_disk() {
+    let (_dir, db) = old();
+    says(&db, "CREATE TABLE _had (mine)");
+    let look = format!("next: sqlite3 {} .schema, and rename ", db.display());
+    let said = text(&replica(&db, &["status"]).stderr);
+    assert!(said.contains("_had already exists") && said.contains(&look), "{said}");
+    let doctor = replica(&db, &["doctor"]);
+    let said = text(&doctor.stdout);
+    assert!(said.contains("fault    setup     ") && said.contains(&look), "{said}");
+    assert!(!said.contains("make room") && doctor.status.code() == Some(1), "{said}");
+    says(&db, "DROP TABLE _had");
+    assert!(replica(&db, &["status"]).status.success());
+}
+
+#[test]
 fn what_a_newer_program_has_changed_is_left_alone_and_told() {
     let (_dir, db) = old();
     json(&db, &["status"]);
