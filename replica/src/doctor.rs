@@ -12,7 +12,7 @@ mod trouble;
 
 use std::path::Path;
 
-use crate::profile::{Profile, ProfileError};
+use crate::profile::{self, Profile, ProfileError};
 
 pub use files::directory;
 pub use server::told;
@@ -163,9 +163,14 @@ pub fn another_key(profile: &Profile) -> String {
     }
 }
 
-/// What to type about the file of a key that cannot be read.
+/// What to type about the file of a key that cannot be read. One that the environment names goes before whatever `init` saves.
 pub fn put_right(file: &Path) -> String {
-    format!("ls -l {}, or hearth-replica init with another key", quoted(file))
+    let named = profile::key_in_environment().filter(|(_, theirs)| theirs.as_deref() == Some(file));
+    let other = match named {
+        Some((variable, _)) => format!("unset {variable}"),
+        None => "hearth-replica init with another key".to_owned(),
+    };
+    format!("ls -l {}, or {other}", quoted(file))
 }
 
 /// A path in a command, as a shell takes it.

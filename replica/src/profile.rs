@@ -184,7 +184,7 @@ impl Profile {
     pub fn key_source(&self) -> Option<PathBuf> {
         match key_variable() {
             Some(_) => None,
-            None => Some(key_file_of_environment().unwrap_or_else(|| self.key_file.clone())),
+            None => Some(key_file_of_environment().map_or_else(|| self.key_file.clone(), |(_, file)| file)),
         }
     }
 
@@ -242,21 +242,34 @@ pub fn key_from_file(path: &Path) -> Result<SecretString, ProfileError> {
 pub fn key_from_environment() -> Result<Option<SecretString>, ProfileError> {
     match key_variable() {
         Some(key) => Ok(Some(key)),
-        None => key_file_of_environment().map(|file| key_from_file(&file)).transpose(),
+        None => key_file_of_environment().map(|(_, file)| key_from_file(&file)).transpose(),
     }
 }
 
+/// The variable of the environment that gives the key, and the file if it names one.
+pub fn key_in_environment() -> Option<(&'static str, Option<PathBuf>)> {
+    match key_variable() {
+        Some(_) => Some((KEY, None)),
+        None => key_file_of_environment().map(|(variable, file)| (variable, Some(file))),
+    }
+}
+
+const KEY: &str = "HEARTH_API_KEY";
+const KEY_FILE: &str = "HEARTH_API_KEY_FILE";
+/// Where systemd puts the credentials of a unit.
+const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
+
 fn key_variable() -> Option<SecretString> {
-    let key = env::var("HEARTH_API_KEY").ok()?;
+    let key = env::var(KEY).ok()?;
     Some(key.trim().to_owned().into()).filter(|_| !key.trim().is_empty())
 }
 
-fn key_file_of_environment() -> Option<PathBuf> {
-    if let Some(file) = env::var_os("HEARTH_API_KEY_FILE").filter(|file| !file.is_empty()) {
-        return Some(file.into());
+fn key_file_of_environment() -> Option<(&'static str, PathBuf)> {
+    if let Some(file) = env::var_os(KEY_FILE).filter(|file| !file.is_empty()) {
+        return Some((KEY_FILE, file.into()));
     }
-    let credential = env::var_os("CREDENTIALS_DIRECTORY").map(|directory| Path::new(&directory).join("hearth-api-key"));
-    credential.filter(|file| file.exists())
+    let credential = env::var_os(CREDENTIALS).map(|directory| Path::new(&directory).join("hearth-api-key"));
+    credential.filter(|file| file.exists()).map(|file| (CREDENTIALS, file))
 }
 
 fn directories() -> Result<ProjectDirs, ProfileError> {

@@ -56,6 +56,9 @@ impl Init {
         profile.conflict_policy = context.profile.conflict_policy;
         profile.key = Some(key);
         profile.save()?;
+        if let Some(variable) = self.goes_before() {
+            output::note(&format!("{variable} is set and goes before the key that was saved: unset {variable}"));
+        }
 
         if context.json {
             let answer = json!({
@@ -71,6 +74,13 @@ impl Init {
         output::line(&format!("key       {}", profile.key_file().display()))?;
         output::next("hearth-replica sync, or hearth-replica run");
         Ok(())
+    }
+
+    /// The variable that gives another key than the one that was given here.
+    fn goes_before(&self) -> Option<&'static str> {
+        let given = self.key_file.as_ref()?;
+        let (variable, _) = profile::key_in_environment().filter(|(_, file)| file.as_ref() != Some(given))?;
+        Some(variable)
     }
 
     fn key(&self) -> Result<SecretString, Failure> {

@@ -3,7 +3,7 @@
 
 use std::io::BufRead;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use hearth_replica::{Origin, Replica};
 use serde_json::Value;
@@ -168,6 +168,49 @@ fn what_init_is_given_is_judged_by_what_it_is() {
         assert_eq!(exit, code, "{said}");
         assert!(said.contains(next) && !said.contains("secret"), "{said}");
     }
+}
+
+/// With a key that the environment gives, or the file of one.
+fn with_variable(db: &Path, arguments: &[&str], name: &str, value: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
+    command.arg("--db").arg(db).args(arguments).env("HOME", db.parent().unwrap()).env_remove("HEARTH_API_KEY");
+    command.env(name, value).output().unwrap()
+}
+
+/// `init` with another key changes nothing where the environment names a file.
+#[test]
+fn a_file_that_the_environment_names_is_put_right_there() {
+    let (dir, db) = alone();
+    let file = dir.path().join("none").display().to_string();
+    for command in [&["sync"][..], &["doctor"], &["init", "--server", "http://127.0.0.1:9"]] {
+        let output = with_variable(&db, command, "HEARTH_API_KEY_FILE", &file);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{command:?}: {said}");
+        assert!(said.ends_with(&format!("next: ls -l {file}, or unset HEARTH_API_KEY_FILE")), "{command:?}: {said}");
+    }
+}
+
+#[test]
+fn a_key_that_is_saved_and_not_used_is_told() {
+    let (dir, db) = of(&good_server());
+    let server = good_server();
+    let file = dir.path().join("key");
+    let key = std::fs::read_to_string(beside(&db, ".key")).unwrap();
+    std::fs::write(&file, &key).unwrap();
+    let file = file.display().to_string();
+    let init = ["init", "--server", &server, "--key-file", &file];
+    let said = |name: &str, value: &str| {
+        let output = with_variable(&db, &init, name, value);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stderr)
+    };
+    for (name, value) in [("HEARTH_API_KEY", "svc_test_x"), ("HEARTH_API_KEY_FILE", "/nowhere")] {
+        let told = said(name, value);
+        let lines = told.lines().filter(|line| line.starts_with(&format!("{name} is set and goes before the key")));
+        assert_eq!(lines.count(), 1, "{told}");
+    }
+    assert!(!said("HEARTH_API_KEY_FILE", &file).contains("goes before"), "the key is from there");
+    assert!(!said("HEARTH_API_KEY_FILE", "").contains("goes before"), "it is not set");
 }
 
 #[test]
