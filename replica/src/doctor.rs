@@ -15,7 +15,7 @@ use std::path::Path;
 use crate::profile::{self, Profile, ProfileError};
 
 pub use files::directory;
-pub use server::told;
+pub use server::{scopes, told};
 pub(crate) use trouble::unwritten;
 pub use trouble::{Cause, Trouble, about_disk, is_for_place, make_room, trouble};
 

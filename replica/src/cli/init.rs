@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use hearth_contract::key::parse_key;
+use hearth_replica::doctor::{Grade, scopes};
 use hearth_replica::profile::{self, Profile};
 use hearth_replica::sync::{ClientError, identify};
 use secrecy::{ExposeSecret, SecretString};
@@ -60,7 +61,15 @@ impl Init {
             output::note(&format!("{variable} is set and goes before the key that was saved: unset {variable}"));
         }
 
+        let judged = scopes(&identity.scopes, &identity.home_name, &identity.environment);
+        if judged.grade > Grade::Fine {
+            output::note(&judged.text);
+        }
+        // No sync gets anywhere without what is missing for reading.
+        let first = judged.next.filter(|_| judged.grade == Grade::Fault);
+
         if context.json {
+            first.iter().for_each(|next| output::next(next));
             let answer = json!({
                 "server": server, "home": identity.home_name, "home_id": identity.home_id,
                 "environment": identity.environment, "scopes": identity.scopes,
@@ -72,7 +81,7 @@ impl Init {
         output::line(&format!("{home} at {server}"))?;
         output::line(&format!("database  {}", profile.db.display()))?;
         output::line(&format!("key       {}", profile.key_file().display()))?;
-        output::next("hearth-replica sync, or hearth-replica run");
+        output::next(first.as_deref().unwrap_or("hearth-replica sync, or hearth-replica run"));
         Ok(())
     }
 

@@ -65,8 +65,9 @@ fn refused(profile: &Profile, server: &str, error: &ClientError) -> Finding {
     }
 }
 
-/// What a key must be allowed for a replica to be whole, and for its edits to be accepted.
-fn scopes(granted: &[String], home: &str, environment: &str) -> Finding {
+/// What a key must be allowed for a replica to be whole, and for its edits to be accepted: a fault without the one, a
+/// warning without the other.
+pub fn scopes(granted: &[String], home: &str, environment: &str) -> Finding {
     let has = |scope: &str| granted.iter().any(|granted| granted == scope);
     let of_kinds = |action: &str| Kind::ALL.map(|kind| format!("{}:{action}", kind.collection()));
     let lacking = |scopes: &[String]| -> Vec<String> { scopes.iter().filter(|scope| !has(scope)).cloned().collect() };

@@ -131,6 +131,33 @@ fn faults_of_server_and_key() {
     assert_found(&db, 1, "warning", "clock", "ahead of the server's", "timedatectl");
 }
 
+/// What a key lacks is known by then, and the sync that would say so need not be tried.
+#[test]
+fn init_with_a_key_that_lacks_scopes_says_so() {
+    let told = |lacks: &[&str], form: &[&str]| {
+        let scopes: Vec<String> = every_scope().into_iter().filter(|scope| !lacks.contains(&&scope[..])).collect();
+        let url = server("200 OK", "", identity(&scopes));
+        let (_dir, db) = of(&url);
+        let key = format!("{}.key", db.display());
+        let init = replica(&db, &[&["init", "--server", &url, "--key-file", &key], form].concat());
+        assert!(init.status.success(), "{}", text(&init.stderr));
+        unaddressed(&db, &text(&init.stderr))
+    };
+    let sync = "next: hearth-replica sync, or hearth-replica run";
+    let another = "next: hearth-server key create with these scopes, then: hearth-replica init";
+    for form in [&[][..], &["--json"]] {
+        let said = told(&["events:read", "rooms:read"], form);
+        assert!(
+            said.contains("the key lacks events:read, rooms:read; without it the replica cannot be whole"),
+            "{said}"
+        );
+        assert!(said.ends_with(another) && !said.contains("sync"), "{said}");
+    }
+    let said = told(&["tasks:write"], &[]);
+    assert_eq!(said, format!("the key lacks tasks:write; such changes will be refused\n{sync}"));
+    assert_eq!(told(&[], &[]), sync);
+}
+
 #[test]
 fn faults_of_the_database() {
     let dir = tempfile::tempdir().unwrap();
