@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-use directories::ProjectDirs;
+use directories::{BaseDirs, ProjectDirs};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::{Error as _, IntoDeserializer, value};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -157,10 +157,11 @@ impl Profile {
         Ok(())
     }
 
-    /// The unit of a service manager that is for it; None where the database is given by its path, which no unit knows.
+    /// The unit of a service manager that is for it; None where none is installed, or where the database is given by its
+    /// path, which no unit knows.
     pub fn unit(&self) -> Option<String> {
         let own = database_of(&self.name).is_ok_and(|own| own == self.db);
-        own.then(|| format!("hearth-replica@{}", self.name))
+        (own && is_unit_installed()).then(|| format!("hearth-replica@{}", self.name))
     }
 
     /// What is synced with whom; None while there is no server or no key.
@@ -207,6 +208,13 @@ pub(crate) fn server_of(config: &Path) -> Result<Option<String>, ProfileError> {
 /// Where the database of a profile is that has no other.
 fn database_of(name: &str) -> Result<PathBuf, ProfileError> {
     Ok(directories()?.data_dir().join(name).join("replica.db"))
+}
+
+/// Whether the unit of this program stands where systemd looks for those of a user.
+fn is_unit_installed() -> bool {
+    let own = BaseDirs::new().map(|known| known.config_dir().join("systemd/user"));
+    let of_all = ["/etc/systemd/user", "/usr/lib/systemd/user"].map(PathBuf::from);
+    own.into_iter().chain(of_all).any(|units| units.join("hearth-replica@.service").exists())
 }
 
 /// Whether the database of a profile stands in a directory, which then holds nothing else.

@@ -26,9 +26,7 @@ impl Rebuild {
         // Before the lock, which would make the directory of a profile that was mistyped.
         let config = sync::config(context)?;
         let Some(lock) = run::try_lock(db)? else {
-            let unit =
-                context.profile.unit().map_or(String::new(), |unit| format!(", or systemctl --user stop {unit}"));
-            return Err(holder::in_the_way(db, &format!("stop it: Ctrl-C{unit}")));
+            return Err(holder::in_the_way(db, &holder::end(&context.profile)));
         };
         let lock = hear_first(context, &config, lock, self.timeout)?;
         let rescue = hearth_replica::rebuild(db, &lock)?;

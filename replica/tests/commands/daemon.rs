@@ -108,6 +108,8 @@ fn one_process_syncs_a_database() {
             format!("the daemon, {process}, keeps {file} in step already; nothing is wrong, and nothing needs to be"),
         ),
         ("rebuild", format!("another process syncs {file}, {process}")),
+        // A key press reaches no process in the background.
+        ("rebuild", format!("next: kill {}, then the same again", daemon.0.id())),
     ] {
         let (exit, said) = refusal(&db, &[command]);
         assert_eq!(exit, 1, "{said}");

@@ -158,6 +158,25 @@ fn init_with_a_key_that_lacks_scopes_says_so() {
     assert_eq!(told(&[], &[]), sync);
 }
 
+/// A service manager that was never told of the replica starts none.
+#[test]
+fn the_service_manager_is_named_where_the_unit_is_installed() {
+    let home = tempfile::tempdir().unwrap();
+    new_replica(&home.path().join(".local/share/hearth/home/replica.db"));
+    let told = || {
+        let mut doctor = std::process::Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
+        doctor.arg("doctor").env("HOME", home.path()).env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");
+        text(&doctor.output().unwrap().stdout)
+    };
+    let before = told();
+    assert!(before.contains("next: hearth-replica run") && !before.contains("systemctl"), "{before}");
+    let units = home.path().join(".config/systemd/user");
+    std::fs::create_dir_all(&units).unwrap();
+    std::fs::write(units.join("hearth-replica@.service"), "").unwrap();
+    let told = told();
+    assert!(told.contains("or systemctl --user start hearth-replica@home"), "{told}");
+}
+
 #[test]
 fn faults_of_the_database() {
     let dir = tempfile::tempdir().unwrap();
