@@ -107,6 +107,10 @@ impl Init {
             io::stdin().lock().read_line(&mut text)?;
             text
         };
+        if text.trim().is_empty() {
+            return Err(Failure::new(Exit::Key, "no key was given")
+                .hint("the same with --key-file FILE, with HEARTH_API_KEY set, or with the key on stdin"));
+        }
         Ok(text.trim().to_owned().into())
     }
 }

@@ -170,6 +170,17 @@ fn what_init_is_given_is_judged_by_what_it_is() {
     }
 }
 
+#[test]
+fn no_key_at_all_is_no_typing_error() {
+    let (_dir, db) = alone();
+    let (exit, said) = refusal(&db, &["init", "--server", "http://127.0.0.1:9"]);
+    assert_eq!(exit, 4, "{said}");
+    assert!(said.contains("no key was given") && !said.contains("typing error"), "{said}");
+    for way in ["--key-file FILE", "HEARTH_API_KEY", "stdin"] {
+        assert!(said.lines().last().unwrap().contains(way), "{said}");
+    }
+}
+
 /// With a key that the environment gives, or the file of one.
 fn with_variable(db: &Path, arguments: &[&str], name: &str, value: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
