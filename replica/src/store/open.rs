@@ -242,10 +242,16 @@ fn journal_bytes(free: Option<u64>) -> i64 {
     share.clamp(JOURNAL_BYTES_LEAST, JOURNAL_BYTES_MAX)
 }
 
+/// Whether a commit takes the log over into the database once it has grown to its share.
+pub(crate) fn take_over_log(connection: &Connection, db: &Path, at_commits: bool) -> Result<(), StoreError> {
+    let journal = if at_commits { journal_bytes(place::free(place::directory(db))) } else { 0 };
+    Ok(connection.pragma_update(None, "wal_autocheckpoint", journal / PAGE_BYTES)?)
+}
+
 fn tune(db: &Path, connection: &Connection) -> Result<(), StoreError> {
     let journal = journal_bytes(place::free(place::directory(db)));
     connection.pragma_update(None, "journal_size_limit", journal)?;
-    connection.pragma_update(None, "wal_autocheckpoint", journal / PAGE_BYTES)?;
+    take_over_log(connection, db, true)?;
     plan_once(connection)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     // A script's own table may refer to records. What the server says of them is not for that table to refuse.

@@ -119,15 +119,24 @@ impl Engine {
     pub fn start(&mut self, process: u32, now: Moment) -> Result<Done, StoreError> {
         self.process = Some(process);
         unless_unwritten(reserve::hold(&self.db))?;
+        let mut full = None;
         if let Err(error) = self.keep(|c| standing::set_daemon(c, Some(process), now.wall)) {
+            full = Some(self.why_unwritten(&error));
             unless_unwritten(Err(error))?;
-            // An earlier process may have left with the disk full and this still set aside.
+            // An earlier process may have left with the disk full and this still set aside, which is there to say so: a log
+            // that is taken over would have it.
+            open::take_over_log(&self.connection, &self.db, false)?;
             reserve::release(&self.db);
             unless_unwritten(self.keep(|c| standing::set_daemon(c, Some(process), now.wall)))?;
         }
         unless_unwritten(self.patiently(numbers::set_right))?;
         let refused = self.patiently(|c| standing::refused(c))?;
         self.telling.begin(refused);
+        if let Some(reason) = full {
+            let done = self.tell(now, [Input::DiskFull { reason }])?;
+            open::take_over_log(&self.connection, &self.db, true)?;
+            return Ok(done);
+        }
         let begun = self.begun()?;
         self.tell(now, begun)
     }
