@@ -20,8 +20,7 @@ pub fn rebuild(db: &Path, _right: &SyncLock) -> Result<Rescue, StoreError> {
     store::rescue::rebuild(db, wall_clock())
 }
 
-/// An error for a file of something else than a replica, as far as that shows without opening it. To be asked before anything
-/// is made beside it.
+/// An error for a file of something else than a replica. To be asked before anything is made beside it.
 pub fn can_be_replica(db: &Path) -> Result<(), StoreError> {
     store::open::can_be_ours(db)
 }

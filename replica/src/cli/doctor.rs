@@ -42,11 +42,9 @@ fn tell(profile: &Profile, findings: &[Finding], json: bool, is_there: bool) -> 
             }
         }
     }
-    let Some(worst) =
-        findings.iter().filter(|finding| finding.grade >= Grade::Warning).max_by_key(|finding| rank(finding))
-    else {
-        return Ok(());
-    };
+    // Of those that are equally bad the first: what is found later may come of it.
+    let bad = findings.iter().filter(|finding| finding.grade >= Grade::Warning);
+    let Some(worst) = bad.rev().max_by_key(|finding| rank(finding)) else { return Ok(()) };
     let count = findings.iter().filter(|finding| finding.grade >= Grade::Warning).count();
     let things = if count == 1 { "1 thing needs".to_owned() } else { format!("{count} things need") };
     let text = format!("{things} you; the worst: {}", output::one_line(&worst.text));

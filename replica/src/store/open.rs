@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 
 use crate::profile;
 use crate::store::{StoreError, place, reserve, schema};
@@ -81,7 +81,7 @@ pub(crate) fn read_write(db: &Path) -> Result<Connection, StoreError> {
 }
 
 fn open(db: &Path) -> Result<Connection, StoreError> {
-    can_be_ours(db)?;
+    can_be_database(db)?;
     let mut setup = if place::holds_bytes(db) { None } else { Some(make(db)?) };
     let mut connection = Connection::open(db)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
@@ -128,9 +128,28 @@ fn lock_setup(db: &Path) -> Result<fs::File, StoreError> {
     private_file(&path).and_then(|file| file.lock().map(|()| file)).map_err(|error| StoreError::File(path, error))
 }
 
-/// An error for a file that is no database and beside which nothing of ours stands: nobody has damaged it, it was never a
-/// replica. To be asked before a lock is made beside it, or it would look like one of ours from then on.
+/// An error for a file of another program. To be asked before a lock is made beside it, or it would look like one of ours
+/// from then on.
 pub(crate) fn can_be_ours(db: &Path) -> Result<(), StoreError> {
+    can_be_database(db)?;
+    // To open one that holds nothing would throw its log away.
+    if place::holds_bytes(db) && looks_foreign(db).unwrap_or_default() {
+        return Err(StoreError::Foreign(db.to_owned()));
+    }
+    Ok(())
+}
+
+/// Whether a database that is there is of another program; an error where that cannot be seen at once.
+fn looks_foreign(db: &Path) -> Result<bool, StoreError> {
+    let connection =
+        Connection::open_with_flags(db, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(Duration::ZERO)?;
+    is_foreign(&connection)
+}
+
+/// An error for a file that is no database and beside which nothing of ours stands: nobody has damaged it, it was never a
+/// replica.
+fn can_be_database(db: &Path) -> Result<(), StoreError> {
     const BEGINNING: [u8; 16] = *b"SQLite format 3\0";
     let is_beside = |what: &str| companion(db, what).exists();
     if !place::holds_bytes(db) || ["setup", "lock", "bell"].into_iter().any(is_beside) || beside(db, "-wal").exists() {
@@ -144,11 +163,21 @@ pub(crate) fn can_be_ours(db: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Whether the file holds tables and none of ours.
+/// Whether the file holds tables and none of ours. Another program may keep the history of its migrations under the same
+/// name, as the server does; its first one tells whose it is. One without any was cut off while it was made.
 fn is_foreign(connection: &Connection) -> Result<bool, StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM sqlite_schema)
-                    AND NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE name IN ('_sync', 'refinery_schema_history'))";
-    Ok(connection.query_row(text, [], |row| row.get(0))?)
+    let text = "SELECT count(*) > 0, count(*) FILTER (WHERE name = '_sync') > 0, count(*) FILTER (WHERE name = ?1) > 0
+                    FROM sqlite_schema";
+    let seen = connection.query_row(text, [schema::MIGRATED], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let (holds_any, holds_ours, has_history): (bool, bool, bool) = seen;
+    if holds_ours || !has_history {
+        return Ok(holds_any && !holds_ours);
+    }
+    let text = format!("SELECT name FROM {} WHERE version = 1", schema::MIGRATED);
+    let first: Option<String> = connection.query_row(&text, [], |row| row.get(0)).optional()?;
+    let runner = migrations::migrations::runner();
+    let ours = runner.get_migrations().iter().min().map(|migration| migration.name().to_owned());
+    Ok(first.is_some() && first != ours)
 }
 
 /// An error unless texts are UTF-8, as SQLite keeps them unless it is told otherwise: the triggers count their bytes.
@@ -374,12 +403,38 @@ mod tests {
         let directory = tempdir();
         fs::create_dir_all(&directory).unwrap();
         let db = directory.join("app.db");
-        Connection::open(&db).unwrap().execute_batch("CREATE TABLE documents (x)").unwrap();
-        let before = fs::read(&db).unwrap();
-        assert!(matches!(read_write(&db), Err(StoreError::Foreign(_))));
-        assert_eq!(fs::read(&db).unwrap(), before);
-        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "nothing beside it either");
+        let of_a_server = format!("{HISTORY}; INSERT INTO refinery_schema_history VALUES (1, 'house', '', '7')");
+        for made in ["CREATE TABLE documents (x)", &of_a_server] {
+            let _ = fs::remove_file(&db);
+            Connection::open(&db).unwrap().execute_batch(made).unwrap();
+            let before = fs::read(&db).unwrap();
+            assert!(matches!(can_be_ours(&db), Err(StoreError::Foreign(_))), "{made}");
+            assert!(matches!(read_write(&db), Err(StoreError::Foreign(_))), "{made}");
+            assert_eq!(fs::read(&db).unwrap(), before);
+            assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "nothing beside it either");
+        }
         std::fs::remove_dir_all(directory).unwrap();
+    }
+
+    /// Where the runner of migrations notes which of them were run.
+    const HISTORY: &str = "CREATE TABLE refinery_schema_history
+        (version INT4 PRIMARY KEY, name VARCHAR(255), applied_on VARCHAR(255), checksum VARCHAR(255))";
+
+    #[test]
+    fn one_of_ours_is_known_by_what_is_left_of_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let whole = directory.path().join("whole.db");
+        read_write(&whole).unwrap();
+        for (n, lost) in ["DROP TABLE _sync", "DROP TABLE refinery_schema_history"].into_iter().enumerate() {
+            let db = directory.path().join(format!("{n}.db"));
+            fs::copy(&whole, &db).unwrap();
+            Connection::open(&db).unwrap().execute_batch(lost).unwrap();
+            can_be_ours(&db).unwrap();
+            assert!(read_write(&db).unwrap_err().is_damaged(), "{lost}");
+        }
+        let db = directory.path().join("cut.db");
+        Connection::open(&db).unwrap().execute_batch(HISTORY).unwrap();
+        read_write(&db).expect("who made it was cut off before the first migration");
     }
 
     fn tempdir() -> PathBuf {

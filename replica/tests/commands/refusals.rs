@@ -467,6 +467,33 @@ fn a_file_that_was_never_a_replica_is_left_as_it_is() {
     assert_eq!(left.len(), 3, "{left:?}");
 }
 
+/// The server's too, whose migrations have a history of the same name.
+#[test]
+fn a_database_of_another_program_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("hearth.db");
+    let made = "PRAGMA journal_mode = WAL; CREATE TABLE homes (id);
+        CREATE TABLE refinery_schema_history (version INT4 PRIMARY KEY, name TEXT, applied_on TEXT, checksum TEXT);
+        INSERT INTO refinery_schema_history VALUES (1, 'house', '2026-01-01T00:00:00Z', '7')";
+    assert!(sqlite3(&db, made).status.success());
+    write_profile(&db, "http://127.0.0.1:9", "svc_test_x");
+    for command in ["run", "rebuild", "sync", "status", "run"] {
+        let (exit, said) = refusal(&db, &[command]);
+        assert_eq!(exit, 1, "{command}: {said}");
+        assert!(said.contains("hearth.db is a database of another program"), "{command}: {said}");
+        assert!(said.ends_with("next: name another file with --db, or none"), "{command}: {said}");
+    }
+    let doctor = replica(&db, &["doctor"]);
+    let examined = text(&doctor.stdout);
+    assert!(examined.contains("fault    setup     ") && !examined.contains("make room"), "{examined}");
+    // It goes before all else that is not as it should be: nobody is to set up a home there.
+    std::fs::remove_file(beside(&db, ".toml")).unwrap();
+    let worst = text(&replica(&db, &["doctor"]).stderr);
+    assert!(worst.contains("the worst: ") && worst.contains("is a database of another program"), "{worst}");
+    let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
 #[test]
 fn a_block_that_no_decision_ends_is_not_called_a_decision_for_an_edit_that_waits() {
     let (_dir, db) = alone();

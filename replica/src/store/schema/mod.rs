@@ -46,7 +46,7 @@ pub(crate) const KEPT: [(&str, &str); 17] = [
     ("sync_log", HINT),
 ];
 /// Where the runner of migrations writes which of them were run; it only ever adds to it.
-const MIGRATED: &str = "refinery_schema_history";
+pub(crate) const MIGRATED: &str = "refinery_schema_history";
 const HINT: &str = "write to rooms, inventory, vehicles, documents, tasks or property instead";
 
 /// Whether the database was made by exactly this description.
