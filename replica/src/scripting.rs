@@ -25,9 +25,10 @@ pub fn can_be_replica(db: &Path) -> Result<(), StoreError> {
     store::open::can_be_ours(db)
 }
 
-/// Whether there is a database, or what one has left behind: a log without it is damage, not a new beginning.
+/// Whether there is a database, or what one has left behind: a log without it is damage, not a new beginning. A file that
+/// holds nothing and has nothing of a replica beside it is as good as none.
 pub fn is_there(db: &Path) -> bool {
-    db.exists() || store::place::lost(db).is_some()
+    store::place::holds_bytes(db) || store::place::lost(db).is_some()
 }
 
 impl Replica {

@@ -117,8 +117,18 @@ fn make(db: &Path) -> Result<fs::File, StoreError> {
     }
     // Before SQLite opens it, so that it is never readable by others, not even for a moment. The log and the shared
     // memory take its mode.
-    private_file(db).map_err(|error| StoreError::File(db.to_owned(), error))?;
+    let file = private_file(db).map_err(|error| StoreError::File(db.to_owned(), error))?;
+    take_from_others(&file);
     Ok(setup)
+}
+
+/// Makes a file that was there already, and empty, one for this user alone. Not every disk knows modes, and the doctor tells
+/// where others can read it.
+fn take_from_others(file: &fs::File) {
+    #[cfg(unix)]
+    let _ = file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600));
+    #[cfg(not(unix))]
+    let _ = file;
 }
 
 /// Several programs may start at once. Migrations are not made for that, who is second to change the way a file is written
@@ -435,6 +445,21 @@ mod tests {
         let db = directory.path().join("cut.db");
         Connection::open(&db).unwrap().execute_batch(HISTORY).unwrap();
         read_write(&db).expect("who made it was cut off before the first migration");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_database_made_in_an_empty_file_is_for_this_user_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("a.db");
+        fs::write(&db, "").unwrap();
+        fs::set_permissions(&db, fs::Permissions::from_mode(0o644)).unwrap();
+        let _open = read_write(&db).unwrap();
+        for part in ["", "-wal", "-shm"] {
+            let mode = fs::metadata(beside(&db, part)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{part}");
+        }
     }
 
     fn tempdir() -> PathBuf {

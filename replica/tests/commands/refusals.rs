@@ -53,6 +53,26 @@ fn a_mistyped_profile_leaves_no_database_behind() {
 }
 
 #[test]
+fn to_look_at_an_empty_file_makes_no_replica_of_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("fresh.db");
+    std::fs::write(&db, "").unwrap();
+    set_mode(&db, 0o644);
+    for command in
+        [&["status"][..], &["list", "rooms"], &["query", "SELECT 1"], &["edits"], &["add", "room", "name=Hall"]]
+    {
+        let (exit, said) = refusal(&db, command);
+        assert!(exit == 3 && said.contains("there is no replica at"), "{command:?}: {exit}: {said}");
+    }
+    assert_eq!(replica(&db, &["doctor"]).status.code(), Some(3));
+    assert_eq!(std::fs::metadata(&db).unwrap().len(), 0);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nor anything beside it");
+    // What shows that it held something makes it a damaged one.
+    std::fs::write(beside(&db, ".bell"), "").unwrap();
+    assert_eq!(refusal(&db, &["status"]).0, 8);
+}
+
+#[test]
 fn what_to_type_next_names_the_profile_whose_server_and_key_are_meant() {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("fresh.db");
