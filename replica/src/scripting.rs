@@ -26,9 +26,10 @@ pub fn can_be_replica(db: &Path) -> Result<(), StoreError> {
 }
 
 /// Whether there is a database, or what one has left behind: a log without it is damage, not a new beginning. A file that
-/// holds nothing and has nothing of a replica beside it is as good as none.
+/// holds nothing and has nothing of a replica beside it is as good as none; one that may not be looked at counts as there, so
+/// that whoever opens it hears why.
 pub fn is_there(db: &Path) -> bool {
-    store::place::holds_bytes(db) || store::place::lost(db).is_some()
+    store::place::is_hidden(db) || store::place::holds_bytes(db) || store::place::lost(db).is_some()
 }
 
 impl Replica {

@@ -21,6 +21,12 @@ pub(crate) fn lost(db: &Path) -> Option<StoreError> {
     }
 }
 
+/// Whether something is in the way of a look at the file, so that nothing says that it is not there.
+pub(crate) fn is_hidden(path: &Path) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    fs::metadata(path).is_err_and(|error| !matches!(error.kind(), NotFound | NotADirectory))
+}
+
 /// Whether a file is there with at least a byte in it.
 pub(crate) fn holds_bytes(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|file| file.len() > 0)

@@ -73,6 +73,18 @@ fn to_look_at_an_empty_file_makes_no_replica_of_it() {
 }
 
 #[test]
+fn what_cannot_be_looked_at_is_not_said_to_be_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("round.db");
+    // As with a directory that is another user's, the way to it does not lead anywhere.
+    std::os::unix::fs::symlink(&db, &db).unwrap();
+    for command in [&["status"][..], &["list", "rooms"], &["query", "SELECT 1"], &["add", "room", "name=Hall"]] {
+        let (exit, said) = refusal(&db, command);
+        assert!(exit == 1 && !said.contains("there is no replica"), "{command:?}: {exit}: {said}");
+    }
+}
+
+#[test]
 fn what_to_type_next_names_the_profile_whose_server_and_key_are_meant() {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("fresh.db");
