@@ -2,8 +2,8 @@
 //! database and no terminal, so a test can live through any evening in a millisecond.
 //!
 //! `ahead` has when a key is handled, `act` what keys do, `records` what they do to records, `decisions` what to edits that
-//! wait, `layers` what they do over the tabs, `mouse` what the mouse does, `answers` what answers change, `sessions` what is
-//! found again after a restart.
+//! wait, `layers` what they do over the tabs, `mouse` what the mouse does, `answers` what answers change, `ending` those that
+//! come after the end, `sessions` what is found again after a restart.
 
 mod act;
 mod ahead;
@@ -11,6 +11,7 @@ mod answers;
 #[cfg(test)]
 mod bursts;
 mod decisions;
+mod ending;
 #[cfg(test)]
 mod fuzz;
 mod layers;
@@ -53,6 +54,9 @@ use crate::words::{self, Names};
 /// The tabs, from left to right. The home's own is the home screen.
 pub const TABS: [Kind; 6] = [Kind::Property, Kind::Task, Kind::Inventory, Kind::Room, Kind::Vehicle, Kind::Document];
 
+/// How often it is looked how syncing stands, where nothing is heard of it.
+const STATUS_MILLIS: i64 = 5_000;
+
 /// How long a notice is shown.
 const NOTICE_MILLIS: i64 = 6_000;
 
@@ -81,8 +85,8 @@ pub struct App {
     pub layers: Vec<Layer>,
     /// How syncing stands, once it is read.
     pub status: Option<Status>,
-    /// Why syncing in this program has ended for good.
-    stopped: Option<String>,
+    /// Why syncing in this program has ended, and whether it is tried again.
+    stopped: Option<(String, bool)>,
     /// What the sync has done, newest first, once it was looked at.
     pub log: Vec<LogLine>,
     /// How many records there are of each kind.
@@ -96,6 +100,8 @@ pub struct App {
     ahead: Ahead,
     /// The session as it was last kept.
     kept: Session,
+    /// When it was last looked how syncing stands, without any news.
+    looked: Timestamp,
 }
 
 /// How a person wants the screen to be.
@@ -240,6 +246,7 @@ impl App {
             tickets: 0,
             ahead: Ahead::default(),
             kept: session.clone(),
+            looked: now.moment,
         };
         app.resize(size.0, size.1);
         app.restore(now, session);
@@ -279,15 +286,15 @@ impl App {
                 self.reload()
             }
             Message::Answer(answer) => self.answer(now, answer),
+            Message::Continued => vec![Effect::Takeover],
             Message::End => vec![Effect::Quit],
-            Message::SyncEnded { reason, again: true } => {
-                let text = format!("Syncing failed and is tried again shortly: {reason}");
-                self.notify(now, Tone::Notice, text);
-                vec![Effect::Status]
-            }
-            Message::SyncEnded { reason, again: false } => {
-                self.notify(now, Tone::Alarm, format!("Syncing stopped: {reason}"));
-                self.stopped = Some(reason);
+            Message::SyncEnded { reason, again } => {
+                if again {
+                    self.notify(now, Tone::Notice, format!("Syncing failed and is tried again shortly: {reason}"));
+                } else {
+                    self.notify(now, Tone::Alarm, format!("Syncing stopped: {reason}"));
+                }
+                self.stopped = Some((reason, again));
                 vec![Effect::Status]
             }
             Message::SyncBegins => {
@@ -333,9 +340,12 @@ impl App {
         let is_synced = self.status.as_ref().is_some_and(|status| status.daemon_pid.is_some());
         let keyless = self.setup.keyless.as_deref().filter(|_| !is_synced);
         let is_heard = self.status.as_ref().is_some_and(Status::is_in_contact);
-        let stopped = self.stopped.as_deref().filter(|_| !is_heard);
+        let stopped = self.stopped.as_ref().filter(|_| !is_heard);
         let keyless = keyless.map(|why| Halt { words: "no key to sync with", why });
-        keyless.or(stopped.map(|why| Halt { words: "syncing stopped", why }))
+        keyless.or(stopped.map(|(why, again)| {
+            let words = if *again { "syncing fails" } else { "syncing stopped" };
+            Halt { words, why }
+        }))
     }
 
     /// The list of a kind; the home screen has none.
@@ -439,7 +449,12 @@ impl App {
             self.news = None;
         }
         if self.today == now.today() {
-            return Vec::new();
+            // Whoever syncs may have ended without a word, and only a look at the clock tells.
+            let due = now.moment >= self.looked.plus_millis(STATUS_MILLIS);
+            if due {
+                self.looked = now.moment;
+            }
+            return due.then_some(Effect::Status).into_iter().collect();
         }
         // Another day: what is due is something else.
         self.today = now.today();

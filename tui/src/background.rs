@@ -34,7 +34,7 @@ impl Background {
             runtime.block_on(async {
                 tokio::select! {
                     () = keep_in_step(config, messages.clone(), stopped) => {}
-                    () = told_to_end() => drop(messages.send(Message::End)),
+                    () = told_to_end(&messages) => drop(messages.send(Message::End)),
                 }
             });
             // A request that hangs must not keep the shell waiting.
@@ -76,7 +76,7 @@ async fn keep_in_step(config: Option<SyncConfig>, messages: Sender<Message>, mut
                 tracing::error!(%error, "syncing ended");
                 let moved = matches!(error, SyncError::Store(StoreError::Moved(_)));
                 let again = !moved && !matches!(error, SyncError::AnotherServer(..));
-                let reason = error.to_string();
+                let reason = format!("{}: the lock beside it could not be tried: {error}", config.db.display());
                 if told.as_ref() != Some(&reason) {
                     let _ = messages.send(Message::SyncEnded { reason: reason.clone(), again });
                 }
@@ -98,7 +98,12 @@ async fn keep_in_step(config: Option<SyncConfig>, messages: Sender<Message>, mut
             }
             Ok(None) => RETRY,
             Err(error) => {
-                tracing::warn!(%error, "the lock could not be tried");
+                let reason = error.to_string();
+                if told.as_ref() != Some(&reason) {
+                    tracing::warn!(%error, "the lock could not be tried");
+                    let _ = messages.send(Message::SyncEnded { reason: reason.clone(), again: true });
+                }
+                told = Some(reason);
                 RETRY
             }
         };
@@ -128,11 +133,12 @@ pub fn finishing() {
 /// as a signal it is somebody else's: of the editor that the terminal is lent to. A program that is started has it as ever,
 /// because what is heard, unlike what is ignored, is not handed on.
 #[cfg(unix)]
-async fn told_to_end() {
+async fn told_to_end(messages: &Sender<Message>) {
     use tokio::signal::unix::{SignalKind, signal};
-    let heard =
-        [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit()].map(signal);
-    let [Ok(mut terminate), Ok(mut hangup), Ok(mut interrupt), Ok(mut quit)] = heard else {
+    let going_on = SignalKind::from_raw(rustix::process::Signal::CONT.as_raw());
+    let heard = [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), going_on];
+    let [Ok(mut terminate), Ok(mut hangup), Ok(mut interrupt), Ok(mut quit), Ok(mut going_on)] = heard.map(signal)
+    else {
         return future::pending().await;
     };
     loop {
@@ -141,6 +147,11 @@ async fn told_to_end() {
             _ = hangup.recv() => return,
             _ = interrupt.recv() => {}
             _ = quit.recv() => {}
+            // A shell that stopped this program, or another, has the terminal as it likes it.
+            _ = going_on.recv() => {
+                let _ = messages.send(Message::Continued);
+                continue;
+            }
         }
         if IS_FINISHING.load(Ordering::Relaxed) {
             // As a shell says of a program that was interrupted.
@@ -150,7 +161,7 @@ async fn told_to_end() {
 }
 
 #[cfg(not(unix))]
-async fn told_to_end() {
+async fn told_to_end(_: &Sender<Message>) {
     future::pending().await
 }
 

@@ -259,7 +259,8 @@ pub(crate) fn fulfil(
         },
         // These are the main loop's, and the thread's.
         Effect::Reopen => return None,
-        Effect::Copy(_) | Effect::Editor(_) | Effect::Suspend | Effect::Redraw | Effect::Quit => return None,
+        Effect::Copy(_) | Effect::Editor(_) | Effect::Suspend => return None,
+        Effect::Takeover | Effect::Redraw | Effect::Quit => return None,
     })
 }
 

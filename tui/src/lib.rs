@@ -57,6 +57,7 @@ pub mod view;
 pub mod welcome;
 pub mod words;
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -130,17 +131,29 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
         another_key: options.another_key,
     };
     let theme = Theme::from_environment(options.config.theme);
-    let (app, effects) = App::start(Now::read(), setup, seat.session.clone(), screen.size()?);
+    let (mut app, effects) = App::start(Now::read(), setup, seat.session.clone(), screen.size()?);
     let mut ui = Ui { theme, screen: &mut screen, keyboard: Some(Keyboard::listen(sender.clone())?), log, sender };
-    let ended = ui.run(app, effects, &messages, &requests);
+    let ended = ui.run(&mut app, effects, &messages, &requests);
     drop(ui);
     drop(screen);
     // What was done must be written, whatever syncing still does.
     background::finishing();
     requests.finish(|| eprintln!("hearth: what was begun is still being written; ctrl-c stops it where it is"));
+    let (undone, session) = app.end(Now::read(), messages.try_iter());
+    if let Some(session) = session
+        && let Err(error) = session::write(&seat.path, &session)
+    {
+        tracing::warn!(%error, "the session was not kept");
+    }
     drop(seat);
     drop(background);
-    ended
+    ended?;
+    anyhow::ensure!(
+        undone.is_empty(),
+        "not done: {}\nnext: hearth, and do it again; a form is there as it was left",
+        undone.join("\nnot done: ")
+    );
+    Ok(())
 }
 
 /// Opens the database. One that is damaged is made anew, as it would be under a running program, if there is a server to
@@ -180,21 +193,28 @@ impl Ui<'_> {
     /// comes back.
     fn run(
         &mut self,
-        mut app: App,
+        app: &mut App,
         mut effects: Vec<Effect>,
         messages: &Receiver<Message>,
         requests: &Requests,
     ) -> anyhow::Result<()> {
         loop {
-            for effect in effects.drain(..) {
+            let mut queue = VecDeque::from(std::mem::take(&mut effects));
+            while let Some(effect) = queue.pop_front() {
                 match effect {
                     Effect::Quit => return Ok(()),
                     Effect::Redraw => self.screen.forget()?,
                     Effect::Copy(text) => self.screen.copy(&text)?,
-                    Effect::Suspend => self.lend(outside::suspend)?,
+                    Effect::Suspend => self.lend(outside::suspend).1?,
+                    Effect::Takeover => self.screen.take_again()?,
                     Effect::Editor(text) => {
-                        let edited = self.lend(|| outside::edit(&text))?;
-                        self.sender.send(Message::Edited(edited))?;
+                        let (edited, taken) = self.lend(|| outside::edit(&text));
+                        // At once: what comes meanwhile may be the end, which keeps what was written by then.
+                        queue.extend(app.update(Now::read(), Message::Edited(edited)));
+                        if let Err(error) = taken {
+                            queue.into_iter().try_for_each(|effect| requests.send(effect))?;
+                            return Err(error);
+                        }
                     }
                     effect => requests
                         .send(effect)
@@ -202,7 +222,7 @@ impl Ui<'_> {
                 }
             }
             let theme = self.theme;
-            self.screen.draw(|frame| view::draw(&app, Now::read(), &theme, frame))?;
+            self.screen.draw(|frame| view::draw(app, Now::read(), &theme, frame))?;
             let first = match messages.recv_timeout(if app.is_ahead() { SOON } else { TICK }) {
                 Ok(message) => message,
                 Err(RecvTimeoutError::Timeout) => Message::Tick,
@@ -215,14 +235,19 @@ impl Ui<'_> {
         }
     }
 
-    /// Gives screen and keyboard to something else and takes them back; the size may be another by then.
-    fn lend<T>(&mut self, work: impl FnOnce() -> T) -> anyhow::Result<T> {
+    /// Gives screen and keyboard to something else and takes them back, if there still is a terminal; the size may be another
+    /// by then.
+    fn lend<T>(&mut self, work: impl FnOnce() -> T) -> (T, anyhow::Result<()>) {
         self.keyboard = None;
-        let value = self.screen.lend(work)?;
+        let (value, taken) = self.screen.lend(work);
+        (value, taken.map_err(Into::into).and_then(|()| self.listen()))
+    }
+
+    fn listen(&mut self) -> anyhow::Result<()> {
         let (width, height) = self.screen.size()?;
         self.sender.send(Message::Resize(width, height))?;
         self.keyboard = Some(Keyboard::listen(self.sender.clone())?);
-        Ok(value)
+        Ok(())
     }
 }
 

@@ -72,9 +72,9 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         return demo::run(plain || !is_terminal, configured(&profile, &arguments)?);
     }
     // A path that was mistyped is none, whatever server the profile has.
-    let is_elsewhere = arguments.db.is_some() && !profile.db.exists();
+    let is_elsewhere = arguments.db.is_some() && !hearth_replica::is_there(&profile.db);
     anyhow::ensure!(is_terminal || !is_elsewhere, "there is no database at {}", profile.db.display());
-    let is_new = profile.server.is_none() && !profile.db.exists();
+    let is_new = profile.server.is_none() && !hearth_replica::is_there(&profile.db);
     if is_new && !is_terminal {
         // The demo is for those who named nothing: in place of a home that was named it would be taken for that one.
         let there = others::names(&profile);

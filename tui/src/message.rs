@@ -44,6 +44,8 @@ pub enum Message {
     SyncBegins,
     /// The database was damaged and has been made anew.
     Rebuilt(Rescue),
+    /// The program was stopped from outside and goes on.
+    Continued,
     /// The machine or the terminal wants the program to end.
     End,
 }
@@ -188,6 +190,8 @@ pub enum Effect {
     Keep(Session),
     /// To go to the shell until called back.
     Suspend,
+    /// To take the terminal over once more.
+    Takeover,
     /// To draw every cell afresh.
     Redraw,
     /// The end.
@@ -286,7 +290,7 @@ impl Effect {
             Effect::Log => Some("log"),
             Effect::Conflicts => Some("conflicts"),
             Effect::Write(_) | Effect::Export(..) | Effect::Copy(_) | Effect::Editor(_) => None,
-            Effect::Reopen | Effect::Suspend | Effect::Redraw | Effect::Quit => None,
+            Effect::Reopen | Effect::Suspend | Effect::Takeover | Effect::Redraw | Effect::Quit => None,
         }
     }
 

@@ -33,13 +33,16 @@ impl Screen {
         opened.map(|terminal| Screen { terminal, mouse }).inspect_err(|_| restore())
     }
 
-    /// Gives the terminal to something else and takes it back after that.
-    pub fn lend<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<T> {
+    /// Gives the terminal to something else and takes it back after that, if it is still there.
+    pub fn lend<T>(&mut self, work: impl FnOnce() -> T) -> (T, io::Result<()>) {
         restore();
-        let value = work();
+        (work(), self.take_again())
+    }
+
+    /// Takes the terminal over once more: whoever had it meanwhile has left it as it likes.
+    pub fn take_again(&mut self) -> io::Result<()> {
         take(self.mouse)?;
-        self.forget()?;
-        Ok(value)
+        self.forget()
     }
 
     /// Puts a text on the clipboard by way of the terminal (OSC 52): it works over ssh, and needs no program.

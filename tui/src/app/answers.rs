@@ -116,6 +116,9 @@ impl App {
                 }
             }),
             Answer::Status(status) => status.map(|status| {
+                if status.is_in_contact() {
+                    self.stopped.take_if(|(_, again)| *again);
+                }
                 let is_first = self.status.replace(status).is_none();
                 // A form that was found again has more to say than the sign in the status bar, which stays.
                 if is_first && self.halt().is_some() && self.notice.is_none() {

@@ -98,6 +98,15 @@ impl App {
 
     /// Asks before something that was typed is lost.
     pub(super) fn ask_to_leave(&mut self, what: &str) -> Vec<Effect> {
+        let is_saving = match self.layers.last() {
+            Some(Layer::Form(form)) => form.saving,
+            Some(Layer::Quick(quick)) => quick.saving,
+            _ => false,
+        };
+        if is_saving {
+            self.notify(self.now, Tone::Notice, "It is being saved.".to_owned());
+            return Vec::new();
+        }
         let question = format!("Leave {what}?");
         self.put(Layer::Confirm(Confirm { question, consequence: LOST.into(), then: Then::Leave }))
     }
@@ -332,7 +341,7 @@ impl QuickLine {
 
     /// What a crash must not lose; it is there again as a form.
     pub(super) fn kept(&self) -> Option<Draft> {
-        (!self.saving && !self.is_empty()).then(|| self.draft())
+        (!self.is_empty()).then(|| self.draft())
     }
 
     /// The line as the beginning of a form.

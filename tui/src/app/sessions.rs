@@ -39,7 +39,8 @@ impl App {
         }
     }
 
-    fn session(&self) -> Session {
+    /// How it is to be found again.
+    pub(super) fn session(&self) -> Session {
         let list = |list: &crate::list::List| ListSession {
             sort: list.order().column.to_owned(),
             reversed: list.is_reversed(),
@@ -47,7 +48,8 @@ impl App {
             filter: list.filter.text().to_owned(),
         };
         let draft = self.layers.iter().rev().find_map(|layer| match layer {
-            Layer::Form(form) if !form.saving => form.draft(),
+            // Also while it is saved: only the answer says that it is.
+            Layer::Form(form) => form.draft(),
             Layer::Quick(quick) => quick.kept(),
             _ => None,
         });

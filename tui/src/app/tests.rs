@@ -16,6 +16,7 @@ use crate::list::MARKS_MAX;
 use crate::message::{Answer, Effect, Message, Write};
 use crate::session::Session;
 
+mod ended;
 mod many;
 mod typing;
 
@@ -274,6 +275,18 @@ fn quitting_is_a_key_in_lists_and_a_letter_in_lines() {
     assert_eq!(press(&mut app, "ctrl-c"), [Effect::Quit]);
     press(&mut app, "esc");
     assert_eq!(press(&mut app, "q"), [Effect::Quit]);
+}
+
+#[test]
+fn it_is_looked_now_and_then_whether_anybody_still_syncs() {
+    let mut app = with_tasks(three());
+    let asked = |app: &mut App, millis: i64| {
+        let mut later = now();
+        later.moment = later.moment.plus_millis(millis);
+        app.update(later, Message::Tick).contains(&Effect::Status)
+    };
+    let looks = (1..=60).filter(|second| asked(&mut app, second * 1_000)).count();
+    assert_eq!(looks, 12);
 }
 
 #[test]

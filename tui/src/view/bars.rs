@@ -96,11 +96,16 @@ pub(super) fn hints(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect)
     }
     let context = app.context();
     let room = usize::from(area.width).saturating_sub(2);
-    let needs_you = app.status.as_ref().is_some_and(|status| status.needs_you > 0);
+    let edits = app.status.as_ref().is_some_and(|status| status.edits_to_decide() > 0);
+    let deletions = app.status.as_ref().is_some_and(|status| status.asks_about_deletions);
     let mut shown: Vec<(&str, &str, bool)> = Vec::new();
     for (index, binding) in keys::in_context(context) {
         // The way to what needs somebody is told as long as something does, and first.
-        let is_urgent = needs_you && binding.action == Action::Edits;
+        let is_urgent = match binding.action {
+            Action::Edits => edits,
+            Action::Sync => deletions,
+            _ => false,
+        };
         let hint = if is_urgent { "what needs you" } else { binding.hint };
         let key = app.setup.keys.keys(index).first().filter(|_| !hint.is_empty());
         if let Some(key) = key.filter(|_| app.applies(context, binding.action)) {

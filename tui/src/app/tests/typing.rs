@@ -92,6 +92,8 @@ fn a_new_record_is_sent_with_what_was_filled_in_and_closes_when_it_is_kept() {
     let fields = json!({ "title": "Buy filter", "priority": "high", "status": "open" });
     assert_eq!(*write, Write::Create { kind: Kind::Task, fields: fields.as_object().cloned().unwrap() });
     assert_eq!(press(&mut app, "ctrl-s"), [], "saving twice makes one record");
+    // A crash loses nothing by now.
+    assert_eq!(app.session().draft.unwrap().typed["title"], "Buy filter");
     let effects = app.update(now(), Message::Answer(Answer::Written(write.clone(), Ok("new".into()))));
     assert_eq!(app.context(), Context::List);
     answer(&mut app, &effects, vec![task("a", "Bleed radiators", None), task("new", "Buy filter", None)]);

@@ -92,6 +92,36 @@ fn syncing_that_has_stopped_is_said_as_long_as_it_is_so() {
 }
 
 #[test]
+fn syncing_that_fails_again_and_again_is_said_until_there_is_contact() {
+    let (mut app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
+    let status = |app: &mut App, phase: &str| {
+        app.update(now(), Message::Answer(Answer::Status(Ok(Status { phase: phase.into(), ..live() }))));
+    };
+    status(&mut app, "offline");
+    app.update(now(), Message::SyncEnded { reason: "the lock is another user's".into(), again: true });
+    let mut later = now();
+    later.moment = later.moment.plus_millis(60_000);
+    app.update(later, Message::Tick);
+    letter(&mut app, 'S');
+    assert_says(&screen(&mut app, 80, 24), &["! syncing fails", "the lock is another user's"]);
+    status(&mut app, "live");
+    status(&mut app, "offline");
+    let shown = screen(&mut app, 80, 24);
+    assert!(!shown.contains("syncing fails") && !shown.contains("another user"), "{shown}");
+}
+
+#[test]
+fn what_needs_somebody_is_led_to_where_it_is_decided() {
+    let (mut app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
+    for (deletions, edits, hint) in [(true, 0, "S what needs you"), (false, 1, "w what needs you")] {
+        let status = Status { asks_about_deletions: deletions, needs_you: 1.max(edits), ..live() };
+        app.update(now(), Message::Answer(Answer::Status(Ok(status))));
+        let shown = screen(&mut app, 80, 24);
+        assert!(shown.contains(hint), "{shown}");
+    }
+}
+
+#[test]
 fn where_the_server_wants_another_key_it_is_said_what_to_type() {
     let command = "hearth-replica --profile cabin init --server http://home:8750, with another key";
     let setup = Setup { another_key: Some(command.into()), ..Setup::default() };

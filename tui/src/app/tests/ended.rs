@@ -1,0 +1,66 @@
+//! What is being saved when somebody leaves: what was not written is told, and what was typed is found again.
+
+use hearth_contract::schema::Kind;
+
+use super::*;
+use crate::message::{Answer, Write};
+
+/// A form and a line of quick add, each as it is saved; and the change that is asked for.
+fn saving(typed: &[&str]) -> (App, Write) {
+    let mut app = with_tasks(three());
+    press(&mut app, typed[0]);
+    write(&mut app, "Buy filter");
+    let effects = press(&mut app, typed[1]);
+    let written = effects.into_iter().find_map(|effect| match effect {
+        Effect::Write(write) => Some(write),
+        _ => None,
+    });
+    (app, written.unwrap())
+}
+
+#[test]
+fn what_could_not_be_written_at_the_end_is_told_and_found_again() {
+    for typed in [["n", "ctrl-s"], ["a", "enter"]] {
+        let (mut app, write) = saving(&typed);
+        let failed = Message::Answer(Answer::Written(write.clone(), Err("another program is writing".into())));
+        let (undone, _) = app.end(now(), [failed].into_iter());
+        assert_eq!(undone, ["the new task “Buy filter”: another program is writing"]);
+        assert_eq!(app.session().draft.unwrap().typed["title"], "Buy filter");
+
+        let (mut app, write) = saving(&typed);
+        let (undone, session) = app.end(now(), [Message::Answer(Answer::Written(write, Ok("new".into())))].into_iter());
+        assert!(undone.is_empty());
+        assert_eq!(session.unwrap().draft, None, "what was saved is not found again as a draft");
+    }
+}
+
+#[test]
+fn each_change_that_failed_at_the_end_is_told() {
+    let (kind, id, title) = (Kind::Task, "a".to_owned(), "Bleed radiators".to_owned());
+    let delete = Write::Delete { kind, id: id.clone(), title: title.clone() };
+    let many = Write::Many { kind, records: vec![(id, title.clone()), ("b".into(), "Oil".into())], change: None };
+    let held = || "it is held".to_owned();
+    for (answer, told) in [
+        (Answer::Gone(delete.clone()), "the deletion of “Bleed radiators”: "),
+        (Answer::Written(delete, Err(held())), "the deletion of “Bleed radiators”: it is held"),
+        (Answer::ManyWritten(many, vec![(title, Ok(())), ("Oil".into(), Err(held()))]), "“Oil”: it is held"),
+    ] {
+        let mut app = with_tasks(three());
+        let (undone, _) = app.end(now(), [Message::Stale, Message::Answer(answer)].into_iter());
+        assert!(undone.len() == 1 && undone[0].starts_with(told), "{undone:?}");
+    }
+}
+
+#[test]
+fn what_is_being_saved_is_not_asked_about() {
+    for typed in [["n", "ctrl-s"], ["a", "enter"]] {
+        let (mut app, _) = saving(&typed);
+        let before = app.context();
+        press(&mut app, "esc");
+        // The answer is late, so the key is not kept waiting for it.
+        let mut later = now();
+        later.moment = later.moment.plus_millis(5_000);
+        app.update(later, Message::Tick);
+        assert_eq!((app.context(), &*app.notice.as_ref().unwrap().text), (before, "It is being saved."));
+    }
+}
