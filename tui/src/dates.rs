@@ -38,6 +38,9 @@ pub const HOW: &str = "tomorrow, fri, +2w, 1 dec or 2026-12-01";
 /// A day is written in no more words: `in 3 days`, `1 dec 2027`.
 const WORDS_MAX: usize = 3;
 
+/// So many years lie between two 29ths of February at most: 2096 and 2104.
+const LEAP_AWAY_MAX: i32 = 8;
+
 /// The day that is meant; None when it is none.
 pub fn understood(text: &str, today: Date) -> Option<Date> {
     let text = text.trim().to_lowercase();
@@ -139,6 +142,10 @@ fn day_and_month(text: &str, today: Date) -> Option<Date> {
         Ok(short) if year.len() == 2 && pointed && !text.contains(' ') => Ok(2_000 + short),
         year => year,
     });
+    // What stands behind a year is not the day's: it must not be swallowed with it.
+    if parts.next().is_some() {
+        return None;
+    }
     let (day, word) = if first.starts_with(|c: char| c.is_ascii_digit()) { (first, second) } else { (second, first) };
     let named = || MONTHS.iter().position(|name| word.len() >= 3 && name.starts_with(word)).map(|index| index + 1);
     // Points alone say that the month comes second.
@@ -150,8 +157,9 @@ fn day_and_month(text: &str, today: Date) -> Option<Date> {
             Date::from_calendar_date(year.ok().filter(|year| (1_000..=9_999).contains(year))?, month, day).ok()
         }
         None => {
-            let this = Date::from_calendar_date(today.year(), month, day).ok()?;
-            if this >= today { Some(this) } else { months_on(this, 12) }
+            let years = today.year()..=today.year() + LEAP_AWAY_MAX;
+            let mut days = years.filter_map(|year| Date::from_calendar_date(year, month, day).ok());
+            days.find(|date| *date >= today)
         }
     }
 }
@@ -204,6 +212,13 @@ mod tests {
             ("eow", Some("2026-11-22")),
             ("2026-13-01", None),
             ("31 feb", None),
+            ("29 feb", Some("2028-02-29")),
+            ("29.2.", Some("2028-02-29")),
+            ("1.12.2026 garbage here", None),
+            ("1.12.2026 garbage", None),
+            ("1 dec 2026 garbage", None),
+            ("dec 24,2026 garbage", None),
+            ("24.12.27.28", None),
             ("someday", None),
             ("", None),
             ("+", None),
@@ -215,6 +230,8 @@ mod tests {
         let sunday = parse_date("2026-11-22").unwrap();
         assert_eq!(understood("eow", sunday), Some(sunday), "the week ends today");
         assert_eq!(understood("sun", sunday).map(date_text).as_deref(), Some("2026-11-29"));
+        let leap = parse_date("2028-03-01").unwrap();
+        assert_eq!(understood("29 feb", leap).map(date_text).as_deref(), Some("2032-02-29"), "never another day");
         let end = parse_date("2027-01-31").unwrap();
         assert_eq!(months_on(end, 1).map(date_text).as_deref(), Some("2027-02-28"));
     }
@@ -241,6 +258,10 @@ mod tests {
             (&["1", "dec", "2027"], Some(("2027-12-01", 3))),
             (&["in", "3", "days"], Some(("2026-11-24", 3))),
             (&["fri", "1"], Some(("2026-11-27", 1))),
+            (&["1.12.2026", "@garage", "+Ana"], Some(("2026-12-01", 1))),
+            (&["1.12.2026", "to", "landlord"], Some(("2026-12-01", 1))),
+            (&["dec", "24,2026", "@garage"], Some(("2026-12-24", 2))),
+            (&["24", "dec", "2026", "!high"], Some(("2026-12-24", 3))),
             (&["someday", "fri"], None),
             (&[], None),
         ] {

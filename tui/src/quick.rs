@@ -65,13 +65,13 @@ pub fn understand(text: &str, today: Date) -> Quick {
         } else if let Some(sum) = field("cost:") {
             quick.set("estimated_cost", numbers::money(sum), part);
         } else if let Some(word) = field("every:") {
-            let period = match word {
+            let period = match word.to_lowercase().as_str() {
                 "day" => "daily",
                 "week" => "weekly",
                 "month" => "monthly",
                 "quarter" => "quarterly",
                 "year" => "yearly",
-                other => other,
+                _ => word,
             };
             match choice("recurrence", period) {
                 Some(period) => quick.set("recurrence", period.to_owned(), part),
@@ -162,6 +162,16 @@ mod tests {
                 (Some("Saw 5\" pipe"), Some("2026-12-01"))
             );
         }
+        for (line, title) in [
+            ("Pay rent due:1.12.2026 @garage +Ana !high", "Pay rent"),
+            ("Pay due:1.12.2026 to landlord @garage +Ana !high", "Pay to landlord"),
+        ] {
+            let quick = understand(line, today);
+            let of = |name: &str| quick.fields[name].as_str().unwrap();
+            assert_eq!(["title", "due_on", "assignee", "priority"].map(of), [title, "2026-12-01", "Ana", "high"]);
+            assert_eq!(quick.about.as_deref(), Some("garage"));
+        }
+        assert_eq!(understand("Sweep every:Day", today).fields["recurrence"], "daily");
         let quick = understand("Call back! due:never", today);
         assert_eq!((quick.fields["title"].as_str(), quick.faults.len()), (Some("Call back!"), 1));
     }
