@@ -40,6 +40,9 @@ const ALIASES: [(&str, &str); 12] = [
     ("expires", "expires_on"),
 ];
 
+/// The choice whose words rise in the contract's table, so that one is more than another.
+const RISING: &str = "priority";
+
 /// What may stand after `is:`.
 const STATES: [&str; 5] = ["waiting", "overdue", "open", "done", "doing"];
 
@@ -50,11 +53,13 @@ pub fn understand(kind: Kind, text: &str, today: Date) -> Filter {
     let mut rest = parts.as_slice();
     while let Some((part, after)) = rest.split_first() {
         rest = after;
-        let sign = sign_in(part);
-        match sign {
-            // A filter is understood while it is typed: what has no value yet filters nothing.
-            Some((at, sign)) if at > 0 && part.len() > at + sign.len() => {
+        match sign_in(part) {
+            Some((at, sign)) if at > 0 => {
                 let (name, value) = (part[..at].to_lowercase(), part[at + sign.len()..].trim_matches('"'));
+                // A filter is understood while it is typed: what has no value yet filters nothing.
+                if value.trim().is_empty() {
+                    continue;
+                }
                 let (value, more) = with_day(kind, &name, value, after, today);
                 rest = &after[more..];
                 match condition(kind, &name, sign, &value, today) {
@@ -62,7 +67,6 @@ pub fn understand(kind: Kind, text: &str, today: Date) -> Filter {
                     Err(fault) => filter.fault = filter.fault.or(Some(fault)),
                 }
             }
-            Some((at, _)) if at > 0 => {}
             _ => {
                 if !filter.words.is_empty() {
                     filter.words.push(' ');
@@ -74,9 +78,9 @@ pub fn understand(kind: Kind, text: &str, today: Date) -> Filter {
     filter
 }
 
-/// The sign of a condition and where it is.
+/// The sign of a condition and where it is. Between quotation marks it is a letter, `"10:30"`.
 fn sign_in(part: &str) -> Option<(usize, &'static str)> {
-    part.char_indices().find_map(|(at, _)| {
+    part.char_indices().take_while(|(_, letter)| *letter != '"').find_map(|(at, _)| {
         let sign = SIGNS.iter().find(|sign| part[at..].starts_with(**sign))?;
         Some((at, *sign))
     })
@@ -113,12 +117,18 @@ pub fn parts(text: &str) -> Vec<&str> {
 
 fn condition(kind: Kind, name: &str, sign: &str, value: &str, today: Date) -> Result<Vec<Condition>, String> {
     if name == "is" {
-        return state(kind, value, today);
+        return state(kind, sign, &value.to_lowercase(), today);
     }
     let field = field_named(kind, name)?;
     let is_not = sign == "!=";
+    let is_order = sign.starts_with(['<', '>']);
+    let is_pointer = matches!(field.format, Format::Reference(_) | Format::Subject);
+    let is_choice = matches!(field.format, Format::Choice(_));
+    if is_order && (is_pointer || (is_choice && field.name != RISING)) {
+        return Err(format!("{name} has no more and no less: write {name}: or {name}!="));
+    }
     let one = |test: Test| Ok(vec![Condition { field: field.name, test }]);
-    match value {
+    match value.to_lowercase().as_str() {
         "none" | "unset" => return one(if is_not { Test::Set } else { Test::Unset }),
         "any" | "set" => return one(if is_not { Test::Unset } else { Test::Set }),
         _ => {}
@@ -129,7 +139,11 @@ fn condition(kind: Kind, name: &str, sign: &str, value: &str, today: Date) -> Re
         }
         Format::Choice(words) => {
             let shown = || words.iter().map(|word| choice(word).replace(' ', "_")).collect::<Vec<_>>().join(", ");
-            choice_meant(words, value).ok_or_else(|| format!("{name} is one of {}", shown()))?.to_owned()
+            let word = choice_meant(words, value).ok_or_else(|| format!("{name} is one of {}", shown()))?;
+            if is_order {
+                return Ok(by_place(field, words, sign, word));
+            }
+            word.to_owned()
         }
         // As a form takes it: what could be two sums is none.
         Format::Money => numbers::sum(value).ok_or_else(|| format!("{value} is no sum: try {}", numbers::SUM))?,
@@ -138,13 +152,11 @@ fn condition(kind: Kind, name: &str, sign: &str, value: &str, today: Date) -> Re
         }
         _ => value.to_owned(),
     };
-    let has = matches!(field.format, Format::Text { .. } | Format::Vin | Format::Url)
-        || matches!(field.format, Format::Reference(_) | Format::Subject);
+    let has = is_pointer || matches!(field.format, Format::Text { .. } | Format::Vin | Format::Url);
     one(match sign {
         ":" if has => Test::Has(value),
         "!=" if has => Test::HasNot(value),
-        ":" | "=" if field.format == Format::Timestamp => Test::AtLeast(value),
-        "=" if matches!(field.format, Format::Reference(_) | Format::Subject) => Test::Has(value),
+        "=" if is_pointer => Test::Has(value),
         ":" | "=" => Test::Is(value),
         "!=" => Test::IsNot(value),
         "<" => Test::Below(value),
@@ -154,7 +166,28 @@ fn condition(kind: Kind, name: &str, sign: &str, value: &str, today: Date) -> Re
     })
 }
 
-fn state(kind: Kind, value: &str, today: Date) -> Result<Vec<Condition>, String> {
+/// More or less than a word of a choice, by its place: none of the words on the other side.
+fn by_place(field: &'static Field, words: &[&str], sign: &str, word: &str) -> Vec<Condition> {
+    let place = |word: &str| words.iter().position(|known| *known == word);
+    let fits = |known: &&&str| {
+        let order = place(known).cmp(&place(word));
+        match sign {
+            "<" => order.is_lt(),
+            "<=" => order.is_le(),
+            ">=" => order.is_ge(),
+            _ => order.is_gt(),
+        }
+    };
+    let others = words.iter().filter(|known| !fits(known));
+    others.map(|other| Condition { field: field.name, test: Test::IsNot((*other).to_owned()) }).collect()
+}
+
+fn state(kind: Kind, sign: &str, value: &str, today: Date) -> Result<Vec<Condition>, String> {
+    if !matches!(sign, ":" | "=") {
+        let known: &[&str] = if kind == Kind::Task { &STATES } else { &STATES[..1] };
+        let known: Vec<String> = known.iter().map(|state| format!("is:{state}")).collect();
+        return Err(format!("is takes no sign but the colon: {}", known.join(", ")));
+    }
     let is = |field, test| Condition { field, test };
     let done = || "done".to_owned();
     // Its beginning is enough, as for any choice.
@@ -248,6 +281,10 @@ mod tests {
             ("cost>1.299", "1.299 is no sum: try 1299, 1,299.50 or 1299,50"),
             ("cost:100.000", "100.000 is no sum"),
             ("is:nice", "is: takes"),
+            ("is!=open", "is takes no sign but the colon: is:waiting, is:overdue, is:open, is:done, is:doing"),
+            ("is<open", "is takes no sign but the colon"),
+            ("about>garage", "about has no more and no less: write about: or about!="),
+            ("status<done", "status has no more and no less: write status: or status!="),
         ] {
             let filter = understood(Kind::Task, text);
             assert!(filter.fault.as_deref().unwrap().contains(words), "{:?}", filter.fault);
@@ -256,8 +293,55 @@ mod tests {
         assert_eq!(understood(Kind::Task, "due:\"dec 24\" x"), understood(Kind::Task, "due:dec 24 x"));
         assert_eq!(understood(Kind::Task, "pipe 5\" long").words, "pipe 5 long");
         // Still being typed.
-        assert_eq!(understood(Kind::Task, "status:"), Filter::default());
+        for nothing in ["status:", "status:\"\"", "due:\"\"", "due:\""] {
+            assert_eq!(understood(Kind::Task, nothing), Filter::default(), "{nothing}");
+        }
         assert_eq!(understood(Kind::Task, "status:\"op"), understood(Kind::Task, "status:op"));
+    }
+
+    #[test]
+    fn a_day_takes_no_word_behind_it() {
+        let is = |field, test| Condition { field, test };
+        let both = [is("due_on", Test::Below("2027-01-01".into())), is("status", Test::Is("done".into()))];
+        assert_eq!(understood(Kind::Task, "due<1.1.2027 status:done").conditions, both);
+        assert_eq!(understood(Kind::Task, "due<1.1.2027 rent").words, "rent");
+    }
+
+    #[test]
+    fn more_or_less_than_a_priority_is_told_by_its_place() {
+        let without = |text: &str| {
+            let not = |condition: Condition| match condition.test {
+                Test::IsNot(word) => word,
+                other => panic!("{other:?}"),
+            };
+            understood(Kind::Task, text).conditions.into_iter().map(not).collect::<Vec<_>>()
+        };
+        assert_eq!(without("priority>=high"), ["low", "medium"]);
+        assert_eq!(without("priority>high"), ["low", "medium", "high"]);
+        assert_eq!(without("priority<medium"), ["medium", "high", "urgent"]);
+        assert_eq!(without("priority<=urgent"), [""; 0]);
+    }
+
+    #[test]
+    fn a_moment_is_asked_for_by_its_day() {
+        let test = |text: &str| understood(Kind::Task, text).conditions.remove(0).test;
+        for (text, expected) in [
+            ("completed:yesterday", Test::Is("2026-11-20".into())),
+            ("completed=yesterday", Test::Is("2026-11-20".into())),
+            ("completed!=yesterday", Test::IsNot("2026-11-20".into())),
+            ("completed<=today", Test::AtMost("2026-11-21".into())),
+        ] {
+            assert_eq!(test(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn capitals_and_signs_between_quotation_marks_are_letters() {
+        for (typed, meant) in [("is:Open", "is:open"), ("due:None", "due:none"), ("Due:ANY", "due:any")] {
+            assert_eq!(understood(Kind::Task, typed), understood(Kind::Task, meant), "{typed}");
+        }
+        assert_eq!(understood(Kind::Task, "\"10:30\" call").words, "10:30 call");
+        assert_eq!(understood(Kind::Task, "\"10:30").words, "10:30", "still being typed");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Conditions on rows as SQL: what a filter line has said, once it is understood. Values are always bound, names come from the
 //! resource table. Must not know how a filter is typed.
 
+use hearth_contract::formats::parse_date;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{COMMON, Format, Kind, SUBJECT_TYPE, SUBJECTS};
 use rusqlite::types::Value as Sql;
@@ -14,7 +15,8 @@ pub struct Condition {
     pub test: Test,
 }
 
-/// What a condition demands of a value. Dates compare as days, sums and counts as numbers.
+/// What a condition demands of a value. Dates compare as days, sums and counts as numbers; of a moment that is compared with
+/// a day, the day it was on the clock on the wall.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Test {
     /// It is this, capitals or not.
@@ -59,9 +61,11 @@ pub(crate) fn sql(kind: Kind, condition: &Condition, values: &mut Vec<Sql>) -> S
     };
     let number = name == "rev" || format.is_some_and(|format| format.is_integer() || format == Format::Money);
     let mut compare = |sign: &str, value: &String| {
+        let is_day = format == Some(Format::Timestamp) && parse_date(value).is_some();
         let value = bind(value.clone());
         match number {
             true => format!("CAST(t.{name} AS REAL) {sign} CAST({value} AS REAL)"),
+            false if is_day => format!("date(t.{name}, 'localtime') {sign} {value}"),
             false => format!("t.{name} COLLATE NOCASE {sign} {value}"),
         }
     };
@@ -97,6 +101,7 @@ pub(crate) fn sql(kind: Kind, condition: &Condition, values: &mut Vec<Sql>) -> S
 
 #[cfg(test)]
 mod tests {
+    use rusqlite::Connection;
     use serde_json::json;
 
     use super::*;
@@ -125,5 +130,25 @@ mod tests {
             assert_eq!(titles(kind, column, field, Test::HasNot("gar".into())), ["Lamp", "Trunk"]);
         }
         assert_eq!(titles(Kind::Inventory, "name", "name", Test::HasNot("a".into())), ["Trunk"]);
+    }
+
+    #[test]
+    fn a_moment_is_compared_with_a_day_as_the_day_it_was() {
+        let connection = Connection::open_in_memory().unwrap();
+        // Of the same day almost everywhere on earth.
+        let moment = "2026-11-21T10:30:00.000Z";
+        let holds = |test: Test| {
+            let mut values = Vec::new();
+            let condition = sql(Kind::Task, &Condition { field: "completed_at", test }, &mut values);
+            let text = format!("SELECT {condition} FROM (SELECT '{moment}' AS completed_at) t");
+            connection.query_row(&text, rusqlite::params_from_iter(values), |row| row.get::<_, bool>(0)).unwrap()
+        };
+        let [before, day, after] = ["2026-11-20", "2026-11-21", "2026-11-22"].map(str::to_owned);
+        assert!(holds(Test::Is(day.clone())) && !holds(Test::Is(before.clone())));
+        assert!(!holds(Test::IsNot(day.clone())) && holds(Test::IsNot(after.clone())));
+        assert!(holds(Test::AtMost(day.clone())) && !holds(Test::Below(day.clone())));
+        assert!(holds(Test::AtLeast(day.clone())) && !holds(Test::Above(day)));
+        assert!(holds(Test::Above(before)) && holds(Test::Below(after)));
+        assert!(holds(Test::Is(moment.to_owned())), "a moment is compared with a moment");
     }
 }
