@@ -7,8 +7,9 @@ use hearth_contract::schema::{Field, Format, Kind, Lines, Presence};
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use serde_json::Value;
 use time::Date;
+use tui_input::InputRequest;
 
-use crate::input::Line;
+use crate::input::{self, Line};
 use crate::words::{choice, plain};
 use crate::{dates, numbers};
 
@@ -111,7 +112,7 @@ impl Editor {
     /// Takes a text that was written elsewhere.
     pub fn replace(&mut self, text: &str) {
         if let Editor::Notes(_) = self {
-            *self = Editor::notes(text.trim_end_matches('\n'));
+            *self = Editor::notes(clean(text).trim_end_matches('\n'));
         }
     }
 
@@ -128,7 +129,7 @@ impl Editor {
     pub fn key(&mut self, key: KeyEvent) -> bool {
         match self {
             Editor::Line(line) => line.key(key),
-            Editor::Notes(area) => area.input(key),
+            Editor::Notes(area) => key_of_notes(area, key),
             Editor::Choice { words, chosen, .. } => match key.code {
                 KeyCode::Char(letter) => jump(words, chosen, letter),
                 _ => false,
@@ -156,13 +157,7 @@ impl Editor {
         match self {
             Editor::Line(line) => line.paste(text),
             Editor::Notes(area) => {
-                let clean: String = text
-                    .replace("\r\n", "\n")
-                    .replace('\r', "\n")
-                    .chars()
-                    .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
-                    .collect();
-                area.insert_str(clean);
+                area.insert_str(clean(text));
             }
             Editor::Choice { .. } => return false,
             Editor::Reference(reference) => {
@@ -199,6 +194,41 @@ impl Editor {
     }
 }
 
+/// A text of several lines from elsewhere without what notes may not hold: no controls but breaks and tabs, one sort of break,
+/// no mark of the order of bytes.
+fn clean(text: &str) -> String {
+    let lines = text.replace("\r\n", "\n").replace('\r', "\n");
+    let is_kept = |letter: &char| matches!(letter, '\n' | '\t') || !(letter.is_control() || *letter == '\u{feff}');
+    lines.chars().filter(is_kept).collect()
+}
+
+/// The keys of notes: those of a line, so that each does the same in both, and what goes from line to line. True: the text
+/// changed.
+fn key_of_notes(area: &mut TextArea<'_>, key: KeyEvent) -> bool {
+    let goes = match (key.code, input::request(key)) {
+        // As terminals send a break that is no enter.
+        (KeyCode::Char('j'), _) if key.modifiers.contains(KeyModifiers::CONTROL) => {
+            area.insert_newline();
+            return true;
+        }
+        (KeyCode::Up, _) => CursorMove::Up,
+        (KeyCode::Down, _) => CursorMove::Down,
+        (_, Some(InputRequest::GoToStart)) => CursorMove::Head,
+        (_, Some(InputRequest::GoToEnd)) => CursorMove::End,
+        (_, Some(InputRequest::GoToPrevWord)) => CursorMove::WordBack,
+        (_, Some(InputRequest::GoToNextWord)) => CursorMove::WordForward,
+        (_, Some(InputRequest::GoToPrevChar)) => CursorMove::Back,
+        (_, Some(InputRequest::GoToNextChar)) => CursorMove::Forward,
+        (_, Some(InputRequest::DeletePrevChar)) => return area.delete_char(),
+        (_, Some(InputRequest::DeletePrevWord)) => return area.delete_word(),
+        (_, Some(InputRequest::DeleteFromStart)) => return area.delete_line_by_head(),
+        (_, Some(InputRequest::DeleteTillEnd)) => return area.delete_line_by_end(),
+        _ => return area.input_without_shortcuts(key),
+    };
+    area.move_cursor(goes);
+    false
+}
+
 /// Chooses the next word after the chosen one that begins with a letter.
 fn jump(words: &[&str], chosen: &mut Option<usize>, letter: char) -> bool {
     let from = chosen.map_or(0, |index| index + 1);
@@ -220,5 +250,48 @@ impl Picker {
     /// Takes what was found.
     pub fn found(&mut self, options: Vec<(Kind, String, String)>) {
         (self.options, self.selected, self.answered) = (options, 0, true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(editor: &Editor) -> String {
+        match editor {
+            Editor::Notes(area) => area.lines().join("\n"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_keys_of_a_line_do_the_same_in_notes() {
+        let control = |letter: char| KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL);
+        let mut notes = Editor::notes("first\nsecond line");
+        assert!(notes.key(control('j')) && notes.key(KeyCode::Char('x').into()));
+        assert_eq!(text(&notes), "first\nsecond line\nx");
+        assert!(notes.key(control('h')) && notes.key(KeyCode::Backspace.into()));
+        assert_eq!(text(&notes), "first\nsecond line");
+        for key in [control('a'), KeyCode::Right.into(), control('u')] {
+            notes.key(key);
+        }
+        assert_eq!(text(&notes), "first\necond line");
+        for key in [control('e'), control('w'), KeyCode::Up.into(), KeyCode::Home.into(), control('k')] {
+            notes.key(key);
+        }
+        assert_eq!(text(&notes), "\necond ");
+        assert!(notes.key(KeyCode::Enter.into()) && notes.key(KeyCode::Delete.into()));
+        assert_eq!(text(&notes), "\necond ");
+    }
+
+    #[test]
+    fn what_an_editor_wrote_is_cleaned_as_what_is_pasted() {
+        let foreign = "\u{feff}one\u{1b}[31m\u{7}\r\ntwo\tthree\n";
+        let mut written = Editor::notes("before");
+        written.replace(foreign);
+        assert_eq!(text(&written), "one[31m\ntwo\tthree");
+        let mut pasted = Editor::notes("");
+        pasted.paste(foreign);
+        assert_eq!(text(&pasted), "one[31m\ntwo\tthree\n");
     }
 }

@@ -3,6 +3,10 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tui_input::{Input, InputRequest};
 
+/// More letters than this a line does not take; the rest is left out. It is more than any field may hold, so that what is too
+/// long for one is refused with the reason and never cut to fit.
+const LETTERS_MAX: usize = 12_000;
+
 /// A line of text with a cursor.
 #[derive(Debug, Clone, Default)]
 pub struct Line(Input);
@@ -25,36 +29,79 @@ impl Line {
 
     /// Handles a key. True: the text changed.
     pub fn key(&mut self, key: KeyEvent) -> bool {
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        let alt = key.modifiers.contains(KeyModifiers::ALT);
-        let request = match key.code {
-            KeyCode::Char('a') if control => InputRequest::GoToStart,
-            KeyCode::Char('e') if control => InputRequest::GoToEnd,
-            KeyCode::Char('w') if control => InputRequest::DeletePrevWord,
-            KeyCode::Char('u') if control => InputRequest::DeleteFromStart,
-            KeyCode::Char('k') if control => InputRequest::DeleteTillEnd,
-            KeyCode::Char(letter) if !control && !alt => InputRequest::InsertChar(letter),
-            KeyCode::Backspace if control || alt => InputRequest::DeletePrevWord,
-            KeyCode::Backspace => InputRequest::DeletePrevChar,
-            KeyCode::Delete => InputRequest::DeleteNextChar,
-            KeyCode::Left if control || alt => InputRequest::GoToPrevWord,
-            KeyCode::Right if control || alt => InputRequest::GoToNextWord,
-            KeyCode::Left => InputRequest::GoToPrevChar,
-            KeyCode::Right => InputRequest::GoToNextChar,
-            KeyCode::Home => InputRequest::GoToStart,
-            KeyCode::End => InputRequest::GoToEnd,
-            _ => return false,
-        };
+        let Some(request) = request(key) else { return false };
+        if matches!(request, InputRequest::InsertChar(_)) && self.room() == 0 {
+            return false;
+        }
         self.0.handle(request).is_some_and(|changed| changed.value)
     }
 
     /// Types a text; breaks become spaces, because a line is one line.
     pub fn paste(&mut self, text: &str) {
-        for letter in text.trim_end_matches(['\r', '\n']).chars() {
-            let letter = if letter.is_whitespace() { ' ' } else { letter };
-            if !letter.is_control() {
-                self.0.handle(InputRequest::InsertChar(letter));
-            }
-        }
+        let letters = text.trim_end_matches(['\r', '\n']).chars();
+        let letters = letters.map(|letter| if letter.is_whitespace() { ' ' } else { letter });
+        let typed: String = letters.filter(|letter| !letter.is_control()).take(self.room()).collect();
+        // At once: letter by letter a long text would be gone through anew for each of its letters.
+        let (before, after) = self.text().split_at(self.before_cursor().len());
+        let cursor = self.0.cursor() + typed.chars().count();
+        self.0 = Input::new([before, &typed, after].concat()).with_cursor(cursor);
+    }
+
+    /// How many letters it still takes.
+    fn room(&self) -> usize {
+        LETTERS_MAX.saturating_sub(self.text().chars().count())
+    }
+}
+
+/// What a key asks of a text with a cursor; None where it is no key of a line.
+pub fn request(key: KeyEvent) -> Option<InputRequest> {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    let alt = key.modifiers.contains(KeyModifiers::ALT);
+    Some(match key.code {
+        KeyCode::Char('a') if control => InputRequest::GoToStart,
+        KeyCode::Char('e') if control => InputRequest::GoToEnd,
+        KeyCode::Char('h') if control => InputRequest::DeletePrevChar,
+        KeyCode::Char('w') if control => InputRequest::DeletePrevWord,
+        KeyCode::Char('u') if control => InputRequest::DeleteFromStart,
+        KeyCode::Char('k') if control => InputRequest::DeleteTillEnd,
+        KeyCode::Char(letter) if !control && !alt => InputRequest::InsertChar(letter),
+        KeyCode::Backspace if control || alt => InputRequest::DeletePrevWord,
+        KeyCode::Backspace => InputRequest::DeletePrevChar,
+        KeyCode::Delete => InputRequest::DeleteNextChar,
+        KeyCode::Left if control || alt => InputRequest::GoToPrevWord,
+        KeyCode::Right if control || alt => InputRequest::GoToNextWord,
+        KeyCode::Left => InputRequest::GoToPrevChar,
+        KeyCode::Right => InputRequest::GoToNextChar,
+        KeyCode::Home => InputRequest::GoToStart,
+        KeyCode::End => InputRequest::GoToEnd,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pasted_text_stands_at_the_cursor_and_a_long_one_is_taken_at_once() {
+        let mut line = Line::holding("a zé");
+        line.key(KeyCode::Left.into());
+        line.key(KeyCode::Left.into());
+        line.paste("b\tc\r\nd\u{1b}\u{7}\n");
+        assert_eq!((line.text(), line.before_cursor().as_str()), ("a b c  dzé", "a b c  d"));
+        let since = std::time::Instant::now();
+        line.paste(&"é".repeat(1_000_000));
+        assert!(since.elapsed().as_secs() < 5, "letter by letter it takes hours");
+        assert_eq!(line.text().chars().count(), LETTERS_MAX);
+        assert!(line.text().ends_with("ézé"), "what stood there stays");
+        assert!(!line.key(KeyCode::Char('x').into()));
+        assert!(line.key(KeyCode::Backspace.into()) && line.key(KeyCode::Char('x').into()));
+    }
+
+    #[test]
+    fn ctrl_h_is_backspace_as_terminals_send_it() {
+        let mut line = Line::holding("ab");
+        assert!(line.key(KeyEvent::new(KeyCode::Char('h'), KeyModifiers::CONTROL)));
+        assert_eq!(line.text(), "a");
     }
 }
