@@ -1,8 +1,8 @@
 //! What happens outside the picture while the terminal is lent: the shell after Ctrl-Z, a person's own editor. Must not know the
 //! screen.
 
-use std::fs::OpenOptions;
-use std::io::{Read, Write};
+use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
@@ -30,11 +30,12 @@ fn run(name: &str, editor: &str, text: &str) -> Result<String, String> {
     // A file of this user alone, gone when it is closed: notes may be private.
     let file = tempfile::Builder::new().prefix("hearth-notes-").suffix(".txt").tempfile().map_err(failed)?;
     file.as_file().write_all(text.as_bytes()).map_err(failed)?;
-    // The setting may hold arguments, as in `code --wait`. A ctrl-c goes to the editor and to this process alike; it is the
+    // The setting may hold arguments, as a shell reads them: `code --wait`, `emacsclient -a ""`. A ctrl-c goes to the editor and to this process alike; it is the
     // editor's, and `background` hears it here so that nothing comes of it.
-    let mut words = editor.split_whitespace();
-    let program = words.next().unwrap_or_default();
-    let status = Command::new(program).args(words).arg(file.path()).status().map_err(|error| {
+    let open = || format!("The editor {editor} could not be used: a quotation mark is never closed; set {name} anew.");
+    let words = shlex::split(editor).ok_or_else(open)?;
+    let (program, arguments) = words.split_first().map_or(("", &words[..]), |(first, rest)| (first.as_str(), rest));
+    let status = Command::new(program).args(arguments).arg(file.path()).status().map_err(|error| {
         // The system may speak of a right that is missing, where a directory on the way could not be looked into.
         let why = if is_there(program) { error.to_string() } else { "no such program".to_owned() };
         format!("The editor {editor} could not be used: {why}; set {name} to another.")
@@ -43,10 +44,13 @@ fn run(name: &str, editor: &str, text: &str) -> Result<String, String> {
         return Err(format!("The editor {editor} ended with a failure; the notes are as before."));
     }
     // Many editors put another file in its place, so it is opened anew.
-    let mut edited = String::new();
-    let mut file = OpenOptions::new().read(true).open(file.path()).map_err(failed)?;
-    file.read_to_string(&mut edited).map_err(failed)?;
-    Ok(edited)
+    let edited = fs::read(file.path()).map_err(failed)?;
+    String::from_utf8(edited).or_else(|_| {
+        // What was written is not lost because of how it was saved.
+        let (_, kept) = file.keep().map_err(|error| failed(error.error))?;
+        let kept = kept.display();
+        Err(format!("What the editor saved is not UTF-8; the notes are as before, and it is kept in {kept}."))
+    })
 }
 
 /// Whether a program is where it is said to be, or where programs are.
@@ -67,9 +71,21 @@ mod tests {
         let run = |editor: &str, text: &str| run("EDITOR", editor, text);
         assert_eq!(run("sed -i s/old/new/", "old notes").unwrap(), "new notes");
         assert!(run("false", "notes").unwrap_err().contains("ended with a failure"));
+        assert_eq!(run("sed -i -e 's/old notes/new  notes/' -e \"\"", "old notes").unwrap(), "new  notes");
+        assert!(
+            run("sed 's/old", "notes").unwrap_err().ends_with("a quotation mark is never closed; set EDITOR anew.")
+        );
         for missing in ["/no/such/editor", "no-such-editor --wait"] {
             let said = format!("The editor {missing} could not be used: no such program; set EDITOR to another.");
             assert_eq!(run(missing, "notes").unwrap_err(), said);
         }
+    }
+
+    #[test]
+    fn what_an_editor_saved_in_another_encoding_is_kept() {
+        let said = run("EDITOR", "sed -i 's/ü/\\xfc/'", "Schlüssel").unwrap_err();
+        let path = said.split("kept in ").nth(1).unwrap().trim_end_matches('.');
+        assert_eq!(fs::read(path).unwrap(), b"Schl\xfcssel", "{said}");
+        fs::remove_file(path).unwrap();
     }
 }
