@@ -19,6 +19,10 @@ pub fn said(kind: Kind, fault: &FieldFault, value: Option<&Value>) -> String {
         (Some(Format::Money), FaultCode::InvalidFormat) => format!("{typed} is no sum: try {}", numbers::SUM),
         (Some(Format::Count | Format::Year), FaultCode::WrongType) => format!("{typed} is no whole number"),
         _ if fault.field == SUBJECT_ID && fault.code == FaultCode::Required => "Choose what it is about.".to_owned(),
+        _ if fault.field == SUBJECT_ID && fault.code == FaultCode::Inconsistent => {
+            "Leave it empty, or choose another type of subject.".to_owned()
+        }
+        (_, FaultCode::NotNullable) => reason(kind, &format!("{} is required.", fault.field)),
         _ => reason(kind, &fault.message),
     }
 }
@@ -37,6 +41,7 @@ mod tests {
             (Kind::Task, "estimated_cost", json!("much"), "much is no sum: try 1299, 1,299.50 or 1299,50"),
             (Kind::Vehicle, "odometer", json!("far"), "far is no whole number"),
             (Kind::Vehicle, "year", json!(12), "year must be from 1000 to 9999."),
+            (Kind::Task, "title", json!(null), "title is required."),
             (
                 Kind::Vehicle,
                 "license_plate",

@@ -152,6 +152,16 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     out
 }
 
+/// The text broken into so many lines at most, with a mark where something is missing.
+pub fn folded(text: &str, columns: usize, lines: usize, mark: &str) -> Vec<String> {
+    let mut all = wrap(text, columns);
+    if all.len() > lines {
+        let rest = all.split_off(lines.saturating_sub(1)).join(" ");
+        all.extend((lines > 0).then(|| fit(&rest, columns, mark)));
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use ratatui::layout::Rect;
@@ -203,6 +213,9 @@ mod tests {
         assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
         assert_eq!(wrap("a\n\nb", 3), ["a", "", "b"]);
         assert_eq!(wrap("x", 0), ["x"]);
+        assert_eq!(folded("the quick brown fox", 9, 2, "…"), ["the quick", "brown fox"]);
+        assert_eq!(folded("the quick brown fox jumps", 9, 2, "…"), ["the quick", "brown fo…"]);
+        assert_eq!(folded("the quick", 9, 0, "…"), [""; 0]);
     }
 
     #[test]

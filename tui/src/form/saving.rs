@@ -134,9 +134,13 @@ impl Form {
                 body.insert(entry.field.name.to_owned(), value);
             }
         }
+        // Of many records each has a subject of its own: with another type goes another record, or none.
+        if !self.many.is_empty() && body.contains_key(SUBJECT_TYPE) {
+            body.entry(SUBJECT_ID).or_insert(Value::Null);
+        }
         let mut checked = check(self.kind, intent, &Value::Object(body.clone()));
-        // Of many records each has a subject of its own, and an edit knows a part of its record; the writing checks it.
-        if intent == Intent::Patch && self.many.is_empty() && self.edit.is_none() {
+        // An edit knows a part of its record; the writing checks it.
+        if intent == Intent::Patch && self.edit.is_none() {
             let mut whole = self.before.clone();
             whole.extend(body.clone());
             check_subject(self.kind, &whole, &mut checked.faults);
@@ -154,4 +158,30 @@ fn is_subject(name: &str) -> bool {
 
 fn label(entry: &Entry) -> String {
     words::label(entry.field).to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use crossterm::event::KeyCode;
+    use hearth_contract::schema::Kind;
+    use serde_json::json;
+
+    use super::*;
+    use crate::fixtures::now;
+    use crate::keys::Action;
+
+    #[test]
+    fn another_type_of_subject_takes_the_old_subject_of_many_along() {
+        let many = vec![("a".to_owned(), "Sweep".to_owned()), ("b".to_owned(), "Mow".to_owned())];
+        let saved = |letter: char| {
+            let mut form = Form::bulk(Kind::Task, many.clone(), 0, now().today());
+            form.focus = form.entries.iter().position(|entry| entry.field.name == SUBJECT_TYPE).unwrap();
+            form.key(KeyCode::Char(letter).into());
+            let wish = form.act(Action::Save);
+            (wish, form.entries.iter().find_map(|entry| entry.fault.clone()))
+        };
+        let (Wish::Save(Write::Many { change: Some(fields), .. }), None) = saved('h') else { panic!("not saved") };
+        assert_eq!(Value::Object(fields), json!({ "subject_type": "home", "subject_id": null }));
+        assert_eq!(saved('r'), (Wish::Nothing, Some("Choose what it is about.".to_owned())));
+    }
 }

@@ -3,18 +3,24 @@
 use hearth_contract::formats::parse_date;
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::{Theme, rows, typing, window};
 use crate::app::{App, QuickLine};
 use crate::glyphs::{Sign, Tone};
 use crate::quick;
-use crate::sanitize::{fit, wrap};
+use crate::sanitize::{fit, folded, wrap};
 use crate::words;
 
 pub(super) fn draw(app: &App, line: &QuickLine, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let wide = area.width.min(84);
-    let tall = area.height.min(7);
+    // Within the window's edge and its padding.
+    let columns = usize::from(wide).saturating_sub(4);
+    let texts = texts(app, line, theme, columns);
+    // Beside what is said there are the edge, the line and the gap under it.
+    let needed = 4 + texts.iter().map(|(text, _)| wrap(text, columns).len()).sum::<usize>();
+    let tall = area.height.min(u16::try_from(needed).unwrap_or(u16::MAX).max(7));
     let y = area.y + (area.height - tall) / 3;
     let place = Rect { x: area.x + (area.width - wide) / 2, y, width: wide, height: tall };
     let inside = window(app, theme, frame, place);
@@ -25,25 +31,33 @@ pub(super) fn draw(app: &App, line: &QuickLine, theme: &Theme, frame: &mut Frame
     typing(&line.line, theme.accent(), frame, Rect { x: first.x + used, width: first.width - used, ..first });
     let gap = if inside.height > 3 { 2 } else { 1 };
     let below = Rect { y: inside.y + gap, height: inside.height.saturating_sub(gap), ..inside };
-    let columns = usize::from(below.width);
-    let mut lines: Vec<Line<'_>> = Vec::new();
+    let mut lines = Vec::new();
+    for (text, style) in texts {
+        let free = usize::from(below.height) - lines.len();
+        let parts = folded(&text, below.width.into(), free, Sign::Cut.text(app.setup.ascii));
+        lines.extend(parts.into_iter().map(|part| Line::styled(part, style)));
+    }
+    for (row, text) in rows(below).zip(lines) {
+        frame.render_widget(text, row);
+    }
+}
+
+/// What stands under the line, what is wrong first: where there is no room for all, that is seen.
+fn texts(app: &App, line: &QuickLine, theme: &Theme, columns: usize) -> Vec<(String, Style)> {
+    let mut texts = Vec::new();
     let fault = line.refusal.as_ref().or(line.understood.faults.first());
     if let Some(fault) = fault {
-        let text = format!("{} {fault}", Sign::Fault.text(app.setup.ascii));
-        lines.extend(wrap(&text, columns).into_iter().map(|part| Line::styled(part, theme.tone(Tone::Alarm))));
+        texts.push((format!("{} {fault}", Sign::Fault.text(app.setup.ascii)), theme.tone(Tone::Alarm)));
     }
     // What is not understood as something else is in the title, where it is seen.
     let title = words::text(&line.understood.fields, "title").unwrap_or_default();
     if !title.is_empty() {
         let title = fit(title, columns.saturating_sub(2), Sign::Cut.text(app.setup.ascii));
-        lines.push(Line::raw(format!("“{title}”")));
+        texts.push((format!("“{title}”"), Style::new()));
     }
     let said = said(app, line);
-    let text = if said.is_empty() { format!("such as: {}", quick::HOW) } else { said };
-    lines.extend(wrap(&text, columns).into_iter().map(|part| Line::styled(part, theme.quiet())));
-    for (row, text) in rows(below).zip(lines) {
-        frame.render_widget(text, row);
-    }
+    texts.push((if said.is_empty() { format!("such as: {}", quick::HOW) } else { said }, theme.quiet()));
+    texts
 }
 
 /// What the line is understood to say, beside the title.

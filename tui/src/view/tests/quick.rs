@@ -1,4 +1,4 @@
-//! What quick add says of the name of what a task is about: before, while and after it is looked for.
+//! What quick add says of the line: of the name of what a task is about before, while and after it is looked for, and in full.
 
 use super::*;
 
@@ -32,4 +32,19 @@ fn what_a_name_stood_for_is_not_taken_once_the_name_is_gone() {
     app.update(now(), Message::Answer(Answer::About(ticket(&effects), dryer)));
     let Some(Layer::Quick(line)) = app.layers.last() else { panic!("{:?}", app.layers) };
     assert_eq!(line.about, None);
+}
+
+#[test]
+fn what_is_said_of_the_line_is_read_to_its_end_and_what_is_wrong_is_seen_first() {
+    let line = "Buy a filter for the furnace !high due:31.2. +Ana_Maria_of_the_second_floor cost:20 every:fortnight";
+    let (mut app, _) = typing(line);
+    let flat = |text: &str| text.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let fault = "31.2. is no day: try tomorrow, fri, +2w, 1 dec or 2026-12-01";
+    for (width, height) in [(80, 24), (50, 15), (40, 24)] {
+        let text = flat(&screen(&mut app, width, height));
+        assert_says(&text, &[fault, "high priority", "for Ana Maria of the second floor", "costs 20"]);
+    }
+    let tiny = screen(&mut app, 30, 9);
+    assert_says(&flat(&tiny), &["✗ 31.2. is no day"]);
+    assert!(tiny.contains('…'), "what has no room ends in a mark:\n{tiny}");
 }
