@@ -24,6 +24,8 @@ use crate::words::{choice, counted, figure, plural, singular, whole_money};
 const MARGIN: usize = 3;
 /// So many columns of a filter are seen before anything else of its line is.
 const FILTER_MIN: usize = 20;
+/// So many columns of a group's title are seen before its sum is.
+const TITLE_MIN: usize = 12;
 
 pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let Some(list) = app.list(app.tab) else { return };
@@ -101,7 +103,8 @@ fn info(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect
     let order = (format!("by {} {}", order.label, arrow.text(app.setup.ascii)), theme.quiet());
     let gap = format!("  {dot}  ");
     let lead = if app.filtering || !filter.is_empty() { "filter " } else { "" };
-    let typed = if app.filtering { width(&filter).max(FILTER_MIN) } else { width(&filter) };
+    // While it is typed the cursor stands behind it.
+    let typed = if app.filtering { (width(&filter) + 1).max(FILTER_MIN) } else { width(&filter) };
     let room = usize::from(area.width).saturating_sub(MARGIN + 1);
     let needs = [typed, typed.min(FILTER_MIN)].map(|typed| width(lead) + typed);
     let parts = kept([marks, Some((number, Style::new())), sum, Some(order)], width(&gap), room, needs);
@@ -180,16 +183,17 @@ fn heading_of(app: &App, list: &List, group: &Group, theme: &Theme, frame: &mut 
         (_, word) => (choice(word), Tone::Plain),
     };
     let mut more = figure(group.count);
+    let room = |more: &str| usize::from(area.width).saturating_sub(width(more) + 5);
     if group.cents > 0 {
-        more = format!(
-            "{more}  {}  {} {}",
-            Sign::Dot.text(app.setup.ascii),
-            sum_word(list.kind),
-            whole_money(group.cents)
-        );
+        let dot = Sign::Dot.text(app.setup.ascii);
+        let sum = format!("{more}  {dot}  {} {}", sum_word(list.kind), whole_money(group.cents));
+        // A figure that is cut is another figure.
+        if room(&sum) >= width(&title).min(TITLE_MIN) {
+            more = sum;
+        }
     }
     let look = if tone == Tone::Plain { theme.strong() } else { theme.tone(tone) };
-    let room = usize::from(area.width).saturating_sub(width(&more) + 5);
+    let room = room(&more);
     let title = fit(&title, room, Sign::Cut.text(app.setup.ascii));
     let spans = vec![Span::raw(" "), Span::styled(title, look), Span::styled(format!("  {more}"), theme.quiet())];
     frame.render_widget(Line::from(spans), area);
@@ -257,5 +261,84 @@ fn nothing(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: R
         let text = fit(&text, room, Sign::Cut.text(app.setup.ascii));
         debug_assert!(width(&text) <= room);
         frame.render_widget(Line::from(vec![Span::raw(" ".repeat(MARGIN)), Span::styled(text, theme.quiet())]), row);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crossterm::event::KeyCode;
+    use hearth_replica::{RowPage, Totals};
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    use super::*;
+    use crate::app::Setup;
+    use crate::config::Colors;
+    use crate::fixtures::{now, task};
+    use crate::message::{Answer, Effect, Message};
+    use crate::session::Session;
+
+    /// The list of tasks with one that is overdue and costs more than a million.
+    fn tasks() -> App {
+        let (mut app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
+        let effects = typed(&mut app, "2");
+        answer(&mut app, effects);
+        app
+    }
+
+    fn typed(app: &mut App, text: &str) -> Vec<Effect> {
+        text.chars().flat_map(|letter| app.update(now(), Message::Key(KeyCode::Char(letter).into()))).collect()
+    }
+
+    fn answer(app: &mut App, effects: Vec<Effect>) {
+        for effect in effects {
+            let answer = match effect {
+                Effect::Page(ticket, query) => {
+                    let page = Ok(RowPage { total: 1, rows: vec![task("a", "Sweep", Some("2026-11-18"))] });
+                    Answer::Page { ticket, kind: query.kind, offset: query.offset, page }
+                }
+                Effect::Totals(ticket, query, ..) => {
+                    let group = Group { key: "overdue".into(), title: String::new(), count: 1, cents: 123_456_700 };
+                    let totals = Ok(Totals { cents: Some(group.cents), groups: vec![group] });
+                    Answer::Totals { ticket, kind: query.kind, totals }
+                }
+                _ => continue,
+            };
+            app.update(now(), Message::Answer(answer));
+        }
+    }
+
+    fn screen(app: &mut App, width: u16) -> String {
+        app.update(now(), Message::Resize(width, 24));
+        let mut terminal = Terminal::new(TestBackend::new(width, 24)).unwrap();
+        terminal.draw(|frame| crate::view::draw(app, now(), &Theme::new(Colors::Mono), frame)).unwrap();
+        let buffer = terminal.backend().buffer();
+        let row = |y: u16| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned();
+        (0..24).map(row).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn a_filter_that_is_typed_is_seen_from_its_first_letter_while_something_else_can_go() {
+        let mut app = tasks();
+        let effects = typed(&mut app, "f");
+        answer(&mut app, effects);
+        for length in 1..=55 {
+            let effects = typed(&mut app, "w");
+            answer(&mut app, effects);
+            let text = screen(&mut app, 80);
+            assert!(text.contains(&format!("filter {}", "w".repeat(length))), "{length}:\n{text}");
+        }
+    }
+
+    #[test]
+    fn the_sum_of_a_group_is_whole_or_not_there() {
+        let mut app = tasks();
+        for width in 20..=80 {
+            let text = screen(&mut app, width);
+            let heading = text.lines().find(|line| line.starts_with(" Overdue")).unwrap_or_else(|| panic!("{text}"));
+            let whole = heading == " Overdue  1  ·  cost 1,234,567";
+            assert!(whole || heading == " Overdue  1", "{width}: {heading:?}");
+            assert_eq!(whole, width >= 34, "{width}: {heading:?}");
+        }
     }
 }
