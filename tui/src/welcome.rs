@@ -6,11 +6,15 @@ mod connect;
 pub mod others;
 mod view;
 
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::Duration;
+
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use hearth_replica::profile::Profile;
+use tui_input::InputRequest;
 
 use crate::config::Config;
-use crate::input::Line;
+use crate::input::{self, Line};
 use crate::terminal::Screen;
 use crate::view::Theme;
 
@@ -50,21 +54,43 @@ struct Connection {
     key: Line,
     /// Whether the keyboard is in the key.
     in_key: bool,
+    /// Whether the address is still the offered one, which makes way for what is typed.
+    is_offered: bool,
     /// Why it did not work.
     fault: Option<String>,
-    /// Whether the server is being asked.
-    asking: bool,
+    /// The server's answer, while it is asked.
+    asking: Option<Receiver<Result<connect::Met, String>>>,
 }
 
 /// Where a server of one's own listens unless it is told otherwise.
 const USUAL: &str = "http://127.0.0.1:8750";
 
+/// How long the keyboard is listened to between two looks for the server's answer.
+const LOOK: Duration = Duration::from_millis(100);
+
 impl Connection {
-    /// The usual address makes way for what is typed.
-    fn make_room(&mut self) {
-        if !self.in_key && self.server.text() == USUAL {
+    /// The line that the keyboard is in, about to be changed. The offered address makes way for what is typed, and only once:
+    /// what a person has typed is theirs, also where it reads the same.
+    fn line(&mut self, types: bool) -> &mut Line {
+        self.fault = None;
+        if self.in_key {
+            return &mut self.key;
+        }
+        if std::mem::take(&mut self.is_offered) && types {
             self.server = Line::default();
         }
+        &mut self.server
+    }
+
+    /// The server's answer, once it is here.
+    fn answer(&mut self) -> Option<Result<connect::Met, String>> {
+        let answer = match self.asking.as_ref()?.try_recv() {
+            Err(TryRecvError::Empty) => return None,
+            Ok(answer) => answer,
+            Err(TryRecvError::Disconnected) => Err("The server could not be asked. Press enter to try again.".into()),
+        };
+        self.asking = None;
+        Some(answer)
     }
 }
 
@@ -87,6 +113,11 @@ impl Welcome {
             return Step::Quit;
         }
         match &mut self.connection {
+            Some(connection) if connection.asking.is_some() => {
+                if key.code == KeyCode::Esc {
+                    connection.asking = None;
+                }
+            }
             Some(connection) => match key.code {
                 KeyCode::Esc => self.connection = None,
                 KeyCode::Enter if connection.in_key => return Step::Connect,
@@ -94,12 +125,8 @@ impl Welcome {
                     connection.in_key = !connection.in_key;
                 }
                 _ => {
-                    if let KeyCode::Char(_) = key.code {
-                        connection.make_room();
-                    }
-                    let line = if connection.in_key { &mut connection.key } else { &mut connection.server };
-                    line.key(key);
-                    connection.fault = None;
+                    let Some(request) = input::request(key) else { return Step::Stay };
+                    connection.line(matches!(request, InputRequest::InsertChar(_))).key(key);
                 }
             },
             None => match key.code {
@@ -121,7 +148,8 @@ impl Welcome {
         match self.selected {
             0 => Step::Demo,
             1 => {
-                self.connection = Some(Connection { server: Line::holding(USUAL), ..Connection::default() });
+                let server = Line::holding(USUAL);
+                self.connection = Some(Connection { server, is_offered: true, ..Connection::default() });
                 Step::Stay
             }
             _ => Step::Local,
@@ -129,11 +157,8 @@ impl Welcome {
     }
 
     fn paste(&mut self, text: &str) {
-        if let Some(connection) = &mut self.connection {
-            connection.make_room();
-            let line = if connection.in_key { &mut connection.key } else { &mut connection.server };
-            line.paste(text.trim());
-            connection.fault = None;
+        if let Some(connection) = self.connection.as_mut().filter(|connection| connection.asking.is_none()) {
+            connection.line(true).paste(text.trim());
         }
     }
 }
@@ -146,7 +171,21 @@ pub fn run(profile: &mut Profile, config: &Config) -> anyhow::Result<Outcome> {
     let mut welcome = Welcome { said, ..Welcome::default() };
     loop {
         screen.draw(|frame| view::draw(&welcome, config.ascii, &theme, frame))?;
-        let step = match crossterm::event::read()? {
+        // While a server is asked the keyboard is heard all the same: one that stays silent can be left.
+        if let Some(connection) = welcome.connection.as_mut().filter(|connection| connection.asking.is_some()) {
+            match connection.answer() {
+                None if !event::poll(LOOK)? => continue,
+                None => {}
+                Some(answer) => match answer.and_then(|met| connect::adopt(profile, met)) {
+                    Ok(()) => return Ok(Outcome::Home),
+                    Err(sentence) => {
+                        connection.fault = Some(sentence);
+                        continue;
+                    }
+                },
+            }
+        }
+        let step = match event::read()? {
             Event::Key(key) => welcome.key(key),
             Event::Paste(text) => {
                 welcome.paste(&text);
@@ -161,15 +200,8 @@ pub fn run(profile: &mut Profile, config: &Config) -> anyhow::Result<Outcome> {
             Step::Quit => return Ok(Outcome::Quit),
             Step::Connect => {
                 if let Some(connection) = &mut welcome.connection {
-                    connection.asking = true;
+                    connection.asking = Some(connect::ask(connection.server.text(), connection.key.text())?);
                 }
-                screen.draw(|frame| view::draw(&welcome, config.ascii, &theme, frame))?;
-                let Some(connection) = &mut welcome.connection else { continue };
-                match connect::connect(profile, connection.server.text(), connection.key.text()) {
-                    Ok(()) => return Ok(Outcome::Home),
-                    Err(sentence) => connection.fault = Some(sentence),
-                }
-                connection.asking = false;
             }
         }
     }
@@ -217,6 +249,48 @@ mod tests {
         assert_eq!(press(&mut welcome, KeyCode::Enter), Step::Connect);
         press(&mut welcome, KeyCode::Esc);
         assert_eq!(press(&mut welcome, KeyCode::Char('q')), Step::Quit);
+    }
+
+    #[test]
+    fn the_offered_address_makes_way_once_and_what_is_typed_stays() {
+        let typed = |keys: &[KeyCode], text: &str| {
+            let mut welcome = Welcome::default();
+            press(&mut welcome, KeyCode::Char('2'));
+            for code in keys.iter().copied().chain(text.chars().map(KeyCode::Char)) {
+                press(&mut welcome, code);
+            }
+            welcome.connection.unwrap().server.text().to_owned()
+        };
+        assert_eq!(typed(&[], "http://127.0.0.1:87501"), "http://127.0.0.1:87501");
+        assert_eq!(typed(&[], "http://127.0.0.1:8750/x"), "http://127.0.0.1:8750/x");
+        assert_eq!(typed(&[KeyCode::Backspace], "1"), "http://127.0.0.1:8751");
+        assert_eq!(typed(&[KeyCode::Backspace], "0/x"), "http://127.0.0.1:8750/x");
+        assert_eq!(typed(&[KeyCode::F(5)], "nas"), "nas", "no key of a line");
+    }
+
+    #[test]
+    fn a_server_that_says_nothing_can_be_left() {
+        let (server, asking) = std::sync::mpsc::channel();
+        let connection = Connection { server: Line::holding("nas"), asking: Some(asking), ..Connection::default() };
+        let mut welcome = Welcome { connection: Some(connection), ..Welcome::default() };
+        assert!(screen(&welcome, 80, 24).contains("Asking the server; esc leaves it."));
+        press(&mut welcome, KeyCode::Char('x'));
+        welcome.paste("x");
+        let control = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+        assert_eq!(welcome.key(control), Step::Quit);
+        assert!(welcome.connection.as_mut().unwrap().answer().is_none());
+        assert_eq!(press(&mut welcome, KeyCode::Esc), Step::Stay);
+        let connection = welcome.connection.as_ref().unwrap();
+        assert!(connection.asking.is_none() && connection.server.text() == "nas", "what was typed is there");
+        assert!(server.send(Err("late".to_owned())).is_err(), "what it says after that is not heard");
+        press(&mut welcome, KeyCode::Esc);
+        assert!(welcome.connection.is_none());
+    }
+
+    #[test]
+    fn a_key_that_is_none_is_not_sent_anywhere() {
+        let asking = connect::ask("127.0.0.1:9", "svc_live_typo").unwrap();
+        assert!(asking.recv().unwrap().unwrap_err().starts_with("This is no API key"));
     }
 
     #[test]

@@ -1,26 +1,49 @@
 //! A connection to a server: the key is asked about, the database becomes that home's, the profile is written. As
 //! `hearth-replica init` does it. Must not know the screen.
 
+use std::io;
 use std::net::Ipv4Addr;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
 
 use hearth_contract::key::parse_key;
 use hearth_replica::profile::Profile;
-use hearth_replica::sync::identify;
+use hearth_replica::sync::{Identity, identify};
 use hearth_replica::{Origin, Replica};
 use secrecy::SecretString;
 
-/// Connects, or says why not.
-pub(super) fn connect(profile: &mut Profile, server: &str, key: &str) -> Result<(), String> {
-    if parse_key(key.trim()).is_none() {
+/// A server that knows a key, and whose it is.
+#[derive(Debug)]
+pub(super) struct Met {
+    server: String,
+    key: SecretString,
+    identity: Identity,
+}
+
+/// Asks a server whose a key is, on a thread of its own: it may take long to answer, or never do so.
+pub(super) fn ask(server: &str, key: &str) -> io::Result<Receiver<Result<Met, String>>> {
+    let (sender, answer) = channel();
+    let (server, key) = (address(server), key.trim().to_owned());
+    thread::Builder::new().name("connect".into()).spawn(move || drop(sender.send(meet(server, key))))?;
+    Ok(answer)
+}
+
+fn meet(server: String, key: String) -> Result<Met, String> {
+    if parse_key(&key).is_none() {
         return Err(
             "This is no API key: it has a typing error, or it was cut. `hearth-server key create` makes one.".into()
         );
     }
-    let key: SecretString = key.trim().to_owned().into();
-    let server = address(server);
+    let key: SecretString = key.into();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     let identity = runtime.block_on(identify(&server, &key)).map_err(|error| error.to_string())?;
+    Ok(Met { server, key, identity })
+}
+
+/// Makes this machine's database that home's and keeps server and key, or says why not.
+pub(super) fn adopt(profile: &mut Profile, met: Met) -> Result<(), String> {
+    let Met { server, key, identity } = met;
     let replica = Replica::open(&profile.db, Origin::Tui).map_err(|error| error.to_string())?;
     if !replica.adopt(&server, &identity).map_err(|error| error.to_string())? {
         return Err(format!("{} is the replica of another home.", profile.db.display()));

@@ -88,8 +88,8 @@ fn connecting(connection: &Connection, ascii: bool, theme: &Theme, frame: &mut F
         }
     }
     y += u16::from(area.height > 8);
-    if connection.asking {
-        paragraph(frame, area, &mut y, "Asking the server", theme.quiet());
+    if connection.asking.is_some() {
+        paragraph(frame, area, &mut y, "Asking the server; esc leaves it.", theme.quiet());
     } else if let Some(fault) = &connection.fault {
         let text = format!("{} {fault}", Sign::Fault.text(ascii));
         paragraph(frame, area, &mut y, &text, theme.tone(Tone::Alarm));
