@@ -51,9 +51,9 @@ struct File {
     keys: BTreeMap<String, Keys>,
 }
 
-/// One key, or several.
+/// One key, or several. An id with a dot in it, where it is not quoted, is a table to TOML.
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a key or a list of keys; an id with a dot is quoted, as in \"tab.home\" = \"f5\"")]
 enum Keys {
     One(String),
     Many(Vec<String>),
@@ -134,6 +134,7 @@ mod tests {
             ("them = \"light\"", "unknown field `them`"),
             ("theme = \"pink\"", "unknown variant `pink`"),
             ("[keys]\nfly = \"f\"", "\"fly\" is no action"),
+            ("[keys]\ntab.home = \"f5\"", "an id with a dot is quoted, as in \"tab.home\" = \"f5\""),
         ] {
             let sentence = format!("{:#}", Config::parse(text, false).unwrap_err());
             assert!(sentence.contains(words), "{sentence}");
