@@ -32,6 +32,9 @@ pub struct ConflictScreen {
     pub selected: usize,
     /// A value that is being typed for it.
     pub typing: Option<Line>,
+    /// Why no value can be taken for it any more: the server has moved on while it was typed. The line stays until it is left,
+    /// so that none of its letters is taken for a key.
+    pub in_vain: Option<String>,
     /// Why that value cannot be taken, or the conflict not be settled.
     pub fault: Option<String>,
     /// Whether it has been read.
@@ -42,8 +45,18 @@ impl ConflictScreen {
     /// The conflict of an edit, still to be read.
     pub fn of(edit: i64, method: &str) -> ConflictScreen {
         let (deletes, creates) = (method == "delete", method == "create");
-        let (fields, names) = (Vec::new(), Names::new());
-        ConflictScreen { edit, deletes, creates, fields, names, selected: 0, typing: None, fault: None, loaded: false }
+        ConflictScreen {
+            edit,
+            deletes,
+            creates,
+            fields: Vec::new(),
+            names: Names::new(),
+            selected: 0,
+            typing: None,
+            in_vain: None,
+            fault: None,
+            loaded: false,
+        }
     }
 
     /// Whether there is one choice for all of it: a record is there or it is not, whatever its fields are.
@@ -51,19 +64,50 @@ impl ConflictScreen {
         self.deletes || self.creates || self.fields.iter().any(|(conflict, _)| conflict.theirs_at.is_none())
     }
 
-    /// Takes what was read; what was chosen stays chosen unless the server has another value by now.
+    /// Takes what was read; what was chosen stays chosen unless the server has another value by now, or has deleted the record.
+    /// The cursor stays on its field.
     pub fn take(&mut self, all: Vec<Conflict>) {
+        let under = self.fields.get(self.selected).map(|(conflict, _)| (conflict.kind, conflict.field.clone()));
         let mut before: BTreeMap<String, (Conflict, Option<Choice>)> =
             self.fields.drain(..).map(|field| (field.0.field.clone(), field)).collect();
         let ours = all.into_iter().filter(|conflict| conflict.edit_id == self.edit);
         self.fields = ours
             .map(|conflict| {
-                let chosen = before.remove(&conflict.field).filter(|(was, _)| was.theirs == conflict.theirs);
+                let chosen = before.remove(&conflict.field).filter(|(was, _)| {
+                    was.theirs == conflict.theirs && was.theirs_at.is_none() == conflict.theirs_at.is_none()
+                });
                 (conflict, chosen.and_then(|(_, choice)| choice))
             })
             .collect();
-        self.selected = self.selected.min(self.fields.len().saturating_sub(1));
+        let found = self
+            .fields
+            .iter()
+            .position(|(conflict, _)| under.as_ref().is_some_and(|(_, field)| *field == conflict.field));
+        self.selected = found.unwrap_or(self.selected).min(self.fields.len().saturating_sub(1));
         self.loaded = true;
+        let gone = match (under, found) {
+            (Some((kind, field)), None) => {
+                Some(format!("Nothing stands against {} any more: leave the line.", field_label(kind, &field)))
+            }
+            (Some(_), Some(_)) if !self.can_type() => {
+                Some("The server has deleted the record meanwhile: leave the line, then choose.".to_owned())
+            }
+            _ => None,
+        };
+        if let Some(gone) = gone.filter(|_| self.typing.is_some()) {
+            self.in_vain.get_or_insert(gone);
+            self.typed();
+        }
+    }
+
+    /// After what is being typed has changed: what was wrong with it is said no more, unless it is in vain.
+    pub fn typed(&mut self) {
+        self.fault = self.in_vain.clone();
+    }
+
+    /// Leaves the line without its value.
+    pub fn drop_value(&mut self) {
+        (self.typing, self.in_vain, self.fault) = (None, None, None);
     }
 
     /// Chooses for the field under the cursor and goes on to the next that waits; for all where there is one choice.
@@ -124,6 +168,9 @@ impl ConflictScreen {
 
     /// Takes the typed value, or says why not.
     pub fn take_value(&mut self, today: Date) {
+        if self.in_vain.is_some() {
+            return self.drop_value();
+        }
         let (Some(line), Some((conflict, _)), Some(field)) =
             (&self.typing, self.fields.get(self.selected), self.field())
         else {
@@ -235,6 +282,56 @@ mod tests {
         screen.take(vec![conflict("due_on", "2026-12-01"), conflict("assignee", "Ana")]);
         assert!(screen.resolution().is_none());
     }
+
+    #[test]
+    fn the_cursor_stays_on_its_field_whatever_the_server_has_by_now() {
+        let today = parse_date("2026-11-21").unwrap();
+        let all = ["title", "notes", "due_on"].map(|field| conflict(field, "2026-11-25"));
+        let mut screen = ConflictScreen::of(4, "update");
+        screen.take(all.to_vec());
+        screen.selected = 1;
+        screen.type_value();
+        screen.fault = Some("the fault of what is typed".to_owned());
+        screen.take(all[1..].to_vec());
+        assert!(screen.fault.is_some());
+        screen.typing = Some(Line::holding("Ring twice"));
+        screen.take_value(today);
+        assert_eq!(screen.fields[0].1, Some(Choice::Value(json!("Ring twice"))), "the notes, which are first by now");
+        assert_eq!(screen.fields[1].1, None);
+    }
+
+    #[test]
+    fn what_is_typed_for_a_field_that_has_gone_is_taken_for_no_other() {
+        let today = parse_date("2026-11-21").unwrap();
+        let all = ["title", "notes", "due_on"].map(|field| conflict(field, "2026-11-25"));
+        let deleted = all.clone().map(|it| Conflict { theirs: Value::Null, theirs_at: None, ..it });
+        for (by_now, said) in [
+            (&all[1..], "Nothing stands against Title any more: leave the line."),
+            (&deleted[..], "The server has deleted the record meanwhile: leave the line, then choose."),
+        ] {
+            let mut screen = ConflictScreen::of(4, "update");
+            screen.take(all.to_vec());
+            screen.type_value();
+            screen.take(by_now.to_vec());
+            // The next letter is none of the keys that decide.
+            screen.typed();
+            assert_eq!((screen.typing.is_some(), screen.fault.as_deref()), (true, Some(said)));
+            screen.take_value(today);
+            assert_eq!((screen.typing.is_some(), &screen.fault), (false, &None));
+            assert!(screen.fields.iter().all(|(_, choice)| choice.is_none()));
+        }
+    }
+
+    #[test]
+    fn a_value_that_was_typed_is_no_choice_once_the_record_is_deleted() {
+        let mut screen = ConflictScreen::of(4, "update");
+        let cleared = Conflict { theirs: Value::Null, ..conflict("due_on", "") };
+        screen.take(vec![cleared.clone()]);
+        screen.choose(Choice::Value(json!("2026-12-01")));
+        screen.take(vec![Conflict { theirs_at: None, ..cleared }]);
+        assert!(screen.resolution().is_none());
+    }
+
     #[test]
     fn a_record_that_is_there_or_not_is_one_choice() {
         let gone = |field| Conflict { theirs: Value::Null, theirs_at: None, ..conflict(field, "") };

@@ -91,7 +91,7 @@ impl App {
         let page = usize::from(Layout::of(self.height).screen());
         let Some(Layer::Conflict(screen)) = self.layers.last_mut() else { return Vec::new() };
         match action {
-            Action::Back if screen.typing.is_some() => (screen.typing, screen.fault) = (None, None),
+            Action::Back if screen.typing.is_some() => screen.drop_value(),
             Action::Back if screen.has_typed() => return self.ask_to_leave("the conflict"),
             Action::Back => return self.close(),
             Action::Mine => screen.choose(Choice::Mine),

@@ -215,7 +215,7 @@ impl App {
             Some(Layer::Conflict(screen)) => {
                 if let Some(line) = &mut screen.typing {
                     line.key(key);
-                    screen.fault = None;
+                    screen.typed();
                 }
                 return Vec::new();
             }
@@ -251,6 +251,7 @@ impl App {
             Some(Layer::Conflict(screen)) => {
                 if let Some(line) = &mut screen.typing {
                     line.paste(text);
+                    screen.typed();
                 }
                 Vec::new()
             }

@@ -30,7 +30,8 @@ pub(super) fn draw(app: &App, screen: &ConflictScreen, theme: &Theme, frame: &mu
     let columns = usize::from(inner.width);
     let cut = Sign::Cut.text(app.setup.ascii);
     let Some((first, _)) = screen.fields.first() else {
-        let text = if screen.loaded { "Nothing stands against this change any more: saving sends it." } else { "" };
+        let settled = "Nothing stands against this change any more: saving sends it.";
+        let text = screen.fault.as_deref().unwrap_or(if screen.loaded { settled } else { "" });
         frame.render_widget(Span::styled(fit(text, columns, cut), theme.quiet()), inner);
         return;
     };
@@ -118,7 +119,8 @@ fn in_full(app: &App, screen: &ConflictScreen, gone: bool, theme: &Theme, frame:
     }
     // A line apart, and one for what is typed.
     let blank = usize::from(area.height > 3);
-    let room = usize::from(area.height).saturating_sub(blank + 1 + lines.len());
+    let typed = usize::from(area.height > 3 || screen.typing.is_some());
+    let room = usize::from(area.height).saturating_sub(blank + typed + lines.len());
     let shares = shares(&sides.iter().map(|(_, parts)| parts.len()).collect::<Vec<_>>(), room);
     for ((word, mut parts), share) in sides.into_iter().zip(shares) {
         if share < parts.len() {
@@ -132,9 +134,16 @@ fn in_full(app: &App, screen: &ConflictScreen, gone: bool, theme: &Theme, frame:
         lines.extend(lead.zip(parts).map(|(word, line)| (format!("{word}  {line}"), Tone::Quiet)));
     }
     let mut at = rows(area).skip(blank);
-    if let (Some(line), Some(row)) = (&screen.typing, at.next()) {
-        let prompt = format!("{}  ", field_label(conflict.kind, &conflict.field));
-        let prompt = fit(&prompt, columns / 3, "");
+    let place = if typed > 0 { at.next() } else { None };
+    if let (Some(line), Some(row)) = (&screen.typing, place) {
+        // A line that is in vain belongs to none of the fields.
+        let prompt = match &screen.in_vain {
+            Some(_) => String::new(),
+            None => {
+                let cut = Sign::Cut.text(app.setup.ascii);
+                fit(&field_label(conflict.kind, &conflict.field), (columns / 3).saturating_sub(2), cut) + "  "
+            }
+        };
         let used = u16::try_from(crate::sanitize::width(&prompt)).unwrap_or(0).min(row.width);
         frame.render_widget(Span::styled(prompt, theme.accent()), row);
         typing(line, Style::new(), frame, Rect { x: row.x + used, width: row.width - used, ..row });

@@ -18,6 +18,17 @@ fn what_was_typed_in_a_conflict_is_not_left_without_a_question() {
 }
 
 #[test]
+fn what_was_wrong_with_a_value_is_said_no_more_once_it_is_another() {
+    let mut app = with_tasks(three());
+    let mut screen = ConflictScreen::of(4, "update");
+    (screen.typing, screen.fault) = (Some(Line::holding("some")), Some("some is no day".to_owned()));
+    app.layers.push(Layer::Conflict(screen));
+    app.update(now(), Message::Paste("day".to_owned()));
+    let Some(Layer::Conflict(screen)) = app.layers.last() else { panic!("{:?}", app.layers) };
+    assert_eq!((screen.typing.as_ref().unwrap().text(), &screen.fault), ("someday", &None));
+}
+
+#[test]
 fn a_form_that_no_draft_keeps_is_not_left_without_a_question() {
     let mut app = with_tasks(three());
     keys(&mut app, &["space", "space", "e"]);
