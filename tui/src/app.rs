@@ -426,7 +426,14 @@ impl App {
     }
 
     fn resize(&mut self, width: u16, height: u16) -> Vec<Effect> {
+        let before = self.page();
         (self.width, self.height) = (width, height);
+        let page = self.page();
+        for layer in &mut self.layers {
+            if let Layer::Detail(detail) = layer {
+                detail.refit(before, page);
+            }
+        }
         let body = usize::from(Layout::of(height).body);
         let kind = self.tab;
         let mut reload = false;

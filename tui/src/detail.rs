@@ -35,6 +35,19 @@ pub struct Full {
     pub names: Names,
 }
 
+/// The room that a record in full has, and the moment at which it is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Page {
+    /// The moment.
+    pub now: Now,
+    /// Columns of a line.
+    pub columns: usize,
+    /// Lines that are visible at once.
+    pub height: usize,
+    /// Whether signs are drawn in ASCII.
+    pub ascii: bool,
+}
+
 /// A record that is shown in full.
 #[derive(Debug)]
 pub struct Detail {
@@ -71,13 +84,40 @@ impl Detail {
         self.full.as_ref().map(|full| &full.row)
     }
 
-    /// Takes what was read.
-    pub fn take(&mut self, full: Option<Full>) {
+    /// Its lines on a page.
+    pub fn lines(&self, page: Page) -> Vec<DetailLine> {
+        let lines = |full| full_lines(page.now, full, page.columns, page.ascii);
+        self.full.as_ref().map_or_else(Vec::new, lines)
+    }
+
+    /// Takes what was read. The cursor stays on its line.
+    pub fn take(&mut self, full: Option<Full>, page: Page) {
+        let before = self.lines(page);
         self.gone = full.is_none();
         if let Some(full) = &full {
             self.id.clone_from(&full.row.id);
         }
         self.full = full;
+        self.stay(&before, page);
+    }
+
+    /// Goes from one page to another. The cursor stays on its line.
+    pub fn refit(&mut self, from: Page, to: Page) {
+        let before = self.lines(from);
+        self.stay(&before, to);
+    }
+
+    /// Keeps the cursor on its line, and that one where it is on the screen unless the first line is there.
+    fn stay(&mut self, before: &[DetailLine], page: Page) {
+        let lines = self.lines(page);
+        if lines.is_empty() {
+            return;
+        }
+        let line = same_line(before, self.selected, &lines).unwrap_or(self.selected);
+        if self.scroll > 0 {
+            self.scroll = (self.scroll + line).saturating_sub(self.selected);
+        }
+        self.go(line, lines.len(), page.height);
     }
 
     /// Moves the cursor to a line of so many, so that it is among the visible ones.
@@ -101,6 +141,35 @@ pub struct DetailLine {
     pub value: String,
     /// The record that it leads to.
     pub target: Option<(Kind, String)>,
+}
+
+/// Where a line is among others that took its place: under its label that which says the same, else that which leads to the
+/// same record, else that of the same number. None where nothing has its label any more.
+fn same_line(before: &[DetailLine], at: usize, after: &[DetailLine]) -> Option<usize> {
+    type Alike = fn(&DetailLine, &DetailLine) -> bool;
+    const ALIKE: [Alike; 3] =
+        [|a, b| (&a.target, &a.value) == (&b.target, &b.value), |a, b| a.target == b.target, |_, _| true];
+    let line = before.get(at)?;
+    let label = labels(before).nth(at)?;
+    ALIKE.into_iter().find_map(|alike| {
+        let of = |lines: &[DetailLine]| -> Vec<usize> {
+            let all = labels(lines).zip(lines).enumerate();
+            all.filter(|(_, (under, one))| *under == label && alike(one, line)).map(|(number, _)| number).collect()
+        };
+        let nth = of(before).iter().position(|number| *number == at)?;
+        let found = of(after);
+        found.get(nth).or(found.last()).copied()
+    })
+}
+
+/// The label that each line stands under.
+fn labels(lines: &[DetailLine]) -> impl Iterator<Item = &str> {
+    lines.iter().scan("", |label, line| {
+        if !line.label.is_empty() {
+            *label = &line.label;
+        }
+        Some(*label)
+    })
 }
 
 /// The columns that labels take at a width.
@@ -145,10 +214,11 @@ pub fn lines(now: Now, row: &Row, columns: usize, all: bool, ascii: bool) -> Vec
         }
     }
     if all {
-        let when = |text: &Option<String>| text.as_deref().map(|text| words::moment(now, text));
-        out.push("Created", &when(&row.created_at).unwrap_or("not on the server yet".into()), Tone::Quiet);
-        let last = if row.rev.is_some() { when(&row.updated_at) } else { None };
-        out.push("Last change", &last.unwrap_or("not on the server yet".into()), Tone::Quiet);
+        let updated_at = row.updated_at.as_deref().filter(|_| row.rev.is_some());
+        for (label, at) in [("Created", row.created_at.as_deref()), ("Last change", updated_at)] {
+            let text = at.map_or("not on the server yet".to_owned(), |at| words::moment(now, at));
+            out.push_full(label, &text, Tone::Quiet, at.unwrap_or_default(), None);
+        }
         out.push("Id", &row.id, Tone::Quiet);
         if !unset.is_empty() {
             out.push("Not set", &unset.join(", "), Tone::Quiet);
@@ -268,5 +338,79 @@ pub fn tone(now: Now, field: &str, row: &Row) -> Tone {
         ("priority", Some("low")) | ("status", Some("done")) => Tone::Quiet,
         ("status", Some("in_progress")) => Tone::Good,
         _ => Tone::Plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::fixtures::{now, record};
+
+    fn page(columns: usize, height: usize) -> Page {
+        Page { now: now(), columns, height, ascii: false }
+    }
+
+    /// A task with notes of many lines, and the records that refer to it.
+    fn full(pending: Pending, documents: &[&str]) -> Full {
+        let notes = "Ring the plumber twice, he never hears it the first time. ".repeat(6);
+        let mut row = record(Kind::Task, "a", json!({ "title": "Sweep", "due_on": "2026-12-01", "notes": notes }));
+        row.pending = pending;
+        let first = documents.iter().map(|title| (title.to_lowercase(), (*title).to_owned())).collect();
+        let related = vec![Related { kind: Kind::Document, total: documents.len(), first }];
+        Full { row, related, changes: Vec::new(), names: Names::new() }
+    }
+
+    /// The record as it is on a page, the cursor on the first line with this text.
+    fn showing(full: Full, text: &str, page: Page) -> Detail {
+        let mut detail = Detail::of(Kind::Task, "a".to_owned());
+        detail.take(Some(full), page);
+        let lines = detail.lines(page);
+        let at = lines.iter().position(|line| line.text.contains(text)).unwrap();
+        detail.go(at, lines.len(), page.height);
+        detail
+    }
+
+    fn under(detail: &Detail, page: Page) -> String {
+        let visible = detail.scroll..detail.scroll + page.height;
+        assert!(visible.contains(&detail.selected), "line {} of {visible:?}", detail.selected);
+        detail.lines(page)[detail.selected].text.clone()
+    }
+
+    #[test]
+    fn the_cursor_stays_on_its_line_whatever_comes_or_goes_around_it() {
+        let page = page(60, 6);
+        for text in ["1 Dec 2026", "Warranty", "Sweep"] {
+            let mut detail = showing(full(Pending::Waiting, &["Manual", "Warranty"]), text, page);
+            detail.take(Some(full(Pending::No, &["Bill", "Manual", "Warranty"])), page);
+            assert!(under(&detail, page).contains(text), "{}", under(&detail, page));
+        }
+        let mut detail = showing(full(Pending::No, &[]), "1 Dec 2026", page);
+        let mut other = full(Pending::Waiting, &[]);
+        other.row.fields.insert("due_on".into(), "2026-12-24".into());
+        detail.take(Some(other), page);
+        assert!(under(&detail, page).contains("24 Dec 2026"), "its value is another by now");
+    }
+
+    #[test]
+    fn a_record_is_in_sight_on_a_terminal_of_another_size() {
+        let (narrow, wide) = (page(30, 4), page(120, 30));
+        for text in ["Manual", "Sweep", "1 Dec 2026"] {
+            let mut detail = showing(full(Pending::No, &["Bill", "Manual"]), text, narrow);
+            detail.refit(narrow, wide);
+            assert!(under(&detail, wide).contains(text));
+            assert_eq!(detail.scroll, 0, "all of it has room");
+            detail.refit(wide, narrow);
+            assert!(under(&detail, narrow).contains(text));
+        }
+    }
+
+    #[test]
+    fn a_time_is_copied_whole() {
+        let lines = lines(now(), &full(Pending::No, &[]).row, 80, true, false);
+        let copied = |label: &str| lines.iter().find(|line| line.label == label).unwrap().value.clone();
+        assert_eq!(copied("Created"), "2026-11-01T09:00:00.000Z");
+        assert_eq!(copied("Last change"), "2026-11-20T09:00:00.000Z");
     }
 }

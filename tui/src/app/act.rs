@@ -4,7 +4,7 @@ use crossterm::event::{KeyEvent, KeyEventKind};
 use hearth_contract::schema::Kind;
 
 use super::{App, Edits, Layer, TABS};
-use crate::detail::{self, Detail};
+use crate::detail::{Detail, Page};
 use crate::form::Form;
 use crate::glyphs::Tone;
 use crate::keys::{Action, BINDINGS, Context};
@@ -78,7 +78,7 @@ impl App {
             (Action::Copy(what), _) => self.copy(now, what),
             (action, Context::List | Context::Filter) => self.act_in_list(action),
             (action, Context::Home) => self.act_at_home(action),
-            (action, Context::Detail) => self.act_in_detail(now, action),
+            (action, Context::Detail) => self.act_in_detail(action),
             (action, Context::Form | Context::Choice | Context::Notes | Context::Options) => self.act_in_form(action),
             (action, Context::Quick) => self.act_in_quick(action),
             (action, Context::Confirm) => self.act_at_question(action),
@@ -258,7 +258,7 @@ impl App {
         Vec::new()
     }
 
-    fn act_in_detail(&mut self, now: Now, action: Action) -> Vec<Effect> {
+    pub(super) fn act_in_detail(&mut self, action: Action) -> Vec<Effect> {
         if action == Action::Back {
             return self.close();
         }
@@ -266,20 +266,19 @@ impl App {
             let followed = self.followed();
             return followed.map_or_else(Vec::new, |(kind, id)| self.open(Detail::of(kind, id)));
         }
-        let page = self.detail_height();
-        let columns = usize::from(self.width).saturating_sub(2);
-        let ascii = self.setup.ascii;
+        let page = self.page();
         let Some(Layer::Detail(detail)) = self.layers.last_mut() else { return Vec::new() };
-        let Some(full) = &detail.full else { return Vec::new() };
-        let number = detail::full_lines(now, full, columns, ascii).len();
-        let to = scrolled(detail.selected, action, page, number.saturating_sub(1));
-        detail.go(to, number, page);
+        let number = detail.lines(page).len();
+        let to = scrolled(detail.selected, action, page.height, number.saturating_sub(1));
+        detail.go(to, number, page.height);
         Vec::new()
     }
 
-    /// The lines of a record that are visible at once.
-    pub(super) fn detail_height(&self) -> usize {
-        usize::from(Layout::of(self.height).screen().saturating_sub(2))
+    /// The room that a record in full has.
+    pub(crate) fn page(&self) -> Page {
+        let columns = usize::from(self.width).saturating_sub(2);
+        let height = usize::from(Layout::of(self.height).screen().saturating_sub(2));
+        Page { now: self.now, columns, height, ascii: self.setup.ascii }
     }
 }
 

@@ -62,12 +62,13 @@ impl App {
             }),
             Answer::Figures(figures) => figures.map(|figures| self.home.figures = Some(figures)),
             Answer::Record { ticket, kind, full } => full.map(|full| {
+                let page = self.page();
                 let mut all = self.layers.iter_mut().filter_map(|layer| match layer {
                     Layer::Detail(detail) => Some(detail),
                     _ => None,
                 });
                 if let Some(detail) = all.find(|detail| detail.kind == kind && detail.ticket == ticket) {
-                    detail.take(full);
+                    detail.take(full, page);
                 }
             }),
             Answer::About(ticket, about) => {

@@ -7,7 +7,7 @@ use time::Date;
 
 use super::{App, Confirm, Layer, Then};
 use crate::copying;
-use crate::detail::{Detail, DetailLine, full_lines};
+use crate::detail::{Detail, DetailLine};
 use crate::form::Form;
 use crate::glyphs::Tone;
 use crate::home::Entry;
@@ -103,11 +103,8 @@ impl App {
 
     /// The line under the cursor of the record in full.
     fn line(&self) -> Option<DetailLine> {
-        let columns = usize::from(self.width).saturating_sub(2);
         match self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_))) {
-            Some(Layer::Detail(Detail { full: Some(full), selected, .. })) => {
-                full_lines(self.now, full, columns, self.setup.ascii).into_iter().nth(*selected)
-            }
+            Some(Layer::Detail(detail)) => detail.lines(self.page()).into_iter().nth(detail.selected),
             _ => None,
         }
     }

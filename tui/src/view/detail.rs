@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 
 use super::{Theme, inset, padded, rows, scroll_bar};
 use crate::app::App;
-use crate::detail::{Detail, DetailLine, full_lines, label_width, lines};
+use crate::detail::{Detail, DetailLine, Page, label_width, lines};
 use crate::glyphs::{Sign, Tone};
 use crate::now::Now;
 use crate::sanitize::fit;
@@ -23,7 +23,7 @@ pub(super) fn draw(app: &App, detail: &Detail, now: Now, theme: &Theme, frame: &
         Some(full) => {
             title(app, &full.row, theme, frame, inner);
             let below = Rect { y: inner.y + 2.min(inner.height), height: inner.height.saturating_sub(2), ..inner };
-            let all = full_lines(now, full, columns, app.setup.ascii);
+            let all = detail.lines(Page { now, ..app.page() });
             fields(app, full.row.kind, all.iter().skip(detail.scroll), theme, frame, below);
             let cursor = detail.selected.saturating_sub(detail.scroll);
             if let Some(line) = rows(below).nth(cursor).filter(|_| detail.selected < all.len()) {

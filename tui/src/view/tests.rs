@@ -168,6 +168,7 @@ fn every_screen() -> Vec<(&'static str, App)> {
     app.layers.push(Layer::Results(Results { done: "Changed 1 task; 1 task not changed".into(), each, scroll: 0 }));
     all.push(("results", app));
     for (_, app) in &mut all {
+        let page = app.page();
         match app.layers.last_mut() {
             Some(Layer::Search(search)) => search.take(vec![Hit {
                 kind: Kind::Task,
@@ -176,7 +177,7 @@ fn every_screen() -> Vec<(&'static str, App)> {
                 snippet: "Service the **boiler** before winter".into(),
             }]),
             Some(Layer::Edits(edits)) => edits.take(vec![edit()]),
-            Some(Layer::Detail(detail)) => detail.take(Some(full())),
+            Some(Layer::Detail(detail)) => detail.take(Some(full()), page),
             Some(Layer::Form(form)) => form.found(vec![(Kind::Room, "1".into(), "Garage".into())]),
             _ => {}
         }
