@@ -228,7 +228,7 @@ pub(crate) fn fulfil(
                     None => replica.delete(kind, id),
                 }
             });
-            let results = steps.note_all(replica, words::counted(kind, records.len()), changes);
+            let results = steps.note_all(replica, |done| words::counted(kind, done), changes);
             let results = results.into_iter().map(|result| result.map_err(|error| sentence(places, &error)));
             let each = records.iter().map(|(_, title)| title.clone()).zip(results).collect();
             Answer::ManyWritten(Write::Many { kind, records, change }, each)
@@ -494,6 +494,23 @@ mod tests {
             fulfil(&replica, &places, &mut steps, Effect::Write(write), &mut tell);
             assert_eq!(told, [(doing, 0, 2), (doing, 1, 2)]);
         }
+    }
+
+    #[test]
+    fn undoing_a_change_of_many_claims_no_more_than_was_changed() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
+        let replica = Replica::open(&db, Origin::Tui).unwrap();
+        let (session, exports) = (directory.path().join("session"), directory.path().to_owned());
+        let places = Places { db, session, exports, flags: String::new() };
+        let fields = |name: &str| hearth_contract::check::Fields::from_iter([("name".to_owned(), name.into())]);
+        let hall = replica.create(Kind::Room, &fields("Hall")).unwrap();
+        let records = [hall, "of nothing".to_owned()].map(|id| (id, "Hall".to_owned())).to_vec();
+        let mut steps = Steps::default();
+        let mut fulfil = |write| fulfil(&replica, &places, &mut steps, Effect::Write(write), &mut |_| {});
+        fulfil(Write::Many { kind: Kind::Room, records, change: Some(fields("Lobby")) });
+        let Some(Answer::Decided(_, Ok(said))) = fulfil(Write::Undo) else { panic!("nothing is undone") };
+        assert_eq!(said, "Undone: 1 room");
     }
 
     #[test]

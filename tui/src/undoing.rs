@@ -34,11 +34,11 @@ impl Steps {
         self.done(Step { said: Some(said), stays, edits: made(replica) });
     }
 
-    /// Carries out changes, each for itself, and notes what they made as one step.
+    /// Carries out changes, each for itself, and notes what they made as one step, named by how many of them were carried out.
     pub fn note_all<T>(
         &mut self,
         replica: &Replica,
-        said: String,
+        said: impl FnOnce(usize) -> String,
         changes: impl Iterator<Item = Result<T, EditError>>,
     ) -> Vec<Result<T, EditError>> {
         let mut edits = Vec::new();
@@ -48,8 +48,9 @@ impl Steps {
             }
             change
         };
-        let results = changes.map(noted).collect();
-        self.done(Step { said: Some(said), stays: None, edits });
+        let results: Vec<_> = changes.map(noted).collect();
+        let done = results.iter().filter(|result| result.is_ok()).count();
+        self.done(Step { said: Some(said(done)), stays: None, edits });
         results
     }
 
@@ -213,7 +214,7 @@ mod tests {
             replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect()
         };
         let both = ["Hall", "Attic"].into_iter().map(|name| replica.create(Kind::Room, &named(name)));
-        assert_eq!(steps.note_all(&replica, "two rooms".to_owned(), both).len(), 2);
+        assert_eq!(steps.note_all(&replica, |_| "two rooms".to_owned(), both).len(), 2);
         let query = RowQuery::of(Kind::Room, Sort { column: "name", descending: false }, 9);
         let hall = replica.rows(&query).unwrap().rows[1].id.clone();
         for said in ["a name", "nothing"] {
@@ -253,7 +254,7 @@ mod tests {
         let attic = replica.create(Kind::Room, &named("Attic")).unwrap();
         let names = [(&hall, "A"), (&attic, "B")];
         let changes = names.into_iter().map(|(id, name)| replica.update(Kind::Room, id, &named(name)));
-        steps.note_all(&replica, "2 rooms".to_owned(), changes);
+        steps.note_all(&replica, |_| "2 rooms".to_owned(), changes);
         // Somebody has taken one of them back by another way.
         let last = replica.made().unwrap();
         replica.undo(Some(last[0])).unwrap();
