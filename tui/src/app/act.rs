@@ -17,6 +17,8 @@ use crate::search::Search;
 
 /// How many months the calendar goes either way.
 const MONTHS_MAX: i32 = 60;
+/// What the list of actions is narrowed to where something is to be copied.
+const COPY: &str = "copy ";
 
 impl App {
     pub(super) fn key(&mut self, now: Now, key: KeyEvent) -> Vec<Effect> {
@@ -38,7 +40,7 @@ impl App {
             (Action::Quit, _) => self.quit(context),
             (Action::Suspend, _) => vec![Effect::Suspend],
             (Action::Palette, _) => self.open_palette(context, ""),
-            (Action::PaletteCopy, _) => self.open_palette(context, "copy "),
+            (Action::PaletteCopy, _) => self.open_palette(context, COPY),
             (Action::Search, _) => self.put(Layer::Search(Search::default())),
             (Action::QuickAdd, _) => self.quick_add(),
             (Action::Edits, _) => {
@@ -60,11 +62,8 @@ impl App {
             (Action::Redo, _) => vec![Effect::Write(Write::Redo)],
             (Action::Retry, _) => self.decide(now, Decision::Retry),
             (Action::Discard, _) => self.ask_discard(),
-            (Action::Pause, _) => {
-                let paused = self.status.as_ref().is_some_and(|status| status.phase == "paused");
-                vec![Effect::Write(Write::Pause(!paused))]
-            }
-            (Action::Hurry, _) => match self.halt().map(|halt| format!("Nobody is there to try it: {}.", halt.words)) {
+            (Action::Pause, _) => vec![Effect::Write(Write::Pause(!self.is_paused()))],
+            (Action::Hurry, _) => match self.not_tried() {
                 Some(text) => {
                     self.notify(now, Tone::Notice, text);
                     Vec::new()
@@ -90,12 +89,25 @@ impl App {
         }
     }
 
+    fn is_paused(&self) -> bool {
+        self.status.as_ref().is_some_and(|status| status.phase == "paused")
+    }
+
+    /// Why the server would not be tried at once, if it would not.
+    fn not_tried(&self) -> Option<String> {
+        let halted = self.halt().map(|halt| format!("Nobody is there to try it: {}.", halt.words));
+        let key = self.setup.keys.key_of(Context::Sync, Action::Pause).unwrap_or("?");
+        halted.or(self.is_paused().then(|| format!("Syncing rests; {key} lets it go on.")))
+    }
+
     /// Whether an action can do something where the keyboard is; footer and palette promise nothing else.
     pub fn applies(&self, context: Context, action: Action) -> bool {
         let marks = self.list(self.tab).is_some_and(|list| !list.marks.is_empty());
         let edit = self.selected_edit();
         match action {
-            Action::Edit if context == Context::Edits => edit.is_some_and(|edit| edit.method != "delete"),
+            Action::Edit if context == Context::Edits => {
+                edit.is_some_and(|edit| edit.method != "delete" && edit.state != "conflict")
+            }
             Action::Retry => edit.is_some_and(|edit| !matches!(edit.state.as_str(), "sending" | "sent")),
             Action::Discard => edit.is_some(),
             Action::Typed => match self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_))) {
@@ -123,7 +135,10 @@ impl App {
     }
 
     fn open_palette(&mut self, context: Context, words: &str) -> Vec<Effect> {
-        let palette = Palette::over(context, words, |index| self.applies(context, BINDINGS[index].action));
+        // What has opened the list to choose from would only open it again.
+        let is_round = |action| action == Action::PaletteCopy && words == COPY;
+        let offered = |action| !is_round(action) && self.applies(context, action);
+        let palette = Palette::over(context, words, |index| offered(BINDINGS[index].action));
         self.put(Layer::Palette(palette))
     }
 

@@ -56,6 +56,9 @@ impl App {
 
     /// A form for what the edit changes.
     pub(super) fn change_edit(&mut self) -> Vec<Effect> {
+        if self.selected_edit().is_some_and(|edit| edit.state == "conflict") {
+            return self.act_in_edits(Action::Open);
+        }
         let today = self.today;
         let names = match self.layers.last() {
             Some(Layer::Edits(screen)) => screen.names.clone(),

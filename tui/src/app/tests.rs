@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::schema::Kind;
-use hearth_replica::{Edit, Hit, Pending, Rescue, Row, RowPage};
+use hearth_replica::{Edit, Hit, Pending, Rescue, Row, RowPage, Status};
 use serde_json::json;
 
 use crate::app::{App, Edits, Layer, Setup};
@@ -11,7 +11,7 @@ use crate::detail::Full;
 use crate::fixtures::{live, now, record, room, task};
 use crate::form::Form;
 use crate::input::Line;
-use crate::keys::Context;
+use crate::keys::{Action, BINDINGS, Context};
 use crate::list::MARKS_MAX;
 use crate::message::{Answer, Effect, Message, Write};
 use crate::session::Session;
@@ -239,6 +239,41 @@ fn giving_up_what_was_made_here_says_that_it_goes() {
         assert_eq!(question.question, asked);
         assert!(question.consequence.contains(follows), "{}", question.consequence);
     }
+}
+
+#[test]
+fn an_edit_in_conflict_gets_other_values_where_it_is_settled() {
+    let mut app = with_tasks(three());
+    let mut edits = Edits::default();
+    edits.take(vec![Edit { state: "conflict".into(), ..edit("update") }]);
+    app.layers.push(Layer::Edits(edits));
+    assert!(!app.applies(Context::Edits, Action::Edit));
+    press(&mut app, "e");
+    assert_eq!(app.context(), Context::Conflict);
+}
+
+#[test]
+fn what_can_be_copied_is_listed_without_the_way_there() {
+    let mut app = with_tasks(three());
+    let listed = |app: &App| match app.layers.last() {
+        Some(Layer::Palette(palette)) => palette.found.iter().any(|at| BINDINGS[*at].action == Action::PaletteCopy),
+        other => panic!("no list but {other:?}"),
+    };
+    press(&mut app, "y");
+    assert!(!listed(&app));
+    let effects = press(&mut app, "enter");
+    assert!(matches!(effects[..], [Effect::Copy(_)]), "{effects:?}");
+    keys(&mut app, &["?"]);
+    assert!(listed(&app));
+}
+
+#[test]
+fn while_syncing_rests_the_server_is_not_said_to_be_tried() {
+    let mut app = with_tasks(three());
+    let paused = Status { phase: "paused".into(), ..live() };
+    app.update(now(), Message::Answer(Answer::Status(Ok(paused))));
+    assert_eq!(keys(&mut app, &["S", "r"]), []);
+    assert_eq!(app.notice.as_ref().unwrap().text, "Syncing rests; p lets it go on.");
 }
 
 #[test]
