@@ -33,6 +33,11 @@ impl Search {
         self.answered = true;
     }
 
+    /// How many hits are above the picture, of which so many are visible.
+    pub fn top(&self, height: usize) -> usize {
+        self.selected.saturating_sub(height.saturating_sub(1))
+    }
+
     /// Moves the cursor.
     pub fn step(&mut self, by: isize) {
         self.selected = self.selected.saturating_add_signed(by).min(self.hits.len().saturating_sub(1));

@@ -3,7 +3,7 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use hearth_contract::schema::Kind;
 
-use super::App;
+use super::{App, Layer};
 use crate::home::{HomeLine, lines};
 use crate::keys::{Action, Context};
 use crate::layout::{Layout, attention};
@@ -27,20 +27,26 @@ impl App {
     }
 
     fn turn(&mut self, now: Now, context: Context, action: Action) -> Vec<Effect> {
-        if matches!(context, Context::Form | Context::Choice | Context::Notes | Context::Confirm) {
+        let is_typed = matches!(context, Context::Form | Context::Choice | Context::Notes | Context::ConflictValue);
+        if is_typed || context == Context::Confirm {
             return Vec::new();
         }
         (0..WHEEL).flat_map(|_| self.act(now, context, action)).collect()
     }
 
     fn click(&mut self, now: Now, context: Context, column: u16, row: u16) -> Vec<Effect> {
-        if !matches!(context, Context::List | Context::Home | Context::Filter) {
-            return Vec::new();
+        let layout = Layout::of(self.height);
+        // Under what a screen is of, and a line apart.
+        let line = row.checked_sub(layout.tabs + layout.rule + 2).filter(|line| *line + 2 < layout.screen());
+        match context {
+            Context::Detail => return self.click_in_detail(line.map(usize::from)),
+            Context::Search => return self.click_in_search(line.map(usize::from)),
+            Context::List | Context::Home | Context::Filter => {}
+            _ => return Vec::new(),
         }
         if row == 0 {
             return self.tab_at(column).map_or_else(Vec::new, |kind| self.go_to(kind));
         }
-        let layout = Layout::of(self.height);
         if context == Context::Home {
             let first = layout.tabs + layout.rule;
             return match self.entry_at(column, row.checked_sub(first), layout.screen()) {
@@ -66,6 +72,29 @@ impl App {
         if ask { self.ask_page() } else { Vec::new() }
     }
 
+    fn click_in_detail(&mut self, line: Option<usize>) -> Vec<Effect> {
+        let page = self.page();
+        let Some(Layer::Detail(detail)) = self.layers.last_mut() else { return Vec::new() };
+        let number = detail.lines(page).len();
+        match line.map(|line| detail.scroll + line).filter(|at| *at < number) {
+            Some(at) if at == detail.selected => return self.act_in_detail(Action::Open),
+            Some(at) => detail.go(at, number, page.height),
+            None => {}
+        }
+        Vec::new()
+    }
+
+    fn click_in_search(&mut self, line: Option<usize>) -> Vec<Effect> {
+        let height = self.page().height;
+        let Some(Layer::Search(search)) = self.layers.last_mut() else { return Vec::new() };
+        match line.map(|line| search.top(height) + line).filter(|at| *at < search.hits.len()) {
+            Some(at) if at == search.selected => return self.act_in_search(Action::Open),
+            Some(at) => search.selected = at,
+            None => {}
+        }
+        Vec::new()
+    }
+
     /// The entry of the home screen at a place, told the line of the screen and how many it has.
     fn entry_at(&self, column: u16, line: Option<u16>, height: u16) -> Option<usize> {
         let inside = (1..=attention(self.width)).contains(&column);
@@ -81,7 +110,7 @@ impl App {
     /// The tab whose word is at a column of the first line.
     fn tab_at(&self, column: u16) -> Option<Kind> {
         let tabs = tabs::fitting(self);
-        let found = tabs.tabs.iter().rfind(|tab| tab.column <= usize::from(column))?;
+        let found = tabs.tabs.iter().find(|tab| (tab.column..tab.column + tab.width()).contains(&column.into()))?;
         Some(found.kind)
     }
 }

@@ -35,8 +35,7 @@ pub(super) fn draw(app: &App, search: &Search, theme: &Theme, frame: &mut Frame<
         frame.render_widget(Span::styled(text, theme.quiet()), below);
         return;
     }
-    let fits = usize::from(below.height);
-    let top = search.selected.saturating_sub(fits.saturating_sub(1));
+    let top = search.top(below.height.into());
     for (row, (index, hit)) in rows(below).zip(search.hits.iter().enumerate().skip(top)) {
         frame.render_widget(hit_line(app, hit, theme, row.width.into()), row);
         if index == search.selected {

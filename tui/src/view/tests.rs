@@ -1,6 +1,6 @@
 //! The screens drawn on a terminal in memory: what they say at each size, and that no size is too small.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::schema::Kind;
 use hearth_replica::{
     Change, Choice, Conflict, Edit, Expiring, Figures, Group, Hit, Overview, Pending, Related, Row, RowPage, Status,
@@ -21,6 +21,7 @@ use crate::form::Form;
 use crate::message::{Answer, Effect, Message};
 use crate::session::Session;
 
+mod mouse;
 mod quick;
 mod standing;
 
@@ -388,27 +389,6 @@ fn the_home_screen_says_how_many_more_there_are_and_marks_every_day_of_the_month
     app.update(now(), Message::Answer(Answer::Overview(app.home.ticket, Ok(many))));
     let text = screen(&mut app, 120, 40);
     assert_says(&text, &["Overdue  1,301", "and 1,300 more", "30•"]);
-}
-
-#[test]
-fn a_click_on_the_home_screen_selects_and_a_second_one_opens() {
-    for (width, height) in [(80, 24), (120, 40), (50, 9)] {
-        let mut app = household();
-        letter(&mut app, '1');
-        let text = screen(&mut app, width, height);
-        let row = text.lines().position(|line| line.contains("Winter tyres")).unwrap();
-        let row = u16::try_from(row).unwrap();
-        let mut click = |column| {
-            let kind = MouseEventKind::Down(MouseButton::Left);
-            app.update(now(), Message::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
-            (app.home.selected, app.layers.len())
-        };
-        if width > 72 {
-            assert_eq!(click(width - 3), (0, 0), "the calendar is no list");
-        }
-        assert_eq!(click(8), (1, 0), "{width}x{height}");
-        assert_eq!(click(8), (1, 1), "{width}x{height}");
-    }
 }
 
 #[test]

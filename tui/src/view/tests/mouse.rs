@@ -1,0 +1,107 @@
+//! The mouse on what is drawn: a click selects, a second one opens, and what is no list is none.
+
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+
+use super::*;
+
+fn mouse(app: &mut App, kind: MouseEventKind, column: u16, row: u16) {
+    app.update(now(), Message::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+}
+
+fn click(app: &mut App, column: u16, row: u16) {
+    mouse(app, MouseEventKind::Down(MouseButton::Left), column, row);
+}
+
+/// The line of the terminal on which a text is drawn.
+fn row_of(app: &mut App, text: &str, (width, height): (u16, u16)) -> u16 {
+    let drawn = screen(app, width, height);
+    let row = drawn.lines().position(|line| line.contains(text));
+    u16::try_from(row.unwrap_or_else(|| panic!("{text:?} is not on the screen:\n{drawn}"))).unwrap()
+}
+
+#[test]
+fn a_click_on_the_home_screen_selects_and_a_second_one_opens() {
+    for (width, height) in [(80, 24), (120, 40), (50, 9)] {
+        let mut app = household();
+        letter(&mut app, '1');
+        let row = row_of(&mut app, "Winter tyres", (width, height));
+        let mut click = |column| {
+            click(&mut app, column, row);
+            (app.home.selected, app.layers.len())
+        };
+        if width > 72 {
+            assert_eq!(click(width - 3), (0, 0), "the calendar is no list");
+        }
+        assert_eq!(click(8), (1, 0), "{width}x{height}");
+        assert_eq!(click(8), (1, 1), "{width}x{height}");
+    }
+}
+
+#[test]
+fn a_click_on_what_was_found_selects_and_a_second_one_opens() {
+    for size in [(80, 24), (50, 9)] {
+        let mut app = household();
+        letter(&mut app, '/');
+        let Some(Layer::Search(search)) = app.layers.last_mut() else { panic!("{:?}", app.layers) };
+        let hit = |number: usize| {
+            let title = format!("Room {number}.");
+            Hit { kind: Kind::Room, id: number.to_string(), snippet: title.clone(), title }
+        };
+        search.take((0..30).map(hit).collect());
+        search.selected = 29;
+        let row = row_of(&mut app, "Room 27.", size);
+        click(&mut app, 20, row);
+        let Some(Layer::Search(search)) = app.layers.last() else { panic!("{:?}", app.layers) };
+        assert_eq!(search.selected, 27, "{size:?}");
+        let row = row_of(&mut app, "Room 27.", size);
+        click(&mut app, 20, row);
+        let Some(Layer::Detail(detail)) = app.layers.last() else { panic!("{:?}", app.layers) };
+        assert_eq!(detail.id, "27");
+    }
+}
+
+#[test]
+fn a_click_on_a_line_of_a_record_selects_and_a_second_one_opens() {
+    for size in [(80, 24), (50, 9)] {
+        let mut app = household();
+        press(&mut app, KeyCode::Enter);
+        let Some(Layer::Detail(detail)) = app.layers.last() else { panic!("{:?}", app.layers) };
+        let (ticket, kind) = (detail.ticket, detail.kind);
+        app.update(now(), Message::Answer(Answer::Record { ticket, kind, full: Ok(Some(full())) }));
+        screen(&mut app, size.0, size.1);
+        letter(&mut app, 'G');
+        while !screen(&mut app, size.0, size.1).contains("manual") {
+            letter(&mut app, 'k');
+        }
+        letter(&mut app, 'j');
+        let row = row_of(&mut app, "manual", size);
+        click(&mut app, 20, row);
+        assert_eq!(app.layers.len(), 1);
+        click(&mut app, 20, row);
+        let Some(Layer::Detail(detail)) = app.layers.last() else { panic!("{:?}", app.layers) };
+        assert_eq!(detail.id, "d", "{size:?}");
+    }
+}
+
+#[test]
+fn a_click_beside_the_tabs_goes_nowhere() {
+    let mut app = household();
+    let text = screen(&mut app, 120, 40);
+    let end = u16::try_from(text.lines().next().unwrap().chars().count()).unwrap();
+    for (column, tab) in [(end, Kind::Task), (119, Kind::Task), (end - 1, Kind::Document)] {
+        click(&mut app, column, 0);
+        assert_eq!(app.tab, tab, "column {column}");
+    }
+}
+
+#[test]
+fn the_wheel_leaves_the_field_alone_for_which_a_value_is_typed() {
+    let mut app = household();
+    let mut conflict = ConflictScreen::of(1, "update");
+    conflict.take(vec![clash("title", "x"), clash("due_on", "2026-12-24")]);
+    conflict.type_value();
+    app.layers.push(Layer::Conflict(conflict));
+    mouse(&mut app, MouseEventKind::ScrollDown, 8, 8);
+    let Some(Layer::Conflict(screen)) = app.layers.last() else { panic!("{:?}", app.layers) };
+    assert_eq!(screen.selected, 0);
+}
