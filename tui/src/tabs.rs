@@ -4,7 +4,8 @@
 use hearth_contract::schema::Kind;
 
 use crate::app::{App, TABS};
-use crate::sanitize::{line, width};
+use crate::glyphs::Sign;
+use crate::sanitize::{fit, line, width};
 use crate::words::{grouped, plural};
 
 /// The first line.
@@ -25,8 +26,8 @@ pub struct Tab {
     pub column: usize,
     /// The key that goes there.
     pub key: String,
-    /// Its word.
-    pub word: &'static str,
+    /// Its word, as far as there is room.
+    pub word: String,
     /// How many records it has; empty where that is not said.
     pub count: String,
     /// Whether it is in front.
@@ -45,6 +46,8 @@ struct Way {
     counts: bool,
     /// The words of the tabs behind; without them their keys alone.
     words: bool,
+    /// Columns of a word at most.
+    word_max: usize,
 }
 
 /// The tabs as they fit the width: the first way that does.
@@ -52,16 +55,18 @@ pub fn fitting(app: &App) -> Tabs {
     let room = usize::from(app.width);
     let ways = [(true, true, true), (true, false, true), (false, false, true), (false, false, false)];
     let wide = |tabs: &Tabs| tabs.tabs.last().map_or(0, |tab| tab.column + tab.width());
-    let mut all = ways.map(|(name, counts, words)| laid_out(app, Way { name, counts, words })).into_iter();
-    let least = laid_out(app, Way { name: false, counts: false, words: false });
-    all.find(|tabs| wide(tabs) <= room).unwrap_or(least)
+    let whole = |(name, counts, words)| laid_out(app, Way { name, counts, words, word_max: usize::MAX });
+    let mut all = ways.map(whole).into_iter();
+    let least = |word_max| laid_out(app, Way { name: false, counts: false, words: false, word_max });
+    // Every tab has its key, even if the word of the one in front is cut for it.
+    all.find(|tabs| wide(tabs) <= room).unwrap_or_else(|| least(room.saturating_sub(wide(&least(0)) + 1)))
 }
 
 impl Tab {
     /// The columns it takes.
     pub fn width(&self) -> usize {
         let count = if self.count.is_empty() { 0 } else { width(&self.count) + 1 };
-        let word = if self.word.is_empty() { 0 } else { width(self.word) + 1 };
+        let word = if self.word.is_empty() { 0 } else { width(&self.word) + 1 };
         width(&self.key) + word + count
     }
 }
@@ -72,6 +77,7 @@ fn laid_out(app: &App, way: Way) -> Tabs {
         None => "Hearth".to_owned(),
     });
     let mut column = 1 + name.as_ref().map_or(0, |name| width(name) + 3);
+    let cut = Sign::Cut.text(app.setup.ascii);
     let mut tabs = Vec::new();
     for (index, kind) in TABS.into_iter().enumerate() {
         let front = kind == app.tab;
@@ -82,7 +88,7 @@ fn laid_out(app: &App, way: Way) -> Tabs {
             kind,
             column,
             key: (index + 1).to_string(),
-            word: if says { plural(kind) } else { "" },
+            word: if says { fit(plural(kind), way.word_max, cut) } else { String::new() },
             count,
             front,
         };

@@ -54,7 +54,7 @@ impl App {
         question.map_or_else(Vec::new, |question| self.put(Layer::Confirm(question)))
     }
 
-    /// A form for what the edit changes.
+    /// A form for what the edit changes. In a conflict other values are chosen field by field.
     pub(super) fn change_edit(&mut self) -> Vec<Effect> {
         if self.selected_edit().is_some_and(|edit| edit.state == "conflict") {
             return self.act_in_edits(Action::Open);

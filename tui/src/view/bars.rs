@@ -31,7 +31,11 @@ pub(super) fn tabs(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) 
         let count = if tab.count.is_empty() { String::new() } else { format!(" {}", tab.count) };
         let gap = if tab.word.is_empty() { "" } else { " " };
         let key = Span::styled(format!("{}{gap}", tab.key), theme.quiet());
-        put(frame, tab.column, Line::from(vec![key, Span::styled(tab.word, look), Span::styled(count, theme.quiet())]));
+        put(
+            frame,
+            tab.column,
+            Line::from(vec![key, Span::styled(tab.word.clone(), look), Span::styled(count, theme.quiet())]),
+        );
     }
 }
 

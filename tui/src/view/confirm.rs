@@ -7,15 +7,30 @@ use ratatui::widgets::Paragraph;
 
 use super::{Theme, window};
 use crate::app::{App, Confirm};
+use crate::glyphs::Sign;
 use crate::keys::{Context, in_context};
-use crate::sanitize::{line, wrap};
+use crate::sanitize::{fit, line, wrap};
+
+/// Columns of a name below which it would say nothing.
+const NAME_MIN: usize = 4;
 
 pub(super) fn draw(app: &App, question: &Confirm, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let width = area.width.min(64);
     let columns = usize::from(width.saturating_sub(4)).max(1);
-    let mut lines: Vec<Line<'_>> = Vec::new();
-    lines.extend(wrap(&line(&question.question), columns).into_iter().map(|l| Line::styled(l, theme.strong())));
-    lines.extend(wrap(&question.consequence, columns).into_iter().map(|l| Line::styled(l, theme.quiet())));
+    // A window has an edge from six lines on. The keys have the last line.
+    let border = u16::from(area.height >= 6) * 2;
+    let room = usize::from(area.height.saturating_sub(border + 1));
+    let cut = Sign::Cut.text(app.setup.ascii);
+    let follows = wrap(&question.consequence, columns);
+    let asked = shortened(&line(&question.question), columns, room.saturating_sub(follows.len()), room, cut);
+    let number = asked.len();
+    let mut all: Vec<String> = asked.into_iter().chain(follows).collect();
+    if all.len() > room {
+        let rest = all.split_off(room.saturating_sub(1)).join(" ");
+        all.push(fit(&rest, columns, cut));
+    }
+    let look = |at| if at < number { theme.strong() } else { theme.quiet() };
+    let mut lines: Vec<Line<'_>> = all.into_iter().enumerate().map(|(at, text)| Line::styled(text, look(at))).collect();
     let mut spans = Vec::new();
     for (index, binding) in in_context(Context::Confirm).filter(|(_, binding)| !binding.hint.is_empty()) {
         if let Some(key) = app.setup.keys.keys(index).first() {
@@ -24,12 +39,8 @@ pub(super) fn draw(app: &App, question: &Confirm, theme: &Theme, frame: &mut Fra
         }
     }
     let wanted = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
-    // A window has an edge from six lines on.
-    let border = u16::from(area.height >= 6) * 2;
     let height = if border > 0 { wanted.saturating_add(border).max(6) } else { wanted };
     let height = height.min(area.height);
-    // The keys are the last thing to give way.
-    lines.truncate(usize::from(height.saturating_sub(border + 1)));
     if lines.len() + 1 < usize::from(height.saturating_sub(border)) {
         lines.push(Line::default());
     }
@@ -37,4 +48,26 @@ pub(super) fn draw(app: &App, question: &Confirm, theme: &Theme, frame: &mut Fra
     let popup = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 3, width, height };
     let inside = window(app, theme, frame, popup);
     frame.render_widget(Paragraph::new(lines), inside);
+}
+
+/// A question as lines: names between quotation marks give way until it takes no more than the lines it is to have, or as few as
+/// it can of the most there are.
+fn shortened(question: &str, columns: usize, wanted: usize, most: usize, cut: &str) -> Vec<String> {
+    let with_names_of = |columns: usize| {
+        let mut parts = question.split('“');
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |text, part| match part.split_once('”') {
+            Some((name, rest)) => format!("{text}“{}”{rest}", fit(name, columns, cut)),
+            None => format!("{text}“{part}"),
+        })
+    };
+    let whole = wrap(question, columns);
+    if whole.len() <= wanted {
+        return whole;
+    }
+    let fitting = (wanted.max(1)..=most).find_map(|lines| {
+        let mut shorter = (NAME_MIN..columns * lines).rev().map(|name| wrap(&with_names_of(name), columns));
+        shorter.find(|shorter| shorter.len() <= lines)
+    });
+    fitting.unwrap_or(whole)
 }

@@ -22,6 +22,10 @@ const LABELS: usize = 18;
 const CHOSEN: usize = 9;
 /// From this width on there is a column for what was before.
 const NARROW: usize = 64;
+/// Below this width there are no columns for values, only what stands under the fields.
+const NARROWEST: usize = 40;
+/// Below this many lines the fields have them all: no heading, and one line for each side under them.
+const FLAT: u16 = 6;
 /// Lines of the field in full, at least where there is room; it has the lines that the fields leave free, too.
 const BELOW: u16 = 6;
 
@@ -42,23 +46,29 @@ pub(super) fn draw(app: &App, screen: &ConflictScreen, theme: &Theme, frame: &mu
         (false, true) => format!("You changed “{}”; it was deleted on the server", first.title),
         (false, false) => format!("“{}” was changed here and on the server ({since})", first.title),
     };
-    frame.render_widget(Span::styled(fit(&heading, columns, cut), theme.strong()), inner);
-    let labels = LABELS.min(columns / 4);
+    let flat = inner.height < FLAT;
+    if !flat {
+        frame.render_widget(Span::styled(fit(&heading, columns, cut), theme.strong()), inner);
+    }
     // A narrow screen shows what is to be chosen from; what was before stands under it.
     let narrow = columns < NARROW;
-    let wide = columns.saturating_sub(labels + CHOSEN + 4) / if narrow { 2 } else { 3 };
+    let values = if columns < NARROWEST { 0 } else { 3 - usize::from(narrow) };
+    let labels = if values == 0 { columns.saturating_sub(CHOSEN + 1) } else { LABELS.min(columns / 4) };
+    let wide = columns.saturating_sub(labels + CHOSEN + 4) / values.max(1);
     let cell = |text: &str, look: Style| Span::styled(padded(app, text, wide, false) + " ", look);
-    let table = Rect { y: inner.y + 2.min(inner.height), height: inner.height.saturating_sub(2), ..inner };
-    let below = BELOW.min(table.height / 2);
+    let above = if flat { 0 } else { 2 };
+    let table = Rect { y: inner.y + above, height: inner.height.saturating_sub(above), ..inner };
+    let below = if flat { table.height.saturating_sub(1) } else { BELOW.min(table.height / 2) };
     let list = Rect { height: table.height - below, ..table };
+    let has_headings = !flat && values > 0;
     let mut lines = rows(list);
-    if let Some(row) = lines.next() {
+    if let Some(row) = has_headings.then(|| lines.next()).flatten() {
         let mut spans = vec![Span::raw(" ".repeat(labels + 1))];
         let headings = ["Before", "Mine", "Theirs"].into_iter().skip(usize::from(narrow));
         spans.extend(headings.map(|word| cell(word, theme.quiet())));
         frame.render_widget(Line::from(spans), row);
     }
-    let fits = usize::from(list.height).saturating_sub(1).max(1);
+    let fits = usize::from(list.height).saturating_sub(usize::from(has_headings)).max(1);
     let top = (screen.selected + 1).saturating_sub(fits);
     for (row, (index, (conflict, choice))) in lines.zip(screen.fields.iter().enumerate().skip(top)) {
         let selected = index == screen.selected;
@@ -74,14 +84,14 @@ pub(super) fn draw(app: &App, screen: &ConflictScreen, theme: &Theme, frame: &mu
         };
         let tone = if choice.is_none() { Tone::Alarm } else { Tone::Good };
         let mut spans = vec![Span::styled(label + " ", quiet)];
-        if !narrow {
-            spans.push(cell(&said(app, screen, conflict, &conflict.base), quiet));
-        }
-        spans.extend([
+        let sides = [
+            cell(&said(app, screen, conflict, &conflict.base), quiet),
             cell(&side(screen.deletes, || said(app, screen, conflict, &conflict.mine)), look(is(&Choice::Mine))),
             cell(&side(gone, || said(app, screen, conflict, &conflict.theirs)), look(is(&Choice::Theirs))),
-            Span::styled(padded(app, &chosen, CHOSEN, false), if selected { Style::new() } else { theme.tone(tone) }),
-        ]);
+        ];
+        spans.extend(sides.into_iter().skip(3 - values));
+        let look = if selected { Style::new() } else { theme.tone(tone) };
+        spans.push(Span::styled(padded(app, &chosen, CHOSEN, false), look));
         frame.render_widget(Line::from(spans), row);
         if selected {
             frame.buffer_mut().set_style(row, theme.selected());
@@ -89,7 +99,8 @@ pub(super) fn draw(app: &App, screen: &ConflictScreen, theme: &Theme, frame: &mu
     }
     scroll_bar(app, theme, frame, Rect { width: list.width + 1, ..list }, top, screen.fields.len());
     // Right under the fields, so that the eye has no way to go.
-    let end = u16::try_from(screen.fields.len() - top).unwrap_or(u16::MAX).saturating_add(1).min(list.height);
+    let end = u16::try_from(screen.fields.len() - top).unwrap_or(u16::MAX);
+    let end = end.saturating_add(u16::from(has_headings)).min(list.height);
     in_full(app, screen, gone, theme, frame, Rect { y: list.y + end, height: table.height - end, ..inner });
 }
 
@@ -117,7 +128,7 @@ fn in_full(app: &App, screen: &ConflictScreen, gone: bool, theme: &Theme, frame:
         let key = app.setup.keys.key_of(Context::Conflict, Action::Save).unwrap_or("?");
         lines.insert(0, (format!("All is chosen: {key} settles it."), Tone::Good));
     }
-    // A line apart, and one for what is typed.
+    // A line apart, and one for what is typed, which is kept free for it where there is room.
     let blank = usize::from(area.height > 3);
     let typed = usize::from(area.height > 3 || screen.typing.is_some());
     let room = usize::from(area.height).saturating_sub(blank + typed + lines.len());

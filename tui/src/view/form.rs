@@ -77,7 +77,8 @@ fn crop(columns: usize) -> u16 {
     u16::try_from(columns).unwrap_or(u16::MAX)
 }
 
-/// What the form is for, or why it was not saved, which is read to its end where there is room. Gives the lines it takes.
+/// What the form is for, or why it was not saved. That, and what a form for many does, is read to its end where there is room.
+/// Gives the lines it takes.
 fn heading(app: &App, form: &Form, theme: &Theme, frame: &mut Frame<'_>, area: Rect) -> u16 {
     let (text, tone) = match (&form.refusal, form.saving, &form.id) {
         (Some(sentence), _, _) => (format!("{} {sentence}", Sign::Fault.text(app.setup.ascii)), Some(Tone::Alarm)),
@@ -90,7 +91,8 @@ fn heading(app: &App, form: &Form, theme: &Theme, frame: &mut Frame<'_>, area: R
         (None, false, Some(_)) => (format!("Change the {} “{}”", singular(form.kind), form.title), None),
     };
     let (columns, cut) = (usize::from(area.width), Sign::Cut.text(app.setup.ascii));
-    let most = if tone.is_some() { usize::from(area.height / 3).max(1) } else { 1 };
+    let is_read = tone.is_some() || !form.many.is_empty();
+    let most = if is_read { usize::from(area.height / 3).max(1) } else { 1 };
     let mut parts = wrap(&text, columns);
     let rest = parts.split_off(parts.len().min(most - 1));
     parts.extend((!rest.is_empty()).then(|| fit(&rest.join(" "), columns, cut)));

@@ -12,7 +12,7 @@ use crate::cells::cell;
 use crate::glyphs::{Sign, Tone};
 use crate::home::{self, Entry, HomeLine};
 use crate::layout::{self, PANEL};
-use crate::sanitize::fit;
+use crate::sanitize::{fit, width, wrap};
 use crate::words::{self, choice, day};
 
 /// Columns of a day in the list.
@@ -117,20 +117,30 @@ fn nothing(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect, empty: b
     let keys = &app.setup.keys;
     let key = |action| keys.key_of(crate::keys::Context::Home, action).unwrap_or("?").to_owned();
     let (add, all) = (key(crate::keys::Action::QuickAdd), key(crate::keys::Action::Palette));
+    let columns = usize::from(area.width);
     let lines: Vec<String> = if empty {
-        vec![
-            "This home is empty so far.".into(),
-            String::new(),
-            format!("{add}   add a task in one line"),
-            "3   the inventory: rooms are under 4, n makes a new one".into(),
-            format!("{all}   everything else"),
-        ]
+        // What a key does stands beside it, on every line that it takes.
+        let wide = [&add, &all].map(|key| width(key) + 3).into_iter().max().unwrap_or(0);
+        let does = |key: &str, what: &str| {
+            let keys = std::iter::once(key).chain(std::iter::repeat(""));
+            let what = wrap(what, columns.saturating_sub(wide));
+            keys.zip(what).map(|(key, what)| padded(app, key, wide, false) + &what).collect::<Vec<_>>()
+        };
+        let parts = [
+            wrap("This home is empty so far.", columns),
+            vec![String::new()],
+            does(&add, "add a task in one line"),
+            does("3", "the inventory: rooms are under 4, n makes a new one"),
+            does(&all, "everything else"),
+        ];
+        parts.into_iter().flatten().collect()
     } else {
         let later = match open {
             0 => format!("{add} adds a task in one line."),
             open => format!("{} for later.", words::counted(hearth_contract::schema::Kind::Task, open)),
         };
-        vec!["Nothing is due this week, and nothing runs out soon.".into(), later]
+        let lines = ["Nothing is due this week, and nothing runs out soon.".to_owned(), later];
+        lines.iter().flat_map(|text| wrap(text, columns)).collect()
     };
     for (row, text) in rows(area).zip(lines) {
         let text = fit(&text, row.width.into(), Sign::Cut.text(app.setup.ascii));

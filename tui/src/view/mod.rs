@@ -17,6 +17,7 @@ mod theme;
 
 use hearth_contract::schema::Kind;
 use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -67,6 +68,16 @@ pub fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>) {
         _ => {}
     }
     sanitize::buffer(frame.buffer_mut());
+    if app.setup.ascii {
+        plain_quotes(frame.buffer_mut());
+    }
+}
+
+/// Quotation marks in ASCII, wherever they stand: sentences about records are full of them.
+fn plain_quotes(frame: &mut Buffer) {
+    for cell in frame.content.iter_mut().filter(|cell| matches!(cell.symbol(), "“" | "”")) {
+        cell.set_char('"');
+    }
 }
 
 /// The parts of the screen as areas.

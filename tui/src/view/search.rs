@@ -13,8 +13,8 @@ use crate::sanitize::{fit, line, width};
 use crate::search::{HITS_MAX, Search};
 use crate::words::singular;
 
-/// Columns for the kind of a hit.
-const KIND: usize = 12;
+/// Columns for the kind of a hit, and a gap; less on a narrow screen.
+const KIND: usize = 14;
 
 pub(super) fn draw(app: &App, search: &Search, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let inner = inset(area);
@@ -53,13 +53,16 @@ pub(super) fn draw(app: &App, search: &Search, theme: &Theme, frame: &mut Frame<
 
 /// Kind, title, and where the words stand if that is not the title itself.
 fn hit_line<'a>(app: &App, hit: &Hit, theme: &Theme, columns: usize) -> Line<'a> {
-    let kind = KIND.min(columns);
-    let mut spans = vec![Span::styled(padded(app, singular(hit.kind), kind, false), theme.quiet())];
-    let rest = columns - kind;
-    let is_title = hit.snippet.replace("**", "") == hit.title;
-    if is_title || rest < 48 {
-        let marked = if is_title { &hit.snippet } else { &hit.title };
-        spans.extend(marks(app, marked, Style::new(), theme, rest));
+    let kind = KIND.min(columns / 2);
+    let name = padded(app, singular(hit.kind), kind.saturating_sub(2), false);
+    let mut spans = vec![Span::styled(name, theme.quiet()), Span::raw("  ")];
+    let rest = columns.saturating_sub(kind);
+    let is_title = hit.snippet.replace("**", "") == hit.title.replace("**", "");
+    // Stars of its own cannot be told from the marks.
+    if is_title && !hit.title.contains("**") {
+        spans.extend(marks(app, &hit.snippet, Style::new(), theme, rest));
+    } else if is_title || rest < 48 {
+        spans.push(Span::raw(fit(&hit.title, rest, Sign::Cut.text(app.setup.ascii))));
     } else {
         let title = rest * 2 / 5;
         spans.push(Span::raw(padded(app, &hit.title, title, false)));
