@@ -135,7 +135,9 @@ pub(crate) fn greet(connection: &mut Connection, greeting: &Greeting, now: Times
         let Greeting { home, head, retention_seconds, accepted, process } = greeting;
         write_home(tx, home)?;
         tx.execute(
+            // That it was offline may have had no room. What lies before the head has not been reached.
             "UPDATE _sync SET head = coalesce(?1, head), retention_seconds = ?2, last_contact_at = ?3,
+                 phase = CASE WHEN phase IN ('live', 'polling') AND ?1 > position THEN 'catching_up' ELSE phase END,
                  offline_since = NULL, transport = 'stream', daemon_pid = coalesce(?4, daemon_pid)",
             (head, retention_seconds, now.to_string(), process),
         )?;

@@ -119,6 +119,8 @@ pub(crate) struct Core {
     tail: i64,
     /// What the database says now.
     shown: Option<(Phase, Option<String>, Option<Millis>)>,
+    /// The head that the server told when contact began.
+    greeted: Option<i64>,
     touched_at: Millis,
 
     push: Push,
@@ -154,6 +156,7 @@ impl Core {
             rounds: 0,
             tail: 0,
             shown: None,
+            greeted: None,
             touched_at: Millis::MIN / 2,
             push: Push::default(),
             chance: seed | 1,
@@ -361,6 +364,7 @@ impl Core {
         let limits = identity.limits;
         self.home = Some(identity.home_id.clone());
         effects.push(Effect::Greet { identity, standing });
+        self.greeted = standing.head;
         self.reason = None;
         if self.push.is_allowed_all() {
             self.key_refused = None;
@@ -373,6 +377,11 @@ impl Core {
 
     fn frames(&mut self, now: Millis, stretch: Stretch, effects: &mut Vec<Effect>) {
         let Link::Open { current } = &mut self.link else { return };
+        // The head was asked for before the stream was: where the feed ends earlier, the head is that of a history that is gone,
+        // and so is what was compared with it. Contact begins anew.
+        if stretch.ready.is_some_and(|ready| ready > 0 && Some(ready) < self.greeted) {
+            return self.lost(now, "the server was put back to an older copy meanwhile".to_owned(), None, effects);
+        }
         *current |= stretch.ready.is_some();
         (self.heard_at, self.owing_since, self.told) = (now, now, true);
         (self.mute, self.turned_down) = (false, 0);

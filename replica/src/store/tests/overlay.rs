@@ -215,6 +215,19 @@ fn a_head_that_a_server_has_lost_is_not_claimed() {
 }
 
 #[test]
+fn what_a_greeting_tells_of_is_not_taken_for_reached() {
+    let mut scene = Scene::new();
+    scene.is_at_present(6);
+    assert_eq!(scene.one("SELECT phase FROM _sync"), "live");
+    // That it was offline in between found no room, and the process ends before it says how it stands now.
+    standing::greet(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
+    assert_eq!(scene.one("SELECT phase FROM _sync"), "catching_up");
+    scene.is_at_present(7);
+    standing::greet(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
+    assert_eq!(scene.one("SELECT phase FROM _sync"), "live");
+}
+
+#[test]
 fn a_process_that_found_no_room_to_say_so_is_named_with_the_first_contact() {
     let mut scene = Scene::new();
     let greeting = standing::Greeting { process: Some(7), ..greeting(6, &[]) };

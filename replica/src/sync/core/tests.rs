@@ -331,6 +331,17 @@ fn a_silent_stream_is_doubted_and_without_evidence_opened_again() {
 }
 
 #[test]
+fn a_head_of_a_history_that_is_gone_by_now_is_asked_for_again() {
+    let mut core = opened(Until::Stopped);
+    // The server had told 9 as its head, and was put back before it was asked for the stream.
+    let effects = core.handle(100, ready(6));
+    assert!(effects.contains(&Effect::CloseStream), "{effects:?}");
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Apply { .. })), "{effects:?}");
+    let at = core.wake_at().unwrap();
+    assert!(core.handle(at, Input::Timer).contains(&Effect::Ask(Errand::Feed)));
+}
+
+#[test]
 fn events_that_a_stream_kept_back_turn_it_to_polling_for_a_while() {
     let mut core = started(Until::Stopped);
     let effects = core.handle(45_000, Input::Timer);
