@@ -95,6 +95,16 @@ impl Terminal {
         self.master.resize(size(columns, lines)).expect("a size");
     }
 
+    /// Sets the terminal to how a shell likes it, as after a program that was stopped.
+    ///
+    /// # Panics
+    /// When `stty` cannot do so.
+    pub fn is_the_shells(&self) {
+        let tty = self.master.tty_name().expect("a terminal has a name");
+        let set = std::process::Command::new("stty").arg("-F").arg(tty).arg("sane").status();
+        assert!(set.expect("stty is there").success());
+    }
+
     /// What is to be seen now.
     pub fn text(&self) -> String {
         self.look(|screen| screen.contents())

@@ -166,6 +166,25 @@ fn a_ctrl_c_in_the_editor_is_the_editors() {
 }
 
 #[test]
+fn a_program_that_was_stopped_from_outside_takes_the_terminal_again() {
+    let (directory, db) = home("INSERT INTO tasks (title, rev) VALUES ('Bleed radiators', 1)");
+    let mut screen = Terminal::start("hearth", &["--db", db.to_str().unwrap()], directory.path(), (80, 24));
+    screen.shows("1 Home");
+    let signal = |name: &str, screen: &Terminal| {
+        let pid = screen.pid().unwrap().to_string();
+        assert!(std::process::Command::new("kill").args([name, &pid]).status().unwrap().success());
+    };
+    signal("-STOP", &screen);
+    screen.is_the_shells();
+    signal("-CONT", &screen);
+    // A shell's line would not come before enter.
+    screen.types("2");
+    screen.shows("1 task");
+    screen.types("q");
+    assert!(screen.ends());
+}
+
+#[test]
 fn any_size_is_drawn_and_the_terminal_comes_back() {
     let (_directory, db) = home("INSERT INTO tasks (title, due_on, rev) VALUES ('Bleed radiators', date('now'), 1)");
     let mut screen = hearth(&db, (80, 24));

@@ -41,6 +41,8 @@ impl Screen {
 
     /// Takes the terminal over once more: whoever had it meanwhile has left it as it likes.
     pub fn take_again(&mut self) -> io::Result<()> {
+        // It counts as taken, and would be left as it is.
+        let _ = disable_raw_mode();
         take(self.mouse)?;
         self.forget()
     }
