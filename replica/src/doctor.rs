@@ -13,6 +13,7 @@ mod trouble;
 use std::path::Path;
 
 use crate::profile::{self, Profile, ProfileError};
+use crate::sync::SyncLock;
 
 pub use files::directory;
 pub use server::{scopes, told};
@@ -161,6 +162,22 @@ pub fn another_key(profile: &Profile) -> String {
         Some(file) if file != profile.key_file() => format!("put another key into {}", file.display()),
         Some(_) => "hearth-replica init --server URL, with another key".to_owned(),
     }
+}
+
+/// What to do about the key of another process that syncs, where it comes from that one's own environment: what is put right
+/// here does not reach it. Of a key there, nothing but its variable is looked at.
+pub fn key_elsewhere(db: &Path) -> Option<String> {
+    let pid = SyncLock::holder(db).filter(|pid| *pid != std::process::id() && SyncLock::is_held(db))?;
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let value = |name: &str| {
+        let mut all = environment.split(|byte| *byte == 0);
+        all.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")).filter(|value| !value.is_empty())
+    };
+    if value(profile::KEY).is_some() {
+        return Some(format!("start process {pid} again with another key in {}", profile::KEY));
+    }
+    let file = String::from_utf8_lossy(value(profile::KEY_FILE)?).into_owned();
+    Some(format!("put another key into {}; process {pid} takes it up at once", quoted(Path::new(&file))))
 }
 
 /// What to type about the file of a key that cannot be read. One that the environment names goes before whatever `init` saves.

@@ -262,8 +262,8 @@ pub fn key_in_environment() -> Option<(&'static str, Option<PathBuf>)> {
     }
 }
 
-const KEY: &str = "HEARTH_API_KEY";
-const KEY_FILE: &str = "HEARTH_API_KEY_FILE";
+pub(crate) const KEY: &str = "HEARTH_API_KEY";
+pub(crate) const KEY_FILE: &str = "HEARTH_API_KEY_FILE";
 /// Where systemd puts the credentials of a unit.
 const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
 

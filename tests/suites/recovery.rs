@@ -6,7 +6,7 @@ use std::fs;
 use hearth_tests::client::Client;
 use hearth_tests::device::Device;
 use hearth_tests::home::{Home, UNLIMITED};
-use hearth_tests::process::{Process, wait_until};
+use hearth_tests::process::{Process, command, wait_until};
 use serde_json::{Value, json};
 
 /// Serves it, with a client of its key.
@@ -424,6 +424,38 @@ async fn a_revoked_key_loses_nothing_and_another_one_is_taken_up_by_the_running_
     assert_eq!(device.sync(), 0, "the daemon has it");
     assert_eq!(client.walk("/v1/tasks").await.iter().filter(|task| task["priority"] == "urgent").count(), 3);
     agrees(&device);
+}
+
+#[tokio::test]
+async fn a_daemon_with_a_key_of_its_own_is_led_to_where_that_comes_from() {
+    let (home, _server, _client, device) = away(1).await;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("its.key");
+    for variable in ["HEARTH_API_KEY", "HEARTH_API_KEY_FILE"] {
+        let key = home.new_key(variable, "all");
+        fs::write(&file, &key).unwrap();
+        let value = if variable == "HEARTH_API_KEY" { key.as_str() } else { file.to_str().unwrap() };
+        let mut command = command("hearth-replica", &["--db", &device.db, "run"]);
+        let daemon = Process::foreign(command.env(variable, value));
+        device.comes_to("live");
+        home.said(&["key", "revoke", variable]);
+        device.comes_to("needs_key");
+        let next = match variable {
+            "HEARTH_API_KEY" => {
+                format!("next: start process {} again with another key in HEARTH_API_KEY\n", daemon.id())
+            }
+            _ => format!("next: put another key into {value}; process {} takes it up at once\n", daemon.id()),
+        };
+        for command in [&["status"][..], &["sync"], &["doctor"]] {
+            let (_, said) = device.said(command);
+            assert!(said.contains(&next), "{command:?}: {said}");
+            assert!(!said.contains(&key), "{said}");
+        }
+        if variable == "HEARTH_API_KEY_FILE" {
+            fs::write(&file, &home.key).unwrap();
+            assert_eq!(device.sync(), 0, "as it was told");
+        }
+    }
 }
 
 #[tokio::test]

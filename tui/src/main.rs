@@ -11,7 +11,7 @@ use hearth::keys::{BINDINGS, Context};
 use hearth::welcome::{self, Outcome, others};
 use hearth::{UiOptions, demo, run_ui};
 use hearth_replica::address;
-use hearth_replica::doctor::{another_key, put_right};
+use hearth_replica::doctor::{another_key, key_elsewhere, put_right};
 use hearth_replica::profile::{self, Profile, ProfileError};
 
 /// The household, in the terminal: everything it owns, keeps and has to do.
@@ -105,8 +105,8 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     let flags = address::flags(&arguments.profile, arguments.db.as_deref());
     let keyless = profile.server.as_ref().filter(|_| sync.is_none()).map(|server| keyless(&profile, server, &flags));
     let another_key = profile.server.as_ref().map(|server| {
-        let command = another_key(&profile).replace("--server URL", &format!("--server {server}"));
-        address::addressed(&command, &flags)
+        let here = || another_key(&profile).replace("--server URL", &format!("--server {server}"));
+        address::addressed(&key_elsewhere(&profile.db).unwrap_or_else(here), &flags)
     });
     run_ui(UiOptions { db: profile.db, sync, keyless, another_key, flags, title: None, config })
 }

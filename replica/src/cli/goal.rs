@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hearth_replica::Status;
-use hearth_replica::doctor::{AGREE, about_disk};
+use hearth_replica::doctor::{AGREE, about_disk, key_elsewhere};
 use hearth_replica::sync::Until;
 
 use super::failure::after_block;
@@ -43,7 +43,8 @@ pub(super) fn stopped(db: &Path, then: &Status) -> Option<Failure> {
         }),
         "paused" => Some(Failure::new(Exit::Failure, "syncing is paused").hint("hearth-replica resume")),
         "needs_key" => {
-            Some(Failure::new(Exit::Key, format!("the server wants another key{}", because(reason))).hint(ANOTHER_KEY))
+            let hint = key_elsewhere(db).unwrap_or_else(|| ANOTHER_KEY.to_owned());
+            Some(Failure::new(Exit::Key, format!("the server wants another key{}", because(reason))).hint(hint))
         }
         _ => None,
     }

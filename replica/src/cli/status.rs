@@ -4,10 +4,10 @@ use std::sync::mpsc::channel;
 
 use clap::Args;
 use hearth_replica::bell;
-use hearth_replica::doctor::AGREE;
+use hearth_replica::doctor::{AGREE, another_key, key_elsewhere};
 use serde_json::{Map, Value};
 
-use super::{ANOTHER_KEY, Context, Failure, output};
+use super::{Context, Failure, output};
 
 /// Arguments of `status`.
 #[derive(Debug, Args)]
@@ -60,7 +60,10 @@ pub(super) fn write(context: &Context, status: &hearth_replica::Status) -> Resul
         output::next(AGREE);
     }
     if status.phase == "needs_key" {
-        output::next(&format!("{ANOTHER_KEY}; it is taken up at once"));
+        let elsewhere = key_elsewhere(&context.profile.db);
+        output::next(
+            &elsewhere.unwrap_or_else(|| format!("{}; it is taken up at once", another_key(&context.profile))),
+        );
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::trouble::{Cause, WITHOUT, about_disk, is_for_place, make_room, trouble, without_unique};
-use super::{AGREE, Finding, Grade, Matter, REBUILD, another_key, count, first_step, size, span};
+use super::{AGREE, Finding, Grade, Matter, REBUILD, another_key, count, first_step, key_elsewhere, size, span};
 use crate::profile::Profile;
 use crate::store::StoreError;
 use crate::store::rescue::health::{self, Health};
@@ -244,7 +244,7 @@ pub(super) fn feed(profile: &Profile, status: &Status, has_key: bool) -> Finding
             let reason = status.reason.as_deref().unwrap_or("no reason is known");
             let text = format!("{}: {reason}", phase.replace('_', " "));
             let next = match phase {
-                "needs_key" => None,
+                "needs_key" => key_elsewhere(&profile.db),
                 _ if status.asks_about_deletions => Some(AGREE.to_owned()),
                 _ if is_for_place(reason) => Some(REBUILD.to_owned()),
                 _ => about_disk(&profile.db, reason),
