@@ -38,6 +38,10 @@ const HELD: Millis = 5000;
 /// Contact is written down at most this often.
 const TOUCH_INTERVAL: Millis = 10_000;
 
+/// Why contact begins anew where the feed ends before the head that was told earlier: that is the head of a history that is
+/// gone, and so is what was compared with it.
+const PUT_BACK: &str = "the server was put back to an older copy meanwhile";
+
 #[derive(Debug, PartialEq)]
 enum Link {
     Down {
@@ -377,10 +381,8 @@ impl Core {
 
     fn frames(&mut self, now: Millis, stretch: Stretch, effects: &mut Vec<Effect>) {
         let Link::Open { current } = &mut self.link else { return };
-        // The head was asked for before the stream was: where the feed ends earlier, the head is that of a history that is gone,
-        // and so is what was compared with it. Contact begins anew.
-        if stretch.ready.is_some_and(|ready| ready > 0 && Some(ready) < self.greeted) {
-            return self.lost(now, "the server was put back to an older copy meanwhile".to_owned(), None, effects);
+        if stretch.ends_before(self.greeted) {
+            return self.lost(now, PUT_BACK.to_owned(), None, effects);
         }
         *current |= stretch.ready.is_some();
         (self.heard_at, self.owing_since, self.told) = (now, now, true);

@@ -339,6 +339,19 @@ fn a_head_of_a_history_that_is_gone_by_now_is_asked_for_again() {
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::Apply { .. })), "{effects:?}");
     let at = core.wake_at().unwrap();
     assert!(core.handle(at, Input::Timer).contains(&Effect::Ask(Errand::Feed)));
+
+    // A poll tells the same, at first and while polling goes on.
+    for polls in [1, 2] {
+        let mut core = started(Until::Stopped);
+        core.handle(45_000, Input::Timer);
+        let mut last = Vec::new();
+        for head in [9, 6].into_iter().skip(2 - polls) {
+            let polled = Stretch { events: vec![event(head)], ready: Some(head), cursor: Some(format!("c{head}")) };
+            last = core.handle(45_100, Input::Polled(Ok(polled)));
+        }
+        let applies = last.iter().any(|effect| matches!(effect, Effect::Apply { .. }));
+        assert!(last.contains(&Effect::CloseStream) && !applies, "{last:?}");
+    }
 }
 
 #[test]

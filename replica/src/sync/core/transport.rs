@@ -1,7 +1,7 @@
 //! How the feed comes: by the stream, or by polls when there is none to be had, or when one brings nothing although there
 //! was something to bring. Streams are judged by that alone, never by how long they last.
 
-use super::{Core, Effect, Errand, Failure, Link, Millis, Stretch};
+use super::{Core, Effect, Errand, Failure, Link, Millis, PUT_BACK, Stretch};
 use crate::sync::Until;
 
 /// A stream says something every 15 s (contract 9.4); three times that is silence.
@@ -147,6 +147,10 @@ impl Core {
             Err(Failure::NoAnswer(reason)) => return self.lost(now, reason, None, effects),
             Err(Failure::Refused(refusal)) => return self.refused(now, refusal, effects),
         };
+        let told = greet.as_ref().map_or(self.greeted, |(_, standing)| standing.head);
+        if stretch.ends_before(told) {
+            return self.lost(now, PUT_BACK.to_owned(), None, effects);
+        }
         if !*proven && stretch.events.is_empty() && !*owes {
             // Nothing had happened, so nothing speaks against the stream but its silence.
             return self.lost(now, SILENT.to_owned(), None, effects);

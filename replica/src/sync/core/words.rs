@@ -220,6 +220,13 @@ pub struct Stretch {
     pub ready: Option<i64>,
 }
 
+impl Stretch {
+    /// Whether the feed ends with it before a head that was told earlier.
+    pub(crate) fn ends_before(&self, head: Option<i64>) -> bool {
+        self.ready.is_some_and(|ready| ready > 0 && Some(ready) < head)
+    }
+}
+
 /// How far the replica is in step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
