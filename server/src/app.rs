@@ -1,4 +1,4 @@
-//! What a handler may touch. Must not know any handler.
+//! What a handler may touch. Must not know what any handler does.
 
 use std::sync::{Arc, LazyLock};
 

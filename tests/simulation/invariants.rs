@@ -1,4 +1,4 @@
-//! What must be true of a replica after every step (architecture, invariants; replica, section 4), read with plain SQL as
+//! What must be true of a replica after every step (the README's invariants), read with plain SQL as
 //! a stranger would. Must not know how anything came about.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -183,7 +183,7 @@ pub fn check(database: &Connection, book: &mut Book, model: &Model, unaware: boo
     judged
 }
 
-/// Many records do not vanish at once unless the feed has told their end or a person has agreed (replica, section 5); and
+/// Many records do not vanish at once unless the feed has told their end or a person has agreed, and
 /// nobody is asked about what is there.
 fn vanish_with_a_word(book: &mut Book, model: &Model, standing: &Standing, rows: &Rows) -> Result<(), String> {
     let before = std::mem::replace(&mut book.shown, rows.keys().cloned().collect());

@@ -1,7 +1,7 @@
 //! Carries effects out on the replica, on threads of their own, so that no key ever waits for the disk: one reads, one adds
 //! up, one writes, each with a connection, so that neither a sum over all rows nor a write that waits for another process
-//! keeps a page or a search waiting. The only caller of
-//! [`Replica`]; must not decide anything.
+//! keeps a page or a search waiting. What a screen wants of [`Replica`] goes through here; must
+//! not decide anything.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;

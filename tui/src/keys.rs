@@ -92,7 +92,7 @@ impl Context {
             Context::ConflictValue => "in a conflict's own value",
             Context::Sync => "on the sync screen",
             Context::Results => "in the results",
-            Context::Palette => "in this list",
+            Context::Palette => "in the list of actions",
         }
     }
 }

@@ -12,7 +12,7 @@
 //!   the edge, where threads, files and the terminal are.
 //! - [`welcome`]: a first run. [`demo`]: all of Hearth in one process.
 //!
-//! No SQL and no HTTP here: the replica is read and edited through `hearth_replica`.
+//! No SQL and no HTTP here, but for the demo's one script: the replica is read and edited through `hearth_replica`.
 
 pub mod app;
 pub mod background;

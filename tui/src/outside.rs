@@ -21,7 +21,7 @@ pub fn suspend() {
 pub fn edit(text: &str) -> Result<String, String> {
     let set = ["VISUAL", "EDITOR"].into_iter().filter_map(|name| Some((name, std::env::var(name).ok()?)));
     let set = set.into_iter().find(|(_, editor)| !editor.trim().is_empty());
-    let (name, editor) = set.ok_or("No editor is set: put its name in EDITOR.")?;
+    let (name, editor) = set.ok_or("No editor is set: put its name in VISUAL or EDITOR.")?;
     run(name, &editor, text)
 }
 

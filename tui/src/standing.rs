@@ -160,7 +160,7 @@ pub fn report(
     say("Behind", behind, Tone::Plain);
     if let Some(left) = status.retention_left_seconds {
         let tone = if left < 86_400 { Tone::Notice } else { Tone::Plain };
-        say("Can stay offline", format!("{}; after that everything is read anew", span(left)), tone);
+        say("Can stay offline", format!("{}; after that everything is compared anew", span(left)), tone);
     }
     let waiting = match status.waiting {
         0 => "nothing".to_owned(),

@@ -1,5 +1,6 @@
-//! What a sync does next. Pure: time and chance are arguments, so every moment can be tested. Must not know HTTP,
-//! SQLite, files or any clock; it speaks in [`Input`]s and [`Effect`]s.
+//! What a sync does next. Pure: time and chance are arguments, so every moment can be tested. Must not know how a
+//! request is made, SQLite, files or any clock; it speaks in [`Input`]s and [`Effect`]s, and of an answer knows the contract's
+//! statuses.
 //!
 //! Two things run beside each other: the *link*, which brings the feed down, and the *push*, which takes edits up.
 //! The push starts only once the server has accepted our cursor since contact was lost, so that nothing is pushed

@@ -90,7 +90,7 @@ struct Churn {
     /// Stop after so many changes; one that changes nothing counts, and makes no event
     #[arg(long, value_name = "N")]
     count: Option<u64>,
-    /// The same seed in the same home makes the same changes
+    /// The same seed in the same home makes the same changes on the same day
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
     /// Say nothing of each change

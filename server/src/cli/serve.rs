@@ -56,7 +56,7 @@ pub(super) struct Serve {
     base_url: Option<String>,
     #[command(flatten)]
     faults: FaultArguments,
-    /// Form of the log on stderr
+    /// Form of the log on stderr; HEARTH_LOG says how much, as in `warn` or `info,hearth_server=debug`
     #[arg(long, value_enum, default_value_t = LogForm::Text)]
     log: LogForm,
 }

@@ -380,7 +380,7 @@ pub(super) async fn wait_for<T, F: Future<Output = Option<T>>>(question: impl Fn
 }
 
 #[tokio::test]
-async fn an_event_has_the_members_of_the_seed_and_its_writers_key() {
+async fn an_event_has_the_members_of_the_contract_and_its_writers_key() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let keyed = client.request(reqwest::Method::POST, "/v1/rooms").header("idempotency-key", "k");

@@ -1,4 +1,4 @@
-//! The server's files are put back to an older copy, and it goes on from there, using the lost positions again for other
+//! The server is put back to an earlier position, as by an older copy of its files, and it goes on from there, using the lost positions again for other
 //! changes. The replica must see that, come to the server's present, and tell what of its own was lost.
 
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub(super) fn run(scene: &mut Scene) -> Outcome {
     device.start()?;
     device.settle(scene, LIMIT)?;
     let copied = scene.head()?;
-    scene.say(format!("the replica is in step at {copied}; a copy of the server's files is made"));
+    scene.say(format!("the replica is in step at {copied}, which the server will be put back to"));
 
     let mut mine = Vec::new();
     for nth in 0..3 {
@@ -41,7 +41,7 @@ pub(super) fn run(scene: &mut Scene) -> Outcome {
     let watch = device.watch();
     scene.serve(None)?;
     let head = scene.head()?;
-    scene.say(format!("the copy is put in place, and with other changes the server is at {head}, past {lost}"));
+    scene.say(format!("the server is put back, and with other changes it is at {head}, past {lost}"));
     if head <= lost {
         return Err(failed(format!("the server did not get past {lost} again, so nothing was drilled")));
     }

@@ -1,5 +1,5 @@
 //! The three-way look at an edit: what a person saw, what they want, what the server has. Pure: must not know where
-//! the three come from, nor what is done about a clash.
+//! the three come from, nor how a clash is settled.
 
 use hearth_contract::check::{Fields, Intent, check_field};
 use hearth_contract::resources::resource;
