@@ -9,7 +9,8 @@
 //! - [`openapi`]: the API's description, out of the routes and the resource table.
 //! - [`exports`]: files of a home's records, made in the background.
 //! - [`metrics`]: what is counted.
-//! - [`operate`]: what an operator does beside serving: teams and keys.
+//! - [`operate`]: what an operator does beside serving: teams, keys, backup, restore, check.
+//! - [`upkeep`]: what is done now and then; [`stopping`]: how all of it ends.
 //! - [`faults`]: faults on order, in front of the edge.
 //! - [`lab`]: the test bench for developers who sync against the service.
 //! - [`config`], [`clock`], [`chance`], [`app`]: what all of these are given.
@@ -114,7 +115,7 @@ impl Running {
 }
 
 /// Opens the data directory, makes the first team if there is none, and serves.
-pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> {
+pub async fn start(mut config: Config, clock: Clock) -> Result<Running, StartError> {
     let data_error = |error| StartError::Data(config.data.clone(), error);
     let Some(lock) = store::open::lock(&config.data).map_err(|error| data_error(error.into()))? else {
         return Err(StartError::Taken(config.data));
@@ -124,6 +125,7 @@ pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> 
     let first_team = operate::ensure_first_team(&db, &clock).await;
     let first_team = first_team.map_err(|error| StartError::Operate(config.data.clone(), error))?;
     let (listener, address) = listen(config.listen).await?;
+    config.listen = address;
     let metrics = match config.metrics_listen {
         Some(address) => Some(listen(address).await?),
         None => None,

@@ -254,6 +254,17 @@ fn a_name_whose_keys_have_all_ended_still_names_one() {
 }
 
 #[test]
+fn a_live_key_of_a_free_team_is_made_with_a_warning() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(run(dir.path(), &["team", "create", "Hill house", "--plan", "free"]).status.code(), Some(0));
+    for more in [&[][..], &["--json"], &["--quiet"]] {
+        let made = run(dir.path(), &[&["key", "create", "--team", "Hill house", "--env", "live"], more].concat());
+        assert_eq!(made.status.code(), Some(0));
+        assert!(text(&made.stderr).contains("live keys need the paid plan"), "{more:?}: {}", text(&made.stderr));
+    }
+}
+
+#[test]
 fn an_address_is_a_network_of_its_own() {
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(run(dir.path(), &["team", "create", "Hill house"]).status.code(), Some(0));

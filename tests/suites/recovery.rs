@@ -431,10 +431,16 @@ async fn a_daemon_with_a_key_of_its_own_is_led_to_where_that_comes_from() {
     let (home, _server, _client, device) = away(1).await;
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("its.key");
-    for variable in ["HEARTH_API_KEY", "HEARTH_API_KEY_FILE"] {
+    let credentials = directory.path().display().to_string();
+    for variable in ["HEARTH_API_KEY", "HEARTH_API_KEY_FILE", "CREDENTIALS_DIRECTORY"] {
         let key = home.new_key(variable, "all");
         fs::write(&file, &key).unwrap();
-        let value = if variable == "HEARTH_API_KEY" { key.as_str() } else { file.to_str().unwrap() };
+        fs::write(directory.path().join("hearth-api-key"), &key).unwrap();
+        let value = match variable {
+            "HEARTH_API_KEY" => key.as_str(),
+            "HEARTH_API_KEY_FILE" => file.to_str().unwrap(),
+            _ => &credentials,
+        };
         let mut command = command("hearth-replica", &["--db", &device.db, "run"]);
         let daemon = Process::foreign(command.env(variable, value));
         device.comes_to("live");
@@ -444,7 +450,10 @@ async fn a_daemon_with_a_key_of_its_own_is_led_to_where_that_comes_from() {
             "HEARTH_API_KEY" => {
                 format!("next: start process {} again with another key in HEARTH_API_KEY\n", daemon.id())
             }
-            _ => format!("next: put another key into {value}; process {} takes it up at once\n", daemon.id()),
+            "HEARTH_API_KEY_FILE" => {
+                format!("next: put another key into {value}; process {} takes it up at once\n", daemon.id())
+            }
+            _ => format!("comes from, and start the unit of process {} again\n", daemon.id()),
         };
         for command in [&["status"][..], &["sync"], &["doctor"]] {
             let (_, said) = device.said(command);

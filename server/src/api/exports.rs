@@ -165,6 +165,11 @@ fn unknown(id: impl std::fmt::Display) -> Problem {
         .fixed_by("List the exports to find the ids that exist.")
 }
 
+/// Why a job failed, as every error is told (contract 12).
+fn failed(why: &str) -> Problem {
+    Problem::new(ProblemType::InternalError, why).fixed_by(next_step(Status::Failed))
+}
+
 const fn next_step(status: Status) -> &'static str {
     match status {
         Status::Queued | Status::Running => "Look at the export until its status is succeeded, then download it.",
@@ -194,7 +199,7 @@ fn to_json(job: &Job, app: &App, now: Timestamp) -> Value {
         "expires_at": job.expires_at,
         "size_bytes": job.product.as_ref().map(|product| product.size_bytes),
         "sha256": job.product.as_ref().map(|product| &product.sha256),
-        "error": job.error,
+        "error": job.error.as_ref().map(|why| failed(why).to_value(&app.base_url)),
     })
 }
 

@@ -94,8 +94,8 @@ struct Records {
 /// `GET /v1/{collection}/{id}` and `GET /v1/property`.
 pub async fn read(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
-    let id = if kind.is_singleton() { None } else { Some(call.record_id(kind)?) };
     let shape = Shape::read(kind, &call.query, &call.principal)?;
+    let id = if kind.is_singleton() { None } else { Some(call.record_id(kind)?) };
     let is_whole = shape.is_whole();
     let number = call.principal.key.home;
     let (image, as_of) = call

@@ -145,10 +145,11 @@ fn show_made(made: MadeKey, quiet: bool, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         let mut value = key_json(key);
         value["secret"] = made.secret.into();
-        return line(value);
+        line(value)?;
+    } else {
+        line(made.secret)?;
     }
-    line(made.secret)?;
-    if !quiet {
+    if !quiet && !as_json {
         note(format_args!("key {} ({}) of team {}; it is shown this once", key.id, key.name, key.team_name));
     }
     if key.environment == Environment::Live && key.plan == Plan::Free {

@@ -110,7 +110,7 @@ async fn carry_out(app: Arc<App>, job: Job) {
         Err(Stop::Broken(why)) => {
             tracing::error!(export = %id, why, "an export failed");
             app.exports.remove(&file);
-            let error = Some("The service could not write the file; ask for a new export.".to_owned());
+            let error = Some("The service could not write the file.".to_owned());
             Job { status: Status::Failed, error, ..done }
         }
     };

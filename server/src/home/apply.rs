@@ -8,7 +8,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{FaultCode, FieldFault, Problem, ProblemType};
 use hearth_contract::record::Record;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::Kind;
+use hearth_contract::schema::{Kind, is_subject};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -136,8 +136,11 @@ impl<'a, 'c> Writing<'a, 'c> {
         }
         let mut after = before.fields.clone();
         after.extend(changes);
+        // A subject one half of which is faulty is the old one in part: it says nothing of what was meant.
+        let is_half = faults.iter().any(|fault| is_subject(&fault.field));
         check_subject(kind, &after, &mut faults);
-        faults.extend(self.missing_references(kind, &after, Some(&before.fields))?);
+        let missing = self.missing_references(kind, &after, Some(&before.fields))?;
+        faults.extend(missing.into_iter().filter(|fault| !(is_half && is_subject(&fault.field))));
         if !faults.is_empty() {
             return Ok(Err(Problem::validation(&faults)));
         }

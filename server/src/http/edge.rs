@@ -162,7 +162,9 @@ async fn handle(app: Arc<App>, found: Option<Found<'static>>, request: Request<B
 
 async fn carry_out(app: Arc<App>, found: Option<Found<'static>>, request: Request<Body>) -> Response<Body> {
     let began = app.clock.passed();
-    let named = named_version(&app, request.headers());
+    // Discovery and tools speak the current version, also in what is refused before a route is found (contract 13).
+    let speaks = found.as_ref().is_none_or(|found| found.place.routes.iter().any(|route| route.is_versioned()));
+    let named = named_version(&app, request.headers()).filter(|_| speaks);
     let mut wording = Wording {
         request_id: request.extensions().get().map_or_else(RequestId::new, RequestId::clone).0,
         base_url: app.base_url.clone(),

@@ -2,7 +2,7 @@
 
 use hearth_contract::schema::Kind;
 
-/// Every scope that a key can carry (the seed's table).
+/// Every scope that a key can carry (contract 11).
 pub const SCOPES: [&str; 15] = [
     "inventory:read",
     "inventory:write",
@@ -38,6 +38,7 @@ pub fn scope_about(scope: &str) -> String {
         ("events", _) => "Read the change feed and its stream".to_owned(),
         ("exports", _) => "Make, read and delete export jobs".to_owned(),
         (name, "read") => format!("Read {}", what(name)),
+        (name, _) if Kind::from_collection(name).is_some_and(Kind::is_singleton) => format!("Change {}", what(name)),
         (name, _) => format!("Create, change and delete {}", what(name)),
     }
 }

@@ -29,6 +29,7 @@ pub(super) fn of(route: &Route) -> Value {
     match route.gives {
         Gives::File => headers.extend(header_references(&[("Content-Disposition", "ContentDisposition")])),
         Gives::Page | Gives::ErrorPage | Gives::Style | Gives::Script => headers.extend(header_references(&GUARDED)),
+        Gives::Stream => headers.extend(header_references(&[("X-Accel-Buffering", "XAccelBuffering")])),
         // A tool that is refused for its window is answered in the protocol's own way.
         Gives::Rpc => headers.extend(header_references(&LATER)),
         _ => (),

@@ -62,6 +62,7 @@ pub(super) fn headers() -> Value {
         "Location": header("The path of what was made", text()),
         "IdempotencyReplayed": header("`true` when this answer was given before", text()),
         "CacheControl": header("`no-store`: what is told is its reader's alone", text()),
+        "XAccelBuffering": header("Asks proxies to hand events on at once", text()),
         "ContentDisposition": header("The name to keep the file under", text()),
         "ContentSecurityPolicy": header("What the page may load", text()),
         "ContentTypeOptions": header("`nosniff`: it is what it says it is", text()),

@@ -118,7 +118,10 @@ fn bulk(resource: &Resource) -> (Value, Value) {
             "examples": [812, etag(812)],
         }),
     );
-    members.insert("data".to_owned(), reference(&format!("{name}Patch")));
+    let mut nested = writable(resource, true);
+    let about = "An id of your own choice, of a create alone";
+    nested.insert("id".to_owned(), json!({ "type": ["string", "null"], "format": "uuid", "description": about }));
+    members.insert("data".to_owned(), strict(Value::Object(nested), &[]));
     members.extend(writable(resource, true));
     let result = json!({
         "type": "object",

@@ -100,7 +100,7 @@ pub struct Job {
     pub expires_at: Option<Timestamp>,
     /// Its file.
     pub product: Option<Product>,
-    /// Why it failed, for people.
+    /// Why it failed, in a sentence.
     pub error: Option<String>,
 }
 

@@ -286,6 +286,10 @@ async fn an_answer_carries_no_header_that_the_description_leaves_out() {
     assert_eq!(page.header("x-content-type-options"), "nosniff");
     judge.check("get", "/docs", &page);
 
+    let stream = stream_head(&server).await;
+    assert_eq!(stream.header("x-accel-buffering"), "no");
+    judge.check("get", "/v1/events/stream", &stream);
+
     let other = Client::new(&server.url, &server.test_key);
     let job = other.post("/v1/exports", &json!({ "format": "json" })).await;
     judge.check("post", "/v1/exports", &job);
@@ -293,6 +297,18 @@ async fn an_answer_carries_no_header_that_the_description_leaves_out() {
     let file = wait_for(|| async { Some(other.get(&path).await).filter(|answer| answer.status == 200) }).await;
     assert!(!file.header("content-disposition").is_empty());
     judge.check("get", "/v1/exports/{id}/download", &file);
+}
+
+/// The head of a stream's answer; its body has no end.
+async fn stream_head(server: &Server) -> Answer {
+    let client = Client::new(&server.url, &server.test_key);
+    let answer = client.request(Method::GET, "/v1/events/stream").send().await.unwrap();
+    Answer {
+        status: answer.status().as_u16(),
+        headers: answer.headers().clone(),
+        text: String::new(),
+        json: Value::Null,
+    }
 }
 
 /// A tool's call as a message.

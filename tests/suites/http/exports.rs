@@ -383,6 +383,19 @@ async fn exports_begin_once_there_is_a_place_for_their_files() {
 }
 
 #[tokio::test]
+async fn a_job_that_failed_says_why_as_every_error_does() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    std::fs::remove_dir(server.data().join("exports")).unwrap();
+    std::fs::write(server.data().join("exports"), "in the way").unwrap();
+    let job = export(&client, &json!({ "format": "json" })).await;
+    assert_eq!((&job["status"], &job["error"]["type"]), (&json!("failed"), &json!("internal_error")), "{job}");
+    let members: Vec<&str> = job["error"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(members, ["type", "message", "fix", "doc_url", "details"]);
+    assert_eq!(client.get("/v1/exports").await.data()[0]["error"], job["error"]);
+}
+
+#[tokio::test]
 async fn a_home_has_a_hundred_exports_and_all_of_them_end_under_load() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);

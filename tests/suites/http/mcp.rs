@@ -167,6 +167,19 @@ async fn pages_need_an_allowed_origin_and_a_name_that_is_ours() {
         assert_eq!((answer.status, answer.error()), (403, "origin_not_allowed"), "{refused}");
     }
     assert_eq!(ping("host", format!("localhost:{port}")).await.status, 200);
+    // Behind another name the service's own address is still its own, and no other program's port is.
+    let behind = Server::start_with(|config| config.base_url = Some("http://nas.local:3000".to_owned())).await;
+    let port = behind.url.rsplit(':').next().unwrap();
+    let client_behind = Client::new(&behind.url, &behind.test_key);
+    for (origin, status) in [
+        (format!("http://localhost:{port}"), 200),
+        ("http://nas.local:3000".to_owned(), 200),
+        ("http://localhost:3000".to_owned(), 403),
+    ] {
+        let request = client_behind.request(Method::POST, "/mcp").header("origin", &origin);
+        let answer = client_behind.send(request.json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }))).await;
+        assert_eq!(answer.status, status, "{origin}: {}", answer.text);
+    }
     let rebound = ping("host", format!("evil.example:{port}")).await;
     assert_eq!((rebound.status, rebound.error()), (403, "origin_not_allowed"));
 }
@@ -298,6 +311,7 @@ async fn a_failed_call_carries_the_error_of_rest() {
         ("svc_list_tasks", json!({ "limt": 3 }), "invalid_request"),
         ("svc_list_tasks", json!({ "limit": 101 }), "invalid_request"),
         ("svc_list_tasks", json!({ "fields": { "a": 1 } }), "invalid_request"),
+        ("svc_list_tasks", json!({ "include_done": true }), "invalid_request"),
         ("svc_list_tasks", json!({ "cursor": "nope" }), "invalid_cursor"),
         ("svc_search", json!({ "q": "a" }), "invalid_request"),
         ("svc_update_task", json!({ "status": "done" }), "invalid_request"),
@@ -305,6 +319,11 @@ async fn a_failed_call_carries_the_error_of_rest() {
         ("svc_update_property", json!({ "city": 5 }), "validation_failed"),
     ] {
         assert_eq!(call(&client, tool, arguments.clone()).await["error"]["type"], kind, "{tool} {arguments}");
+    }
+    // Of what value it is does not hide that there is no such parameter.
+    for (name, value, nearest) in [("limt", json!(true), json!("limit")), ("limit", json!(true), Value::Null)] {
+        let error = call(&client, "svc_list_tasks", json!({ name: value })).await["error"].clone();
+        assert_eq!(error["details"], json!({ "parameter": name, "value": "true", "nearest": nearest }), "{error}");
     }
     let foreign = Client::new(&server.url, &server.test_key).walk("/v1/vehicles").await[0]["id"].clone();
     assert_eq!(call(&client, "svc_get_vehicle", json!({ "id": foreign })).await["error"]["type"], "not_found");

@@ -155,6 +155,11 @@ async fn a_body_is_judged_before_its_id_is_looked_up_elsewhere() {
     let missing = json!({ "id": id, "name": "Lamp", "room_id": "f47ac10b-58cc-4372-a567-0e02b2c3d479" });
     assert_eq!(client.post("/v1/inventory", &missing).await.faults(), ["room_id not_found"]);
     assert_eq!(client.post("/v1/rooms", &json!({ "id": id, "name": "Hall" })).await.status, 409);
+    // Parameters before existence, also where the id can be of nothing.
+    for id in [missing["room_id"].as_str().unwrap(), "nope"] {
+        let answer = client.get(&format!("/v1/rooms/{id}?fields=bogus")).await;
+        assert_eq!((answer.status, answer.error()), (400, "invalid_request"), "{id}");
+    }
 }
 
 #[tokio::test]

@@ -256,6 +256,15 @@ async fn every_surface_speaks_the_version_that_is_asked_for() {
         let members: Vec<&str> = answer.json["error"].as_object().unwrap().keys().map(String::as_str).collect();
         assert_eq!(members, ["type", "message", "doc_url", "details"], "{}", answer.text);
     }
+    // Discovery and tools speak the current one, also in what is refused before their route is found.
+    for (answer, status) in [
+        (ask(&client, OLD, Method::POST, "/v1", None).await, 405),
+        (ask(&client, OLD, Method::GET, "/mcp", None).await, 405),
+        (ask(&nobody, OLD, Method::POST, "/mcp", None).await, 401),
+    ] {
+        assert_eq!((answer.status, answer.header("service-api-version")), (status, CURRENT));
+        assert!(answer.json["error"]["fix"].is_string(), "{}", answer.text);
+    }
     // A malformed or unknown one is refused in the current form, and named in no answer.
     for version in ["2026-3-1", "latest", "2026-06-02", "", "2026-03-01, 2026-06-01"] {
         let answer = ask(&client, version, Method::GET, "/v1/rooms", None).await;

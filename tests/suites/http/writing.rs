@@ -182,6 +182,23 @@ async fn a_subject_has_an_id_where_its_kind_has_ids() {
 }
 
 #[tokio::test]
+async fn a_faulty_half_of_a_subject_is_told_alone() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let item = client.post("/v1/inventory", &json!({ "name": "Boiler" })).await.id();
+    let car = client.post("/v1/vehicles", &json!({ "name": "Van" })).await.id();
+    let task = json!({ "title": "Service", "subject_type": "inventory", "subject_id": item });
+    let path = format!("/v1/tasks/{}", client.post("/v1/tasks", &task).await.id());
+    for (body, fault) in [
+        (json!({ "subject_type": "vehicle", "subject_id": "nope" }), "subject_id invalid_format"),
+        (json!({ "subject_type": "vehicl", "subject_id": car }), "subject_type not_a_choice"),
+        (json!({ "subject_type": "vehicle", "subject_id": item }), "subject_id not_found"),
+    ] {
+        assert_eq!(client.patch(&path, &body).await.faults(), [fault], "{body}");
+    }
+}
+
+#[tokio::test]
 async fn a_recurring_task_comes_again() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);

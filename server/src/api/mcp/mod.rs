@@ -91,9 +91,9 @@ pub async fn serve(call: Call) -> Result<Reply, Refusal> {
 fn rules(app: &App) -> StreamableHttpServerConfig {
     let own = app.base_url.parse::<Uri>().ok();
     let host = own.as_ref().and_then(Uri::host).unwrap_or_default();
-    let (loopback, port) = (app.config.listen.ip().is_loopback(), own.as_ref().and_then(Uri::port_u16));
+    let (loopback, port) = (app.config.listen.ip().is_loopback(), app.config.listen.port());
     let names = || LOOPBACK.into_iter().filter(move |_| loopback);
-    let own_origins = names().filter_map(|name| Some(format!("http://{name}:{}", port?)));
+    let own_origins = names().map(|name| format!("http://{name}:{port}"));
     let origins = own_origins.chain(origin(&app.base_url)).chain(app.config.allow_origins.iter().cloned());
     let hosts = names().map(str::to_owned).chain(loopback.then(|| host.to_owned()));
     StreamableHttpServerConfig::default()

@@ -1,4 +1,4 @@
-//! The table of tools (the seed's sixteen): each is a route under another name. Scope, window, kind and parameters are
+//! The table of tools (sixteen): each is a route under another name. Scope, window, kind and parameters are
 //! the route's and are not said again. Must not know the protocol's messages beyond a tool's description.
 
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::http::Method;
 use hearth_contract::headers::{IDEMPOTENCY_KEY_MAX, idempotency_key};
 use hearth_contract::paths;
-use hearth_contract::problem::{NAME_SHOWN, Problem, ProblemType, nearest, shortened};
+use hearth_contract::problem::{Problem, nearest};
 use rmcp::model::{JsonObject, ToolAnnotations};
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ const fn tool(name: &'static str, operation: &'static str, title: &'static str, 
     Tool { name, operation, title, about }
 }
 
-/// All tools, in the seed's order.
+/// All tools, in the order in which they are listed (contract 15).
 #[rustfmt::skip]
 pub(super) const TOOLS: [Tool; 16] = [
     tool("svc_search", "search", "Search", "Find records of all kinds by the beginnings of their words. Best match first; use it to find ids."),
@@ -163,10 +163,10 @@ fn query(arguments: JsonObject, route: &Route) -> Result<Query, Problem> {
     let sent = arguments.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| {
         let value = match &value {
             Value::Array(items) => items.iter().map(text).collect::<Vec<String>>().join(","),
-            Value::Object(_) | Value::Bool(_) => {
-                let name = shortened(&name, NAME_SHOWN);
+            // What the route does not know is said to be unknown, whatever its value.
+            Value::Object(_) | Value::Bool(_) if route.parameters.iter().any(|known| known.name == name) => {
                 let message = format!("{name} must be a string or a number.");
-                return Err(Problem::new(ProblemType::InvalidRequest, message).with("parameter", &*name));
+                return Err(Problem::parameter(&name, &text(&value), None, message));
             }
             one => text(one),
         };
