@@ -10,7 +10,7 @@ mod files;
 mod server;
 mod trouble;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::profile::{self, Profile, ProfileError};
 use crate::sync::SyncLock;
@@ -176,8 +176,13 @@ pub fn key_elsewhere(db: &Path) -> Option<String> {
     if value(profile::KEY).is_some() {
         return Some(format!("start process {pid} again with another key in {}", profile::KEY));
     }
-    let file = String::from_utf8_lossy(value(profile::KEY_FILE)?).into_owned();
-    Some(format!("put another key into {}; process {pid} takes it up at once", quoted(Path::new(&file))))
+    let path = |value: &[u8]| PathBuf::from(String::from_utf8_lossy(value).into_owned());
+    if let Some(file) = value(profile::KEY_FILE).map(path) {
+        return Some(format!("put another key into {}; process {pid} takes it up at once", quoted(&file)));
+    }
+    let credential = path(value(profile::CREDENTIALS)?).join(profile::CREDENTIAL);
+    let unit = format!("put another key where the unit's credential {} comes from", profile::CREDENTIAL);
+    credential.exists().then(|| format!("{unit}, and start the unit of process {pid} again"))
 }
 
 /// What to type about the file of a key that cannot be read. One that the environment names goes before whatever `init` saves.

@@ -265,7 +265,9 @@ pub fn key_in_environment() -> Option<(&'static str, Option<PathBuf>)> {
 pub(crate) const KEY: &str = "HEARTH_API_KEY";
 pub(crate) const KEY_FILE: &str = "HEARTH_API_KEY_FILE";
 /// Where systemd puts the credentials of a unit.
-const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
+pub(crate) const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
+/// The one that is a key.
+pub(crate) const CREDENTIAL: &str = "hearth-api-key";
 
 fn key_variable() -> Option<SecretString> {
     let key = env::var(KEY).ok()?;
@@ -276,7 +278,7 @@ fn key_file_of_environment() -> Option<(&'static str, PathBuf)> {
     if let Some(file) = env::var_os(KEY_FILE).filter(|file| !file.is_empty()) {
         return Some((KEY_FILE, file.into()));
     }
-    let credential = env::var_os(CREDENTIALS).map(|directory| Path::new(&directory).join("hearth-api-key"));
+    let credential = env::var_os(CREDENTIALS).map(|directory| Path::new(&directory).join(CREDENTIAL));
     credential.filter(|file| file.exists()).map(|file| (CREDENTIALS, file))
 }
 

@@ -53,7 +53,9 @@ pub async fn keep_in_step(
 fn is_damaged(config: &SyncConfig, origin: Origin, error: &StoreError) -> bool {
     let calls_for_it = |error: &StoreError| error.is_damaged() && !matches!(error, StoreError::Missing(_));
     let again = || Replica::open(&config.db, origin).is_err_and(|error| calls_for_it(&error));
-    calls_for_it(error) || (!matches!(error, StoreError::Moved(_) | StoreError::Missing(_)) && again())
+    // To open what another version has renewed would make it as it was.
+    let is_settled = matches!(error, StoreError::Moved(_) | StoreError::Missing(_) | StoreError::Renewed);
+    calls_for_it(error) || (!is_settled && again())
 }
 
 fn take_again(config: &SyncConfig) -> Result<SyncLock, StoreError> {

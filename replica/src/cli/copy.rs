@@ -24,9 +24,10 @@ impl Export {
         }
         let copied = replica.export(&self.file).map_err(|error| match trouble(&context.profile.db, &error).cause {
             // It is about the new file, not about the replica.
-            Cause::Shut | Cause::Other => {
+            cause @ (Cause::Shut | Cause::Other | Cause::Full | Cause::Unwritten) => {
                 let text = format!("{} cannot be written: {error}", self.file.display());
-                Failure::new(Exit::Failure, text).hint(format!("ls -ld {}", quoted(directory(&self.file))))
+                let look = if matches!(cause, Cause::Full | Cause::Unwritten) { "df -h" } else { "ls -ld" };
+                Failure::new(Exit::Failure, text).hint(format!("{look} {}", quoted(directory(&self.file))))
             }
             _ => error.into(),
         })?;

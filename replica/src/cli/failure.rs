@@ -75,7 +75,9 @@ impl Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
-        let exit = if error.is_damaged() { Exit::DatabaseDamaged } else { Exit::Failure };
+        // Where nothing is any more, to begin again would make another replica in its place.
+        let is_gone = matches!(&error, StoreError::Moved(db) if !hearth_replica::is_there(db));
+        let exit = if error.is_damaged() || is_gone { Exit::DatabaseDamaged } else { Exit::Failure };
         Failure { exit, text: error.to_string(), hint: None, store: Some(error) }
     }
 }
@@ -152,6 +154,17 @@ impl From<SyncError> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A unit is not started again after that, which would make another replica in its place.
+    #[test]
+    fn a_database_that_is_gone_is_for_a_person_to_find() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
+        let exit = || Failure::from(StoreError::Moved(db.clone())).exit;
+        assert_eq!(exit(), Exit::DatabaseDamaged);
+        std::fs::write(&db, "another").unwrap();
+        assert_eq!(exit(), Exit::Failure);
+    }
 
     #[test]
     fn each_block_has_its_own_next_step() {

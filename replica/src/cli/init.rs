@@ -19,7 +19,8 @@ pub(super) struct Init {
     /// Address of the server, as in http://localhost:8750
     #[arg(long, value_name = "URL")]
     server: String,
-    /// A file whose only line is the API key; else HEARTH_API_KEY, HEARTH_API_KEY_FILE, or it is asked for
+    /// A file whose only line is the API key; else it comes from HEARTH_API_KEY, the file in HEARTH_API_KEY_FILE, systemd's
+    /// credential hearth-api-key, or a line on stdin
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 }
@@ -44,7 +45,8 @@ impl Init {
         })?;
 
         // A database given by path alone keeps its profile beside it, so that the path stays enough.
-        let beside = context.db_given && !context.named;
+        // Where one is written there it goes before any that is named.
+        let beside = context.db_given && (!context.named || profile::is_beside(&context.profile.db));
         let db = context.db_given.then(|| context.profile.db.clone());
         let mut profile = Profile::locate(&context.profile.name, db.as_deref(), beside)?;
         let replica = context.replica()?;

@@ -72,7 +72,8 @@ const PHASES: [&str; 10] = [
 ];
 
 fn write(db: &Path) -> Result<String, StoreError> {
-    let replica = Replica::open(db, Origin::Cli)?;
+    // Only who syncs makes or renews a database.
+    let replica = Replica::open_to_read(db, Origin::Cli)?;
     let (status, tally) = (replica.status()?, replica.tally()?);
     let mut text = String::new();
     let mut tell = |name: &str, about: &str, samples: &[(String, f64)]| {

@@ -1,5 +1,5 @@
 //! The command line: arguments, exit codes, and how a failure is told. One file per group of commands. Must not know
-//! SQL or HTTP.
+//! SQL; of HTTP only what `metrics` serves and a drill asks.
 
 mod copy;
 mod decide;
@@ -44,9 +44,9 @@ use failure::{ANOTHER_KEY, Exit, Failure};
 #[derive(Debug, Parser)]
 #[command(version, about, arg_required_else_help = true)]
 struct Arguments {
-    /// Which home, of those set up on this machine
-    #[arg(long, global = true, default_value = profile::DEFAULT, env = "HEARTH_PROFILE")]
-    profile: String,
+    /// Which home, of those set up on this machine: `home`, if none is named
+    #[arg(long, global = true, env = "HEARTH_PROFILE")]
+    profile: Option<String>,
     /// Another file for the database, with the profile's server and key, unless FILE.toml names others
     #[arg(long, global = true, value_name = "FILE")]
     db: Option<PathBuf>,
@@ -179,7 +179,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Completions(completions) => return completions.run(),
         Command::Man(man) => return man.run(),
     };
-    let named = name != profile::DEFAULT;
+    let (named, name) = (name.is_some(), name.unwrap_or_else(|| profile::DEFAULT.to_owned()));
     output::set_address(hearth_replica::address::flags(&name, db.as_deref()));
     let profile = match Profile::load(&name, db.as_deref()) {
         // What is wrong with a profile is what the doctor is asked for.

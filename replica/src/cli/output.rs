@@ -14,6 +14,14 @@ pub(super) fn line(text: &str) -> io::Result<()> {
     heard(writeln!(io::stdout(), "{text}"))
 }
 
+/// Writes a line of data amid work that goes on, whether or not anybody still reads.
+pub(super) fn line_amid(text: &str) -> io::Result<()> {
+    match writeln!(io::stdout(), "{text}") {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
 /// Writes data that is text of its own form.
 pub(super) fn raw(text: &[u8]) -> io::Result<()> {
     heard(io::stdout().write_all(text))

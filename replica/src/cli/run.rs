@@ -25,7 +25,7 @@ pub(super) struct Run {
     /// Tell counts for Prometheus at this address, as in 127.0.0.1:9751
     #[arg(long, value_name = "ADDR")]
     metrics_listen: Option<SocketAddr>,
-    /// How log lines are written; HEARTH_LOG says how many
+    /// How log lines are written; HEARTH_LOG says how many, as in `warn` or `hearth_replica=debug`
     #[arg(long, value_name = "FORM", default_value = "text")]
     log: Lines,
 }
@@ -90,7 +90,15 @@ async fn keep_in_step(config: &SyncConfig, db: &Path, mut lock: SyncLock) -> Res
                 if !pause(db, new.then(|| trouble(db, &error))).await {
                     return Ok(());
                 }
-                lock = take_lock(db)?;
+                // Who began meanwhile keeps it in step as well as this one would.
+                lock = loop {
+                    if let Some(lock) = try_lock(db)? {
+                        break lock;
+                    }
+                    if !pause(db, None).await {
+                        return Ok(());
+                    }
+                };
             }
             ended => return Ok(ended?),
         }

@@ -33,7 +33,13 @@ impl Status {
         loop {
             let _ = rings.recv_timeout(std::time::Duration::from_secs(1));
             let now = replica.status()?;
-            let told = hearth_replica::Status { last_contact_at: last.last_contact_at.clone(), ..now.clone() };
+            // What grows with the clock alone is no change.
+            let told = hearth_replica::Status {
+                last_contact_at: last.last_contact_at.clone(),
+                behind_seconds: last.behind_seconds,
+                retention_left_seconds: last.retention_left_seconds,
+                ..now.clone()
+            };
             if told != last {
                 if !context.json {
                     output::line("")?;

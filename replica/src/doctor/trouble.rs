@@ -64,6 +64,7 @@ pub fn trouble(db: &Path, error: &StoreError) -> Trouble {
             (error.to_string(), look)
         }
         Cause::Foreign => (error.to_string(), "name another file with --db, or none".to_owned()),
+        Cause::Newer if matches!(error, StoreError::Renewed) => (error.to_string(), "the same again".to_owned()),
         Cause::Newer => (error.to_string(), "install the newest hearth-replica".to_owned()),
         Cause::Busy => (
             format!("another program is writing to {file} and does not come to an end"),
@@ -142,7 +143,7 @@ fn cause(db: &Path, error: &StoreError) -> Cause {
         _ => None,
     };
     match error {
-        StoreError::Newer { .. } => Cause::Newer,
+        StoreError::Newer { .. } | StoreError::Renewed => Cause::Newer,
         StoreError::Foreign(_) | StoreError::NoDatabase(_) => Cause::Foreign,
         StoreError::Moved(_) => Cause::Moved,
         _ if error.is_damaged() => Cause::Damaged,

@@ -102,6 +102,12 @@ pub enum StoreError {
         "{0} was moved, deleted, emptied or replaced while it was open here; nothing more is written to what it was"
     )]
     Moved(std::path::PathBuf),
+    /// Another build has renewed it since it was opened.
+    #[error(
+        "another version of this program has made the replica's triggers and views anew; this one does not know what \
+         they are for, and begins again"
+    )]
+    Renewed,
     /// A newer version of this program made it.
     #[error(
         "the replica database has schema {theirs}, made by a newer version of this program; this one knows {ours}: update it"

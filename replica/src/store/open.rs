@@ -252,6 +252,11 @@ pub(crate) fn schema_version(connection: &Connection) -> Result<i64, StoreError>
     Ok(connection.prepare_cached("PRAGMA schema_version")?.query_row([], |row| row.get(0))?)
 }
 
+/// Whether the tables, triggers and views are as this build makes them; an error if a newer one has made them.
+pub(crate) fn is_current(connection: &Connection) -> Result<bool, StoreError> {
+    schema::is_current(connection)
+}
+
 /// Whether writing by this connection fires triggers.
 pub(crate) fn fires_triggers(connection: &Connection) -> Result<bool, StoreError> {
     Ok(connection.db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER)?)

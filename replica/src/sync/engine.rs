@@ -261,6 +261,10 @@ impl Engine {
         // A trigger may have been made, or be gone.
         let schema = self.patiently(|c| open::schema_version(c))?;
         if self.schema != Some(schema) {
+            // A newer program may know columns that this one would pass over.
+            if !self.patiently(|c| open::is_current(c))? {
+                return Err(StoreError::Renewed);
+            }
             self.patiently(|c| open::spare_triggers(c))?;
             self.schema = Some(schema);
         }

@@ -1,5 +1,7 @@
 //! Several edits decided in one command: each on its own, and what is refused stops no other.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use super::{as_keeper, json, new_replica, replica, sqlite3, text, unaddressed};
@@ -50,6 +52,19 @@ fn of_several_edits_json_has_one_element_each_and_of_one_edit_what_it_always_had
     assert_eq!(seen.collect::<Value>(), json!([[1, true, null], [2, false, null], [3, true, null]]));
     assert_eq!(all[0]["said"], "“Hall”: the change is given up");
     assert!(all[1]["said"].as_str().unwrap().starts_with("there is no edit 2 that waits"), "{all}");
+    assert_eq!(states(&db), "");
+}
+
+/// As under `head -1`.
+#[test]
+fn all_edits_are_decided_though_nobody_reads_what_is_said() {
+    let rooms: Vec<String> = (0..150).map(|n| format!("('Room {n}')")).collect();
+    let (_dir, db) = after(&format!("INSERT INTO rooms (name) VALUES {}", rooms.join(",")));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
+    command.arg("--db").arg(&db).args(["edits", "discard"]).args((1..=150).map(|n| n.to_string()));
+    let mut child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success());
     assert_eq!(states(&db), "");
 }
 

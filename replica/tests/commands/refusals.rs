@@ -5,6 +5,7 @@ use std::io::BufRead;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use hearth_contract::key::{Environment, key_text};
 use hearth_replica::{Origin, Replica};
 use serde_json::Value;
 
@@ -190,7 +191,7 @@ fn a_key_that_is_missing_is_named_by_its_file() {
 fn what_init_is_given_is_judged_by_what_it_is() {
     let (dir, db) = alone();
     let key = dir.path().join("good");
-    std::fs::write(&key, hearth_contract::key::key_text(hearth_contract::key::Environment::Test, [7; 32])).unwrap();
+    std::fs::write(&key, key_text(Environment::Test, [7; 32])).unwrap();
     for (server, code, next) in [
         ("nonsense", 2, "next: hearth-replica init --server http"),
         ("http://anna:secret@127.0.0.1:9", 2, "next: hearth-replica init --server http"),
@@ -254,6 +255,24 @@ fn a_key_that_is_saved_and_not_used_is_told() {
     }
     assert!(!said("HEARTH_API_KEY_FILE", &file).contains("goes before"), "the key is from there");
     assert!(!said("HEARTH_API_KEY_FILE", "").contains("goes before"), "it is not set");
+}
+
+#[test]
+fn what_init_saves_is_what_is_read_afterwards() {
+    let server = good_server();
+    let (dir, db) = of(&server);
+    let (file, key) = (dir.path().join("new.key"), key_text(Environment::Test, [9; 32]));
+    std::fs::write(&file, &key).unwrap();
+    let new = ["init", "--server", &server, "--key-file", file.to_str().unwrap()];
+    // A profile beside the database goes before a named one, for who reads as for who writes.
+    let output = replica(&db, &[&["--profile", "cabin"][..], &new].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read_to_string(beside(&db, ".key")).unwrap().trim(), key);
+    // Who names a profile means it, also by its usual name.
+    let other = dir.path().join("other.db");
+    let output = replica(&other, &[&["--profile", "home"][..], &new].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(!beside(&other, ".toml").exists(), "it is in the profiles' directory");
 }
 
 #[test]

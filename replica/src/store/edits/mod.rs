@@ -32,7 +32,7 @@ use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use rusqlite::types::Value as Sql;
-use rusqlite::{Connection, OptionalExtension, Row as SqlRow, Transaction};
+use rusqlite::{Connection, OptionalExtension, Params, Row as SqlRow, Transaction};
 use serde_json::Value;
 use uuid::{Builder, Uuid};
 
@@ -247,12 +247,21 @@ fn profile_id(connection: &Connection) -> Result<Option<String>, rusqlite::Error
 
 /// All edits that are not settled, oldest first.
 pub(crate) fn list(connection: &Connection) -> Result<Vec<Edit>, StoreError> {
-    let mut statement = connection.prepare_cached(
+    listed(connection, "", ())
+}
+
+/// Those of one record.
+pub(crate) fn of_record(connection: &Connection, kind: Kind, id: &str) -> Result<Vec<Edit>, StoreError> {
+    listed(connection, "WHERE e.record_id = ?2 AND e.kind = ?1", (kind.word(), id))
+}
+
+fn listed(connection: &Connection, which: &str, of: impl Params) -> Result<Vec<Edit>, StoreError> {
+    let mut statement = connection.prepare_cached(&format!(
         "SELECT e.*, (SELECT s.title FROM search s, _search_rows r
                       WHERE r.kind = e.kind AND r.record_id = e.record_id AND s.rowid = r.id) AS title
-         FROM edits e ORDER BY e.id",
-    )?;
-    let found = statement.query_map([], |row| Ok(read(row)))?.collect::<Result<Vec<_>, _>>()?;
+         FROM edits e {which} ORDER BY e.id"
+    ))?;
+    let found = statement.query_map(of, |row| Ok(read(row)))?.collect::<Result<Vec<_>, _>>()?;
     let mut edits: Vec<Edit> = found.into_iter().collect::<Result<_, _>>()?;
     if edits.iter().all(|edit| !edit.title.is_empty()) {
         return Ok(edits);

@@ -66,8 +66,7 @@ pub enum Source {
 pub(crate) fn read(connection: &Connection, kind: Kind, id: &str) -> Result<Option<Why>, StoreError> {
     let row = rows::get(connection, kind, id)?;
     let image = image::get(connection, kind, id)?;
-    let edits: Vec<Edit> =
-        edits::list(connection)?.into_iter().filter(|edit| edit.kind == kind && edit.record_id == id).collect();
+    let edits = edits::of_record(connection, kind, id)?;
     let deleted_at = tomb(connection, kind, id)?;
     let settled = history::of_record(connection, kind, id, SETTLED_MAX)?;
     if row.is_none() && image.is_none() && edits.is_empty() && deleted_at.is_none() && settled.is_empty() {

@@ -138,16 +138,19 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
         };
         listed.insert(id);
         let theirs = rows::Stored::from_payload(kind, rev, record);
-        let (ours, ours_rev) = ours(tx, kind, id)?;
+        let Ours { form, rev: ours_rev, has_edits } = ours(tx, kind, id)?;
         if found.may_have_changed(ours_rev, *as_of) {
             found.changed_meanwhile += 1;
             continue;
         }
         found.compared += 1;
-        let how = match ours.map(|ours| differing(kind, &ours, &theirs)) {
+        let how = match form.map(|form| differing(kind, &form, &theirs)) {
             None => How::Missing,
-            Some(fields) if fields.is_empty() => continue,
-            Some(fields) => How::Fields(fields),
+            Some(fields) if !fields.is_empty() => How::Fields(fields),
+            Some(_) => match has_edits.then(|| shown_otherwise(tx, kind, id)).transpose()?.flatten() {
+                Some(how) => how,
+                None => continue,
+            },
         };
         let title = theirs.fields.get(resource(kind).title).and_then(Value::as_str).unwrap_or(id).to_owned();
         found.differences.push(Difference { kind, id: id.to_owned(), title, how });
@@ -180,18 +183,41 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
     Ok(())
 }
 
-/// The server's form of a record as it is known here, and the newest rev seen of it.
-fn ours(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(Option<rows::Stored>, i64), StoreError> {
+/// What is known here of a record.
+struct Ours {
+    /// The server's form of it.
+    form: Option<rows::Stored>,
+    /// The newest rev seen of it.
+    rev: i64,
+    /// Whether its row is this with edits laid over.
+    has_edits: bool,
+}
+
+fn ours(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Ours, StoreError> {
     let tomb: Option<i64> = tx
         .prepare_cached("SELECT rev FROM _tombs WHERE kind = ?1 AND record_id = ?2")?
         .query_row((kind.word(), id), |row| row.get(0))
         .optional()?;
-    let form = match image::get(tx, kind, id)? {
+    let image = image::get(tx, kind, id)?;
+    let has_edits = image.is_some();
+    let form = match image {
         Some((stored, gone)) => (!gone).then_some(stored),
         None => rows::get(tx, kind, id)?.filter(|stored| stored.rev.is_some()),
     };
     let rev = form.as_ref().and_then(|stored| stored.rev).max(tomb).unwrap_or(-1);
-    Ok((form, rev))
+    Ok(Ours { form, rev, has_edits })
+}
+
+/// How the row of a record with edits differs from the server's form with these laid over: there it is what it should be.
+fn shown_otherwise(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<How>, StoreError> {
+    Ok(match (rows::get(tx, kind, id)?, image::form(tx, kind, id, i64::MAX)?) {
+        (None, None) => None,
+        (None, Some(_)) => Some(How::Missing),
+        (Some(_), None) => Some(How::Extra),
+        (Some(row), Some(form)) => {
+            Some(differing(kind, &row, &form)).filter(|fields| !fields.is_empty()).map(How::Fields)
+        }
+    })
 }
 
 /// The members that differ, by name. A server that does not know a field yet leaves it out, which is as good as null; and

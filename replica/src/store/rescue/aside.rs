@@ -54,8 +54,16 @@ pub(super) fn place_aside(db: &Path, now: Timestamp) -> Result<PathBuf, StoreErr
         return Err(StoreError::TooOften(copies));
     }
     // To the second, without signs that file names had better not have.
-    let stamp: String = now.to_string().chars().take(19).filter(|c| !matches!(c, '-' | ':')).collect();
-    Ok(open::beside(db, &format!(".damaged-{stamp}Z")))
+    let name = |at: Timestamp| {
+        let stamp: String = at.to_string().chars().take(19).filter(|c| !matches!(c, '-' | ':')).collect();
+        open::beside(db, &format!(".damaged-{stamp}Z"))
+    };
+    // What was kept within the same second is not written over.
+    let mut at = now;
+    while name(at).exists() {
+        at = at.plus_millis(1000);
+    }
+    Ok(name(at))
 }
 
 /// A handle of a database beside SQLite's. It is never closed: to close any handle of a file ends every lock that this
@@ -115,4 +123,24 @@ pub(super) fn remove(db: &Path) -> Result<(), StoreError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_kept_within_the_same_second_is_not_written_over() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
+        let now = Timestamp::from_millis(1_780_272_000_000);
+        let mut kept = Vec::new();
+        for _ in 0..2 {
+            let place = place_aside(&db, now).unwrap();
+            fs::write(&place, "edits").unwrap();
+            kept.push(place);
+        }
+        assert_ne!(kept[0], kept[1]);
+        assert_eq!(damaged_copies(&db), kept, "oldest first");
+    }
 }

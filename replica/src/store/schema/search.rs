@@ -108,7 +108,7 @@ pub(crate) fn refill(connection: &mut Connection) -> Result<(), StoreError> {
     })
 }
 
-/// Whether search has a row for every record in its place, and none besides, and its index the words of each.
+/// Whether search has a row for every record in its place, with its texts, and none besides, and its index the words of each.
 pub(crate) fn is_complete(connection: &Connection) -> Result<bool, StoreError> {
     Ok(has_its_rows(connection)? && index_faults(connection)?.is_empty())
 }
@@ -121,15 +121,23 @@ pub(crate) fn index_faults(connection: &Connection) -> Result<Vec<String>, Store
 }
 
 fn has_its_rows(connection: &Connection) -> Result<bool, StoreError> {
-    let records: Vec<String> =
-        Kind::ALL.iter().map(|kind| format!("(SELECT count(*) FROM {})", kind.collection())).collect();
-    let text = format!(
-        "SELECT r.n = (SELECT count(*) FROM search) AND r.n = (SELECT count(*) FROM _search_rows s CROSS JOIN search f
-             WHERE f.rowid = s.id AND f.kind = s.kind AND f.record_id = s.record_id)
-         FROM (SELECT {} AS n) r",
-        records.join(" + ")
-    );
-    Ok(connection.query_row(&text, [], |row| row.get(0))?)
+    let count = |text: &str| connection.query_row(text, [], |row| row.get::<_, i64>(0));
+    let mut records = 0;
+    for kind in Kind::ALL {
+        let (title, body) = texts(resource(kind), "t");
+        let table = kind.collection();
+        let all = count(&format!("SELECT count(*) FROM {table}"))?;
+        let found = count(&format!(
+            "SELECT count(*) FROM {table} t CROSS JOIN _search_rows s CROSS JOIN search f
+             WHERE s.kind = '{kind}' AND s.record_id = t.id AND f.rowid = s.id AND f.kind = s.kind
+                 AND f.record_id = s.record_id AND f.title IS {title} AND f.body IS {body}"
+        ))?;
+        if found != all {
+            return Ok(false);
+        }
+        records += all;
+    }
+    Ok(count("SELECT count(*) FROM search")? == records)
 }
 
 /// The texts of the six statements that read what a record is found by and where that stands, made once.

@@ -455,10 +455,10 @@ fn a_rebuild_that_fails_leaves_the_file_as_it_was_found() {
     let wreck = Wreck::new().checkpointed();
     wreck.overwrite(0, &[0xff; 100]);
     let before = fs::read(&wreck.db).unwrap();
-    // Nothing can be kept where something else is.
-    fs::create_dir(wreck.aside("")).unwrap();
+    // Nothing can be copied to where something else is.
+    fs::create_dir(wreck.aside(".reading")).unwrap();
     rescue::rebuild(&wreck.db, at(0)).unwrap_err();
     assert_eq!(fs::read(&wreck.db).unwrap(), before);
-    fs::remove_dir(wreck.aside("")).unwrap();
+    fs::remove_dir(wreck.aside(".reading")).unwrap();
     assert_eq!(wreck.rebuilt().edits, 2);
 }

@@ -83,3 +83,35 @@ fn search_is_made_anew_where_somebody_has_emptied_it() {
     assert_eq!(scene.one("SELECT group_concat(title) FROM search"), "Paint");
     assert!(!scene.compared_with_nothing(5).search_differs);
 }
+
+#[test]
+fn what_is_shown_of_a_record_with_edits_is_compared_as_well() {
+    for (wrong, is_field) in [("UPDATE tasks SET assignee = 'Rot'", true), ("DELETE FROM tasks", false)] {
+        let mut scene = Scene::new();
+        scene.hear(vec![task(5, "Paint", "low")]);
+        scene.is_at_present(7);
+        scene.does("UPDATE tasks SET title = 'Mine'");
+        let record = task(5, "Paint", "low").payload.unwrap();
+        let listing = [(Kind::Task, Listing { records: vec![(record, 7)], as_of: 7 })];
+        assert_eq!(verify(&mut scene.db, &listing, false, at(0)).unwrap().unwrap().differences, []);
+        gate::keep(&mut scene.db, |tx| Ok(tx.execute_batch(wrong)?)).unwrap();
+        let found = verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap().differences;
+        let fields = |how: &How| matches!(how, How::Fields(fields) if fields.len() == 1 && fields[0].0 == "assignee");
+        assert!(if is_field { fields(&found[0].how) } else { found[0].how == How::Missing }, "{wrong}: {found:?}");
+        assert_eq!(scene.one("SELECT title || coalesce(assignee, '') FROM tasks"), "Mine", "{wrong}");
+        assert_eq!(verify(&mut scene.db, &listing, false, at(0)).unwrap().unwrap().differences, [], "{wrong}");
+    }
+}
+
+#[test]
+fn texts_in_search_that_no_record_has_are_a_difference() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    let listing = [(Kind::Room, Listing { as_of: 5, ..Listing::default() })];
+    for wrong in ["title = 'Zebra'", "body = 'stripes'"] {
+        scene.does(&format!("UPDATE search SET {wrong}"));
+        assert!(verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap().search_differs, "{wrong}");
+        assert!(!verify(&mut scene.db, &listing, false, at(0)).unwrap().unwrap().search_differs, "{wrong}");
+        assert_eq!(scene.one("SELECT group_concat(title) FROM search"), "Paint", "{wrong}");
+    }
+}

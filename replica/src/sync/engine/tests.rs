@@ -338,3 +338,28 @@ fn an_index_that_refuses_what_the_server_has_is_named() {
         assert!(trouble.next.starts_with("DROP INDEX \"one_name\""), "{on}: {trouble:?}");
     }
 }
+
+#[test]
+fn what_another_version_has_made_anew_is_not_written_to() {
+    let mut scene = Scene::in_step();
+    let mut other = Connection::open(scene.directory.path().join("replica.db")).unwrap();
+    let event = |id: i64| {
+        let event = json!({
+            "id": id, "type": "room.created", "resource_type": "room", "event": "created",
+            "resource_id": format!("0190a3b0-0000-7000-8000-{id:012}"), "created_at": "2026-06-01T00:00:00.000Z",
+            "idempotency_key": null, "api_version": "2026-06-01",
+            "payload": { "id": format!("0190a3b0-0000-7000-8000-{id:012}"), "rev": id, "name": "Hall" },
+        });
+        let events = vec![serde_json::from_value::<Event>(event).unwrap()];
+        Heard::Frames(Stretch { events, cursor: Some(format!("c{id}")), ready: None })
+    };
+    // Somebody's own table is no other version.
+    other.execute_batch("CREATE TABLE mine (a)").unwrap();
+    scene.hear(event(6));
+    let renewed = "UPDATE _schema SET stamp = 'of another build'; DROP TABLE mine";
+    crate::store::gate::keep(&mut other, |tx| Ok(tx.execute_batch(renewed)?)).unwrap();
+    let ended = scene.engine.hear(now(), event(7));
+    assert!(matches!(ended, Err(StoreError::Renewed)), "{:?}", ended.map(drop));
+    let rooms: i64 = other.query_row("SELECT count(*) FROM rooms", [], |row| row.get(0)).unwrap();
+    assert_eq!(rooms, 1);
+}
