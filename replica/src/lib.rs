@@ -91,6 +91,12 @@ impl Replica {
         Ok(Replica { connection, db: db.to_owned(), place: Place::of(db), origin })
     }
 
+    /// Reads that belong together, such as the pages of a list: what others write meanwhile is in none of them. Nothing can be
+    /// changed through this replica before they end.
+    pub fn at_one_moment<T, E: From<StoreError>>(&self, reads: impl FnOnce(&Replica) -> Result<T, E>) -> Result<T, E> {
+        store::read::at_one_moment(&self.connection.borrow(), || reads(self))
+    }
+
     /// One page of a kind's rows.
     pub fn rows(&self, query: &RowQuery) -> Result<RowPage, StoreError> {
         store::read::page::page(&self.connection.borrow(), query)
@@ -194,7 +200,9 @@ impl Replica {
     /// The connection, to write with: never to a file that nobody will find again.
     fn writing(&self) -> Result<RefMut<'_, Connection>, StoreError> {
         self.place.is_kept()?;
-        Ok(self.connection.borrow_mut())
+        self.connection
+            .try_borrow_mut()
+            .map_err(|_| StoreError::Odd("a change among reads that are of one moment".to_owned()))
     }
 
     fn changed<T>(&self, result: Result<T, EditError>) -> Result<T, EditError> {

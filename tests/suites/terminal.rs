@@ -24,6 +24,11 @@ fn hearth(db: &Path, size: (u16, u16)) -> Terminal {
     Terminal::start("hearth", &["--db", db.to_str().unwrap()], db.parent().unwrap(), size)
 }
 
+fn signal(screen: &Terminal, name: &str) {
+    let pid = screen.pid().unwrap().to_string();
+    assert!(std::process::Command::new("kill").args([name, &pid]).status().unwrap().success());
+}
+
 fn count(db: &Path, only: &str) -> i64 {
     let connection = Connection::open(db).unwrap();
     connection.query_row(&format!("SELECT count(*) FROM {only}"), [], |row| row.get(0)).unwrap()
@@ -170,18 +175,41 @@ fn a_program_that_was_stopped_from_outside_takes_the_terminal_again() {
     let (directory, db) = home("INSERT INTO tasks (title, rev) VALUES ('Bleed radiators', 1)");
     let mut screen = Terminal::start("hearth", &["--db", db.to_str().unwrap()], directory.path(), (80, 24));
     screen.shows("1 Home");
-    let signal = |name: &str, screen: &Terminal| {
-        let pid = screen.pid().unwrap().to_string();
-        assert!(std::process::Command::new("kill").args([name, &pid]).status().unwrap().success());
-    };
-    signal("-STOP", &screen);
+    signal(&screen, "-STOP");
     screen.is_the_shells();
-    signal("-CONT", &screen);
+    signal(&screen, "-CONT");
     // A shell's line would not come before enter.
     screen.types("2");
     screen.shows("1 task");
     screen.types("q");
     assert!(screen.ends());
+}
+
+#[test]
+fn after_a_signal_too_a_ctrl_c_stops_what_is_still_being_written() {
+    let (_directory, db) = home(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 12)
+         INSERT INTO tasks (title, rev) SELECT 'Errand ' || i, i FROM n",
+    );
+    let mut screen = hearth(&db, (80, 24));
+    screen.shows("1 Home");
+    screen.types("2");
+    screen.shows("12 tasks");
+    screen.types("*");
+    screen.shows("12 marked");
+    // Each of the twelve waits seconds for somebody else's transaction.
+    let other = Connection::open(&db).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    screen.types("x");
+    screen.types("?");
+    screen.shows("What to do in a list");
+    signal(&screen, "-TERM");
+    screen.shows("ctrl-c stops it where it is");
+    // The second one of a system that stops is no reason to throw away what is still being written.
+    signal(&screen, "-TERM");
+    screen.types("\x03");
+    assert!(!screen.ends());
+    assert!(!screen.text().contains("not done"), "{}", screen.text());
 }
 
 #[test]
@@ -248,6 +276,28 @@ fn a_first_run_explains_itself_and_begins() {
     screen.shows("not connected");
     screen.types("q");
     assert!(screen.ends());
+}
+
+#[test]
+fn a_first_run_gives_the_terminal_back_when_it_is_told_to_end_and_takes_it_again_when_it_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut screen = Terminal::start("hearth", &[], directory.path(), (80, 24));
+    screen.shows("No home is set up on this machine yet.");
+    signal(&screen, "-STOP");
+    screen.is_the_shells();
+    signal(&screen, "-CONT");
+    // A shell's line would not come before enter.
+    screen.types("2");
+    screen.shows("API key");
+    for name in ["-TERM", "-HUP"] {
+        let mut screen = Terminal::start("hearth", &[], directory.path(), (80, 24));
+        screen.shows("No home is set up on this machine yet.");
+        screen.types("2");
+        screen.shows("API key");
+        signal(&screen, name);
+        assert!(screen.ends(), "{name}");
+        assert!(!screen.look(vt100_alternate), "{name}: the shell's own screen is back");
+    }
 }
 
 #[test]
@@ -383,6 +433,17 @@ fn colours_are_left_out_where_they_are_not_wanted() {
     };
     assert!(coloured(&[]) > 0);
     assert_eq!(coloured(&[("NO_COLOR", "1")]), 0);
+}
+
+#[test]
+fn what_changed_late_in_the_evening_counts_for_that_day() {
+    // Half past eleven, twelve hours behind UTC, where it is noon of the next day.
+    let late = "strftime('%Y-%m-%dT%H:%M:%fZ', date('now', '-12 hours'), '+35 hours', '+30 minutes')";
+    let (directory, db) =
+        home(&format!("INSERT INTO tasks (title, updated_at, rev) VALUES ('Bleed radiators', {late}, 1)"));
+    let arguments = ["--db", db.to_str().unwrap()];
+    let screen = Terminal::start_with("hearth", &arguments, directory.path(), (80, 24), &[("TZ", "AAA12")]);
+    screen.shows(&format!("Changed in 30 days{:>12}", 1));
 }
 
 #[test]

@@ -95,6 +95,8 @@ pub struct App {
     pub notice: Option<Notice>,
     /// What somebody else has just changed.
     pub news: Option<Notice>,
+    /// What became of changes of many, as long as something is typed that it must not open over.
+    results: Vec<Results>,
     tickets: u64,
     /// What was typed ahead of an answer.
     ahead: Ahead,
@@ -185,8 +187,8 @@ pub struct QuickLine {
     pub looking: bool,
     /// Why it was not saved.
     pub refusal: Option<String>,
-    /// Whether an answer to saving is awaited.
-    pub saving: bool,
+    /// What was sent to save it, as long as its answer is awaited.
+    pub saving: Option<Box<Write>>,
 }
 
 /// What became of a change of many.
@@ -243,6 +245,7 @@ impl App {
             counts: BTreeMap::new(),
             notice: None,
             news: None,
+            results: Vec::new(),
             tickets: 0,
             ahead: Ahead::default(),
             kept: session.clone(),
@@ -263,6 +266,9 @@ impl App {
             other => self.handle(now, other),
         };
         effects.extend(self.go_on(now));
+        if !self.is_ahead() && !self.is_typing() {
+            self.layers.extend(self.results.drain(..).map(Layer::Results));
+        }
         self.keep(&mut effects);
         effects
     }
@@ -334,6 +340,16 @@ impl App {
         }
     }
 
+    /// Whether something is typed or a question is asked where the keyboard is: what opens by itself must not lie over that.
+    fn is_typing(&self) -> bool {
+        match self.context() {
+            Context::Form | Context::Choice | Context::Notes | Context::Options | Context::Quick => true,
+            Context::Filter | Context::Search | Context::ConflictValue | Context::Palette | Context::Confirm => true,
+            Context::Home | Context::List | Context::Detail | Context::Edits | Context::Conflict => false,
+            Context::Sync | Context::Results => false,
+        }
+    }
+
     /// Why this home is not kept in step by anybody: no key can be read, where another process has none of its own that
     /// syncs, or what was begun here has ended for good.
     pub fn halt(&self) -> Option<Halt<'_>> {
@@ -383,8 +399,11 @@ impl App {
     pub(crate) fn ask_list(&mut self) -> Vec<Effect> {
         let mut effects = self.ask_page();
         let today = self.today;
-        let totals = self.list_mut().map(|list| Effect::Totals(list.ticket, list.whole(), today));
-        effects.extend(totals);
+        let ask = |list: &mut List| {
+            list.sums = list.ticket;
+            Effect::Totals(list.sums, list.whole(), today)
+        };
+        effects.extend(self.list_mut().map(ask));
         effects
     }
 
@@ -475,6 +494,17 @@ impl App {
     /// The columns of the list, beside the preview if there is one.
     pub fn list_width(&self) -> u16 {
         list_and_preview(self.width).0
+    }
+}
+
+impl Layer {
+    /// Whether it has sent this write to save what was typed in it, and awaits the answer.
+    fn has_sent(&self, write: &Write) -> bool {
+        match self {
+            Layer::Form(form) => form.saving.as_ref() == Some(write),
+            Layer::Quick(quick) => quick.saving.as_deref() == Some(write),
+            _ => false,
+        }
     }
 }
 

@@ -34,7 +34,7 @@ impl Background {
             runtime.block_on(async {
                 tokio::select! {
                     () = keep_in_step(config, messages.clone(), stopped) => {}
-                    () = told_to_end(&messages) => drop(messages.send(Message::End)),
+                    () = hear_signals(&messages) => {}
                 }
             });
             // A request that hangs must not keep the shell waiting.
@@ -129,11 +129,21 @@ pub fn finishing() {
     IS_FINISHING.store(true, Ordering::Relaxed);
 }
 
-/// Waits for the signals of a closing terminal or a stopping machine. A ctrl-c is a key as long as the screen is here, so that
-/// as a signal it is somebody else's: of the editor that the terminal is lent to. A program that is started has it as ever,
-/// because what is heard, unlike what is ignored, is not handed on.
+/// A ctrl-c that comes as a signal. As long as the screen is here it is a key, so that the signal is somebody else's: of the
+/// editor that the terminal is lent to.
 #[cfg(unix)]
-async fn told_to_end(messages: &Sender<Message>) {
+fn interrupted() {
+    if IS_FINISHING.load(Ordering::Relaxed) {
+        // As a shell says of a program that was interrupted.
+        std::process::exit(130);
+    }
+}
+
+/// Hears the signals of a closing terminal and a stopping machine, and those of a shell, as long as there is anything to do:
+/// none of them ends the process by itself any more. A program that is started has them as ever, because what is heard,
+/// unlike what is ignored, is not handed on.
+#[cfg(unix)]
+async fn hear_signals(messages: &Sender<Message>) {
     use tokio::signal::unix::{SignalKind, signal};
     let going_on = SignalKind::from_raw(rustix::process::Signal::CONT.as_raw());
     let heard = [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), going_on];
@@ -143,25 +153,19 @@ async fn told_to_end(messages: &Sender<Message>) {
     };
     loop {
         tokio::select! {
-            _ = terminate.recv() => return,
-            _ = hangup.recv() => return,
-            _ = interrupt.recv() => {}
-            _ = quit.recv() => {}
+            // Often said twice, by the system and by a shell: the second must not cost what is still being written.
+            _ = terminate.recv() => drop(messages.send(Message::End)),
+            _ = hangup.recv() => drop(messages.send(Message::End)),
             // A shell that stopped this program, or another, has the terminal as it likes it.
-            _ = going_on.recv() => {
-                let _ = messages.send(Message::Continued);
-                continue;
-            }
-        }
-        if IS_FINISHING.load(Ordering::Relaxed) {
-            // As a shell says of a program that was interrupted.
-            std::process::exit(130);
+            _ = going_on.recv() => drop(messages.send(Message::Continued)),
+            _ = interrupt.recv() => interrupted(),
+            _ = quit.recv() => interrupted(),
         }
     }
 }
 
 #[cfg(not(unix))]
-async fn told_to_end(_: &Sender<Message>) {
+async fn hear_signals(_: &Sender<Message>) {
     future::pending().await
 }
 

@@ -130,8 +130,8 @@ impl Editor {
         match self {
             Editor::Line(line) => line.key(key),
             Editor::Notes(area) => key_of_notes(area, key),
-            Editor::Choice { words, chosen, .. } => match key.code {
-                KeyCode::Char(letter) => jump(words, chosen, letter),
+            Editor::Choice { words, chosen, .. } => match input::request(key) {
+                Some(InputRequest::InsertChar(letter)) => jump(words, chosen, letter),
                 _ => false,
             },
             Editor::Reference(Reference { picker: Some(picker), .. }) => {
@@ -140,8 +140,7 @@ impl Editor {
                 changed
             }
             Editor::Reference(reference) => {
-                let types = matches!(key.code, KeyCode::Char(_))
-                    && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+                let types = matches!(input::request(key), Some(InputRequest::InsertChar(_)));
                 let mut picker = Picker::default();
                 let begins = types && picker.words.key(key);
                 if begins {

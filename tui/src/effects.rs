@@ -497,6 +497,43 @@ mod tests {
     }
 
     #[test]
+    fn every_answer_to_a_write_carries_it_as_it_was_asked_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
+        let replica = Replica::open(&db, Origin::Tui).unwrap();
+        let (session, exports) = (directory.path().join("session"), directory.path().to_owned());
+        let places = Places { db, session, exports, flags: String::new() };
+        let fields = |name: &str| hearth_contract::check::Fields::from_iter([("name".to_owned(), name.into())]);
+        let (kind, title) = (Kind::Room, "Hall".to_owned());
+        let hall = replica.create(kind, &fields("Hall")).unwrap();
+        let update = |id: &str, seen: &str| {
+            let (id, fields, seen, title) = (id.to_owned(), fields("Lobby"), fields(seen), title.clone());
+            Write::Update { kind, id, fields, seen, title, again: None }
+        };
+        let many = vec![(hall.clone(), title.clone()), ("of nothing".to_owned(), title.clone())];
+        let mut steps = Steps::default();
+        for write in [
+            Write::Create { kind, fields: fields("Attic") },
+            update(&hall, "Another"),
+            update(&hall, "Hall"),
+            update("of nothing", "Hall"),
+            Write::Many { kind, records: many, change: Some(fields("Cellar")) },
+            Write::Delete { kind, id: hall.clone(), title: title.clone() },
+            Write::Delete { kind, id: hall.clone(), title: title.clone() },
+            Write::Undo,
+            Write::Decide(99, Decision::Change(fields("Shed"))),
+        ] {
+            let answer = fulfil(&replica, &places, &mut steps, Effect::Write(write.clone()), &mut |_| {});
+            let of = match answer {
+                Some(Answer::Written(of, _) | Answer::Overtaken(of, _) | Answer::Gone(of)) => of,
+                Some(Answer::Decided(of, _) | Answer::ManyWritten(of, _)) => of,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(of, write);
+        }
+    }
+
+    #[test]
     fn undoing_a_change_of_many_claims_no_more_than_was_changed() {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("replica.db");

@@ -49,7 +49,12 @@ fn create(directory: &Path, stem: &str, extension: &str) -> io::Result<(PathBuf,
     Err(io::Error::other(format!("there are {NAMES_MAX} files {stem} already")))
 }
 
-fn fill(replica: &Replica, mut file: impl io::Write, form: Form, query: &RowQuery) -> anyhow::Result<usize> {
+/// Writes the rows as they are at one moment: where others write between two pages, a row could come twice or not at all.
+fn fill(replica: &Replica, file: impl io::Write, form: Form, query: &RowQuery) -> anyhow::Result<usize> {
+    replica.at_one_moment(|replica| pages(replica, file, form, query))
+}
+
+fn pages(replica: &Replica, mut file: impl io::Write, form: Form, query: &RowQuery) -> anyhow::Result<usize> {
     let names: Vec<&str> = ["id"]
         .into_iter()
         .chain(resource(query.kind).fields.iter().map(|field| field.name))
@@ -103,6 +108,7 @@ fn safe(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use hearth_contract::check::Fields;
     use hearth_contract::formats::parse_date;
     use hearth_contract::schema::Kind;
     use hearth_replica::{Origin, Sort};
@@ -132,5 +138,43 @@ mod tests {
         let json = std::fs::read_to_string(directory.path().join("hearth-rooms-2026-11-21.json")).unwrap();
         let rooms: Vec<Value> = serde_json::from_str(&json).unwrap();
         assert_eq!((rooms.len(), &rooms[2]["name"]), (3, &json!("Hall")));
+    }
+
+    /// A file; with its first record something happens elsewhere.
+    struct Beside<F> {
+        text: Vec<u8>,
+        then: Option<F>,
+    }
+
+    impl<F: FnOnce()> io::Write for Beside<F> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if let Some(then) = self.then.take_if(|_| bytes.contains(&b'{')) {
+                then();
+            }
+            self.text.extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_others_write_while_a_list_is_exported_takes_no_record_out_of_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
+        let [replica, other] = [Origin::Tui, Origin::Cli].map(|origin| Replica::open(&db, origin).unwrap());
+        let named = |name: String| Fields::from_iter([("name".to_owned(), name.into())]);
+        let make = |number: usize| replica.create(Kind::Room, &named(format!("Room {number:03}"))).unwrap();
+        let ids: Vec<String> = (0..=PAGE).map(make).collect();
+        // The one of the second page goes to the top of the list.
+        let rename = || other.update(Kind::Room, &ids[PAGE], &named("Attic".to_owned())).unwrap();
+        let mut file = Beside { text: Vec::new(), then: Some(rename) };
+        let query = RowQuery::of(Kind::Room, Sort { column: "name", descending: false }, PAGE);
+        assert_eq!(fill(&replica, &mut file, Form::Json, &query).unwrap(), PAGE + 1);
+        assert!(file.then.is_none());
+        let rooms: Vec<Value> = serde_json::from_slice(&file.text).unwrap();
+        assert_eq!(rooms[PAGE]["name"], json!(format!("Room {PAGE:03}")));
     }
 }

@@ -11,7 +11,7 @@ use crate::now::Now;
 
 /// Saturday, 21 November 2026, two in the afternoon.
 pub(crate) fn now() -> Now {
-    Now { moment: Timestamp::parse("2026-11-21T14:00:00Z").unwrap(), offset: UtcOffset::UTC }
+    Now { moment: Timestamp::parse("2026-11-21T14:00:00Z").unwrap(), zone: |_| UtcOffset::UTC }
 }
 
 /// A record of a kind with these fields.

@@ -37,8 +37,8 @@ pub struct Form {
     pub focus: usize,
     /// Why the record was not saved, when that is no fault of one field.
     pub refusal: Option<String>,
-    /// Whether an answer to saving is awaited.
-    pub saving: bool,
+    /// What was sent to save it, as long as its answer is awaited.
+    pub saving: Option<Write>,
     /// The newest request for names; older answers are dropped.
     pub ticket: u64,
     /// The whole record as it was.
@@ -143,7 +143,7 @@ impl Form {
         let entries = resource(kind).fields.iter().filter(|field| field.is_writable()).map(entry).collect();
         let many = Vec::new();
         let edit = None;
-        Form { kind, id, title, edit, many, entries, focus: 0, refusal: None, saving: false, ticket: 0, before, today }
+        Form { kind, id, title, edit, many, entries, focus: 0, refusal: None, saving: None, ticket: 0, before, today }
     }
 
     /// Whether something was typed that closing would lose.
@@ -230,7 +230,7 @@ impl Form {
 
     /// Takes the reason why it was not saved.
     pub fn refused(&mut self, sentence: String) {
-        self.saving = false;
+        self.saving = None;
         self.refusal = Some(sentence);
     }
 
@@ -310,7 +310,8 @@ impl Form {
     }
 
     /// Takes the suggestion under the cursor. False, with the reason under the field, where nothing has the letters that were
-    /// typed: then they stay, and the record they were meant for is not left out unseen.
+    /// typed: then they stay, and the record they were meant for is not left out unseen. False, too, while the suggestions are
+    /// those for older letters.
     pub(super) fn take(&mut self) -> bool {
         let nobody = match self.targets().as_slice() {
             [kind] => format!("No {}", words::singular(*kind)),
@@ -320,6 +321,9 @@ impl Form {
         let Editor::Reference(reference) = &mut entry.editor else { return true };
         let Some(picker) = &mut reference.picker else { return true };
         let typed = picker.words.text().trim().to_owned();
+        if !picker.answered && !picker.options.is_empty() {
+            return false;
+        }
         if picker.selected < picker.options.len() {
             let (kind, id, title) = picker.options.swap_remove(picker.selected);
             *reference = Reference { id: Some(id), title, picker: None };

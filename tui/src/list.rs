@@ -6,7 +6,7 @@ mod lines;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
@@ -63,6 +63,8 @@ pub struct List {
     pub marks: BTreeMap<String, String>,
     /// The newest request; older answers are dropped.
     pub ticket: u64,
+    /// The newest request for sums and groups. Pages are asked for more often: what is scrolled is the same list.
+    pub sums: u64,
     /// Whether any answer has come yet.
     pub loaded: bool,
     /// Records that somebody else has just changed, and until when that is news.
@@ -92,6 +94,7 @@ impl List {
             sought: None,
             marks: BTreeMap::new(),
             ticket: 0,
+            sums: 0,
             loaded: false,
             news: BTreeMap::new(),
         }
@@ -257,6 +260,15 @@ impl List {
         self.anchor = None;
     }
 
+    /// After the change for which a record was let go of: by now it has moved away, if it ever will. From the next page on the
+    /// selection holds on to what is under it; where the change was in vain, to that record.
+    pub fn hold_again(&mut self, id: &str, in_vain: bool) {
+        let left = self.left.take_if(|left| left.as_str() == id);
+        if in_vain && left.is_some() {
+            self.anchor = left;
+        }
+    }
+
     /// Selects a record by its id once a page says where it stands.
     pub fn seek(&mut self, id: &str) {
         self.sought = Some(id.to_owned());
@@ -283,16 +295,21 @@ impl List {
     }
 
     /// Marks these, every record of the list as far as it goes, beside what is marked outside it. Where all of them are marked
-    /// already, nothing is any more.
-    pub fn mark_all(&mut self, records: Vec<(String, String)>) {
-        if records.iter().all(|(id, _)| self.marks.contains_key(id)) {
+    /// already, nothing is any more; where there are none, nothing changes. Gives how many marks outside the list had to make
+    /// room for these.
+    pub fn mark_all(&mut self, records: Vec<(String, String)>) -> usize {
+        if !records.is_empty() && records.iter().all(|(id, _)| self.marks.contains_key(id)) {
             self.marks.clear();
-            return;
+            return 0;
         }
-        if self.marks.len() + records.len() > MARKS_MAX {
+        let listed: BTreeSet<&String> = records.iter().map(|(id, _)| id).collect();
+        let outside = self.marks.keys().filter(|id| !listed.contains(id)).count();
+        let dropped = if outside + listed.len() > MARKS_MAX { outside } else { 0 };
+        if dropped > 0 {
             self.marks.clear();
         }
         self.marks.extend(records);
+        dropped
     }
 
     /// How many of the marked records are not among the visible ones.

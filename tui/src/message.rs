@@ -66,7 +66,7 @@ pub enum Answer {
     },
     /// Sums and groups of a list.
     Totals {
-        /// Of the request for its page.
+        /// Of the request.
         ticket: u64,
         /// Of which list.
         kind: Kind,

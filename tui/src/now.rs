@@ -4,22 +4,24 @@
 use hearth_contract::formats::Timestamp;
 use time::{Date, OffsetDateTime, UtcOffset};
 
-/// A moment and how far this machine's clock on the wall is from UTC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How far the clock on the wall is from UTC at a moment: in summer it is another than in winter.
+pub type Zone = fn(OffsetDateTime) -> UtcOffset;
+
+/// A moment and where the clock on the wall hangs.
+#[derive(Debug, Clone, Copy)]
 pub struct Now {
     /// The moment.
     pub moment: Timestamp,
-    /// The local offset from UTC.
-    pub offset: UtcOffset,
+    /// The zone of that clock.
+    pub zone: Zone,
 }
 
 impl Now {
-    /// Reads the machine's clock. Where the local offset cannot be learnt, times are shown in UTC.
+    /// Reads the machine's clock.
     pub fn read() -> Now {
         let utc = OffsetDateTime::now_utc();
         let millis = i64::try_from(utc.unix_timestamp_nanos() / 1_000_000).unwrap_or_default();
-        let offset = UtcOffset::local_offset_at(utc).unwrap_or(UtcOffset::UTC);
-        Now { moment: Timestamp::from_millis(millis), offset }
+        Now { moment: Timestamp::from_millis(millis), zone: here }
     }
 
     /// The day on the wall.
@@ -27,9 +29,14 @@ impl Now {
         self.local(self.moment).date()
     }
 
-    /// A moment as the clock on the wall shows it.
+    /// A moment as the clock on the wall showed it then.
     pub fn local(self, moment: Timestamp) -> OffsetDateTime {
         OffsetDateTime::from_unix_timestamp(moment.seconds())
-            .map_or(OffsetDateTime::UNIX_EPOCH, |utc| utc.checked_to_offset(self.offset).unwrap_or(utc))
+            .map_or(OffsetDateTime::UNIX_EPOCH, |utc| utc.checked_to_offset((self.zone)(utc)).unwrap_or(utc))
     }
+}
+
+/// This machine's zone. Where it cannot be learnt, times are shown in UTC.
+fn here(moment: OffsetDateTime) -> UtcOffset {
+    UtcOffset::local_offset_at(moment).unwrap_or(UtcOffset::UTC)
 }

@@ -12,12 +12,23 @@ pub struct Palette {
     pub words: Line,
     /// Where the keyboard was.
     pub context: Context,
+    /// What the cursor was on there.
+    pub cursor: Cursor,
     /// The rows of the table that can do something there.
     all: Vec<usize>,
     /// Those that match, best first.
     pub found: Vec<usize>,
     /// Which of them is under the cursor.
     pub selected: usize,
+}
+
+/// What a cursor is on, to tell whether it still is.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Cursor {
+    /// The id of a record, in a list or in full.
+    pub record: Option<String>,
+    /// The number of an edit.
+    pub edit: Option<i64>,
 }
 
 impl Palette {
@@ -31,7 +42,8 @@ impl Palette {
             seen.push(BINDINGS[*index].action);
             is_new
         });
-        let mut palette = Palette { words: Line::holding(words), context, found: all.clone(), all, selected: 0 };
+        let (words, cursor, found) = (Line::holding(words), Cursor::default(), all.clone());
+        let mut palette = Palette { words, context, cursor, all, found, selected: 0 };
         palette.narrow();
         palette
     }

@@ -6,15 +6,19 @@ mod connect;
 pub mod others;
 mod view;
 
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::time::Duration;
 
-use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use hearth_replica::profile::Profile;
 use tui_input::InputRequest;
 
+use crate::TICK;
+use crate::background::Background;
 use crate::config::Config;
+use crate::event::Keyboard;
 use crate::input::{self, Line};
+use crate::message::Message;
 use crate::terminal::Screen;
 use crate::view::Theme;
 
@@ -65,7 +69,7 @@ struct Connection {
 /// Where a server of one's own listens unless it is told otherwise.
 const USUAL: &str = "http://127.0.0.1:8750";
 
-/// How long the keyboard is listened to between two looks for the server's answer.
+/// How long is waited for a message between two looks for the server's answer.
 const LOOK: Duration = Duration::from_millis(100);
 
 impl Connection {
@@ -166,16 +170,19 @@ impl Welcome {
 /// Runs a first run to its end.
 pub fn run(profile: &mut Profile, config: &Config) -> anyhow::Result<Outcome> {
     let theme = Theme::from_environment(config.theme);
+    let (sender, messages) = channel();
+    let _signals = Background::start(None, sender.clone())?;
     let mut screen = Screen::open(false)?;
+    let _keyboard = Keyboard::listen(sender)?;
     let said = others::said(&profile.name, &others::names(profile));
     let mut welcome = Welcome { said, ..Welcome::default() };
     loop {
         screen.draw(|frame| view::draw(&welcome, config.ascii, &theme, frame))?;
+        let mut wait = TICK;
         // While a server is asked the keyboard is heard all the same: one that stays silent can be left.
         if let Some(connection) = welcome.connection.as_mut().filter(|connection| connection.asking.is_some()) {
             match connection.answer() {
-                None if !event::poll(LOOK)? => continue,
-                None => {}
+                None => wait = LOOK,
                 Some(answer) => match answer.and_then(|met| connect::adopt(profile, met)) {
                     Ok(()) => return Ok(Outcome::Home),
                     Err(sentence) => {
@@ -185,12 +192,17 @@ pub fn run(profile: &mut Profile, config: &Config) -> anyhow::Result<Outcome> {
                 },
             }
         }
-        let step = match event::read()? {
-            Event::Key(key) => welcome.key(key),
-            Event::Paste(text) => {
+        let step = match messages.recv_timeout(wait) {
+            Ok(Message::Key(key)) => welcome.key(key),
+            Ok(Message::Paste(text)) => {
                 welcome.paste(&text);
                 Step::Stay
             }
+            Ok(Message::Continued) => {
+                screen.take_again()?;
+                Step::Stay
+            }
+            Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => Step::Quit,
             _ => Step::Stay,
         };
         match step {

@@ -441,12 +441,16 @@ fn is_status(fields: &Fields) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use time::UtcOffset;
+    use time::{OffsetDateTime, UtcOffset};
 
     use super::*;
 
     fn date(text: &str) -> Date {
         parse_date(text).unwrap()
+    }
+
+    fn hours(hours: i8) -> UtcOffset {
+        UtcOffset::from_hms(hours, 0, 0).unwrap()
     }
 
     #[test]
@@ -498,11 +502,18 @@ mod tests {
 
     #[test]
     fn moments_follow_the_clock_on_the_wall() {
-        let offset = UtcOffset::from_hms(1, 0, 0).unwrap();
-        let now = Now { moment: Timestamp::parse("2026-11-21T23:30:00Z").unwrap(), offset };
+        let now = Now { moment: Timestamp::parse("2026-11-21T23:30:00Z").unwrap(), zone: |_| hours(1) };
         assert_eq!(moment(now, "2026-11-21T23:02:00.000Z"), "00:02");
         assert_eq!(moment(now, "2026-11-21T13:02:00.000Z"), "yesterday 14:02");
         assert_eq!(age(now, "2026-11-21T23:29:18.000Z"), "42 s");
         assert_eq!(age(now, "2026-11-21T20:29:18.000Z"), "3 h");
+    }
+
+    #[test]
+    fn a_moment_of_last_summer_is_shown_as_the_clock_showed_it_then() {
+        let zone = |at: OffsetDateTime| hours(if (4..=10).contains(&u8::from(at.month())) { 2 } else { 1 });
+        let now = Now { moment: Timestamp::parse("2026-12-01T12:00:00Z").unwrap(), zone };
+        assert_eq!(moment(now, "2026-07-12T22:30:00.000Z"), "13 Jul 00:30");
+        assert_eq!(moment(now, "2026-11-12T22:30:00.000Z"), "12 Nov 23:30");
     }
 }

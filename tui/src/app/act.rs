@@ -138,7 +138,8 @@ impl App {
         // What has opened the list to choose from would only open it again.
         let is_round = |action| action == Action::PaletteCopy && words == COPY;
         let offered = |action| !is_round(action) && self.applies(context, action);
-        let palette = Palette::over(context, words, |index| offered(BINDINGS[index].action));
+        let mut palette = Palette::over(context, words, |index| offered(BINDINGS[index].action));
+        palette.cursor = self.cursor();
         self.put(Layer::Palette(palette))
     }
 

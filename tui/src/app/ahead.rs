@@ -138,8 +138,10 @@ impl App {
         // Letters of a line are the line's own, and it can be left at any time.
         let is_free = action.is_none() || action == Some(Action::Back);
         match self.layers.last() {
-            Some(Layer::Form(form)) => form.saving || (context == Context::Options && !is_free && awaits("titles")),
-            Some(Layer::Quick(quick)) => quick.saving || (!is_free && awaits("about")),
+            Some(Layer::Form(form)) => {
+                form.saving.is_some() || (context == Context::Options && !is_free && awaits("titles"))
+            }
+            Some(Layer::Quick(quick)) => quick.saving.is_some() || (!is_free && awaits("about")),
             Some(Layer::Search(_)) => !is_free && awaits("search"),
             Some(Layer::Detail(_)) => !is_free && (writes || awaits("record")),
             Some(Layer::Edits(_)) => !is_free && (writes || awaits("edits")),

@@ -48,7 +48,7 @@ impl App {
                 effects = self.take_place(now, kind, ticket, &id, number);
             }),
             Answer::Totals { ticket, kind, totals } => totals.map(|totals| {
-                let list = self.lists.iter_mut().find(|list| list.kind == kind && list.ticket == ticket);
+                let list = self.lists.iter_mut().find(|list| list.kind == kind && list.sums == ticket);
                 if let Some(list) = list {
                     list.take_totals(totals);
                 }
@@ -72,30 +72,16 @@ impl App {
                 }
             }),
             Answer::About(ticket, about) => {
-                if let Some(Layer::Quick(quick)) = self.layers.last_mut()
-                    && quick.ticket == ticket
-                {
+                let mut lines = self.layers.iter_mut().filter_map(|layer| match layer {
+                    Layer::Quick(quick) => Some(quick),
+                    _ => None,
+                });
+                if let Some(quick) = lines.find(|quick| quick.ticket == ticket) {
                     (quick.about, quick.looking) = (about, false);
                 }
                 Ok(())
             }
-            Answer::All(kind, records) => records.map(|records| {
-                let list = self.lists.iter_mut().find(|list| list.kind == kind);
-                let (marked, left) = list.map_or((0, 0), |list| {
-                    let listed = records.len();
-                    list.mark_all(records);
-                    (listed, list.total.saturating_sub(listed))
-                });
-                if left > 0 && marked >= MARKS_MAX {
-                    let (marked, is) = (words::counted(kind, marked), if left == 1 { "is" } else { "are" });
-                    let left = words::figure(left);
-                    self.notify(
-                        now,
-                        Tone::Notice,
-                        format!("Only the first {marked} are marked; {left} more {is} not."),
-                    );
-                }
-            }),
+            Answer::All(kind, records) => records.map(|records| self.mark_these(now, kind, records)),
             Answer::Reopened(result) => result,
             Answer::Exported(Ok(what)) => {
                 self.notify(now, Tone::Good, format!("Exported {what}"));
@@ -110,9 +96,11 @@ impl App {
                 }
             }),
             Answer::Titles { ticket, titles } => titles.map(|titles| {
-                if let Some(Layer::Form(form)) = self.layers.last_mut()
-                    && form.ticket == ticket
-                {
+                let mut forms = self.layers.iter_mut().filter_map(|layer| match layer {
+                    Layer::Form(form) => Some(form),
+                    _ => None,
+                });
+                if let Some(form) = forms.find(|form| form.ticket == ticket) {
                     form.found(titles);
                 }
             }),
@@ -175,6 +163,29 @@ impl App {
             self.notify(now, Tone::Alarm, sentence);
         }
         effects
+    }
+
+    /// Marks every record of a list. What is not marked after that, though somebody may think so, is counted.
+    fn mark_these(&mut self, now: Now, kind: Kind, records: Vec<(String, String)>) {
+        let Some(list) = self.lists.iter_mut().find(|list| list.kind == kind) else { return };
+        let listed = records.len();
+        let dropped = list.mark_all(records);
+        let left = list.total.saturating_sub(listed);
+        let is_short = left > 0 && listed >= MARKS_MAX && !list.marks.is_empty();
+        let are = |number: usize| if number == 1 { "is" } else { "are" };
+        let mut said = Vec::new();
+        if is_short {
+            let (listed, more) = (words::counted(kind, listed), words::figure(left));
+            said.push(format!("Only the first {listed} are marked; {more} more {} not.", are(left)));
+        }
+        if dropped > 0 {
+            let (marks, most) = (if dropped == 1 { "mark" } else { "marks" }, words::figure(MARKS_MAX));
+            let (gone, are) = (words::figure(dropped), are(dropped));
+            said.push(format!("{gone} {marks} outside this list {are} gone: no more than {most} are kept."));
+        }
+        if !said.is_empty() {
+            self.notify(now, Tone::Notice, said.join(" "));
+        }
     }
 
     /// Asks where the record stands that the list's page should have had: it is new, and the list is long.
@@ -248,14 +259,12 @@ impl App {
         // Nothing is done: what was typed for all of them is wanted again.
         let in_vain = each.first().and_then(|(_, result)| result.clone().err());
         let in_vain = in_vain.filter(|_| each.iter().all(|(_, result)| result.is_err()));
-        self.layers.retain_mut(|layer| match (layer, &in_vain) {
-            (Layer::Form(form), Some(sentence)) if form.saving => {
-                form.refused(format!("Not saved: {sentence}"));
-                true
-            }
-            (Layer::Form(form), None) => !form.saving,
-            _ => true,
-        });
+        // Who is still in the form that sent it waits for this; who is in another is not disturbed.
+        let is_awaited = self.layers.last().is_some_and(|layer| layer.has_sent(write));
+        match (self.layers.iter_mut().find(|layer| layer.has_sent(write)), in_vain) {
+            (Some(Layer::Form(form)), Some(sentence)) => form.refused(format!("Not saved: {sentence}")),
+            _ => self.layers.retain(|layer| !layer.has_sent(write)),
+        }
         // By id: several records may have the same title.
         let failed = records.iter().zip(&each).filter(|(_, (_, result))| result.is_err());
         let failed: BTreeSet<String> = failed.map(|((id, _), _)| id.clone()).collect();
@@ -276,43 +285,38 @@ impl App {
             self.notify(now, Tone::Good, done);
         } else {
             let done = format!("{done}; {} not changed", words::counted(*kind, bad.len()));
-            self.layers.push(Layer::Results(Results { done, each: bad.into_iter().chain(good).collect(), scroll: 0 }));
+            let later = format!("{done}; the list of them opens when you are done here.");
+            let results = Results { done, each: bad.into_iter().chain(good).collect(), scroll: 0 };
+            if is_awaited || !self.is_typing() {
+                self.layers.push(Layer::Results(results));
+            } else {
+                self.results.push(results);
+                self.notify(now, Tone::Alarm, later);
+            }
         }
         self.reload()
     }
 
     /// After a decision about edits.
     fn decided(&mut self, now: Now, write: &Write, result: Result<String, String>) -> Vec<Effect> {
-        let result = result.map_err(|sentence| words::refusal(write, &sentence));
-        let saving = |layer: &mut Layer| matches!(layer, Layer::Form(form) if form.saving);
         match result {
             Ok(sentence) => {
-                self.layers.retain_mut(|layer| {
-                    !saving(layer)
-                        && !matches!((&layer, write), (Layer::Conflict(_), Write::Decide(_, Decision::Resolve(_))))
+                self.layers.retain(|layer| match (layer, write) {
+                    (Layer::Conflict(screen), Write::Decide(edit, Decision::Resolve(_))) => screen.edit != *edit,
+                    _ => !layer.has_sent(write),
                 });
                 self.notify(now, Tone::Good, capital(&sentence));
             }
-            Err(sentence) => match self.layers.iter_mut().find_map(|layer| match layer {
-                Layer::Form(form) if form.saving => Some(form),
-                _ => None,
-            }) {
-                Some(form) => form.refused(sentence),
-                None => self.notify(now, Tone::Alarm, capital(&sentence)),
-            },
+            Err(sentence) => self.refused(now, write, &sentence),
         }
         self.reload()
     }
 
     /// After a write that was not carried out, because its record is another by now.
     fn overtaken(&mut self, now: Now, write: &Write, row: &Row) -> Vec<Effect> {
-        let form = self.layers.iter_mut().rev().find_map(|layer| match layer {
-            Layer::Form(form) if form.saving => Some(form),
-            _ => None,
-        });
-        match form {
-            Some(form) => form.overtaken(now, row),
-            None => {
+        match self.layers.iter_mut().find(|layer| layer.has_sent(write)) {
+            Some(Layer::Form(form)) => form.overtaken(now, row),
+            _ => {
                 let text = format!("Not saved, because it was changed meanwhile: {}", words::written(write));
                 self.notify(now, Tone::Alarm, text);
             }
@@ -322,44 +326,38 @@ impl App {
 
     /// After a write to a record that is not there any more. A form keeps what it holds, for a new one.
     fn gone(&mut self, now: Now, write: &Write) -> Vec<Effect> {
-        let form = self.layers.iter_mut().rev().find_map(|layer| match layer {
-            Layer::Form(form) if form.saving => Some(form),
-            _ => None,
-        });
-        match form {
-            Some(form) => form.gone(),
-            None => return self.written(now, write, Err(words::GONE.to_owned())),
+        match self.layers.iter_mut().find(|layer| layer.has_sent(write)) {
+            Some(Layer::Form(form)) => form.gone(),
+            _ => return self.written(now, write, Err(words::GONE.to_owned())),
         }
         self.reload()
     }
 
     fn written(&mut self, now: Now, write: &Write, result: Result<String, String>) -> Vec<Effect> {
-        let result = result.map_err(|sentence| words::refusal(write, &sentence));
-        if let (Some(Layer::Quick(quick)), Err(sentence)) = (self.layers.last_mut(), &result)
-            && quick.saving
-        {
-            (quick.saving, quick.refusal) = (false, Some(sentence.clone()));
-            return Vec::new();
+        if let Write::Update { kind, id, .. } = write {
+            let lists = self.lists.iter_mut().filter(|list| list.kind == *kind);
+            lists.for_each(|list| list.hold_again(id, result.is_err()));
         }
-        let form = self.layers.iter_mut().rev().find_map(|layer| match layer {
-            Layer::Form(form) if form.saving => Some(form),
-            _ => None,
-        });
-        match (result, form) {
-            (Err(sentence), Some(form)) => form.refused(sentence),
-            (Err(sentence), None) => self.notify(now, Tone::Alarm, sentence),
-            (Ok(id), _) => {
-                self.layers.retain(|layer| match layer {
-                    Layer::Form(form) => !form.saving,
-                    Layer::Quick(quick) => !quick.saving,
-                    _ => true,
-                });
+        match result {
+            Ok(id) => {
+                self.layers.retain(|layer| !layer.has_sent(write));
                 if let Write::Create { kind, .. } = write {
                     self.lists.iter_mut().filter(|list| list.kind == *kind).for_each(|list| list.seek(&id));
                 }
                 self.notify(now, Tone::Good, words::written(write));
             }
+            Err(sentence) => self.refused(now, write, &sentence),
         }
         self.reload()
+    }
+
+    /// Says why a write was not carried out: where it was typed, as long as that waits for it, or else as a notice.
+    fn refused(&mut self, now: Now, write: &Write, sentence: &str) {
+        let sentence = words::refusal(write, sentence);
+        match self.layers.iter_mut().find(|layer| layer.has_sent(write)) {
+            Some(Layer::Form(form)) => form.refused(sentence),
+            Some(Layer::Quick(quick)) => (quick.saving, quick.refusal) = (None, Some(sentence)),
+            _ => self.notify(now, Tone::Alarm, capital(&sentence)),
+        }
     }
 }

@@ -30,14 +30,19 @@ impl App {
             Action::PageUp => palette.step(-page),
             Action::Back => return self.close(),
             Action::Take => {
-                let (context, chosen) = (palette.context, palette.chosen());
-                let Some(chosen) = chosen else { return Vec::new() };
+                let Some(chosen) = palette.chosen() else { return Vec::new() };
+                let (context, cursor) = (palette.context, std::mem::take(&mut palette.cursor));
+                let action = BINDINGS[chosen].action;
                 self.layers.pop();
                 // What is underneath may have changed while the list was read.
-                return match self.context() == context && self.applies(context, BINDINGS[chosen].action) {
-                    true => self.act(now, context, BINDINGS[chosen].action),
-                    false => self.reload(),
-                };
+                if self.context() != context {
+                    return self.reload();
+                }
+                if self.is_about_cursor(context, action) && self.cursor() != cursor {
+                    self.notify(now, Tone::Notice, ELSEWHERE.to_owned());
+                    return self.reload();
+                }
+                return if self.applies(context, action) { self.act(now, context, action) } else { self.reload() };
             }
             _ => {}
         }
@@ -99,12 +104,12 @@ impl App {
     /// Asks before something that was typed is lost.
     pub(super) fn ask_to_leave(&mut self, what: &str) -> Vec<Effect> {
         let is_saving = match self.layers.last() {
-            Some(Layer::Form(form)) => form.saving,
-            Some(Layer::Quick(quick)) => quick.saving,
+            Some(Layer::Form(form)) => form.saving.is_some(),
+            Some(Layer::Quick(quick)) => quick.saving.is_some(),
             _ => false,
         };
         if is_saving {
-            self.notify(self.now, Tone::Notice, "It is being saved.".to_owned());
+            self.notify(self.now, Tone::Notice, SAVING.to_owned());
             return Vec::new();
         }
         let question = format!("Leave {what}?");
@@ -188,6 +193,16 @@ impl App {
         match action {
             Action::Back if quick.is_empty() => self.close(),
             Action::Back => self.ask_to_leave("quick add"),
+            // In a form it could be saved once more.
+            Action::Open | Action::Save if quick.saving.is_some() => {
+                self.notify(self.now, Tone::Notice, SAVING.to_owned());
+                Vec::new()
+            }
+            Action::Save if quick.looking => {
+                let name = quick.understood.about.clone().unwrap_or_default();
+                self.notify(self.now, Tone::Notice, format!("“{name}” is still being looked for; save again."));
+                Vec::new()
+            }
             Action::Open => {
                 let draft = quick.draft();
                 self.layers.pop();
@@ -294,6 +309,8 @@ impl App {
         match &quick.understood.about {
             Some(name) if quick.understood.about != before => {
                 (quick.ticket, quick.looking) = (ticket, true);
+                // What another name meant, or was meant without one, is not what this one means.
+                quick.about = None;
                 vec![Effect::About(ticket, name.clone())]
             }
             None => {
@@ -309,13 +326,14 @@ impl App {
 
 /// What follows from leaving what is typed.
 const LOST: &str = "What you typed is lost.";
+/// What is said where something else is wanted of what is being saved.
+const SAVING: &str = "It is being saved.";
+/// What is said where an action was chosen for what the cursor was on before.
+const ELSEWHERE: &str = "The cursor is on another record by now; nothing was done.";
 
 impl QuickLine {
     /// The task that the line makes; None, with the reason on the line, while it makes none.
     fn write(&mut self) -> Option<Write> {
-        if self.saving {
-            return None;
-        }
         let mut fields = self.understood.fields.clone();
         if let Some((kind, id, _)) = &self.about {
             fields.insert(SUBJECT_TYPE.into(), kind.word().into());
@@ -330,9 +348,10 @@ impl QuickLine {
         if self.refusal.is_some() {
             return None;
         }
-        self.saving = true;
         let fields = checked.fields.into_iter().filter(|(name, _)| fields.contains_key(name)).collect();
-        Some(Write::Create { kind: Kind::Task, fields })
+        let write = Write::Create { kind: Kind::Task, fields };
+        self.saving = Some(Box::new(write.clone()));
+        Some(write)
     }
 
     /// Whether nothing was typed that leaving would lose.

@@ -11,10 +11,11 @@ use crate::detail::{Detail, DetailLine};
 use crate::form::Form;
 use crate::glyphs::Tone;
 use crate::home::Entry;
-use crate::keys::{Context, What};
+use crate::keys::{Action, Context, What};
 use crate::list::List;
 use crate::message::{Effect, Write};
 use crate::now::Now;
+use crate::palette::Cursor;
 use crate::{dates, words};
 
 /// A question names no more records than this.
@@ -38,6 +39,30 @@ impl App {
     /// The kind of that record.
     pub fn shown_kind(&self) -> Option<Kind> {
         self.shown().map(|row| row.kind)
+    }
+
+    /// What the cursor is on.
+    pub(super) fn cursor(&self) -> Cursor {
+        let top = self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_)));
+        let record = match top {
+            // There it can be on what runs out, too.
+            None if self.tab == Kind::Property => {
+                self.home.current(self.today).map(|entry| entry.record().1.to_owned())
+            }
+            _ => self.shown().map(|row| row.id.clone()),
+        };
+        Cursor { record, edit: self.selected_edit().map(|edit| edit.id) }
+    }
+
+    /// Whether an action in a context is done to what the cursor is on, and to nothing that is marked.
+    pub(super) fn is_about_cursor(&self, context: Context, action: Action) -> bool {
+        match action {
+            Action::Edit | Action::Delete | Action::Done => self.marked().is_none(),
+            Action::Open => context != Context::Filter,
+            Action::Undo => context == Context::Edits,
+            Action::Mark | Action::PaletteCopy | Action::Copy(_) | Action::Retry | Action::Discard => true,
+            _ => false,
+        }
     }
 
     /// Whether the home's profile is in front and was never written.
@@ -93,12 +118,12 @@ impl App {
                 hidden => self.put(Layer::Confirm(done_out_of_sight(records, hidden))),
             };
         }
-        let write = self.shown().and_then(|row| turned(row, self.today));
+        let Some(write) = self.shown().and_then(|row| turned(row, self.today)) else { return Vec::new() };
         // What is done moves away; the next one comes under the cursor, so that the key can be pressed again.
         if context == Context::List {
             self.list_mut().into_iter().for_each(List::let_go);
         }
-        write.map(Effect::Write).into_iter().collect()
+        vec![Effect::Write(write)]
     }
 
     /// The line under the cursor of the record in full.

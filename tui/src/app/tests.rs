@@ -17,6 +17,7 @@ use crate::message::{Answer, Effect, Message, Write};
 use crate::session::Session;
 
 mod ended;
+mod late;
 mod many;
 mod typing;
 

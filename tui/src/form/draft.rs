@@ -14,7 +14,7 @@ impl Form {
     /// Whether leaving Hearth would lose what was typed, because no draft keeps it: what is changed in a waiting edit, or in
     /// many records at once.
     pub fn is_lost_at_the_end(&self) -> bool {
-        !self.saving && self.is_changed() && (!self.many.is_empty() || self.edit.is_some())
+        self.saving.is_none() && self.is_changed() && (!self.many.is_empty() || self.edit.is_some())
     }
 
     /// What a crash must not lose: what differs from the record. None where nothing was typed, or for many records.

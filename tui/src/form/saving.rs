@@ -16,7 +16,7 @@ use crate::{dates, faults, words};
 
 impl Form {
     pub(super) fn save(&mut self) -> Wish {
-        if self.saving {
+        if self.saving.is_some() {
             return Wish::Nothing;
         }
         // A name that was typed and not taken yet is meant; without letters the suggestions were only looked at.
@@ -35,21 +35,27 @@ impl Form {
         if self.id.is_some() && fields.is_empty() {
             return Wish::Close;
         }
-        self.saving = true;
+        let write = self.write(fields);
+        self.saving = Some(write.clone());
+        Wish::Save(write)
+    }
+
+    /// The write that saves these fields.
+    fn write(&self, fields: Fields) -> Write {
         let kind = self.kind;
         if !self.many.is_empty() {
-            return Wish::Save(Write::Many { kind, records: self.many.clone(), change: Some(fields) });
+            return Write::Many { kind, records: self.many.clone(), change: Some(fields) };
         }
         if let Some(edit) = self.edit {
-            return Wish::Save(Write::Decide(edit, Decision::Change(fields)));
+            return Write::Decide(edit, Decision::Change(fields));
         }
-        Wish::Save(match &self.id {
+        match &self.id {
             Some(id) => {
                 let (id, title) = (id.clone(), self.title.clone());
                 Write::Update { kind, id, seen: self.seen(&fields), again: self.again(&fields), fields, title }
             }
             None => Write::Create { kind, fields },
-        })
+        }
     }
 
     /// The day of the next one, if what is sent has the task done and it comes again.

@@ -67,7 +67,12 @@ impl Keymap {
     /// The action a key starts in a context.
     pub fn action(&self, context: Context, key: KeyEvent) -> Option<Action> {
         let name = name(key)?;
-        in_context(context).find(|(index, _)| self.0[*index].contains(&name)).map(|(_, binding)| binding.action)
+        let starts = |name: &str| {
+            let found = in_context(context).find(|(index, _)| self.0[*index].iter().any(|key| key == name));
+            found.map(|(_, binding)| binding.action)
+        };
+        // Some terminals send it for backspace.
+        starts(&name).or_else(|| if name == "ctrl-h" { starts("backspace") } else { None })
     }
 
     /// The keys of a row of the table, the one to show first.

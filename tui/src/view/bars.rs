@@ -29,7 +29,7 @@ pub(super) fn tabs(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) 
     for tab in &tabs.tabs {
         let look = if tab.front { theme.accent().add_modifier(Modifier::UNDERLINED) } else { Style::new() };
         let count = if tab.count.is_empty() { String::new() } else { format!(" {}", tab.count) };
-        let gap = if tab.word.is_empty() { "" } else { " " };
+        let gap = if tab.key.is_empty() || tab.word.is_empty() { "" } else { " " };
         let key = Span::styled(format!("{}{gap}", tab.key), theme.quiet());
         put(
             frame,

@@ -7,10 +7,11 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::{Theme, inset, padded, rows, scroll_bar};
+use super::{Theme, inset, key_of, padded, rows, scroll_bar};
 use crate::app::App;
 use crate::detail::{Detail, DetailLine, Page, label_width, lines};
 use crate::glyphs::{Sign, Tone};
+use crate::keys::{Action, Context};
 use crate::now::Now;
 use crate::sanitize::fit;
 use crate::words::singular;
@@ -33,12 +34,13 @@ pub(super) fn draw(app: &App, detail: &Detail, now: Now, theme: &Theme, frame: &
             scroll_bar(app, theme, frame, bar, detail.scroll, all.len());
         }
         None => {
-            let text = match (detail.kind, detail.gone) {
-                (_, false) => "",
-                (Kind::Property, true) => "The home has no profile yet. Press e to write it.",
-                (_, true) => "This record is not there any more: it has been deleted.",
+            let text = match (detail.kind, detail.gone, key_of(app, Context::Detail, Action::Edit)) {
+                (_, false, _) => String::new(),
+                (Kind::Property, true, Some(key)) => format!("The home has no profile yet. Press {key} to write it."),
+                (Kind::Property, true, None) => "The home has no profile yet.".to_owned(),
+                (_, true, _) => "This record is not there any more: it has been deleted.".to_owned(),
             };
-            let text = fit(text, columns, Sign::Cut.text(app.setup.ascii));
+            let text = fit(&text, columns, Sign::Cut.text(app.setup.ascii));
             frame.render_widget(Span::styled(text, theme.quiet()), inner);
         }
     }

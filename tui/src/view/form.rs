@@ -80,7 +80,7 @@ fn crop(columns: usize) -> u16 {
 /// What the form is for, or why it was not saved. That, and what a form for many does, is read to its end where there is room.
 /// Gives the lines it takes.
 fn heading(app: &App, form: &Form, theme: &Theme, frame: &mut Frame<'_>, area: Rect) -> u16 {
-    let (text, tone) = match (&form.refusal, form.saving, &form.id) {
+    let (text, tone) = match (&form.refusal, form.saving.is_some(), &form.id) {
         (Some(sentence), _, _) => (format!("{} {sentence}", Sign::Fault.text(app.setup.ascii)), Some(Tone::Alarm)),
         (None, true, _) => ("Saving".into(), None),
         (None, false, None) => (format!("New {}", singular(form.kind)), None),

@@ -2,15 +2,17 @@
 
 mod panels;
 
+use hearth_contract::schema::Kind;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{Theme, inset, padded, rows, scroll_bar};
+use super::{Theme, inset, key_of, padded, rows, scroll_bar};
 use crate::app::App;
 use crate::cells::cell;
 use crate::glyphs::{Sign, Tone};
 use crate::home::{self, Entry, HomeLine};
+use crate::keys::{Action, Context};
 use crate::layout::{self, PANEL};
 use crate::sanitize::{fit, width, wrap};
 use crate::words::{self, choice, day};
@@ -114,30 +116,37 @@ fn entry_line<'a>(app: &App, theme: &Theme, entry: &Entry<'_>, columns: usize, s
 
 /// Nothing needs attention, or nothing is there at all.
 fn nothing(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect, empty: bool, open: usize) {
-    let keys = &app.setup.keys;
-    let key = |action| keys.key_of(crate::keys::Context::Home, action).unwrap_or("?").to_owned();
-    let (add, all) = (key(crate::keys::Action::QuickAdd), key(crate::keys::Action::Palette));
+    let key = |action| key_of(app, Context::Home, action);
+    let (add, all) = (key(Action::QuickAdd), key(Action::Palette));
     let columns = usize::from(area.width);
     let lines: Vec<String> = if empty {
-        // What a key does stands beside it, on every line that it takes.
-        let wide = [&add, &all].map(|key| width(key) + 3).into_iter().max().unwrap_or(0);
-        let does = |key: &str, what: &str| {
-            let keys = std::iter::once(key).chain(std::iter::repeat(""));
-            let what = wrap(what, columns.saturating_sub(wide));
-            keys.zip(what).map(|(key, what)| padded(app, key, wide, false) + &what).collect::<Vec<_>>()
-        };
-        let parts = [
-            wrap("This home is empty so far.", columns),
-            vec![String::new()],
-            does(&add, "add a task in one line"),
-            does("3", "the inventory: rooms are under 4, n makes a new one"),
-            does(&all, "everything else"),
+        let more = [
+            key(Action::Show(Kind::Room)).map(|key| format!("rooms are under {key}")),
+            key_of(app, Context::List, Action::New).map(|key| format!("{key} makes a new one")),
         ];
-        parts.into_iter().flatten().collect()
+        let more: Vec<String> = more.into_iter().flatten().collect();
+        let colon = if more.is_empty() { "" } else { ": " };
+        let offers = [
+            (add, "add a task in one line".to_owned()),
+            (key(Action::Show(Kind::Inventory)), format!("the inventory{colon}{}", more.join(", "))),
+            (all, "everything else".to_owned()),
+        ];
+        // What has no key is not offered.
+        let offers: Vec<(&str, String)> = offers.into_iter().filter_map(|(key, what)| Some((key?, what))).collect();
+        let wide = offers.iter().map(|(key, _)| width(key) + 3).max().unwrap_or(0);
+        let mut lines = wrap("This home is empty so far.", columns);
+        lines.push(String::new());
+        for (key, what) in offers {
+            // What a key does stands beside it, on every line that it takes.
+            let keys = std::iter::once(key).chain(std::iter::repeat(""));
+            let what = wrap(&what, columns.saturating_sub(wide));
+            lines.extend(keys.zip(what).map(|(key, what)| padded(app, key, wide, false) + &what));
+        }
+        lines
     } else {
         let later = match open {
-            0 => format!("{add} adds a task in one line."),
-            open => format!("{} for later.", words::counted(hearth_contract::schema::Kind::Task, open)),
+            0 => add.map(|add| format!("{add} adds a task in one line.")).unwrap_or_default(),
+            open => format!("{} for later.", words::counted(Kind::Task, open)),
         };
         let lines = ["Nothing is due this week, and nothing runs out soon.".to_owned(), later];
         lines.iter().flat_map(|text| wrap(text, columns)).collect()

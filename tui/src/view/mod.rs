@@ -28,6 +28,7 @@ pub use theme::Theme;
 use crate::app::{App, Layer};
 use crate::glyphs::Sign;
 use crate::input;
+use crate::keys::{self, Action, Context};
 use crate::layout::{Layout, MIN_HEIGHT, MIN_WIDTH, is_too_small};
 use crate::now::Now;
 use crate::sanitize::{self, fit, width};
@@ -121,6 +122,11 @@ fn inset(area: Rect) -> Rect {
 fn rule(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let line = Sign::Rule.text(app.setup.ascii).repeat(area.width.into());
     frame.render_widget(Span::styled(line, theme.quiet()), area);
+}
+
+/// The key of an action as it is shown. None: it has none, so that nothing may promise it.
+fn key_of(app: &App, context: Context, action: Action) -> Option<&str> {
+    Some(keys::shown(app.setup.keys.key_of(context, action)?, app.setup.ascii))
 }
 
 /// A text made harmless, cut and filled up to exactly so many columns.

@@ -18,10 +18,12 @@ use crate::conflict::ConflictScreen;
 use crate::detail::Full;
 use crate::fixtures::{live, now, record, task};
 use crate::form::Form;
+use crate::keys::Keymap;
 use crate::message::{Answer, Effect, Message};
 use crate::session::Session;
 
 mod mouse;
+mod own_keys;
 mod quick;
 mod small;
 mod standing;
@@ -52,6 +54,12 @@ fn household() -> App {
     let counts = vec![(Kind::Task, 3), (Kind::Inventory, 83), (Kind::Document, 1_240)];
     app.update(now(), Message::Answer(Answer::Counts(counts)));
     app
+}
+
+/// The keys that a person has chosen for some actions.
+fn chosen_keys(changes: &[(&str, &[&str])]) -> Keymap {
+    let keys = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect();
+    Keymap::with(&changes.iter().map(|(id, names)| ((*id).to_owned(), keys(names))).collect()).unwrap()
 }
 
 fn overview() -> Overview {

@@ -258,7 +258,8 @@ fn ending(
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// Reads the figures; `since` is the first day of the activity.
+/// Reads the figures; `since` is the first day of the activity. Its days are those of the clock on the wall, as a filter has
+/// them.
 pub(crate) fn figures(connection: &Connection, since: &str) -> Result<Figures, StoreError> {
     let worth = "sum(CAST(round(coalesce(current_value, purchase_price) * 100) AS INTEGER))";
     // Summed by room and category at once, from an index that holds all of it.
@@ -281,11 +282,19 @@ pub(crate) fn figures(connection: &Connection, since: &str) -> Result<Figures, S
         list.retain(|(_, cents)| *cents > 0);
         list.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     }
+    // By minutes first, at which any zone's days begin: to ask of each row which day it was takes longer than all the rest.
     let tables = Kind::COLLECTIONS.map(|kind| {
         let key = order::key(kind, "updated_at");
-        format!("SELECT substr({key}, 1, 10) AS day FROM {} WHERE {key} >= ?1 AND {key} < '~'", kind.collection())
+        format!(
+            "SELECT substr({key}, 1, 16) AS minute, count(*) AS number FROM {}
+             WHERE {key} >= strftime('%Y-%m-%dT%H:%M:%fZ', ?1, 'utc') AND {key} < '~' GROUP BY minute",
+            kind.collection()
+        )
     });
-    let text = format!("SELECT day, count(*) FROM ({}) GROUP BY day ORDER BY day", tables.join(" UNION ALL "));
+    let text = format!(
+        "SELECT date(minute, 'localtime') AS day, sum(number) FROM ({}) GROUP BY day HAVING day IS NOT NULL ORDER BY day",
+        tables.join(" UNION ALL ")
+    );
     let mut statement = connection.prepare_cached(&text)?;
     let found = statement.query_map([since], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?)))?;
     for day in found {
@@ -322,6 +331,22 @@ mod tests {
     fn make(replica: &Replica, kind: Kind, fields: Value) {
         let fields: Fields = fields.as_object().cloned().unwrap();
         replica.create(kind, &fields).unwrap();
+    }
+
+    #[test]
+    fn a_change_counts_on_the_day_it_was_on_the_clock_on_the_wall() {
+        let (_directory, db, replica) = home();
+        let at = |clock: &str| format!("strftime('%Y-%m-%dT%H:%M:%fZ', '2026-11-21 {clock}', 'utc')");
+        let statements = format!(
+            "BEGIN; UPDATE _gate SET open = 1, turn = turn + 1;
+             INSERT INTO rooms (name, updated_at, rev) VALUES ('Hall', {}, 1), ('Attic', {}, 2);
+             UPDATE _gate SET open = 0, turn = turn + 1; COMMIT",
+            at("00:00"),
+            at("23:59")
+        );
+        Connection::open(&db).unwrap().execute_batch(&statements).unwrap();
+        assert_eq!(replica.figures("2026-11-21").unwrap().activity, [("2026-11-21".to_owned(), 2_usize)]);
+        assert!(replica.figures("2026-11-22").unwrap().activity.is_empty());
     }
 
     #[test]

@@ -72,7 +72,7 @@ fn how_far_a_long_change_is_takes_the_place_of_what_was_said_before_it() {
 fn a_form_for_many_keeps_what_was_typed_where_nothing_could_be_changed() {
     let form = |app: &App| {
         app.layers.iter().find_map(|layer| match layer {
-            Layer::Form(form) => Some((form.is_changed(), form.saving, form.refusal.clone())),
+            Layer::Form(form) => Some((form.is_changed(), form.saving.is_some(), form.refusal.clone())),
             _ => None,
         })
     };
@@ -120,4 +120,68 @@ fn marking_all_drops_the_marks_only_where_all_are_marked() {
         app.update(now(), Message::Answer(Answer::All(Kind::Task, Ok(all))));
         assert_eq!(marks(&app), expected);
     }
+}
+
+#[test]
+fn marking_all_of_an_empty_list_changes_nothing_and_marks_that_make_room_are_counted() {
+    let marks = |app: &App| app.list(Kind::Task).unwrap().marks.len();
+    let marks_all = |app: &mut App, all: Vec<String>| {
+        press(app, "*");
+        let all = all.into_iter().map(|id| (id.clone(), id)).collect();
+        app.update(now(), Message::Answer(Answer::All(Kind::Task, Ok(all))));
+        app.notice.as_ref().map(|notice| notice.text.clone())
+    };
+    let tasks = |number: usize| (0..number).map(|number| number.to_string());
+    let mut app = with_tasks(three());
+    keys(&mut app, &["space", "space"]);
+    assert_eq!((marks_all(&mut app, Vec::new()), marks(&app)), (None, 2));
+    // What is marked already takes no more room.
+    let both = || ["a", "b"].map(str::to_owned).into_iter();
+    assert_eq!((marks_all(&mut app, both().chain(tasks(MARKS_MAX - 2)).collect()), marks(&app)), (None, MARKS_MAX));
+    let mut app = with_tasks(three());
+    keys(&mut app, &["space", "space"]);
+    let said = "2 marks outside this list are gone: no more than 10,000 are kept.";
+    assert_eq!(marks_all(&mut app, tasks(MARKS_MAX - 1).collect()).as_deref(), Some(said));
+    assert_eq!(marks(&app), MARKS_MAX - 1);
+}
+
+#[test]
+fn what_became_of_many_opens_over_nothing_that_is_being_typed() {
+    let refused = || {
+        let write = Write::Many { kind: Kind::Task, records: vec![("a".into(), "Sweep".into())], change: None };
+        Message::Answer(Answer::ManyWritten(write, vec![("Sweep".to_owned(), Err("it is gone".to_owned()))]))
+    };
+    for (open, context, leave) in [
+        ("n", Context::Form, "esc y"),
+        ("a", Context::Quick, "esc y"),
+        ("/", Context::Search, "esc"),
+        ("f", Context::Filter, "enter"),
+        ("?", Context::Palette, "esc"),
+        ("d", Context::Confirm, "n"),
+    ] {
+        let mut app = with_tasks(three());
+        press(&mut app, open);
+        write(&mut app, "b");
+        app.update(now(), refused());
+        let said = "Deleted 0 tasks; 1 task not changed; the list of them opens when you are done here.";
+        assert_eq!((app.context(), app.notice.as_ref().unwrap().text.as_str()), (context, said));
+        write(&mut app, "b");
+        assert_eq!(app.context(), context);
+        for key in leave.split(' ') {
+            assert_ne!(app.context(), Context::Results, "{context:?}");
+            press(&mut app, key);
+        }
+        assert_eq!(app.context(), Context::Results, "{context:?}");
+        press(&mut app, "esc");
+        assert_eq!(app.context(), Context::List);
+    }
+    // A value of a conflict that is typed.
+    let mut app = with_tasks(three());
+    let mut screen = ConflictScreen::of(4, "update");
+    screen.typing = Some(Line::holding("Clean"));
+    app.layers.push(Layer::Conflict(screen));
+    app.update(now(), refused());
+    assert_eq!(app.context(), Context::ConflictValue);
+    press(&mut app, "esc");
+    assert_eq!(app.context(), Context::Results);
 }

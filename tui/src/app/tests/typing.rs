@@ -178,3 +178,24 @@ fn another_type_of_subject_forgets_the_subject_and_says_what_is_missing() {
     press(&mut app, "ctrl-s");
     assert_eq!(faults(&app), ["Choose what it is about."]);
 }
+
+#[test]
+fn a_key_with_ctrl_or_alt_chooses_no_word_and_ctrl_h_clears_as_backspace_does() {
+    let mut app = with_tasks(Vec::new());
+    press(&mut app, "n");
+    let at = |app: &App| form(app).entries[form(app).focus].field.name;
+    let chosen = |app: &App| {
+        let entry = &form(app).entries[form(app).focus];
+        entry.editor.value(entry.field, app.today)
+    };
+    while at(&app) != "recurrence" {
+        press(&mut app, "tab");
+    }
+    write(&mut app, "m");
+    assert_eq!(chosen(&app), json!("monthly"));
+    press(&mut app, "ctrl-w");
+    app.update(now(), Message::Key(KeyEvent::new(KeyCode::Char('y'), KeyModifiers::ALT)));
+    assert_eq!(chosen(&app), json!("monthly"));
+    press(&mut app, "ctrl-h");
+    assert_eq!(chosen(&app), json!(null));
+}

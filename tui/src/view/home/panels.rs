@@ -9,10 +9,11 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use time::{Date, Duration};
 
-use super::super::{Theme, padded, rows};
+use super::super::{Theme, key_of, padded, rows};
 use crate::app::App;
 use crate::glyphs::{Sign, Tone};
 use crate::home::{ACTIVITY_DAYS, Home};
+use crate::keys::{Action, Context};
 use crate::sanitize::{fit, width};
 use crate::words::{self, choice, month_name, whole_money};
 
@@ -239,9 +240,9 @@ fn profile(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let mut lines: Vec<(String, bool)> = Vec::new();
     match &overview.profile {
         None => {
-            let key = app.setup.keys.key_of(crate::keys::Context::Home, crate::keys::Action::Profile).unwrap_or("?");
+            let press = key_of(app, Context::Home, Action::Profile).map(|key| format!(": press {key}"));
             lines.push(("The house".into(), true));
-            lines.push((format!("Not described yet: press {key}."), false));
+            lines.push((format!("Not described yet{}.", press.unwrap_or_default()), false));
         }
         Some(row) => {
             let text = |name: &str| words::text(&row.fields, name).map(str::to_owned);

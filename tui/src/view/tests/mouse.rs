@@ -84,6 +84,26 @@ fn a_click_on_a_line_of_a_record_selects_and_a_second_one_opens() {
 }
 
 #[test]
+fn a_click_on_a_tab_goes_there_whatever_its_key_is() {
+    let mut app = household();
+    app.setup.keys = chosen_keys(&[("tab.home", &["f12"]), ("tab.rooms", &[]), ("tab.vehicles", &["alt-v"])]);
+    let text = screen(&mut app, 120, 40);
+    let first = text.lines().next().unwrap();
+    for (word, kind) in [
+        ("f12 Home", Kind::Property),
+        ("2 Tasks", Kind::Task),
+        (" Rooms", Kind::Room),
+        ("alt-v Vehicles", Kind::Vehicle),
+        ("6 Documents", Kind::Document),
+    ] {
+        // The last column of its word.
+        let end = first.find(word).unwrap_or_else(|| panic!("{word:?} is not in {first:?}")) + word.len() - 1;
+        click(&mut app, u16::try_from(end).unwrap(), 0);
+        assert_eq!(app.tab, kind, "{first}");
+    }
+}
+
+#[test]
 fn a_click_beside_the_tabs_goes_nowhere() {
     let mut app = household();
     let text = screen(&mut app, 120, 40);

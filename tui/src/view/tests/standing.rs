@@ -38,6 +38,20 @@ fn the_status_is_said_in_plain_words() {
 }
 
 #[test]
+fn where_there_is_no_server_nothing_is_said_of_what_it_has() {
+    for (server, is_said) in [(live().server, true), (None, false)] {
+        let mut app = household();
+        app.update(now(), Message::Answer(Answer::Status(Ok(Status { server, ..live() }))));
+        letter(&mut app, 'w');
+        let Some(Layer::Edits(edits)) = app.layers.last_mut() else { panic!("{:?}", app.layers) };
+        edits.take(Vec::new());
+        let text = screen(&mut app, 80, 24);
+        assert_says(&text, &["Nothing waits"]);
+        assert_eq!(text.contains("the server has everything that was done here"), is_said, "{text}");
+    }
+}
+
+#[test]
 fn a_key_that_cannot_be_read_is_said_where_syncing_is_until_another_process_syncs() {
     let why = "the key's file /home/ada/home.key: Permission denied; next: ls -l /home/ada/home.key";
     let setup = Setup { keyless: Some(why.into()), ..Setup::default() };

@@ -1,0 +1,279 @@
+//! Answers that come late: each changes what it answers and nothing else, however much has been done since it was asked for.
+
+use hearth_replica::{Resolution, Totals};
+
+use super::*;
+use crate::detail::Detail;
+use crate::editor::{Editor, Reference};
+use crate::message::Decision;
+use crate::palette::Palette;
+
+/// The change that is asked for.
+fn change(effects: Vec<Effect>) -> Write {
+    let write = |effect: Effect| if let Effect::Write(write) = effect { Some(write) } else { None };
+    effects.into_iter().find_map(write).expect("a change is asked for")
+}
+
+/// So much later that no key waits for an answer any longer.
+fn later(app: &mut App) -> Vec<Effect> {
+    let mut later = now();
+    later.moment = later.moment.plus_millis(600);
+    without_keeping(app.update(later, Message::Tick))
+}
+
+fn hears(app: &mut App, answer: Answer) -> Vec<Effect> {
+    without_keeping(app.update(now(), Message::Answer(answer)))
+}
+
+fn notice(app: &App) -> &str {
+    app.notice.as_ref().map_or("", |notice| notice.text.as_str())
+}
+
+/// The line of quick add.
+fn line(app: &App) -> &crate::app::QuickLine {
+    let found = app.layers.iter().find_map(|layer| if let Layer::Quick(line) = layer { Some(line) } else { None });
+    found.expect("a line of quick add")
+}
+
+fn garage() -> Option<(Kind, String, String)> {
+    Some((Kind::Room, ROOM.to_owned(), "Garage".to_owned()))
+}
+
+/// The ticket of the name that is looked for.
+fn sought(effects: &[Effect]) -> u64 {
+    let [Effect::About(ticket, _)] = effects else { panic!("{effects:?}") };
+    *ticket
+}
+
+#[test]
+fn what_refuses_another_change_does_not_refuse_the_task_that_is_being_added() {
+    let mut app = with_tasks(three());
+    let done = change(press(&mut app, "x"));
+    press(&mut app, "a");
+    write(&mut app, "Buy filter");
+    let added = change(press(&mut app, "enter"));
+    hears(&mut app, Answer::Written(done, Err("another program is writing".to_owned())));
+    assert_eq!(notice(&app), "Another program is writing");
+    assert_eq!((line(&app).saving.as_deref(), &line(&app).refusal), (Some(&added), &None));
+    // Once more would be twice, here and in a form.
+    for key in ["enter", "tab"] {
+        assert_eq!(press(&mut app, key), []);
+        assert_eq!((later(&mut app), app.context()), (Vec::new(), Context::Quick));
+        assert_eq!(notice(&app), "It is being saved.");
+    }
+    hears(&mut app, Answer::Written(added, Ok("new".to_owned())));
+    assert_eq!(app.context(), Context::List);
+}
+
+#[test]
+fn a_refused_task_is_typed_again_also_from_under_the_list_of_actions() {
+    let mut app = with_tasks(three());
+    press(&mut app, "a");
+    write(&mut app, "Buy filter");
+    let added = change(press(&mut app, "enter"));
+    app.layers.push(Layer::Palette(Palette::over(Context::Quick, "", |_| true)));
+    hears(&mut app, Answer::Written(added, Err("it is held".to_owned())));
+    assert_eq!((&line(&app).saving, line(&app).refusal.as_deref()), (&None, Some("it is held")));
+}
+
+#[test]
+fn a_form_stays_until_its_own_change_is_answered_whatever_else_is_written() {
+    let many = Write::Many { kind: Kind::Room, records: vec![("r".into(), "Hall".into())], change: None };
+    let delete = Write::Delete { kind: Kind::Task, id: "c".into(), title: "Descale kettle".into() };
+    for other in [
+        Answer::ManyWritten(many, vec![("Hall".to_owned(), Ok(()))]),
+        Answer::Decided(Write::Undo, Ok("Undone: 1 room".to_owned())),
+        Answer::Decided(Write::Undo, Err("There is nothing to undo.".to_owned())),
+        Answer::Written(delete.clone(), Ok("c".to_owned())),
+        Answer::Written(delete.clone(), Err("it is held".to_owned())),
+        Answer::Gone(delete.clone()),
+        Answer::Overtaken(delete, Box::new(task("c", "Theirs", None))),
+    ] {
+        let mut app = with_tasks(three());
+        press(&mut app, "e");
+        write(&mut app, "!");
+        let saved = change(press(&mut app, "ctrl-s"));
+        hears(&mut app, other);
+        assert_eq!((&form(&app).saving, &form(&app).refusal), (&Some(saved.clone()), &None), "{}", notice(&app));
+        assert_ne!(notice(&app), "", "it is told elsewhere");
+        assert_eq!(app.session().draft.unwrap().typed["title"], "Bleed radiators!");
+        hears(&mut app, Answer::Overtaken(saved, Box::new(task("a", "Theirs", None))));
+        let said = "Not saved: title was changed meanwhile. Save again to keep yours.";
+        assert_eq!((&form(&app).saving, form(&app).refusal.as_deref()), (&None, Some(said)));
+    }
+}
+
+#[test]
+fn a_conflict_that_is_settled_closes_no_other_that_is_being_settled() {
+    let mut app = with_tasks(three());
+    let mut screen = ConflictScreen::of(2, "update");
+    screen.typing = Some(Line::holding("Clean the"));
+    app.layers.push(Layer::Conflict(screen));
+    let settled = |edit| {
+        let write = Write::Decide(edit, Decision::Resolve(Resolution::mine()));
+        Answer::Decided(write, Ok("it is sent again".to_owned()))
+    };
+    hears(&mut app, settled(1));
+    assert_eq!(app.context(), Context::ConflictValue);
+    hears(&mut app, settled(2));
+    assert_eq!(app.context(), Context::List);
+}
+
+#[test]
+fn a_task_is_added_about_no_thing_but_the_one_whose_name_was_typed() {
+    let mut app = with_tasks(three());
+    press(&mut app, "a");
+    let effects = write(&mut app, "Mop @gar");
+    hears(&mut app, Answer::About(sought(&effects), garage()));
+    let effects = write(&mut app, "d");
+    assert_eq!(press(&mut app, "enter"), [], "it waits for the answer");
+    assert_eq!(later(&mut app), [], "but not for ever");
+    assert_eq!(notice(&app), "“gard” is still being looked for; save again.");
+    let garden = Some((Kind::Room, ROOM.replace("abcd", "abce"), "Garden room".to_owned()));
+    hears(&mut app, Answer::About(sought(&effects), garden));
+    let Write::Create { fields, .. } = change(press(&mut app, "enter")) else { panic!("no task") };
+    assert_eq!(fields["subject_id"], json!(ROOM.replace("abcd", "abce")));
+}
+
+#[test]
+fn a_name_that_is_still_being_looked_for_is_in_the_title_of_the_form() {
+    let mut app = with_tasks(three());
+    press(&mut app, "a");
+    let effects = write(&mut app, "Mop @gar");
+    hears(&mut app, Answer::About(sought(&effects), garage()));
+    write(&mut app, "d");
+    press(&mut app, "tab");
+    later(&mut app);
+    let typed = form(&app).draft().unwrap().typed;
+    assert_eq!((&typed["title"], typed.get("subject_id")), (&json!("Mop @gard"), None));
+}
+
+#[test]
+fn what_a_task_is_about_without_a_name_does_not_stand_in_for_one_that_was_typed() {
+    let mut app = with_tasks(three());
+    app.layers.push(Layer::Detail(Detail::showing(room("r", "Attic"))));
+    press(&mut app, "a");
+    write(&mut app, "Mop ");
+    let preset = line(&app).about.clone();
+    assert_eq!(preset.as_ref().map(|(_, _, title)| title.as_str()), Some("Attic"));
+    write(&mut app, "@g");
+    assert_eq!(line(&app).about, None);
+    keys(&mut app, &["backspace", "backspace"]);
+    assert_eq!(line(&app).about, preset);
+}
+
+#[test]
+fn a_name_that_is_found_while_the_list_of_actions_is_open_is_known_afterwards() {
+    let mut app = with_tasks(three());
+    press(&mut app, "a");
+    let effects = write(&mut app, "Mop @gar");
+    app.layers.push(Layer::Palette(Palette::over(Context::Quick, "", |_| true)));
+    hears(&mut app, Answer::About(sought(&effects), garage()));
+    assert_eq!((line(&app).looking, &line(&app).about), (false, &garage()));
+}
+
+#[test]
+fn a_suggestion_for_older_letters_is_not_taken() {
+    let mut app = with_tasks(Vec::new());
+    press(&mut app, "n");
+    write(&mut app, "Mop");
+    while form(&app).entries[form(&app).focus].field.name != "subject_id" {
+        press(&mut app, "tab");
+    }
+    let ticket = |effects: &[Effect]| match effects {
+        [Effect::Titles(ticket, ..)] => *ticket,
+        other => panic!("{other:?}"),
+    };
+    let effects = write(&mut app, "gar");
+    let first = ticket(&effects);
+    hears(&mut app, Answer::Titles { ticket: first, titles: Ok(garage().into_iter().collect()) });
+    let effects = write(&mut app, "d");
+    for key in ["enter", "ctrl-s"] {
+        press(&mut app, key);
+        assert_eq!(later(&mut app), []);
+        assert_eq!((app.context(), faults(&app)), (Context::Options, Vec::new()), "{key}");
+    }
+    // What is found is known also where the list of actions was open meanwhile.
+    app.layers.push(Layer::Palette(Palette::over(Context::Options, "", |_| true)));
+    let garden = (Kind::Room, ROOM.to_owned(), "Garden room".to_owned());
+    hears(&mut app, Answer::Titles { ticket: ticket(&effects), titles: Ok(vec![garden]) });
+    app.layers.pop();
+    press(&mut app, "enter");
+    let taken = match &form(&app).entries[form(&app).focus].editor {
+        Editor::Reference(Reference { title, picker: None, .. }) => title,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(taken, "Garden room");
+}
+
+#[test]
+fn the_sums_of_a_list_come_also_while_it_is_scrolled_and_those_of_an_older_one_never() {
+    let mut app = with_tasks(three());
+    let totals = |effects: &[Effect], cents| {
+        let ticket = |effect: &Effect| if let Effect::Totals(ticket, ..) = effect { Some(*ticket) } else { None };
+        let ticket = effects.iter().find_map(ticket).expect("sums are asked for");
+        let totals = Ok(Totals { cents: Some(cents), groups: Vec::new() });
+        Answer::Totals { ticket, kind: Kind::Task, totals }
+    };
+    let sum = |app: &App| app.list(Kind::Task).unwrap().totals.cents;
+    press(&mut app, "f");
+    let older = write(&mut app, "k");
+    let newer = write(&mut app, "e");
+    let page = app.ask_page();
+    answer(&mut app, &page, three());
+    hears(&mut app, totals(&newer, 4_200));
+    hears(&mut app, totals(&older, 1));
+    assert_eq!(sum(&app), Some(4_200));
+}
+
+#[test]
+fn what_was_not_changed_or_has_not_moved_is_under_the_cursor_as_before() {
+    for result in [Err("it is held".to_owned()), Ok("a".to_owned())] {
+        let mut app = with_tasks(three());
+        let done = change(press(&mut app, "x"));
+        let effects = hears(&mut app, Answer::Written(done, result));
+        answer(&mut app, &effects, three());
+        let effects = app.update(now(), Message::Stale);
+        let more = [task("z", "Air the attic", None)].into_iter().chain(three()).collect();
+        answer(&mut app, &effects, more);
+        assert_eq!(selected(&app), "Bleed radiators");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_under_the_cursor_as_before() {
+    let mut app = with_tasks(three());
+    let effects = press(&mut app, "4");
+    answer(&mut app, &effects, vec![room("h", "Hall"), room("s", "Shed")]);
+    assert_eq!(press(&mut app, "x"), []);
+    let effects = app.update(now(), Message::Stale);
+    answer(&mut app, &effects, vec![room("a", "Attic"), room("h", "Hall"), room("s", "Shed")]);
+    assert_eq!(selected(&app), "Hall");
+}
+
+/// A list whose list of actions was opened on one task and narrowed to this; by then the task is gone.
+fn chosen_late(before: &[&str], words: &str) -> (App, Vec<Effect>) {
+    let mut app = with_tasks(three());
+    keys(&mut app, before);
+    let under = selected(&app).to_owned();
+    press(&mut app, "?");
+    write(&mut app, words);
+    let effects = app.update(now(), Message::Stale);
+    answer(&mut app, &effects, three().into_iter().filter(|row| row.title != under).collect());
+    let effects = press(&mut app, "enter");
+    (app, effects)
+}
+
+#[test]
+fn an_action_is_done_to_no_other_record_than_the_one_it_was_chosen_for() {
+    let asks_for_change = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::Write(_)));
+    let (app, effects) = chosen_late(&[], "mark a task as done");
+    assert!(!asks_for_change(&effects), "{effects:?}");
+    assert_eq!(app.context(), Context::List);
+    assert_eq!(notice(&app), "The cursor is on another record by now; nothing was done.");
+    // What is marked is meant wherever the cursor is, and some actions are about no record.
+    let (_, effects) = chosen_late(&["space"], "mark a task as done");
+    assert!(matches!(&effects[..], [Effect::Write(Write::Many { records, .. })] if records[0].0 == "a"), "{effects:?}");
+    let (app, _) = chosen_late(&[], "sync: how it stands");
+    assert_eq!(app.context(), Context::Sync);
+}
