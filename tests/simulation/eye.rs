@@ -23,6 +23,8 @@ pub struct Standing {
     pub live_at: Option<i64>,
     /// Whether the tables claim to be the server's records at the position.
     pub whole: bool,
+    /// Whether they are on the way to that, while the phase says otherwise.
+    pub is_half: bool,
     /// In a recovery: up to where the feed is read.
     pub tail: Option<i64>,
     /// What it asks a person.
@@ -91,8 +93,11 @@ pub fn standing(eye: &Connection) -> rusqlite::Result<Standing> {
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     let (phase, position, head) = status;
     let live_at = live_at.filter(|_| matches!(phase.as_str(), "live" | "catching_up"));
+    // What is only half there is never said to be the home as it was.
+    let claims = matches!(phase.as_str(), "live" | "polling" | "catching_up");
+    let is_half = on_its_way && claims;
     let whole = !on_its_way && !matches!(phase.as_str(), "new" | "backfilling" | "reconciling");
-    Ok(Standing { phase, position, head, live_at, whole, tail, question })
+    Ok(Standing { phase, position, head, live_at, whole, is_half, tail, question })
 }
 
 /// The edits that are not settled, oldest first.
@@ -130,6 +135,12 @@ pub fn parts(eye: &Connection, edit: Option<i64>) -> rusqlite::Result<Vec<i64>> 
     statement.query_map([edit], |row| row.get(0))?.collect()
 }
 
+/// What was written by edits that go together with another.
+pub fn patches_of_parts(eye: &Connection) -> rusqlite::Result<Vec<Fields>> {
+    let mut statement = eye.prepare_cached("SELECT patch FROM _parts WHERE patch IS NOT NULL")?;
+    statement.query_map([], |row| fields(row, 0))?.collect()
+}
+
 /// An edit that is settled.
 #[derive(Debug, Clone)]
 pub struct Ended {
@@ -145,12 +156,15 @@ pub struct Ended {
     pub outcome: String,
     /// Where its effect is, as far as that is known.
     pub rev: Option<i64>,
+    /// Why it ended so.
+    pub reason: Option<String>,
 }
 
 /// The edits that are settled, oldest first.
 pub fn ended(eye: &Connection) -> rusqlite::Result<Vec<Ended>> {
-    let mut statement =
-        eye.prepare_cached("SELECT id, kind, record_id, method, patch, outcome, rev FROM edit_history ORDER BY id")?;
+    let mut statement = eye.prepare_cached(
+        "SELECT id, kind, record_id, method, patch, outcome, rev, reason FROM edit_history ORDER BY id",
+    )?;
     let found = statement.query_map([], |row| {
         Ok(Ended {
             id: row.get(0)?,
@@ -159,6 +173,7 @@ pub fn ended(eye: &Connection) -> rusqlite::Result<Vec<Ended>> {
             patch: fields(row, 4)?,
             outcome: row.get(5)?,
             rev: row.get(6)?,
+            reason: row.get(7)?,
         })
     })?;
     found.collect()

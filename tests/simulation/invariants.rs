@@ -9,11 +9,11 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use super::eye::{self, Ended, Open, Rows, Standing};
-use super::model::{Fields, History, Model, Name, Since, marks};
+use super::model::{Fields, History, MARK, Model, Name, Since, marks};
 
 /// At the end: an edit is blocked only behind one that needs a person, and none is refused for naming a record that is
 /// there; unless the server was put back and the record came back after the refusal.
-pub fn are_stuck_for_a_reason(edits: &[Open], model: &Model) -> Result<(), String> {
+pub fn are_stuck_for_a_reason(book: &Book, edits: &[Open], model: &Model) -> Result<(), String> {
     for edit in edits.iter().filter(|edit| edit.state == "blocked") {
         let why = edit.reason.as_deref().unwrap_or_default();
         let cause = why.split_whitespace().find_map(|word| word.trim_end_matches(',').parse::<i64>().ok());
@@ -22,6 +22,12 @@ pub fn are_stuck_for_a_reason(edits: &[Open], model: &Model) -> Result<(), Strin
         }
     }
     let [present] = &model.histories[..] else { return Ok(()) };
+    for edit in edits.iter().filter(|edit| edit.state == "conflict" && !model.decided.contains(&edit.name)) {
+        let note = book.known.get(&edit.id).ok_or_else(|| format!("edit {} was never seen", edit.id))?;
+        if !is_contested(present, note, edit) {
+            return Err(format!("edit {} is in conflict, but nobody has changed the same: {:?}", edit.id, edit.reason));
+        }
+    }
     let records = present.records_at(present.head);
     for edit in edits.iter().filter(|edit| edit.state == "rejected") {
         let room = edit.patch.get("room_id").and_then(Value::as_str).unwrap_or_default();
@@ -32,6 +38,31 @@ pub fn are_stuck_for_a_reason(edits: &[Open], model: &Model) -> Result<(), Strin
         }
     }
     Ok(())
+}
+
+/// Whether the server has changed or deleted what an edit is about since the replica stood where the edit was made; a
+/// record that is to be made is there already.
+fn is_contested(present: &History, note: &Note, edit: &Open) -> bool {
+    // Whether a request had its effect before others wrote over it, nobody can tell any more after a gap.
+    if edit.reason.as_deref().is_some_and(|why| why.contains("may have been on the server already")) {
+        return true;
+    }
+    let versions = present.versions.get(&edit.name).map(Vec::as_slice).unwrap_or_default();
+    // A row whose record is gone there stays in sight, and may be edited again.
+    if versions.last().is_some_and(|(_, fields)| fields.is_none()) {
+        return true;
+    }
+    let since = versions.iter().filter(|(rev, _)| *rev > note.position);
+    let before = || present.at(&edit.name, note.position).and_then(|(_, fields)| fields.as_deref());
+    match edit.method.as_str() {
+        "create" => !versions.is_empty(),
+        "delete" => since.count() > 0,
+        _ => since.into_iter().any(|(_, after)| match (before(), after.as_deref()) {
+            (Some(before), Some(after)) => edit.patch.keys().any(|field| before.get(field) != after.get(field)),
+            // Made there since, or gone.
+            _ => true,
+        }),
+    }
 }
 
 /// At the end: what is said to be confirmed is in the history that goes on. What a server lost when it was put back is
@@ -54,7 +85,7 @@ pub fn are_still_held(database: &Connection, book: &Book, edits: &[Open], model:
         if edits.iter().any(|edit| edit.name == name && edit.needs_a_person()) {
             continue;
         }
-        let note = Note { name, method, patch, since: Since::default() };
+        let note = Note { name, method, patch, since: Since::default(), position: 0 };
         let note = without_what_came_over(book, id, &note);
         let is_of = |other: &Name| *other == note.name || (other.0 == note.name.0 && note.name.0.is_singleton());
         let is_in = |mark: &str| present.marks.keys().any(|(name, known)| known == mark && is_of(name));
@@ -72,6 +103,10 @@ pub fn are_still_held(database: &Connection, book: &Book, edits: &[Open], model:
 pub struct Book {
     known: BTreeMap<i64, Note>,
     settled: BTreeSet<i64>,
+    /// What each edit was ever seen to write, field by field, with its record.
+    written: BTreeMap<i64, (Name, Fields)>,
+    /// Whether what was changed here and there waits for a person.
+    asks: bool,
     /// Edits that a person let go.
     pub let_go: BTreeSet<i64>,
     /// The highest rev at which each record was shown.
@@ -99,9 +134,14 @@ pub struct Book {
 }
 
 impl Book {
-    /// Where the server stood when an edit was first seen.
-    fn since(&self, edit: i64, model: &Model) -> Since {
-        self.known.get(&edit).map_or_else(|| model.moment(), |note| note.since)
+    /// That of a new replica; `asks`: what was changed here and there waits for a person.
+    pub fn of(asks: bool) -> Book {
+        Book { asks, ..Book::default() }
+    }
+
+    /// Where the server and the replica stood when an edit was first seen.
+    fn since(&self, edit: i64, model: &Model, position: i64) -> (Since, i64) {
+        self.known.get(&edit).map_or_else(|| (model.moment(), position), |note| (note.since, note.position))
     }
 
     /// The records of all edits that ever were.
@@ -118,6 +158,8 @@ struct Note {
     patch: Fields,
     /// Where the server stood when it was first seen.
     since: Since,
+    /// Where the replica stood then.
+    position: i64,
 }
 
 /// So many records of a collection, and more than this part of it, do not vanish without a person's word.
@@ -158,6 +200,9 @@ pub fn check(database: &Connection, book: &mut Book, model: &Model, unaware: boo
     let heads = [standing.live_at, standing.head.filter(|_| standing.phase == "live")];
     if heads.into_iter().flatten().any(|head| head > standing.position) {
         return Err(format!("it claims to be live at {} of {heads:?}", standing.position));
+    }
+    if standing.is_half {
+        return Err(format!("it says {}, but its tables are on their way", standing.phase));
     }
     if standing.phase == "needs_key" && !book.keys_change {
         return Err("it wants another key, but the server has refused none".to_owned());
@@ -243,8 +288,10 @@ fn account(
     let mut open = BTreeSet::new();
     for edit in edits {
         open.insert(edit.id);
-        let since = book.since(edit.id, model);
-        let note = || Note { name: edit.name.clone(), method: edit.method.clone(), patch: edit.patch.clone(), since };
+        let (since, position) = book.since(edit.id, model, position);
+        let (name, method) = (edit.name.clone(), edit.method.clone());
+        let note = || Note { name: name.clone(), method: method.clone(), patch: edit.patch.clone(), since, position };
+        book.written.entry(edit.id).or_insert_with(|| (name.clone(), Fields::new())).1.extend(edit.patch.clone());
         // A profile that was filled in before its home was known gets the home's id; an edit that was not sent may
         // take in another one.
         book.known.insert(edit.id, note());
@@ -264,21 +311,24 @@ fn account(
     // Edits that go together with an earlier one of their record are in it.
     open.extend(eye::parts(database, None).map_err(failed)?);
     let ended = eye::ended(database).map_err(failed)?;
-    for Ended { id, name, method, patch, outcome, rev } in ended {
+    nothing_is_forgotten(database, book, model, edits, &ended)?;
+    for Ended { id, name, method, patch, outcome, rev, reason } in ended {
         if open.contains(&id) {
             return Err(format!("edit {id} is open and settled at once"));
         }
         if !book.settled.insert(id) {
             continue;
         }
-        let note = Note { name, method, patch, since: book.since(id, model) };
+        let (since, position_then) = book.since(id, model, position);
+        let note = Note { name, method, patch, since, position: position_then };
+        let seen_there = without_what_came_over(book, id, &note);
         // Of a server that was put back, a stream may still tell the end that only the lost history has.
         let was_told = model.histories.len() > 1
             && note.method == "delete"
             && book.heard.contains(&note.name)
             && !rows.contains_key(&note.name);
         match outcome.as_str() {
-            "confirmed" if !was_told && !is_held(model, &without_what_came_over(book, id, &note)) => {
+            "confirmed" if !was_told && !is_held(model, &seen_there) => {
                 let patch = Value::Object(note.patch.clone());
                 return Err(format!("edit {id} is said to be confirmed, but the server never had it: {patch}"));
             }
@@ -287,6 +337,12 @@ fn account(
             }
             "discarded" | "undone" if !book.let_go.contains(&id) => {
                 return Err(format!("edit {id} is {outcome}, but nobody said so"));
+            }
+            "merged" if !came_to_nothing(reason.as_deref()) && !is_held(model, &seen_there) => {
+                return Err(format!("edit {id} is said to be there already, but the server never had it: {reason:?}"));
+            }
+            "superseded" if !has_given_way(book, model, id, &seen_there) => {
+                return Err(format!("edit {id} is said to be superseded, but by nothing: {reason:?}"));
             }
             _ => {}
         }
@@ -299,12 +355,54 @@ fn account(
     }
 }
 
-/// An edit without the fields that another edit made here has changed since: they may have gone together, and of such
+/// Whether an edit ended with nothing to be sent, as its reason says.
+fn came_to_nothing(reason: Option<&str>) -> bool {
+    reason.is_some_and(|why| why.contains("never sent") || why.contains("changes nothing"))
+}
+
+/// Whether something else stands in the place of an edit: a later one of here, what the server has or has not, or what a
+/// person said, once for all or of this one. Of a server that was put back anything may be.
+fn has_given_way(book: &Book, model: &Model, id: i64, note: &Note) -> bool {
+    let deletes = |known: &Note| known.name == note.name && known.method == "delete";
+    let is_deleted_here = book.known.iter().any(|(other, known)| *other > id && deletes(known));
+    let is_gone_there = note.method != "create" && model.was_without(&note.name, note.since);
+    let by_a_person = !book.asks || book.let_go.contains(&id) || model.decided.contains(&note.name);
+    is_deleted_here || is_gone_there || by_a_person || model.histories.len() > 1 || is_held(model, note)
+}
+
+/// Every value that was written here, and not written over here, is still with its edit, with one that took it in, in the
+/// history of edits, or on the server. What is settled is told for a month, and then no more.
+fn nothing_is_forgotten(
+    database: &Connection,
+    book: &Book,
+    model: &Model,
+    edits: &[Open],
+    ended: &[Ended],
+) -> Result<(), String> {
+    let parts = eye::patches_of_parts(database).map_err(|error| format!("the replica cannot be read: {error}"))?;
+    let patches = edits.iter().map(|edit| &edit.patch).chain(&parts).chain(ended.iter().map(|edit| &edit.patch));
+    let here: HashSet<&str> = patches.flat_map(marks).collect();
+    let is_there = |mark: &str| model.any(|history| history.marks.keys().any(|(_, known)| known == mark)).is_some();
+    // People decide on a clock of their own, by which what they let go may be forgotten at once.
+    let open = book.written.iter().filter(|(id, _)| !book.settled.contains(id) && !book.let_go.contains(id));
+    for (id, (name, written)) in open {
+        let later = || book.written.range(id + 1..).filter(|(_, (of, _))| of == name);
+        for (field, value) in written {
+            let mark = value.as_str().filter(|text| text.starts_with(MARK) && !here.contains(text) && !is_there(text));
+            if let Some(mark) = mark.filter(|_| !later().any(|(_, (_, over))| over.contains_key(field))) {
+                return Err(format!("{mark}, which edit {id} wrote, is nowhere any more"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An edit without the fields that a later edit made here has changed since: they may have gone together, and of such
 /// values the server sees the last alone.
 fn without_what_came_over(book: &Book, id: i64, note: &Note) -> Note {
     // The profile may have had another id here before its home was known.
     let same = |known: &Note| known.name == note.name || (known.name.0 == note.name.0 && note.name.0.is_singleton());
-    let later = || book.known.iter().filter(|(other, known)| **other != id && same(known));
+    let later = || book.known.iter().filter(|(other, known)| **other > id && same(known));
     let patch = note.patch.iter().filter(|(name, _)| !later().any(|(_, known)| known.patch.contains_key(*name)));
     Note { patch: patch.map(|(name, value)| (name.clone(), value.clone())).collect(), ..note.clone() }
 }
@@ -317,7 +415,7 @@ fn is_shown(rows: &Rows, name: &Name, position: i64) -> bool {
 /// Whether the server has, or had in some history, what an edit wants. A delete wants nothing but that the record is not
 /// there: a server that was put back to before it was made says yes to that too, and others may make it again.
 fn is_held(model: &Model, note: &Note) -> bool {
-    let Note { name, method, patch, since } = note;
+    let Note { name, method, patch, since, .. } = note;
     let holds = |history: &&History| {
         let versions = history.versions.get(name);
         versions.is_some_and(|versions| versions.iter().any(|(_, fields)| has(fields.as_deref(), patch)))
@@ -390,13 +488,15 @@ pub fn compare(
                     (Some(form), Some(row)) => same(name, form, row, false).is_ok(),
                     (form, row) => form.is_some() == row.is_some(),
                 };
-                // Or it was last seen in a history that is put back. A create begins with nothing, unless its record was
-                // seen there.
-                let made = edits.iter().any(|edit| edit.method == "create").then(|| laid_over(None));
+                // Or it was last seen in a history that is put back. A create begins with nothing, and so does the profile,
+                // unless its record was seen there.
+                let begins = name.0.is_singleton() || edits.iter().any(|edit| edit.method == "create");
+                let made = begins.then(|| laid_over(None));
                 match (forms.find(is_shown), made) {
                     (Some(form), _) => form,
                     (None, Some(form)) if !restored || is_shown(&form) => form,
-                    _ => laid_over(rows.get(name).cloned()),
+                    _ if restored => laid_over(rows.get(name).cloned()),
+                    _ => return Err(format!("{} {} is shown as nobody ever had it", name.0, name.1)),
                 }
             }
         };
@@ -404,7 +504,8 @@ pub fn compare(
             (None, None) => {}
             (Some(expected), Some(row)) => same(name, &expected, row, false)?,
             // Given back, because a server that was put back lost them; but their record is gone on both sides.
-            (Some(_), None) if !records.contains_key(name) && edits.iter().all(|edit| edit.needs_a_person()) => {}
+            (Some(_), None)
+                if restored && !records.contains_key(name) && edits.iter().all(|edit| edit.needs_a_person()) => {}
             (Some(_), None) => {
                 let edits: Vec<String> = edits.iter().map(|edit| format!("{} {}", edit.state, edit.method)).collect();
                 return Err(format!("{} {} is missing with its edits ({})", name.0, name.1, edits.join(", ")));

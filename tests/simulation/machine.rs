@@ -54,6 +54,8 @@ pub struct Machine {
     pub asked: Vec<u64>,
     /// The key of each request, by path and body, that may have had its effect without an answer, and how often it was sent.
     pub unanswered: HashMap<(String, String), (String, u32)>,
+    /// What was sent under each key: verb, path, body and the revision insisted on.
+    pub sent_under: HashMap<String, (String, String, Option<String>, Option<String>)>,
     /// The request of each question of this process.
     pub sent_as: HashMap<u64, ((String, String), String)>,
     /// Questions whose answers say whether its cursor is still good.
@@ -95,6 +97,7 @@ impl Machine {
         let failed = |error: StoreError| error.to_string();
         let stranger = Connection::open(&db).map_err(|error| error.to_string())?;
         stranger.set_prepared_statement_cache_capacity(64);
+        let policy = dice.of(&[ConflictPolicy::Ask, ConflictPolicy::Ask, ConflictPolicy::Mine, ConflictPolicy::Theirs]);
         Ok(Machine {
             number,
             screen: Replica::open(&db, Origin::Tui).map_err(failed)?,
@@ -109,6 +112,7 @@ impl Machine {
             unanswered: HashMap::new(),
             polls: HashSet::new(),
             sent_as: HashMap::new(),
+            sent_under: HashMap::new(),
             offline_until: 0,
             portal_until: 0,
             barred_until: 0,
@@ -116,8 +120,8 @@ impl Machine {
             wrong_by: 0,
             slept: 0,
             verdict: None,
-            book: Book::default(),
-            policy: dice.of(&[ConflictPolicy::Ask, ConflictPolicy::Ask, ConflictPolicy::Mine, ConflictPolicy::Theirs]),
+            book: Book::of(policy == ConflictPolicy::Ask),
+            policy,
             lock: None,
             born: 0,
             dice,

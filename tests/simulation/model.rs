@@ -30,6 +30,8 @@ pub struct History {
     pub versions: BTreeMap<Name, Vec<Version>>,
     /// The keys of the writes that made events, with the records they changed.
     pub keys: HashMap<(String, String), i64>,
+    /// The last event of each key, and when its first happened.
+    effects: HashMap<String, (i64, i64)>,
     /// How often a marked value came to be in a record.
     pub marks: HashMap<(Name, String), u32>,
     /// The `updated_at` of the last event.
@@ -68,6 +70,12 @@ impl History {
         }
         self.versions.retain(|_, versions| !versions.is_empty());
         self.keys.retain(|_, rev| *rev <= head);
+        let firsts = std::mem::take(&mut self.effects);
+        for ((key, _), rev) in &self.keys {
+            let since = firsts.get(key).map_or(0, |(_, since)| *since);
+            let effect = self.effects.entry(key.clone()).or_insert((*rev, since));
+            effect.0 = effect.0.max(*rev);
+        }
         // Counted anew from what is left.
         self.marks.clear();
         let mut marks = HashMap::new();
@@ -83,6 +91,9 @@ impl History {
         self.marks = marks;
     }
 }
+
+/// For so long the server remembers a key.
+const DAY_MILLIS: i64 = 24 * 3_600_000;
 
 /// Where the server stood at a moment.
 #[derive(Debug, Clone, Copy, Default)]
@@ -315,6 +326,17 @@ fn take_in(
         let made_of = versions.last().map(|(rev, _)| *rev);
         if guard.is_some() && guard.copied() != made_of {
             return Err(format!("{what} was to be made of {guard:?} alone, but is made of {made_of:?}"));
+        }
+        // The events of one write stand together. After a day the key may begin anew.
+        match history.effects.get_mut(&key) {
+            Some((last, since)) if *last != id - 1 => {
+                if at - *since < DAY_MILLIS {
+                    return Err(format!("{what} is another effect of key {key}, which had one at {last}"));
+                }
+                (*last, *since) = (id, at);
+            }
+            Some((last, _)) => *last = id,
+            None => drop(history.effects.insert(key.clone(), (id, at))),
         }
         history.keys.insert((key, name.1), id);
     }

@@ -59,12 +59,18 @@ pub fn decide(machine: &mut Machine, model: &mut Model, dice: &mut Dice) -> Told
         if !dice.happens(150) {
             return Ok("has nothing to decide".to_owned());
         }
-        // Whatever it was, its record may see its old values again.
-        model.decided.extend(edits.iter().map(|edit| edit.name.clone()));
-        model.decided.extend(machine.book.names());
-        machine.book.let_go.extend(edits.iter().map(|edit| edit.id));
-        machine.book.let_go.extend(eye::parts(&machine.stranger, None).map_err(failed)?);
-        ("takes the last change back".to_owned(), machine.screen.undo(None))
+        let parts = eye::parts(&machine.stranger, None).map_err(failed)?;
+        let done = machine.screen.undo(None);
+        let after = eye::edits(&machine.stranger).map_err(failed)?;
+        let parts_after = eye::parts(&machine.stranger, None).map_err(failed)?;
+        // The record of what was taken back may see its old values again.
+        let is_new = |edit: &&eye::Open| !edits.iter().any(|known| known.id == edit.id && known.patch == edit.patch);
+        let is_over = |edit: &&eye::Open| !after.iter().any(|known| known.id == edit.id);
+        let touched: Vec<_> = after.iter().filter(is_new).chain(edits.iter().filter(is_over)).collect();
+        model.decided.extend(touched.iter().map(|edit| edit.name.clone()));
+        machine.book.let_go.extend(touched.iter().map(|edit| edit.id));
+        machine.book.let_go.extend(parts.into_iter().filter(|part| !parts_after.contains(part)));
+        ("takes the last change back".to_owned(), done)
     } else {
         let edit = waiting[dice.place(waiting.len())];
         model.decided.insert(edit.name.clone());

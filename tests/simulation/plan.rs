@@ -110,7 +110,15 @@ impl Plan {
         let mut dice = Dice::new(seed);
         let drawn = Weather::draw(&mut dice, &mut Dice::new(seed ^ 0x57a9));
         let weather = without.iter().fold(drawn, |weather, fault| weather.without(*fault));
-        Plan::in_weather(seed, weather, dice)
+        let mut plan = Plan::in_weather(seed, weather, dice);
+        let strikes = |fault| plan.weather.rate(fault) != Rate::None;
+        if strikes(Fault::Retention) && strikes(Fault::Offline) {
+            let mut dice = Dice::new(seed ^ 0xb05);
+            if dice.happens(60) {
+                plan.come_back_to_bustle(&mut dice);
+            }
+        }
+        plan
     }
 
     /// The plan of a seed, in which these faults happen all the time and no others.

@@ -17,7 +17,7 @@ pub struct Planted {
 }
 
 /// All faults that can be planted.
-pub const PLANTED: [Planted; 39] = [
+pub const PLANTED: [Planted; 42] = [
     // The server.
     one("answer before commit", &[Fault::ServerDiskFull]),
     one("event in a transaction of its own", &[Fault::ServerCrash]),
@@ -45,6 +45,9 @@ pub const PLANTED: [Planted; 39] = [
     one("gate left open", &[]),
     one("live before the present is reached", &[Fault::Offline]),
     one("a refused edit is dropped", &[Fault::Poison]),
+    one("a refused edit gives way", &[Fault::Poison]),
+    one("any change there is a conflict", &[Fault::Delay, Fault::Offline]),
+    one("what goes along is left out", &[Fault::Offline]),
     one("an overtaken edit counts as sent", &[Fault::Delay, Fault::Offline]),
     one("a server error counts as sent", &[Fault::ServerError]),
     one("no condition is sent", &[Fault::Night, Fault::LostAnswer]),

@@ -89,7 +89,7 @@ impl World {
         let (present, restored) = (self.model.present(), self.model.histories.len() > 1);
         for machine in &self.machines {
             let edits = eye::edits(&machine.stranger).map_err(|error| error.to_string())?;
-            invariants::are_stuck_for_a_reason(&edits, &self.model)
+            invariants::are_stuck_for_a_reason(&machine.book, &edits, &self.model)
                 .map_err(|why| format!("replica {}: {why}", machine.number))?;
             invariants::are_still_held(&machine.stranger, &machine.book, &edits, &self.model)
                 .map_err(|why| format!("replica {}: {why}", machine.number))?;

@@ -153,10 +153,12 @@ impl World {
             }
             Act::ClockStep(whose, step) => {
                 self.say(format_args!("the clock of {whose:?} steps by {step} ms"));
-                self.has_slept = true;
                 match whose {
                     Some(machine) => self.machines[machine].wrong_by += step,
-                    None => self.server.wrong_by.set(self.server.wrong_by.get() + step),
+                    None => {
+                        self.has_slept = true;
+                        self.server.wrong_by.set(self.server.wrong_by.get() + step);
+                    }
                 }
             }
             Act::Night(hours) => self.night(hours, &mut dice),

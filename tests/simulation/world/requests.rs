@@ -98,7 +98,7 @@ impl World {
         let back = self.network.latency();
         let answer = match called {
             Ok(_) if lost || unanswered => Err("the connection broke".to_owned()),
-            Ok(answer) if cut => Ok(Answer { body: Vec::new(), ..answer }),
+            Ok(answer) if cut => Ok(Answer { body: Vec::new(), is_cut: true, ..answer }),
             Ok(answer) => Ok(self.network.replaced(answer)),
             Err(NoAnswer::Down) => Err("connection refused".to_owned()),
             Err(NoAnswer::Crashed(_)) => Err("the connection broke".to_owned()),
@@ -131,6 +131,11 @@ impl World {
             }
         }
         let Some(key) = header("idempotency-key") else { return Ok(()) };
+        let request = (ask.verb.clone(), ask.path.clone(), ask.body.clone(), header("if-match"));
+        let first = machine.sent_under.entry(key.clone()).or_insert_with(|| request.clone());
+        if *first != request {
+            return Err(format!("key {key} goes again with another request: {request:?} instead of {first:?}"));
+        }
         if !what.1.is_empty() {
             machine.sent_as.insert(ticket, (what.clone(), key.clone()));
             if machine.unaware {

@@ -95,6 +95,9 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
     if matches!(verdict, Verdict::Rejected { .. }) && hearth_simulated::planted("a refused edit is dropped") {
         return settle::finish(tx, edit, "discarded", None, Timestamp::from_millis(0));
     }
+    if matches!(verdict, Verdict::Rejected { .. }) && hearth_simulated::planted("a refused edit gives way") {
+        return settle::finish(tx, edit, "superseded", None, Timestamp::from_millis(0));
+    }
     if matches!(verdict, Verdict::Overtaken) && hearth_simulated::planted("an overtaken edit counts as sent") {
         return held::mark_sent(tx, &[(edit, None)]);
     }
@@ -102,6 +105,9 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
         Verdict::Sent { rev } => return held::mark_sent(tx, &[(edit, *rev)]),
         Verdict::Later { at, reason } => ("waiting", reason.as_str(), None, at.map(|at| at.to_string())),
         Verdict::TurnedAway { reason } => ("waiting", reason.as_str(), None, None),
+        Verdict::Overtaken if hearth_simulated::planted("any change there is a conflict") => {
+            ("conflict", "changed there meanwhile", None, None)
+        }
         Verdict::Overtaken => ("waiting", "changed there meanwhile; its new form is on the way", None, None),
         Verdict::Apart => ("waiting", "goes again by itself", None, None),
         Verdict::Rejected { reason, problem } => ("rejected", reason.as_str(), Some(problem.to_string()), None),

