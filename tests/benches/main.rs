@@ -84,10 +84,11 @@ const WORKLOADS: [Workload; 18] = [
     ("sync", replicas::first_sync),
     ("catch-up", gaps::catch_up),
     ("look", looks::looks),
+    // Before the busy ones: what these took and gave back would be there for idle ones to use.
+    ("idle", streams::idle),
     ("arrive-one", streams::arrive_at_one),
     ("arrive-many", streams::arrive_at_many),
     ("fan-out", streams::fan_out),
-    ("idle", streams::idle),
     ("screen", screens::screens),
     ("create-one", writes::create_alone),
     ("create-many", writes::create_together),

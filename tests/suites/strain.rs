@@ -39,7 +39,7 @@ impl Place {
 const EVENTS: usize = 2000;
 const EVENT_BYTES: usize = 10_000;
 const READERS: usize = 10;
-const MEMORY_MAX: u64 = (READERS * EVENTS * EVENT_BYTES) as u64 / 2;
+const MEMORY_MAX: u64 = (READERS * EVENTS * EVENT_BYTES) as u64 / 20;
 /// Longest wait for memory to be given back.
 const PATIENCE: Duration = Duration::from_secs(10);
 

@@ -1,7 +1,8 @@
 //! Export jobs (contract 16).
 
 use std::io::{Cursor, Read};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use hearth_contract::schema::Kind;
@@ -251,30 +252,46 @@ async fn a_retry_asks_for_one_export() {
     assert_eq!(client.walk("/v1/exports").await.len(), 1);
 }
 
+/// Twice as many as a job reads at once, and more.
+const ROOMS: usize = 1050;
+
 #[tokio::test]
 async fn a_job_sees_one_moment() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
-    for _ in 0..30 {
-        client.post("/v1/rooms", &json!({ "name": "0" })).await;
+    // More than are read at once, so that one moment is not that of one look.
+    let operation = json!({ "method": "create", "name": "0" });
+    let bulk = json!({ "operations": vec![operation; 50] });
+    for _ in 0..ROOMS / 50 {
+        assert_eq!(client.post("/v1/rooms/bulk", &bulk).await.status, 207);
     }
     let ids: Vec<String> =
         client.walk("/v1/rooms").await.iter().map(|room| room["id"].as_str().unwrap().to_owned()).collect();
+    let before = client.walk("/v1/events?limit=1000").await.len() as i64;
+    let (written, over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
     let writer = tokio::spawn({
-        let client = client.clone();
+        let (client, written, over) = (client.clone(), written.clone(), over.clone());
         async move {
-            for round in 1..6 {
-                for id in &ids {
-                    client.patch(&format!("/v1/rooms/{id}"), &json!({ "name": round.to_string() })).await;
+            for (round, id) in ids.iter().cycle().enumerate() {
+                client.patch(&format!("/v1/rooms/{id}"), &json!({ "name": (round + 1).to_string() })).await;
+                written.fetch_add(1, Ordering::SeqCst);
+                if over.load(Ordering::SeqCst) {
+                    return;
                 }
             }
         }
     });
+    while written.load(Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
     let job = export(&client, &json!({ "format": "json" })).await;
+    over.store(true, Ordering::SeqCst);
     writer.await.unwrap();
     let file = download(&client, &job, "application/json", "hearth-export.json").await;
     let whole: Value = serde_json::from_slice(&file).unwrap();
     let as_of = whole["as_of"].as_i64().unwrap();
+    let last = before + written.load(Ordering::SeqCst) as i64;
+    assert!(before < as_of && as_of < last, "{as_of} is amid the changes, from {before} to {last}");
     // Every image is the latest at that position: the feed up to it says the same.
     let mut folded = std::collections::BTreeMap::new();
     for event in client.walk("/v1/events?limit=1000").await {
@@ -283,7 +300,7 @@ async fn a_job_sees_one_moment() {
         }
     }
     let rooms = whole["rooms"].as_array().unwrap();
-    assert_eq!(rooms.len(), 30);
+    assert_eq!(rooms.len(), ROOMS);
     assert!(rooms.iter().all(|room| folded[&room["id"].to_string()] == *room));
 }
 

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hearth_contract::schema::Kind;
 use serde_json::json;
@@ -69,6 +69,7 @@ pub(super) fn run(scene: &mut Scene) -> Outcome {
         let took = scene.wait("the edits are through", LIMIT, || Ok(device.edits()?.is_empty()));
         let took = took.map_err(|stop| about(stop, told))?;
         in_step(scene, &device, told)?;
+        has_moved(&device, step)?;
         scene.say(format!("the clock is {told}: 2 edits and 20 changes are through after {:.1} s", took.as_secs_f64()));
     }
     device.settle(scene, LIMIT)?;
@@ -79,6 +80,18 @@ pub(super) fn run(scene: &mut Scene) -> Outcome {
     let records = equal(scene, &device)?;
     device.stop()?;
     Ok(format!("{}; {records} records are equal on both sides", account.told()))
+}
+
+/// Looks whether the daemon took its clock to be as far off as it was set.
+fn has_moved(device: &Device, step: &str) -> Result<(), Stop> {
+    const YEAR_SECONDS: u64 = 31_556_952;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / YEAR_SECONDS + 1970;
+    let heard = device.replica.status()?.last_contact_at.unwrap_or_default();
+    let year: u64 = heard.get(..4).and_then(|year| year.parse().ok()).unwrap_or_default();
+    if (year.abs_diff(now) > 5) == (step != "+0d") {
+        return Ok(());
+    }
+    Err(failed(format!("the daemon's clock was set to {step}, but it says {heard:?}: nothing was drilled")))
 }
 
 /// Kills the daemon at a moment when both edits wait for another, and neither is on its way.

@@ -154,7 +154,7 @@ impl Device {
                 if let Ok(status) = replica.status() {
                     said.push(Said {
                         at: Instant::now(),
-                        current: status.phase == "live" && status.behind_events == Some(0),
+                        current: matches!(status.phase.as_str(), "live" | "polling") && status.behind_events == Some(0),
                         phase: status.phase,
                         position: status.position,
                     });
@@ -177,6 +177,9 @@ pub(super) fn in_step_again(
     let took = device.settle(scene, limit);
     let said = watch.end();
     let took = took?.as_secs_f64();
+    if said.is_empty() {
+        return Err(failed("its status could not be read meanwhile, so nobody knows what it claimed"));
+    }
     scene.say(format!("the replica is in step again after {took:.1} s; its status said {}", phases(&said)));
     Ok(said)
 }

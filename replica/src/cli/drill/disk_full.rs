@@ -122,6 +122,9 @@ fn on_small_disk(scene: &mut Scene, disk: &Path) -> Outcome {
         return Err(failed("the daemon was started anew"));
     }
     let account = account(scene, &device, &made)?;
+    if account.waiting + account.settled > 0 {
+        return Err(failed(format!("nobody else changed these records, yet {}", account.told())));
+    }
     let records = equal(scene, &device)?;
     device.stop()?;
     Ok(format!(

@@ -51,6 +51,10 @@ pub(super) fn run(scene: &mut Scene) -> Outcome {
     let said = in_step_again(scene, &device, watch, LIMIT)?;
     never_claimed_early(&said, head)?;
     let account = account(scene, &device, &made)?;
+    // The new task is nobody else's, and the edit of what was deleted is for a person to decide.
+    if account.effective == 0 || account.waiting == 0 || account.settled > 0 {
+        return Err(failed(format!("no edit may end unasked, and not all may wait, yet {}", account.told())));
+    }
     let records = equal(scene, &device)?;
     device.stop()?;
     Ok(format!("{}; {records} records are equal on both sides", account.told()))
