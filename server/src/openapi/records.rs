@@ -139,7 +139,14 @@ fn bulk(resource: &Resource) -> (Value, Value) {
     operation["dependentSchemas"] =
         json!({ "data": { "propertyNames": { "enum": ["method", "id", "if_match", "data"] } } });
     operation["if"] = json!({ "properties": { "method": { "enum": ["update", "delete"] } } });
-    operation["then"] = json!({ "properties": { "id": { "type": "string" } }, "required": ["id"] });
+    operation["then"] = json!({
+        "properties": { "id": { "type": "string" }, "data": { "properties": { "id": false } } }, "required": ["id"],
+    });
+    // A create has its id in one place.
+    operation["else"] = json!({
+        "if": { "properties": { "id": { "type": "string" } }, "required": ["id"] },
+        "then": { "properties": { "data": { "properties": { "id": { "type": "null" } } } } },
+    });
     (operation, result)
 }
 
