@@ -1,6 +1,6 @@
 //! What is counted of requests, and all counts in Prometheus's text form. A small registry of our own: it lives with
-//! the service it counts, where the usual libraries count for the whole process. Must not know who asks, nor
-//! of an answer more than the type of its error.
+//! the service it counts, where the usual libraries count for the whole process. Must not know who asks,
+//! nor of an answer more than the type of its error.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

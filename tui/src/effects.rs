@@ -1,7 +1,7 @@
 //! Carries effects out on the replica, on threads of their own, so that no key ever waits for the disk: one reads, one adds
 //! up, one writes, each with a connection, so that neither a sum over all rows nor a write that waits for another process
-//! keeps a page or a search waiting. What a screen wants of [`Replica`] goes through here; must
-//! not decide anything.
+//! keeps a page or a search waiting. What a screen wants of [`Replica`] goes through here; must not decide
+//! anything.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -407,6 +407,8 @@ fn sentence(places: &Places, error: &EditError) -> String {
 
 #[cfg(test)]
 mod tests {
+    use hearth_contract::check::Fields;
+
     use super::*;
 
     #[test]
@@ -470,15 +472,8 @@ mod tests {
 
     #[test]
     fn a_change_of_many_and_its_undoing_tell_how_far_they_are() {
-        let directory = tempfile::tempdir().unwrap();
-        let db = directory.path().join("replica.db");
-        let replica = Replica::open(&db, Origin::Tui).unwrap();
-        let (session, exports) = (directory.path().join("session"), directory.path().to_owned());
-        let places = Places { db, session, exports, flags: String::new() };
-        let room = |name: &str| {
-            let fields = hearth_contract::check::Fields::from_iter([("name".to_owned(), name.into())]);
-            (replica.create(Kind::Room, &fields).unwrap(), name.to_owned())
-        };
+        let (_directory, replica, places) = scene();
+        let room = |name: &str| (replica.create(Kind::Room, &fields(name)).unwrap(), name.to_owned());
         let records = ["Hall", "Attic"].map(room).to_vec();
         let mut steps = Steps::default();
         for (write, doing) in [
@@ -496,14 +491,22 @@ mod tests {
         }
     }
 
-    #[test]
-    fn every_answer_to_a_write_carries_it_as_it_was_asked_for() {
+    /// An empty replica, and where it and what is kept beside it are.
+    fn scene() -> (tempfile::TempDir, Replica, Places) {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("replica.db");
         let replica = Replica::open(&db, Origin::Tui).unwrap();
         let (session, exports) = (directory.path().join("session"), directory.path().to_owned());
-        let places = Places { db, session, exports, flags: String::new() };
-        let fields = |name: &str| hearth_contract::check::Fields::from_iter([("name".to_owned(), name.into())]);
+        (directory, replica, Places { db, session, exports, flags: String::new() })
+    }
+
+    fn fields(name: &str) -> Fields {
+        Fields::from_iter([("name".to_owned(), name.into())])
+    }
+
+    #[test]
+    fn every_answer_to_a_write_carries_it_as_it_was_asked_for() {
+        let (_directory, replica, places) = scene();
         let (kind, title) = (Kind::Room, "Hall".to_owned());
         let hall = replica.create(kind, &fields("Hall")).unwrap();
         let update = |id: &str, seen: &str| {
@@ -535,12 +538,7 @@ mod tests {
 
     #[test]
     fn undoing_a_change_of_many_claims_no_more_than_was_changed() {
-        let directory = tempfile::tempdir().unwrap();
-        let db = directory.path().join("replica.db");
-        let replica = Replica::open(&db, Origin::Tui).unwrap();
-        let (session, exports) = (directory.path().join("session"), directory.path().to_owned());
-        let places = Places { db, session, exports, flags: String::new() };
-        let fields = |name: &str| hearth_contract::check::Fields::from_iter([("name".to_owned(), name.into())]);
+        let (_directory, replica, places) = scene();
         let hall = replica.create(Kind::Room, &fields("Hall")).unwrap();
         let records = [hall, "of nothing".to_owned()].map(|id| (id, "Hall".to_owned())).to_vec();
         let mut steps = Steps::default();

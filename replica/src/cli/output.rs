@@ -15,7 +15,7 @@ pub(super) fn line(text: &str) -> io::Result<()> {
 }
 
 /// Writes a line of data amid work that goes on, whether or not anybody still reads.
-pub(super) fn line_amid(text: &str) -> io::Result<()> {
+pub(super) fn line_if_heard(text: &str) -> io::Result<()> {
     match writeln!(io::stdout(), "{text}") {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use hearth_replica::{Origin, Replica};
 use sd_notify::NotifyState;
 
-use super::status;
+use super::{output, status};
 
 /// Between two looks at the status when nobody watches whether this lives.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -37,11 +37,14 @@ pub(super) async fn signs_of_life(db: &Path) -> Infallible {
     loop {
         let db = db.to_owned();
         let read = tokio::task::spawn_blocking(move || Replica::open_to_read(&db, Origin::Cli)?.status()).await;
-        // Only who syncs makes or renews a database; until it has, and where it cannot, that one says so.
-        if let Ok(Ok(now)) = read
-            && let text = status::sentence(&now)
-            && text != told
-        {
+        // Only who syncs makes or renews a database. Until it has, there is nothing to say; later, what was said holds no more.
+        let text = match read {
+            Ok(Ok(now)) => status::sentence(&now),
+            _ if told.is_empty() => String::new(),
+            Ok(Err(error)) => output::one_line(&error.to_string()),
+            Err(error) => output::one_line(&error.to_string()),
+        };
+        if text != told {
             say(&[NotifyState::Status(&text)]);
             told = text;
         }

@@ -268,6 +268,7 @@ async fn a_job_sees_one_moment() {
     let ids: Vec<String> =
         client.walk("/v1/rooms").await.iter().map(|room| room["id"].as_str().unwrap().to_owned()).collect();
     let before = client.walk("/v1/events?limit=1000").await.len() as i64;
+    client.patch(&format!("/v1/rooms/{}", ids[0]), &json!({ "name": "first" })).await;
     let (written, over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
     let writer = tokio::spawn({
         let (client, written, over) = (client.clone(), written.clone(), over.clone());
@@ -281,16 +282,13 @@ async fn a_job_sees_one_moment() {
             }
         }
     });
-    while written.load(Ordering::SeqCst) == 0 {
-        tokio::task::yield_now().await;
-    }
     let job = export(&client, &json!({ "format": "json" })).await;
     over.store(true, Ordering::SeqCst);
     writer.await.unwrap();
     let file = download(&client, &job, "application/json", "hearth-export.json").await;
     let whole: Value = serde_json::from_slice(&file).unwrap();
     let as_of = whole["as_of"].as_i64().unwrap();
-    let last = before + written.load(Ordering::SeqCst) as i64;
+    let last = before + 1 + written.load(Ordering::SeqCst) as i64;
     assert!(before < as_of && as_of < last, "{as_of} is amid the changes, from {before} to {last}");
     // Every image is the latest at that position: the feed up to it says the same.
     let mut folded = std::collections::BTreeMap::new();
