@@ -24,7 +24,7 @@ pub fn are_stuck_for_a_reason(book: &Book, edits: &[Open], model: &Model) -> Res
     let [present] = &model.histories[..] else { return Ok(()) };
     for edit in edits.iter().filter(|edit| edit.state == "conflict" && !model.decided.contains(&edit.name)) {
         let note = book.known.get(&edit.id).ok_or_else(|| format!("edit {} was never seen", edit.id))?;
-        if !is_contested(present, note, edit) {
+        if !is_contested(book, present, note, edit) {
             return Err(format!("edit {} is in conflict, but nobody has changed the same: {:?}", edit.id, edit.reason));
         }
     }
@@ -40,9 +40,9 @@ pub fn are_stuck_for_a_reason(book: &Book, edits: &[Open], model: &Model) -> Res
     Ok(())
 }
 
-/// Whether the server has changed or deleted what an edit is about since the replica stood where the edit was made; a
-/// record that is to be made is there already.
-fn is_contested(present: &History, note: &Note, edit: &Open) -> bool {
+/// Whether the server has changed or deleted what an edit is about since the replica stood where the edit was made, or
+/// where the first was that it was made upon and that the server never took; a record that is to be made is there already.
+fn is_contested(book: &Book, present: &History, note: &Note, edit: &Open) -> bool {
     // Whether a request had its effect before others wrote over it, nobody can tell any more after a gap.
     if edit.reason.as_deref().is_some_and(|why| why.contains("may have been on the server already")) {
         return true;
@@ -52,8 +52,13 @@ fn is_contested(present: &History, note: &Note, edit: &Open) -> bool {
     if versions.last().is_some_and(|(_, fields)| fields.is_none()) {
         return true;
     }
-    let since = versions.iter().filter(|(rev, _)| *rev > note.position);
-    let before = || present.at(&edit.name, note.position).and_then(|(_, fields)| fields.as_deref());
+    let is_under = |id: &i64, known: &Note| {
+        *id < edit.id && known.name == note.name && book.settled.get(id).is_none_or(|outcome| outcome != "confirmed")
+    };
+    let under = book.known.iter().filter(|(id, known)| is_under(id, known)).map(|(_, known)| known.position);
+    let position = under.chain([note.position]).min().unwrap_or_default();
+    let since = versions.iter().filter(|(rev, _)| *rev > position);
+    let before = || present.at(&edit.name, position).and_then(|(_, fields)| fields.as_deref());
     match edit.method.as_str() {
         "create" => !versions.is_empty(),
         "delete" => since.count() > 0,
@@ -87,8 +92,7 @@ pub fn are_still_held(database: &Connection, book: &Book, edits: &[Open], model:
         }
         let note = Note { name, method, patch, since: Since::default(), position: 0 };
         let note = without_what_came_over(book, id, &note);
-        let is_of = |other: &Name| *other == note.name || (other.0 == note.name.0 && note.name.0.is_singleton());
-        let is_in = |mark: &str| present.marks.keys().any(|(name, known)| known == mark && is_of(name));
+        let is_in = |mark: &str| present.marks.keys().any(|(name, known)| known == mark && is_one(name, &note.name));
         let was_over = |mark: &str| model.lost().iter().any(|history| history.had_written_over(&note.name, mark));
         if let Some(mark) = marks(&note.patch).find(|mark| !is_in(mark) && !was_over(mark)) {
             let (kind, record) = &note.name;
@@ -102,7 +106,8 @@ pub fn are_still_held(database: &Connection, book: &Book, edits: &[Open], model:
 #[derive(Debug, Default)]
 pub struct Book {
     known: BTreeMap<i64, Note>,
-    settled: BTreeSet<i64>,
+    /// How edits ended.
+    settled: BTreeMap<i64, String>,
     /// What each edit was ever seen to write, field by field, with its record.
     written: BTreeMap<i64, (Name, Fields)>,
     /// Whether what was changed here and there waits for a person.
@@ -316,7 +321,7 @@ fn account(
         if open.contains(&id) {
             return Err(format!("edit {id} is open and settled at once"));
         }
-        if !book.settled.insert(id) {
+        if book.settled.insert(id, outcome.clone()).is_some() {
             continue;
         }
         let (since, position_then) = book.since(id, model, position);
@@ -348,7 +353,7 @@ fn account(
         }
         book.known.insert(id, note);
     }
-    let lost = book.known.iter().find(|(id, _)| !open.contains(*id) && !book.settled.contains(*id));
+    let lost = book.known.iter().find(|(id, _)| !open.contains(*id) && !book.settled.contains_key(id));
     match lost {
         Some((id, note)) => Err(format!("edit {id} ({} of {} {}) is gone", note.method, note.name.0, note.name.1)),
         None => Ok(()),
@@ -384,9 +389,9 @@ fn nothing_is_forgotten(
     let here: HashSet<&str> = patches.flat_map(marks).collect();
     let is_there = |mark: &str| model.any(|history| history.marks.keys().any(|(_, known)| known == mark)).is_some();
     // People decide on a clock of their own, by which what they let go may be forgotten at once.
-    let open = book.written.iter().filter(|(id, _)| !book.settled.contains(id) && !book.let_go.contains(id));
+    let open = book.written.iter().filter(|(id, _)| !book.settled.contains_key(id) && !book.let_go.contains(id));
     for (id, (name, written)) in open {
-        let later = || book.written.range(id + 1..).filter(|(_, (of, _))| of == name);
+        let later = || book.written.range(id + 1..).filter(|(_, (of, _))| is_one(of, name));
         for (field, value) in written {
             let mark = value.as_str().filter(|text| text.starts_with(MARK) && !here.contains(text) && !is_there(text));
             if let Some(mark) = mark.filter(|_| !later().any(|(_, (_, over))| over.contains_key(field))) {
@@ -397,12 +402,15 @@ fn nothing_is_forgotten(
     Ok(())
 }
 
+/// Whether two names are of one record: the profile may have had another id here before its home was known.
+fn is_one(one: &Name, other: &Name) -> bool {
+    one == other || (one.0 == other.0 && one.0.is_singleton())
+}
+
 /// An edit without the fields that a later edit made here has changed since: they may have gone together, and of such
 /// values the server sees the last alone.
 fn without_what_came_over(book: &Book, id: i64, note: &Note) -> Note {
-    // The profile may have had another id here before its home was known.
-    let same = |known: &Note| known.name == note.name || (known.name.0 == note.name.0 && note.name.0.is_singleton());
-    let later = || book.known.iter().filter(|(other, known)| **other > id && same(known));
+    let later = || book.known.iter().filter(|(other, known)| **other > id && is_one(&known.name, &note.name));
     let patch = note.patch.iter().filter(|(name, _)| !later().any(|(_, known)| known.patch.contains_key(*name)));
     Note { patch: patch.map(|(name, value)| (name.clone(), value.clone())).collect(), ..note.clone() }
 }
