@@ -23,11 +23,19 @@ pub(crate) fn note(connection: &Connection, kind: Kind, id: &str) -> Result<(), 
 /// Pages of the index that are merged after one transaction, at most: more than any writes, and so few that nobody waits.
 const MERGE_PAGES: i64 = 500;
 
-/// Whoever writes to search adds to its index, and only the keeper merges. SQLite's older versions (3.41 is one, 3.44 is not)
-/// go by a mark on each word that the newer ones do not keep: where a shell of that age merged what had been merged by a
-/// newer one, words that were gone were found again. Said once the table is full, because to fill it is quicker with merges.
-const ONLY_ADDS: &str = "INSERT INTO search (search, rank) VALUES ('automerge', 0);
-     INSERT INTO search (search, rank) VALUES ('crisismerge', 1999);";
+/// Pieces of one age that lie side by side in the index before whoever adds one more merges them. FTS5 holds 2,000 of all
+/// ages, and refuses one more as if the disk were full.
+pub(crate) const PIECES_MAX: u32 = 1_000;
+
+/// Whoever writes to search adds to its index, and only the keeper merges, as long as it can be so. SQLite's older versions
+/// (3.41 is one, 3.44 is not) go by a mark on each word that the newer ones do not keep: where shells of both ages had merged
+/// in turn, words that were gone were found again. Said once the table is full, because to fill it is quicker with merges.
+fn only_add(tx: &Transaction<'_>) -> Result<(), rusqlite::Error> {
+    let mut set = tx.prepare("INSERT INTO search (search, rank) VALUES (?1, ?2)")?;
+    set.execute(("automerge", 0))?;
+    set.execute(("crisismerge", PIECES_MAX))?;
+    Ok(())
+}
 
 /// Merges what was added to the index of search, by anybody: a question goes through all that lies side by side.
 pub(crate) fn merge(tx: &Transaction<'_>) -> Result<(), rusqlite::Error> {
@@ -104,7 +112,7 @@ pub(crate) fn refill(connection: &mut Connection) -> Result<(), StoreError> {
                      FROM _search_rows s JOIN {table} t ON t.id = s.record_id WHERE s.kind = '{kind}' ORDER BY s.id;"
             ))?;
         }
-        Ok(tx.execute_batch(ONLY_ADDS)?)
+        Ok(only_add(tx)?)
     })
 }
 

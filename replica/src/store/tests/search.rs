@@ -1,6 +1,8 @@
 //! Who adds to the index of search, and who merges it.
 
-use super::{Scene, task};
+use serde_json::json;
+
+use super::{Scene, event, task};
 use crate::store::{gate, schema};
 
 /// Pieces of the index that lie side by side; a question goes through all of them.
@@ -34,5 +36,25 @@ fn what_scripts_add_to_search_is_merged_by_the_keeper_alone() {
         scene.does("UPDATE tasks SET notes = coalesce(notes, '') || 'x' WHERE title = 'Oil 7'");
     }
     assert_eq!(pieces(&scene), before + 50);
+    assert!(schema::search::is_complete(&scene.db).unwrap());
+}
+
+#[test]
+fn a_script_may_add_more_than_an_index_holds_side_by_side() {
+    let mut scene = Scene::new();
+    // What syncs have merged takes places too, the more so the larger it is.
+    for round in 0..12 {
+        let words: Vec<String> = (0..2_000 >> (round / 4)).map(|word| format!("{round}x{word}")).collect();
+        let fields = json!({ "title": "Paint", "priority": "low", "status": "open", "notes": words.join(" ") });
+        let id = format!("018f0000-0000-7000-8000-{round:012}");
+        scene.hear(vec![event(round + 5, "created", "task", &id, fields)]);
+    }
+    scene.does("BEGIN");
+    for id in 0..2_100 {
+        scene.does(&format!("INSERT INTO tasks (title) VALUES ('Sand {id}')"));
+    }
+    scene.does("COMMIT");
+    assert_eq!(scene.one("SELECT count(*) FROM search WHERE search MATCH 'sand'"), "2100");
+    assert!(pieces(&scene) < schema::search::PIECES_MAX);
     assert!(schema::search::is_complete(&scene.db).unwrap());
 }
