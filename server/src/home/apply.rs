@@ -253,7 +253,7 @@ impl<'a, 'c> Writing<'a, 'c> {
         let is_known = |before: &Record| search::texts(before.kind, &before.fields) == (title.clone(), body.clone());
         if !record.kind.is_singleton() && !before.is_some_and(is_known) {
             let (number, record) = (self.home.number, (record.kind, record.id));
-            crate::store::search::put(self.tx, number, created, record, title, body);
+            crate::store::search::put(self.tx, number, created, before.is_none(), record, title, body);
         }
     }
 

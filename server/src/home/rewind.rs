@@ -98,7 +98,7 @@ fn put_back(tx: &Tx<'_>, number: HomeNo, undone: &Undone) -> Result<(), Fault> {
             }
             if !kind.is_singleton() {
                 let (title, body) = search::texts(kind, &record.fields);
-                store::search::put(tx, number, created, (kind, id), title, body);
+                store::search::put(tx, number, created, false, (kind, id), title, body);
             }
         }
     }

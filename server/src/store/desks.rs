@@ -3,7 +3,7 @@
 //! is looked for.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,14 @@ pub(super) struct Desks {
     desks: Vec<Mutex<Option<Desk>>>,
     /// Counts the beginnings and the ends of this process's writes: odd while one is under way.
     writes: AtomicU64,
+}
+
+/// How many threads have read so far.
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// Which of them this is.
+    static SEAT: usize = THREADS.fetch_add(1, Ordering::Relaxed);
 }
 
 struct Desk {
@@ -47,7 +55,9 @@ impl Desks {
     where
         J: FnOnce(&Tx<'_>) -> Result<T, Fault>,
     {
-        for desk in &self.desks {
+        // Each thread has a desk of its own as far as they go: what it read last is near its processor.
+        let first = SEAT.with(|seat| *seat) % self.desks.len().max(1);
+        for desk in self.desks[first..].iter().chain(&self.desks[..first]) {
             // A job that panicked is caught below, so that a lock is never poisoned.
             if let Ok(mut desk) = desk.try_lock()
                 && let Some(desk) = &mut *desk

@@ -2,7 +2,7 @@
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, OptionalExtension, named_params};
+use rusqlite::{Connection, OptionalExtension, named_params, params};
 use uuid::Uuid;
 
 use super::records::{id, kind, number, text};
@@ -41,6 +41,9 @@ pub enum Fit {
     Text,
 }
 
+const NEW: &str = "INSERT INTO search (rowid, home, title, body, kind, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+const ANY: &str =
+    "INSERT OR REPLACE INTO search (rowid, home, title, body, kind, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 /// Words around a hit in a snippet.
 const SNIPPET_WORDS: i64 = 16;
 /// Where a hit begins and ends in a text, until it is shown: characters that stand in none.
@@ -50,13 +53,22 @@ const ENDS: char = '\u{2}';
 /// A change of what can be found. It waits for the end of the writer's batch, because FTS5 writes out all it holds in
 /// memory whenever a savepoint opens, and every write has one.
 pub(super) enum Words {
-    Put { row: i64, home: HomeNo, record: (Kind, Uuid), title: String, body: String },
+    Put { row: i64, is_new: bool, home: HomeNo, record: (Kind, Uuid), title: String, body: String },
     Remove { row: i64 },
 }
 
-/// Keeps a record's words, in this transaction. `created` is the event that created it.
-pub fn put(tx: &Tx<'_>, home: HomeNo, created: i64, record: (Kind, Uuid), title: String, body: String) {
-    tx.words.borrow_mut().push(Words::Put { row: home.seat(created), home, record, title, body });
+impl Words {
+    const fn row(&self) -> i64 {
+        match self {
+            Words::Put { row, .. } | Words::Remove { row } => *row,
+        }
+    }
+}
+
+/// Keeps a record's words, in this transaction. `created` is the event that created it; `is_new`: none of it were kept
+/// before.
+pub fn put(tx: &Tx<'_>, home: HomeNo, created: i64, is_new: bool, record: (Kind, Uuid), title: String, body: String) {
+    tx.words.borrow_mut().push(Words::Put { row: home.seat(created), is_new, home, record, title, body });
 }
 
 /// Forgets a record's words, in this transaction.
@@ -76,16 +88,28 @@ pub fn count(tx: &Tx<'_>, home: HomeNo) -> Result<i64, Fault> {
     Ok(statement.query_row([format!("home : \"{}\"", word(home))], |row| row.get(0))?)
 }
 
-/// Carries out what waited, in order.
-pub(super) fn flush(conn: &Connection, words: Vec<Words>) -> rusqlite::Result<()> {
-    for change in words {
+/// Carries out what waited, by row and of each row the last: FTS5 writes out what it has gathered whenever a row comes that
+/// is before the one it had.
+pub(super) fn flush(conn: &Connection, mut words: Vec<Words>) -> rusqlite::Result<()> {
+    words.sort_by_key(Words::row);
+    let mut words = words.into_iter().peekable();
+    let mut begins = false;
+    while let Some(change) = words.next() {
+        begins |= matches!(change, Words::Put { is_new: true, .. });
+        if words.peek().is_some_and(|next| next.row() == change.row()) {
+            continue;
+        }
+        let is_new = std::mem::take(&mut begins);
         match change {
-            Words::Put { row, home, record, title, body } => {
-                let mut statement = conn.prepare_cached(
-                    "INSERT OR REPLACE INTO search (rowid, home, title, body, kind, record)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                )?;
-                statement.execute((row, word(home), title, body, number(record.0), text(&record.1)))?;
+            Words::Put { row, home, record, title, body, .. } => {
+                let (home, kind, record) = (word(home), number(record.0), text(&record.1));
+                let values = params![row, home, title, body, kind, record];
+                // To replace is to look for what there was in three places. A row that a home which was put back had before
+                // is found out by the first of them.
+                if is_new && conn.prepare_cached(NEW)?.execute(values).is_ok() {
+                    continue;
+                }
+                conn.prepare_cached(ANY)?.execute(values)?;
             }
             Words::Remove { row } => {
                 conn.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([row])?;

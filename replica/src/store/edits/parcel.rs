@@ -1,6 +1,8 @@
 //! An edit as it is about to be sent: with those that go with it, and judged against what the server is known to have.
 //! Must not know how it is sent.
 
+use std::sync::LazyLock;
+
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::resources::resource;
@@ -299,12 +301,15 @@ fn kind_of(tx: &Connection, record: &str) -> Result<Option<Kind>, StoreError> {
 
 /// Of which other kind the server has a record with this id.
 pub(super) fn other_kind(tx: &Connection, kind: Kind, record: &str) -> Result<Option<Kind>, StoreError> {
-    for other in Kind::ALL.into_iter().filter(|other| *other != kind) {
-        if rows::rev(tx, other, record)?.is_some_and(|rev| rev > 0) {
-            return Ok(Some(other));
-        }
-    }
-    Ok(None)
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let one = |kind: Kind| {
+            format!("SELECT '{kind}' FROM {} WHERE id = ?1 AND rev > 0 AND ?2 <> '{kind}'", kind.collection())
+        };
+        Kind::ALL.map(one).join(" UNION ALL ")
+    });
+    let word: Option<String> =
+        tx.prepare_cached(&TEXT)?.query_row((record, kind.word()), |row| row.get(0)).optional()?;
+    Ok(word.as_deref().and_then(Kind::from_word))
 }
 
 /// The first kind of which this holds, of those that a subject can name.

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, Resource};
-use rusqlite::{Connection, Transaction};
+use rusqlite::{Connection, Transaction, params};
 
 use crate::store::schema::triggers::{LOWER_GATE, RAISE_GATE, changed, trigger};
 use crate::store::{StoreError, gate, open};
@@ -43,6 +43,9 @@ pub(crate) fn merge(tx: &Transaction<'_>) -> Result<(), rusqlite::Error> {
     Ok(())
 }
 
+const NEW: &str = "INSERT INTO search (rowid, kind, record_id, title, body) VALUES (?1, ?2, ?3, ?4, ?5)";
+const ANY: &str = "INSERT OR REPLACE INTO search (rowid, kind, record_id, title, body) VALUES (?1, ?2, ?3, ?4, ?5)";
+
 /// Brings search in step with what was noted. FTS5 writes out all it has gathered whenever a statement fires a trigger, so
 /// that row by row costs many times what the words themselves do.
 pub(crate) fn follow(tx: &Transaction<'_>) -> Result<(), StoreError> {
@@ -57,6 +60,7 @@ pub(crate) fn follow(tx: &Transaction<'_>) -> Result<(), StoreError> {
         return Ok(());
     }
     let touched = noted.iter().filter_map(|(word, id)| Some((Kind::from_word(word)?, id)));
+    let mut changes = Vec::with_capacity(noted.len());
     for (kind, id) in touched {
         let (texts, place): (Option<(String, String)>, Option<i64>) =
             tx.prepare_cached(texts_statement(kind))?.query_row([id], |row| {
@@ -66,30 +70,41 @@ pub(crate) fn follow(tx: &Transaction<'_>) -> Result<(), StoreError> {
         match (texts, place) {
             (Some((title, body)), place) => {
                 let stands = "SELECT EXISTS (SELECT 1 FROM search WHERE rowid = ?1 AND title IS ?2 AND body IS ?3)";
-                let (place, stands) = match place {
+                let (place, is_new, stands) = match place {
                     Some(place) => {
                         let row = (place, &title, &body);
-                        (place, tx.prepare_cached(stands)?.query_row(row, |row| row.get(0))?)
+                        (place, false, tx.prepare_cached(stands)?.query_row(row, |row| row.get(0))?)
                     }
                     None => {
                         tx.prepare_cached("INSERT INTO _search_rows (kind, record_id) VALUES (?1, ?2)")?
                             .execute((kind.word(), id))?;
-                        (tx.last_insert_rowid(), false)
+                        (tx.last_insert_rowid(), true, false)
                     }
                 };
                 if !stands {
-                    // Anybody can write to an FTS5 table, as it can have no trigger: whatever stands there gives way.
-                    tx.prepare_cached(
-                        "INSERT OR REPLACE INTO search (rowid, kind, record_id, title, body) VALUES (?1, ?2, ?3, ?4, ?5)",
-                    )?
-                    .execute((place, kind.word(), id, title, body))?;
+                    changes.push((place, Some((kind, id, title, body, is_new))));
                 }
             }
             (None, Some(place)) => {
-                tx.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([place])?;
                 tx.prepare_cached("DELETE FROM _search_rows WHERE id = ?1")?.execute([place])?;
+                changes.push((place, None));
             }
             (None, None) => {}
+        }
+    }
+    // FTS5 writes out what it has gathered whenever a place comes that is before the one it had.
+    // The number of an entry that is gone may be given anew: what comes first stays first.
+    changes.sort_by_key(|(place, _)| *place);
+    for (place, change) in changes {
+        let Some((kind, id, title, body, is_new)) = change else {
+            tx.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([place])?;
+            continue;
+        };
+        let values = params![place, kind.word(), id, title, body];
+        // To replace is to look for what there was in three places. But anybody can write to an FTS5 table, as it can have no
+        // trigger: whatever stands there gives way.
+        if !(is_new && tx.prepare_cached(NEW)?.execute(values).is_ok()) {
+            tx.prepare_cached(ANY)?.execute(values)?;
         }
     }
     tx.prepare_cached("DELETE FROM temp._touched")?.execute([])?;
