@@ -54,9 +54,9 @@ impl Timestamp {
         i64::try_from(moment.unix_timestamp_nanos().div_euclid(1_000_000)).ok().map(Timestamp)
     }
 
+    /// To the second.
     fn date_time(self) -> OffsetDateTime {
-        let nanos = i128::from(self.0) * 1_000_000;
-        OffsetDateTime::from_unix_timestamp_nanos(nanos).unwrap_or(OffsetDateTime::UNIX_EPOCH).to_offset(UtcOffset::UTC)
+        OffsetDateTime::from_unix_timestamp(self.seconds()).unwrap_or(OffsetDateTime::UNIX_EPOCH)
     }
 }
 
@@ -77,7 +77,7 @@ impl fmt::Display for Timestamp {
         put(moment.hour().into(), 13, 2);
         put(moment.minute().into(), 16, 2);
         put(moment.second().into(), 19, 2);
-        put(moment.millisecond().into(), 23, 3);
+        put(self.0.rem_euclid(1_000) as u32, 23, 3);
         f.write_str(std::str::from_utf8(&text).unwrap_or_default())
     }
 }

@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::header::HOST;
+use axum::http::header::{
+    ACCEPT, AsHeaderName, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST, IF_MATCH, IF_NONE_MATCH,
+};
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Version};
@@ -51,7 +53,7 @@ pub(super) fn check_host(parts: &Parts) -> Result<(), Problem> {
         (Some(_), None) => "The Host header is no name or address, perhaps with a port.",
         (Some(_), Some(_)) => "The request has several Host headers.",
     };
-    let sent = joined(&parts.headers, HOST.as_str()).unwrap_or_default();
+    let sent = joined(&parts.headers, HOST).unwrap_or_default();
     Err(Problem::parameter("Host", &sent, None, message)
         .fixed_by("Send one Host header with the name and port of the service."))
 }
@@ -68,7 +70,7 @@ fn is_host(text: &str) -> bool {
 /// The media type to answer in, or the refusal of an Accept that excludes all there are.
 pub(super) fn check_accept(route: &Route, headers: &HeaderMap) -> Result<&'static str, Problem> {
     let given = route.gives.media();
-    if let Some(media) = accept::choose(joined(headers, "accept").as_deref(), given) {
+    if let Some(media) = accept::choose(joined(headers, ACCEPT).as_deref(), given) {
         return Ok(media);
     }
     let given = given.join(" or ");
@@ -84,10 +86,10 @@ pub(super) fn check_content_type(route: &Route, headers: &HeaderMap) -> Result<(
         return Ok(());
     }
     let refuse = |message: String| Err(Problem::new(ProblemType::UnsupportedMediaType, message));
-    if let Some(encoding) = joined(headers, "content-encoding") {
+    if let Some(encoding) = joined(headers, CONTENT_ENCODING) {
         return refuse(format!("A body with Content-Encoding {encoding} is not read."));
     }
-    let sent = joined(headers, "content-type").unwrap_or_default();
+    let sent = joined(headers, CONTENT_TYPE).unwrap_or_default();
     let media = sent.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if accepted.contains(&media.as_str()) {
         return Ok(());
@@ -105,8 +107,8 @@ pub(super) fn check_conditions(route: &Route, headers: &HeaderMap) -> Result<(),
     if !route.takes_ticket() {
         return Ok(());
     }
-    let sent = |name: &'static str| Some((name, joined(headers, name)?));
-    let mut sent = ["If-Match", "If-None-Match"].into_iter().filter_map(sent);
+    let sent = |(name, header)| Some((name, joined(headers, header)?));
+    let mut sent = [("If-Match", IF_MATCH), ("If-None-Match", IF_NONE_MATCH)].into_iter().filter_map(sent);
     if route.is_guarded() {
         let Some((name, value)) = sent.find(|(_, value)| !is_tags(value)) else { return Ok(()) };
         let message = format!("{name} is neither * nor a list of quoted ETags.");
@@ -139,7 +141,7 @@ fn is_tags(text: &str) -> bool {
 /// The whole body, if it comes in time and is not too large.
 pub(super) async fn read_body(body: Body, headers: &HeaderMap, time_max: Duration) -> Result<bytes::Bytes, Problem> {
     let too_large = || Problem::new(ProblemType::PayloadTooLarge, "The body is over 1 MiB.");
-    let announced = joined(headers, "content-length").and_then(|length| length.parse::<usize>().ok());
+    let announced = joined(headers, CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
     if announced.is_some_and(|length| length > BODY_MAX) {
         return Err(too_large());
     }
@@ -167,12 +169,12 @@ pub(super) fn ticket(route: &Route, parts: &Parts, body: &[u8]) -> Result<Option
         return Err(Problem::parameter("Idempotency-Key", &String::from_utf8_lossy(value.as_bytes()), None, message));
     };
     let target = parts.uri.path_and_query().map_or("", |target| target.as_str());
-    let if_match = joined(&parts.headers, "if-match").unwrap_or_default();
+    let if_match = joined(&parts.headers, IF_MATCH).unwrap_or_default();
     Ok(Some(Ticket::new(key, parts.method.as_str(), target, body, if_match.as_bytes())))
 }
 
 /// A header's value; several lines are one list (RFC 9110 5.3).
-pub(super) fn joined(headers: &HeaderMap, name: &str) -> Option<String> {
+pub(super) fn joined(headers: &HeaderMap, name: impl AsHeaderName) -> Option<String> {
     let mut values = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("\u{fffd}"));
     let mut list = values.next()?.to_owned();
     for value in values {
