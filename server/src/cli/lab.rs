@@ -166,11 +166,14 @@ async fn carry_out(bench: &mut Bench, step: &Step, as_json: bool, stopping: &mut
                 trimmed = bench.trim(kept_ms) => trimmed?,
                 () = stopping.heard() => anyhow::bail!("interrupted: a part of the log may be thinned out"),
             };
-            let told = format!(
-                "the log is thinned out; cursors before {} are answered with 410, the home is at {}",
-                trimmed.thinned, trimmed.head
-            );
-            tell(bench, as_json, "trim", json!({ "thinned": trimmed.thinned, "head": trimmed.head }), &told)
+            let (thinned, head) = (trimmed.thinned, trimmed.head);
+            let told = match thinned {
+                0 => format!("there was nothing to thin out: every cursor holds, the home is at {head}"),
+                _ => format!(
+                    "the log is thinned out; cursors before {thinned} are answered with 410, the home is at {head}"
+                ),
+            };
+            tell(bench, as_json, "trim", json!({ "thinned": thinned, "head": head }), &told)
         }
         Step::ForgetKeys => {
             let forgotten = tokio::select! {
