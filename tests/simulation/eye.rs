@@ -152,6 +152,10 @@ pub struct Ended {
     pub method: String,
     /// Its fields.
     pub patch: Fields,
+    /// What they were before it.
+    pub base: Fields,
+    /// The key of its request; edits of one record that went together have the same.
+    pub key: Option<String>,
     /// How it ended.
     pub outcome: String,
     /// Where its effect is, as far as that is known.
@@ -163,7 +167,8 @@ pub struct Ended {
 /// The edits that are settled, oldest first.
 pub fn ended(eye: &Connection) -> rusqlite::Result<Vec<Ended>> {
     let mut statement = eye.prepare_cached(
-        "SELECT id, kind, record_id, method, patch, outcome, rev, reason FROM edit_history ORDER BY id",
+        "SELECT id, kind, record_id, method, patch, base, idempotency_key, outcome, rev, reason
+         FROM edit_history ORDER BY id",
     )?;
     let found = statement.query_map([], |row| {
         Ok(Ended {
@@ -171,9 +176,11 @@ pub fn ended(eye: &Connection) -> rusqlite::Result<Vec<Ended>> {
             name: name(row)?,
             method: row.get(3)?,
             patch: fields(row, 4)?,
-            outcome: row.get(5)?,
-            rev: row.get(6)?,
-            reason: row.get(7)?,
+            base: fields(row, 5)?,
+            key: row.get(6)?,
+            outcome: row.get(7)?,
+            rev: row.get(8)?,
+            reason: row.get(9)?,
         })
     })?;
     found.collect()

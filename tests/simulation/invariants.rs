@@ -317,7 +317,8 @@ fn account(
     open.extend(eye::parts(database, None).map_err(failed)?);
     let ended = eye::ended(database).map_err(failed)?;
     nothing_is_forgotten(database, book, model, edits, &ended)?;
-    for Ended { id, name, method, patch, outcome, rev, reason } in ended {
+    for edit in &ended {
+        let Ended { id, name, method, patch, outcome, rev, reason, .. } = edit.clone();
         if open.contains(&id) {
             return Err(format!("edit {id} is open and settled at once"));
         }
@@ -326,7 +327,7 @@ fn account(
         }
         let (since, position_then) = book.since(id, model, position);
         let note = Note { name, method, patch, since, position: position_then };
-        let seen_there = without_what_came_over(book, id, &note);
+        let seen_there = without_what_came_back(&ended, edit, without_what_came_over(book, id, &note));
         // Of a server that was put back, a stream may still tell the end that only the lost history has.
         let was_told = model.histories.len() > 1
             && note.method == "delete"
@@ -413,6 +414,16 @@ fn without_what_came_over(book: &Book, id: i64, note: &Note) -> Note {
     let later = || book.known.iter().filter(|(other, known)| **other > id && is_one(&known.name, &note.name));
     let patch = note.patch.iter().filter(|(name, _)| !later().any(|(_, known)| known.patch.contains_key(*name)));
     Note { patch: patch.map(|(name, value)| (name.clone(), value.clone())).collect(), ..note.clone() }
+}
+
+/// The same without the fields that have the value again which they had before the edits that this one went together with:
+/// that is no change, and what others have written there meanwhile stands.
+fn without_what_came_back(ended: &[Ended], edit: &Ended, mut note: Note) -> Note {
+    let together = |other: &&Ended| edit.key.is_some() && other.key == edit.key && is_one(&other.name, &edit.name);
+    let earlier = || ended.iter().filter(together).take_while(|other| other.id < edit.id);
+    let before = |field: &String| earlier().find_map(|other| other.base.get(field));
+    note.patch.retain(|field, value| before(field) != Some(value));
+    note
 }
 
 /// Whether a row shows its record as it was at a position or later, or is gone: then nothing flickers back.
