@@ -1,5 +1,5 @@
-//! The one thread that writes, and group commit: everything that waits shares one transaction and one fsync, and is
-//! answered after it. Or the caller's own thread, job by job. Must not know what the jobs do.
+//! The one thread that writes, and group commit: everything that waits when it begins shares one transaction and one fsync,
+//! and is answered after it. Or the caller's own thread, job by job. Must not know what the jobs do.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -148,10 +148,19 @@ impl Worker {
     fn work(mut self, mut queue: mpsc::Receiver<Order>) {
         while let Some(order) = queue.blocking_recv() {
             match order {
-                Order::Write(first) => self.write(first, || match queue.try_recv() {
-                    Ok(Order::Write(next)) => Some(next),
-                    Ok(Order::Rest) | Err(_) => None,
-                }),
+                Order::Write(first) => {
+                    let mut left = None;
+                    self.write(first, || {
+                        // Counted once the transaction has begun. Who comes later shares the next: it gets ready beside
+                        // this one, where all would otherwise wait for one disk and then for one another.
+                        let left: &mut usize = left.get_or_insert_with(|| queue.len());
+                        *left = left.checked_sub(1)?;
+                        match queue.try_recv() {
+                            Ok(Order::Write(next)) => Some(next),
+                            Ok(Order::Rest) | Err(_) => None,
+                        }
+                    });
+                }
                 Order::Rest => self.concerned.desks.writing(|| self.log.rest(&self.conn)),
             }
         }
@@ -281,7 +290,7 @@ fn reason(error: &rusqlite::Error) -> Uncommitted {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::{Sender, channel};
+    use std::sync::mpsc::{Receiver, Sender, channel};
 
     use super::*;
 
@@ -296,6 +305,56 @@ mod tests {
         fn answer(self: Box<Self>, committed: Result<(), Uncommitted>) {
             self.0.send(committed.is_ok()).unwrap();
         }
+    }
+
+    /// A write of one row that says when it runs, and goes on once it may.
+    struct Held {
+        runs: Sender<()>,
+        may: Receiver<()>,
+    }
+
+    impl Job for Held {
+        fn run(&mut self, tx: &Tx<'_>) -> bool {
+            tx.conn.execute("INSERT INTO t VALUES (1)", []).unwrap();
+            self.runs.send(()).unwrap();
+            self.may.recv().is_ok()
+        }
+
+        fn answer(self: Box<Self>, _: Result<(), Uncommitted>) {}
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn who_comes_while_a_batch_is_written_shares_the_next() {
+        let dir = tempfile::tempdir().unwrap();
+        let conn = Connection::open(dir.path().join("any.db")).unwrap();
+        conn.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (n)").unwrap();
+        let tally = Arc::new(Tally::default());
+        let writer = Writer::start(conn, Tail::default(), Arc::default(), tally.clone()).unwrap();
+        let (runs, running) = channel();
+        let held = || {
+            let (go, may) = channel();
+            (go, Box::new(Held { runs: runs.clone(), may }))
+        };
+        let (first, job) = held();
+        writer.push(job).await.unwrap();
+        running.recv().unwrap();
+        let (second, job) = held();
+        writer.push(job).await.unwrap();
+        first.send(()).unwrap();
+        running.recv().unwrap();
+        // Its first write has begun, so that these two come too late for it.
+        let (third, job) = held();
+        writer.push(job).await.unwrap();
+        let (fourth, job) = held();
+        writer.push(job).await.unwrap();
+        for go in [second, third, fourth] {
+            go.send(()).unwrap();
+        }
+        running.recv().unwrap();
+        running.recv().unwrap();
+        tokio::task::spawn_blocking(move || writer.close()).await.unwrap();
+        let (commits, writes) = (tally.commits.load(Ordering::Relaxed), tally.writes.load(Ordering::Relaxed));
+        assert_eq!((commits, writes), (2, 4));
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
