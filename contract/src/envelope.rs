@@ -18,7 +18,8 @@ pub struct Page {
 /// A single answer: `{ data, meta }`. `meta` is further members of the meta object, `"as_of":3` for instance, or "".
 pub fn one(data: &str, request_id: &str, meta: &str) -> String {
     let comma = if meta.is_empty() { "" } else { "," };
-    format!(r#"{{"data":{data},"meta":{{"request_id":"{request_id}"{comma}{meta}}}}}"#)
+    let parts = [r#"{"data":"#, data, r#","meta":{"request_id":""#, request_id, "\"", comma, meta, "}}"];
+    parts.concat()
 }
 
 /// A list answer: `{ data: [...], meta: { request_id, page, ... } }` out of the finished texts of its members.

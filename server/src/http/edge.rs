@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::header::{ACCEPT_ENCODING, IF_MATCH, IF_NONE_MATCH};
+use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use bytes::Bytes;
@@ -50,10 +50,11 @@ const COMPRESSED_MIN: u64 = 1024;
 const ZIP: &str = "application/zip";
 /// Headers for which there is room from the start.
 const HEADERS_USUAL: usize = 12;
-/// Names that are asked of every request, read once.
-static API_VERSION: HeaderName = HeaderName::from_static(SERVICE_API_VERSION);
-static IDEMPOTENCY: HeaderName = HeaderName::from_static(IDEMPOTENCY_KEY);
-static LAST_EVENT: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
+/// Names that are asked of every request or stand in every answer, read when this is built.
+const API_VERSION: HeaderName = HeaderName::from_static(SERVICE_API_VERSION);
+const IDEMPOTENCY: HeaderName = HeaderName::from_static(IDEMPOTENCY_KEY);
+const LAST_EVENT: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
+const REQUEST_ID: HeaderName = HeaderName::from_static(X_REQUEST_ID);
 /// Bytes of a file that are read and sent at once.
 const FILE_PIECE: usize = 64 * 1024;
 
@@ -260,14 +261,14 @@ async fn answer(
     learnt.counted = Some((route.class, passed));
     route.check_scope(&principal)?;
     if let (Some(None), true) = (named, route.is_versioned()) {
-        let name = joined(&parts.headers, &API_VERSION).unwrap_or_default();
+        let name = joined(&parts.headers, API_VERSION).unwrap_or_default();
         return Err(versions::unsupported(&name, app.clock.now()).into());
     }
     check_accept(route, &parts.headers)?;
     check_content_type(route, &parts.headers)?;
     let bytes = match route.carries {
         // What names itself is compared with its first time, its body too (contract 6.4).
-        Carries::Nothing if !(route.takes_ticket() && parts.headers.contains_key(&IDEMPOTENCY)) => Bytes::new(),
+        Carries::Nothing if !(route.takes_ticket() && parts.headers.contains_key(IDEMPOTENCY)) => Bytes::new(),
         _ => read_body(body, &parts.headers, app.config.body_time_max).await?,
     };
     let ticket = ticket(route, &parts, &bytes)?;
@@ -292,7 +293,7 @@ async fn answer(
         ticket,
         if_match: joined(&parts.headers, IF_MATCH),
         if_none_match: joined(&parts.headers, IF_NONE_MATCH),
-        last_event_id: joined(&parts.headers, &LAST_EVENT),
+        last_event_id: joined(&parts.headers, LAST_EVENT),
         headers: parts.headers,
         wording: wording.clone(),
     })
@@ -334,7 +335,7 @@ fn find_route(found: Option<&Found<'static>>, parts: &Parts) -> Result<&'static 
 
 /// The version that a request names. None: it names none; `Some(None)`: one that is not in service.
 fn named_version(app: &App, headers: &HeaderMap) -> Option<Option<&'static Version>> {
-    joined(headers, &API_VERSION).map(|name| Version::find(&name, app.clock.now()))
+    joined(headers, API_VERSION).map(|name| Version::find(&name, app.clock.now()))
 }
 
 /// The whole answer to a head that did not arrive in time: there was no request, so nothing is known but that.
@@ -386,20 +387,21 @@ fn finish(app: &App, mut reply: Reply, wording: &Wording, standing: Option<Stand
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.reserve(HEADERS_USUAL);
-    let mut set = |name, value| headers.insert(HeaderName::from_static(name), value);
-    set(SERVICE_API_VERSION, HeaderValue::from_static(version.name));
-    set("cache-control", HeaderValue::from_static("no-store"));
+    headers.insert(API_VERSION, HeaderValue::from_static(version.name));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Some(media) = media {
-        set("content-type", HeaderValue::from_static(media));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    }
+    if let Ok(id) = HeaderValue::from_str(&wording.request_id) {
+        headers.insert(REQUEST_ID, id);
     }
     // The version stands there already: an answer names its own.
     reply.headers.retain(|(name, _)| *name != SERVICE_API_VERSION);
     let warnings = if version.is_current() { vec![] } else { version.warnings(app.clock.now(), &wording.base_url) };
     let limits = standing.map(|standing| standing.headers(app.clock.now()));
-    let own = [(X_REQUEST_ID, wording.request_id.to_string())];
-    for (name, value) in own.into_iter().chain(warnings).chain(limits.into_iter().flatten()).chain(reply.headers) {
+    for (name, value) in warnings.into_iter().chain(limits.into_iter().flatten()).chain(reply.headers) {
         if let Ok(value) = HeaderValue::try_from(value) {
-            set(name, value);
+            headers.insert(HeaderName::from_static(name), value);
         }
     }
     response

@@ -1,6 +1,7 @@
 //! Which routes stand at a path: a table of routes, put in order to be looked up by the target of a request. Must not know
 //! what a route does.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use percent_encoding::percent_decode_str;
@@ -53,8 +54,16 @@ impl Map {
     /// The place of a target's path, as it came.
     pub fn find(&self, target: &str) -> Option<Found<'_>> {
         let found = self.router.at(target).ok()?;
-        let name = found.params.iter().next().map(|(_, value)| percent_decode_str(value).decode_utf8());
-        Some(Found { place: found.value, name: name.and_then(Result::ok).map(|name| name.into_owned()) })
+        let name = found.params.iter().next().and_then(|(_, value)| decoded(value));
+        Some(Found { place: found.value, name })
+    }
+}
+
+/// A segment as it was meant, unless that is not UTF-8.
+fn decoded(segment: &str) -> Option<String> {
+    match segment.contains('%') {
+        true => percent_decode_str(segment).decode_utf8().ok().map(Cow::into_owned),
+        false => Some(segment.to_owned()),
     }
 }
 

@@ -64,7 +64,9 @@ fn is_host(text: &str) -> bool {
         rest.is_empty() || rest.strip_prefix(':').is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit()))
     };
     let well_formed = |whole: Authority| !text.contains('@') && text.strip_prefix(whole.host()).is_some_and(is_port);
-    text.is_empty() || text.parse().is_ok_and(well_formed)
+    // Most are told by their letters; the rest is for who knows the whole form.
+    let name = text.bytes().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-')).count();
+    text.is_empty() || (name > 0 && is_port(&text[name..])) || text.parse().is_ok_and(well_formed)
 }
 
 /// The media type to answer in, or the refusal of an Accept that excludes all there are.
