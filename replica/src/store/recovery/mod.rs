@@ -286,14 +286,15 @@ pub(crate) fn sweep(
         // What was deleted here as well, nobody loses by it.
         let lost: Vec<&str> = vanished.iter().filter(|one| !one.deleted_here).map(|one| one.id.as_str()).collect();
         let gone = i64::try_from(lost.len()).unwrap_or(i64::MAX);
-        let (accepted, restored, of): (bool, bool, i64) = tx.query_row(
+        let (accepted, restored, before): (bool, bool, i64) = tx.query_row(
             "SELECT accepted, cause = 'restored', coalesce(known ->> ?1, 0) FROM _recovery",
             [kind.word()],
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
         )?;
-        let of = of.max(gone);
+        // What was read since it began can be lost as well: by a server that is put back again meanwhile.
+        let of = if gone > before { walk::known_of(tx, kind)? } else { before };
         let accepted = accepted || hearth_simulated::planted("nobody is asked about many deletions");
-        if !accepted && gone > FUSE_RECORDS && gone > of / FUSE_SHARE {
+        if !accepted && gone > FUSE_RECORDS && gone > before / FUSE_SHARE {
             return Ok(Swept::TooMany { gone, of });
         }
         if gone > 0 {

@@ -154,16 +154,20 @@ pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<V
 pub(super) fn known_of_each(tx: &Transaction<'_>) -> Result<String, StoreError> {
     let mut all = Fields::new();
     for kind in Kind::COLLECTIONS {
-        let text = format!(
-            "SELECT count(DISTINCT id) FROM ({}) WHERE id NOT IN (
-                 SELECT record_id FROM edits e WHERE kind = ?1 AND method = 'delete'
-                     AND NOT EXISTS (SELECT 1 FROM edits l WHERE l.kind = ?1 AND l.record_id = e.record_id AND l.id > e.id))",
-            known(kind)
-        );
-        let count: i64 = tx.prepare_cached(&text)?.query_row([kind.word()], |row| row.get(0))?;
-        all.insert(kind.word().to_owned(), count.into());
+        all.insert(kind.word().to_owned(), known_of(tx, kind)?.into());
     }
     Ok(Value::Object(all).to_string())
+}
+
+/// The same of one collection.
+pub(super) fn known_of(tx: &Transaction<'_>, kind: Kind) -> Result<i64, StoreError> {
+    let text = format!(
+        "SELECT count(DISTINCT id) FROM ({}) WHERE id NOT IN (
+             SELECT record_id FROM edits e WHERE kind = ?1 AND method = 'delete'
+                 AND NOT EXISTS (SELECT 1 FROM edits l WHERE l.kind = ?1 AND l.record_id = e.record_id AND l.id > e.id))",
+        known(kind)
+    );
+    Ok(tx.prepare_cached(&text)?.query_row([kind.word()], |row| row.get(0))?)
 }
 
 /// What the server was known to hold of a kind, as SQL: ids and revisions; `?1` is the kind.

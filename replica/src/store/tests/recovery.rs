@@ -142,6 +142,21 @@ fn what_a_comparison_has_fetched_is_no_part_of_what_could_vanish() {
     assert_eq!(scene.one("SELECT count(*) FROM rooms WHERE name = 'Room'"), "60");
 }
 
+/// A server that is put back again may lack also what was read since the first time.
+#[test]
+fn more_than_was_here_at_first_is_not_said_to_be_all() {
+    let mut scene = Scene::new();
+    let id = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
+    scene.hear((1..=60).map(|n| event(n, "created", "room", &id(n), json!({ "name": "Room" }))).collect());
+    let put_back = Cause::Restored { resume: "r".into(), fork: Some(60) };
+    scene.recovers(&put_back);
+    scene.is_listed(Kind::Room, (61..=100).map(|n| record(&id(n), n, json!({ "name": "Other" }))).collect(), 100);
+    scene.recovers(&put_back);
+    let walked: Vec<(String, i64)> = (1..=10).map(|n| (id(n), n)).collect();
+    let walked: Vec<(&str, i64)> = walked.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
+    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), Swept::TooMany { gone: 90, of: 100 });
+}
+
 /// The stretch that a gap ends with may leave out a delete that the server had accepted; the walk shows it then.
 #[test]
 fn a_delete_that_a_gap_swallowed_is_kept_with_a_position() {
