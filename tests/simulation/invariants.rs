@@ -218,7 +218,7 @@ pub fn check(database: &Connection, book: &mut Book, model: &Model, unaware: boo
         return Err(format!("edit {} counts as refused, but not by the server: {:?}", edit.id, edit.reason));
     }
     let rows = eye::rows(database).map_err(failed)?;
-    account(database, book, model, &edits, standing.position, &rows)?;
+    account(database, book, model, &edits, &standing, &rows)?;
     vanish_with_a_word(book, model, &standing, &rows)?;
     if model.histories.len() == 1 {
         let applied = standing.tail.unwrap_or(standing.position);
@@ -287,12 +287,16 @@ fn account(
     book: &mut Book,
     model: &Model,
     edits: &[Open],
-    position: i64,
+    standing: &Standing,
     rows: &Rows,
 ) -> Result<(), String> {
     let mut open = BTreeSet::new();
+    // While the tables are on their way, an edit stands on what is shown of its record, which may be nothing yet.
+    let shown = |name: &Name| rows.get(name).and_then(|row| row["rev"].as_i64()).unwrap_or_default();
+    let position_of = |name: &Name| if standing.whole { standing.position } else { shown(name).min(standing.position) };
     for edit in edits {
         open.insert(edit.id);
+        let position = position_of(&edit.name);
         let (since, position) = book.since(edit.id, model, position);
         let (name, method) = (edit.name.clone(), edit.method.clone());
         let note = || Note { name: name.clone(), method: method.clone(), patch: edit.patch.clone(), since, position };
@@ -325,7 +329,7 @@ fn account(
         if book.settled.insert(id, outcome.clone()).is_some() {
             continue;
         }
-        let (since, position_then) = book.since(id, model, position);
+        let (since, position_then) = book.since(id, model, position_of(&name));
         let note = Note { name, method, patch, since, position: position_then };
         let seen_there = without_what_came_back(&ended, edit, without_what_came_over(book, id, &note));
         // Of a server that was put back, a stream may still tell the end that only the lost history has.
@@ -338,8 +342,11 @@ fn account(
                 let patch = Value::Object(note.patch.clone());
                 return Err(format!("edit {id} is said to be confirmed, but the server never had it: {patch}"));
             }
-            "confirmed" if rev.is_some_and(|rev| rev > position && !is_shown(rows, &note.name, rev)) => {
-                return Err(format!("edit {id} is settled at {position}, before the feed has passed {rev:?}"));
+            "confirmed" if rev.is_some_and(|rev| rev > standing.position && !is_shown(rows, &note.name, rev)) => {
+                return Err(format!(
+                    "edit {id} is settled at {}, before the feed has passed {rev:?}",
+                    standing.position
+                ));
             }
             "discarded" | "undone" if !book.let_go.contains(&id) => {
                 return Err(format!("edit {id} is {outcome}, but nobody said so"));
