@@ -163,7 +163,7 @@ struct Note {
     patch: Fields,
     /// Where the server stood when it was first seen.
     since: Since,
-    /// Where the replica stood then.
+    /// Where the replica stood then, as far as its record goes.
     position: i64,
 }
 
