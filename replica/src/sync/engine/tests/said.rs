@@ -1,19 +1,22 @@
 //! What the log and `sync_log` say of a sync: what changes, once, and nothing that is not so.
 
+use std::cell::RefCell;
 use std::io::Write;
-use std::sync::{Arc, Mutex};
-
-use tracing::subscriber::DefaultGuard;
+use std::sync::Once;
 
 use super::*;
 
-/// The lines of a log, as far as they are shown to everybody.
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
+thread_local! {
+    /// What this thread has said, once it listens to itself.
+    static SAID: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
+}
 
-impl Write for Lines {
+/// Keeps what a thread says for itself.
+struct Here;
+
+impl Write for Here {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
+        SAID.with_borrow_mut(|said| said.as_mut().map_or(Ok(bytes.len()), |said| said.write(bytes)))
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
@@ -21,17 +24,27 @@ impl Write for Lines {
     }
 }
 
+/// The lines of a log, as far as they are shown to everybody; of this thread alone, as tests run beside each other.
+struct Lines;
+
 impl Lines {
-    fn listen() -> (Lines, DefaultGuard) {
-        let lines = Lines::default();
-        let writer = lines.clone();
-        let log = tracing_subscriber::fmt().without_time().with_target(false).with_ansi(false);
-        (lines, tracing::subscriber::set_default(log.with_writer(move || writer.clone()).finish()))
+    fn listen() -> Lines {
+        static LISTEN: Once = Once::new();
+        LISTEN.call_once(|| {
+            // One for all threads: whether a line is wanted is asked where it is said first, once for the whole
+            // process. With a listener of its own a thread would miss what another one said before without any.
+            let log = tracing_subscriber::fmt().without_time().with_target(false).with_ansi(false);
+            tracing::subscriber::set_global_default(log.with_writer(|| Here).finish()).unwrap();
+            // Somebody may have said something between its making and its place.
+            tracing::callsite::rebuild_interest_cache();
+        });
+        SAID.set(Some(Vec::new()));
+        Lines
     }
 
     /// What was said since this was asked last.
     fn since_then(&self) -> Vec<String> {
-        let bytes = std::mem::take(&mut *self.0.lock().unwrap());
+        let bytes = SAID.with_borrow_mut(|said| said.as_mut().map(std::mem::take).unwrap());
         String::from_utf8(bytes).unwrap().lines().map(|line| line.trim().to_owned()).collect()
     }
 }
@@ -58,8 +71,17 @@ impl Scene {
 }
 
 #[test]
+fn a_line_that_another_thread_says_first_is_heard_here_too() {
+    let lines = Lines::listen();
+    let say = || tracing::info!("here I am");
+    std::thread::spawn(say).join().unwrap();
+    say();
+    assert_eq!(lines.since_then(), ["INFO here I am"]);
+}
+
+#[test]
 fn an_absence_is_said_when_it_begins_and_when_it_ends() {
-    let (lines, _guard) = Lines::listen();
+    let lines = Lines::listen();
     let mut scene = Scene::in_step();
     assert!(lines.since_then().iter().any(|line| line == "INFO in step head=5"), "it is said at the beginning");
     scene.hear(Heard::StreamEnded { reason: "the stream was cut".into() });
@@ -78,7 +100,7 @@ fn an_absence_is_said_when_it_begins_and_when_it_ends() {
 
 #[test]
 fn a_key_that_is_refused_is_a_warning_once_and_its_end_is_said() {
-    let (lines, _guard) = Lines::listen();
+    let lines = Lines::listen();
     let mut scene = Scene::in_step();
     lines.since_then();
     scene.hear(Heard::StreamEnded { reason: "the stream was cut".into() });
@@ -109,7 +131,7 @@ fn a_key_that_is_refused_is_a_warning_once_and_its_end_is_said() {
 
 #[test]
 fn a_comparison_that_has_begun_is_not_in_step() {
-    let (lines, _guard) = Lines::listen();
+    let lines = Lines::listen();
     let mut scene = Scene::in_step();
     lines.since_then();
     scene.hear(Heard::StreamEnded { reason: "the stream was cut".into() });
@@ -128,7 +150,7 @@ fn a_comparison_that_has_begun_is_not_in_step() {
 
 #[test]
 fn going_over_to_polls_and_back_is_said() {
-    let (lines, _guard) = Lines::listen();
+    let lines = Lines::listen();
     let mut scene = Scene::in_step();
     scene.hear(Heard::StreamEnded { reason: "the stream was cut".into() });
     let begun = scene.again();
