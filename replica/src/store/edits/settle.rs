@@ -23,22 +23,30 @@ pub(crate) fn settle(
 ) -> Result<BTreeSet<(Kind, String)>, StoreError> {
     // The position alone proves nothing: an answer may come from a server that was put back to an older copy and counts
     // from there. What was written must have been seen, in the record's form or in its end.
-    let mut passed = "s.rev <= ?1 AND (
-                 EXISTS (SELECT 1 FROM _tombs t WHERE t.kind = e.kind AND t.record_id = e.record_id)
+    let mut passed = "s.rev <= ?1 AND (t.rev IS NOT NULL
                  OR CASE e.method WHEN 'delete' THEN coalesce(i.gone, 1) ELSE i.rev >= s.rev END)";
     if hearth_simulated::planted("overlay removed at the answer") {
         passed = "?1 >= 0";
     }
-    let done: Vec<(i64, String, String)> = tx
+    let done: Vec<(i64, String, String, Option<i64>)> = tx
         .prepare_cached(&format!(
-            "SELECT e.id, e.kind, e.record_id FROM _sent s JOIN edits e ON e.id = s.edit_id
-             LEFT JOIN _images i ON i.kind = e.kind AND i.record_id = e.record_id WHERE {passed}"
+            "SELECT e.id, e.kind, e.record_id, CASE e.method WHEN 'create' THEN t.rev END
+             FROM _sent s JOIN edits e ON e.id = s.edit_id
+             LEFT JOIN _images i ON i.kind = e.kind AND i.record_id = e.record_id
+             LEFT JOIN _tombs t ON t.kind = e.kind AND t.record_id = e.record_id WHERE {passed}"
         ))?
-        .query_map([position], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .query_map([position], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
         .collect::<Result<_, _>>()?;
-    let edits: Vec<Held> = done.iter().map(|(edit, _, _)| (*edit, None)).collect();
+    for (_, word, record, ended) in &done {
+        // Deleted there before it ever came back: what the server took of it is its last form, which later edits of it
+        // are laid over.
+        if let (Some(kind), Some(ended)) = (Kind::from_word(word), ended) {
+            image::end(tx, kind, record, *ended)?;
+        }
+    }
+    let edits: Vec<Held> = done.iter().map(|(edit, ..)| (*edit, None)).collect();
     confirm(tx, &edits, now)?;
-    let records = done.into_iter().filter_map(|(_, word, record)| Some((Kind::from_word(&word)?, record)));
+    let records = done.into_iter().filter_map(|(_, word, record, _)| Some((Kind::from_word(&word)?, record)));
     let records: BTreeSet<(Kind, String)> = records.collect();
     for (kind, record) in &records {
         image::project(tx, *kind, record)?;

@@ -335,6 +335,22 @@ fn what_is_deleted_there_can_be_made_anew_or_given_up() {
     assert_eq!(scene.one("SELECT (SELECT count(*) FROM tasks) + (SELECT count(*) FROM edits)"), "0");
 }
 
+#[test]
+fn what_was_written_upon_a_create_that_somebody_deleted_before_its_answer_came_stays_in_sight() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
+    scene.send(1);
+    scene.does("UPDATE tasks SET notes = 'And more'");
+    scene.hear(vec![deleted(6)]);
+    assert_eq!(scene.states(), "conflict conflict");
+    scene.answer(1, Verdict::Sent { rev: Some(4) });
+    assert_eq!((scene.outcomes().as_str(), scene.states().as_str()), ("1 confirmed", "conflict"));
+    assert_eq!(scene.one("SELECT title || ', ' || notes || ', ' || priority FROM tasks"), "Mine, And more, medium");
+    scene.resolve(2, &Resolution::mine()).unwrap();
+    let anew = "SELECT json_array(method, patch ->> 'title', patch ->> 'notes') FROM edits";
+    assert_eq!(scene.one(anew), r#"["create","Mine","And more"]"#);
+}
+
 /// The server may be put back to before the delete that it answered with, and then the feed never tells of one.
 #[test]
 fn what_only_an_answer_calls_deleted_is_a_row_until_the_feed_tells_its_end() {
