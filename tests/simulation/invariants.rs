@@ -182,6 +182,8 @@ pub fn check(database: &Connection, book: &mut Book, model: &Model, unaware: boo
     if book.seen.replace(state) == Some(state) {
         return Ok(());
     }
+    // All of it is one look, which costs less than many.
+    let database = &database.unchecked_transaction().map_err(failed)?;
     let gate: i64 = database
         .prepare_cached("SELECT open FROM _gate")
         .and_then(|mut s| s.query_row([], |r| r.get(0)))

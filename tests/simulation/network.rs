@@ -58,6 +58,31 @@ pub enum Happening {
     KeyBack { key: usize },
 }
 
+impl Happening {
+    /// Whether it may change anything on a machine.
+    pub fn may_touch(&self, number: usize) -> bool {
+        match self {
+            Happening::Act(_) => true,
+            Happening::Question { from: to, .. }
+            | Happening::Answer { to, .. }
+            | Happening::StreamWish { from: to, .. }
+            | Happening::StreamOpen { to, .. }
+            | Happening::StreamRefused { to, .. }
+            | Happening::Bytes { to, .. }
+            | Happening::StreamEnd { to, .. }
+            | Happening::Wake { to } => to.machine == number,
+            Happening::Bell { machine } | Happening::Start { machine } | Happening::Resume { machine } => {
+                *machine == number
+            }
+            Happening::ServerStart
+            | Happening::Notice
+            | Happening::Tidy
+            | Happening::ClientAgain { .. }
+            | Happening::KeyBack { .. } => false,
+        }
+    }
+}
+
 /// A stream as the server's side has it.
 pub struct Flowing {
     /// Whose it is.

@@ -145,19 +145,23 @@ impl World {
         if past > 0 {
             self.server.pass(Duration::from_millis(past.unsigned_abs()));
         }
+        // At rest people answer between the steps.
+        let touched = |number: &usize| self.resting || what.may_touch(*number);
+        let touched: Vec<usize> = (0..self.machines.len()).filter(touched).collect();
         self.happen(what)?;
         if self.interruptions.endless() {
             return Err("a process goes round without end".to_owned());
         }
-        self.look()?;
+        self.look(&touched)?;
         self.flow()
     }
 
-    /// What the server has committed, and what the replicas show of it.
-    fn look(&mut self) -> Result<(), String> {
+    /// What the server has committed, and what the replicas show of it where anything may have changed.
+    fn look(&mut self, touched: &[usize]) -> Result<(), String> {
         let World { model, server, machines, .. } = self;
         model.look(&server.data, HOME)?;
-        for machine in machines {
+        for number in touched {
+            let machine = &mut machines[*number];
             let (number, unaware) = (machine.number, machine.unaware);
             invariants::check(&machine.stranger, &mut machine.book, model, unaware)
                 .map_err(|why| format!("replica {number}: {why}"))?;
