@@ -30,7 +30,7 @@ pub(crate) fn settle(
     }
     let done: Vec<(i64, String, String, Option<i64>)> = tx
         .prepare_cached(&format!(
-            "SELECT e.id, e.kind, e.record_id, CASE e.method WHEN 'create' THEN t.rev END
+            "SELECT e.id, e.kind, e.record_id, CASE WHEN e.method = 'create' AND i.kind IS NULL THEN t.rev END
              FROM _sent s JOIN edits e ON e.id = s.edit_id
              LEFT JOIN _images i ON i.kind = e.kind AND i.record_id = e.record_id
              LEFT JOIN _tombs t ON t.kind = e.kind AND t.record_id = e.record_id WHERE {passed}"
