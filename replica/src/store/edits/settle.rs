@@ -257,8 +257,8 @@ pub(crate) fn record_is_gone(
     for (edit, method, state, told) in &edits {
         if agreed {
             let outcome = if method == "delete" || state == "sent" { "confirmed" } else { "superseded" };
-            // Where it was accepted may not be known any more, after a gap.
-            let at = told.or((method == "delete").then_some(rev));
+            // A delete is answered with a position, not with its own; and after a gap none may be known any more.
+            let at = if method == "delete" { Some(told.map_or(rev, |told| told.min(rev))) } else { *told };
             move_to_history(tx, &[(*edit, at)], outcome, None, now)?;
         } else if state != "sent" {
             tx.execute(

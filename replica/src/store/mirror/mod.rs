@@ -90,7 +90,10 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     let (mut touched_edits, mut found_edits) = (false, false);
     let mut confirmed: Vec<held::Held> = Vec::new();
     let mut covered = BTreeSet::new();
-    let mut brought = HashSet::new();
+    let mut brought: HashSet<i64> = HashSet::new();
+    if tail == Some(0) {
+        brought.extend(lost::told_before(tx)?);
+    }
     let mut ended = HashSet::new();
     // Where the tables are at the position of the feed, an event passes its own edit.
     let ends_at_once = tail.is_none() && !replaying;
@@ -272,8 +275,12 @@ fn put(
     if hearth_simulated::planted("an older image wins") {
         return rows::put(tx, kind, id, &stored);
     }
-    if elsewhere && seen_elsewhere(tx, kind, id)?.is_some_and(|seen| rev <= seen) {
-        return Ok(());
+    if elsewhere {
+        if seen_elsewhere(tx, kind, id)?.is_some_and(|seen| rev <= seen) {
+            return Ok(());
+        }
+        // A form that was kept for edits to come is older.
+        image::forget(tx, kind, id)?;
     }
     rows::put_newer(tx, kind, id, &stored)
 }

@@ -23,10 +23,10 @@ use crate::store::{StoreError, mirror};
 /// Makes unknown what is of the lost history: rev 0 is lower than any. Gives how many records that are. `whole`: the tables
 /// hold that history up to their position, and nothing else.
 pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Result<i64, StoreError> {
-    if fork.is_none() && whole {
-        // The records of now alone will tell what is lost. What they did not show before either was not lost with the
-        // history: somebody had written over it.
-        missed::note_overwritten(tx)?;
+    if whole {
+        // What is judged at the end by what the records show then was not lost with the history if they did not show it
+        // before either: somebody had written over it.
+        missed::note_overwritten(tx, if fork.is_none() { Meant::Confirmed } else { Meant::FoundInPlace })?;
     }
     let_go_of_guards(tx, fork)?;
     let fork = fork.unwrap_or(0);
@@ -37,7 +37,9 @@ pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Re
         let text = format!("UPDATE {} SET rev = 0 WHERE rev > ?1", kind.collection());
         unknown += i64::try_from(tx.execute(&text, [fork])?).unwrap_or(i64::MAX);
     }
-    tx.execute("UPDATE _images SET rev = 0, gone = 0 WHERE rev > ?1", [fork])?;
+    // Of one without edits the row is gone already.
+    let edited = "EXISTS (SELECT 1 FROM edits e WHERE e.kind = _images.kind AND e.record_id = _images.record_id)";
+    tx.execute(&format!("UPDATE _images SET rev = 0, gone = gone AND NOT {edited} WHERE rev > ?1"), [fork])?;
     unknown += i64::try_from(tx.execute("DELETE FROM _tombs WHERE rev > ?1", [fork])?).unwrap_or(i64::MAX);
     Ok(unknown)
 }
@@ -100,9 +102,23 @@ pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result
         // Whatever is left was judged now: it must not be judged by numbers of the lost history again.
         tx.execute("UPDATE edit_history SET rev = 0 WHERE rev > 0", [])?;
         // What had written over an edit may be lost itself, so that the edit shows again and can be lost with the next.
-        missed::note_overwritten(tx)?;
+        missed::note_overwritten(tx, Meant::Confirmed)?;
     }
     Ok(())
+}
+
+/// At the end of a recovery from another history: a delete that was offered because its number is of the lost history, and
+/// whose record is not there, was there all the same: by somebody else, or the number was higher than its own.
+pub(crate) fn confirm_deletes(tx: &Transaction<'_>, now: Timestamp) -> Result<(), StoreError> {
+    let text = "SELECT id, kind, record_id FROM edits e WHERE method = 'delete' AND state = 'conflict' AND reason = ?1
+                AND NOT EXISTS (SELECT 1 FROM _images i
+                    WHERE i.kind = e.kind AND i.record_id = e.record_id AND NOT gone)
+                AND NOT EXISTS (SELECT 1 FROM edits o
+                    WHERE o.kind = e.kind AND o.record_id = e.record_id AND o.id <> e.id)";
+    let there = candidates(tx, text, [Why::Lost.reason()])?;
+    let edits: Vec<held::Held> = there.iter().map(|delete| (delete.edit, Some(0))).collect();
+    settle::confirm(tx, &edits, now)?;
+    there.iter().try_for_each(|Lost { kind, record, .. }| image::project(tx, *kind, record))
 }
 
 /// A record that is gone with what the server has lost: its last form is kept until the end of the recovery, for the edits of
@@ -119,8 +135,8 @@ pub(crate) fn keep_last_form(tx: &Transaction<'_>, kind: Kind, id: &str, as_of: 
 }
 
 /// The feed goes on from a place that nobody here knows. What the server had accepted up to the end of the first stretch
-/// after that is not told, unless it was seen to come with it (`known`), so at the end of the recovery the records alone
-/// show whether it is in.
+/// after that is not told, unless it was seen to come with it or before (`known`), so at the end of the recovery the records
+/// alone show whether it is in.
 pub(crate) fn leap(tx: &Transaction<'_>, from: i64, to: i64, known: &HashSet<i64>) -> Result<(), StoreError> {
     let accepted = "SELECT s.edit_id, e.kind, e.record_id FROM _sent s JOIN edits e ON e.id = s.edit_id
          WHERE s.rev > ?1 AND s.rev <= ?2";
@@ -130,6 +146,16 @@ pub(crate) fn leap(tx: &Transaction<'_>, from: i64, to: i64, known: &HashSet<i64
         }
     }
     Ok(())
+}
+
+/// The edits that the feed has brought or passed already, though what is shown has not come so far: in a recovery that begins
+/// anew before its end.
+pub(crate) fn told_before(tx: &Transaction<'_>) -> Result<Vec<i64>, StoreError> {
+    let text = "SELECT s.edit_id FROM _sent s JOIN edits e ON e.id = s.edit_id
+                    LEFT JOIN _images i ON i.kind = e.kind AND i.record_id = e.record_id
+                    LEFT JOIN _tombs t ON t.kind = e.kind AND t.record_id = e.record_id
+                WHERE t.rev >= s.rev OR (e.method <> 'delete' AND i.rev >= s.rev)";
+    Ok(tx.prepare_cached(text)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
 /// A first read leaves out what was made here and deleted again while it lasts (contract 9.2), so that a record whose delete

@@ -353,6 +353,7 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
         lost::offer_accepted(tx, restored, now)?;
         if restored {
             lost::offer_confirmed(tx, fork)?;
+            lost::confirm_deletes(tx, now)?;
         }
         let position: i64 = tx.query_row(
             "UPDATE _sync SET position = (SELECT tail FROM _recovery), filled = 1 RETURNING position",

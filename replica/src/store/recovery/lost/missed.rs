@@ -116,13 +116,14 @@ pub(super) fn missed(tx: &Transaction<'_>, meant: Meant) -> Result<Judged, Store
     Ok(Judged { missed: all, over })
 }
 
-/// Notes of each confirmed edit whether its record shows any of it. Where it shows nothing, somebody wrote over it or deleted
+/// Notes of confirmed edits whether their records show any of them. Where one shows nothing, somebody wrote over it or deleted
 /// the record; what shows again is in place, at an unknown position. Right only while the tables hold one history whole.
-pub(super) fn note_overwritten(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    let mut statement = tx.prepare_cached(
+pub(super) fn note_overwritten(tx: &Transaction<'_>, meant: Meant) -> Result<(), StoreError> {
+    let of = if meant == Meant::FoundInPlace { "rev = 0" } else { "1" };
+    let mut statement = tx.prepare_cached(&format!(
         "SELECT id, kind, record_id, method, patch, rev IS NULL FROM edit_history
-         WHERE outcome IN ('confirmed', 'merged') AND method <> 'delete'",
-    )?;
+         WHERE outcome IN ('confirmed', 'merged') AND method <> 'delete' AND {of}"
+    ))?;
     let mut found = statement.query([])?;
     let (mut over, mut again) = (Vec::new(), Vec::new());
     while let Some(row) = found.next()? {

@@ -19,7 +19,7 @@ pub(super) enum Why {
 
 impl Why {
     /// What is said of the edit.
-    const fn reason(self) -> &'static str {
+    pub(super) const fn reason(self) -> &'static str {
         match self {
             Why::Lost => {
                 "the server was put back to an older copy and lost this change; retry sends it again, discard lets it go"

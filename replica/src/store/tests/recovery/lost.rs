@@ -3,6 +3,7 @@
 use super::*;
 use crate::store::edits::resolve::{self, Resolution};
 
+mod again;
 mod overwritten;
 mod shown;
 

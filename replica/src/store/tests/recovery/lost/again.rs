@@ -1,0 +1,125 @@
+//! A recovery upon a recovery: what the first has told stays so, and nothing of it stays behind.
+
+use super::*;
+
+fn restored(fork: Option<i64>) -> Cause {
+    Cause::Restored { resume: "r".into(), fork }
+}
+
+#[test]
+fn what_the_tail_has_brought_is_known_when_a_second_gap_leaps() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.recovers(&gap());
+    scene.is_at_present(90);
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.does("UPDATE tasks SET priority = 'high'");
+    for (edit, rev) in [(1, 91), (2, 92)] {
+        scene.send(edit);
+        scene.answer(edit, Verdict::Sent { rev: Some(rev) });
+    }
+    // Both came, and others have written over the one and deleted the other.
+    scene.hear(vec![
+        with_key(event(91, "created", "vehicle", CAR, json!({ "name": "Car" })), "key-1"),
+        with_key(task(92, "Paint", "high"), "key-2"),
+        task(93, "Paint", "low"),
+        event(95, "deleted", "vehicle", CAR, Value::Null),
+    ]);
+    scene.recovers(&gap());
+    scene.is_at_present(200);
+    assert_eq!(scene.is_walked(Kind::Vehicle, &[], 200), Swept::Done);
+    assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 93)], 200), Swept::Done);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed,2 confirmed"));
+    assert_eq!(scene.one("SELECT priority || (SELECT count(*) FROM vehicles) FROM tasks"), "low0");
+}
+
+/// Our update of a task is confirmed, and the task gone from the copy that the server was put back to first.
+fn gone_and_put_back_again(second: Option<i64>) -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.send(1);
+    scene.answer(1, Verdict::Sent { rev: Some(6) });
+    scene.hear(vec![task(6, "Paint", "high")]);
+    scene.recovers(&restored(None));
+    assert_eq!(scene.is_walked(Kind::Task, &[], 9), Swept::Done);
+    // The right copy is put in place before the recovery has come to its end.
+    scene.recovers(&restored(second));
+    scene
+}
+
+#[test]
+fn what_comes_back_with_the_next_copy_has_no_form_from_before() {
+    for second in [None, Some(7)] {
+        let mut scene = gone_and_put_back_again(second);
+        scene.is_listed(Kind::Task, vec![record(TASK, 6, json!({ "title": "Paint", "priority": "high" }))], 8);
+        assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 6)], 8), Swept::Done);
+        scene.is_at_present(8);
+        recovery::finish(&mut scene.db, at(0)).unwrap();
+        assert_eq!((scene.states().as_str(), scene.one("SELECT count(*) FROM _images").as_str()), ("", "0"));
+
+        // Another change of it was lost: that is laid over what the copy has.
+        let mut scene = gone_and_put_back_again(second);
+        scene.is_listed(Kind::Task, vec![record(TASK, 6, json!({ "title": "Other", "priority": "low" }))], 8);
+        assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 6)], 8), Swept::Done);
+        scene.is_at_present(8);
+        recovery::finish(&mut scene.db, at(0)).unwrap();
+        assert_eq!(scene.states(), "conflict");
+        assert_eq!(scene.one("SELECT title || priority || rev FROM tasks"), "Otherhigh6");
+    }
+    // It is not there either: its last form is still what its edits are laid over.
+    let mut scene = gone_and_put_back_again(None);
+    assert_eq!(scene.is_walked(Kind::Task, &[], 8), Swept::Done);
+    scene.is_at_present(8);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.one("SELECT state || title || tasks.priority FROM edits JOIN tasks"), "conflictPainthigh");
+}
+
+#[test]
+fn what_was_found_in_place_and_written_over_since_is_not_lost_with_the_next_copy() {
+    let mut scene = lost_history();
+    let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
+    scene.recovers(&restored(None));
+    ends_with(&mut scene, record(TASK, 6, json!({ "title": "Paint", "priority": "high" })), room.clone(), 9);
+    assert_eq!(scene.states(), "conflict", "the car");
+    scene.hear(vec![task(12, "Paint", "low")]);
+    scene.is_at_present(12);
+    scene.recovers(&restored(Some(12)));
+    ends_with(&mut scene, record(TASK, 12, json!({ "title": "Paint", "priority": "low" })), room, 14);
+    assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "2conflict");
+}
+
+#[test]
+fn a_delete_that_the_copy_holds_is_not_offered_however_late_it_was_answered() {
+    // In a gap: it is known only that the task was gone by 90.
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.does("DELETE FROM tasks");
+    scene.send(1);
+    scene.answer(1, Verdict::Sent { rev: Some(9) });
+    scene.recovers(&gap());
+    scene.is_at_present(90);
+    scene.is_walked(Kind::Task, &[], 90);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.outcomes(), "1 confirmed");
+    scene.recovers(&restored(Some(50)));
+    scene.is_walked(Kind::Task, &[], 60);
+    scene.is_at_present(60);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed"));
+
+    // Somebody had deleted it before us, which the feed tells after our answer.
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.does("DELETE FROM tasks");
+    scene.send(1);
+    scene.answer(1, Verdict::Sent { rev: Some(40) });
+    scene.hear(vec![deleted(6)]);
+    scene.recovers(&restored(Some(20)));
+    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed"));
+}
