@@ -90,7 +90,7 @@ pub(crate) enum Question {
 /// What it answers.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Found {
-    /// The records. None of a record that was asked for: it is gone.
+    /// The records. None of a record that was asked for: it was deleted since it was listed.
     pub records: Vec<Fields>,
     /// Of a page of ids what it lists.
     pub ids: Vec<Listed>,

@@ -151,7 +151,7 @@ pub(super) fn found(question: &Question, answer: &Answer) -> Result<Found, Failu
             let as_of = meta.as_of.ok_or_else(no_position)?;
             Ok(Found { records: Vec::new(), ids, next_cursor: next(meta), as_of })
         }
-        // Whether it was deleted before or after what was listed, the tail tells.
+        // When it was deleted, the tail tells.
         Question::Record { .. } if is_not_found(answer) => Ok(Found::default()),
         Question::Property | Question::Record { .. } => {
             let One { data, meta } = success::<One<Option<Map<String, Value>>>>(answer)?;

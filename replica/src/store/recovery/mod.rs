@@ -193,12 +193,10 @@ pub(crate) fn keep(
                 walk::keep(tx, *kind, &found.ids)?;
             }
             Question::Record { kind, id } => {
-                // None: deleted since it was listed.
-                let record = found.records.first();
-                if let Some(record) = record {
+                for record in &found.records {
                     put(tx, *kind, record)?;
+                    walk::fetched(tx, *kind, id)?;
                 }
-                walk::fetched(tx, *kind, id, record.is_some())?;
             }
             Question::Changes { kind, .. } | Question::Walk { kind, .. } => {
                 for record in &found.records {

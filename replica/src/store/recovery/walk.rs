@@ -22,8 +22,6 @@ const ENTRY: usize = 16 + 8;
 
 /// The revision of a record whose newest form was fetched since: whatever is here will do.
 const FETCHED: i64 = 0;
-/// The revision of a record that was deleted since it was listed: lower than any, and its end is for the tail to tell.
-const GONE: i64 = -1;
 
 /// Forgets a walk.
 pub(super) fn forget(tx: &Transaction<'_>) -> Result<(), StoreError> {
@@ -48,10 +46,10 @@ pub(super) fn is_there(tx: &Transaction<'_>, kind: Kind) -> Result<bool, StoreEr
     Ok(tx.prepare_cached(text)?.query_row([kind.word()], |row| row.get(0))?)
 }
 
-/// Notes that a listed record was fetched, or was not there any more.
-pub(super) fn fetched(tx: &Transaction<'_>, kind: Kind, id: &str, is_there: bool) -> Result<(), StoreError> {
+/// Notes that a listed record was fetched.
+pub(super) fn fetched(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
     let id = Uuid::try_parse(id).map_err(|_| StoreError::Odd(format!("a listed record with the id {id}")))?;
-    keep(tx, kind, &[Listed { id, rev: if is_there { FETCHED } else { GONE } }])
+    keep(tx, kind, &[Listed { id, rev: FETCHED }])
 }
 
 /// What a walk has shown, in the order of the ids; of a record that it has shown again, the last.
@@ -81,7 +79,8 @@ impl Walked {
     }
 }
 
-/// Records that the walk has shown in a newer form than the one that is here; some of them.
+/// Records that the walk has shown in a newer form than the one that is here, and whose end the feed has not told since; some
+/// of them.
 pub(crate) fn missing(connection: &Connection, kind: Kind) -> Result<Vec<String>, StoreError> {
     let walked = Walked::read(connection, kind)?;
     let mut here = vec![-1; walked.0.len()];

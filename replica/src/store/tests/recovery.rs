@@ -371,18 +371,17 @@ fn only_what_is_newer_there_is_fetched_and_what_is_gone_meanwhile_goes_with_its_
         .unwrap();
     }
     assert_eq!(recovery::missing(&scene.db, kind).unwrap(), [room(11), room(13)]);
-    for (n, records) in [(11, vec![]), (13, vec![record(&room(13), 25, json!({ "name": "Newer" }))])] {
-        let question = Question::Record { kind, id: room(n) };
-        let then = Step::Records { kind, as_of };
-        recovery::keep(&mut scene.db, &question, &Found { records, ..Found::default() }, &then).unwrap();
-    }
+    let question = Question::Record { kind, id: room(13) };
+    let found = Found { records: vec![record(&room(13), 25, json!({ "name": "Newer" }))], ..Found::default() };
+    recovery::keep(&mut scene.db, &question, &found, &Step::Records { kind, as_of }).unwrap();
+    let rooms = "SELECT group_concat(rev || name) FROM (SELECT * FROM rooms ORDER BY id)";
+    // What is not there any more was there as of the list: its end is for the tail to tell, and is waited for.
+    assert_eq!(recovery::missing(&scene.db, kind).unwrap(), [room(11)]);
+    assert_eq!(scene.one(rooms), "10Room,11Room,12Room,25Newer");
+    scene.hear(vec![event(41, "deleted", "room", &room(11), Value::Null)]);
     assert!(recovery::missing(&scene.db, kind).unwrap().is_empty());
     assert!(recovery::missing(&scene.db, Kind::Task).unwrap().is_empty(), "a walk is of one collection");
     assert_eq!(recovery::sweep(&mut scene.db, kind, as_of, &Step::Done, at(0)).unwrap(), Swept::Done);
-    let rooms = "SELECT group_concat(rev || name) FROM (SELECT * FROM rooms ORDER BY id)";
-    // Its end is after what was listed, for the tail to tell; should the server be put back to before that, it is there.
-    assert_eq!(scene.one(rooms), "10Room,11Room,12Room,25Newer");
-    scene.hear(vec![event(41, "deleted", "room", &room(11), Value::Null)]);
     assert_eq!(scene.one(rooms), "10Room,12Room,25Newer");
     assert_eq!(scene.one("SELECT count(*) FROM _walked"), "0");
 }

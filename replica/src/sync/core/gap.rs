@@ -24,6 +24,8 @@ pub(super) struct Recovering {
     held: Option<(Question, Found)>,
     /// Records to be fetched one by one, as far as they were looked up.
     missing: Vec<String>,
+    /// Whether one of these was not there any more, and how often in a row the feed had not told its end by the next look.
+    ended: (bool, u32),
     /// The sweep that the key's scopes are looked at for.
     suspected: Option<(Kind, Swept)>,
     /// Why the key does not let it go on.
@@ -119,6 +121,7 @@ impl Core {
             asked: None,
             held: None,
             missing: Vec::new(),
+            ended: (false, 0),
             suspected: None,
             key_refused: None,
             failures: 0,
@@ -230,6 +233,12 @@ impl Core {
         let Some(recovering) = &mut self.recovering else { return };
         if let Question::Record { .. } = question {
             recovering.missing.pop();
+            if found.records.is_empty() {
+                // It was deleted since it was listed. Until the feed has told that, the rows would lack it at a position
+                // where it was there still: should the server be put back to that, it would stay away.
+                recovering.ended.0 = true;
+                return;
+            }
         }
         let then = after(&recovering.recovery.step, &found);
         recovering.recovery.step = then.clone();
@@ -277,8 +286,11 @@ impl Core {
 
     /// Records that must be fetched were looked up; none means that the walk can be closed.
     pub(super) fn missing(&mut self, now: Millis, ids: Vec<String>, effects: &mut Vec<Effect>) {
+        let Some((ended, waits)) = self.recovering.as_ref().map(|recovering| recovering.ended) else { return };
+        let waits = if ended && !ids.is_empty() { waits + 1 } else { 0 };
+        let pause = if waits > 0 { self.backoff(waits) } else { 0 };
         let Some(recovering) = &mut self.recovering else { return };
-        recovering.at = now;
+        (recovering.at, recovering.ended) = (now + pause, (false, waits));
         if let (Step::Records { kind, as_of }, true) = (&recovering.recovery.step, ids.is_empty()) {
             recovering.recovery.step = Step::Sweep { kind: *kind, as_of: *as_of };
             effects.push(Effect::SetStep(recovering.recovery.step.clone()));

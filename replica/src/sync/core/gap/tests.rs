@@ -220,6 +220,36 @@ fn every_collection_is_listed_walked_completed_and_swept() {
 }
 
 #[test]
+fn the_end_of_a_record_that_was_listed_is_waited_for() {
+    let mut world = World::new(Some(fresh(None)));
+    world.missing = vec!["b".into(), "c".into()];
+    let mut errands = world.start();
+    let mut asked = Vec::new();
+    let mut now = 1;
+    while world.saved.is_some() {
+        let Some(Errand::Recover { round, question }) = errands.pop() else {
+            now = world.core.wake_at().expect("it goes on by itself");
+            errands = world.tell(now, Input::Timer);
+            continue;
+        };
+        let mut found = world.answer(&question);
+        if let Question::Record { id, .. } = &question {
+            asked.push(id.clone());
+            assert!(asked.len() < 10, "{asked:?}");
+            if id == "b" {
+                found = Found::default();
+                if asked.len() == 3 {
+                    // The feed has told its end.
+                    world.missing.clear();
+                }
+            }
+        }
+        errands = world.tell(now, Input::Found { round, answer: Ok(found) });
+    }
+    assert_eq!(asked, ["c", "b", "b"], "the others do not wait for it");
+}
+
+#[test]
 fn cut_anywhere_it_goes_on_where_it_was() {
     let whole = {
         let mut world = World::new(Some(fresh(None)));
