@@ -124,7 +124,7 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
     }
     match verdict {
         Verdict::Sent { .. } | Verdict::Later { .. } | Verdict::TurnedAway { .. } => return Ok(()),
-        Verdict::Apart => return push::free_one(tx, edit),
+        Verdict::Apart => return push::part(tx, edit),
         Verdict::Overtaken | Verdict::Rejected { .. } | Verdict::Conflict { .. } => {
             tx.prepare_cached("UPDATE _frozen SET refused = 1 WHERE edit_id = ?1")?.execute([edit])?;
         }

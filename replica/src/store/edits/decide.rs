@@ -61,7 +61,7 @@ pub(crate) fn load(tx: &Connection, edit: i64) -> Result<Option<Pending>, StoreE
         .optional()?;
     let Some(((word, record, method), patch, base, state)) = found else { return Ok(None) };
     let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
-    let in_doubt = state == "sent" || push::fixed(tx, edit)?.is_some();
+    let in_doubt = state == "sent" || push::fixed(tx, edit)?.is_some() || push::may_be_in(tx, edit)?;
     let (patch, base) = (rows::object(&patch)?, rows::object(&base)?);
     let name = quoted(&history::title(tx, kind, &record, &[&patch, &base])?);
     Ok(Some(Pending { id: edit, name, kind, record, method, patch, base, state, in_doubt }))

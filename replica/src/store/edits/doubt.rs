@@ -17,9 +17,13 @@ pub(crate) fn expect_nothing(tx: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Events are missed from here on, perhaps that of a request whose answer never came.
+/// Events are missed from here on, perhaps that of a request whose answer never came. A refusal tells only of the last time
+/// that it was sent.
 pub(crate) fn doubt(tx: &Connection) -> Result<(), StoreError> {
     tx.prepare_cached("UPDATE _frozen SET missed = 1 WHERE missed = 0 AND NOT refused")?.execute([])?;
+    let refused = "UPDATE _frozen SET missed = 2 WHERE missed = 0 AND refused AND edit_id IN
+         (SELECT id FROM edits JOIN _requests USING (idempotency_key) WHERE in_the_air > 1)";
+    tx.prepare_cached(refused)?.execute([])?;
     Ok(())
 }
 

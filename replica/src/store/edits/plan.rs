@@ -226,7 +226,7 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
                     // Without a guard nothing may come any more, so it is judged anew as the record is known: but not before
                     // the feed has told all there was, perhaps its own effect. That it tells by the key, which a new
                     // request would replace.
-                    (None, Some(_)) if guard.is_none() && method != "create" && !in_step => {}
+                    (None, Some(_)) if guard.is_none() && !in_step => {}
                     // Enough of it is known.
                     (None, _) if beside.get(&kind).is_some_and(|many| *many >= limit) => {}
                     (None, key) => {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hearth_contract::check::Fields;
 use serde_json::{Value, json};
 
-use super::{HOME, ROOM, Scene, TASK, at, deleted, event, task};
+use super::{HOME, ROOM, Scene, TASK, at, deleted, event, task, with_key};
 use crate::store::edits::EditError;
 use crate::store::edits::answers::Verdict;
 use crate::store::edits::decide::{self, Decided};
@@ -230,6 +230,29 @@ fn what_may_be_in_is_not_dropped_but_undone_there() {
     assert_eq!((scene.states().as_str(), decided.edit), ("waiting waiting", Some(2)), "{}", decided.said);
     assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
     assert_eq!(scene.plan(), [1], "the first goes on with the same request, the second after it");
+    assert!(scene.change(1, json!({ "title": "x" })).unwrap_err().contains("on its way"));
+}
+
+#[test]
+fn what_was_refused_only_when_it_was_sent_again_may_be_in_as_well() {
+    let refused = || {
+        let mut scene = Scene::new();
+        scene.hear(vec![task(5, "Paint", "low")]);
+        scene.is_at_present(5);
+        scene.does("UPDATE tasks SET title = 'Mine'");
+        let key = scene.send(1).key;
+        scene.answer(1, Verdict::Later { at: None, reason: "no answer".to_owned() });
+        // A night later the server has forgotten the key.
+        scene.send(1);
+        scene.answer(1, Verdict::Overtaken);
+        (scene, key)
+    };
+    let (mut scene, key) = refused();
+    assert_eq!(scene.discard(1).unwrap().edit, Some(2), "undone there");
+    scene.hear(vec![with_key(task(6, "Mine", "low"), &key)]);
+    assert_eq!((scene.outcomes().as_str(), scene.plan()), ("1 confirmed", vec![2]));
+    assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
+    let (mut scene, _) = refused();
     assert!(scene.change(1, json!({ "title": "x" })).unwrap_err().contains("on its way"));
 }
 

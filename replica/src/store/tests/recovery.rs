@@ -286,6 +286,23 @@ fn an_edit_that_may_have_been_in_and_undone_does_not_happen_twice() {
 }
 
 #[test]
+fn a_refusal_before_a_gap_tells_nothing_of_the_time_before_it() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.send(1);
+    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    // It was in at 6, somebody set it back at 7, and the server has forgotten the key; then 6 is missed.
+    scene.send(1);
+    scene.answer(1, Verdict::Overtaken);
+    scene.recovers(&gap());
+    ends(&mut scene, 7, json!({ "title": "Paint", "priority": "low" }));
+    assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Mine), None);
+    assert_eq!(scene.one("SELECT state || (reason LIKE 'it may have been%') FROM edits"), "conflict1");
+}
+
+#[test]
 fn an_edit_whose_effect_is_there_after_a_gap_is_done() {
     let mut scene = sent_before_a_gap();
     ends(&mut scene, 7, json!({ "title": "Theirs", "priority": "high" }));

@@ -464,6 +464,37 @@ fn many_are_one_call_with_a_guard_for_each() {
 }
 
 #[test]
+fn what_goes_apart_and_may_be_in_is_known_by_its_key() {
+    let parted = || {
+        let mut scene = Scene::new();
+        scene.is_at_present(2);
+        scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
+        scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{ROOM}', 'New')"));
+        let first = scene.freeze(&[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
+        let each = |scene: &mut Scene, verdict: Verdict| (1..=2).for_each(|edit| scene.answer(edit, verdict.clone()));
+        each(&mut scene, Verdict::Later { at: None, reason: "no answer".into() });
+        // It is in. Then somebody on the way refuses it.
+        scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
+        each(&mut scene, Verdict::Apart);
+        (scene, first.key)
+    };
+    let (mut scene, key) = parted();
+    scene.does(&format!("DELETE FROM tasks WHERE id = '{TASK}'"));
+    assert_eq!(scene.parcels(), [[1], [2]], "its delete waits for the create");
+    crate::store::standing::greet(&mut scene.db, &super::greeting(4, &[]), super::at(0)).unwrap();
+    assert_eq!(scene.parcels(), [[0; 0]; 0], "the feed has more to tell");
+    scene.hear(vec![with_key(event(3, "created", "task", TASK, json!({ "title": "Mine" })), &key)]);
+    scene.hear(vec![with_key(event(4, "created", "task", ROOM, json!({ "title": "New" })), &key)]);
+    assert_eq!((scene.outcomes().as_str(), scene.plan()), ("1 confirmed,2 confirmed", vec![3]));
+
+    // If the feed has come to the present without them they are not in, and go each by itself.
+    let (mut scene, key) = parted();
+    let single = scene.freeze_as("key-single", &[vec![1]], ConflictPolicy::Ask).unwrap();
+    assert_eq!((single.path.as_str(), single.bulk), ("/v1/tasks", false));
+    assert_ne!(single.key, key);
+}
+
+#[test]
 fn what_is_not_known_to_be_there_is_not_written_over_unseen() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
