@@ -149,7 +149,10 @@ fn discard_in(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided
     let found = pending(tx, edit)?;
     let name = &found.name;
     if found.in_doubt {
-        // It may be in, or come in late. Only a change after it can take it back for sure.
+        // It may be in, or come in late. Only a change after it can take it back for sure, and one does.
+        if let Some(by) = undo::is_undone(tx, edit)? {
+            return Err(refused(undo::undone_already(by)));
+        }
         let mut decided = undo::invert(tx, &found)?;
         decided.said = format!("the change may be on the server already, so it is undone there: {}", decided.said);
         return Ok(decided);

@@ -129,9 +129,9 @@ pub(super) fn admit(
 ) -> Result<Option<(Parcel, Option<i64>)>, StoreError> {
     let Parcel { edit, kind, .. } = parcel;
     let known = image::known(tx, kind, &parcel.record)?;
-    let named = parcel.patch.len();
+    let written = parcel.patch.clone();
     fit(tx, kind, &mut parcel.patch, &mut parcel.base, known.as_ref())?;
-    if parcel.patch.len() != named {
+    if parcel.patch != written {
         write(tx, &parcel)?;
         image::project(tx, kind, &parcel.record)?;
     }

@@ -80,7 +80,7 @@ fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, 
             Some(found) if !found.stands() => {
                 format!("this change is made again already, by edit {by}; undo {by} takes it back")
             }
-            _ => format!("this change is undone already, by edit {by}; undo {by} does it again"),
+            _ => undone_already(by),
         }));
     }
     if let Some(part) = part(tx, edit)? {
@@ -183,6 +183,18 @@ fn newest(tx: &Connection, but: &BTreeSet<i64>) -> Result<Vec<i64>, EditError> {
 fn part_of(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
     let text = "SELECT of_edit FROM _parts WHERE edit_id = ?1";
     Ok(tx.prepare_cached(text)?.query_row([edit], |row| row.get(0)).optional()?)
+}
+
+/// The edit that undoes this one, or one that goes to the server with it.
+pub(crate) fn is_undone(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
+    let mut statement = tx.prepare_cached("SELECT ?1 UNION SELECT edit_id FROM _parts WHERE of_edit = ?1")?;
+    let parts: Vec<i64> = statement.query_map([edit], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    parts.into_iter().find_map(|part| undone_by(tx, part).transpose()).transpose()
+}
+
+/// What is said where something is to be undone that is.
+pub(crate) fn undone_already(by: i64) -> String {
+    format!("this change is undone already, by edit {by}; undo {by} does it again")
 }
 
 /// The edit that undoes this one or makes it again, unless that is undone itself.

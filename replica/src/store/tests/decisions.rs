@@ -234,6 +234,27 @@ fn what_may_be_in_is_not_dropped_but_undone_there() {
 }
 
 #[test]
+fn what_may_be_in_is_undone_there_once() {
+    let deleted = || {
+        let mut scene = Scene::new();
+        scene.hear(vec![task(5, "Paint", "low")]);
+        scene.is_at_present(5);
+        scene.does("UPDATE tasks SET title = 'Mine'");
+        scene.does("DELETE FROM tasks");
+        scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
+        scene.answer(1, Verdict::Later { at: None, reason: "no answer".to_owned() });
+        scene
+    };
+    for undo in [Scene::discard as fn(&mut Scene, i64) -> _, |scene, _| scene.undo(Some(2))] {
+        let mut scene = deleted();
+        let by = undo(&mut scene, 1).unwrap().edit.unwrap();
+        let refused = scene.discard(1).unwrap_err();
+        assert_eq!(refused, format!("this change is undone already, by edit {by}; undo {by} does it again"));
+        assert_eq!(scene.one("SELECT count(*) FROM tasks"), "1");
+    }
+}
+
+#[test]
 fn what_was_refused_only_when_it_was_sent_again_may_be_in_as_well() {
     let refused = || {
         let mut scene = Scene::new();

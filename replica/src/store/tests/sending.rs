@@ -495,6 +495,27 @@ fn what_goes_apart_and_may_be_in_is_known_by_its_key() {
 }
 
 #[test]
+fn what_goes_as_it_was_fitted_is_shown_so() {
+    let mut scene = Scene::new();
+    let [car, bus] = [(1, ROOM), (2, HOME)];
+    for (rev, id) in [car, bus] {
+        scene.hear(vec![event(rev, "created", "vehicle", id, json!({ "name": "Vehicle" }))]);
+    }
+    let manual = |title: &str, of: Value| json!({ "title": title, "subject_type": if of.is_null() { of.clone() } else { json!("vehicle") }, "subject_id": of });
+    scene.hear(vec![event(3, "created", "document", TASK, manual("Manual", json!(ROOM)))]);
+    scene.does("UPDATE documents SET title = 'X'");
+    scene.does(&format!("UPDATE documents SET title = 'Manual', subject_id = '{HOME}'"));
+    scene.hear(vec![
+        event(4, "updated", "document", TASK, manual("Theirs", Value::Null)),
+        event(5, "deleted", "vehicle", ROOM, Value::Null),
+    ]);
+    // The title is as it was, so it does not go; the kind of the subject must.
+    let request = scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
+    assert_eq!(body(&request), json!({ "subject_id": HOME, "subject_type": "vehicle" }));
+    assert_eq!(scene.one("SELECT title || subject_type || subject_id FROM documents"), format!("Theirsvehicle{HOME}"));
+}
+
+#[test]
 fn what_is_not_known_to_be_there_is_not_written_over_unseen() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
