@@ -1,6 +1,6 @@
 //! Which edits may be sent now, and which wait for what. Must not know how they are sent.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
@@ -41,6 +41,47 @@ pub(crate) struct Ready {
     pub frozen: bool,
     /// How large their request is, roughly.
     pub bytes: usize,
+}
+
+/// Who waits for the making of records that was written after them, or waits for one who does: most often nobody.
+#[derive(Default)]
+struct Ahead {
+    waits: HashMap<i64, BTreeSet<String>>,
+    made_by: HashMap<String, i64>,
+}
+
+impl Ahead {
+    /// An edit waits for a record that is made after it.
+    fn wait(&mut self, edit: i64, record: &str) {
+        self.waits.entry(edit).or_default().insert(record.to_owned());
+    }
+
+    /// An edit waits for an earlier one.
+    fn follow(&mut self, edit: i64, earlier: i64) {
+        if let Some(records) = self.waits.get(&earlier).cloned() {
+            self.waits.entry(edit).or_default().extend(records);
+        }
+    }
+
+    /// This edit makes a record.
+    fn made(&mut self, edit: i64, record: &str) {
+        if self.waits.contains_key(&edit) {
+            self.made_by.insert(record.to_owned(), edit);
+        }
+    }
+
+    /// Whether an edit waits for the making of this record, by however many others.
+    fn is_for(&self, edit: i64, record: &str) -> bool {
+        let (mut looked_at, mut to_look_at) = (HashSet::new(), vec![edit]);
+        while let Some(edit) = to_look_at.pop() {
+            let Some(records) = self.waits.get(&edit).filter(|_| looked_at.insert(edit)) else { continue };
+            if records.contains(record) {
+                return true;
+            }
+            to_look_at.extend(records.iter().filter_map(|record| self.made_by.get(record)));
+        }
+        false
+    }
 }
 
 /// Edits to be marked as held by one that needs a person, or to be unmarked.
@@ -114,7 +155,7 @@ fn is_in_step(connection: &Connection) -> Result<bool, StoreError> {
 /// One pass in the order of the edits, which ends when enough is ready. An edit waits for every earlier one of the same
 /// record, of a record it refers to, and of a record that refers to it: so a room's delete never overtakes the create
 /// of an item in it. Only a create waits for nobody who refers to its record: they wait for it, also where it was written
-/// after them. Later edits of a record that wait for nothing else go with the first, if none of them was sent; where there
+/// after them, and then it waits for nobody who waits for them. Later edits of a record that wait for nothing else go with the first, if none of them was sent; where there
 /// are any, the pass goes on for them.
 fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec<Ready>, Marks), StoreError> {
     let in_step = is_in_step(connection)?;
@@ -135,6 +176,7 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
     let mut held_requests: HashSet<String> = HashSet::new();
     let mut beside: BTreeMap<Kind, usize> = apart.iter().map(|kind| (*kind, 0)).collect();
     let mut creates: HashSet<usize> = HashSet::new();
+    let mut ahead = Ahead::default();
     let mut looked_over = None;
     while let Some(row) = found.next()? {
         let (id, word, record): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
@@ -159,15 +201,26 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
         let with_create =
             method == "update" && own.and_then(|it| it.chain).is_some_and(|first| creates.contains(&first));
         let mut others = None;
+        if let Some(own) = &own {
+            ahead.follow(id, own.edit);
+        }
         if method != "create" && !with_create {
             others = referring.get(&record).map(|holder| (holder.holds, holder.edit));
+            others.into_iter().for_each(|(_, other)| ahead.follow(id, other));
         }
         for target in &targets {
             let held = match of_record.get(target) {
-                Some(holder) => Some((holder.holds, holder.edit)),
-                None => later_create(connection, target, id)?,
+                Some(holder) if method == "create" && ahead.is_for(holder.edit, &record) => None,
+                Some(holder) => {
+                    ahead.follow(id, holder.edit);
+                    Some((holder.holds, holder.edit))
+                }
+                None => later_create(connection, target, id)?.inspect(|_| ahead.wait(id, target)),
             };
             others = others.max(held);
+        }
+        if method == "create" {
+            ahead.made(id, &record);
         }
         if hearth_simulated::planted("dependents do not wait") {
             others = None;
