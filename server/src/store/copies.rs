@@ -123,7 +123,7 @@ pub fn restore(dir: &Path, source: &Path, run: i64) -> Result<Restored, CopyErro
 /// What holds on of a database that is to be thrown away.
 #[derive(Default)]
 struct Replaced {
-    /// Where its homes stand.
+    /// The highest positions that its homes have used, or would not have used again.
     heads: HashMap<Uuid, i64>,
     keys: Vec<Key>,
 }
@@ -138,7 +138,9 @@ impl Replaced {
             let conn = whole(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
             let tx = Tx::new(&conn);
             let homes = homes::numbers(&tx)?.into_iter().map(|number| homes::load(&tx, number));
-            let heads = homes.map(|home| home.map(|home| (home.id, home.head))).collect::<Result<_, Fault>>()?;
+            let heads = homes
+                .map(|home| home.map(|home| (home.id, home.head.max(home.floor - 1))))
+                .collect::<Result<_, Fault>>()?;
             Ok(Replaced { heads, keys: keys::list(&tx, None)? })
         };
         read().ok()
