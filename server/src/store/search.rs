@@ -2,7 +2,7 @@
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, OptionalExtension, named_params, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, named_params, params};
 use uuid::Uuid;
 
 use super::records::{id, kind, number, text};
@@ -106,8 +106,13 @@ pub(super) fn flush(conn: &Connection, mut words: Vec<Words>) -> rusqlite::Resul
                 let values = params![row, home, title, body, kind, record];
                 // To replace is to look for what there was in three places. A row that a home which was put back had before
                 // is found out by the first of them.
-                if is_new && conn.prepare_cached(NEW)?.execute(values).is_ok() {
-                    continue;
+                if is_new {
+                    match conn.prepare_cached(NEW)?.execute(values) {
+                        Ok(_) => continue,
+                        Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {}
+                        // It may have ended the transaction: what came after that would be kept by itself.
+                        Err(error) => return Err(error),
+                    }
                 }
                 conn.prepare_cached(ANY)?.execute(values)?;
             }
