@@ -67,7 +67,6 @@ pub async fn open(call: Call) -> Result<Reply, Refusal> {
         _ => problem,
     })?;
     let (now, shelf) = (Instant::now(), call.app.shelves.of(number));
-    let outside = *call.app.outside.borrow();
     let bond = Arc::new(Bond { app: call.app.clone(), principal: call.principal.clone(), cursor: Mutex::new(cursor) });
     let over = bond.clone();
     let reader = Reader {
@@ -75,7 +74,8 @@ pub async fn open(call: Call) -> Result<Reply, Refusal> {
         heartbeat_at: now + call.app.config.heartbeat,
         silent_since: now,
         alarm: Box::pin(tokio::time::sleep_until(now + call.app.config.keepalive.min(call.app.config.heartbeat))),
-        outside,
+        // The key may have ended since the request was let in.
+        outside: None,
         app: call.app,
         principal: call.principal,
         version: call.wording.version,
@@ -126,8 +126,8 @@ impl Bond {
     async fn holds(&self) -> bool {
         let (number, cursor) = (self.principal.key.home, *self.cursor.lock().unwrap_or_else(PoisonError::into_inner));
         self.principal.holds(self.app.clock.now())
-            && still_holds(&self.app, &self.principal).await
-            // A database that is busy says nothing about the place.
+            && still_holds(&self.app, &self.principal).await != Some(false)
+            // A database that is busy says nothing about the place either.
             && self.app.db.glance(move |tx| feed::is_good(tx, number, cursor)).await.unwrap_or(true)
     }
 }
@@ -154,8 +154,8 @@ struct Reader {
     bell: watch::Receiver<i64>,
     /// What the bells had said when all there was had been read.
     seen: Option<Heard>,
-    /// What the bell of other processes had said when the key was last known to hold.
-    outside: u64,
+    /// What the bell of other processes had said when the key was last known to hold; None: that was not looked up yet.
+    outside: Option<u64>,
     stage: Stage,
     heartbeat_at: Instant,
     silent_since: Instant,
@@ -176,10 +176,11 @@ impl Reader {
             if self.app.stopping.is_said() || !self.principal.holds(self.app.clock.now()) {
                 return None;
             }
-            if heard.1 != self.outside {
-                self.outside = heard.1;
-                if !still_holds(&self.app, &self.principal).await {
-                    return None;
+            if self.outside != Some(heard.1) {
+                match still_holds(&self.app, &self.principal).await {
+                    Some(true) => self.outside = Some(heard.1),
+                    Some(false) => return None,
+                    None => {}
                 }
             }
             if self.seen != Some(heard) {

@@ -62,17 +62,16 @@ pub async fn refused(app: &Arc<App>, key: &str) {
     }
 }
 
-/// Whether a key that was good when its stream opened is good still.
-pub async fn still_holds(app: &Arc<App>, principal: &Principal) -> bool {
+/// Whether a key that was good when its stream opened is good still. None: a database that is busy says nothing about it.
+pub async fn still_holds(app: &Arc<App>, principal: &Principal) -> Option<bool> {
     let hash = principal.key.hash;
     match app.db.read(move |tx| keys::by_hash(tx, &hash)).await {
         Ok(Some(key)) => {
             let principal = Principal::of(key);
-            principal.holds(app.clock.now()) && principal.is_paid_for()
+            Some(principal.holds(app.clock.now()) && principal.is_paid_for())
         }
-        Ok(None) => false,
-        // A database that is busy says nothing about the key.
-        Err(_) => true,
+        Ok(None) => Some(false),
+        Err(_) => None,
     }
 }
 

@@ -12,6 +12,7 @@ use hearth_server::store::homes::{self, Plan};
 use hearth_tests::client::Client;
 use hearth_tests::server::{Hand, Server};
 use serde_json::json;
+use sha2::Digest;
 
 fn wish(team: &str, environment: Environment) -> NewKey {
     NewKey {
@@ -476,4 +477,24 @@ async fn an_expanded_record_needs_the_scope_of_its_kind() {
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
     let said = with(&["inventory:read"]).await.post("/mcp", &call).await;
     assert_eq!(said.json["result"]["structuredContent"]["error"]["type"], "insufficient_scope", "{}", said.text);
+}
+
+#[tokio::test]
+async fn a_stream_that_opens_while_its_key_ends_does_not_outlive_it() {
+    let hand = Hand::at("2026-06-01T12:00:00Z");
+    let server = Server::start_at(hand.clock(), |_| ()).await;
+    let app = &server.running.app;
+    let key = operate::create_key(&app.db, &hand.clock(), wish("My home", Environment::Live)).await.unwrap();
+    let client = Client::new(&server.url, &key.secret);
+    assert_eq!(client.get("/v1/me").await.status, 200);
+    let hash = sha2::Sha256::digest(key.secret.as_bytes()).into();
+    let believed = app.keyring.recall(&hash, hand.clock().passed()).unwrap();
+    // The request was let in by what was read before the end; nobody writes after that, so nothing else tells of it.
+    operate::revoke_key(&app.db, &hand.clock(), key.key.id.clone()).await.unwrap();
+    app.keyring.forget();
+    assert_eq!(client.get("/v1/me").await.status, 401);
+    app.keyring.remember(&believed, hand.clock().passed());
+    let mut frames = client.stream("", None).await;
+    let end = async { while frames.next().await.is_some() {} };
+    tokio::time::timeout(Duration::from_secs(20), end).await.expect("it ends");
 }
