@@ -140,7 +140,8 @@ impl Terminal {
         self.waits(&format!("{words} is gone"), |text| !text.contains(words));
     }
 
-    fn waits(&self, what: &str, is_so: impl Fn(&str) -> bool) {
+    /// Waits until what is to be seen is as it must be.
+    pub fn waits(&self, what: &str, is_so: impl Fn(&str) -> bool) {
         let since = Instant::now();
         while !is_so(&self.text()) {
             assert!(since.elapsed() < PATIENCE, "waited {PATIENCE:?} for {what:?}; there is:\n{}", self.text());
