@@ -17,6 +17,9 @@ use crate::store::{StoreError, gate, log};
 pub(crate) enum Verdict {
     /// The server holds it, since this position if it said so.
     Sent { rev: Option<i64> },
+    /// The server holds its record, with all that it wrote; by now it stands at this position, perhaps by others. Until the
+    /// feed has brought that, nothing else of it is known.
+    There { rev: i64 },
     /// It is tried again, at about this time.
     Later { at: Option<Timestamp>, reason: String },
     /// The server did not look at it.
@@ -59,11 +62,15 @@ pub(crate) fn record(
         return Ok(());
     }
     gate::keep_cheaply(connection, |tx| {
-        let mut sent = Vec::new();
+        let (mut sent, mut met) = (Vec::new(), Vec::new());
         let mut turned_away = Vec::new();
         for (edit, verdict) in verdicts {
             match verdict {
                 Verdict::Sent { rev } => sent.push((*edit, *rev)),
+                Verdict::There { rev } => {
+                    sent.push((*edit, Some(*rev)));
+                    met.push(*edit);
+                }
                 verdict => record_one(tx, *edit, verdict)?,
             }
             if matches!(verdict, Verdict::TurnedAway { .. }) {
@@ -73,6 +80,9 @@ pub(crate) fn record(
         push::let_go(tx, &turned_away)?;
         if !sent.is_empty() {
             held::mark_sent(tx, &sent)?;
+            for edit in met {
+                held::wait_for_form(tx, edit)?;
+            }
             let position = tx.query_row("SELECT position FROM _sync", [], |row| row.get(0))?;
             settle::settle(tx, position, now)?;
         }
@@ -102,7 +112,7 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
         return held::mark_sent(tx, &[(edit, None)]);
     }
     let (state, reason, problem, at) = match verdict {
-        Verdict::Sent { rev } => return held::mark_sent(tx, &[(edit, *rev)]),
+        Verdict::Sent { .. } | Verdict::There { .. } => return Ok(()),
         Verdict::Later { at, reason } => ("waiting", reason.as_str(), None, at.map(|at| at.to_string())),
         Verdict::TurnedAway { reason } => ("waiting", reason.as_str(), None, None),
         Verdict::Overtaken if hearth_simulated::planted("any change there is a conflict") => {
@@ -123,7 +133,9 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
         return Ok(());
     }
     match verdict {
-        Verdict::Sent { .. } | Verdict::Later { .. } | Verdict::TurnedAway { .. } => return Ok(()),
+        Verdict::Sent { .. } | Verdict::There { .. } | Verdict::Later { .. } | Verdict::TurnedAway { .. } => {
+            return Ok(());
+        }
         Verdict::Apart => return push::part(tx, edit),
         Verdict::Overtaken | Verdict::Rejected { .. } | Verdict::Conflict { .. } => {
             tx.prepare_cached("UPDATE _frozen SET refused = 1 WHERE edit_id = ?1")?.execute([edit])?;

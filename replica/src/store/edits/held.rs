@@ -32,6 +32,14 @@ pub(crate) fn mark_sent(tx: &Transaction<'_>, edits: &[Held]) -> Result<(), Stor
     Ok(())
 }
 
+/// Notes of an edit that the server holds why those after it do not go yet: what others have made of its record since is not
+/// known here, and would be written over unseen.
+pub(crate) fn wait_for_form(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
+    tx.prepare_cached("UPDATE edits SET reason = 'it is there; what it is by now is on the way' WHERE id = ?1")?
+        .execute([edit])?;
+    Ok(())
+}
+
 /// Edits as a statement takes them: a JSON object of their numbers and positions.
 pub(super) fn listed(edits: impl IntoIterator<Item = Held>) -> String {
     let mut list = String::from("{");

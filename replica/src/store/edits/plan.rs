@@ -163,8 +163,8 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
         "SELECT e.id, e.kind, e.record_id, e.patch, e.base, e.state, e.idempotency_key, e.method, f.guard,
                 coalesce(f.refused, 0), e.reason
          FROM edits e LEFT JOIN _frozen f ON f.edit_id = e.id
-         -- The effect of what is sent is in, if it is known where; nothing waits for it.
-         WHERE e.state <> 'sent' OR NOT EXISTS (SELECT 1 FROM _sent s WHERE s.edit_id = e.id AND s.rev IS NOT NULL)
+         -- The effect of what is sent is in, if it is known where; nothing waits for it, unless it says why.
+         WHERE e.state <> 'sent' OR e.reason IS NOT NULL OR NOT EXISTS (SELECT 1 FROM _sent s WHERE s.edit_id = e.id AND s.rev IS NOT NULL)
          ORDER BY e.id",
     )?;
     let mut found = statement.query([])?;

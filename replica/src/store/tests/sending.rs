@@ -540,6 +540,24 @@ fn what_goes_apart_and_may_be_in_is_known_by_its_key() {
 }
 
 #[test]
+fn what_was_made_of_a_create_that_is_met_there_is_not_written_over_unseen() {
+    let mut scene = Scene::new();
+    scene.is_at_present(2);
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
+    scene.send(1);
+    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    scene.does("UPDATE tasks SET notes = 'Mine too'");
+    // A day later its id is taken: by itself, and somebody has added notes since.
+    scene.answer(1, Verdict::There { rev: 9 });
+    assert_eq!((scene.states().as_str(), scene.plan()), ("sent waiting", vec![]));
+    let fields = json!({ "title": "Mine", "notes": "Theirs", "priority": "medium", "status": "open" });
+    scene.hear(vec![event(9, "updated", "task", TASK, fields)]);
+    assert_eq!((scene.outcomes().as_str(), scene.plan()), ("1 confirmed", vec![2]));
+    assert_eq!(scene.freeze(&[vec![2]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.one("SELECT reason FROM edits"), "notes changed there too");
+}
+
+#[test]
 fn what_goes_as_it_was_fitted_is_shown_so() {
     let mut scene = Scene::new();
     let [car, bus] = [(1, ROOM), (2, HOME)];

@@ -219,7 +219,7 @@ impl Core {
         let kind = again.kind;
         self.push.open = None;
         let endings = match there {
-            There::Same { rev } => vec![(edit, Ending::Sent { rev: Some(rev) })],
+            There::Same { rev } => vec![(edit, Ending::There { rev })],
             There::Other => {
                 let Refusal { message: reason, problem, .. } = refusal;
                 vec![(edit, Ending::Conflict { reason, problem, gone: false })]

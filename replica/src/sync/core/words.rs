@@ -343,6 +343,10 @@ pub(crate) enum Ending {
     Sent {
         rev: Option<i64>,
     },
+    /// Its record is there, with all that it wrote, and stands at this position by now, perhaps by others.
+    There {
+        rev: i64,
+    },
     Later {
         at: Option<Millis>,
         reason: String,

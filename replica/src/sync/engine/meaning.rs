@@ -85,6 +85,7 @@ pub(crate) fn home(server: &str, identity: &Identity) -> standing::Home {
 pub(super) fn verdict(now: Moment, ending: Ending) -> answers::Verdict {
     match ending {
         Ending::Sent { rev } => answers::Verdict::Sent { rev },
+        Ending::There { rev } => answers::Verdict::There { rev },
         Ending::Later { at, reason } => answers::Verdict::Later { at: at.map(|at| moment(now, at)), reason },
         Ending::TurnedAway { reason } => answers::Verdict::TurnedAway { reason },
         Ending::Rejected { reason, problem } => answers::Verdict::Rejected { reason, problem },

@@ -342,7 +342,7 @@ fn a_create_that_meets_its_own_id_is_looked_at() {
     assert!(effects.contains(&Effect::Ask(Errand::Look { edit: 1 })), "{effects:?}");
     assert!(sent(&core.handle(1, planned(&[1, 2], true))).is_empty(), "its answer is awaited");
     let effects = core.handle(1, Input::Looked { edit: 1, there: There::Same { rev: 4 } });
-    assert_eq!(endings(&effects), [(1, Ending::Sent { rev: Some(4) })]);
+    assert_eq!(endings(&effects), [(1, Ending::There { rev: 4 })]);
     core.handle(1, refused(2, taken()));
     let effects = core.handle(1, Input::Looked { edit: 2, there: There::Other });
     assert!(matches!(endings(&effects)[..], [(2, Ending::Conflict { .. })]), "{effects:?}");
