@@ -169,10 +169,12 @@ pub(super) fn known_of(tx: &Transaction<'_>, kind: Kind) -> Result<i64, StoreErr
     Ok(tx.prepare_cached(&text)?.query_row([kind.word()], |row| row.get(0))?)
 }
 
-/// What the server was known to hold of a kind, as SQL: ids and revisions; `?1` is the kind.
+/// What the server was known to hold of a kind, as SQL: ids and revisions; `?1` is the kind. The row of a record that is
+/// gone stays in sight while its edits wait for a person.
 fn known(kind: Kind) -> String {
     format!(
         "SELECT id, rev FROM {} WHERE rev IS NOT NULL
+             AND id NOT IN (SELECT record_id FROM _images WHERE kind = ?1 AND gone)
          UNION ALL SELECT record_id, rev FROM _images WHERE kind = ?1 AND NOT gone
          UNION ALL SELECT e.record_id, s.rev {SENT_CREATES}",
         kind.collection()

@@ -157,6 +157,21 @@ fn more_than_was_here_at_first_is_not_said_to_be_all() {
     assert_eq!(scene.is_walked(Kind::Room, &walked, 200), Swept::TooMany { gone: 90, of: 100 });
 }
 
+#[test]
+fn what_is_gone_and_stays_in_sight_does_not_vanish_again() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.hear(vec![deleted(6)]);
+    let said = "SELECT count(*) FROM sync_log WHERE text LIKE '%needs you%' OR text LIKE '%deleted there%'";
+    assert_eq!((scene.states().as_str(), scene.one(said).as_str()), ("conflict", "1"));
+    scene.recovers(&gap());
+    assert_eq!(scene.is_walked(Kind::Task, &[], 90), Swept::Done);
+    assert_eq!(scene.one("SELECT gone || (known ->> 'task') FROM _recovery"), "00");
+    assert_eq!((scene.one("SELECT title FROM tasks").as_str(), scene.one(said).as_str()), ("Mine", "1"));
+}
+
 /// The stretch that a gap ends with may leave out a delete that the server had accepted; the walk shows it then.
 #[test]
 fn a_delete_that_a_gap_swallowed_is_kept_with_a_position() {
