@@ -27,18 +27,9 @@ pub(crate) fn doubt(tx: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The feed has shown a profile of somebody else. What was sent when there was none insists on nothing, and would write over
-/// it unseen if it went again as it was. Had it been in before, the feed would have told it, unless events were missed.
-pub(crate) fn look_first(tx: &Connection, profile: &str) -> Result<(), StoreError> {
-    let text = "UPDATE _frozen SET refused = 1, missed = min(missed * 2, 2) WHERE NOT refused AND guard IS NULL AND edit_id IN
-         (SELECT id FROM edits WHERE kind = 'property' AND record_id = ?1 AND state IN ('waiting', 'sending', 'blocked'))";
-    tx.prepare_cached(text)?.execute([profile])?;
-    Ok(())
-}
-
 /// After what was missed is made up for, or a first read has come to the present: a record at the revision that a request
-/// insists on shows that it is not in, and so does a profile that is none. One that insists on none, because there was no
-/// profile yet, must not go again now that there is one.
+/// insists on shows that it is not in. One that insists on none, because there was no profile yet, must not go again now
+/// that there is one.
 pub(crate) fn doubt_less(tx: &Connection) -> Result<(), StoreError> {
     let rev = "(SELECT i.rev FROM _images i JOIN edits e ON e.kind = i.kind AND e.record_id = i.record_id
                 WHERE e.id = edit_id)";
@@ -49,10 +40,5 @@ pub(crate) fn doubt_less(tx: &Connection) -> Result<(), StoreError> {
          WHERE missed AND NOT refused AND guard IS NULL AND edit_id IN ({blind}) AND {rev} IS NOT NULL"
     );
     tx.execute(&text, [])?;
-    let none = format!("edit_id IN ({blind}) AND {rev} IS NULL");
-    tx.execute(
-        &format!("UPDATE _frozen SET missed = 0 WHERE missed AND NOT refused AND guard IS NULL AND {none}"),
-        [],
-    )?;
     Ok(())
 }

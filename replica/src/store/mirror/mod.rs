@@ -149,9 +149,6 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
                 (_, Some(payload)) if waits => {
                     if cover(tx, kind, &id, event.id, payload)? {
                         elsewhere = true;
-                        if kind.is_singleton() {
-                            doubt::look_first(tx, &id)?;
-                        }
                         covered.insert((kind, id));
                     }
                 }

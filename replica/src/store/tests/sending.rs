@@ -609,24 +609,6 @@ fn a_profile_that_did_not_exist_goes_again_only_in_step() {
     // What is shown of a key does not matter.
     crate::store::standing::set_phase(&mut scene.db, "needs_key", None, None, super::at(0)).unwrap();
     assert_eq!(scene.plan(), [1], "the feed has come to the present without it");
-    assert_eq!(
-        scene.freeze(&[vec![1]], ConflictPolicy::Ask),
-        None,
-        "nor does it write over what somebody else has set"
-    );
-    assert_eq!(scene.one("SELECT state || reason FROM edits ORDER BY id"), "conflictcity changed there too");
-
-    // It was in all along: its event tells, however its request was looked at meanwhile.
-    let mut scene = Scene::new();
-    scene.is_at_present(2);
-    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
-    let first = scene.send(1);
-    scene.hear(vec![event(3, "created", "property", HOME, json!({ "country": "BE" }))]);
-    scene.hear(vec![with_key(
-        event(4, "updated", "property", HOME, json!({ "country": "BE", "city": "Ghent" })),
-        &first.key,
-    )]);
-    assert_eq!(scene.outcomes(), "1 confirmed");
 }
 
 #[test]
