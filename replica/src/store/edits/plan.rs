@@ -1,12 +1,13 @@
 //! Which edits may be sent now, and which wait for what. Must not know how they are sent.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
+use crate::store::edits::ahead::Ahead;
 use crate::store::edits::held::listed;
 use crate::store::mirror::image;
 use crate::store::{StoreError, gate, rows};
@@ -41,47 +42,6 @@ pub(crate) struct Ready {
     pub frozen: bool,
     /// How large their request is, roughly.
     pub bytes: usize,
-}
-
-/// Who waits for the making of records that was written after them, or waits for one who does: most often nobody.
-#[derive(Default)]
-struct Ahead {
-    waits: HashMap<i64, BTreeSet<String>>,
-    made_by: HashMap<String, i64>,
-}
-
-impl Ahead {
-    /// An edit waits for a record that is made after it.
-    fn wait(&mut self, edit: i64, record: &str) {
-        self.waits.entry(edit).or_default().insert(record.to_owned());
-    }
-
-    /// An edit waits for an earlier one.
-    fn follow(&mut self, edit: i64, earlier: i64) {
-        if let Some(records) = self.waits.get(&earlier).cloned() {
-            self.waits.entry(edit).or_default().extend(records);
-        }
-    }
-
-    /// This edit makes a record.
-    fn made(&mut self, edit: i64, record: &str) {
-        if self.waits.contains_key(&edit) {
-            self.made_by.insert(record.to_owned(), edit);
-        }
-    }
-
-    /// Whether an edit waits for the making of this record, by however many others.
-    fn is_for(&self, edit: i64, record: &str) -> bool {
-        let (mut looked_at, mut to_look_at) = (HashSet::new(), vec![edit]);
-        while let Some(edit) = to_look_at.pop() {
-            let Some(records) = self.waits.get(&edit).filter(|_| looked_at.insert(edit)) else { continue };
-            if records.contains(record) {
-                return true;
-            }
-            to_look_at.extend(records.iter().filter_map(|record| self.made_by.get(record)));
-        }
-        false
-    }
 }
 
 /// Edits to be marked as held by one that needs a person, or to be unmarked.
