@@ -23,7 +23,7 @@ impl Ahead {
         }
     }
 
-    /// This edit makes a record.
+    /// This edit makes a record; of one that waits for nobody ahead, no ring can come.
     pub(super) fn made(&mut self, edit: i64, record: &str) {
         if self.waits.contains_key(&edit) {
             self.made_by.insert(record.to_owned(), edit);

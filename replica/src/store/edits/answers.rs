@@ -112,6 +112,7 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
         return held::mark_sent(tx, &[(edit, None)]);
     }
     let (state, reason, problem, at) = match verdict {
+        // Noted together with the others of an answer.
         Verdict::Sent { .. } | Verdict::There { .. } => return Ok(()),
         Verdict::Later { at, reason } => ("waiting", reason.as_str(), None, at.map(|at| at.to_string())),
         Verdict::TurnedAway { reason } => ("waiting", reason.as_str(), None, None),
@@ -136,7 +137,7 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
         Verdict::Sent { .. } | Verdict::There { .. } | Verdict::Later { .. } | Verdict::TurnedAway { .. } => {
             return Ok(());
         }
-        Verdict::Apart => return push::part(tx, edit),
+        Verdict::Apart => return push::split(tx, edit),
         Verdict::Overtaken | Verdict::Rejected { .. } | Verdict::Conflict { .. } => {
             tx.prepare_cached("UPDATE _frozen SET refused = 1 WHERE edit_id = ?1")?.execute([edit])?;
         }

@@ -4,6 +4,7 @@
 use rusqlite::Connection;
 
 use crate::store::StoreError;
+use crate::store::edits::push;
 
 /// Contact begins anew: what was refused because its record had moved on, but whose record has not come in another form,
 /// is judged anew when the feed has come to the present. Perhaps the server was put back since, and nothing will come. Of a
@@ -21,9 +22,9 @@ pub(crate) fn expect_nothing(tx: &Connection) -> Result<(), StoreError> {
 /// that it was sent.
 pub(crate) fn doubt(tx: &Connection) -> Result<(), StoreError> {
     tx.prepare_cached("UPDATE _frozen SET missed = 1 WHERE missed = 0 AND NOT refused")?.execute([])?;
-    let refused = "UPDATE _frozen SET missed = 2 WHERE missed = 0 AND refused AND edit_id IN
-         (SELECT id FROM edits JOIN _requests USING (idempotency_key) WHERE in_the_air > 1)";
-    tx.prepare_cached(refused)?.execute([])?;
+    let refused =
+        format!("UPDATE _frozen SET missed = 2 WHERE missed = 0 AND refused AND edit_id IN ({})", push::SENT_BEFORE);
+    tx.prepare_cached(&refused)?.execute([])?;
     Ok(())
 }
 

@@ -1,10 +1,12 @@
 //! Local changes: made through the same statements as anyone's, and listed while they wait. Must not know how they
 //! are sent.
 //!
-//! [`plan`] says which may go ([`ahead`]: not in a ring), [`judge`] whether they still fit what the server has, [`parcel`] makes an edit ready and
-//! [`push`] fixes its request; [`answers`] keeps what came of that, [`held`] what the server has, [`had`] what it
-//! had before, [`doubt`] what it may have unheard, and [`settle`] ends it. What a person sees of it: [`sides`]; and [`agreed`] which of that ends by itself. [`decide`], [`resolve`], [`undo`], [`take_back`] and [`history`]: what a person decides
-//! about them, of several in one transaction ([`each`]), and what they can look back on. [`numbers`] are how all of them are called.
+//! [`plan`] says which may go ([`ahead`]: not in a ring), [`judge`] whether they still fit what the server has, [`parcel`]
+//! makes an edit ready and [`push`] fixes its request; [`answers`] keeps what came of that, [`held`] what the server has,
+//! [`had`] what it had before, [`doubt`] what it may have unheard, and [`settle`] ends it. What a person sees of it:
+//! [`sides`]; and [`agreed`] which of that ends by itself. [`decide`], [`resolve`], [`undo`], [`take_back`] and [`history`]:
+//! what a person decides about them, of several in one transaction ([`each`]), and what they can look back on. [`numbers`]
+//! are how all of them are called.
 
 pub(crate) mod agreed;
 mod ahead;

@@ -115,8 +115,8 @@ fn is_in_step(connection: &Connection) -> Result<bool, StoreError> {
 /// One pass in the order of the edits, which ends when enough is ready. An edit waits for every earlier one of the same
 /// record, of a record it refers to, and of a record that refers to it: so a room's delete never overtakes the create
 /// of an item in it. Only a create waits for nobody who refers to its record: they wait for it, also where it was written
-/// after them, and then it waits for nobody who waits for them. Later edits of a record that wait for nothing else go with the first, if none of them was sent; where there
-/// are any, the pass goes on for them.
+/// after them, and then it waits for nobody who waits for them. Later edits of a record that wait for nothing else go with
+/// the first, if none of them was sent; where there are any, the pass goes on for them.
 fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec<Ready>, Marks), StoreError> {
     let in_step = is_in_step(connection)?;
     let mut statement = connection.prepare_cached(
@@ -124,7 +124,8 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
                 coalesce(f.refused, 0), e.reason
          FROM edits e LEFT JOIN _frozen f ON f.edit_id = e.id
          -- The effect of what is sent is in, if it is known where; nothing waits for it, unless it says why.
-         WHERE e.state <> 'sent' OR e.reason IS NOT NULL OR NOT EXISTS (SELECT 1 FROM _sent s WHERE s.edit_id = e.id AND s.rev IS NOT NULL)
+         WHERE e.state <> 'sent' OR e.reason IS NOT NULL
+             OR NOT EXISTS (SELECT 1 FROM _sent s WHERE s.edit_id = e.id AND s.rev IS NOT NULL)
          ORDER BY e.id",
     )?;
     let mut found = statement.query([])?;

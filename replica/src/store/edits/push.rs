@@ -236,7 +236,7 @@ fn free_one(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
 
 /// A request was refused as a whole, and its edits go each by itself. Those of one that was sent more than once may be in all
 /// the same: they keep its key, by which the feed knows them, and are judged anew once it has come to the present.
-pub(crate) fn part(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
+pub(crate) fn split(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     match may_be_in(tx, edit)? {
         true => {
             tx.prepare_cached("UPDATE _frozen SET refused = 1, guard = NULL WHERE edit_id = ?1")?.execute([edit])?;
@@ -246,11 +246,13 @@ pub(crate) fn part(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     }
 }
 
+/// Edits whose request was sent more than once, so that what was said of it last says nothing of the times before.
+pub(super) const SENT_BEFORE: &str = "SELECT id FROM edits JOIN _requests USING (idempotency_key) WHERE in_the_air > 1";
+
 /// Whether the request of an edit, though it was refused, was sent before that as well: a refusal tells of one time alone.
 pub(crate) fn may_be_in(tx: &Connection, edit: i64) -> Result<bool, StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM edits JOIN _requests USING (idempotency_key)
-                    WHERE id = ?1 AND in_the_air > 1 AND state IN ('waiting', 'sending', 'blocked'))";
-    Ok(tx.prepare_cached(text)?.query_row([edit], |row| row.get(0))?)
+    let text = format!("SELECT EXISTS ({SENT_BEFORE} AND id = ?1 AND state IN ('waiting', 'sending', 'blocked'))");
+    Ok(tx.prepare_cached(&text)?.query_row([edit], |row| row.get(0))?)
 }
 
 /// The server did not look at the requests of these edits. One that is surely not in goes with that, and its edits are free
