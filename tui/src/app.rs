@@ -33,22 +33,22 @@ use hearth_replica::{Edit, LogLine, Status};
 use time::Date;
 
 use crate::app::ahead::Ahead;
-use crate::conflict::ConflictScreen;
-use crate::detail::Detail;
-use crate::form::Form;
-use crate::glyphs::Tone;
-use crate::home::Home;
-use crate::input::Line;
 use crate::keys::{Context, Keymap};
 use crate::layout::{Layout, list_and_preview};
-use crate::list::List;
 use crate::message::{Effect, Message, Write};
 use crate::now::Now;
-use crate::palette::Palette;
-use crate::quick::Quick;
-use crate::search::Search;
-use crate::session::Session;
-use crate::standing::Halt;
+use crate::state::conflict::ConflictScreen;
+use crate::state::detail::Detail;
+use crate::state::form::Form;
+use crate::state::home::Home;
+use crate::state::input::Line;
+use crate::state::list::List;
+use crate::state::palette::Palette;
+use crate::state::search::Search;
+use crate::state::session::Session;
+use crate::typed::quick::Quick;
+use crate::words::glyphs::Tone;
+use crate::words::standing::Halt;
 use crate::words::{self, Names};
 
 /// The tabs, from left to right. The home's own is the home screen.

@@ -1,58 +1,28 @@
 //! The terminal UI of Hearth. Read in this order:
 //!
 //! - [`message`]: what can happen and what can be asked for.
-//! - [`app`]: the state and how it changes, pure: `update(now, message)` gives effects. Its parts are [`home`], [`list`],
-//!   [`detail`], [`form`] with [`editor`] and [`input`], [`search`], [`palette`], [`conflict`].
+//! - [`app`]: the state and how it changes, pure: `update(now, message)` gives effects. [`state`] has its parts, one for each
+//!   thing on the screen.
 //! - [`keys`]: the one table of actions; the footer, the palette and `hearth keys` read it.
-//! - [`dates`], [`numbers`], [`filter`], [`quick`], [`fuzzy`]: what people type, understood.
-//! - [`words`], [`faults`], [`standing`], [`cells`], [`columns`], [`copying`], [`glyphs`], [`layout`], [`tabs`], [`now`]: how
-//!   things are said and where.
-//! - [`view`]: one file per screen, drawing only; [`sanitize`] makes data harmless before it is drawn.
-//! - [`effects`] with [`undoing`], [`event`], [`background`], [`terminal`], [`outside`], [`export`], [`session`], [`config`]:
-//!   the edge, where threads, files and the terminal are.
-//! - [`welcome`]: a first run. [`demo`]: all of Hearth in one process.
+//! - [`typed`]: what people type, understood. [`words`]: everything as people read it. [`layout`]: where it stands.
+//! - [`view`]: one file per screen, drawing only.
+//! - [`edge`]: where threads, files and the terminal are. Messages come from there, effects go there.
+//! - [`config`]: how a person wants it. [`welcome`]: a first run. [`demo`]: all of Hearth in one process.
 //!
 //! No SQL and no HTTP here, but for the demo's one script: the replica is read and edited through `hearth_replica`.
 
 pub mod app;
-pub mod background;
-pub mod cells;
-pub mod columns;
 pub mod config;
-pub mod conflict;
-pub mod copying;
-pub mod dates;
 pub mod demo;
-pub mod detail;
-pub mod editor;
-pub mod effects;
-pub mod event;
-pub mod export;
-pub mod faults;
-pub mod filter;
+pub mod edge;
 #[cfg(test)]
 mod fixtures;
-pub mod form;
-pub mod fuzzy;
-pub mod glyphs;
-pub mod home;
-pub mod input;
 pub mod keys;
 pub mod layout;
-pub mod list;
 pub mod message;
 pub mod now;
-pub mod numbers;
-pub mod outside;
-pub mod palette;
-pub mod quick;
-pub mod sanitize;
-pub mod search;
-pub mod session;
-pub mod standing;
-pub mod tabs;
-pub mod terminal;
-pub mod undoing;
+pub mod state;
+pub mod typed;
 pub mod view;
 pub mod welcome;
 pub mod words;
@@ -68,13 +38,14 @@ use hearth_replica::sync::{SyncConfig, SyncLock};
 use hearth_replica::{Origin, Replica, Rescue, StoreError, address, log};
 
 use crate::app::{App, Setup};
-use crate::background::Background;
 use crate::config::Config;
-use crate::effects::{Places, Requests};
-use crate::event::Keyboard;
+use crate::edge::background::{self, Background};
+use crate::edge::effects::{self, Places, Requests};
+use crate::edge::event::{self, Keyboard};
+use crate::edge::terminal::Screen;
+use crate::edge::{outside, seat};
 use crate::message::{Effect, Message};
 use crate::now::Now;
-use crate::terminal::Screen;
 use crate::view::Theme;
 
 /// How long nothing may happen before the picture is drawn again: days turn and notices go.
@@ -112,7 +83,7 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
         .with_context(|| format!("the log beside {} cannot be written", options.db.display()))?;
     let (sender, messages) = channel();
     // Until the last of it is written: nobody else may take it before.
-    let seat = session::take(&options.db);
+    let seat = seat::take(&options.db);
     let exports = std::env::current_dir().unwrap_or_default();
     let places = Places { db: options.db.clone(), session: seat.path.clone(), exports, flags: options.flags };
     let requests = effects::start(replicas, places, sender.clone())?;
@@ -141,7 +112,7 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
     requests.finish(|| eprintln!("hearth: what was begun is still being written; ctrl-c stops it where it is"));
     let (undone, session) = app.end(Now::read(), messages.try_iter());
     if let Some(session) = session
-        && let Err(error) = session::write(&seat.path, &session)
+        && let Err(error) = seat::write(&seat.path, &session)
     {
         tracing::warn!(%error, "the session was not kept");
     }

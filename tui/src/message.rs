@@ -8,9 +8,9 @@ use hearth_replica::{
 };
 use time::Date;
 
-use crate::detail::Full;
 use crate::keys;
-use crate::session::Session;
+use crate::state::detail::Full;
+use crate::state::session::Session;
 use crate::words::Names;
 
 /// Something that happened.

@@ -14,12 +14,12 @@ use hearth_replica::profile::Profile;
 use tui_input::InputRequest;
 
 use crate::TICK;
-use crate::background::Background;
 use crate::config::Config;
-use crate::event::Keyboard;
-use crate::input::{self, Line};
+use crate::edge::background::Background;
+use crate::edge::event::Keyboard;
+use crate::edge::terminal::Screen;
 use crate::message::Message;
-use crate::terminal::Screen;
+use crate::state::input::{self, Line};
 use crate::view::Theme;
 
 /// What a first run led to.

@@ -4,16 +4,16 @@ use crossterm::event::{KeyEvent, KeyEventKind};
 use hearth_contract::schema::Kind;
 
 use super::{App, Edits, Layer, TABS};
-use crate::detail::{Detail, Page};
-use crate::form::Form;
-use crate::glyphs::Tone;
 use crate::keys::{Action, BINDINGS, Context};
 use crate::layout::Layout;
-use crate::list::List;
 use crate::message::{Decision, Effect, Write};
 use crate::now::Now;
-use crate::palette::Palette;
-use crate::search::Search;
+use crate::state::detail::{Detail, Page};
+use crate::state::form::Form;
+use crate::state::list::List;
+use crate::state::palette::Palette;
+use crate::state::search::Search;
+use crate::words::glyphs::Tone;
 
 /// How many months the calendar goes either way.
 const MONTHS_MAX: i32 = 60;

@@ -150,7 +150,7 @@ impl App {
             None if self.tab == Kind::Property => action.is_some_and(is_about_row) && (writes || awaits("overview")),
             None if self.filtering => false,
             None => {
-                let is_sure = self.list(self.tab).is_some_and(crate::list::List::is_settled);
+                let is_sure = self.list(self.tab).is_some_and(crate::state::list::List::is_settled);
                 let rows = writes || awaits("place") || (awaits("page") && !is_sure);
                 awaits("all") || (action.is_some_and(is_about_row) && rows)
             }

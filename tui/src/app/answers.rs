@@ -6,11 +6,11 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{Latest, Row, RowPage};
 
 use super::{App, Layer, NOTICE_MILLIS, Notice, Results};
-use crate::glyphs::Tone;
 use crate::keys::{Action, Context};
-use crate::list::{List, MARKS_MAX};
 use crate::message::{Answer, Decision, Effect, Write};
 use crate::now::Now;
+use crate::state::list::{List, MARKS_MAX};
+use crate::words::glyphs::Tone;
 use crate::words::{self, capital};
 
 impl App {

@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::fuzz::{Dice, Scene, fields};
 use super::{App, Layer};
-use crate::editor::Editor;
 use crate::message::{Effect, Message, Write};
+use crate::state::editor::Editor;
 
 /// A scene with a few records that are easily mistaken for each other.
 fn household() -> Scene {

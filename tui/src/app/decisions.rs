@@ -4,14 +4,14 @@ use hearth_replica::{Choice, Edit};
 
 use super::act::scrolled;
 use super::{App, Confirm, Layer, Then};
-use crate::conflict::ConflictScreen;
-use crate::detail::Detail;
-use crate::form::Form;
-use crate::glyphs::Tone;
 use crate::keys::{Action, Context};
 use crate::layout::Layout;
 use crate::message::{Decision, Effect, Write};
 use crate::now::Now;
+use crate::state::conflict::ConflictScreen;
+use crate::state::detail::Detail;
+use crate::state::form::Form;
+use crate::words::glyphs::Tone;
 use crate::words::{self, Names};
 
 /// What follows where the server has the record.

@@ -4,7 +4,7 @@
 use super::App;
 use crate::message::{Answer, Message};
 use crate::now::Now;
-use crate::session::Session;
+use crate::state::session::Session;
 use crate::words;
 
 impl App {

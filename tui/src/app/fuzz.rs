@@ -11,13 +11,13 @@ use serde_json::json;
 
 use super::{App, Setup};
 use crate::config::Colors;
-use crate::effects::{Places, fulfil};
+use crate::edge::effects::{Places, fulfil};
+use crate::edge::undoing::Steps;
 use crate::fixtures::now;
 use crate::layout::is_too_small;
 use crate::message::{Effect, Message};
 use crate::now::Now;
-use crate::session::Session;
-use crate::undoing::Steps;
+use crate::state::session::Session;
 use crate::view::{self, Theme};
 
 /// Numbers that look like chance and are the same for the same seed (splitmix64).
@@ -205,7 +205,7 @@ fn a_change_that_arrives_leaves_the_cursor_on_its_record() {
             scene.takes(Message::Stale);
             let (found, line) = shown(&scene);
             assert_eq!(found, record, "seed {seed}: the cursor moved");
-            let height = scene.app.list(scene.app.tab).map(crate::list::List::height);
+            let height = scene.app.list(scene.app.tab).map(crate::state::list::List::height);
             assert!(line <= height, "seed {seed}: the cursor is out of sight");
             assert!(!is_too_small(scene.app.width, scene.app.height));
         }

@@ -9,15 +9,16 @@ use serde_json::Value;
 
 use super::act::scrolled;
 use super::{App, Confirm, Layer, QuickLine, Then};
-use crate::detail::Detail;
-use crate::form::{Form, Wish};
-use crate::glyphs::Tone;
 use crate::keys::{Action, BINDINGS, Context};
 use crate::layout::Layout;
 use crate::message::{Effect, Write};
 use crate::now::Now;
-use crate::session::Draft;
-use crate::{faults, quick, standing, words};
+use crate::state::detail::Detail;
+use crate::state::form::{Form, Wish};
+use crate::state::session::Draft;
+use crate::typed::quick;
+use crate::words::glyphs::Tone;
+use crate::words::{self, faults, standing};
 
 impl App {
     pub(super) fn act_in_palette(&mut self, now: Now, action: Action) -> Vec<Effect> {

@@ -6,7 +6,7 @@ use super::fuzz::Scene;
 use super::{App, Layer, Setup};
 use crate::keys::Context;
 use crate::message::{Effect, Message};
-use crate::session::Session;
+use crate::state::session::Session;
 
 fn saves(scene: &mut Scene) {
     scene.takes(Message::Key(KeyEvent::new(KeyCode::Char('s'), KeyModifiers::CONTROL)));
@@ -47,7 +47,7 @@ fn a_task_that_is_done_is_not_followed_and_the_next_can_be_done_at_once() {
     assert_ne!(first, second);
     scene.types("x");
     let done = |title: &str| {
-        let query = crate::filter::understand(hearth_contract::schema::Kind::Task, "is:done", scene.app.today);
+        let query = crate::typed::filter::understand(hearth_contract::schema::Kind::Task, "is:done", scene.app.today);
         let list = scene.app.list(hearth_contract::schema::Kind::Task).unwrap();
         let query = hearth_replica::RowQuery { conditions: query.conditions, offset: 0, ..list.whole() };
         scene.replica.rows(&query).unwrap().rows.iter().any(|row| row.title == title)

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::fuzz::{Scene, fields};
 use super::{App, Layer};
-use crate::form::Form;
 use crate::message::Message;
+use crate::state::form::Form;
 
 /// A scene with a form that is open for a task, and the task.
 fn editing() -> (Scene, Row) {
@@ -127,7 +127,7 @@ fn half_a_subject_is_not_put_beside_half_of_another() {
     scene.app.layers.push(Layer::Form(Box::new(Form::edit(&row, scene.app.today))));
     let Some(Layer::Form(open)) = scene.app.layers.last_mut() else { panic!() };
     let subject = open.entries.iter_mut().find(|entry| entry.field.name == "subject_id").unwrap();
-    subject.editor = crate::editor::Editor::new(subject.field, &json!(shed), Some("Shed"));
+    subject.editor = crate::state::editor::Editor::new(subject.field, &json!(shed), Some("Shed"));
     scene.other.update(Kind::Task, &id, &about("vehicle", &car)).unwrap();
     saves(&mut scene);
     assert_eq!(task(&scene, &id).fields["subject_id"], json!(car));

@@ -4,13 +4,13 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use hearth_contract::schema::Kind;
 
 use super::{App, Layer};
-use crate::home::{HomeLine, lines};
 use crate::keys::{Action, Context};
+use crate::layout::tabs;
 use crate::layout::{Layout, attention};
-use crate::list::ListLine;
 use crate::message::Effect;
 use crate::now::Now;
-use crate::tabs;
+use crate::state::home::{HomeLine, lines};
+use crate::state::list::ListLine;
 
 /// Lines that one turn of the wheel moves.
 const WHEEL: usize = 3;

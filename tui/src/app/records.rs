@@ -6,17 +6,18 @@ use hearth_replica::Row;
 use time::Date;
 
 use super::{App, Confirm, Layer, Then};
-use crate::copying;
-use crate::detail::{Detail, DetailLine};
-use crate::form::Form;
-use crate::glyphs::Tone;
-use crate::home::Entry;
 use crate::keys::{Action, Context, What};
-use crate::list::List;
 use crate::message::{Effect, Write};
 use crate::now::Now;
-use crate::palette::Cursor;
-use crate::{dates, words};
+use crate::state::detail::{Detail, DetailLine};
+use crate::state::form::Form;
+use crate::state::home::Entry;
+use crate::state::list::List;
+use crate::state::palette::Cursor;
+use crate::typed::dates;
+use crate::words;
+use crate::words::copying;
+use crate::words::glyphs::Tone;
 
 /// A question names no more records than this.
 const NAMED_MAX: usize = 3;

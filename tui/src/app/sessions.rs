@@ -3,13 +3,13 @@
 use hearth_contract::schema::Kind;
 
 use super::{App, Layer};
-use crate::columns::orders;
-use crate::form::Form;
-use crate::glyphs::Tone;
-use crate::input::Line;
 use crate::message::Effect;
 use crate::now::Now;
-use crate::session::{ListSession, Session};
+use crate::state::form::Form;
+use crate::state::input::Line;
+use crate::state::session::{ListSession, Session};
+use crate::words::columns::orders;
+use crate::words::glyphs::Tone;
 
 impl App {
     /// Takes up where a session ended.
@@ -41,7 +41,7 @@ impl App {
 
     /// How it is to be found again.
     pub(super) fn session(&self) -> Session {
-        let list = |list: &crate::list::List| ListSession {
+        let list = |list: &crate::state::list::List| ListSession {
             sort: list.order().column.to_owned(),
             reversed: list.is_reversed(),
             grouped: list.grouped,

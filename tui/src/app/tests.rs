@@ -6,15 +6,15 @@ use hearth_replica::{Edit, Hit, Pending, Rescue, Row, RowPage, Status};
 use serde_json::json;
 
 use crate::app::{App, Edits, Layer, Setup};
-use crate::conflict::ConflictScreen;
-use crate::detail::Full;
 use crate::fixtures::{live, now, record, room, task};
-use crate::form::Form;
-use crate::input::Line;
 use crate::keys::{Action, BINDINGS, Context};
-use crate::list::MARKS_MAX;
 use crate::message::{Answer, Effect, Message, Write};
-use crate::session::Session;
+use crate::state::conflict::ConflictScreen;
+use crate::state::detail::Full;
+use crate::state::form::Form;
+use crate::state::input::Line;
+use crate::state::list::MARKS_MAX;
+use crate::state::session::Session;
 
 mod ended;
 mod late;

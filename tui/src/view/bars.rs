@@ -7,12 +7,12 @@ use ratatui::text::{Line, Span};
 
 use super::{Theme, padded};
 use crate::app::App;
-use crate::glyphs::{Sign, Tone};
 use crate::keys::{self, Action};
+use crate::layout::tabs::fitting;
 use crate::now::Now;
-use crate::sanitize::{fit, line, width, wrap};
-use crate::standing::standings;
-use crate::tabs::fitting;
+use crate::words::glyphs::{Sign, Tone};
+use crate::words::sanitize::{fit, line, width, wrap};
+use crate::words::standing::standings;
 
 pub(super) fn tabs(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let tabs = fitting(app);

@@ -7,9 +7,9 @@ use ratatui::widgets::Paragraph;
 
 use super::{Theme, window};
 use crate::app::{App, Confirm};
-use crate::glyphs::Sign;
 use crate::keys::{Context, in_context};
-use crate::sanitize::{fit, line, wrap};
+use crate::words::glyphs::Sign;
+use crate::words::sanitize::{fit, line, wrap};
 
 /// Columns of a name below which it would say nothing.
 const NAME_MIN: usize = 4;

@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use super::{Theme, inset, padded, rows, scroll_bar, typing};
 use crate::app::App;
-use crate::conflict::ConflictScreen;
-use crate::glyphs::{Sign, Tone};
 use crate::keys::{Action, Context};
-use crate::sanitize::{fit, wrap};
+use crate::state::conflict::ConflictScreen;
+use crate::words::glyphs::{Sign, Tone};
+use crate::words::sanitize::{fit, wrap};
 use crate::words::{field_label, moment, plain, shown};
 
 /// Columns of the field names.
@@ -138,7 +138,7 @@ fn in_full(app: &App, screen: &ConflictScreen, gone: bool, theme: &Theme, frame:
             parts.truncate(share);
             let cut = Sign::Cut.text(app.setup.ascii);
             // One column less than there are, so that the mark is always seen.
-            let columns = columns.saturating_sub(8 + crate::sanitize::width(cut));
+            let columns = columns.saturating_sub(8 + crate::words::sanitize::width(cut));
             parts.iter_mut().rev().take(1).for_each(|last| *last = fit(last, columns, "") + cut);
         }
         let lead = std::iter::once(word).chain(std::iter::repeat("      "));
@@ -155,7 +155,7 @@ fn in_full(app: &App, screen: &ConflictScreen, gone: bool, theme: &Theme, frame:
                 fit(&field_label(conflict.kind, &conflict.field), (columns / 3).saturating_sub(2), cut) + "  "
             }
         };
-        let used = u16::try_from(crate::sanitize::width(&prompt)).unwrap_or(0).min(row.width);
+        let used = u16::try_from(crate::words::sanitize::width(&prompt)).unwrap_or(0).min(row.width);
         frame.render_widget(Span::styled(prompt, theme.accent()), row);
         typing(line, Style::new(), frame, Rect { x: row.x + used, width: row.width - used, ..row });
     }

@@ -9,11 +9,11 @@ use ratatui::text::{Line, Span};
 
 use super::{Theme, inset, key_of, padded, rows, scroll_bar};
 use crate::app::App;
-use crate::detail::{Detail, DetailLine, Page, label_width, lines};
-use crate::glyphs::{Sign, Tone};
 use crate::keys::{Action, Context};
 use crate::now::Now;
-use crate::sanitize::fit;
+use crate::state::detail::{Detail, DetailLine, Page, label_width, lines};
+use crate::words::glyphs::{Sign, Tone};
+use crate::words::sanitize::fit;
 use crate::words::singular;
 
 /// Draws a record on a screen of its own.

@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::{Theme, inset, padded, rows, scroll_bar};
 use crate::app::{App, Edits};
-use crate::glyphs::{Sign, Tone};
 use crate::keys::{Action, Context};
 use crate::now::Now;
-use crate::sanitize::{fit, wrap};
+use crate::words::glyphs::{Sign, Tone};
+use crate::words::sanitize::{fit, wrap};
 use crate::words::{age, capital, changed, edit_state, field_label, figure, method, reason, shown, singular};
 
 /// Columns of the state.

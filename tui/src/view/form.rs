@@ -8,14 +8,14 @@ use ratatui::text::{Line, Span};
 
 use super::{Theme, inset, padded, rows, scroll_bar, typing};
 use crate::app::App;
-use crate::detail::label_width;
-use crate::editor::{Editor, Reference};
-use crate::form::{Entry, Form};
-use crate::glyphs::{Sign, Tone};
 use crate::now::Now;
-use crate::sanitize::{fit, width, wrap};
+use crate::state::detail::label_width;
+use crate::state::editor::{Editor, Reference};
+use crate::state::form::{Entry, Form};
+use crate::typed::{dates, numbers};
+use crate::words::glyphs::{Sign, Tone};
+use crate::words::sanitize::{fit, width, wrap};
 use crate::words::{choice, distance, full_day, label as label_of, singular};
-use crate::{dates, numbers};
 
 /// Lines of notes that are being typed.
 const NOTES: usize = 5;
@@ -34,7 +34,7 @@ struct FormLine<'a> {
 
 enum Content<'a> {
     Text(Line<'a>),
-    Typing(&'a crate::input::Line),
+    Typing(&'a crate::state::input::Line),
     Area(&'a ratatui_textarea::TextArea<'static>, usize),
 }
 

@@ -9,12 +9,12 @@ use ratatui::text::{Line, Span};
 
 use super::{Theme, inset, key_of, padded, rows, scroll_bar};
 use crate::app::App;
-use crate::cells::cell;
-use crate::glyphs::{Sign, Tone};
-use crate::home::{self, Entry, HomeLine};
 use crate::keys::{Action, Context};
 use crate::layout::{self, PANEL};
-use crate::sanitize::{fit, width, wrap};
+use crate::state::home::{self, Entry, HomeLine};
+use crate::words::cells::cell;
+use crate::words::glyphs::{Sign, Tone};
+use crate::words::sanitize::{fit, width, wrap};
 use crate::words::{self, choice, day};
 
 /// Columns of a day in the list.

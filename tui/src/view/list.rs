@@ -10,14 +10,14 @@ use ratatui::widgets::Clear;
 
 use super::{Theme, detail, padded, rows, scroll_bar, typing};
 use crate::app::App;
-use crate::cells::cell;
-use crate::columns::{Column, GAP, fitting};
-use crate::glyphs::{Sign, Tone};
 use crate::keys::{Action, Context};
 use crate::layout::{Layout, list_and_preview};
-use crate::list::{List, ListLine};
 use crate::now::Now;
-use crate::sanitize::{fit, line, width, wrap};
+use crate::state::list::{List, ListLine};
+use crate::words::cells::cell;
+use crate::words::columns::{Column, GAP, fitting};
+use crate::words::glyphs::{Sign, Tone};
+use crate::words::sanitize::{fit, line, width, wrap};
 use crate::words::{choice, counted, figure, plural, singular, whole_money};
 
 /// Columns at the left for the mark of a waiting edit.
@@ -276,7 +276,7 @@ mod tests {
     use crate::config::Colors;
     use crate::fixtures::{now, task};
     use crate::message::{Answer, Effect, Message};
-    use crate::session::Session;
+    use crate::state::session::Session;
 
     /// The list of tasks with one that is overdue and costs more than a million.
     fn tasks() -> App {

@@ -26,12 +26,12 @@ use ratatui::widgets::{Block, Clear, Padding};
 pub use theme::Theme;
 
 use crate::app::{App, Layer};
-use crate::glyphs::Sign;
-use crate::input;
 use crate::keys::{self, Action, Context};
 use crate::layout::{Layout, MIN_HEIGHT, MIN_WIDTH, is_too_small};
 use crate::now::Now;
-use crate::sanitize::{self, fit, width};
+use crate::state::input;
+use crate::words::glyphs::Sign;
+use crate::words::sanitize::{self, fit, width};
 
 /// Draws the whole screen.
 pub fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>) {

@@ -6,10 +6,10 @@ use ratatui::text::{Line, Span};
 
 use super::{Theme, padded, rows, scroll_bar, typing, window};
 use crate::app::App;
-use crate::glyphs::Sign;
 use crate::keys::{BINDINGS, shown};
-use crate::palette::Palette;
-use crate::sanitize::{fit, width};
+use crate::state::palette::Palette;
+use crate::words::glyphs::Sign;
+use crate::words::sanitize::{fit, width};
 
 /// Columns of the keys at most; what a row's keys do not need is its text's.
 const KEYS_MAX: usize = 18;

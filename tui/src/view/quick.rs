@@ -8,10 +8,10 @@ use ratatui::text::{Line, Span};
 
 use super::{Theme, rows, typing, window};
 use crate::app::{App, QuickLine};
-use crate::glyphs::{Sign, Tone};
-use crate::quick;
-use crate::sanitize::{fit, folded, wrap};
+use crate::typed::quick;
 use crate::words;
+use crate::words::glyphs::{Sign, Tone};
+use crate::words::sanitize::{fit, folded, wrap};
 
 pub(super) fn draw(app: &App, line: &QuickLine, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let wide = area.width.min(84);

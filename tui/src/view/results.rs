@@ -6,8 +6,8 @@ use ratatui::text::{Line, Span};
 
 use super::{Theme, inset, padded, rows, scroll_bar};
 use crate::app::{App, Results};
-use crate::glyphs::{Sign, Tone};
-use crate::sanitize::{fit, folded};
+use crate::words::glyphs::{Sign, Tone};
+use crate::words::sanitize::{fit, folded};
 
 pub(super) fn draw(app: &App, results: &Results, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let inner = inset(area);
@@ -56,7 +56,7 @@ mod tests {
     use crate::app::Setup;
     use crate::config::Colors;
     use crate::fixtures::now;
-    use crate::session::Session;
+    use crate::state::session::Session;
 
     #[test]
     fn a_reason_is_read_to_its_end_while_there_are_free_lines() {

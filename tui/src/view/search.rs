@@ -8,9 +8,9 @@ use ratatui::text::{Line, Span};
 
 use super::{Theme, inset, padded, rows, typing};
 use crate::app::App;
-use crate::glyphs::Sign;
-use crate::sanitize::{fit, line, width};
-use crate::search::{HITS_MAX, Search};
+use crate::state::search::{HITS_MAX, Search};
+use crate::words::glyphs::Sign;
+use crate::words::sanitize::{fit, line, width};
 use crate::words::singular;
 
 /// Columns for the kind of a hit, and a gap; less on a narrow screen.

@@ -6,10 +6,10 @@ use ratatui::text::{Line, Span};
 
 use super::{Theme, inset, padded, rows, scroll_bar};
 use crate::app::App;
-use crate::glyphs::Sign;
 use crate::now::Now;
-use crate::sanitize::fit;
-use crate::standing::labels;
+use crate::words::glyphs::Sign;
+use crate::words::sanitize::fit;
+use crate::words::standing::labels;
 
 pub(super) fn draw(app: &App, scroll: usize, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let inner = inset(area);

@@ -14,13 +14,13 @@ use serde_json::json;
 use super::{Theme, draw};
 use crate::app::{App, Layer, Results, Setup};
 use crate::config::Colors;
-use crate::conflict::ConflictScreen;
-use crate::detail::Full;
 use crate::fixtures::{live, now, record, task};
-use crate::form::Form;
 use crate::keys::Keymap;
 use crate::message::{Answer, Effect, Message};
-use crate::session::Session;
+use crate::state::conflict::ConflictScreen;
+use crate::state::detail::Full;
+use crate::state::form::Form;
+use crate::state::session::Session;
 
 mod mouse;
 mod own_keys;

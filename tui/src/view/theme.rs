@@ -4,7 +4,7 @@
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::config::Colors;
-use crate::glyphs::Tone;
+use crate::words::glyphs::Tone;
 
 /// How tones and parts look.
 #[derive(Debug, Clone, Copy)]

@@ -5,10 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::{Connection, OFFERS, Welcome};
-use crate::glyphs::{Sign, Tone};
 use crate::layout::{MIN_HEIGHT, MIN_WIDTH, is_too_small};
-use crate::sanitize::{self, fit, wrap};
 use crate::view::{Theme, typing};
+use crate::words::glyphs::{Sign, Tone};
+use crate::words::sanitize::{self, fit, wrap};
 
 pub(super) fn draw(welcome: &Welcome, ascii: bool, theme: &Theme, frame: &mut Frame<'_>) {
     let area = frame.area();
@@ -73,7 +73,7 @@ fn connecting(connection: &Connection, ascii: bool, theme: &Theme, frame: &mut F
     put(frame, area, &mut y, Line::styled("Connect to a server", theme.accent()));
     y += u16::from(area.height > 8);
     let dot = if ascii { "*" } else { "•" };
-    let hidden = crate::input::Line::holding(&dot.repeat(connection.key.text().chars().count()));
+    let hidden = crate::state::input::Line::holding(&dot.repeat(connection.key.text().chars().count()));
     for (label, line, here) in
         [("Address  ", &connection.server, !connection.in_key), ("API key  ", &hidden, connection.in_key)]
     {

@@ -3,10 +3,10 @@
 use hearth_replica::{Resolution, Totals};
 
 use super::*;
-use crate::detail::Detail;
-use crate::editor::{Editor, Reference};
 use crate::message::Decision;
-use crate::palette::Palette;
+use crate::state::detail::Detail;
+use crate::state::editor::{Editor, Reference};
+use crate::state::palette::Palette;
 
 /// The change that is asked for.
 fn change(effects: Vec<Effect>) -> Write {

@@ -11,10 +11,10 @@ use time::{Date, Duration};
 
 use super::super::{Theme, key_of, padded, rows};
 use crate::app::App;
-use crate::glyphs::{Sign, Tone};
-use crate::home::{ACTIVITY_DAYS, Home};
 use crate::keys::{Action, Context};
-use crate::sanitize::{fit, width};
+use crate::state::home::{ACTIVITY_DAYS, Home};
+use crate::words::glyphs::{Sign, Tone};
+use crate::words::sanitize::{fit, width};
 use crate::words::{self, choice, month_name, whole_money};
 
 /// Lines of the calendar: the month, the weekdays, six weeks.

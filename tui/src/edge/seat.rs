@@ -1,58 +1,11 @@
-//! What is found again after a restart: the tab, how each list stood, and a form that was not saved. Kept beside the database
-//! whenever it changes, so that a crash loses nothing that was typed. Every process has a file of its own, so that none takes or
-//! writes over what another has open. Must not know the screen.
+//! Where a session is kept: beside the database, written whenever it changes, so that a crash loses nothing that was typed.
+//! Every process has a file of its own, so that none takes or writes over what another has open. Must not know the screen.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use hearth_contract::check::Fields;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-/// The whole session.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Session {
-    /// The kind of the tab in front.
-    pub tab: String,
-    /// How each list stood, by kind.
-    pub lists: BTreeMap<String, ListSession>,
-    /// A form that was open.
-    pub draft: Option<Draft>,
-}
-
-/// How a list stood.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ListSession {
-    /// The field it was sorted by.
-    pub sort: String,
-    /// Whether that order was turned round.
-    pub reversed: bool,
-    /// Whether groups were shown.
-    pub grouped: bool,
-    /// The filter as typed.
-    pub filter: String,
-}
-
-/// A form that was not saved.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Draft {
-    /// Of this kind.
-    pub kind: String,
-    /// Which record; None for a new one.
-    pub id: Option<String>,
-    /// What the record was called.
-    pub title: String,
-    /// The record as it was when the form was opened.
-    pub before: Fields,
-    /// What was typed, by field: as much of a value as there was.
-    pub typed: BTreeMap<String, Value>,
-    /// Names of what the reference fields point at.
-    pub names: BTreeMap<String, String>,
-}
+use crate::state::session::Session;
 
 /// So many processes on one database have a session each; those that come later share the last.
 const SEATS_MAX: usize = 16;
@@ -144,6 +97,7 @@ pub fn write(path: &Path, session: &Session) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::session::Draft;
 
     fn of(tab: &str, typed: Option<&str>) -> Session {
         let draft = typed.map(|title| Draft { title: title.into(), ..Draft::default() });

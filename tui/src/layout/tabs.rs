@@ -4,9 +4,9 @@
 use hearth_contract::schema::Kind;
 
 use crate::app::{App, TABS};
-use crate::glyphs::Sign;
 use crate::keys::{self, Action, Context};
-use crate::sanitize::{fit, line, width};
+use crate::words::glyphs::Sign;
+use crate::words::sanitize::{fit, line, width};
 use crate::words::{grouped, plural};
 
 /// The first line.

@@ -10,9 +10,9 @@ use hearth_replica::{Choice, Conflict, Resolution};
 use serde_json::Value;
 use time::Date;
 
-use crate::editor::Editor;
-use crate::faults;
-use crate::input::Line;
+use crate::state::editor::Editor;
+use crate::state::input::Line;
+use crate::words::faults;
 use crate::words::{Names, choice, choice_meant, field_label, plain};
 
 /// The conflict of one edit.

@@ -5,7 +5,7 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{Days, Expiring, Figures, Overview, Row};
 use time::{Date, Duration};
 
-use crate::dates::months_on;
+use crate::typed::dates::months_on;
 use crate::words::{self, Due};
 
 /// Days that count as this week, after today.

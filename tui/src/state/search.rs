@@ -3,7 +3,7 @@
 
 use hearth_replica::Hit;
 
-use crate::input::Line;
+use crate::state::input::Line;
 
 /// More hits than this help nobody.
 pub const HITS_MAX: usize = 200;

@@ -13,9 +13,9 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{Near, Pending, Row, RowPage, RowQuery, Sort, Totals};
 use time::Date;
 
-use crate::columns::{Order, is_grouping, orders};
-use crate::filter::{self, Filter};
-use crate::input::Line;
+use crate::state::input::Line;
+use crate::typed::filter::{self, Filter};
+use crate::words::columns::{Order, is_grouping, orders};
 
 pub use lines::ListLine;
 

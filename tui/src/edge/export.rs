@@ -9,9 +9,9 @@ use hearth_contract::resources::resource;
 use hearth_replica::{Near, Replica, RowQuery};
 use time::Date;
 
-use crate::copying;
 use crate::keys::Form;
 use crate::words;
+use crate::words::copying;
 
 /// Rows that are in memory at once.
 const PAGE: usize = 500;

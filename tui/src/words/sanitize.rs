@@ -1,7 +1,7 @@
 //! Makes text from the database harmless before it is drawn. Data is a stranger: a title may hold an escape sequence,
 //! a direction override or invisible characters. Must not know what is drawn, only what may never reach a terminal.
 //!
-//! Two doors, one rule: [`line`] is what views call, so that widths are right; [`buffer`] walks the finished frame, so
+//! Two doors, one rule: [`line()`] is what views call, so that widths are right; [`buffer`] walks the finished frame, so
 //! that nothing passes where a view forgot.
 
 use std::borrow::Cow;

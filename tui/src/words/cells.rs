@@ -5,9 +5,9 @@ use hearth_contract::formats::parse_date;
 use hearth_contract::resources::resource;
 use hearth_replica::Row;
 
-use crate::detail::tone;
-use crate::glyphs::{Sign, Tone};
 use crate::now::Now;
+use crate::state::detail::tone;
+use crate::words::glyphs::{Sign, Tone};
 use crate::words::{self, Due};
 
 /// The cell of a field.

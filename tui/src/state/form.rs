@@ -13,9 +13,9 @@ use hearth_replica::{Edit, Row};
 use serde_json::Value;
 use time::Date;
 
-use crate::editor::{Editor, Picker, Reference};
 use crate::keys::{Action, Context};
 use crate::message::Write;
+use crate::state::editor::{Editor, Picker, Reference};
 use crate::words::{self, Names};
 
 /// A form for a new record or an existing one.

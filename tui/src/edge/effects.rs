@@ -16,14 +16,15 @@ use hearth_replica::doctor::trouble;
 use hearth_replica::{EditError, Origin, Replica, Row, RowQuery, Sort, StoreError, address};
 use serde_json::Value;
 
-use crate::detail::{CHANGES_MAX, Full, RELATED_MAX};
-use crate::home::week_end;
-use crate::list::MARKS_MAX;
+use crate::edge::undoing::Steps;
+use crate::edge::{export, seat};
 use crate::message::{Answer, Decision, Effect, Message, Write};
-use crate::search::HITS_MAX;
-use crate::undoing::Steps;
-use crate::words::Names;
-use crate::{export, fuzzy, session, words};
+use crate::state::detail::{CHANGES_MAX, Full, RELATED_MAX};
+use crate::state::home::week_end;
+use crate::state::list::MARKS_MAX;
+use crate::state::search::HITS_MAX;
+use crate::typed::fuzzy;
+use crate::words::{self, Names};
 
 /// More lines of the log than this nobody reads on a screen.
 const LOG_MAX: usize = 200;
@@ -214,7 +215,7 @@ pub(crate) fn fulfil(
             Answer::Exported(export::write(replica, &places.exports, form, &query, today))
         }
         Effect::Keep(session) => {
-            if let Err(error) = session::write(&places.session, &session) {
+            if let Err(error) = seat::write(&places.session, &session) {
                 tracing::warn!(%error, "the session was not kept");
             }
             return None;

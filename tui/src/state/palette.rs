@@ -1,9 +1,9 @@
 //! The list of actions: every action that does something where the keyboard was, narrowed by what is typed. It is the help
 //! and the way to run what has no key. Must not know what an action does.
 
-use crate::fuzzy;
-use crate::input::Line;
 use crate::keys::{Action, BINDINGS, Context, in_context};
+use crate::state::input::Line;
+use crate::typed::fuzzy;
 
 /// The list of actions over a context.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind};
 use time::Date;
 
-use crate::{dates, filter, numbers};
+use crate::typed::{dates, filter, numbers};
 
 /// What the line says.
 #[derive(Debug, Clone, Default, PartialEq)]

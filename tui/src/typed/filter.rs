@@ -7,8 +7,8 @@ use hearth_contract::schema::{Field, Format, Kind};
 use hearth_replica::{Condition, Test, WAITING};
 use time::Date;
 
+use crate::typed::{dates, numbers};
 use crate::words::{choice, choice_meant};
-use crate::{dates, numbers};
 
 /// What a filter line says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

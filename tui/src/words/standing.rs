@@ -4,9 +4,9 @@ use hearth_contract::formats::Timestamp;
 use hearth_replica::doctor::AGREE;
 use hearth_replica::{LogLine, Status};
 
-use crate::glyphs::{Sign, Tone};
 use crate::now::Now;
-use crate::sanitize::wrap;
+use crate::words::glyphs::{Sign, Tone};
+use crate::words::sanitize::wrap;
 use crate::words::{grouped, moment, of_any};
 
 /// One thing the status bar says.

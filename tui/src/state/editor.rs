@@ -9,9 +9,9 @@ use serde_json::Value;
 use time::Date;
 use tui_input::InputRequest;
 
-use crate::input::{self, Line};
+use crate::state::input::{self, Line};
+use crate::typed::{dates, numbers};
 use crate::words::{choice, plain};
-use crate::{dates, numbers};
 
 /// The editor of one field.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{Row, Status};
 use serde_json::{Map, Value};
 
-use crate::detail::DetailLine;
 use crate::keys::What;
+use crate::state::detail::DetailLine;
 
 /// The text and what it is called, or None where there is nothing of the sort.
 pub fn text(

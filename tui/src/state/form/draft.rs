@@ -7,8 +7,8 @@ use serde_json::Value;
 use time::Date;
 
 use super::Form;
-use crate::editor::Editor;
-use crate::session::Draft;
+use crate::state::editor::Editor;
+use crate::state::session::Draft;
 
 impl Form {
     /// Whether leaving Hearth would lose what was typed, because no draft keeps it: what is changed in a waiting edit, or in

@@ -1,6 +1,8 @@
 //! How the lines of the terminal are shared out, so that logic knows how much is visible and views draw exactly that.
 //! Numbers only; must not know what is drawn.
 
+pub mod tabs;
+
 /// Less than this cannot show a home.
 pub const MIN_WIDTH: u16 = 20;
 /// Less than this cannot show a home.

@@ -6,9 +6,9 @@ use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind, SUBJECT_ID, SUBJECT_TYPE};
 use hearth_replica::{Change, Pending, Related, Row};
 
-use crate::glyphs::{Sign, Tone};
 use crate::now::Now;
-use crate::sanitize::{width, wrap};
+use crate::words::glyphs::{Sign, Tone};
+use crate::words::sanitize::{width, wrap};
 use crate::words::{self, Due, Names};
 
 /// For so long after its last day a paper still is news.

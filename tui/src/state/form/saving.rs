@@ -9,10 +9,11 @@ use serde_json::Value;
 use time::Date;
 
 use super::{Entry, Form, Wish};
-use crate::editor::{Editor, Picker, Reference};
 use crate::message::{Decision, Write};
 use crate::now::Now;
-use crate::{dates, faults, words};
+use crate::state::editor::{Editor, Picker, Reference};
+use crate::typed::dates;
+use crate::words::{self, faults};
 
 impl Form {
     pub(super) fn save(&mut self) -> Wish {

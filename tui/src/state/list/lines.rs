@@ -4,7 +4,7 @@
 use hearth_replica::{Group, Row};
 
 use super::List;
-use crate::columns::is_grouping;
+use crate::words::columns::is_grouping;
 
 /// One line of a list.
 #[derive(Debug)]

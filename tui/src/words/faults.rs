@@ -6,8 +6,8 @@ use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind, SUBJECT_ID};
 use serde_json::Value;
 
+use crate::typed::{dates, numbers};
 use crate::words::{plain, reason};
-use crate::{dates, numbers};
 
 /// The sentence for a fault of a field of a kind that holds this value.
 pub fn said(kind: Kind, fault: &FieldFault, value: Option<&Value>) -> String {

@@ -1,0 +1,13 @@
+//! What each part of the screen holds and how keys change it: one file for what `view` draws with one. Pure, as `app` is, which
+//! puts them together. Must not know how anything is drawn or carried out.
+
+pub mod conflict;
+pub mod detail;
+pub mod editor;
+pub mod form;
+pub mod home;
+pub mod input;
+pub mod list;
+pub mod palette;
+pub mod search;
+pub mod session;

@@ -1,0 +1,245 @@
+//! Everything as people read it: values and names here, days and writes beside, and how syncing stands. Must not know screens,
+//! colours or widths.
+
+pub mod cells;
+pub mod columns;
+pub mod copying;
+mod days;
+pub mod faults;
+pub mod glyphs;
+pub mod sanitize;
+pub mod standing;
+mod writes;
+
+use std::collections::BTreeMap;
+
+use hearth_contract::check::Fields;
+use hearth_contract::formats::parse_date;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{Field, Format, Kind};
+use hearth_replica::Row;
+use serde_json::Value;
+
+use crate::now::Now;
+use crate::words::glyphs::Sign;
+
+pub use days::{Due, age, day, distance, due, full_day, moment, month_name};
+pub use writes::{GONE, decision, doing, edit_state, kind_of, method, rebuilt, refusal, stays, step, written};
+
+/// A value of a field for reading; empty when it is not set. References show the name of what they point at.
+pub fn value(now: Now, field: &Field, row: &Row) -> String {
+    match (field.format, row.fields.get(field.name)) {
+        (_, None | Some(Value::Null)) => String::new(),
+        (Format::Reference(_) | Format::Subject, Some(id)) => match row.names.get(field.name) {
+            Some(name) => name.clone(),
+            None => plain(id),
+        },
+        (format, Some(value)) => of_format(now, format, value),
+    }
+}
+
+fn of_format(now: Now, format: Format, value: &Value) -> String {
+    let text = plain(value);
+    match format {
+        Format::Choice(_) => choice(&text),
+        Format::Money => money(&text),
+        Format::Count => value.as_i64().map_or(text, grouped),
+        Format::Date => parse_date(&text).map_or(text, |date| day(now.today(), date)),
+        Format::Timestamp => moment(now, &text),
+        _ => text,
+    }
+}
+
+/// A JSON value without quotes; empty for null.
+pub fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The text of a field, if it is set.
+pub fn text<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
+    fields.get(name).and_then(Value::as_str)
+}
+
+/// The name of a field as people write it: `hvac_make` is `HVAC make`.
+pub fn label(field: &Field) -> String {
+    let label = field.label();
+    let (first, rest) = label.split_once(' ').unwrap_or((&label, ""));
+    match first {
+        "Hvac" | "Vin" | "Url" if rest.is_empty() => first.to_uppercase(),
+        "Hvac" | "Vin" | "Url" => format!("{} {rest}", first.to_uppercase()),
+        _ => label,
+    }
+}
+
+/// A choice: `plug_in_hybrid` is `plug in hybrid`. One is called something shorter everywhere, since a list has better uses
+/// for its columns.
+pub fn choice(word: &str) -> String {
+    if word == "in_progress" { "doing".to_owned() } else { word.replace('_', " ") }
+}
+
+/// The choice that is meant by its word, as the contract or a screen has it, or by a beginning of one.
+pub fn choice_meant(words: &[&'static str], typed: &str) -> Option<&'static str> {
+    let typed = typed.to_lowercase().replace([' ', '-'], "_");
+    let shown = |word: &str| choice(word).replace(' ', "_");
+    let is = |word: &&&'static str| **word == typed || shown(word) == typed;
+    let begins = |word: &&&'static str| word.starts_with(&typed) || shown(word).starts_with(&typed);
+    // The contract's beginnings come first: `do` is done, which it has always been.
+    let first = || words.iter().find(|word| word.starts_with(&typed));
+    words.iter().find(is).or_else(first).or_else(|| words.iter().find(begins)).copied()
+}
+
+/// A whole number in groups of three digits.
+pub fn grouped(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if number < 0 { format!("-{out}") } else { out }
+}
+
+/// A number of things in groups of three digits.
+pub fn figure(number: usize) -> String {
+    grouped(number.try_into().unwrap_or(i64::MAX))
+}
+
+/// A sum in groups of three digits: `1299.00` is `1,299.00`.
+pub fn money(text: &str) -> String {
+    let (whole, cents) = text.split_once('.').unwrap_or((text, "00"));
+    match whole.parse() {
+        Ok(whole) => format!("{}.{cents}", grouped(whole)),
+        Err(_) => text.to_owned(),
+    }
+}
+
+/// A sum of cents in whole units: `1,299`. What a home is worth is no matter of cents.
+pub fn whole_money(cents: i64) -> String {
+    grouped((cents + 50).div_euclid(100))
+}
+
+/// What is said of a record that a value points at and that is not here.
+pub const NOT_HERE: &str = "something that is not here";
+
+/// Names of records by their ids, for values that point at them.
+pub type Names = BTreeMap<String, String>;
+
+/// A value of a field as people write it: days with their weekday, sums grouped, what it points at by name; one line.
+pub fn shown(kind: Kind, name: &str, value: Option<&Value>, names: &Names, ascii: bool) -> String {
+    let text = value.map(plain).unwrap_or_default();
+    if text.is_empty() {
+        return Sign::Unset.text(ascii).to_owned();
+    }
+    match resource(kind).field(name).map(|field| field.format) {
+        Some(Format::Choice(_)) => choice(&text),
+        Some(Format::Money) => money(&text),
+        Some(Format::Date) => parse_date(&text).map_or(text, full_day),
+        Some(Format::Reference(_) | Format::Subject) => {
+            names.get(&text).cloned().unwrap_or_else(|| NOT_HERE.to_owned())
+        }
+        _ => {
+            let mut lines = text.lines();
+            let first = lines.next().unwrap_or_default().to_owned();
+            if lines.next().is_some() { first + Sign::Cut.text(ascii) } else { first }
+        }
+    }
+}
+
+/// What a field is called.
+pub fn field_label(kind: Kind, name: &str) -> String {
+    resource(kind).field(name).map_or_else(|| choice(name), label)
+}
+
+/// A changed field in words: `Due on: Wed 18 Nov 2026 → Tue 1 Dec 2026`.
+pub fn changed(kind: Kind, name: &str, from: Option<&Value>, to: &Value, names: &Names, ascii: bool) -> String {
+    let arrow = if ascii { "->" } else { "→" };
+    let (from, to) = (shown(kind, name, from, names, ascii), shown(kind, name, Some(to), names, ascii));
+    format!("{}: {from} {arrow} {to}", field_label(kind, name))
+}
+
+/// A sentence with a capital at its beginning.
+pub fn capital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// A reason of an edit, with the names of fields as people write them.
+pub fn reason(kind: Kind, text: &str) -> String {
+    labelled(&[kind], text)
+}
+
+/// A sentence about records of any kind, with the names of fields as people write them.
+pub fn of_any(text: &str) -> String {
+    labelled(&Kind::COLLECTIONS, text)
+}
+
+fn labelled(kinds: &[Kind], text: &str) -> String {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let mut said = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(is_part) {
+        let end = rest[start..].find(|letter| !is_part(letter)).map_or(rest.len(), |length| start + length);
+        let word = &rest[start..end];
+        let field = kinds.iter().find_map(|kind| resource(*kind).field(word)).filter(|_| word.contains('_'));
+        said.push_str(&rest[..start]);
+        said.push_str(&field.map_or_else(|| word.to_owned(), |field| label(field).to_lowercase()));
+        rest = &rest[end..];
+    }
+    said + rest
+}
+
+/// What a kind is called where there are many of it.
+pub fn plural(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Inventory => "Inventory",
+        Kind::Vehicle => "Vehicles",
+        Kind::Document => "Documents",
+        Kind::Task => "Tasks",
+        Kind::Room => "Rooms",
+        Kind::Property => "Home",
+    }
+}
+
+/// What one of a kind is called in a sentence.
+pub fn singular(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Inventory => "item",
+        Kind::Property => "home profile",
+        other => other.word(),
+    }
+}
+
+/// A number of things of a kind: `1 task`, `1,200 items`.
+pub fn counted(kind: Kind, number: usize) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{} {}{s}", figure(number), singular(kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_write_abbreviations_in_capitals() {
+        let label = |kind, name| label(hearth_contract::resources::resource(kind).field(name).unwrap());
+        assert_eq!(label(Kind::Property, "hvac_make"), "HVAC make");
+        assert_eq!(label(Kind::Vehicle, "vin"), "VIN");
+        assert_eq!(label(Kind::Task, "due_on"), "Due on");
+    }
+
+    #[test]
+    fn sums_and_counts_are_grouped() {
+        assert_eq!(money("1299.00"), "1,299.00");
+        assert_eq!(money("0.05"), "0.05");
+        assert_eq!(money("999999999999.99"), "999,999,999,999.99");
+        assert_eq!(grouped(-1234), "-1,234");
+        assert_eq!(grouped(123), "123");
+        assert_eq!(counted(Kind::Inventory, 1), "1 item");
+    }
+}
