@@ -40,9 +40,10 @@ use hearth_replica::{Origin, Replica, Rescue, StoreError, address, log};
 use crate::app::{App, Setup};
 use crate::config::Config;
 use crate::edge::background::{self, Background};
-use crate::edge::effects::{self, Places, Requests};
+use crate::edge::effects::Places;
 use crate::edge::event::{self, Keyboard};
 use crate::edge::terminal::Screen;
+use crate::edge::threads::{self, Requests};
 use crate::edge::{outside, seat};
 use crate::message::{Effect, Message};
 use crate::now::Now;
@@ -86,7 +87,7 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
     let seat = seat::take(&options.db);
     let exports = std::env::current_dir().unwrap_or_default();
     let places = Places { db: options.db.clone(), session: seat.path.clone(), exports, flags: options.flags };
-    let requests = effects::start(replicas, places, sender.clone())?;
+    let requests = threads::start(replicas, places, sender.clone())?;
     let _bell = event::bell(&options.db, sender.clone())?;
     if let Some(rescue) = rescue {
         sender.send(Message::Rebuilt(rescue))?;

@@ -1,49 +1,26 @@
-//! Carries effects out on the replica, on threads of their own, so that no key ever waits for the disk: one reads, one adds
-//! up, one writes, each with a connection, so that neither a sum over all rows nor a write that waits for another process
-//! keeps a page or a search waiting. What a screen wants of [`Replica`] goes through here; must not decide
-//! anything.
+//! What each effect is on the replica: the one table from what a screen wants to [`Replica`] and back to an answer. Must not
+//! decide anything, nor know on which thread it runs.
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
 
 use hearth_contract::formats::date_text;
-use hearth_contract::resources::resource;
-use hearth_contract::schema::{Format, Kind, SUBJECTS};
-use hearth_replica::doctor::trouble;
-use hearth_replica::{EditError, Origin, Replica, Row, RowQuery, Sort, StoreError, address};
-use serde_json::Value;
+use hearth_replica::{EditError, Replica, RowQuery, StoreError};
 
-use crate::edge::undoing::Steps;
-use crate::edge::{export, seat};
-use crate::message::{Answer, Decision, Effect, Message, Write};
-use crate::state::detail::{CHANGES_MAX, Full, RELATED_MAX};
+use super::looks::{about, counts, full, names, titles};
+use super::undoing::Steps;
+use super::writes::{Came, carry_out, decide, many, sentence};
+use super::{export, seat};
+use crate::message::{Answer, Effect, Write};
 use crate::state::home::week_end;
 use crate::state::list::MARKS_MAX;
 use crate::state::search::HITS_MAX;
-use crate::typed::fuzzy;
-use crate::words::{self, Names};
+use crate::words;
 
 /// More lines of the log than this nobody reads on a screen.
 const LOG_MAX: usize = 200;
-/// More names than this are not offered but typed on.
-const TITLES_MAX: usize = 50;
-/// More names than this are not looked through.
-const NAMES_MAX: usize = 200_000;
 
 /// More rows than this are not looked through for the place of one.
 const PLACES_MAX: usize = 20_000;
-
-/// More names than this are not looked up for one screen.
-const POINTED_MAX: usize = 200;
-
-/// So long a write goes on without a word, and so long between two words on how far it is.
-const SILENCE: Duration = Duration::from_millis(250);
-
-/// So long the end of Hearth is waited for without a word.
-const UNSAID: Duration = Duration::from_millis(300);
 
 /// What the edge needs beside the replica.
 #[derive(Debug, Clone)]
@@ -56,111 +33,6 @@ pub struct Places {
     pub exports: PathBuf,
     /// The flags that mean this home in a command.
     pub flags: String,
-}
-
-/// The way to the threads.
-#[derive(Debug)]
-pub struct Requests {
-    reads: Sender<Effect>,
-    sums: Sender<Effect>,
-    writes: Sender<Effect>,
-    threads: [JoinHandle<()>; 3],
-    /// Ends when the last thread has ended.
-    ended: Receiver<()>,
-}
-
-impl Requests {
-    /// Hands an effect to its thread. Err: that thread has ended.
-    pub fn send(&self, effect: Effect) -> Result<(), std::sync::mpsc::SendError<Effect>> {
-        match effect {
-            Effect::Write(_) => self.writes.send(effect),
-            Effect::Reopen => {
-                self.writes.send(Effect::Reopen)?;
-                self.sums.send(Effect::Reopen)?;
-                self.reads.send(Effect::Reopen)
-            }
-            // What looks at every row.
-            Effect::Totals(..) | Effect::Figures(_) | Effect::Export(..) => self.sums.send(effect),
-            effect => self.reads.send(effect),
-        }
-    }
-
-    /// Waits until everything that was asked for is done: the last change and the session are on disk. Where that takes longer
-    /// than anybody looks at an empty line without wondering, it is said.
-    pub fn finish(self, late: impl FnOnce()) {
-        drop((self.reads, self.sums, self.writes));
-        if self.ended.recv_timeout(UNSAID) == Err(RecvTimeoutError::Timeout) {
-            late();
-        }
-        for thread in self.threads {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Starts the threads, each with a replica of its own. What is sent to them is answered with messages; they end when the
-/// sender is dropped.
-pub fn start(
-    [reader, adder, writer]: [Replica; 3],
-    places: Places,
-    answers: Sender<Message>,
-) -> std::io::Result<Requests> {
-    let (alive, ended) = channel();
-    let begin = |name: &str, replica: Replica| {
-        let (requests, receiver) = channel();
-        let (places, answers, alive) = (places.clone(), answers.clone(), alive.clone());
-        let work = move || {
-            let _alive: Sender<()> = alive;
-            work(replica, &places, &receiver, &answers);
-        };
-        let thread = thread::Builder::new().name(name.into()).spawn(work)?;
-        Ok::<_, std::io::Error>((requests, thread))
-    };
-    let (reads, reader) = begin("reader", reader)?;
-    let (sums, adder) = begin("adder", adder)?;
-    let (writes, writer) = begin("writer", writer)?;
-    Ok(Requests { reads, sums, writes, threads: [reader, adder, writer], ended })
-}
-
-fn work(mut replica: Replica, places: &Places, requests: &Receiver<Effect>, answers: &Sender<Message>) {
-    let mut queue = VecDeque::new();
-    let mut steps = Steps::default();
-    loop {
-        if queue.is_empty() {
-            match requests.recv() {
-                Ok(effect) => queue.push_back(effect),
-                Err(_) => return,
-            }
-        }
-        for effect in requests.try_iter() {
-            enqueue(&mut queue, effect);
-        }
-        let Some(effect) = queue.pop_front() else { continue };
-        if effect == Effect::Reopen {
-            let opened = Replica::open(&places.db, Origin::Tui).map(|opened| replica = opened);
-            let _ = answers.send(Message::Answer(Answer::Reopened(said(opened))));
-            continue;
-        }
-        let mut said = Instant::now();
-        let mut tell = |answer| {
-            if said.elapsed() >= SILENCE {
-                said = Instant::now();
-                let _ = answers.send(Message::Answer(answer));
-            }
-        };
-        // Nobody may listen any more; what is still asked for is done all the same.
-        if let Some(answer) = fulfil(&replica, places, &mut steps, effect, &mut tell) {
-            let _ = answers.send(Message::Answer(answer));
-        }
-    }
-}
-
-/// Adds a request. One of the same slot that still waits is dropped: nobody looks at its answer any more.
-fn enqueue(queue: &mut VecDeque<Effect>, effect: Effect) {
-    if let Some(slot) = effect.slot() {
-        queue.retain(|waiting| waiting.slot() != Some(slot));
-    }
-    queue.push_back(effect);
 }
 
 /// Fulfils an effect. While it is at it, it tells how far it is: of each record of many, so that whoever listens chooses.
@@ -221,18 +93,7 @@ pub(crate) fn fulfil(
             return None;
         }
         Effect::Write(Write::Many { kind, records, change }) => {
-            let write = Write::Many { kind, records: Vec::new(), change: change.clone() };
-            let changes = records.iter().enumerate().map(|(done, (id, _))| {
-                tell(Answer::UnderWay(words::doing(&write), done, records.len()));
-                match &change {
-                    Some(fields) => replica.update(kind, id, fields),
-                    None => replica.delete(kind, id),
-                }
-            });
-            let results = steps.note_all(replica, |done| words::counted(kind, done), changes);
-            let results = results.into_iter().map(|result| result.map_err(|error| sentence(places, &error)));
-            let each = records.iter().map(|(_, title)| title.clone()).zip(results).collect();
-            Answer::ManyWritten(Write::Many { kind, records, change }, each)
+            many(replica, places, steps, kind, records, change, tell)
         }
         Effect::Log => Answer::Log(said(replica.log(LOG_MAX))),
         Effect::Conflicts => Answer::Conflicts(said(replica.conflicts().map(|conflicts| {
@@ -265,211 +126,18 @@ pub(crate) fn fulfil(
     })
 }
 
-fn said<T>(result: Result<T, StoreError>) -> Result<T, String> {
+pub(super) fn said<T>(result: Result<T, StoreError>) -> Result<T, String> {
     result.map_err(|error| error.to_string())
-}
-
-fn full(replica: &Replica, kind: Kind, id: &str) -> Result<Option<Full>, StoreError> {
-    let Some(row) = replica.row(kind, id)? else { return Ok(None) };
-    let related = replica.related(kind, &row.id, RELATED_MAX)?;
-    let changes = replica.changes(kind, &row.id, CHANGES_MAX)?;
-    let names = names(
-        replica,
-        changes.iter().flat_map(|change| {
-            let values = change.patch.iter().chain(&change.base);
-            values.map(|(name, value)| (kind, name.as_str(), value))
-        }),
-    );
-    Ok(Some(Full { row, related, changes, names }))
-}
-
-/// The names of what values point at: fields of kinds with their values. What is not here has none.
-fn names<'a>(replica: &Replica, values: impl Iterator<Item = (Kind, &'a str, &'a Value)>) -> Names {
-    let mut names = Names::new();
-    for (kind, name, value) in values {
-        let targets: &[Kind] = match resource(kind).field(name).map(|field| field.format) {
-            Some(Format::Reference(Kind::Room)) => &[Kind::Room],
-            Some(Format::Reference(_) | Format::Subject) => &SUBJECTS,
-            _ => continue,
-        };
-        let Some(id) = value.as_str().filter(|id| !names.contains_key(*id)) else { continue };
-        if names.len() == POINTED_MAX {
-            break;
-        }
-        let found = targets.iter().find_map(|target| replica.row(*target, id).ok().flatten());
-        if let Some(row) = found {
-            names.insert(id.to_owned(), row.title);
-        }
-    }
-    names
-}
-
-/// The names of some kinds that match a few letters, best first.
-fn titles(replica: &Replica, kinds: &[Kind], words: &str) -> Result<Vec<(Kind, String, String)>, StoreError> {
-    let most = if words.trim().is_empty() { TITLES_MAX / kinds.len().max(1) } else { NAMES_MAX };
-    let mut all = Vec::new();
-    for kind in kinds {
-        all.extend(replica.titles(*kind, "", most)?.into_iter().map(|(id, title)| (*kind, id, title)));
-    }
-    let best = fuzzy::best(words, all.iter().map(|(_, _, title)| title));
-    Ok(best.into_iter().take(TITLES_MAX).map(|at| all[at].clone()).collect())
-}
-
-/// What a part of a name means most likely: a thing, a vehicle or a room. Of several that match alike, the shortest.
-fn about(replica: &Replica, words: &str) -> Option<(Kind, String, String)> {
-    let found = [Kind::Room, Kind::Vehicle, Kind::Inventory]
-        .into_iter()
-        .filter_map(|kind| titles(replica, &[kind], words).ok()?.into_iter().next());
-    let rank = |title: &str| {
-        let (title, words) = (title.to_lowercase(), words.to_lowercase());
-        (!title.split_whitespace().any(|word| word.starts_with(&words)), title.len())
-    };
-    found.min_by_key(|(_, _, title)| rank(title))
-}
-
-/// How many records there are of each kind. A kind that cannot be counted is left out; its page will say why.
-fn counts(replica: &Replica) -> Vec<(Kind, usize)> {
-    let count = |kind: Kind| {
-        let sort = Sort { column: "updated_at", descending: false };
-        let page = replica.rows(&RowQuery::of(kind, sort, 0));
-        page.ok().map(|page| (kind, page.total))
-    };
-    Kind::COLLECTIONS.into_iter().filter_map(count).collect()
-}
-
-/// What came of a write.
-enum Came {
-    /// It was carried out, on the record of this id.
-    Written(String),
-    /// It was not: the record is this by now.
-    Overtaken(Box<Row>),
-}
-
-fn carry_out(replica: &Replica, write: &Write) -> Result<Came, EditError> {
-    let id = match write {
-        Write::Create { kind, fields } => replica.create(*kind, fields)?,
-        Write::Update { kind, id, fields, seen, .. } => {
-            if !replica.update_seen(*kind, id, fields, seen)? {
-                return replica.row(*kind, id)?.map(|row| Came::Overtaken(Box::new(row))).ok_or(EditError::NotFound);
-            }
-            id.clone()
-        }
-        Write::Delete { kind, id, .. } => {
-            replica.delete(*kind, id)?;
-            id.clone()
-        }
-        // These have answers of their own.
-        Write::Many { .. } | Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::Hurry => {
-            String::new()
-        }
-    };
-    Ok(Came::Written(id))
-}
-
-fn decide(
-    replica: &Replica,
-    steps: &mut Steps,
-    write: &Write,
-    tell: &mut dyn FnMut(usize, usize),
-) -> Result<String, EditError> {
-    let decided = match write {
-        Write::Undo => return steps.undo(replica, tell),
-        Write::Redo => return steps.redo(replica, tell),
-        Write::Pause(true) => {
-            return Ok(replica.pause().map(|_| "Syncing rests until you let it go on.".to_owned())?);
-        }
-        Write::Hurry => return Ok(replica.hurry().map(|()| "Trying the server.".to_owned())?),
-        Write::Pause(false) => return Ok(replica.resume().map(|_| "Syncing goes on.".to_owned())?),
-        Write::Decide(edit, decision) => {
-            let waited = replica.edits()?;
-            let decided = match decision {
-                Decision::Retry => replica.retry(*edit)?,
-                Decision::Discard => replica.discard(*edit)?,
-                Decision::Undo => replica.undo(Some(*edit))?,
-                Decision::Change(fields) => replica.change(*edit, fields)?,
-                Decision::Resolve(resolution) => replica.resolve(*edit, resolution)?,
-            };
-            let title = waited.iter().find(|one| one.id == *edit).map_or("", |one| one.title.as_str());
-            steps.note_decision(replica, *edit, &waited, words::decision(decision, title));
-            decided
-        }
-        _ => return Ok(String::new()),
-    };
-    Ok(decided.said)
-}
-
-fn sentence(places: &Places, error: &EditError) -> String {
-    match error {
-        EditError::Store(error) => address::next(&trouble(&places.db, error), &places.flags),
-        EditError::NotFound => words::GONE.into(),
-        other => other.to_string(),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use hearth_contract::check::Fields;
+    use hearth_contract::schema::Kind;
+    use hearth_replica::Origin;
 
     use super::*;
-
-    #[test]
-    fn a_database_that_was_replaced_is_written_to_again_once_it_is_opened_anew() {
-        let directory = tempfile::tempdir().unwrap();
-        let db = directory.path().join("replica.db");
-        let open = || Replica::open(&db, Origin::Tui).unwrap();
-        let (session, exports) = (directory.path().join("session"), directory.path().to_owned());
-        let (answers, heard) = channel();
-        let requests =
-            start([open(), open(), open()], Places { db: db.clone(), session, exports, flags: String::new() }, answers)
-                .unwrap();
-        for part in ["", "-wal", "-shm"] {
-            let of = |name: &str| directory.path().join(format!("{name}{part}"));
-            std::fs::rename(of("replica.db"), of("damaged.db")).unwrap();
-        }
-        drop(open());
-        let fields = hearth_contract::check::Fields::from_iter([("name".to_owned(), "Hall".into())]);
-        let write = || Effect::Write(Write::Create { kind: Kind::Room, fields: fields.clone() });
-        requests.send(write()).unwrap();
-        requests.send(Effect::Reopen).unwrap();
-        requests.send(write()).unwrap();
-        requests.finish(|| {});
-        let written = heard.into_iter().filter_map(|message| match message {
-            Message::Answer(Answer::Written(_, result)) => Some(result.is_ok()),
-            _ => None,
-        });
-        assert_eq!(written.collect::<Vec<_>>(), [false, true]);
-        assert_eq!(open().edits().unwrap().len(), 1);
-    }
-
-    #[test]
-    fn a_change_that_is_still_being_written_at_the_end_is_said() {
-        let directory = tempfile::tempdir().unwrap();
-        let db = directory.path().join("replica.db");
-        let open = || Replica::open(&db, Origin::Tui).unwrap();
-        let (session, exports) = (directory.path().join("session"), directory.path().to_owned());
-        let begin = || {
-            start(
-                [open(), open(), open()],
-                Places { db: db.clone(), session: session.clone(), exports: exports.clone(), flags: String::new() },
-                channel().0,
-            )
-            .unwrap()
-        };
-        let fields = hearth_contract::check::Fields::from_iter([("name".to_owned(), "Hall".into())]);
-        let write = Effect::Write(Write::Create { kind: Kind::Room, fields });
-        let requests = begin();
-        // Somebody else writes, and is done once it has been said.
-        let other = rusqlite::Connection::open(&db).unwrap();
-        other.execute_batch("BEGIN IMMEDIATE").unwrap();
-        requests.send(write).unwrap();
-        let mut is_said = false;
-        requests.finish(|| {
-            is_said = true;
-            other.execute_batch("ROLLBACK").unwrap();
-        });
-        assert!(is_said);
-        assert_eq!(open().edits().unwrap().len(), 1, "it was waited for");
-    }
+    use crate::message::Decision;
 
     #[test]
     fn a_change_of_many_and_its_undoing_tell_how_far_they_are() {
@@ -547,19 +215,5 @@ mod tests {
         fulfil(Write::Many { kind: Kind::Room, records, change: Some(fields("Lobby")) });
         let Some(Answer::Decided(_, Ok(said))) = fulfil(Write::Undo) else { panic!("nothing is undone") };
         assert_eq!(said, "Undone: 1 room");
-    }
-
-    #[test]
-    fn the_newest_request_of_a_slot_replaces_the_waiting_one_and_writes_stay() {
-        let write = || {
-            let (kind, id, title) = (Kind::Room, "1".to_owned(), String::new());
-            Effect::Write(Write::Delete { kind, id, title })
-        };
-        let mut queue = VecDeque::new();
-        for effect in [Effect::Search(1, "a".into()), write(), Effect::Status, Effect::Search(2, "ab".into()), write()]
-        {
-            enqueue(&mut queue, effect);
-        }
-        assert_eq!(Vec::from(queue), [write(), Effect::Status, Effect::Search(2, "ab".into()), write()]);
     }
 }
