@@ -69,7 +69,10 @@ pub(crate) fn sql(kind: Kind, condition: &Condition, values: &mut Vec<Sql>) -> S
             false => format!("t.{name} COLLATE NOCASE {sign} {value}"),
         }
     };
+    let is_text = !number && format != Some(Format::Timestamp);
     match &condition.test {
+        Test::Is(text) if is_text => format!("t.{name} GLOB {}", bind(pattern(text))),
+        Test::IsNot(text) if is_text => format!("(t.{name} GLOB {}) IS NOT 1", bind(pattern(text))),
         Test::Is(value) => compare("=", value),
         Test::IsNot(value) => format!("({}) IS NOT 1", compare("=", value)),
         Test::Below(value) => compare("<", value),
@@ -79,24 +82,40 @@ pub(crate) fn sql(kind: Kind, condition: &Condition, values: &mut Vec<Sql>) -> S
         Test::Set => format!("t.{name} IS NOT NULL"),
         Test::Unset => format!("t.{name} IS NULL"),
         Test::Has(text) | Test::HasNot(text) => {
-            let like = format!("%{}%", text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
-            let like = format!("LIKE {} ESCAPE '\\'", bind(like));
+            let part = bind(format!("*{}*", pattern(text)));
             let named = |target: Kind| {
                 let title = resource(target).title;
-                format!("t.{name} IN (SELECT id FROM {} WHERE {title} {like})", target.collection())
+                format!("t.{name} IN (SELECT id FROM {} WHERE {title} GLOB {part})", target.collection())
             };
             let has = match format {
                 Some(Format::Reference(target)) => named(target),
                 Some(Format::Subject) => {
                     let any: Vec<String> =
                         SUBJECTS.map(|k| format!("(t.{SUBJECT_TYPE} = '{k}' AND {})", named(k))).into();
-                    format!("({} OR t.{SUBJECT_TYPE} {like})", any.join(" OR "))
+                    // A type is meant by its whole word: a part of one is a part of some name.
+                    format!("({} OR t.{SUBJECT_TYPE} GLOB {})", any.join(" OR "), bind(pattern(text)))
                 }
-                _ => format!("t.{name} {like}"),
+                _ => format!("t.{name} GLOB {part}"),
             };
             if matches!(condition.test, Test::HasNot(_)) { format!("({has}) IS NOT 1") } else { has }
         }
     }
+}
+
+/// A text as a pattern that it matches in any capitals. SQLite's own comparisons know those of ASCII alone.
+fn pattern(text: &str) -> String {
+    let mut pattern = String::new();
+    for letter in text.chars() {
+        let (mut lower, mut upper) = (letter.to_lowercase(), letter.to_uppercase());
+        match (lower.next(), lower.next(), upper.next(), upper.next()) {
+            (Some(lower), None, Some(upper), None) if lower != upper => {
+                pattern.extend(['[', letter, lower, upper, ']']);
+            }
+            _ if matches!(letter, '*' | '?' | '[') => pattern.extend(['[', letter, ']']),
+            _ => pattern.push(letter),
+        }
+    }
+    pattern
 }
 
 #[cfg(test)]
@@ -150,5 +169,63 @@ mod tests {
         assert!(holds(Test::AtLeast(day.clone())) && !holds(Test::Above(day)));
         assert!(holds(Test::Above(before)) && holds(Test::Below(after)));
         assert!(holds(Test::Is(moment.to_owned())), "a moment is compared with a moment");
+    }
+
+    #[test]
+    fn a_filter_finds_a_name_whatever_its_capitals() {
+        let directory = tempfile::tempdir().unwrap();
+        let replica = Replica::open(&directory.path().join("replica.db"), Origin::Cli).unwrap();
+        let make = |kind, of: serde_json::Value| replica.create(kind, &of.as_object().cloned().unwrap()).unwrap();
+        let stairs = make(Kind::Room, json!({ "name": "Überdachte Treppe" }));
+        let tank = json!({ "title": "Öltank prüfen", "subject_type": "room", "subject_id": stairs });
+        make(Kind::Task, tank);
+        make(Kind::Task, json!({ "title": "Sweep" }));
+        let titles = |field, test| {
+            let sort = Sort { column: "title", descending: false };
+            let query = RowQuery { conditions: vec![Condition { field, test }], ..RowQuery::of(Kind::Task, sort, 9) };
+            replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect::<Vec<_>>()
+        };
+        for (field, text) in [("title", "öl"), ("title", "ÖLTANK PRÜ"), ("subject_id", "ÜBER"), ("subject_id", "über")]
+        {
+            assert_eq!(titles(field, Test::Has(text.into())), ["Öltank prüfen"], "{field}:{text}");
+            assert_eq!(titles(field, Test::HasNot(text.into())), ["Sweep"], "{field}!={text}");
+        }
+        for (text, found) in [("[2*]?", true), ("2*", true), ("2**", false), ("]?", true), ("^", true), ("[^", false)] {
+            let title = "Tank [2*]? ^";
+            let mut values = Vec::new();
+            let condition = sql(Kind::Task, &Condition { field: "title", test: Test::Has(text.into()) }, &mut values);
+            let text = format!("SELECT {condition} FROM (SELECT '{title}' AS title) t");
+            let connection = Connection::open_in_memory().unwrap();
+            let has = connection.query_row(&text, rusqlite::params_from_iter(values), |row| row.get::<_, bool>(0));
+            assert_eq!(has.unwrap(), found, "{text}");
+        }
+        assert_eq!(titles("title", Test::Is("öltank PRÜFEN".into())), ["Öltank prüfen"]);
+        assert_eq!(titles("title", Test::IsNot("öltank PRÜFEN".into())), ["Sweep"]);
+    }
+
+    #[test]
+    fn about_is_part_of_a_name_and_no_part_of_a_type() {
+        let directory = tempfile::tempdir().unwrap();
+        let replica = Replica::open(&directory.path().join("replica.db"), Origin::Cli).unwrap();
+        let make = |kind, of: serde_json::Value| replica.create(kind, &of.as_object().cloned().unwrap()).unwrap();
+        for (kind, word, name) in [
+            (Kind::Inventory, "inventory", "Vent fan"),
+            (Kind::Inventory, "inventory", "Drill"),
+            (Kind::Room, "room", "Hall"),
+        ] {
+            let id = make(kind, json!({ "name": name }));
+            make(Kind::Task, json!({ "title": format!("Oil {name}"), "subject_type": word, "subject_id": id }));
+        }
+        make(Kind::Task, json!({ "title": "Sweep", "subject_type": "home" }));
+        let about = |text: &str| {
+            let condition = Condition { field: "subject_id", test: Test::Has(text.into()) };
+            let sort = Sort { column: "title", descending: false };
+            let query = RowQuery { conditions: vec![condition], ..RowQuery::of(Kind::Task, sort, 9) };
+            replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect::<Vec<_>>()
+        };
+        assert_eq!(about("vent"), ["Oil Vent fan"]);
+        assert_eq!(about("oo"), [""; 0]);
+        assert_eq!(about("Room"), ["Oil Hall"], "a type is meant by its whole word");
+        assert_eq!(about("home"), ["Sweep"]);
     }
 }
