@@ -163,7 +163,7 @@ pub struct Confirm {
 #[derive(Debug, PartialEq)]
 pub enum Then {
     /// Something is written.
-    Write(Write),
+    Write(Box<Write>),
     /// What is underneath is left.
     Leave,
     /// Hearth is left.
@@ -284,7 +284,10 @@ impl App {
             Message::Key(key) => self.key(now, key),
             Message::Paste(text) => self.paste(&text),
             Message::Mouse(event) => self.mouse(now, event),
-            Message::Edited(text) => self.edited(now, text),
+            Message::Edited(text) => {
+                self.ahead.come_back();
+                self.edited(now, text)
+            }
             Message::Resize(width, height) => self.resize(width, height),
             Message::Tick => self.tick(now),
             Message::Stale => {
@@ -488,6 +491,11 @@ impl App {
             list.understand(self.today);
             list.stale();
         }
+        for layer in &mut self.layers {
+            if let Layer::Form(form) = layer {
+                form.turn(self.today);
+            }
+        }
         self.reload()
     }
 
@@ -498,11 +506,22 @@ impl App {
 }
 
 impl Layer {
+    /// Whether what was typed in it is being saved.
+    fn is_saving(&self) -> bool {
+        match self {
+            Layer::Form(form) => form.saving.is_some(),
+            Layer::Quick(quick) => quick.saving.is_some(),
+            Layer::Conflict(screen) => screen.saving.is_some(),
+            _ => false,
+        }
+    }
+
     /// Whether it has sent this write to save what was typed in it, and awaits the answer.
     fn has_sent(&self, write: &Write) -> bool {
         match self {
             Layer::Form(form) => form.saving.as_ref() == Some(write),
             Layer::Quick(quick) => quick.saving.as_deref() == Some(write),
+            Layer::Conflict(screen) => screen.saving.as_ref() == Some(write),
             _ => false,
         }
     }

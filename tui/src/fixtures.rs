@@ -3,7 +3,7 @@
 use hearth_contract::check::{Intent, check};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
-use hearth_replica::{Pending, Row, Status};
+use hearth_replica::{Conflict, Pending, Row, Status};
 use serde_json::{Value, json};
 use time::UtcOffset;
 
@@ -56,5 +56,20 @@ pub(crate) fn live() -> Status {
         position: 812,
         head: Some(812),
         ..Status::default()
+    }
+}
+
+/// What stands against the fourth edit in a field of a task.
+pub(crate) fn conflict(field: &str, theirs: &str) -> Conflict {
+    Conflict {
+        edit_id: 4,
+        kind: Kind::Task,
+        record_id: "a".into(),
+        field: field.into(),
+        base: json!("2026-11-18"),
+        mine: json!("2026-11-20"),
+        theirs: json!(theirs),
+        theirs_at: Some("2026-11-21T13:02:00.000Z".into()),
+        title: "Clean gutters".into(),
     }
 }

@@ -200,10 +200,7 @@ impl Ui<'_> {
                 Err(RecvTimeoutError::Timeout) => Message::Tick,
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             };
-            // What came meanwhile is taken before the next picture, so that a burst is drawn once.
-            for message in std::iter::once(first).chain(messages.try_iter()) {
-                effects.extend(app.update(Now::read(), message));
-            }
+            effects = taken(app, first, messages);
         }
     }
 
@@ -223,6 +220,18 @@ impl Ui<'_> {
     }
 }
 
+/// Hands on what came first and what came meanwhile, so that a burst is drawn once. What comes after the end stays in the
+/// channel, for [`App::end`].
+fn taken(app: &mut App, first: Message, messages: &Receiver<Message>) -> Vec<Effect> {
+    let mut effects = app.update(Now::read(), first);
+    while !effects.contains(&Effect::Quit)
+        && let Ok(message) = messages.try_recv()
+    {
+        effects.extend(app.update(Now::read(), message));
+    }
+    effects
+}
+
 #[cfg(test)]
 mod tests {
     use hearth_contract::check::Fields;
@@ -230,6 +239,7 @@ mod tests {
     use hearth_replica::ConflictPolicy;
 
     use super::*;
+    use crate::message::{Answer, Write};
 
     #[test]
     fn a_damaged_database_is_made_anew_at_the_start_unless_another_process_will_do_so() {
@@ -269,5 +279,17 @@ mod tests {
         let (replica, rescue) = opened(&options).unwrap();
         assert_eq!((replica.edits().unwrap().len(), rescue.map(|rescue| rescue.edits)), (1, Some(1)));
         assert!(opened(&options).unwrap().1.is_none());
+    }
+
+    #[test]
+    fn an_answer_that_comes_right_after_the_end_is_heard_by_it() {
+        let (mut app, _) = App::start(fixtures::now(), Setup::default(), Default::default(), (80, 24));
+        let (sender, messages) = channel();
+        let write = Write::Delete { kind: Kind::Task, id: "a".into(), title: "Sweep".into() };
+        sender.send(Message::Answer(Answer::Written(write, Err("the disk is full".into())))).unwrap();
+        let effects = taken(&mut app, Message::End, &messages);
+        assert!(effects.contains(&Effect::Quit));
+        let (undone, _) = app.end(fixtures::now(), messages.try_iter());
+        assert_eq!(undone, ["the deletion of “Sweep”: the disk is full"]);
     }
 }

@@ -11,6 +11,7 @@ use time::Date;
 use crate::keys;
 use crate::state::detail::Full;
 use crate::state::session::Session;
+use crate::typed::dates::Again;
 use crate::words::Names;
 
 /// Something that happened.
@@ -79,7 +80,7 @@ pub enum Answer {
     Figures(Result<Figures, String>),
     /// What quick add's `@name` means: kind, id, title.
     About(u64, Option<(Kind, String, String)>),
-    /// The number of a record in its list, or that it is not in it.
+    /// Where a record stands in its list.
     Place {
         /// Of the request.
         ticket: u64,
@@ -87,11 +88,11 @@ pub enum Answer {
         kind: Kind,
         /// The record's id.
         id: String,
-        /// Its number.
-        number: Result<Option<usize>, String>,
+        /// Its place.
+        place: Result<Place, String>,
     },
-    /// Every record of a list, ids and titles, to be marked.
-    All(Kind, Result<Vec<(String, String)>, String>),
+    /// Every record of this list, ids and titles, to be marked.
+    All(RowQuery, Result<Vec<(String, String)>, String>),
     /// The database was opened anew, or could not be.
     Reopened(Result<(), String>),
     /// A file was written, or not: what, and where it is.
@@ -141,6 +142,17 @@ pub enum Answer {
     Conflicts(Result<(Vec<Conflict>, Names), String>),
     /// A change of many was tried on each, in the order of its records: titles, and why not.
     ManyWritten(Write, Vec<(String, Result<(), String>)>),
+}
+
+/// Where a record stands in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// So many stand before it.
+    At(usize),
+    /// It is not in the list.
+    Nowhere,
+    /// The list is longer than was looked through, and so far it is not in it.
+    Beyond,
 }
 
 /// Something that is asked for.
@@ -221,8 +233,8 @@ pub enum Write {
         seen: Fields,
         /// What it is called, for the answer.
         title: String,
-        /// The day for which the server makes the next one, because this one comes again.
-        again: Option<Date>,
+        /// The next one, which the server makes because this one comes again.
+        again: Option<Again>,
     },
     /// Change or remove many, each for itself.
     Many {

@@ -29,6 +29,8 @@ pub(super) struct Ahead {
     asked: BTreeMap<&'static str, u64>,
     /// Writes that are not answered yet.
     writes: usize,
+    /// Whether a person's own editor has the terminal, or is about to have it.
+    is_lent: bool,
 }
 
 impl Ahead {
@@ -38,6 +40,7 @@ impl Ahead {
         for effect in effects {
             match (effect.slot(), effect) {
                 (_, Effect::Write(_)) => self.writes += 1,
+                (_, Effect::Editor(_)) => self.is_lent = true,
                 (Some(slot), _) if by_person || self.asked.contains_key(slot) => {
                     self.asked.insert(slot, effect.ticket());
                 }
@@ -65,6 +68,11 @@ impl Ahead {
         if refused {
             self.typed.clear();
         }
+    }
+
+    /// Notes that the terminal is back.
+    pub(super) fn come_back(&mut self) {
+        self.is_lent = false;
     }
 
     fn awaits(&self, slot: &str) -> bool {
@@ -104,9 +112,19 @@ impl App {
             if self.must_wait(&message) {
                 // A clock that was set back must not hold the keyboard.
                 let waited = now.moment.millis() - since.millis();
-                if (0..PATIENCE_MILLIS).contains(&waited) {
+                if self.ahead.is_lent || (0..PATIENCE_MILLIS).contains(&waited) {
                     self.ahead.typed.push_front(message);
                     return effects;
+                }
+                // What is being saved closes with its answer: letters would be split between it and what lies beneath, where
+                // they are commands. So they wait on, unless whoever typed them wants to leave; then they are not meant.
+                if self.is_text(&message) && self.layers.last().is_some_and(Layer::is_saving) {
+                    let Some(way_out) = self.ahead.typed.iter().position(|later| self.leaves(later)) else {
+                        self.ahead.typed.push_front(message);
+                        return effects;
+                    };
+                    self.ahead.typed.drain(..way_out);
+                    continue;
                 }
                 self.ahead.give_up();
             }
@@ -120,10 +138,23 @@ impl App {
     }
 
     fn must_wait(&self, message: &Message) -> bool {
-        match message {
-            Message::Key(key) => self.depends(Some(*key)),
-            _ => self.depends(None),
-        }
+        let key = if let Message::Key(key) = message { Some(*key) } else { None };
+        self.ahead.is_lent || self.depends(key)
+    }
+
+    /// What a key does where the keyboard is; None: it is a letter, or no key.
+    fn action_of(&self, message: &Message) -> Option<Action> {
+        if let Message::Key(key) = message { self.setup.keys.action(self.context(), *key) } else { None }
+    }
+
+    /// Whether this would be typed into what has the keyboard.
+    fn is_text(&self, message: &Message) -> bool {
+        !matches!(message, Message::Mouse(_)) && self.action_of(message).is_none()
+    }
+
+    /// Whether this leaves what has the keyboard, or Hearth.
+    fn leaves(&self, message: &Message) -> bool {
+        matches!(self.action_of(message), Some(Action::Back | Action::Quit | Action::Suspend))
     }
 
     /// Whether what a key does here depends on an answer that is still out. No key: a text is pasted, or the mouse is used.

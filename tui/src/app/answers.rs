@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use hearth_contract::schema::Kind;
-use hearth_replica::{Latest, Row, RowPage};
+use hearth_replica::{Latest, Row, RowPage, RowQuery};
 
 use super::{App, Layer, NOTICE_MILLIS, Notice, Results};
 use crate::keys::{Action, Context};
-use crate::message::{Answer, Decision, Effect, Write};
+use crate::message::{Answer, Decision, Effect, Place, Write};
 use crate::now::Now;
 use crate::state::list::{List, MARKS_MAX};
 use crate::words::glyphs::Tone;
@@ -44,8 +44,8 @@ impl App {
                     effects = self.ask_place(kind);
                 }
             }),
-            Answer::Place { ticket, kind, id, number } => number.map(|number| {
-                effects = self.take_place(now, kind, ticket, &id, number);
+            Answer::Place { ticket, kind, id, place } => place.map(|place| {
+                effects = self.take_place(now, kind, ticket, &id, place);
             }),
             Answer::Totals { ticket, kind, totals } => totals.map(|totals| {
                 let list = self.lists.iter_mut().find(|list| list.kind == kind && list.sums == ticket);
@@ -81,7 +81,7 @@ impl App {
                 }
                 Ok(())
             }
-            Answer::All(kind, records) => records.map(|records| self.mark_these(now, kind, records)),
+            Answer::All(query, records) => records.map(|records| self.mark_these(now, &query, records)),
             Answer::Reopened(result) => result,
             Answer::Exported(Ok(what)) => {
                 self.notify(now, Tone::Good, format!("Exported {what}"));
@@ -166,8 +166,13 @@ impl App {
     }
 
     /// Marks every record of a list. What is not marked after that, though somebody may think so, is counted.
-    fn mark_these(&mut self, now: Now, kind: Kind, records: Vec<(String, String)>) {
+    fn mark_these(&mut self, now: Now, query: &RowQuery, records: Vec<(String, String)>) {
+        let kind = query.kind;
         let Some(list) = self.lists.iter_mut().find(|list| list.kind == kind) else { return };
+        // It is another list by now.
+        if list.whole() != *query {
+            return;
+        }
         let listed = records.len();
         let dropped = list.mark_all(records);
         let left = list.total.saturating_sub(listed);
@@ -195,15 +200,15 @@ impl App {
     }
 
     /// Goes to the record that was sought. Where the list does not have it, that is said.
-    fn take_place(&mut self, now: Now, kind: Kind, ticket: u64, id: &str, number: Option<usize>) -> Vec<Effect> {
+    fn take_place(&mut self, now: Now, kind: Kind, ticket: u64, id: &str, place: Place) -> Vec<Effect> {
         let Some(list) = self.list_mut().filter(|list| list.kind == kind) else { return Vec::new() };
         if list.ticket != ticket {
             // It was sought in a list that is another by now; the newest page has it or asks again.
             list.seek(id);
             return Vec::new();
         }
-        let hides = number.is_none() && !list.filter.text().trim().is_empty();
-        if let Some(number) = number
+        let hides = place == Place::Nowhere && !list.filter.text().trim().is_empty();
+        if let Place::At(number) = place
             && list.go(number)
         {
             list.seek(id);
@@ -267,7 +272,8 @@ impl App {
         }
         // By id: several records may have the same title.
         let failed = records.iter().zip(&each).filter(|(_, (_, result))| result.is_err());
-        let failed: BTreeSet<String> = failed.map(|((id, _), _)| id.clone()).collect();
+        let failed: BTreeSet<&String> = failed.map(|((id, _), _)| id).collect();
+        let tried: BTreeSet<&String> = records.iter().map(|(id, _)| id).collect();
         let (bad, good): (Vec<_>, Vec<_>) = each.into_iter().partition(|(_, result)| result.is_err());
         let verb = match change {
             None => "Deleted",
@@ -276,8 +282,8 @@ impl App {
         };
         let done = format!("{verb} {}", words::counted(*kind, good.len()));
         if let Some(list) = self.lists.iter_mut().find(|list| list.kind == *kind) {
-            // What was not done stays marked, so that it can be tried again.
-            list.marks.retain(|id, _| failed.contains(id));
+            // What was not done stays marked, so that it can be tried again; and what was marked meanwhile.
+            list.marks.retain(|id, _| failed.contains(id) || !tried.contains(id));
         }
         // How far it was is said no more.
         self.notice = None;
@@ -357,6 +363,7 @@ impl App {
         match self.layers.iter_mut().find(|layer| layer.has_sent(write)) {
             Some(Layer::Form(form)) => form.refused(sentence),
             Some(Layer::Quick(quick)) => (quick.saving, quick.refusal) = (None, Some(sentence)),
+            Some(Layer::Conflict(screen)) => (screen.saving, screen.fault) = (None, Some(sentence)),
             _ => self.notify(now, Tone::Alarm, capital(&sentence)),
         }
     }

@@ -35,6 +35,7 @@ fn keys(burst: &[&str]) -> Vec<Message> {
         "enter" => plain(KeyCode::Enter),
         "tab" => plain(KeyCode::Tab),
         "esc" => plain(KeyCode::Esc),
+        "ctrl-o" => vec![key(KeyCode::Char('o'), KeyModifiers::CONTROL)],
         "ctrl-u" => vec![key(KeyCode::Char('u'), KeyModifiers::CONTROL)],
         "ctrl-s" => vec![key(KeyCode::Char('s'), KeyModifiers::CONTROL)],
         text => text.chars().map(|letter| key(KeyCode::Char(letter), KeyModifiers::NONE)).collect(),
@@ -280,4 +281,19 @@ fn any_keys_at_once_do_what_they_do_one_after_another() {
             assert!(!at_once.app.is_ahead(), "seed {seed}: {words:?} still wait");
         }
     }
+}
+
+#[test]
+fn what_the_editor_wrote_goes_into_the_field_it_was_opened_for() {
+    let mut scene = household();
+    burst(&mut scene, &["2", "n", "Mop"]);
+    let Some(Layer::Form(form)) = scene.app.layers.last() else { panic!("no form") };
+    let notes = form.entries.iter().position(|entry| entry.field.name == "notes").unwrap();
+    let away = notes - form.focus;
+    burst(&mut scene, &vec!["tab"; away]);
+    // The editor is opened once, and what follows is done when it has been left.
+    burst(&mut scene, &["quickly", "ctrl-o", "tab"]);
+    let Some(Layer::Form(form)) = scene.app.layers.last() else { panic!("no form") };
+    assert_eq!(form.draft().unwrap().typed["notes"], json!("quickly\nmore"));
+    assert_ne!(form.focus, notes, "the key after it was heard");
 }

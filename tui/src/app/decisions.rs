@@ -3,6 +3,7 @@
 use hearth_replica::{Choice, Edit};
 
 use super::act::scrolled;
+use super::layers::SAVING;
 use super::{App, Confirm, Layer, Then};
 use crate::keys::{Action, Context};
 use crate::layout::Layout;
@@ -48,7 +49,7 @@ impl App {
                 _ => ("the change of".to_owned(), SERVERS),
             };
             let question = format!("Give {what} “{}” up?", edit.title);
-            let then = Then::Write(Write::Decide(edit.id, Decision::Discard));
+            let then = Then::Write(Box::new(Write::Decide(edit.id, Decision::Discard)));
             Confirm { question, consequence: consequence.into(), then }
         });
         question.map_or_else(Vec::new, |question| self.put(Layer::Confirm(question)))
@@ -94,6 +95,9 @@ impl App {
         let page = usize::from(Layout::of(self.height).screen());
         let Some(Layer::Conflict(screen)) = self.layers.last_mut() else { return Vec::new() };
         match action {
+            Action::Back | Action::Save if screen.saving.is_some() => {
+                self.notify(self.now, Tone::Notice, SAVING.to_owned());
+            }
             Action::Back if screen.typing.is_some() => screen.drop_value(),
             Action::Back if screen.has_typed() => return self.ask_to_leave("the conflict"),
             Action::Back => return self.close(),
@@ -105,8 +109,9 @@ impl App {
             Action::Take => screen.take_value(today),
             Action::Save => {
                 let edit = screen.edit;
-                let decided = screen.resolution().map(Decision::Resolve);
-                return decided.map(|d| Effect::Write(Write::Decide(edit, d))).into_iter().collect();
+                let decided = screen.resolution().map(|resolution| Write::Decide(edit, Decision::Resolve(resolution)));
+                screen.saving.clone_from(&decided);
+                return decided.map(Effect::Write).into_iter().collect();
             }
             other => {
                 screen.selected = scrolled(screen.selected, other, page, screen.fields.len().saturating_sub(1));

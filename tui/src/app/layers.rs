@@ -104,12 +104,7 @@ impl App {
 
     /// Asks before something that was typed is lost.
     pub(super) fn ask_to_leave(&mut self, what: &str) -> Vec<Effect> {
-        let is_saving = match self.layers.last() {
-            Some(Layer::Form(form)) => form.saving.is_some(),
-            Some(Layer::Quick(quick)) => quick.saving.is_some(),
-            _ => false,
-        };
-        if is_saving {
+        if self.layers.last().is_some_and(Layer::is_saving) {
             self.notify(self.now, Tone::Notice, SAVING.to_owned());
             return Vec::new();
         }
@@ -145,10 +140,10 @@ impl App {
         match (action, question.then) {
             (Action::Yes, Then::Write(write)) => {
                 // What was shown in full is about to be gone.
-                if matches!(write, Write::Delete { .. }) && matches!(self.layers.last(), Some(Layer::Detail(_))) {
+                if matches!(*write, Write::Delete { .. }) && matches!(self.layers.last(), Some(Layer::Detail(_))) {
                     self.layers.pop();
                 }
-                vec![Effect::Write(write)]
+                vec![Effect::Write(*write)]
             }
             (Action::Yes, Then::Leave) => self.close(),
             (Action::Yes, Then::Quit) => vec![Effect::Quit],
@@ -328,7 +323,7 @@ impl App {
 /// What follows from leaving what is typed.
 const LOST: &str = "What you typed is lost.";
 /// What is said where something else is wanted of what is being saved.
-const SAVING: &str = "It is being saved.";
+pub(super) const SAVING: &str = "It is being saved.";
 /// What is said where an action was chosen for what the cursor was on before.
 const ELSEWHERE: &str = "The cursor is on another record by now; nothing was done.";
 

@@ -3,7 +3,6 @@
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use hearth_replica::Row;
-use time::Date;
 
 use super::{App, Confirm, Layer, Then};
 use crate::keys::{Action, Context, What};
@@ -119,7 +118,7 @@ impl App {
                 hidden => self.put(Layer::Confirm(done_out_of_sight(records, hidden))),
             };
         }
-        let Some(write) = self.shown().and_then(|row| turned(row, self.today)) else { return Vec::new() };
+        let Some(write) = self.shown().and_then(turned) else { return Vec::new() };
         // What is done moves away; the next one comes under the cursor, so that the key can be pressed again.
         if context == Context::List {
             self.list_mut().into_iter().for_each(List::let_go);
@@ -166,7 +165,7 @@ fn deletion(row: &Row) -> Confirm {
     Confirm {
         question: format!("Delete the {} “{}”?", words::singular(row.kind), row.title),
         consequence: consequence(row.kind).into(),
-        then: Then::Write(Write::Delete { kind: row.kind, id: row.id.clone(), title: row.title.clone() }),
+        then: Then::Write(Box::new(Write::Delete { kind: row.kind, id: row.id.clone(), title: row.title.clone() })),
     }
 }
 
@@ -186,7 +185,7 @@ fn deletion_of_many(kind: Kind, records: Vec<(String, String)>, hidden: usize) -
     Confirm {
         question: format!("Delete {}{}? {}", words::counted(kind, number), unseen(number, hidden), named(&records)),
         consequence: consequence.into(),
-        then: Then::Write(Write::Many { kind, records, change: None }),
+        then: Then::Write(Box::new(Write::Many { kind, records, change: None })),
     }
 }
 
@@ -203,7 +202,7 @@ fn done_out_of_sight(records: Vec<(String, String)>, hidden: usize) -> Confirm {
     Confirm {
         question: format!("Mark {counted} as done{}? {}", unseen(number, hidden), named(&records)),
         consequence: "Undo opens them again.".into(),
-        then: Then::Write(done_together(records)),
+        then: Then::Write(Box::new(done_together(records))),
     }
 }
 
@@ -236,7 +235,7 @@ const fn consequence(kind: Kind) -> &'static str {
 }
 
 /// The change that marks a task as done, or opens a done one again.
-fn turned(row: &Row, today: Date) -> Option<Write> {
+fn turned(row: &Row) -> Option<Write> {
     if row.kind != Kind::Task {
         return None;
     }
@@ -245,7 +244,7 @@ fn turned(row: &Row, today: Date) -> Option<Write> {
     let mut whole = row.fields.clone();
     whole.extend(fields.clone());
     let (kind, id, title) = (row.kind, row.id.clone(), row.title.clone());
-    let again = dates::next_of(kind, &whole, today);
+    let again = dates::next_of(kind, &whole);
     // It is meant whatever the status was before.
     Some(Write::Update { kind, id, fields, seen: Fields::new(), title, again })
 }

@@ -10,7 +10,7 @@ use super::looks::{about, counts, full, names, titles};
 use super::undoing::Steps;
 use super::writes::{Came, carry_out, decide, many, sentence};
 use super::{export, seat};
-use crate::message::{Answer, Effect, Write};
+use crate::message::{Answer, Effect, Place, Write};
 use crate::state::home::week_end;
 use crate::state::list::MARKS_MAX;
 use crate::state::search::HITS_MAX;
@@ -74,14 +74,15 @@ pub(crate) fn fulfil(
         }))),
         Effect::Place(ticket, query, id) => {
             let kind = query.kind;
-            let all = replica.rows(&RowQuery { limit: PLACES_MAX, ..query });
-            let number = said(all.map(|page| page.rows.iter().position(|row| row.id == id)));
-            Answer::Place { ticket, kind, id, number }
+            let place = replica.rows(&RowQuery { limit: PLACES_MAX, ..query }).map(|page| {
+                let number = page.rows.iter().position(|row| row.id == id);
+                number.map_or(if page.rows.len() < page.total { Place::Beyond } else { Place::Nowhere }, Place::At)
+            });
+            Answer::Place { ticket, kind, id, place: said(place) }
         }
         Effect::All(query) => {
-            let kind = query.kind;
-            let all = replica.rows(&RowQuery { limit: MARKS_MAX, ..query });
-            Answer::All(kind, said(all.map(|page| page.rows.into_iter().map(|row| (row.id, row.title)).collect())))
+            let all = replica.rows(&RowQuery { limit: MARKS_MAX, ..query.clone() });
+            Answer::All(query, said(all.map(|page| page.rows.into_iter().map(|row| (row.id, row.title)).collect())))
         }
         Effect::Export(form, query, today) => {
             Answer::Exported(export::write(replica, &places.exports, form, &query, today))

@@ -40,17 +40,19 @@ fn run(name: &str, editor: &str, text: &str) -> Result<String, String> {
         let why = if is_there(program) { error.to_string() } else { "no such program".to_owned() };
         format!("The editor {editor} could not be used: {why}; set {name} to another.")
     })?;
-    if !status.success() {
+    // Many editors put another file in its place, so it is opened anew.
+    let edited = fs::read(file.path());
+    if !status.success() && edited.as_ref().map_or(true, |edited| edited == text.as_bytes()) {
         return Err(format!("The editor {editor} ended with a failure; the notes are as before."));
     }
-    // Many editors put another file in its place, so it is opened anew.
-    let edited = fs::read(file.path()).map_err(failed)?;
-    String::from_utf8(edited).or_else(|_| {
-        // What was written is not lost because of how it was saved.
-        let (_, kept) = file.keep().map_err(|error| failed(error.error))?;
-        let kept = kept.display();
-        Err(format!("What the editor saved is not UTF-8; the notes are as before, and it is kept in {kept}."))
-    })
+    let what = match String::from_utf8(edited.map_err(failed)?) {
+        Ok(edited) if status.success() => return Ok(edited),
+        Ok(_) => format!("The editor {editor} ended with a failure"),
+        Err(_) => "What the editor saved is not UTF-8".to_owned(),
+    };
+    // What was written is not lost because of how it was saved.
+    let (_, kept) = file.keep().map_err(|error| failed(error.error))?;
+    Err(format!("{what}; the notes are as before, and what it saved is kept in {}.", kept.display()))
 }
 
 /// Whether a program is where it is said to be, or where programs are.
@@ -86,6 +88,14 @@ mod tests {
         let said = run("EDITOR", "sed -i 's/ü/\\xfc/'", "Schlüssel").unwrap_err();
         let path = said.split("kept in ").nth(1).unwrap().trim_end_matches('.');
         assert_eq!(fs::read(path).unwrap(), b"Schl\xfcssel", "{said}");
+        fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn what_an_editor_that_failed_has_saved_is_kept() {
+        let said = run("EDITOR", "sh -c 'echo written > \"$0\"; exit 1'", "notes").unwrap_err();
+        let path = said.split("kept in ").nth(1).expect(&said).trim_end_matches('.');
+        assert_eq!(fs::read(path).unwrap(), b"written\n", "{said}");
         fs::remove_file(path).unwrap();
     }
 }

@@ -10,6 +10,7 @@ use hearth_replica::{Choice, Conflict, Resolution};
 use serde_json::Value;
 use time::Date;
 
+use crate::message::Write;
 use crate::state::editor::Editor;
 use crate::state::input::Line;
 use crate::words::faults;
@@ -39,6 +40,8 @@ pub struct ConflictScreen {
     pub fault: Option<String>,
     /// Whether it has been read.
     pub loaded: bool,
+    /// What was sent to settle it, as long as its answer is awaited.
+    pub saving: Option<Write>,
 }
 
 impl ConflictScreen {
@@ -56,6 +59,7 @@ impl ConflictScreen {
             in_vain: None,
             fault: None,
             loaded: false,
+            saving: None,
         }
     }
 
@@ -234,24 +238,10 @@ impl ConflictScreen {
 #[cfg(test)]
 mod tests {
     use hearth_contract::formats::parse_date;
-    use hearth_contract::schema::Kind;
     use serde_json::json;
 
     use super::*;
-
-    fn conflict(field: &str, theirs: &str) -> Conflict {
-        Conflict {
-            edit_id: 4,
-            kind: Kind::Task,
-            record_id: "a".into(),
-            field: field.into(),
-            base: json!("2026-11-18"),
-            mine: json!("2026-11-20"),
-            theirs: json!(theirs),
-            theirs_at: Some("2026-11-21T13:02:00.000Z".into()),
-            title: "Clean gutters".into(),
-        }
-    }
+    use crate::fixtures::conflict;
 
     #[test]
     fn each_field_is_mine_theirs_or_typed_and_all_must_be_chosen() {

@@ -100,7 +100,8 @@ impl Form {
     pub fn bulk(kind: Kind, many: Vec<(String, String)>, hidden: usize, today: Date) -> Form {
         let hidden = if hidden > 0 { format!(" ({} not in sight)", words::figure(hidden)) } else { String::new() };
         let title = format!("{}{hidden}", words::counted(kind, many.len()));
-        let form = Form::holding(kind, Some(String::new()), title, Fields::new(), today, |_| None);
+        let mut form = Form::holding(kind, Some(String::new()), title, Fields::new(), today, |_| None);
+        form.leave_choices_open();
         Form { many, ..form }
     }
 
@@ -115,6 +116,7 @@ impl Form {
             Some(names.get(id).map_or(words::NOT_HERE, String::as_str).to_owned())
         };
         let mut form = Form::holding(edit.kind, Some(edit.record_id.clone()), edit.title.clone(), fields, today, name);
+        form.leave_choices_open();
         let faults = edit.problem.as_ref().and_then(|problem| problem.pointer("/details/fields")?.as_array());
         for fault in faults.into_iter().flatten() {
             let said = |member: &str| fault.get(member).and_then(Value::as_str);
@@ -144,6 +146,15 @@ impl Form {
         let many = Vec::new();
         let edit = None;
         Form { kind, id, title, edit, many, entries, focus: 0, refusal: None, saving: None, ticket: 0, before, today }
+    }
+
+    /// What is not set in a form for a part of a record can be left unset again, also where the record must have it.
+    fn leave_choices_open(&mut self) {
+        for entry in &mut self.entries {
+            if let Editor::Choice { chosen: None, optional, .. } = &mut entry.editor {
+                *optional = true;
+            }
+        }
     }
 
     /// Whether something was typed that closing would lose.
@@ -216,6 +227,13 @@ impl Form {
             self.touched();
         }
         if changed { self.wanted_titles() } else { Wish::Nothing }
+    }
+
+    /// Goes over to another day. What was typed before means the day it meant then.
+    pub fn turn(&mut self, today: Date) {
+        let entry = &mut self.entries[self.focus];
+        entry.editor.settle(entry.field, self.today);
+        self.today = today;
     }
 
     /// Takes notes that were written elsewhere.

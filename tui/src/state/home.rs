@@ -111,6 +111,14 @@ impl Entry<'_> {
         }
     }
 
+    /// Which of a record's days it is; empty where there is but one.
+    pub fn what(&self) -> &str {
+        match self {
+            Entry::Task(_) => "",
+            Entry::Expiring(it) => &it.what,
+        }
+    }
+
     /// Its day.
     pub fn on(&self) -> Option<Date> {
         match self {
@@ -199,11 +207,14 @@ impl Home {
     /// here for the first time.
     pub fn take(&mut self, overview: Overview, today: Date, first: bool) {
         let before = self.current(today).filter(|_| !first || self.selected > 0);
-        let before = before.map(|entry| (entry.record().0, entry.record().1.to_owned()));
+        let before = before.map(|entry| (entry.record().0, entry.record().1.to_owned(), entry.what().to_owned()));
         self.overview = Some(overview);
         let sections = self.sections(today);
         let mut entries = sections.iter().flat_map(|section| &section.entries);
-        let found = before.and_then(|(kind, id)| entries.position(|entry| entry.record() == (kind, id.as_str())));
+        let is = |entry: &Entry<'_>, (kind, id, what): &(Kind, String, String)| {
+            entry.record() == (*kind, id) && entry.what() == what
+        };
+        let found = before.and_then(|before| entries.position(|entry| is(entry, &before)));
         let last = self.len(today).saturating_sub(1);
         self.selected = found.unwrap_or(self.selected).min(last);
     }
@@ -247,5 +258,26 @@ mod tests {
         assert_eq!(home.days(today).from, "2026-09-22");
         home.month = 3;
         assert_eq!((home.days(today).from.as_str(), home.days(today).until.as_str()), ("2026-09-22", "2027-03-01"));
+    }
+
+    #[test]
+    fn the_cursor_stays_on_the_second_day_of_the_same_vehicle() {
+        let today = parse_date("2026-11-21").unwrap();
+        let insurance = Expiring {
+            on: "2026-12-01".into(),
+            what: "insurance".into(),
+            kind: Kind::Vehicle,
+            id: "car".into(),
+            title: "Car".into(),
+        };
+        let registration = Expiring { on: "2026-12-05".into(), what: "registration".into(), ..insurance.clone() };
+        let mut home = Home::default();
+        let overview = Overview { expiring: vec![insurance.clone(), registration.clone()], ..Overview::default() };
+        home.take(overview, today, false);
+        home.selected = 1;
+        let van = Expiring { on: "2026-11-30".into(), id: "van".into(), ..insurance.clone() };
+        let expiring = vec![van, insurance, registration];
+        home.take(Overview { expiring, ..Overview::default() }, today, false);
+        assert_eq!(home.selected, 2);
     }
 }

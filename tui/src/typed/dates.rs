@@ -1,6 +1,8 @@
 //! Days as people type them: `tomorrow`, `fri`, `+2w`, `in 3 days`, `1 dec`, `24.12.`, `2026-12-01`. Told what day it is;
 //! must not ask a clock.
 
+use std::ops::RangeInclusive;
+
 use hearth_contract::check::Fields;
 use hearth_contract::formats::parse_date;
 use hearth_contract::schema::Kind;
@@ -41,6 +43,9 @@ const WORDS_MAX: usize = 3;
 /// So many years lie between two 29ths of February at most: 2096 and 2104.
 const LEAP_AWAY_MAX: i32 = 8;
 
+/// Years that a person means by four digits that stand apart.
+const OF_THIS_AGE: RangeInclusive<i32> = 1_900..=2_199;
+
 /// The day that is meant; None when it is none.
 pub fn understood(text: &str, today: Date) -> Option<Date> {
     let text = text.trim().to_lowercase();
@@ -77,10 +82,14 @@ fn after(today: Date, weekday: Weekday) -> Option<Date> {
     today.checked_add(Duration::days(if away > 0 { away } else { away + 7 }))
 }
 
-/// The day at the beginning of some words and how many of them it takes, as many as can be: `dec 24` is one day.
+/// The day at the beginning of some words and how many of them it takes, as many as can be: `dec 24` is one day. A number of
+/// four digits behind it is a year only where it can be one of this age; it may as well be a sum or a time of day.
 pub fn leading(words: &[&str], today: Date) -> Option<(Date, usize)> {
     let most = words.len().min(WORDS_MAX);
-    (1..=most).rev().find_map(|number| Some((understood(&words[..number].join(" "), today)?, number)))
+    (1..=most).rev().find_map(|number| {
+        let date = understood(&words[..number].join(" "), today)?;
+        (number == 1 || OF_THIS_AGE.contains(&date.year())).then_some((date, number))
+    })
 }
 
 /// `+2w`, `3d`, `-1m`, `in 3 days`.
@@ -111,21 +120,32 @@ pub fn months_on(date: Date, months: i32) -> Option<Date> {
     Date::from_calendar_date(year, month, date.day().min(last)).ok()
 }
 
-/// The day of the next one that the server makes for a task that is done and comes again: a period after it was due, or after
-/// today.
-pub fn next_of(kind: Kind, fields: &Fields, today: Date) -> Option<Date> {
+/// The next of a task that comes again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    /// It is due on this day.
+    On(Date),
+    /// It is due a period after the day on which the server hears that this one is done.
+    Later,
+}
+
+/// The next one that the server makes for a task that is done and comes again: a period after it was due. Where no day was set
+/// it counts from its own day, once it hears of it, which nobody here can know.
+pub fn next_of(kind: Kind, fields: &Fields) -> Option<Again> {
     let text = |name: &str| fields.get(name).and_then(Value::as_str);
     if kind != Kind::Task || text("status") != Some("done") {
         return None;
     }
-    let due = text("due_on").and_then(parse_date).unwrap_or(today);
-    match text("recurrence")? {
+    let period = text("recurrence")?;
+    let Some(due) = text("due_on").and_then(parse_date) else { return Some(Again::Later) };
+    let next = match period {
         "daily" => due.checked_add(Duration::days(1)),
         "weekly" => due.checked_add(Duration::weeks(1)),
         "monthly" => months_on(due, 1),
         "quarterly" => months_on(due, 3),
         _ => months_on(due, 12),
-    }
+    };
+    next.map(Again::On)
 }
 
 fn month_end(date: Date) -> Option<Date> {
@@ -238,14 +258,14 @@ mod tests {
 
     #[test]
     fn a_task_that_comes_again_does_so_a_period_later() {
-        let today = parse_date("2026-11-21").unwrap();
         let next = |status: &str, due: Option<&str>, period: Option<&str>| {
             let fields = serde_json::json!({ "status": status, "due_on": due, "recurrence": period });
-            next_of(Kind::Task, fields.as_object().unwrap(), today).map(date_text)
+            next_of(Kind::Task, fields.as_object().unwrap())
         };
-        assert_eq!(next("done", Some("2026-01-31"), Some("monthly")).as_deref(), Some("2026-02-28"));
-        assert_eq!(next("done", Some("2026-11-22"), Some("weekly")).as_deref(), Some("2026-11-29"));
-        assert_eq!(next("done", None, Some("daily")).as_deref(), Some("2026-11-22"));
+        let on = |day: &str| parse_date(day).map(Again::On);
+        assert_eq!(next("done", Some("2026-01-31"), Some("monthly")), on("2026-02-28"));
+        assert_eq!(next("done", Some("2026-11-22"), Some("weekly")), on("2026-11-29"));
+        assert_eq!(next("done", None, Some("daily")), Some(Again::Later), "by the server's day, once it hears of it");
         assert_eq!(next("open", Some("2026-11-22"), Some("weekly")), None);
         assert_eq!(next("done", Some("2026-11-22"), None), None);
     }
@@ -262,6 +282,10 @@ mod tests {
             (&["1.12.2026", "to", "landlord"], Some(("2026-12-01", 1))),
             (&["dec", "24,2026", "@garage"], Some(("2026-12-24", 2))),
             (&["24", "dec", "2026", "!high"], Some(("2026-12-24", 3))),
+            (&["1", "dec", "1200", "EUR"], Some(("2026-12-01", 2))),
+            (&["24", "dec", "1830"], Some(("2026-12-24", 2))),
+            (&["24.12.", "2300"], Some(("2026-12-24", 1))),
+            (&["24.12.1830"], Some(("1830-12-24", 1))),
             (&["someday", "fri"], None),
             (&[], None),
         ] {

@@ -9,6 +9,7 @@ use hearth_replica::Rescue;
 use super::glyphs::Tone;
 use super::{capital, choice, counted, full_day, of_any, reason, singular, text};
 use crate::message::{Decision, Write};
+use crate::typed::dates::Again;
 
 /// What an edit does, in a word.
 pub fn method(method: &str) -> &str {
@@ -80,7 +81,10 @@ pub fn written(write: &Write) -> String {
     match write {
         Write::Create { kind, fields } => format!("New {}: {}", singular(*kind), name_in(fields)),
         Write::Update { fields, title, again, .. } if is_status(fields) => {
-            let again = again.map(|date| format!("; comes again on {}", full_day(date)));
+            let again = again.map(|again| match again {
+                Again::On(date) => format!("; comes again on {}", full_day(date)),
+                Again::Later => "; comes again".to_owned(),
+            });
             let status = capital(&choice(text(fields, "status").unwrap_or_default()));
             format!("{status}: {title}{}", again.unwrap_or_default())
         }
@@ -119,7 +123,8 @@ pub fn step(write: &Write) -> String {
 /// What stays elsewhere when a change is undone that the server has heard of.
 pub fn stays(write: &Write) -> Option<String> {
     match write {
-        Write::Update { again: Some(date), .. } => Some(format!("the one for {} stays", full_day(*date))),
+        Write::Update { again: Some(Again::On(date)), .. } => Some(format!("the one for {} stays", full_day(*date))),
+        Write::Update { again: Some(Again::Later), .. } => Some("the next one stays".to_owned()),
         _ => None,
     }
 }

@@ -3,7 +3,8 @@
 use hearth_replica::{Resolution, Totals};
 
 use super::*;
-use crate::message::Decision;
+use crate::fixtures::conflict;
+use crate::message::{Decision, Place};
 use crate::state::detail::Detail;
 use crate::state::editor::{Editor, Reference};
 use crate::state::palette::Palette;
@@ -276,4 +277,72 @@ fn an_action_is_done_to_no_other_record_than_the_one_it_was_chosen_for() {
     assert!(matches!(&effects[..], [Effect::Write(Write::Many { records, .. })] if records[0].0 == "a"), "{effects:?}");
     let (app, _) = chosen_late(&[], "sync: how it stands");
     assert_eq!(app.context(), Context::Sync);
+}
+
+#[test]
+fn what_is_typed_while_something_is_being_saved_is_no_command_afterwards() {
+    let mut app = with_tasks(three());
+    press(&mut app, "a");
+    write(&mut app, "Buy filter");
+    let added = change(press(&mut app, "enter"));
+    assert_eq!(write(&mut app, "aMop due"), []);
+    assert_eq!(later(&mut app), [], "it waits for as long as it takes");
+    assert_eq!(line(&app).line.text(), "Buy filter", "and does not go into what is about to close");
+    let effects = hears(&mut app, Answer::Written(added.clone(), Ok("new".to_owned())));
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Write(_))), "{effects:?}");
+    assert_eq!(line(&app).line.text(), "Mop due", "it is the next one");
+}
+
+#[test]
+fn whoever_leaves_what_is_being_saved_does_not_wait_behind_what_was_typed_into_it() {
+    let mut app = with_tasks(three());
+    press(&mut app, "a");
+    write(&mut app, "Buy filter");
+    let added = change(press(&mut app, "enter"));
+    write(&mut app, "dy");
+    press(&mut app, "esc");
+    assert_eq!((later(&mut app), notice(&app)), (Vec::new(), "It is being saved."));
+    write(&mut app, "dy");
+    press(&mut app, "ctrl-c");
+    assert_eq!(later(&mut app), [Effect::Quit]);
+    let effects = hears(&mut app, Answer::Written(added, Ok("new".to_owned())));
+    assert_eq!(app.context(), Context::List, "what was typed before is not meant any more: {effects:?}");
+}
+
+#[test]
+fn what_stands_too_deep_is_not_called_hidden() {
+    for (place, said) in [(Place::Nowhere, "New task: Zebra; the filter hides it"), (Place::Beyond, "New task: Zebra")]
+    {
+        let mut app = with_tasks(three());
+        press(&mut app, "f");
+        let effects = write(&mut app, "e");
+        answer(&mut app, &effects, three());
+        press(&mut app, "enter");
+        let fields = json!({ "title": "Zebra" }).as_object().cloned().unwrap();
+        let effects = hears(&mut app, Answer::Written(Write::Create { kind: Kind::Task, fields }, Ok("z".to_owned())));
+        let effects = answer(&mut app, &effects, three());
+        let [Effect::Place(ticket, query, id)] = &effects[..] else { panic!("{effects:?}") };
+        hears(&mut app, Answer::Place { ticket: *ticket, kind: query.kind, id: id.clone(), place: Ok(place) });
+        assert_eq!(notice(&app), said);
+    }
+}
+
+#[test]
+fn a_conflict_that_is_being_settled_is_not_asked_about() {
+    let mut app = with_tasks(three());
+    let mut screen = ConflictScreen::of(4, "update");
+    screen.take(vec![conflict("due_on", "2026-11-25")]);
+    app.layers.push(Layer::Conflict(screen));
+    let settled = change(keys(&mut app, &["m", "ctrl-s"]));
+    for key in ["esc", "ctrl-s"] {
+        assert_eq!((press(&mut app, key), later(&mut app)), (Vec::new(), Vec::new()), "{key}");
+        assert_eq!((app.context(), notice(&app)), (Context::Conflict, "It is being saved."), "{key}");
+    }
+    hears(&mut app, Answer::Decided(settled.clone(), Err("it is held".to_owned())));
+    let Some(Layer::Conflict(screen)) = app.layers.last() else { panic!("{:?}", app.layers) };
+    assert_eq!((screen.fault.as_deref(), &screen.saving), (Some("it is held"), &None));
+    hears(&mut app, Answer::Conflicts(Ok((vec![conflict("due_on", "2026-11-25")], Default::default()))));
+    assert_eq!(change(press(&mut app, "ctrl-s")), settled);
+    hears(&mut app, Answer::Decided(settled, Ok("it is sent again".to_owned())));
+    assert_eq!(app.context(), Context::List);
 }

@@ -1,6 +1,13 @@
 //! What is marked, and what is done to many at once: asked first, counted, and said how far it is.
 
+use hearth_replica::RowQuery;
+
 use super::*;
+
+/// The list of tasks as it is asked for.
+fn whole(app: &App) -> RowQuery {
+    app.list(Kind::Task).unwrap().whole()
+}
 
 #[test]
 fn deleting_many_names_some_and_says_how_many_are_not_in_sight() {
@@ -98,7 +105,8 @@ fn marking_all_says_where_it_stops() {
     app.list_mut().unwrap().total = 12_345;
     press(&mut app, "*");
     let all = (0..MARKS_MAX).map(|number| (number.to_string(), format!("Task {number}"))).collect();
-    app.update(now(), Message::Answer(Answer::All(Kind::Task, Ok(all))));
+    let query = whole(&app);
+    app.update(now(), Message::Answer(Answer::All(query, Ok(all))));
     let said = "Only the first 10,000 tasks are marked; 2,345 more are not.";
     assert_eq!(app.notice.as_ref().unwrap().text, said);
     press(&mut app, "d");
@@ -117,7 +125,8 @@ fn marking_all_drops_the_marks_only_where_all_are_marked() {
         let effects = press(&mut app, "*");
         assert!(matches!(effects[..], [Effect::All(_)]), "{effects:?}");
         let all = three().into_iter().map(|row| (row.id, row.title)).collect();
-        app.update(now(), Message::Answer(Answer::All(Kind::Task, Ok(all))));
+        let query = whole(&app);
+        app.update(now(), Message::Answer(Answer::All(query, Ok(all))));
         assert_eq!(marks(&app), expected);
     }
 }
@@ -128,7 +137,8 @@ fn marking_all_of_an_empty_list_changes_nothing_and_marks_that_make_room_are_cou
     let marks_all = |app: &mut App, all: Vec<String>| {
         press(app, "*");
         let all = all.into_iter().map(|id| (id.clone(), id)).collect();
-        app.update(now(), Message::Answer(Answer::All(Kind::Task, Ok(all))));
+        let query = whole(app);
+        app.update(now(), Message::Answer(Answer::All(query, Ok(all))));
         app.notice.as_ref().map(|notice| notice.text.clone())
     };
     let tasks = |number: usize| (0..number).map(|number| number.to_string());
@@ -184,4 +194,34 @@ fn what_became_of_many_opens_over_nothing_that_is_being_typed() {
     assert_eq!(app.context(), Context::ConflictValue);
     press(&mut app, "esc");
     assert_eq!(app.context(), Context::Results);
+}
+
+#[test]
+fn what_is_marked_while_many_are_changed_stays_marked() {
+    let mut app = with_tasks(three());
+    let effects = keys(&mut app, &["space", "space", "x"]);
+    let Some(Effect::Write(write)) = effects.into_iter().next() else { panic!("nothing written") };
+    let mut later = now();
+    later.moment = later.moment.plus_millis(600);
+    press(&mut app, "space");
+    app.update(later, Message::Tick);
+    let each = ["Bleed radiators", "Clean gutters"].map(|title| (title.to_owned(), Ok(()))).into();
+    app.update(later, Message::Answer(Answer::ManyWritten(write, each)));
+    let marks: Vec<&String> = app.list(Kind::Task).unwrap().marks.keys().collect();
+    assert_eq!(marks, ["c"]);
+}
+
+#[test]
+fn all_of_an_older_list_is_not_marked() {
+    let mut app = with_tasks(three());
+    let effects = press(&mut app, "*");
+    let Some(Effect::All(query)) = effects.into_iter().next() else { panic!("nothing is asked for") };
+    let mut later = now();
+    later.moment = later.moment.plus_millis(600);
+    press(&mut app, "f");
+    app.update(later, Message::Tick);
+    write(&mut app, "clean");
+    let all = three().into_iter().map(|row| (row.id, row.title)).collect();
+    app.update(later, Message::Answer(Answer::All(query, Ok(all))));
+    assert_eq!(app.list(Kind::Task).unwrap().marks.len(), 0);
 }

@@ -199,3 +199,48 @@ fn a_key_with_ctrl_or_alt_chooses_no_word_and_ctrl_h_clears_as_backspace_does() 
     press(&mut app, "ctrl-h");
     assert_eq!(chosen(&app), json!(null));
 }
+
+#[test]
+fn a_form_that_is_open_over_midnight_means_the_new_day() {
+    let mut app = with_tasks(three());
+    press(&mut app, "n");
+    write(&mut app, "Mop");
+    while form(&app).entries[form(&app).focus].field.name != "due_on" {
+        press(&mut app, "tab");
+    }
+    write(&mut app, "tomorrow");
+    let mut later = now();
+    later.moment = later.moment.plus_millis(12 * 3_600_000);
+    app.update(later, Message::Tick);
+    assert_eq!(form(&app).draft().unwrap().typed["due_on"], json!("2026-11-22"), "it was typed the day before");
+    press(&mut app, "ctrl-u");
+    for letter in "tomorrow".chars() {
+        app.update(later, Message::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE)));
+    }
+    let effects = app.update(later, Message::Key(KeyEvent::new(KeyCode::Char('s'), KeyModifiers::CONTROL)));
+    let fields = effects.iter().find_map(|effect| match effect {
+        Effect::Write(Write::Create { fields, .. }) => Some(fields),
+        _ => None,
+    });
+    assert_eq!(fields.expect("it is saved")["due_on"], "2026-11-23");
+}
+
+#[test]
+fn a_choice_for_many_can_be_left_out_again() {
+    let mut app = with_tasks(three());
+    keys(&mut app, &["space", "space", "e"]);
+    while form(&app).entries[form(&app).focus].field.name != "priority" {
+        press(&mut app, "tab");
+    }
+    press(&mut app, "right");
+    assert!(form(&app).is_changed());
+    press(&mut app, "backspace");
+    assert!(!form(&app).is_changed(), "what is not filled in is left as it is");
+    let mut app = with_tasks(three());
+    press(&mut app, "e");
+    while form(&app).entries[form(&app).focus].field.name != "priority" {
+        press(&mut app, "tab");
+    }
+    press(&mut app, "backspace");
+    assert!(!form(&app).is_changed(), "of a task it can be changed alone");
+}

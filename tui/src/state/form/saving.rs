@@ -6,13 +6,12 @@ use hearth_contract::problem::FieldFault;
 use hearth_contract::schema::{SUBJECT_ID, SUBJECT_TYPE};
 use hearth_replica::Row;
 use serde_json::Value;
-use time::Date;
 
 use super::{Entry, Form, Wish};
 use crate::message::{Decision, Write};
 use crate::now::Now;
 use crate::state::editor::{Editor, Picker, Reference};
-use crate::typed::dates;
+use crate::typed::dates::{self, Again};
 use crate::words::{self, faults};
 
 impl Form {
@@ -59,11 +58,11 @@ impl Form {
         }
     }
 
-    /// The day of the next one, if what is sent has the task done and it comes again.
-    fn again(&self, sent: &Fields) -> Option<Date> {
+    /// The next one, if what is sent has the task done and it comes again.
+    fn again(&self, sent: &Fields) -> Option<Again> {
         let mut whole = self.before.clone();
         whole.extend(sent.clone());
-        sent.contains_key("status").then(|| dates::next_of(self.kind, &whole, self.today))?
+        sent.contains_key("status").then(|| dates::next_of(self.kind, &whole))?
     }
 
     /// What stood where something else is sent. A subject is one thing in two fields.
