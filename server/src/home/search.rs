@@ -2,6 +2,7 @@
 
 use hearth_contract::check::Fields;
 use hearth_contract::problem::Problem;
+use hearth_contract::question;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use serde_json::Value;
@@ -21,16 +22,14 @@ pub fn texts(kind: Kind, fields: &Fields) -> (String, String) {
     (text(resource.title).unwrap_or_default().to_owned(), rest.join("\n"))
 }
 
-/// The words of a question: what stands between punctuation. They are words and nothing else, whatever was asked. As
-/// many as the question has room for: the time that a search may take bounds what they cost.
+/// The words of a question. As many as it has room for: the time that a search may take bounds what they cost.
 pub fn words(question: &str) -> Result<Vec<String>, Problem> {
     let refuse = |message: String| Err(Problem::parameter("q", question, None, message));
     let length = question.trim().chars().count();
     if !(QUESTION.0..=QUESTION.1).contains(&length) {
         return refuse(format!("q must have {} to {} characters.", QUESTION.0, QUESTION.1));
     }
-    let words: Vec<&str> = question.split(|c| !is_word_char(c)).filter(|w| w.contains(char::is_alphanumeric)).collect();
-    let words = saying_more(&words);
+    let words = saying_more(&question::words(question).collect::<Vec<_>>());
     if words.is_empty() {
         return refuse("q must have a word to look for.".to_owned());
     }
@@ -48,11 +47,6 @@ fn saying_more(words: &[&str]) -> Vec<String> {
         !folded.iter().enumerate().any(is_said_by)
     };
     words.iter().enumerate().filter(|(index, _)| says_more(*index)).map(|(_, word)| (*word).to_owned()).collect()
-}
-
-/// Letters, digits, and the accents that may follow a letter as characters of their own.
-fn is_word_char(c: char) -> bool {
-    c.is_alphanumeric() || ('\u{300}'..='\u{36f}').contains(&c)
 }
 
 #[cfg(test)]

@@ -195,8 +195,10 @@ impl Fit {
     fn question(self, words: &[String]) -> Option<String> {
         let word = |word: &String| format!("\"{}\"", word.replace('"', ""));
         let begun = |text: &String| word(text) + "*";
-        let whole = words.iter().map(word).collect::<Vec<_>>().join(" AND ");
-        let all = words.iter().map(begun).collect::<Vec<_>>().join(" AND ");
+        // Side by side they must all be there, as with AND; but a word that FTS5 sees nothing in, such as a sign of some
+        // script that stands alone, is passed over, where AND would find nothing any more.
+        let whole = words.iter().map(word).collect::<Vec<_>>().join(" ");
+        let all = words.iter().map(begun).collect::<Vec<_>>().join(" ");
         let any = words.iter().map(begun).collect::<Vec<_>>().join(" OR ");
         match self {
             Fit::TitleWords => Some(format!("title : ({whole})")),

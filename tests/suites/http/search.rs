@@ -242,3 +242,17 @@ async fn a_search_has_its_time_and_holds_nobody_up() {
         assert!(search.await.unwrap().unwrap());
     }
 }
+
+#[tokio::test]
+async fn a_record_is_found_by_its_own_title_in_every_script() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    for name in ["गाड़ी", "বাড়ি", "ଘୋଡ଼ା", "ရေချိုးခန်း", "ⓐⓑ test", "Öltank", "車庫", "e\u{301}tage"]
+    {
+        client.post("/v1/rooms", &json!({ "name": name })).await;
+        let question: String = name.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        assert_eq!(titles(&client, &question).await, [name], "{name}");
+    }
+    // A word that is not there is still demanded.
+    assert_eq!(titles(&client, "test%20garage").await, [""; 0]);
+}

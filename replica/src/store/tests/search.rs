@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{Scene, event, task};
+use crate::store::read::view;
 use crate::store::{gate, schema};
 
 /// Pieces of the index that lie side by side; a question goes through all of them.
@@ -57,4 +58,15 @@ fn a_script_may_add_more_than_an_index_holds_side_by_side() {
     assert_eq!(scene.one("SELECT count(*) FROM search WHERE search MATCH 'sand'"), "2100");
     assert!(pieces(&scene) < schema::search::PIECES_MAX);
     assert!(schema::search::is_complete(&scene.db).unwrap());
+}
+
+#[test]
+fn a_record_is_found_by_its_own_title_in_every_script() {
+    let scene = Scene::new();
+    for name in ["गाड़ी", "বাড়ি", "ଘୋଡ଼ା", "ရေချိုးခန်း", "ⓐⓑ test", "Öltank", "車庫", "e\u{301}tage"]
+    {
+        scene.does(&format!("INSERT INTO rooms (name) VALUES ('{name}')"));
+        let found = view::search(&scene.db, name, 9).unwrap();
+        assert_eq!(found.iter().map(|hit| hit.title.as_str()).collect::<Vec<_>>(), [name]);
+    }
 }
