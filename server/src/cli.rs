@@ -64,7 +64,7 @@ enum Command {
         /// The file to make
         file: PathBuf,
     },
-    /// Put everything back to what a backup holds; no server may run
+    /// Put everything back to what a backup holds; no server and no other command may be at work on it
     ///
     /// Keys too are as they were then: one that was made since is unknown again; one that was revoked since stays revoked.
     /// Use this rather than copying a file over hearth.db: the log beside that, hearth.db-wal, would be written into it.
@@ -121,7 +121,12 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Key(command) => runtime.block_on(key::key(command, &open(&data)?, cli.json)),
         Command::Openapi { .. } => Ok(()),
         Command::Sandbox(command) => runtime.block_on(data::sandbox(command, &open(&data)?, cli.json)),
-        Command::Backup { file } => runtime.block_on(data::backup(&open(&data)?, &file, cli.json)),
+        Command::Backup { file } => {
+            let done = runtime.block_on(data::backup(&open(&data)?, &file, cli.json));
+            // One that was broken off is not waited for.
+            runtime.shutdown_background();
+            done
+        }
         Command::Restore { file } => data::restore(&data, &file, cli.json),
         Command::Check => runtime.block_on(data::check(open(&data), cli.json)),
         Command::Lab(lab) => {

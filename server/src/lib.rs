@@ -122,14 +122,15 @@ pub async fn start(mut config: Config, clock: Clock) -> Result<Running, StartErr
     };
     let tail = Tail::default();
     let db = Db::open(&config.data, tail.clone(), i64::from_be_bytes(random())).map_err(data_error)?;
-    let first_team = operate::ensure_first_team(&db, &clock).await;
-    let first_team = first_team.map_err(|error| StartError::Operate(config.data.clone(), error))?;
     let (listener, address) = listen(config.listen).await?;
     config.listen = address;
     let metrics = match config.metrics_listen {
         Some(address) => Some(listen(address).await?),
         None => None,
     };
+    // Once nothing is in the way any more: only the start that makes it says what to do with it.
+    let first_team = operate::ensure_first_team(&db, &clock).await;
+    let first_team = first_team.map_err(|error| StartError::Operate(config.data.clone(), error))?;
     let metrics_address = metrics.as_ref().map(|(_, address)| *address);
     if let Some(address) = metrics_address {
         tracing::info!(%address, "metrics are told");

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 
 mod common;
-use common::{command, run, text};
+use common::{command, run, said, text};
 
 /// Serves on a free port; gives the process and its address.
 fn serve(data: &Path) -> (Child, String) {
@@ -291,5 +291,22 @@ fn a_server_on_every_address_asks_for_a_base_url() {
         let log = text(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "who is told the address may say stop: {log}");
         assert_eq!(log.contains("--base-url"), is_warned, "{arguments:?}: {log}");
+    }
+}
+
+#[test]
+fn a_first_serve_that_cannot_listen_makes_no_team() {
+    let dir = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    for listens in [&["--listen", &address][..], &["--listen", "127.0.0.1:0", "--metrics-listen", &address]] {
+        let serve = run(dir.path(), &[&["serve"], listens].concat());
+        assert_eq!(serve.status.code(), Some(1));
+        assert!(text(&serve.stderr).contains("cannot listen on"), "{}", text(&serve.stderr));
+        assert_eq!(
+            said(dir.path(), &["team", "list", "--json"]),
+            "[]",
+            "the start that makes it says what to do with it"
+        );
     }
 }

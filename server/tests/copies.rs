@@ -190,7 +190,7 @@ fn a_first_start_that_was_cut_off_begins_again() {
     assert!(refused(dir.path(), &["check"]).contains("there is no database"));
     said(dir.path(), &["team", "create", "Hill house"]);
     let names = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
-    assert_eq!(names.collect::<Vec<_>>(), ["hearth.db"]);
+    assert_eq!(names.collect::<std::collections::BTreeSet<_>>(), ["hearth.db", "users"].map(Into::into).into());
     assert!(said(dir.path(), &["check"]).starts_with("sound: 2 homes"));
 }
 
@@ -273,4 +273,67 @@ fn a_key_that_was_revoked_stays_so_when_an_older_copy_is_put_back() {
     // On a new machine nothing is known of what came after the backup.
     let new = place.dir.path().join("new");
     assert!(!noted(&new, &["restore", &saved]).contains("revoked"));
+}
+
+#[test]
+fn restore_is_refused_while_any_command_has_the_database_open() {
+    let place = Place::new();
+    let saved = place.backup("saved.db");
+    let other = Db::open(&place.data(), Tail::default(), 1).unwrap();
+    assert!(refused(&place.data(), &["restore", &saved]).contains("another command works on"));
+    assert!(said(&place.data(), &["check"]).starts_with("sound"), "who only opens it waits for nobody");
+    drop(other);
+    let ended = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !run(&place.data(), &["restore", &saved]).status.success() {
+        assert!(std::time::Instant::now() < ended, "its threads have not ended");
+    }
+}
+
+#[test]
+fn a_refused_restore_makes_no_directory_and_none_makes_files_beside_the_copy() {
+    let place = Place::new();
+    let unsound = place.path("notes.txt");
+    std::fs::write(&unsound, "no database").unwrap();
+    let missing = place.dir.path().join("misspelt");
+    assert!(refused(&missing, &["restore", &unsound]).contains("notes.txt"));
+    assert!(!missing.exists());
+    // A database as it lies in a data directory, whose log was folded in when it was closed.
+    let copies = place.dir.path().join("100% copies?");
+    std::fs::create_dir(&copies).unwrap();
+    let copy = copies.join("raw#1.db");
+    std::fs::copy(place.data().join("hearth.db"), &copy).unwrap();
+    said(&place.data(), &["restore", copy.to_str().unwrap()]);
+    let names: Vec<_> = std::fs::read_dir(&copies).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["raw#1.db"]);
+}
+
+#[test]
+fn an_interrupted_backup_leaves_nothing_behind() {
+    let place = Place::new();
+    let bulky = Connection::open(place.data().join("hearth.db")).unwrap();
+    // Large enough that it is still being copied when it is noticed.
+    bulky.execute_batch("CREATE TABLE bulky (bytes BLOB) STRICT").unwrap();
+    for _ in 0..64 {
+        bulky.execute("INSERT INTO bulky VALUES (zeroblob(2000000))", []).unwrap();
+    }
+    drop(bulky);
+    let copies = place.dir.path().join("copies");
+    std::fs::create_dir(&copies).unwrap();
+    let names = || std::fs::read_dir(&copies).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+    let target = copies.join("saved.db");
+    let mut backup = command(&place.data(), &["backup", target.to_str().unwrap()]);
+    let mut backup = backup.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    while names().is_empty() && backup.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    std::process::Command::new("kill").args(["-INT", &backup.id().to_string()]).status().unwrap();
+    let output = backup.wait_with_output().unwrap();
+    // Whoever is quicker, there is a whole copy or none.
+    match output.status.code() {
+        Some(0) => assert_eq!(names(), ["saved.db"]),
+        code => {
+            assert_eq!((code, names()), (Some(1), Vec::new()), "{}", text(&output.stderr));
+            assert!(text(&output.stderr).contains("nothing is left of it"), "{}", text(&output.stderr));
+        }
+    }
 }

@@ -21,6 +21,9 @@ def before_call(context, case, kwargs):
     meta = case.meta
     if meta is None or not meta.generation.mode.is_positive:
         return
+    # /mcp judges these against the message and the service; without them a message is in an older revision.
+    for name in ("MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "Origin"):
+        headers.pop(name, None)
     if "Idempotency-Key" in headers:
         headers["Idempotency-Key"] = str(uuid.uuid4())
     if case.query:

@@ -45,7 +45,9 @@ pub async fn create(call: Call) -> Result<Reply, Refusal> {
         };
         if exports::count_kept(tx, home)? >= KEPT_MAX {
             let message = format!("This home has {KEPT_MAX} exports; delete one, or wait until one expires.");
-            let problem = Problem::new(ProblemType::RateLimited, message).with("retry_after_seconds", RETRY_SECONDS);
+            let problem = Problem::new(ProblemType::RateLimited, message)
+                .with("retry_after_seconds", RETRY_SECONDS)
+                .fixed_by("Delete an export that is no longer needed: its place is free at once.");
             return Ok((call.wording.problem(&problem), Some(problem.kind)));
         }
         let job = Job {

@@ -12,6 +12,7 @@ use hearth_server::store::open::RESTORE;
 use serde_json::json;
 
 use super::output::{line, note};
+use super::serve::Stop;
 
 #[derive(Subcommand)]
 pub(super) enum SandboxCommand {
@@ -35,7 +36,14 @@ pub(super) async fn sandbox(command: SandboxCommand, db: &Db, as_json: bool) -> 
 }
 
 pub(super) async fn backup(db: &Db, file: &Path, as_json: bool) -> anyhow::Result<()> {
-    let bytes = operate::copies::backup(db, file).await?;
+    let stop = Stop::listen()?;
+    let bytes = tokio::select! {
+        saved = operate::copies::backup(db, file) => saved?,
+        () = stop.heard() => {
+            operate::copies::give_up(file);
+            anyhow::bail!("stopped before {} was saved; nothing is left of it", file.display());
+        }
+    };
     if as_json {
         line(json!({ "file": file, "size_bytes": bytes }))?;
     } else {

@@ -118,18 +118,18 @@ pub(super) async fn serve(args: Serve, data: PathBuf, as_json: bool) -> anyhow::
     Ok(())
 }
 
-/// The signals that end the service in order, from the moment they are listened for.
-struct Stop {
+/// The signals that end a command in order, from the moment they are listened for.
+pub(super) struct Stop {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl Stop {
-    fn listen() -> std::io::Result<Stop> {
+    pub(super) fn listen() -> std::io::Result<Stop> {
         Ok(Stop { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    async fn heard(mut self) {
+    pub(super) async fn heard(mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => (),
             _ = self.terminate.recv() => (),

@@ -13,8 +13,8 @@ use std::time::Duration;
 use data_encoding::HEXLOWER;
 use tokio::task::JoinSet;
 
-use super::KEPT_MS;
 use super::write::{self, Stop};
+use super::{KEPT_MS, Progress};
 use crate::app::App;
 use crate::chance::random;
 use crate::store::exports::{self, Job, Status};
@@ -39,7 +39,11 @@ pub(crate) async fn run(app: Arc<App>) {
         let mut put_off = false;
         while jobs.len() < RUNNING_MAX {
             match app.db.write(exports::claim).await {
-                Ok(Some(job)) => drop(jobs.spawn(carry_out(app.clone(), job))),
+                Ok(Some(job)) => {
+                    // Before it runs: a stop that comes now has to find it.
+                    let progress = app.exports.begin(job.id);
+                    jobs.spawn(carry_out(app.clone(), job, progress));
+                }
                 Ok(None) => break,
                 Err(fault) => {
                     tracing::warn!(%fault, "an export was put off");
@@ -80,8 +84,7 @@ async fn prepare(app: &App) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn carry_out(app: Arc<App>, job: Job) {
-    let progress = app.exports.begin(job.id);
+async fn carry_out(app: Arc<App>, job: Job, progress: Arc<Progress>) {
     let (began, file) = (app.clock.now(), HEXLOWER.encode(&random::<16>()));
     let (path, asked, counting) = (app.exports.path(&file), job.clone(), progress.clone());
     let name = file.clone();

@@ -239,7 +239,7 @@ async fn answer(
             wording.version = Version::current();
             let media = check_accept(route, &parts.headers)?;
             if route.path.starts_with(paths::ROOT) {
-                Query::read(parts.uri.query().unwrap_or_default(), route.parameters)?;
+                Query::read(parts.uri.query().unwrap_or_default(), route.parameters, |_, _| ())?;
             }
             let name = name.unwrap_or_default();
             return handler(Visit { app: app.clone(), name, media, wording: wording.clone() }).await;
@@ -277,11 +277,11 @@ async fn answer(
         _ => json::read(&bytes)?,
     };
     learnt.counts_late &= !limits::is_free(&body);
-    let mut query = Query::read(parts.uri.query().unwrap_or_default(), route.parameters)?;
+    let raise = |name: &str, value: &mut String| wording.version.raise_parameter(name, value);
+    let query = Query::read(parts.uri.query().unwrap_or_default(), route.parameters, raise)?;
     check_conditions(route, &parts.headers)?;
     if !wording.version.is_current() {
         wording.version.raise_body(&mut body);
-        query.change(|name, value| wording.version.raise_parameter(name, value));
     }
     handler(Call {
         app: app.clone(),

@@ -14,15 +14,21 @@ pub struct Query {
 }
 
 impl Query {
-    /// Splits a query string; refuses what is not among the known names, repeated, or empty.
-    pub fn read(text: &str, known: &[Parameter]) -> Result<Query, Problem> {
+    /// Splits a query string and rewrites its values, by name, before they are judged; refuses what is not among the known
+    /// names, repeated, or empty.
+    pub fn read(text: &str, known: &[Parameter], rewrite: impl Fn(&str, &mut String)) -> Result<Query, Problem> {
         let is_text = |part: &&str| percent_decode_str(part).decode_utf8().is_ok();
         if let Some(part) = text.split('&').find(|part| !is_text(part)) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             let message = format!("The parameter `{}` is not UTF-8.", shortened(name, NAME_SHOWN));
             return Err(Problem::parameter(name, value, None, message).fixed_by("Send text as UTF-8, percent-encoded."));
         }
-        Query::of(form_urlencoded::parse(text.as_bytes()), known)
+        let sent = form_urlencoded::parse(text.as_bytes()).map(|(name, value)| {
+            let mut value = value.into_owned();
+            rewrite(&name, &mut value);
+            (name.into_owned(), value)
+        });
+        Query::of(sent, known)
     }
 
     /// The same out of names and values that came some other way.
@@ -54,13 +60,6 @@ impl Query {
     /// The value of a parameter.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
-    }
-
-    /// Rewrites the values, by name.
-    pub fn change(&mut self, rewrite: impl Fn(&str, &mut String)) {
-        for (name, value) in &mut self.pairs {
-            rewrite(name, value);
-        }
     }
 
     /// A number from 1 to `max`.
@@ -140,7 +139,7 @@ mod tests {
             ("limit=101", "limit", None),
             ("limit=+5", "limit", None),
         ] {
-            let refusal = Query::read(text, &[LIMIT, SORT]).and_then(|query| {
+            let refusal = Query::read(text, &[LIMIT, SORT], |_, _| ()).and_then(|query| {
                 query.limit(50, 100)?;
                 query.choice("sort", &[("created_at", ()), ("updated_at", ())])
             });

@@ -117,6 +117,9 @@ fn parameters(route: &Route) -> Vec<Value> {
     if route.takes_ticket() {
         header("IdempotencyKey");
     }
+    if route.carries == Carries::Rpc {
+        ["McpProtocolVersion", "McpMethod", "McpName", "Origin"].into_iter().for_each(&mut header);
+    }
     if route.is_guarded() {
         header("IfMatch");
         header("UnlessMatch");

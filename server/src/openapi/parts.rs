@@ -40,6 +40,26 @@ pub(super) fn parameters() -> Value {
             "Answer 304 without a body if the record still has this ETag",
             json!({ "type": "string", "examples": ["*"] }),
         ),
+        "McpProtocolVersion": header(
+            "MCP-Protocol-Version",
+            "The revision of the protocol that this message is in; demanded from 2026-07-28 on",
+            json!({ "type": "string", "examples": ["2026-07-28"] }),
+        ),
+        "McpMethod": header(
+            "Mcp-Method",
+            "The message's `method`; demanded from 2026-07-28 on",
+            json!({ "type": "string", "examples": ["tools/call"] }),
+        ),
+        "McpName": header(
+            "Mcp-Name",
+            "The tool that is called; demanded for calls from 2026-07-28 on",
+            json!({ "type": "string", "examples": ["list_tasks"] }),
+        ),
+        "Origin": header(
+            "Origin",
+            "Where a page that asks comes from, as browsers send it; any but the service's own and those it allows is refused",
+            json!({ "type": "string", "examples": ["https://hearth.example"] }),
+        ),
         "LastEventId": header(
             "Last-Event-ID",
             "The last id of the stream, sent by standard clients when they come again; wins over `cursor`",

@@ -29,6 +29,11 @@ pub async fn backup(db: &Db, file: &Path) -> Result<u64, Error> {
     })
 }
 
+/// Takes away what is left of a backup that was broken off.
+pub fn give_up(file: &Path) {
+    copies::discard(file);
+}
+
 /// Puts a data directory back to a backup, and keeps what it replaces. `run` is a random number that marks the break in
 /// every home's history (contract 9.3).
 pub fn restore(data: &Path, file: &Path, run: i64) -> Result<Restored, Error> {
@@ -37,14 +42,24 @@ pub fn restore(data: &Path, file: &Path, run: i64) -> Result<Restored, Error> {
     if file.is_dir() {
         return Err(Error::Refused(format!("{} is a directory; name the file of the backup", file.display())));
     }
+    let refused = |error: CopyError| {
+        Error::Refused(match error {
+            CopyError::Open(error) => format!("{} could not be restored: {error}", file.display()),
+            CopyError::Unsound(why) => format!("{} was not restored: {why}", file.display()),
+        })
+    };
+    let from = copies::source(file).map_err(refused)?;
     let unusable = |error: OpenError| Error::Refused(format!("{} cannot be used: {error}", data.display()));
     let lock = open::lock(data).map_err(|error| unusable(error.into()))?;
     let Some(_lock) = lock else {
         let message = format!("{} is served by another process; stop it before restoring", data.display());
         return Err(Error::Refused(message));
     };
-    copies::restore(data, file, run).map_err(|error| match error {
-        CopyError::Open(error) => Error::Refused(format!("{} could not be restored: {error}", file.display())),
-        CopyError::Unsound(why) => Error::Refused(format!("{} was not restored: {why}", file.display())),
-    })
+    // What another command writes meanwhile would be told as done and be lost.
+    let users = open::take_over(data).map_err(|error| unusable(error.into()))?;
+    let Some(_users) = users else {
+        let message = format!("another command works on {}; wait until it has ended, then restore", data.display());
+        return Err(Error::Refused(message));
+    };
+    copies::restore(data, from, run).map_err(refused)
 }

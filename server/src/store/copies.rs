@@ -2,8 +2,10 @@
 //! asks, or what the homes hold.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs::{Permissions, hard_link, remove_file, rename, set_permissions};
 use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -75,10 +77,12 @@ pub fn publish(target: &Path) -> Result<u64, CopyError> {
     Ok(target.metadata()?.len())
 }
 
-/// Takes away what was saved and will not be published.
+/// Takes away what was saved, or is being saved, and will not be published.
 pub fn discard(target: &Path) {
-    // Nothing can be done about one that does not go; the next copy of that name replaces it.
-    let _ = remove_file(partial(target));
+    for end in ["-journal", ""] {
+        // Nothing can be done about one that does not go; the next copy of that name replaces it.
+        let _ = remove_file(beside(&partial(target), end));
+    }
 }
 
 /// Where a copy lies until it is known to be sound.
@@ -98,10 +102,35 @@ pub struct Restored {
     pub revoked: Option<usize>,
 }
 
-/// Puts a data directory back to what a file holds, and keeps beside it what was there. Nobody else may use the directory
-/// meanwhile. Until the file is known to be sound, the directory stays as it is.
-pub fn restore(dir: &Path, source: &Path, run: i64) -> Result<Restored, CopyError> {
-    let from = Connection::open_with_flags(source, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+/// Opens a copy that is to be put back, if it is a database of ours. One that lies there by itself is only read: SQLite
+/// would make files beside it, or refuse it where it cannot.
+pub fn source(file: &Path) -> Result<Connection, CopyError> {
+    let lies_alone = !["-wal", "-journal"].iter().any(|end| beside(file, end).exists());
+    let mode = OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let conn = match lies_alone {
+        true => Connection::open_with_flags(immutable(file), mode | OpenFlags::SQLITE_OPEN_URI)?,
+        false => Connection::open_with_flags(file, mode)?,
+    };
+    has_tables(&conn)?;
+    Ok(conn)
+}
+
+/// A file as SQLite names one that nobody changes.
+fn immutable(file: &Path) -> PathBuf {
+    let mut name = b"file:".to_vec();
+    for byte in file.as_os_str().as_bytes() {
+        match byte {
+            b'%' | b'?' | b'#' => name.extend(format!("%{byte:02x}").bytes()),
+            byte => name.push(*byte),
+        }
+    }
+    name.extend(b"?immutable=1");
+    OsString::from_vec(name).into()
+}
+
+/// Puts a data directory back to what a copy holds, and keeps beside it what was there. Nobody else may use the directory
+/// meanwhile. Until the copy is known to be sound, the directory stays as it is.
+pub fn restore(dir: &Path, from: Connection, run: i64) -> Result<Restored, CopyError> {
     make_directory(dir)?;
     let file = dir.join(FILE);
     let staged = beside(&file, ".restoring");
@@ -177,13 +206,19 @@ fn stage(from: &Connection, staged: &Path, run: i64, lost: &Replaced) -> Result<
     Ok((numbers.len(), revoked))
 }
 
-/// Refuses what is no database of ours, or damaged.
-fn sound(conn: &Connection) -> Result<(), CopyError> {
+/// Refuses what is no database of ours.
+fn has_tables(conn: &Connection) -> Result<(), CopyError> {
     for table in TABLES {
         if !conn.table_exists(None, table)? {
             return Err(CopyError::Unsound("it is no database of Hearth".to_owned()));
         }
     }
+    Ok(())
+}
+
+/// The same, and what is damaged.
+fn sound(conn: &Connection) -> Result<(), CopyError> {
+    has_tables(conn)?;
     match super::check::database(&Tx::new(conn)).map_err(unsound)?.first() {
         Some(fault) => Err(CopyError::Unsound(format!("it is damaged: {fault}"))),
         None => Ok(()),

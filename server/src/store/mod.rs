@@ -32,6 +32,7 @@ pub mod tally;
 mod writer;
 
 use std::cell::{Cell, RefCell};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -195,27 +196,32 @@ pub struct Db {
     tally: Arc<Tally>,
     file: Arc<PathBuf>,
     run: i64,
+    /// As long as it is open, nobody puts the database back.
+    _user: Arc<File>,
 }
 
 impl Db {
     /// Opens or makes the database in a data directory and starts its threads. `run` is a random number that marks
     /// what this process writes (contract 9.3).
     pub fn open(dir: &Path, tail: Tail, run: i64) -> Result<Db, open::OpenError> {
+        let user = Arc::new(open::join(dir)?);
         let file = open::prepare(dir)?;
         let tally = Arc::new(Tally::default());
         let readers = Readers::start(&file)?;
-        let writer = Writer::start(open::writer(&file)?, tail, readers.desks().clone(), tally.clone())?;
-        Ok(Db { readers: Arc::new(readers), writer: Arc::new(writer), tally, file: Arc::new(file), run })
+        let writer = open::writer(&file)?;
+        let writer = Writer::start(writer, user.clone(), tail, readers.desks().clone(), tally.clone())?;
+        Ok(Db { readers: Arc::new(readers), writer: Arc::new(writer), tally, file: Arc::new(file), run, _user: user })
     }
 
     /// Opens or makes it without threads: each read and write is done by its caller, before its future is first
     /// pending. For programs in which everything happens in one order, the same each time.
     pub fn open_here(dir: &Path, tail: Tail, run: i64) -> Result<Db, open::OpenError> {
+        let user = Arc::new(open::join(dir)?);
         let file = open::prepare(dir)?;
         let tally = Arc::new(Tally::default());
         let readers = Readers::here(open::reader(&file)?);
         let writer = Writer::here(open::writer(&file)?, tail, tally.clone())?;
-        Ok(Db { readers: Arc::new(readers), writer: Arc::new(writer), tally, file: Arc::new(file), run })
+        Ok(Db { readers: Arc::new(readers), writer: Arc::new(writer), tally, file: Arc::new(file), run, _user: user })
     }
 
     /// The number that marks what this process writes.

@@ -82,6 +82,8 @@ pub const RESTORE: &str = "put a backup in its place with `hearth-server restore
 pub const EXPORTS: &str = "exports";
 /// Name of the file that a serving process holds locked.
 const LOCK: &str = "lock";
+/// Name of the file that all who have the database open hold locked together, and who puts it back alone.
+const USERS: &str = "users";
 /// The first SQLite without the WAL-reset fault.
 const SQLITE_MIN: i32 = 3_051_003;
 /// How long a statement waits for another process's transaction.
@@ -195,8 +197,32 @@ pub fn is_there(dir: &Path) -> bool {
 
 /// Takes the directory for serving. None: another process serves it. The lock lasts as long as the file is open.
 pub fn lock(dir: &Path) -> io::Result<Option<File>> {
+    alone(dir, LOCK)
+}
+
+/// Takes the directory from all who have the database open. None: somebody has. The lock lasts as long as the file is open.
+pub fn take_over(dir: &Path) -> io::Result<Option<File>> {
+    alone(dir, USERS)
+}
+
+/// Says that the database is about to be opened, for as long as the file is open; waits while it is being put back.
+pub(super) fn join(dir: &Path) -> Result<File, OpenError> {
+    let joined = lock_file(dir, USERS).and_then(|file| file.lock_shared().map(|()| file));
+    joined.map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            OpenError::Unwritable(dir.to_owned(), error)
+        }
+        _ => error.into(),
+    })
+}
+
+fn lock_file(dir: &Path, name: &str) -> io::Result<File> {
     make_directory(dir)?;
-    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(dir.join(LOCK))?;
+    OpenOptions::new().create(true).append(true).mode(0o600).open(dir.join(name))
+}
+
+fn alone(dir: &Path, name: &str) -> io::Result<Option<File>> {
+    let file = lock_file(dir, name)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(std::fs::TryLockError::WouldBlock) => Ok(None),

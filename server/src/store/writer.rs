@@ -1,6 +1,7 @@
 //! The one thread that writes, and group commit: everything that waits when it begins shares one transaction and one fsync,
 //! and is answered after it. Or the caller's own thread, job by job. Must not know what the jobs do.
 
+use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -92,8 +93,10 @@ impl Writer {
         Ok(Writer { orders: Mutex::default(), thread: Mutex::default(), tally, here })
     }
 
+    /// The thread is a user of the database, too: it may be at its last batch when nobody else is.
     pub(super) fn start(
         mut conn: Connection,
+        user: Arc<File>,
         tail: Tail,
         desks: Arc<Desks>,
         tally: Arc<Tally>,
@@ -101,7 +104,10 @@ impl Writer {
         let (orders, queue) = mpsc::channel(QUEUE_MAX);
         let concerned = Concerned { tail, desks, tally: tally.clone(), callers: Handle::try_current().ok() };
         let log = Log::of(&mut conn)?;
-        let writer = move || Worker { conn, log, concerned }.work(queue);
+        let writer = move || {
+            Worker { conn, log, concerned }.work(queue);
+            drop(user);
+        };
         let thread = std::thread::Builder::new().name("hearth-writer".into()).spawn(writer)?;
         Ok(Writer { orders: Mutex::new(Some(orders)), thread: Mutex::new(Some(thread)), tally, here: None })
     }
@@ -329,7 +335,14 @@ mod tests {
         let conn = Connection::open(dir.path().join("any.db")).unwrap();
         conn.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (n)").unwrap();
         let tally = Arc::new(Tally::default());
-        let writer = Writer::start(conn, Tail::default(), Arc::default(), tally.clone()).unwrap();
+        let writer = Writer::start(
+            conn,
+            Arc::new(tempfile::tempfile().unwrap()),
+            Tail::default(),
+            Arc::default(),
+            tally.clone(),
+        )
+        .unwrap();
         let (runs, running) = channel();
         let held = || {
             let (go, may) = channel();
@@ -366,7 +379,14 @@ mod tests {
         conn.busy_timeout(Duration::from_secs(1)).unwrap();
         let other = Connection::open(&file).unwrap();
         let tally = Arc::new(Tally::default());
-        let writer = Writer::start(conn, Tail::default(), Arc::default(), tally.clone()).unwrap();
+        let writer = Writer::start(
+            conn,
+            Arc::new(tempfile::tempfile().unwrap()),
+            Tail::default(),
+            Arc::default(),
+            tally.clone(),
+        )
+        .unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         let (told, answers) = channel();
         for _ in 0..8 {

@@ -24,8 +24,13 @@ const WORDY: [&str; 4] = ["resource_type", "subject_type", "type", "types"];
 
 fn parameter(name: &str, value: &mut String) {
     if WORDY.contains(&name) {
-        *value = value.split(',').map(other_number).collect::<Vec<_>>().join(",");
+        *value = turned_list(value);
     }
+}
+
+/// The words of a list, each turned.
+fn turned_list(list: &str) -> String {
+    list.split(',').map(other_number).collect::<Vec<_>>().join(",")
 }
 
 fn body(body: &mut Value) {
@@ -108,8 +113,11 @@ fn explain_error(error: &mut serde_json::Map<String, Value>) {
     let mut concerned = false;
     if details.get("parameter").and_then(Value::as_str).is_some_and(|name| WORDY.contains(&name)) {
         concerned = true;
+        // As they went up: then what was sent comes back as it was sent.
         for name in ["value", "nearest"] {
-            details.get_mut(name).map(turn_text);
+            if let Some(Value::String(list)) = details.get_mut(name) {
+                *list = turned_list(list);
+            }
         }
     }
     for fault in details.get_mut("fields").and_then(Value::as_array_mut).into_iter().flatten() {

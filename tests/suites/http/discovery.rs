@@ -469,3 +469,17 @@ async fn what_a_page_says_to_type_can_be_typed() {
         assert!(!bare.contains('?') && !bare.contains("&amp;"), "{line}");
     }
 }
+
+#[tokio::test]
+async fn the_document_names_the_headers_of_mcp() {
+    let server = Server::start().await;
+    let document = visit(&server, "/openapi/v1", "*/*").await.json;
+    let of = |path: &str| {
+        let shared = &document["components"]["parameters"];
+        let named = document["paths"][path]["post"]["parameters"].as_array().unwrap().iter();
+        let names = named.map(|one| one["$ref"].as_str().unwrap().rsplit('/').next().unwrap());
+        names.map(|name| shared[name]["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(of("/mcp"), ["Idempotency-Key", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "Origin"]);
+    assert_eq!(of("/v1/tasks"), ["Service-API-Version", "Idempotency-Key"]);
+}

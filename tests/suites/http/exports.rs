@@ -425,7 +425,8 @@ async fn a_home_has_a_hundred_exports_and_all_of_them_end_under_load() {
     assert!(asked.iter().all(|answer| answer.status == 202));
     let more = client.post("/v1/exports", &json!({ "format": "json" })).await;
     assert_eq!((more.status, more.error(), more.header("retry-after")), (429, "rate_limited", "60"));
-    assert!(more.json["error"]["message"].as_str().unwrap().contains("100"), "{}", more.text);
+    let told = |member: &str| more.json["error"][member].as_str().unwrap();
+    assert!(told("message").contains("100") && told("fix").starts_with("Delete an export"), "{}", more.text);
     // The other home has its own hundred.
     let other = Client::new(&server.url, &server.test_key);
     assert_eq!(other.post("/v1/exports", &json!({ "format": "json" })).await.status, 202);

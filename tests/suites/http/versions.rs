@@ -287,3 +287,20 @@ async fn every_surface_speaks_the_version_that_is_asked_for() {
         assert_eq!(answer.header("service-api-version"), CURRENT);
     }
 }
+
+#[tokio::test]
+async fn a_refused_parameter_is_quoted_as_it_was_sent_in_every_version() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    for (path, value) in [
+        ("/v1/events?types=vehicles&types=tasks", "tasks"),
+        ("/v1/events?type=vehicle", "vehicle"),
+        ("/v1/events?type=vehicles", "vehicles"),
+        ("/v1/events?types=rooms,vehicle", "vehicle"),
+        ("/v1/search?q=filter&types=task-list", "task-list"),
+        ("/v1/search?q=filter&types=tasks,boat", "boat"),
+    ] {
+        let refused = ask(&client, OLD, Method::GET, path, None).await;
+        assert_eq!((refused.status, &refused.json["error"]["details"]["value"]), (400, &json!(value)), "{path}");
+    }
+}
