@@ -142,11 +142,12 @@ pub fn examine_unread(profile: &Profile, error: &ProfileError) -> Vec<Finding> {
         ProfileError::File(file, _) => (Matter::Setup, format!("ls -l {}", quoted(file))),
         ProfileError::Name(_) | ProfileError::NoHome => (Matter::Setup, "hearth-replica --profile NAME".to_owned()),
     };
-    let mut findings = files::examine(profile);
+    // First: until it is right, every other command says the same, also those that would be advised about the rest.
+    let mut findings = vec![Finding::fault(matter, error.to_string(), next)];
+    findings.extend(files::examine(profile));
     let seen = database::examine(profile);
     findings.extend(seen.findings);
     findings.extend(seen.status.map(|status| database::feed(profile, &status, false)));
-    findings.push(Finding::fault(matter, error.to_string(), next));
     findings
 }
 

@@ -13,6 +13,7 @@ mod team;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use directories::ProjectDirs;
@@ -114,7 +115,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
     match cli.command {
         Command::Serve(args) => runtime.block_on(serve::serve(*args, data, cli.json)),
         Command::Team(command @ team::TeamCommand::Create { .. }) => {
-            let db = if is_there(&data) { open(&data)? } else { make(&data)? };
+            let db = if is_there(&data).unwrap_or(true) { open(&data)? } else { make(&data)? };
             runtime.block_on(team::team(command, &db, cli.json))
         }
         Command::Team(command) => runtime.block_on(team::team(command, &open(&data)?, cli.json)),
@@ -153,8 +154,10 @@ fn openapi(yaml: bool, base_url: &str) -> anyhow::Result<()> {
 /// Opens the database that is there. A directory that was misspelt is not made: a backup or a check of nothing would
 /// succeed, and nobody would know before the day on which it is needed.
 fn open(data: &Path) -> anyhow::Result<Db> {
+    let is_there =
+        is_there(data).with_context(|| format!("{}: whether there is a database cannot be seen", data.display()))?;
     anyhow::ensure!(
-        is_there(data),
+        is_there,
         "{}: there is no database; say where it is with --data, or make one with `hearth-server team create NAME`",
         data.display()
     );

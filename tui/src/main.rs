@@ -1,6 +1,6 @@
 //! The command line of the terminal UI. Must not do anything but read arguments and hand over.
 
-use std::io::{IsTerminal, Write, stdin, stdout};
+use std::io::{self, IsTerminal, Write, stdin, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -50,6 +50,10 @@ enum Command {
 fn main() -> ExitCode {
     match run(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
+        // A reader that has gone away, as `head` does, is no failure.
+        Err(error) if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) => {
+            ExitCode::SUCCESS
+        }
         Err(error) => {
             eprintln!("hearth: {error:#}");
             ExitCode::FAILURE

@@ -1,7 +1,7 @@
 //! The demo as a fresh machine runs it: no terminal, nothing set up.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn hearth(arguments: &[&str]) -> Output {
     let home = tempfile::tempdir().unwrap();
@@ -43,4 +43,18 @@ fn without_a_home_the_demo_is_shown_and_how_to_connect_is_said() {
     assert_eq!(output.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&output.stderr).contains("hearth-replica init --server"));
     assert!(String::from_utf8_lossy(&output.stdout).contains("Equal:"));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let home = tempfile::tempdir().unwrap();
+    for arguments in [&["keys"][..], &["demo", "--plain"]] {
+        let mut hearth = Command::new(env!("CARGO_BIN_EXE_hearth"));
+        hearth.args(arguments).env("HOME", home.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = hearth.spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), said.contains("panicked")), (Some(0), false), "{arguments:?}: {said}");
+    }
 }

@@ -85,7 +85,7 @@ pub(super) fn tell_each(
             };
             match (context.json, done) {
                 (true, _) => all.push(json!({ "id": id, "done": done, "said": said, "edit": edit })),
-                (false, true) => output::line_if_heard(&output::one_line(&format!("{id}: {said}")))?,
+                (false, true) => output::line(&output::one_line(&format!("{id}: {said}")))?,
                 (false, false) => output::note(&output::one_line(&format!("hearth-replica: {id}: {said}"))),
             }
         }

@@ -69,7 +69,7 @@ pub(super) fn too_late(context: &Context, then: &Status) -> Failure {
         _ if then.is_in_contact() => {
             let of = then.head.map_or(String::new(), |head| format!(" of {head}"));
             let text = format!("not in step in time, {}: at position {}{of}{why}", then.phase, then.position);
-            Failure::new(Exit::Failure, text)
+            Failure::new(Exit::Unreachable, text)
                 .hint("the same again, which goes on from there, or with a longer --timeout")
         }
         phase => {
@@ -150,7 +150,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_server_that_answers_is_not_called_unreachable() {
+    fn a_server_that_answers_only_too_slowly_is_not_said_to_be_silent() {
         let db = std::env::temp_dir().join("hearth-sync-slow.db");
         let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
         let context = Context { profile, named: false, db_given: true, json: false };
@@ -159,7 +159,7 @@ pub(super) mod tests {
         let failure = too_late(&context, &slow);
         assert_eq!(
             (failure.exit, failure.text.as_str()),
-            (Exit::Failure, "not in step in time, backfilling: at position 4 of 9")
+            (Exit::Unreachable, "not in step in time, backfilling: at position 4 of 9")
         );
         for phase in ["offline", "backfilling"] {
             assert_eq!(too_late(&context, &status(phase, 4, 0)).exit, Exit::Unreachable, "{phase}");

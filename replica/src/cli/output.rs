@@ -3,23 +3,25 @@
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hearth_replica::Table;
 use serde_json::Value;
 
 use super::Failure;
 
+/// Whether nobody reads the data any more.
+static IS_DEAF: AtomicBool = AtomicBool::new(false);
+
+/// Whether somebody may still read the data. Who has nothing to do but to write it ends where nobody does; whatever else is
+/// to be done is done all the same, and its exit code says what came of it.
+pub(super) fn is_heard() -> bool {
+    !IS_DEAF.load(Ordering::Relaxed)
+}
+
 /// Writes a line of data.
 pub(super) fn line(text: &str) -> io::Result<()> {
     heard(writeln!(io::stdout(), "{text}"))
-}
-
-/// Writes a line of data amid work that goes on, whether or not anybody still reads.
-pub(super) fn line_if_heard(text: &str) -> io::Result<()> {
-    match writeln!(io::stdout(), "{text}") {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written,
-    }
 }
 
 /// Writes data that is text of its own form.
@@ -29,10 +31,14 @@ pub(super) fn raw(text: &[u8]) -> io::Result<()> {
 
 /// What came of writing data. A reader that has gone away, as `head` does, is no failure.
 fn heard(written: io::Result<()>) -> io::Result<()> {
-    match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
-        written => written,
-    }
+    written.or_else(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => {
+            IS_DEAF.store(true, Ordering::Relaxed);
+            Ok(())
+        }
+        // The error alone would be taken for one of the replica's own disk.
+        kind => Err(io::Error::new(kind, format!("what was done could not be told on stdout: {error}"))),
+    })
 }
 
 /// Says something to the person beside the data.
@@ -96,20 +102,33 @@ pub(super) fn objects(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Fai
     let is_for_people = io::stdout().is_terminal();
     let mut out = BufWriter::new(io::stdout().lock());
     let mut before = "[";
+    let mut failed = None;
     for row in rows {
-        let object = Value::Object(columns.iter().cloned().zip(row?).collect());
+        let row = match row {
+            Ok(row) => row,
+            Err(failure) => {
+                // What was written stays one document.
+                failed = Some(failure);
+                break;
+            }
+        };
+        let object = Value::Object(columns.iter().cloned().zip(row).collect());
         heard(match is_for_people {
             true => write!(out, "{before}\n  {}", format!("{object:#}").replace('\n', "\n  ")),
             false => write!(out, "{before}{object}"),
         })?;
         before = ",";
+        if !is_heard() {
+            break;
+        }
     }
     let end = match before {
         "[" => "[]",
         _ if is_for_people => "\n]",
         _ => "]",
     };
-    Ok(heard(writeln!(out, "{end}").and_then(|()| out.flush()))?)
+    heard(writeln!(out, "{end}").and_then(|()| out.flush()))?;
+    failed.map_or(Ok(()), Err)
 }
 
 /// Writes rows as CSV (RFC 4180), each as it comes, with the names of the columns first. Null is an empty field.
@@ -122,6 +141,9 @@ pub(super) fn csv(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Failure
     heard(writeln!(out, "{}", columns.iter().cloned().map(quote).collect::<Vec<_>>().join(",")))?;
     for row in rows {
         heard(writeln!(out, "{}", row?.iter().map(|value| quote(plain(value))).collect::<Vec<_>>().join(",")))?;
+        if !is_heard() {
+            break;
+        }
     }
     Ok(heard(out.flush())?)
 }
@@ -129,44 +151,54 @@ pub(super) fn csv(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Failure
 /// Writes rows in columns of equal width. On a terminal the widest columns give way, so that a row is a line.
 pub(super) fn table(table: &Table) -> io::Result<()> {
     let cells: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(shown).collect()).collect();
-    let mut widths: Vec<usize> = table
-        .columns
-        .iter()
-        .enumerate()
-        .map(|(n, name)| cells.iter().map(|row| width(&row[n])).chain([width(name)]).max().unwrap_or(0))
-        .collect();
-    if io::stdout().is_terminal() {
-        let (_, columns) = console::Term::stdout().size();
-        narrow(&mut widths, &table.columns, columns.into());
-    }
+    let line_max = io::stdout().is_terminal().then(|| console::Term::stdout().size().1.into());
+    let widths = widths(&table.columns, &cells, line_max);
     let join = |row: &[String]| {
-        let padded = row.iter().zip(&widths).map(|(cell, wide)| {
-            let cell = console::truncate_str(cell, *wide, "…");
-            format!("{cell}{}", " ".repeat(wide.saturating_sub(width(&cell))))
+        let padded = row.iter().zip(&widths).filter_map(|(cell, wide)| {
+            let cell = console::truncate_str(cell, (*wide)?, "…");
+            Some(format!("{cell}{}", " ".repeat(wide.unwrap_or_default().saturating_sub(width(&cell)))))
         });
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     line(&bold(&join(&table.columns)))?;
-    for row in &cells {
+    for row in cells.iter().take_while(|_| is_heard()) {
         line(&join(row))?;
     }
     Ok(())
 }
 
-/// Takes from the widest columns until a row fits. Ids stay whole: a part of one names nothing.
-fn narrow(widths: &mut [usize], columns: &[String], line: usize) {
-    let gaps = 2 * widths.len().saturating_sub(1);
-    while widths.iter().sum::<usize>() + gaps > line {
-        let giving = widths.iter_mut().zip(columns).filter(|(_, name)| *name != "id").map(|(width, _)| width);
-        match giving.max() {
-            Some(widest) if *widest > COLUMN_MIN => *widest -= 1,
-            _ => return,
+/// How wide each column is, so that a row fits a line of so many; None: it is left out. What has no value in any row goes
+/// first; then the widest give way. Ids stay whole, as a part of one names nothing, and so does what is short, as days are.
+fn widths(columns: &[String], cells: &[Vec<String>], line: Option<usize>) -> Vec<Option<usize>> {
+    let of = |n: usize| cells.iter().map(|row| width(&row[n])).max().unwrap_or(0);
+    let mut widths: Vec<Option<usize>> =
+        columns.iter().enumerate().map(|(n, name)| Some(of(n).max(width(name)))).collect();
+    let Some(line) = line else { return widths };
+    let over = |widths: &[Option<usize>]| {
+        let gaps = 2 * widths.iter().flatten().count().saturating_sub(1);
+        (widths.iter().flatten().sum::<usize>() + gaps).saturating_sub(line)
+    };
+    for n in (0..columns.len()).rev() {
+        if over(&widths) > 0 && !cells.is_empty() && of(n) == 0 {
+            widths[n] = None;
         }
     }
+    let gives: Vec<bool> =
+        widths.iter().zip(columns).map(|(wide, name)| name != "id" && wide.is_some_and(|wide| wide > SHORT)).collect();
+    while over(&widths) > 0 {
+        let giving = widths.iter_mut().zip(&gives).filter(|(_, gives)| **gives).filter_map(|(wide, _)| wide.as_mut());
+        match giving.max() {
+            Some(widest) if *widest > COLUMN_MIN => *widest -= 1,
+            _ => break,
+        }
+    }
+    widths
 }
 
 /// Columns are not made narrower than this.
 const COLUMN_MIN: usize = 8;
+/// A day has so many letters; a column of no more does not give way.
+const SHORT: usize = 10;
 
 fn width(text: &str) -> usize {
     console::measure_text_width(text)
@@ -203,10 +235,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wide_columns_give_way_but_never_the_id() {
-        let columns = ["id", "title", "due"].map(str::to_owned);
-        let mut widths = [20, 40, 10];
-        narrow(&mut widths, &columns, 50);
-        assert_eq!(widths, [20, 16, 10]);
+    fn wide_columns_give_way_but_never_ids_and_days_and_what_is_empty_goes() {
+        let columns = ["id", "title", "due", "pending"].map(str::to_owned);
+        let row = ["x".repeat(20), "y".repeat(40), "2026-12-01".to_owned(), String::new()];
+        let of = |line| widths(&columns, &[row.to_vec()], line);
+        assert_eq!(of(None), [Some(20), Some(40), Some(10), Some(7)]);
+        assert_eq!(of(Some(83)), [Some(20), Some(40), Some(10), Some(7)]);
+        assert_eq!(of(Some(82)), [Some(20), Some(40), Some(10), None]);
+        assert_eq!(of(Some(50)), [Some(20), Some(16), Some(10), None]);
+        assert_eq!(of(Some(20)), [Some(20), Some(8), Some(10), None]);
     }
 }

@@ -27,7 +27,8 @@ impl Query {
         // Opened once for writing, so that the tables are there and up to date.
         drop(context.existing()?);
         let db = &context.profile.db;
-        if self.sql.trim().is_empty() {
+        // What is nothing but spaces and semicolons is no statement to SQLite, which says so in words for programmers.
+        if self.sql.trim_matches(|letter: char| letter.is_whitespace() || letter == ';').is_empty() {
             return Err(Failure::new(Exit::Usage, "there is no statement to run")
                 .hint("hearth-replica query 'SELECT title, due_on FROM tasks_due'"));
         }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
+use hearth_replica::doctor::quoted;
 use hearth_replica::log::{self, Form};
 use hearth_replica::sync::{SyncConfig, SyncLock, Until};
 use hearth_replica::{Replica, Rescue};
@@ -34,7 +35,12 @@ impl Rebuild {
         let replica = context.replica()?;
         let then = sync::in_process(config, lock, Until::Current, self.timeout, &replica)?;
         if let Some(then) = then {
-            return Err(goal::too_late(context, &then));
+            let failure = goal::too_late(context, &then);
+            // The same again would begin anew.
+            return Err(match failure.exit {
+                Exit::Unreachable => failure.hint("hearth-replica sync --until-current --timeout 5m"),
+                _ => failure,
+            });
         }
         let now = replica.status()?;
         if context.json {
@@ -49,7 +55,12 @@ impl Rebuild {
             return goal::settled(Until::Current, &now);
         }
         let text = "not everything could be carried over by itself; what is said above needs you";
-        Err(Failure::new(Exit::NeedsYou, text).hint("hearth-replica edits"))
+        let failure = Failure::new(Exit::NeedsYou, text);
+        Err(match &rescue.kept_as {
+            _ if rescue.parked > 0 || now.edits_to_decide() > 0 => failure.hint("hearth-replica edits"),
+            Some(kept) => failure.hint(format!("look in what was kept, {}", quoted(kept))),
+            None => failure,
+        })
     }
 }
 

@@ -23,10 +23,10 @@ pub(super) struct List {
     /// Only records with this value; field= asks for those without one
     #[arg(value_name = "FIELD=VALUE")]
     values: Vec<Assignment>,
-    /// Order by this field
+    /// Order by this field, as the lists of `hearth` are: of tasks what is done comes last, and what has no value stands at an end
     #[arg(long, value_name = "FIELD")]
     sort: Option<String>,
-    /// Greatest first
+    /// The other way round
     #[arg(long)]
     desc: bool,
     /// Records at most

@@ -46,6 +46,9 @@ impl Status {
                 }
                 write(context, &now)?;
             }
+            if !output::is_heard() {
+                return Ok(());
+            }
             last = now;
         }
     }

@@ -514,3 +514,13 @@ fn somebody_who_keeps_all_others_from_writing_is_named() {
     assert!(text.contains("another program is writing to") && next.starts_with("lsof "), "{text}, {next}");
     assert_ne!(exit, 0);
 }
+
+#[test]
+fn a_profile_that_cannot_be_read_is_the_first_thing_to_put_right() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = directory.path().join("replica.db");
+    std::fs::write(directory.path().join("replica.db.toml"), "server = \"x\nfoo").unwrap();
+    let output = replica(&db, &["doctor"]);
+    let said = text(&output.stderr);
+    assert!(said.contains("the worst: ") && said.contains("replica.db.toml") && !said.contains("init"), "{said}");
+}

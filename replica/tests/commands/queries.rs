@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::{json, new_replica, refusal, replica, text};
+use super::{json, new_replica, refusal, replica, sqlite3, text};
 
 /// Numbers, one after the other, until so many.
 fn numbers(most: &str) -> String {
@@ -75,4 +75,82 @@ fn a_statement_that_fails_at_once_writes_no_data() {
         let (exit, said) = refusal(&db, &["query", "SELECT abs(-9223372036854775808)", form]);
         assert!(exit == 1 && said.contains("overflow"), "{said}");
     }
+}
+
+#[test]
+fn what_fails_midway_leaves_one_document() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = directory.path().join("replica.db");
+    new_replica(&db);
+    let output = replica(&db, &["query", "SELECT 1 AS one UNION ALL SELECT json('x')", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap(), json!([{ "one": 1 }]));
+    let output = replica(&db, &["query", " ; "]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("there is no statement to run"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_reader_that_goes_away_changes_no_exit_code_and_ends_what_only_writes() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = directory.path().join("replica.db");
+    new_replica(&db);
+    let unread = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
+        command.arg("--db").arg(&db).args(arguments).env("HOME", directory.path()).env_remove("HEARTH_API_KEY");
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        (output.status.code(), text(&output.stderr))
+    };
+    // There is no server: doctor finds that, whoever hears of it.
+    let heard = replica(&db, &["doctor"]);
+    assert_ne!(heard.status.code(), Some(0));
+    assert_eq!(unread(&["doctor"]), (heard.status.code(), text(&heard.stderr)));
+    // Without an end of its own it would go on for ever.
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
+    for form in ["--json", "--csv"] {
+        assert_eq!(unread(&["query", endless, form]).0, Some(0), "{form}");
+    }
+}
+
+#[test]
+fn a_full_stdout_is_not_called_a_full_disk() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = directory.path().join("replica.db");
+    new_replica(&db);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
+    command.arg("--db").arg(&db).args(["add", "rooms", "name=Hall"]).env("HOME", directory.path());
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = command.stdout(full).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains("what was done could not be told on stdout: No space left"), "{said}");
+}
+
+#[test]
+fn a_list_is_ordered_by_the_whole_text_of_a_field() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = directory.path().join("replica.db");
+    new_replica(&db);
+    for (name, floor) in [
+        ("zeta", "'Main'"),
+        ("alpha", "'Main 2'"),
+        ("beta", "'Main'"),
+        ("gamma", "'Mainz'"),
+        ("none", "NULL"),
+        ("delta", "'Äußen'"),
+    ] {
+        assert!(sqlite3(&db, &format!("INSERT INTO rooms (name, floor) VALUES ('{name}', {floor})")).status.success());
+    }
+    let names = |more: &[&str]| {
+        let output = replica(&db, &[&["list", "rooms", "--sort", "floor", "--json"], more].concat());
+        let rows: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+        rows.iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let expected = ["beta", "zeta", "alpha", "gamma", "delta", "none"];
+    assert_eq!(names(&[]), expected);
+    let mut turned = expected;
+    turned.reverse();
+    assert_eq!(names(&["--desc"]), turned);
 }

@@ -11,6 +11,7 @@ use hearth_server::store::copies::Restored;
 use hearth_server::store::open::RESTORE;
 use serde_json::json;
 
+use super::command;
 use super::output::{line, note};
 use super::serve::Stop;
 
@@ -66,10 +67,11 @@ pub(super) fn restore(data: &Path, file: &Path, as_json: bool) -> anyhow::Result
         Some(0) => (),
         Some(1) => note("1 key stays revoked that the backup has as good"),
         Some(keys) => note(format_args!("{keys} keys stay revoked that the backup has as good")),
-        None => note(
+        None => note(format_args!(
             "warning: what was there before could not be read: keys that were revoked since the backup are good again; \
-             see `hearth-server key list`",
-        ),
+             see `{}`",
+            command(data, &["key", "list"])
+        )),
     }
     Ok(())
 }

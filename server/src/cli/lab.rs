@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
-use super::output::line;
+use super::output::{is_heard, line};
 
 /// Records that can be made at once.
 const RECORDS_MAX: u64 = 5_000_000;
@@ -246,6 +246,10 @@ async fn churn(bench: &Bench, churn: &Churn, as_json: bool, stopping: &mut Stopp
             if !churn.quiet && !as_json {
                 line(format_args!("{:>8}  {}", changed.position, changed.told))?;
             }
+        }
+        // Without an end of its own it goes on for as long as somebody looks on.
+        if !is_heard() && churn.count.is_none() && churn.lasting.is_none() {
+            break;
         }
         turn += 1;
     }

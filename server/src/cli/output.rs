@@ -2,13 +2,25 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 
-/// Writes a line of data. A reader that has gone away, as `head` does, is no failure, and nothing is left to be done.
+/// Whether nobody reads the data any more.
+static IS_DEAF: AtomicBool = AtomicBool::new(false);
+
+/// Whether somebody may still read the data. What is to be done besides is done all the same.
+pub(super) fn is_heard() -> bool {
+    !IS_DEAF.load(Ordering::Relaxed)
+}
+
+/// Writes a line of data. A reader that has gone away, as `head` does, is no failure.
 pub(super) fn line(text: impl Display) -> anyhow::Result<()> {
     match try_line(text) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            IS_DEAF.store(true, Ordering::Relaxed);
+            Ok(())
+        }
         result => result.context("what was done could not be told on stdout"),
     }
 }

@@ -190,9 +190,9 @@ pub fn due(dir: &Path) -> Result<Option<String>, OpenError> {
     Ok(due.map(ToString::to_string))
 }
 
-/// Whether there is a database in a directory.
-pub fn is_there(dir: &Path) -> bool {
-    dir.join(FILE).exists()
+/// Whether there is a database in a directory; an error where this user may not look.
+pub fn is_there(dir: &Path) -> io::Result<bool> {
+    dir.join(FILE).try_exists()
 }
 
 /// Takes the directory for serving. None: another process serves it. The lock lasts as long as the file is open.

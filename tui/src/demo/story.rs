@@ -1,7 +1,7 @@
 //! The tour in sentences: each says what happened and how long it took, and the last whether both sides are equal.
 //! Must not draw.
-#![expect(clippy::print_stdout, reason = "the tour is what it prints")]
 
+use std::io::{Write, stdout};
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
@@ -15,20 +15,20 @@ use super::household::{Device, Household};
 
 /// Tells the tour.
 pub(super) async fn tell(mut household: Household) -> anyhow::Result<()> {
-    println!("A home is served at {}. It is a sandbox; nothing of it stays.", household.url());
+    writeln!(stdout(), "A home is served at {}. It is a sandbox; nothing of it stays.", household.url())?;
 
     let began = Instant::now();
     let here = Device::start(household.sync())?;
     here.wait_for("the first sync is done", |replica| Ok(replica.status()?.phase == "live")).await?;
     let records = here.records()?.len();
-    println!("First sync: {records} records in {} ms, by one request.", millis(began));
+    writeln!(stdout(), "First sync: {records} records in {} ms, by one request.", millis(began))?;
 
     let phone = household.another_device().await?;
     let task = open_task(&phone.replica)?;
     let began = Instant::now();
     phone.replica.update(Kind::Task, &task.id, &fields(json!({ "status": "in_progress" })))?;
     wait_for_field(&here, &task.id, "status", "in_progress").await?;
-    println!("Live: Mateo's phone began “{}”; it was seen here after {} ms.", task.title, millis(began));
+    writeln!(stdout(), "Live: Mateo's phone began “{}”; it was seen here after {} ms.", task.title, millis(began))?;
 
     household.unplug().await;
     here.wait_for("the lost server is noticed", |replica| Ok(replica.status()?.phase == "offline")).await?;
@@ -36,7 +36,7 @@ pub(super) async fn tell(mut household: Household) -> anyhow::Result<()> {
     let id = here.replica.create(Kind::Task, &fields(json!({ "title": "Call the roofer", "priority": "high" })))?;
     let kept = millis(began);
     let waiting = here.replica.status()?.waiting;
-    println!("Offline: the server is stopped. A new task was kept here in {kept} ms; {waiting} edit waits.");
+    writeln!(stdout(), "Offline: the server is stopped. A new task was kept here in {kept} ms; {waiting} edit waits.")?;
     ensure!(waiting == 1, "one edit should wait, {waiting} do");
 
     let began = Instant::now();
@@ -44,22 +44,30 @@ pub(super) async fn tell(mut household: Household) -> anyhow::Result<()> {
     here.wait_for("the edit is pushed", |replica| Ok(replica.status()?.waiting == 0)).await?;
     let pushed = millis(began);
     phone.wait_for("the phone has the task", |replica| Ok(replica.row(Kind::Task, &id)?.is_some())).await?;
-    println!("Back: the server started again; the edit was confirmed after {pushed} ms and is on Mateo's phone too.");
+    writeln!(
+        stdout(),
+        "Back: the server started again; the edit was confirmed after {pushed} ms and is on Mateo's phone too."
+    )?;
 
     let task = open_task(&here.replica)?;
     let began = Instant::now();
     as_a_script_would(&household, &task.id)?;
     wait_for_field(&phone, &task.id, "priority", "urgent").await?;
-    println!(
+    writeln!(
+        stdout(),
         "Script: plain SQL set “{}” to urgent; by way of the server it was on Mateo's phone after {} ms.",
         task.title,
         millis(began)
-    );
+    )?;
 
     here.wait_for("everything is confirmed", |replica| Ok(replica.status()?.waiting == 0)).await?;
     let differing = differences(&household, &here).await?;
     ensure!(differing.is_empty(), "the two sides differ in {}: {}", differing.len(), differing.join(", "));
-    println!("Equal: {} records on the server and here, none missing, none different.", here.records()?.len());
+    writeln!(
+        stdout(),
+        "Equal: {} records on the server and here, none missing, none different.",
+        here.records()?.len()
+    )?;
     drop((here, phone));
     household.move_out().await;
     Ok(())

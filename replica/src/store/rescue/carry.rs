@@ -104,7 +104,7 @@ pub(super) fn read(kept: &Path, blank: &Connection) -> Result<Saved, StoreError>
         }
     } else if !nothing {
         saved.lost.push(format!(
-            "Nothing in it can be read here, edits that the server has not confirmed neither; \
+            "Nothing in it can be read here, not even edits that the server has not confirmed; \
              `sqlite3 {} .recover` may still show some.",
             kept.display()
         ));

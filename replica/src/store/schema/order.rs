@@ -89,7 +89,10 @@ fn value(kind: Kind, name: &str, format: Format) -> String {
         Format::Count | Format::Year => format!("coalesce(printf('%010d', {name}), '')"),
         Format::Date if name == "issued_on" => format!("coalesce({name}, '')"),
         Format::Choice(_) => place(kind, name),
-        Format::Text { .. } | Format::Vin | Format::Url => format!("coalesce(lower(substr({name}, 1, 40)), {LAST})"),
+        // Any text may be the beginning of another, and none is the last of all.
+        Format::Text { .. } | Format::Vin | Format::Url => {
+            format!("coalesce('0' || lower(substr({name}, 1, 40)) || char(1), '1')")
+        }
         Format::Date | Format::Timestamp | Format::Reference(_) | Format::Subject => {
             format!("coalesce({name}, {LAST})")
         }
