@@ -1,7 +1,7 @@
 //! Profiles: which database belongs to which server and key, and where those files are. Must not know what is in a
 //! database.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
@@ -235,14 +235,22 @@ fn read(config: &Path) -> Result<Config, ProfileError> {
     }
 }
 
+/// A file of more bytes holds something else than a key.
+const KEY_FILE_MAX: u64 = 4_096;
+
 /// A key in a file: its only line.
 pub fn key_from_file(path: &Path) -> Result<SecretString, ProfileError> {
-    let text = fs::read_to_string(path).map_err(|error| ProfileError::Key(path.to_owned(), error))?;
-    if text.trim().is_empty() {
-        let error = io::Error::new(io::ErrorKind::InvalidData, "there is no key in it");
-        return Err(ProfileError::Key(path.to_owned(), error));
+    let failed = |error| ProfileError::Key(path.to_owned(), error);
+    let no_key = |why: &str| failed(io::Error::new(io::ErrorKind::InvalidData, why));
+    let mut text = String::new();
+    let file = fs::File::open(path).map_err(failed)?;
+    // Some files have no end.
+    let read = file.take(KEY_FILE_MAX + 1).read_to_string(&mut text).map_err(failed)?;
+    match text.trim() {
+        _ if read as u64 > KEY_FILE_MAX => Err(no_key("it is no key, but far longer")),
+        "" => Err(no_key("there is no key in it")),
+        key => Ok(key.to_owned().into()),
     }
-    Ok(text.trim().to_owned().into())
 }
 
 /// The key that the environment gives, which goes before any file of ours: the key itself, a file of it, or a
@@ -332,6 +340,9 @@ mod tests {
         let file = directory.path().join("key");
         fs::write(&file, " \n").unwrap();
         assert!(key_from_file(&file).unwrap_err().to_string().ends_with("there is no key in it"));
+        // One that never ends is not read for ever.
+        let said = key_from_file(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert!(said.ends_with("it is no key, but far longer"), "{said}");
     }
 
     #[test]

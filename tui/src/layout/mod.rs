@@ -89,13 +89,21 @@ pub fn list_and_preview(width: u16) -> (u16, u16) {
     if width < PREVIEW_FROM {
         return (width, 0);
     }
-    let preview = (width * 9 / 25).min(64);
+    // Divided first: a terminal may be as wide as it likes.
+    let preview = (width / 25 * 9 + width % 25 * 9 / 25).min(64);
     (width - preview, preview)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_terminal_may_be_as_wide_as_it_likes() {
+        for (width, preview) in [(109, 0), (110, 39), (7_282, 64), (u16::MAX, 64)] {
+            assert_eq!(list_and_preview(width), (width - preview, preview));
+        }
+    }
 
     #[test]
     fn the_parts_add_up() {
