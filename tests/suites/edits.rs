@@ -186,6 +186,33 @@ async fn a_lost_answer_and_a_forgotten_key_make_one_effect() {
     );
 }
 
+/// Its first update is sent again as it was, though somebody has begun one since.
+#[tokio::test]
+async fn a_profile_that_somebody_began_meanwhile_is_not_written_over() {
+    let mut home = Home::new();
+    let faults = ["--faults", "lost-request=always route=writes", "--faults-on-live"];
+    let (server, _) = serve(&mut home, &[&UNLIMITED[..], &faults].concat());
+    let device = device(&home, "first.db");
+    device.sql("INSERT INTO property (city, notes) VALUES ('Ghent', 'By the river')");
+    let daemon = Process::start("hearth-replica", &["--db", &device.db, "run"]);
+    wait_until("it was tried", || device.one("SELECT attempts > 0 FROM edits") == "1");
+    daemon.kill();
+    assert_eq!(server.terminate().code(), Some(0));
+
+    let (_server, client) = serve(&mut home, &UNLIMITED);
+    client.patch("/v1/property", &json!({ "city": "Bruges" })).await;
+    assert_eq!(device.sync(), 5);
+    let there = client.get("/v1/property").await;
+    assert_eq!([&there.data()["city"], &there.data()["notes"]], [&json!("Bruges"), &Value::Null]);
+    let clash = "SELECT json_array(field, base, mine, theirs) FROM conflicts WHERE base IS NOT theirs";
+    assert_eq!(device.one(clash), r#"["city",null,"Ghent","Bruges"]"#);
+    let edit = device.one("SELECT id FROM edits");
+    device.does(&["resolve", &edit, "mine"]);
+    assert_eq!(device.sync(), 0);
+    let there = client.get("/v1/property").await;
+    assert_eq!([&there.data()["city"], &there.data()["notes"]], ["Ghent", "By the river"]);
+}
+
 #[tokio::test]
 async fn a_poison_edit_holds_what_depends_on_it_and_nothing_else() {
     let mut home = Home::new();

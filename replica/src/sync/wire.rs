@@ -81,8 +81,14 @@ impl Ask {
     /// The request of edits.
     pub(super) fn send(request: &Request) -> Ask {
         let mut headers = vec![(IDEMPOTENCY_KEY, request.key.clone())];
-        if let Some(guard) = request.guard {
-            headers.push(("if-match", etag(guard)));
+        match request.guard {
+            Some(guard) => headers.push(("if-match", etag(guard))),
+            // The profile alone is begun by an update. Sent again after the key is forgotten, it must not write over one
+            // that somebody has begun meanwhile (RFC 9110 13.1.2).
+            None if request.path == paths::PROPERTY && !hearth_simulated::planted("no condition is sent") => {
+                headers.push(("if-none-match", "*".to_owned()));
+            }
+            None => {}
         }
         if request.body.is_some() {
             headers.push(("content-type", "application/json".to_owned()));
