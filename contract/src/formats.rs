@@ -37,27 +37,41 @@ impl Timestamp {
         self.date_time().date()
     }
 
-    /// Reads `YYYY-MM-DD` (midnight UTC) or an RFC 3339 date-time with `Z` or offset.
+    /// Reads `YYYY-MM-DD` (midnight UTC) or an RFC 3339 date-time with `Z` or offset. What is finer than a millisecond is
+    /// left out.
     pub fn parse(text: &str) -> Option<Timestamp> {
-        if let Some(date) = parse_date(text) {
-            return Some(Timestamp(date.midnight().assume_utc().unix_timestamp() * 1000));
-        }
-        // RFC 3339 allows a space or a lower-case `t`; ISO 8601 and the contract do not.
-        if text.as_bytes().get(10) != Some(&b'T') {
-            return None;
-        }
-        let moment = OffsetDateTime::parse(text, &Rfc3339).ok()?.checked_to_offset(UtcOffset::UTC)?;
-        // An offset can reach past the years that four digits write.
-        if !(0..=9999).contains(&moment.year()) {
-            return None;
-        }
-        i64::try_from(moment.unix_timestamp_nanos().div_euclid(1_000_000)).ok().map(Timestamp)
+        let nanos = nanos(text)?;
+        i64::try_from(nanos.div_euclid(1_000_000)).ok().map(Timestamp)
+    }
+
+    /// The first timestamp that is not before such a text.
+    pub fn not_before(text: &str) -> Option<Timestamp> {
+        let nanos = nanos(text)?;
+        let millis = i64::try_from(-(-nanos).div_euclid(1_000_000)).ok()?;
+        Some(Timestamp(millis.min(LAST)))
     }
 
     /// To the second.
     fn date_time(self) -> OffsetDateTime {
         OffsetDateTime::from_unix_timestamp(self.seconds()).unwrap_or(OffsetDateTime::UNIX_EPOCH)
     }
+}
+
+/// The last moment that four digits of a year can say, in milliseconds since 1970.
+const LAST: i64 = 253_402_300_799_999;
+
+/// Nanoseconds since 1970 of a date or a date-time.
+fn nanos(text: &str) -> Option<i128> {
+    if let Some(date) = parse_date(text) {
+        return Some(date.midnight().assume_utc().unix_timestamp_nanos());
+    }
+    // RFC 3339 allows a space or a lower-case `t`; ISO 8601 and the contract do not.
+    if text.as_bytes().get(10) != Some(&b'T') {
+        return None;
+    }
+    let moment = OffsetDateTime::parse(text, &Rfc3339).ok()?.checked_to_offset(UtcOffset::UTC)?;
+    // An offset can reach past the years that four digits write.
+    (0..=9999).contains(&moment.year()).then(|| moment.unix_timestamp_nanos())
 }
 
 impl fmt::Display for Timestamp {
@@ -164,7 +178,7 @@ mod tests {
         assert_eq!(Timestamp::from_millis(0).to_string(), "1970-01-01T00:00:00.000Z");
         assert_eq!(Timestamp::from_millis(1_780_272_000_500).to_string(), "2026-06-01T00:00:00.500Z");
         // Every month, hour and number of digits, and the last moment that four digits can say.
-        for millis in (0..4_000).map(|step| step * 31_556_952_707 / 12).chain([253_402_300_799_999]) {
+        for millis in (0..4_000).map(|step| step * 31_556_952_707 / 12).chain([LAST]) {
             let moment = Timestamp::from_millis(millis);
             assert_eq!(Timestamp::parse(&moment.to_string()), Some(moment));
         }
@@ -218,6 +232,20 @@ mod tests {
         ] {
             assert_eq!(parse_id(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_finer_than_a_millisecond_is_after_it() {
+        for (text, first) in [
+            ("2026-06-01T12:00:00.1230Z", "2026-06-01T12:00:00.123Z"),
+            ("2026-06-01T12:00:00.1239Z", "2026-06-01T12:00:00.124Z"),
+            ("1969-12-31T23:59:59.9991Z", "1970-01-01T00:00:00.000Z"),
+            ("2026-06-01", "2026-06-01T00:00:00.000Z"),
+            ("9999-12-31T23:59:59.9999Z", "9999-12-31T23:59:59.999Z"),
+        ] {
+            assert_eq!(Timestamp::not_before(text).map(|it| it.to_string()).as_deref(), Some(first), "{text}");
+        }
+        assert_eq!(Timestamp::not_before("yesterday"), None);
     }
 
     #[test]

@@ -205,8 +205,8 @@ struct Place {
 fn place(kind: Kind, query: &Query, home: Uuid) -> Result<Place, Problem> {
     let sort = query.choice("sort", &[("created_at", Sort::Created), ("updated_at", Sort::Updated)])?;
     let direction = query.choice("order", &[("asc", Direction::Ascending), ("desc", Direction::Descending)])?;
-    let created_since = query.moment("created_since")?.map(Timestamp::millis);
-    let updated_since = query.moment("updated_since")?.map(Timestamp::millis);
+    let created_since = query.since("created_since")?.map(Timestamp::millis);
+    let updated_since = query.since("updated_since")?.map(Timestamp::millis);
     let Some(text) = query.get("cursor") else {
         let (sort, direction) = (sort.unwrap_or(Sort::Created), direction.unwrap_or(Direction::Descending));
         let cursor = ListCursor { kind, sort, direction, created_since, updated_since, after: 0 };

@@ -83,7 +83,7 @@ impl Call {
 
     /// The revisions of `If-None-Match`, to which a weak tag is as good as a strong one (RFC 9110 13.1.2).
     fn unless(&self) -> Option<Revs> {
-        self.if_none_match.as_deref().map(|list| revs(list, |tag| parse_etag(tag.trim_start_matches("W/"))))
+        self.if_none_match.as_deref().map(|list| revs(list, |tag| parse_etag(tag.strip_prefix("W/").unwrap_or(tag))))
     }
 }
 

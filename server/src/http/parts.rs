@@ -124,18 +124,22 @@ pub(super) fn check_conditions(route: &Route, headers: &HeaderMap) -> Result<(),
     Err(Problem::parameter(name, &value, None, message).fixed_by(fix))
 }
 
-/// Whether a text is `*` or tags between commas (RFC 9110 8.8.3, 13.1.1). A tag may hold commas itself.
+/// Whether a text is `*` or tags between commas, of which some may stand alone (RFC 9110 5.6.1.2, 8.8.3, 13.1.1). A tag may
+/// hold commas itself.
 fn is_tags(text: &str) -> bool {
-    let mut rest = text.trim();
-    if rest == "*" {
+    if text.trim() == "*" {
         return true;
     }
+    let between = [' ', '\t', ','];
+    let mut rest = text.trim_start_matches(between);
     loop {
         let tag = rest.strip_prefix("W/").unwrap_or(rest).strip_prefix('"').and_then(|open| open.split_once('"'));
         let Some((_, after)) = tag else { return false };
-        match after.trim_start().strip_prefix(',') {
-            Some(next) => rest = next.trim_start(),
-            None => return after.trim().is_empty(),
+        rest = after.trim_start_matches(between);
+        match (rest.is_empty(), after.trim_start().starts_with(',')) {
+            (true, _) => return true,
+            (false, true) => {}
+            (false, false) => return false,
         }
     }
 }

@@ -96,10 +96,10 @@ impl Query {
         Ok(meanings)
     }
 
-    /// A date or date-time.
-    pub fn moment(&self, name: &str) -> Result<Option<Timestamp>, Problem> {
+    /// A date or date-time from which on something is asked for.
+    pub fn since(&self, name: &str) -> Result<Option<Timestamp>, Problem> {
         let Some(value) = self.get(name) else { return Ok(None) };
-        match Timestamp::parse(value) {
+        match Timestamp::not_before(value) {
             Some(moment) => Ok(Some(moment)),
             None => {
                 let message = format!("{name} must be a date (2026-06-01) or an RFC 3339 date-time.");

@@ -169,6 +169,7 @@ async fn lists_begin_at_a_moment_in_either_order() {
     let third = moment(&made[3], "created_at");
     for (query, expected) in [
         (format!("created_since={third}"), &["5", "4", "3"][..]),
+        (format!("created_since={}", third.replace('Z', "001Z")), &["5", "4"]),
         (format!("created_since={third}&order=asc&limit=2"), &["3", "4", "5"]),
         (format!("updated_since={third}&sort=updated_at&order=asc&limit=1"), &["3", "4", "5", "1"]),
         (format!("updated_since={third}&order=asc"), &["1", "3", "4", "5"]),
