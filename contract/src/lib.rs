@@ -4,7 +4,7 @@
 //! - [`resources`]: the one table of the six kinds. Validation, discovery, replica columns and forms read it.
 //! - [`formats`]: the exact rules of dates, timestamps, money, ids and texts.
 //! - [`check`]: a body against the table; every fault at once.
-//! - [`question`]: what is asked of a search, as words.
+//! - [`question`]: the words by which records are found.
 //! - [`record`], [`command`], [`event`]: a thing, a wish, and what was committed.
 //! - [`problem`]: every refusal: its status, whether to retry, what to do next.
 //! - [`envelope`], [`headers`], [`paths`], [`key`]: the wire around them.

@@ -4,13 +4,14 @@ use std::time::{Duration, Instant};
 
 use hearth_contract::envelope::Page;
 use hearth_contract::problem::{Problem, ProblemType};
+use hearth_contract::record::Record;
 use hearth_contract::schema::Kind;
 use serde_json::json;
 
 use super::records::as_of_meta;
 use crate::home::cursor::SearchCursor;
 use crate::home::feed::unreadable;
-use crate::home::search::words;
+use crate::home::search::{shown, words};
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
 use crate::store::search::Hit;
@@ -27,14 +28,16 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
     let words = words(question)?;
     let named = call.query.choices("types", &Kind::COLLECTIONS.map(|kind| (kind.word(), kind)))?;
     // In one order, so that a cursor is good however they are named.
-    let kinds: Vec<Kind> =
-        Kind::COLLECTIONS.into_iter().filter(|kind| named.is_empty() || named.contains(kind)).collect();
+    let mut kinds: Vec<Kind> = Kind::COLLECTIONS.into_iter().filter(|kind| named.contains(kind)).collect();
     let limit = call.query.limit(PAGE.0, PAGE.1)?;
     let home = call.principal.home_id();
     let after = match call.query.get("cursor") {
         None => None,
         Some(text) => Some(SearchCursor::read(text, home, &words, &kinds).map_err(unreadable)?),
     };
+    if kinds.is_empty() {
+        kinds = after.as_ref().map_or(Kind::COLLECTIONS.to_vec(), |cursor| cursor.kinds.clone());
+    }
     let number = call.principal.key.home;
     let (asked, among) = (words.clone(), kinds.clone());
     let time_max = call.app.config.search_time_max;
@@ -42,7 +45,7 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
         .app
         .db
         .read_until(Instant::now() + time_max, move |tx| {
-            let after = after.map(|cursor| (cursor.fit, cursor.row));
+            let after = after.map(|SearchCursor { fit, row, .. }| (fit, row));
             let hits = search::find(tx, number, &asked, &among, after, limit + 1)?;
             Ok((hits, homes::load(tx, number)?.head))
         })
@@ -56,8 +59,8 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
     let next_cursor = hits
         .last()
         .filter(|_| has_more)
-        .map(|hit| SearchCursor { fit: hit.fit, row: hit.row }.write(home, &words, &kinds));
-    let texts: Vec<String> = hits.iter().map(describe).collect();
+        .map(|hit| SearchCursor { fit: hit.fit, row: hit.row, kinds }.write(home, &words));
+    let texts: Vec<String> = hits.iter().map(|hit| describe(hit, &words)).collect::<Result<_, Fault>>()?;
     Ok(call.wording.many(&texts, &Page { has_more, next_cursor }, &as_of_meta(as_of)))
 }
 
@@ -68,14 +71,17 @@ fn too_long(time_max: Duration) -> Problem {
         .fixed_by("Ask for fewer or longer words, or send the request again after the seconds that Retry-After names.")
 }
 
-fn describe(hit: &Hit) -> String {
-    json!({
-        "type": hit.kind.word(),
-        "id": hit.id,
-        "title": hit.title,
-        "snippet": hit.snippet,
-        "score": hit.fit.score(),
-        "updated_at": hit.updated_at.to_string(),
-    })
-    .to_string()
+fn describe(hit: &Hit, words: &[String]) -> Result<String, Fault> {
+    let Hit { kind, json, fit, .. } = hit;
+    let record = Record::from_json(*kind, json).ok_or_else(|| Fault::Corrupt(format!("image of a {kind}: {json}")))?;
+    let (title, snippet) = shown(&record, words);
+    let hit = json!({
+        "type": kind.word(),
+        "id": record.id,
+        "title": title,
+        "snippet": snippet,
+        "score": fit.score(),
+        "updated_at": record.updated_at.to_string(),
+    });
+    Ok(hit.to_string())
 }

@@ -6,13 +6,14 @@ use hearth_contract::command::{Command, Guard};
 use hearth_contract::event::{Happening, StoredEvent};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{FaultCode, FieldFault, Problem, ProblemType};
+use hearth_contract::question;
 use hearth_contract::record::Record;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, is_subject};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{rules, search};
+use super::rules;
 use crate::store::homes::{self, Home};
 use crate::store::records::{self, Entry, Image};
 use crate::store::{Fault, HomeNo, Tx, events, links};
@@ -249,8 +250,9 @@ impl<'a, 'c> Writing<'a, 'c> {
 
     /// Keeps what of a record can be found, unless it is found by the same words already.
     fn keep_words(&self, created: i64, before: Option<&Record>, record: &Record) {
-        let (title, body) = search::texts(record.kind, &record.fields);
-        let is_known = |before: &Record| search::texts(before.kind, &before.fields) == (title.clone(), body.clone());
+        let (title, body) = question::indexed(record.kind, &record.fields);
+        let is_known =
+            |before: &Record| question::indexed(before.kind, &before.fields) == (title.clone(), body.clone());
         if !record.kind.is_singleton() && !before.is_some_and(is_known) {
             let (number, record) = (self.home.number, (record.kind, record.id));
             crate::store::search::put(self.tx, number, created, before.is_none(), record, title, body);

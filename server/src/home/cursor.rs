@@ -47,12 +47,14 @@ pub struct ListCursor {
 }
 
 /// A place among the hits of a question.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SearchCursor {
     /// How well the last hit that was shown fits.
     pub fit: Fit,
     /// Its row.
     pub row: i64,
+    /// The kinds that are looked through, in the order of the collections.
+    pub kinds: Vec<Kind>,
 }
 
 /// A place in a home's list of export jobs, latest first.
@@ -139,21 +141,22 @@ impl ListCursor {
 }
 
 impl SearchCursor {
-    /// Its text for a home and a question.
-    pub fn write(&self, home: Uuid, words: &[String], kinds: &[Kind]) -> String {
-        seal(SEARCH, home, &[self.fit as i64, self.row, question(words, kinds)])
+    /// Its text for a home and the words that were asked for.
+    pub fn write(&self, home: Uuid, words: &[String]) -> String {
+        let kinds = self.kinds.iter().map(|kind| 1_i64 << *kind as i64).sum();
+        seal(SEARCH, home, &[self.fit as i64, self.row, question(words), kinds])
     }
 
-    /// Reads a text given to a client of this home for this question.
+    /// Reads a text given to a client of this home for these words, and for these kinds if any are named again.
     pub fn read(text: &str, home: Uuid, words: &[String], kinds: &[Kind]) -> Result<SearchCursor, Unreadable> {
-        match unseal(SEARCH, text, home)?[..] {
-            [fit, row, asked] if asked == question(words, kinds) => {
-                let fit = Fit::ALL.into_iter().find(|known| *known as i64 == fit).ok_or(Unreadable::Altered)?;
-                Ok(SearchCursor { fit, row })
-            }
-            [_, _, _] => Err(Unreadable::OtherUse),
-            _ => Err(Unreadable::Altered),
+        let [fit, row, asked, among] = unseal(SEARCH, text, home)?[..] else { return Err(Unreadable::Altered) };
+        let fit = Fit::ALL.into_iter().find(|known| *known as i64 == fit).ok_or(Unreadable::Altered)?;
+        let among: Vec<Kind> =
+            Kind::COLLECTIONS.into_iter().filter(|kind| among & (1_i64 << *kind as i64) != 0).collect();
+        if asked != question(words) || !(kinds.is_empty() || kinds == among) {
+            return Err(Unreadable::OtherUse);
         }
+        Ok(SearchCursor { fit, row, kinds: among })
     }
 }
 
@@ -173,9 +176,8 @@ impl ExportCursor {
 }
 
 /// A number that tells questions apart.
-fn question(words: &[String], kinds: &[Kind]) -> i64 {
-    let kinds: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
-    let digest = Sha256::digest(format!("{}/{}", words.join(" "), kinds.join(" ")));
+fn question(words: &[String]) -> i64 {
+    let digest = Sha256::digest(words.join(" "));
     i64::from_be_bytes(std::array::from_fn(|at| digest[at]))
 }
 

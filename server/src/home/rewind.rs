@@ -2,9 +2,9 @@
 //! happened. For trying what clients make of a bad restore; nothing that serves calls it. Must not know the clock.
 
 use hearth_contract::check::references;
+use hearth_contract::question;
 use hearth_contract::record::Record;
 
-use super::search;
 use crate::store::copies::GAP;
 use crate::store::rewind::{self, Undone};
 use crate::store::{self, Fault, HomeNo, Tx, homes, links, records};
@@ -97,7 +97,7 @@ fn put_back(tx: &Tx<'_>, number: HomeNo, undone: &Undone) -> Result<(), Fault> {
                 links::add(tx, number, target, (kind, id))?;
             }
             if !kind.is_singleton() {
-                let (title, body) = search::texts(kind, &record.fields);
+                let (title, body) = question::indexed(kind, &record.fields);
                 store::search::put(tx, number, created, false, (kind, id), title, body);
             }
         }

@@ -173,6 +173,7 @@ fn is_shared(dir: &Path) -> io::Result<bool> {
 
 /// Brings a database to this version.
 pub(super) fn migrate(conn: &mut Connection) -> Result<(), OpenError> {
+    super::search::define(conn)?;
     migrations::migrations::runner().run(conn)?;
     Ok(())
 }
@@ -272,4 +273,33 @@ pub(super) fn connect(file: &Path, mode: OpenFlags) -> Result<Connection, OpenEr
     conn.pragma_update(None, "cache_size", -16_384)?;
     conn.pragma_update(None, "temp_store", "MEMORY")?;
     Ok(conn)
+}
+
+#[cfg(test)]
+mod tests {
+    use refinery::Target;
+
+    use super::*;
+
+    #[test]
+    fn an_older_search_is_made_anew_of_all_records() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        migrations::migrations::runner().set_target(Target::Version(5)).run(&mut conn).unwrap();
+        let seat = (3_i64 << 40) + 9;
+        conn.execute_batch(&format!(
+            r#"INSERT INTO teams VALUES ('t', 'Team', 'paid', 0);
+               INSERT INTO homes (number, id, team, environment, head) VALUES (3, 'h', 't', 'live', 10);
+               INSERT INTO events VALUES
+                   ({seat}, 5, 1, 'room', 0, NULL, '{{"id":"room","name":"Καφές","notes":"Strasse"}}'),
+                   ({seat} + 1, 6, 0, 'h', 0, NULL, '{{"id":"h","city":"Ulm"}}');
+               INSERT INTO records VALUES (3, 'room', 5, 7, 9, 0), (3, 'gone', 5, 8, 8, 1), (3, 'h', 6, 10, 10, 0)"#
+        ))
+        .unwrap();
+        migrate(&mut conn).unwrap();
+        let found = "SELECT json_array(rowid & 0xff, kind, record, title, body) FROM search
+                     WHERE search MATCH 'home : \"h3\" AND title : \"καφεσ\"* AND body : \"stra\"*'";
+        let found: String = conn.query_row(found, [], |row| row.get(0)).unwrap();
+        assert_eq!(found, r#"[7,5,"room","καφεσ","strasse"]"#);
+        assert_eq!(conn.query_row("SELECT count(*) FROM search", [], |row| row.get::<_, i64>(0)), Ok(1));
+    }
 }

@@ -1,11 +1,13 @@
 //! The words of records, and finding records by them (FTS5).
 
-use hearth_contract::formats::Timestamp;
+use hearth_contract::check::Fields;
+use hearth_contract::question;
 use hearth_contract::schema::Kind;
+use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, named_params, params};
 use uuid::Uuid;
 
-use super::records::{id, kind, number, text};
+use super::records::{kind, number, text};
 use super::{Fault, HomeNo, Tx};
 
 /// A record that was found.
@@ -13,18 +15,12 @@ use super::{Fault, HomeNo, Tx};
 pub struct Hit {
     /// Its kind.
     pub kind: Kind,
-    /// Its id.
-    pub id: Uuid,
-    /// Its title.
-    pub title: String,
-    /// Where the words stand, each between `**`.
-    pub snippet: String,
+    /// Its wire JSON.
+    pub json: String,
     /// How well it fits.
     pub fit: Fit,
     /// Orders hits that fit alike: the later made, the higher.
     pub row: i64,
-    /// When it last changed.
-    pub updated_at: Timestamp,
 }
 
 /// How well a record fits a question, best first. That depends on the two alone, so that a hit keeps its place whatever
@@ -44,11 +40,22 @@ pub enum Fit {
 const NEW: &str = "INSERT INTO search (rowid, home, title, body, kind, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 const ANY: &str =
     "INSERT OR REPLACE INTO search (rowid, home, title, body, kind, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-/// Words around a hit in a snippet.
-const SNIPPET_WORDS: i64 = 16;
-/// Where a hit begins and ends in a text, until it is shown: characters that stand in none.
-const BEGINS: char = '\u{1}';
-const ENDS: char = '\u{2}';
+
+/// What a record is found by, told a kind's number and its wire JSON.
+fn indexed(ctx: &Context<'_>) -> rusqlite::Result<(String, String)> {
+    let kind = kind(ctx.get(0)?).map_err(|fault| rusqlite::Error::UserFunctionError(fault.into()))?;
+    let fields: Fields = serde_json::from_str(ctx.get_raw(1).as_str()?)
+        .map_err(|error| rusqlite::Error::UserFunctionError(error.into()))?;
+    Ok(question::indexed(kind, &fields))
+}
+
+/// Gives a connection the functions with which a change of the tables indexes all records anew: `search_title` and
+/// `search_rest`, of a kind's number and a record's wire JSON.
+pub(super) fn define(conn: &Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_DIRECTONLY;
+    conn.create_scalar_function("search_title", 2, flags, |ctx| Ok(indexed(ctx)?.0))?;
+    conn.create_scalar_function("search_rest", 2, flags, |ctx| Ok(indexed(ctx)?.1))
+}
 
 /// A change of what can be found. It waits for the end of the writer's batch, because FTS5 writes out all it holds in
 /// memory whenever a savepoint opens, and every write has one.
@@ -125,8 +132,7 @@ pub(super) fn flush(conn: &Connection, mut words: Vec<Words>) -> rusqlite::Resul
 }
 
 /// Records in which each of the words begins a word, best first and of those that fit alike the latest first, at most
-/// `limit`, after a place. The words hold only letters and digits; they are quoted, so that none is taken for FTS5's own
-/// language.
+/// `limit`, after a place. The words are as they are kept; they are quoted, so that none is taken for FTS5's own language.
 ///
 /// FTS5's own rank is not asked for: it counts what all homes hold, so that it tells one of another, and what anybody writes
 /// between two pages moves every hit.
@@ -143,17 +149,15 @@ pub fn find(
         len if len == Kind::COLLECTIONS.len() => String::new(),
         _ => {
             let kinds: Vec<String> = kinds.iter().map(|kind| number(*kind).to_string()).collect();
-            format!("AND kind IN ({})", kinds.join(","))
+            format!("AND s.kind IN ({})", kinds.join(","))
         }
     };
     let mut statement = tx.conn.prepare_cached(&format!(
-        "SELECT rowid, kind, record, title, snippet(search, 2, '{BEGINS}', '{ENDS}', '…', {SNIPPET_WORDS}),
-                highlight(search, 1, '{BEGINS}', '{ENDS}'),
-                (SELECT e.at FROM records r JOIN events e ON e.seat = :first + r.rev
-                 WHERE r.home = :home AND r.id = search.record)
-         FROM search
-         WHERE search MATCH :question AND rowid > :first AND rowid < :before {of_kind}
-         ORDER BY rowid DESC LIMIT :limit"
+        "SELECT s.rowid, s.kind, e.body
+         FROM search s CROSS JOIN records r ON r.home = :home AND r.id = s.record
+              CROSS JOIN events e ON e.seat = :first + r.rev
+         WHERE s.search MATCH :question AND s.rowid > :first AND s.rowid < :before {of_kind}
+         ORDER BY s.rowid DESC LIMIT :limit"
     ))?;
     let (from, row) = after.unwrap_or((Fit::TitleWords, i64::MAX));
     let mut hits = Vec::new();
@@ -171,17 +175,7 @@ pub fn find(
             ":first": home.seat(0),
         })?;
         while let Some(row) = rows.next()? {
-            let in_body: String = row.get(4)?;
-            let snippet = if in_body.contains(BEGINS) { in_body } else { row.get(5)? };
-            hits.push(Hit {
-                row: row.get(0)?,
-                fit,
-                kind: kind(row.get(1)?)?,
-                id: id(row.get_ref(2)?.as_str().unwrap_or_default())?,
-                title: row.get(3)?,
-                snippet: snippet.replace([BEGINS, ENDS], "**"),
-                updated_at: Timestamp::from_millis(row.get(6)?),
-            });
+            hits.push(Hit { row: row.get(0)?, fit, kind: kind(row.get(1)?)?, json: row.get(2)? });
         }
     }
     Ok(hits)
@@ -195,8 +189,8 @@ impl Fit {
     fn question(self, words: &[String]) -> Option<String> {
         let word = |word: &String| format!("\"{}\"", word.replace('"', ""));
         let begun = |text: &String| word(text) + "*";
-        // Side by side they must all be there, as with AND; but a word that FTS5 sees nothing in, such as a sign of some
-        // script that stands alone, is passed over, where AND would find nothing any more.
+        // Side by side they must all be there, as with AND; but a word in which FTS5 sees nothing, because to its Unicode
+        // tables, which are older than ours, it is no letter, is passed over, where AND would find nothing any more.
         let whole = words.iter().map(word).collect::<Vec<_>>().join(" ");
         let all = words.iter().map(begun).collect::<Vec<_>>().join(" ");
         let any = words.iter().map(begun).collect::<Vec<_>>().join(" OR ");

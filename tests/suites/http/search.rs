@@ -201,7 +201,10 @@ async fn one_scope_and_a_page_are_enough_to_search() {
     let cursor = searcher.get("/v1/search?q=common&types=room,task&limit=5").await.next_cursor().unwrap();
     let next = |query: &str| format!("/v1/search?{query}&cursor={cursor}");
     assert_eq!(searcher.get(&next("q=common&types=task,room&limit=9")).await.status, 200);
-    for query in ["q=common", "q=common&types=room", "q=commons&types=room,task"] {
+    // It carries which kinds those are, so that they need not be named again (contract 5).
+    let both = searcher.get(&next("q=common&types=task,room&limit=9")).await;
+    assert_eq!(searcher.get(&next("q=Common&limit=9")).await.data(), both.data());
+    for query in ["q=common&types=room", "q=commons&types=room,task"] {
         assert_eq!(searcher.get(&next(query)).await.error(), "invalid_cursor", "{query}");
     }
     let other = Client::new(&server.url, &server.test_key);
@@ -247,12 +250,52 @@ async fn a_search_has_its_time_and_holds_nobody_up() {
 async fn a_record_is_found_by_its_own_title_in_every_script() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
-    for name in ["गाड़ी", "বাড়ি", "ଘୋଡ଼ା", "ရေချိုးခန်း", "ⓐⓑ test", "Öltank", "車庫", "e\u{301}tage"]
-    {
+    for name in [
+        "🧹Staubsauger",
+        "₿Geld",
+        "\u{2068}Rechnung\u{2069} Nr",
+        "\u{f8ff}TV 4K",
+        "Καφές ελληνικός",
+        "パソコン",
+        "गाड़ी",
+        "বাড়ি",
+        "ଘୋଡ଼ା",
+        "ရေချိုးခန်း",
+        "ⓐⓑ test",
+        "Öltank",
+        "車庫",
+        "e\u{301}tage",
+    ] {
         client.post("/v1/rooms", &json!({ "name": name })).await;
         let question: String = name.bytes().map(|byte| format!("%{byte:02x}")).collect();
         assert_eq!(titles(&client, &question).await, [name], "{name}");
     }
     // A word that is not there is still demanded.
     assert_eq!(titles(&client, "test%20garage").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn neither_case_nor_accents_count_in_any_script() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    for name in ["Καφές ελληνικός", "Ёлка йога", "Юрий", "ハ\u{309a}ソコン", "Straße", "हिन्दी किताब", "🧹Besen"]
+    {
+        client.post("/v1/rooms", &json!({ "name": name })).await;
+    }
+    for (query, expected) in [
+        ("καφες", &["Καφές ελληνικός"][..]),
+        ("ΕΛΛΗΝΙΚΌΣ", &["Καφές ελληνικός"]),
+        ("елка", &["Ёлка йога"]),
+        ("Юрии\u{306}", &["Юрий"]),
+        ("パソ", &["ハ\u{309a}ソコン"]),
+        ("STRASSE", &["Straße"]),
+        ("हि", &["हिन्दी किताब"]),
+        ("हु", &[]),
+        ("besen", &["🧹Besen"]),
+    ] {
+        let question: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        assert_eq!(titles(&client, &question).await, expected, "{query}");
+    }
+    let hit = client.get("/v1/search?q=besen").await;
+    assert_eq!(hit.data()[0]["snippet"], "🧹**Besen**");
 }
