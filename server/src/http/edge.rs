@@ -17,6 +17,7 @@ use hearth_contract::headers::{IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSI
 use hearth_contract::key::Environment;
 use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType, nearest};
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use tokio_util::io::ReaderStream;
 use tower::{Layer, ServiceExt, service_fn};
@@ -407,9 +408,10 @@ fn finish(app: &App, mut reply: Reply, wording: &Wording, standing: Option<Stand
     response
 }
 
-/// A path as it may be logged: a key that strayed into it is left out.
+/// A path as it may be logged: a key that strayed into it, escaped or not, is left out.
 fn without_secrets(path: &str) -> &str {
-    let strays = [Environment::Live, Environment::Test].iter().any(|kind| path.contains(kind.prefix()));
+    let meant = percent_decode_str(path).decode_utf8_lossy();
+    let strays = [Environment::Live, Environment::Test].iter().any(|kind| meant.contains(kind.prefix()));
     if strays { "(holds a key)" } else { path }
 }
 
@@ -429,6 +431,14 @@ const CROCKFORD: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_in_a_path_is_not_logged_however_it_is_written() {
+        for path in ["/v1/rooms/svc_live_9f", "/v1/rooms/svc%5Flive_9f", "/v1/%73vc_te%73t_9f"] {
+            assert_eq!(without_secrets(path), "(holds a key)");
+        }
+        assert_eq!(without_secrets("/v1/rooms/a%20b"), "/v1/rooms/a%20b");
+    }
 
     #[test]
     fn request_ids_have_their_form() {
