@@ -193,7 +193,8 @@ pub(super) fn in_process(
         held?;
         syncing.await?;
         ended?;
-        Ok(Some(then?))
+        // What it was is told; that it syncs is over by now.
+        Ok(Some(Status { daemon_pid: None, ..then? }))
     })
 }
 

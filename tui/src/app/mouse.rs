@@ -39,13 +39,16 @@ impl App {
         // Under what a screen is of, and a line apart.
         let line = row.checked_sub(layout.tabs + layout.rule + 2).filter(|line| *line + 2 < layout.screen());
         match context {
-            Context::Detail => return self.click_in_detail(line.map(usize::from)),
-            Context::Search => return self.click_in_search(line.map(usize::from)),
-            Context::List | Context::Home | Context::Filter => {}
+            Context::List | Context::Home | Context::Filter | Context::Detail | Context::Search => {}
             _ => return Vec::new(),
         }
         if row == 0 {
-            return self.tab_at(column).map_or_else(Vec::new, |kind| self.go_to(kind));
+            return self.click_on_tabs(column);
+        }
+        match context {
+            Context::Detail => return self.click_in_detail(line.map(usize::from)),
+            Context::Search => return self.click_in_search(line.map(usize::from)),
+            _ => {}
         }
         if context == Context::Home {
             let first = layout.tabs + layout.rule;
@@ -70,6 +73,14 @@ impl App {
         }
         let ask = list.go(number);
         if ask { self.ask_page() } else { Vec::new() }
+    }
+
+    /// Records and searches that stand over the tab are left; what is typed or asked for below them is not.
+    fn click_on_tabs(&mut self, column: u16) -> Vec<Effect> {
+        let can_leave = self.layers.iter().all(|layer| matches!(layer, Layer::Detail(_) | Layer::Search(_)));
+        let Some(kind) = self.tab_at(column).filter(|_| can_leave) else { return Vec::new() };
+        self.layers.clear();
+        self.go_to(kind)
     }
 
     fn click_in_detail(&mut self, line: Option<usize>) -> Vec<Effect> {

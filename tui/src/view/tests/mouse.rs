@@ -3,6 +3,7 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
 use super::*;
+use crate::state::search::Search;
 
 fn mouse(app: &mut App, kind: MouseEventKind, column: u16, row: u16) {
     app.update(now(), Message::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
@@ -101,6 +102,28 @@ fn a_click_on_a_tab_goes_there_whatever_its_key_is() {
         click(&mut app, u16::try_from(end).unwrap(), 0);
         assert_eq!(app.tab, kind, "{first}");
     }
+}
+
+#[test]
+fn a_click_on_a_tab_leaves_what_is_only_looked_at() {
+    let mut app = household();
+    let tabs = screen(&mut app, 120, 40);
+    let rooms = u16::try_from(tabs.lines().next().unwrap().find("Rooms").unwrap()).unwrap();
+    letter(&mut app, '/');
+    click(&mut app, rooms, 0);
+    assert_eq!((app.tab, app.layers.len()), (Kind::Room, 0));
+    letter(&mut app, '2');
+    press(&mut app, KeyCode::Enter);
+    assert_eq!(app.layers.len(), 1);
+    click(&mut app, rooms, 0);
+    assert_eq!((app.tab, app.layers.len()), (Kind::Room, 0));
+    letter(&mut app, '2');
+    let mut conflict = ConflictScreen::of(1, "update");
+    conflict.take(vec![clash("title", "x")]);
+    app.layers.push(Layer::Conflict(conflict));
+    app.layers.push(Layer::Search(Search::default()));
+    click(&mut app, rooms, 0);
+    assert_eq!(app.tab, Kind::Task, "a conflict is under way below");
 }
 
 #[test]
