@@ -6,6 +6,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
+use crate::store::edits::doubt::ABSENT;
 use crate::store::edits::judge::{Judgement, Known, judge};
 use crate::store::edits::parcel::{self, Parcel};
 use crate::store::edits::{held, push, settle, sides};
@@ -138,7 +139,11 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
             return Ok(());
         }
         Verdict::Apart => return push::split(tx, edit),
-        Verdict::Overtaken | Verdict::Rejected { .. } | Verdict::Conflict { .. } => {
+        Verdict::Overtaken => {
+            tx.prepare_cached("UPDATE _frozen SET refused = 1, guard = coalesce(guard, ?2) WHERE edit_id = ?1")?
+                .execute((edit, ABSENT))?;
+        }
+        Verdict::Rejected { .. } | Verdict::Conflict { .. } => {
             tx.prepare_cached("UPDATE _frozen SET refused = 1 WHERE edit_id = ?1")?.execute([edit])?;
         }
     }

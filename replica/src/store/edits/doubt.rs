@@ -6,13 +6,17 @@ use rusqlite::Connection;
 use crate::store::StoreError;
 use crate::store::edits::push;
 
+/// The guard of an edit that was refused because its record is there, though it insisted that there is none: no revision
+/// here until the feed brings one.
+pub(super) const ABSENT: i64 = -1;
+
 /// Contact begins anew: what was refused because its record had moved on, but whose record has not come in another form,
 /// is judged anew when the feed has come to the present. Perhaps the server was put back since, and nothing will come. Of a
 /// record at 0 something will: a recovery brings its form of now, or its end.
 pub(crate) fn expect_nothing(tx: &Connection) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE _frozen SET guard = NULL
-         WHERE refused AND guard > 0 AND edit_id IN (SELECT id FROM edits WHERE state = 'waiting')",
+         WHERE refused AND guard <> 0 AND edit_id IN (SELECT id FROM edits WHERE state = 'waiting')",
         [],
     )?;
     Ok(())

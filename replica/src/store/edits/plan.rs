@@ -8,6 +8,7 @@ use hearth_contract::schema::{Format, Kind};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use crate::store::edits::ahead::Ahead;
+use crate::store::edits::doubt::ABSENT;
 use crate::store::edits::held::listed;
 use crate::store::mirror::image;
 use crate::store::{StoreError, gate, rows};
@@ -233,10 +234,11 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
                         if !in_step
                             && method != "create"
                             && image::known(connection, kind, &record)?.is_none_or(|known| known.rev == Some(0)) => {}
-                    // What was refused because the record has moved on is judged anew once the feed has brought it.
+                    // What was refused because the record has moved on, or is there already, is judged anew once the feed has
+                    // brought it.
                     (None, Some(_))
                         if guard.is_some()
-                            && image::known(connection, kind, &record)?.and_then(|it| it.rev) == guard => {}
+                            && image::known(connection, kind, &record)?.map_or(Some(ABSENT), |it| it.rev) == guard => {}
                     // Without a guard nothing may come any more, so it is judged anew as the record is known: but not before
                     // the feed has told all there was, perhaps its own effect. That it tells by the key, which a new
                     // request would replace.

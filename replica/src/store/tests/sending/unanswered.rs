@@ -160,6 +160,42 @@ fn an_overtaken_edit_whose_record_never_moves_here_goes_again_with_the_next_cont
 }
 
 #[test]
+fn a_profile_that_is_there_already_is_judged_once_the_feed_has_told_whose_it_is() {
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
+    scene.is_at_present(1);
+    let first = scene.send(1);
+    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    // It was in. A day later the server has forgotten its key, and its own effect stands in its way.
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
+    scene.answer(1, Verdict::Overtaken);
+    assert_eq!(scene.plan(), [0; 0], "with another key, its own event would be a stranger's");
+    let ours = with_key(event(2, "created", "property", HOME, json!({ "city": "Ghent" })), &first.key);
+    scene.hear(vec![ours, event(3, "updated", "property", HOME, json!({ "city": "Liege" }))]);
+    assert_eq!((scene.outcomes().as_str(), scene.one("SELECT city FROM property").as_str()), ("1 confirmed", "Liege"));
+
+    // Somebody else's: it is judged against that; and where nothing comes, it goes again with the next contact.
+    for others in [true, false] {
+        let mut scene = Scene::new();
+        scene.does("INSERT INTO property (city) VALUES ('Ghent')");
+        scene.is_at_present(1);
+        scene.send(1);
+        scene.answer(1, Verdict::Overtaken);
+        if others {
+            scene.hear(vec![event(2, "created", "property", HOME, json!({ "city": "Liege" }))]);
+            assert_eq!(scene.plan(), [1]);
+            assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask), None);
+            assert_eq!(scene.states(), "conflict");
+        } else {
+            assert_eq!(scene.plan(), [0; 0]);
+            crate::store::standing::greet(&mut scene.db, &greeting(1, &[]), at(0)).unwrap();
+            assert_eq!(scene.plan(), [1]);
+            assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap().guard, None);
+        }
+    }
+}
+
+#[test]
 fn an_overtaken_edit_waits_for_what_the_feed_has_to_tell_at_the_next_contact() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
