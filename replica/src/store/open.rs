@@ -84,6 +84,7 @@ fn open(db: &Path) -> Result<Connection, StoreError> {
     can_be_database(db)?;
     let mut setup = if place::holds_bytes(db) { None } else { Some(make(db)?) };
     let mut connection = Connection::open(db)?;
+    leave_log_alone(db, &connection)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     tune(db, &connection)?;
     has_utf8(&connection)?;
@@ -103,7 +104,15 @@ fn open(db: &Path) -> Result<Connection, StoreError> {
         }
     }
     drop(setup);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     Ok(connection)
+}
+
+/// Until it is certain whose database it is, the last who closes it takes no log over that holds anything: it may be of another
+/// one, which would be written over this.
+fn leave_log_alone(db: &Path, connection: &Connection) -> rusqlite::Result<()> {
+    let holds = place::holds_bytes(&beside(db, "-wal"));
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, holds).map(drop)
 }
 
 /// Makes an empty file, unless it is there by now or was lost. What is given is to be held until its schema stands.
@@ -153,6 +162,7 @@ pub(crate) fn can_be_ours(db: &Path) -> Result<(), StoreError> {
 fn looks_foreign(db: &Path) -> Result<bool, StoreError> {
     let connection =
         Connection::open_with_flags(db, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    leave_log_alone(db, &connection)?;
     connection.busy_timeout(Duration::ZERO)?;
     is_foreign(&connection)
 }
@@ -429,6 +439,28 @@ mod tests {
             assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "nothing beside it either");
         }
         std::fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn the_log_of_another_database_is_not_written_over_one_of_ours() {
+        let directory = tempfile::tempdir().unwrap();
+        let [db, other] = ["a.db", "other.db"].map(|name| directory.path().join(name));
+        let connection = read_write(&db).unwrap();
+        connection.execute("INSERT INTO rooms (name) VALUES ('Hall')", []).unwrap();
+        drop(connection);
+        let before = fs::read(&db).unwrap();
+        let theirs = Connection::open(&other).unwrap();
+        theirs.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (x)").unwrap();
+        fs::copy(beside(&other, "-wal"), beside(&db, "-wal")).unwrap();
+        assert!(matches!(can_be_ours(&db), Err(StoreError::Foreign(_))));
+        assert!(matches!(read_write(&db), Err(StoreError::Foreign(_))));
+        assert_eq!(fs::read(&db).unwrap(), before);
+        for end in ["-wal", "-shm"] {
+            let _ = fs::remove_file(beside(&db, end));
+        }
+        let edits: i64 =
+            read_write(&db).unwrap().query_row("SELECT count(*) FROM edits", [], |row| row.get(0)).unwrap();
+        assert_eq!(edits, 1);
     }
 
     /// Where the runner of migrations notes which of them were run.

@@ -13,8 +13,9 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 
+use crate::recovery::Recovery;
 use crate::store::edits::{agreed, doubt, held, settle};
-use crate::store::recovery::{lost, replay};
+use crate::store::recovery::{self, lost, replay};
 use crate::store::{StoreError, gate, log, rows};
 
 /// Of a word that this version does not know, so much is repeated.
@@ -58,6 +59,8 @@ pub(crate) struct Applied {
     /// Whether a feed that leaves nothing out has passed numbers without an event: the server was put back, because only
     /// then it leaves some out (contract 9.3). What it answered before is of a history that is gone.
     pub leapt: bool,
+    /// The recovery that the end of a replay has begun.
+    pub recovering: Option<Recovery>,
 }
 
 /// Applies a batch.
@@ -172,9 +175,10 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     for what in odd {
         say_once(tx, &format!("{what}, which this version does not know."))?;
     }
+    let mut to_compare = None;
     if let Some(head) = batch.ready {
         position = position.max(head);
-        replay::finish(tx, position, proof.now)?;
+        to_compare = replay::finish(tx, position, batch.cursor.as_deref(), proof.now)?;
     }
     // The latest position must be known before edits are measured against it.
     let before = shown;
@@ -195,7 +199,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         position,
         proof.transport,
         &proof.reason,
-        proof.current,
+        proof.current && to_compare.is_none(),
     ))?;
     if tail.is_some() {
         tx.prepare_cached("UPDATE _recovery SET tail = ?1")?.execute([position])?;
@@ -226,7 +230,11 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     for (kind, id) in covered.iter().filter(|_| tail.is_none()) {
         touched_edits |= agreed::look_again(tx, *kind, id, proof.now)?;
     }
-    Ok(Applied { position, touched_edits, found_edits, leapt })
+    let recovering = match to_compare {
+        Some(cause) => recovery::begin_at_the_present(tx, &cause, position)?,
+        None => None,
+    };
+    Ok(Applied { position, touched_edits, found_edits, leapt, recovering })
 }
 
 /// Says something in `sync_log`, unless it stands there: a newer server may give cause for it with every event, and what

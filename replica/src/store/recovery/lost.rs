@@ -44,6 +44,12 @@ pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Re
     Ok(unknown)
 }
 
+/// All is about to be read again, and with it goes what tells the history of now from another: notes which confirmed edits were
+/// written over in it, so that these are not taken for lost. Right only while the tables hold it whole.
+pub(crate) fn note_overwritten(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    missed::note_overwritten(tx, Meant::Confirmed)
+}
+
 /// A request that insists on a revision of the lost history would undo what has that number now, so its bytes, with all
 /// that they carry, do not go again. With a known fork it was sent after that, and whatever it did is lost. Without one it
 /// may be in: it counts as refused in doubt, and is judged once the record has come in its form of now.

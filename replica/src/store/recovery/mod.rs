@@ -38,94 +38,104 @@ const UNKNOWN_MAX: i64 = 100;
 /// Begins one, or begins the one that is under way anew from the server's present. None: none is under way and nothing was
 /// read yet, so there is nothing to recover.
 pub(crate) fn begin(connection: &mut Connection, cause: &Cause) -> Result<Option<Recovery>, StoreError> {
-    gate::keep(connection, |tx| {
-        tx.execute("UPDATE _sync SET reconcile = 0", [])?;
-        let (position, filled, begun, replaying): (i64, bool, bool, bool) =
-            tx.query_row("SELECT position, filled, cursor IS NOT NULL, replay FROM _sync", [], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-            })?;
-        let before = read(tx)?;
-        if !begun || (!filled && before.is_none() && matches!(cause, Cause::Asked { .. })) {
-            return Ok(None);
+    gate::keep(connection, |tx| begin_in(tx, cause))
+}
+
+fn begin_in(tx: &Transaction<'_>, cause: &Cause) -> Result<Option<Recovery>, StoreError> {
+    tx.execute("UPDATE _sync SET reconcile = 0", [])?;
+    let (position, filled, begun, replaying): (i64, bool, bool, bool) =
+        tx.query_row("SELECT position, filled, cursor IS NOT NULL, replay FROM _sync", [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })?;
+    let before = read(tx)?;
+    if !begun || (!filled && before.is_none() && matches!(cause, Cause::Asked { .. })) {
+        return Ok(None);
+    }
+    // What one that is under way has fetched was not here before it.
+    let known: Option<String> = tx.query_row("SELECT known FROM _recovery", [], |row| row.get(0)).optional()?.flatten();
+    let known = known.map_or_else(|| walk::known_of_each(tx), Ok)?;
+    walk::forget(tx)?;
+    image::ask_anew(tx)?;
+    if !matches!(cause, Cause::Asked { .. }) {
+        doubt::doubt(tx)?;
+    }
+    // What a replay would have shown from here on, the lists show.
+    tx.execute_batch("UPDATE _sync SET replay = 0; DELETE FROM _shown;")?;
+    let mut since = match &before {
+        Some(recovery) => recovery.since.clone(),
+        None if replaying => None,
+        None => last_change(tx, position)?,
+    };
+    // A history of which it was not known where it ends is still to be told from the one before it.
+    let (restored, unknown_fork): (bool, bool) = tx.query_row(
+        "SELECT count(*) > 0, count(*) > count(fork) FROM _recovery WHERE cause = 'restored'",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    let fork = match cause {
+        Cause::Restored { fork, .. } => fork.filter(|_| !unknown_fork),
+        _ => None,
+    };
+    // What is found gone from a later state of the server than a person was asked about, they have not agreed to.
+    let accepted = match cause {
+        Cause::Asked { accepted } => *accepted || before.as_ref().is_some_and(|recovery| recovery.accepted),
+        Cause::Gap { .. } | Cause::Restored { .. } => false,
+    };
+    let word = match cause {
+        Cause::Gap { resume } => {
+            tx.execute("UPDATE _sync SET cursor = ?1", [resume])?;
+            log(tx, "warning", "This replica was away longer than the server remembers; comparing with its lists.")?;
+            "gap"
         }
-        // What one that is under way has fetched was not here before it.
-        let known: Option<String> =
-            tx.query_row("SELECT known FROM _recovery", [], |row| row.get(0)).optional()?.flatten();
-        let known = known.map_or_else(|| walk::known_of_each(tx), Ok)?;
-        walk::forget(tx)?;
-        image::ask_anew(tx)?;
-        if !matches!(cause, Cause::Asked { .. }) {
-            doubt::doubt(tx)?;
-        }
-        // What a replay would have shown from here on, the lists show.
-        tx.execute_batch("UPDATE _sync SET replay = 0; DELETE FROM _shown;")?;
-        let mut since = match &before {
-            Some(recovery) => recovery.since.clone(),
-            None if replaying => None,
-            None => last_change(tx, position)?,
-        };
-        // A history of which it was not known where it ends is still to be told from the one before it.
-        let (restored, unknown_fork): (bool, bool) = tx.query_row(
-            "SELECT count(*) > 0, count(*) > count(fork) FROM _recovery WHERE cause = 'restored'",
-            [],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?;
-        let fork = match cause {
-            Cause::Restored { fork, .. } => fork.filter(|_| !unknown_fork),
-            _ => None,
-        };
-        // What is found gone from a later state of the server than a person was asked about, they have not agreed to.
-        let accepted = match cause {
-            Cause::Asked { accepted } => *accepted || before.as_ref().is_some_and(|recovery| recovery.accepted),
-            Cause::Gap { .. } | Cause::Restored { .. } => false,
-        };
-        let word = match cause {
-            Cause::Gap { resume } => {
-                tx.execute("UPDATE _sync SET cursor = ?1", [resume])?;
-                log(
-                    tx,
-                    "warning",
-                    "This replica was away longer than the server remembers; comparing with its lists.",
-                )?;
-                "gap"
-            }
-            Cause::Restored { resume, .. } => {
-                let shared = fork.unwrap_or(0).min(position);
-                // The lost history ends the tail too.
-                tx.execute("DELETE FROM _recovery", [])?;
-                tx.execute("UPDATE _sync SET cursor = ?1, position = ?2, head = NULL", (resume, shared))?;
-                let unknown = lost::forget(tx, fork, filled && !replaying && !restored)?;
-                let all: i64 = tx.query_row(&count_all(), [], |row| row.get(0))?;
-                since = match last_change(tx, shared)?.filter(|_| !replaying) {
-                    Some(at) if unknown <= UNKNOWN_MAX || unknown * 10 <= all => {
-                        Some(since.map_or(at.clone(), |s| s.min(at)))
-                    }
-                    _ => None,
-                };
-                log(tx, "warning", "The server was put back to an older copy; comparing with its lists.")?;
-                if let Some(fork) = fork {
-                    lost::offer(tx, fork)?;
+        Cause::Restored { resume, .. } => {
+            let shared = fork.unwrap_or(0).min(position);
+            // The lost history ends the tail too.
+            tx.execute("DELETE FROM _recovery", [])?;
+            tx.execute("UPDATE _sync SET cursor = ?1, position = ?2, head = NULL", (resume, shared))?;
+            let unknown = lost::forget(tx, fork, filled && !replaying && !restored)?;
+            let all: i64 = tx.query_row(&count_all(), [], |row| row.get(0))?;
+            since = match last_change(tx, shared)?.filter(|_| !replaying) {
+                Some(at) if unknown <= UNKNOWN_MAX || unknown * 10 <= all => {
+                    Some(since.map_or(at.clone(), |s| s.min(at)))
                 }
-                "restored"
+                _ => None,
+            };
+            log(tx, "warning", "The server was put back to an older copy; comparing with its lists.")?;
+            if let Some(fork) = fork {
+                lost::offer(tx, fork)?;
             }
-            Cause::Asked { .. } => {
-                log(tx, "info", "Comparing with the server's lists, as a person asked.")?;
-                "asked"
-            }
-        };
-        let tail = match cause {
-            Cause::Asked { .. } => before.map_or(position, |recovery| recovery.tail),
-            Cause::Gap { .. } | Cause::Restored { .. } => 0,
-        };
-        tx.execute(
-            "INSERT INTO _recovery (one, cause, since, fork, tail, step, accepted, known)
-             VALUES (1, ?1, ?2, ?3, ?5, 'property', ?4, ?6)
-             ON CONFLICT DO UPDATE SET since = excluded.since, tail = excluded.tail, step = 'property', kind = NULL,
-                 cursor = NULL, as_of = NULL, accepted = excluded.accepted, question = NULL, known = excluded.known",
-            (word, &since, fork, accepted, tail, &known),
-        )?;
-        read(tx)
-    })
+            "restored"
+        }
+        Cause::Asked { .. } => {
+            log(tx, "info", "Comparing with the server's lists, as a person asked.")?;
+            "asked"
+        }
+    };
+    let tail = match cause {
+        Cause::Asked { .. } => before.map_or(position, |recovery| recovery.tail),
+        Cause::Gap { .. } | Cause::Restored { .. } => 0,
+    };
+    tx.execute(
+        "INSERT INTO _recovery (one, cause, since, fork, tail, step, accepted, known)
+         VALUES (1, ?1, ?2, ?3, ?5, 'property', ?4, ?6)
+         ON CONFLICT DO UPDATE SET since = excluded.since, tail = excluded.tail, step = 'property', kind = NULL,
+             cursor = NULL, as_of = NULL, accepted = excluded.accepted, question = NULL, known = excluded.known",
+        (word, &since, fork, accepted, tail, &known),
+    )?;
+    read(tx)
+}
+
+/// The same where the feed has just been read from its beginning up to a position: it goes on from there, and nothing lies
+/// between that nobody here knows.
+pub(super) fn begin_at_the_present(
+    tx: &Transaction<'_>,
+    cause: &Cause,
+    position: i64,
+) -> Result<Option<Recovery>, StoreError> {
+    begin_in(tx, cause)?;
+    tx.execute("UPDATE _recovery SET tail = ?1", [position])?;
+    tx.execute("UPDATE _sync SET head = ?1", [position])?;
+    read(tx)
 }
 
 /// When the newest record as of a position was changed: whatever changed after it, changed then or later.
@@ -292,7 +302,7 @@ pub(crate) fn sweep(
         // What was read since it began can be lost as well: by a server that is put back again meanwhile.
         let of = if gone > before { walk::known_of(tx, kind)? } else { before };
         let accepted = accepted || hearth_simulated::planted("nobody is asked about many deletions");
-        if !accepted && gone > FUSE_RECORDS && gone > before / FUSE_SHARE {
+        if !accepted && is_too_many(gone, before) {
             return Ok(Swept::TooMany { gone, of });
         }
         if gone > 0 {
@@ -317,6 +327,11 @@ pub(crate) fn sweep(
         advance(tx, then)?;
         Ok(Swept::Done)
     })
+}
+
+/// Whether so many of a collection that had so many records do not go without a person's word.
+const fn is_too_many(gone: i64, of: i64) -> bool {
+    gone > FUSE_RECORDS && gone > of / FUSE_SHARE
 }
 
 /// Asks a person before it goes on.

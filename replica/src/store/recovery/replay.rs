@@ -6,9 +6,10 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
+use crate::recovery::Cause;
 use crate::store::edits::settle;
 use crate::store::mirror::image;
-use crate::store::recovery::told;
+use crate::store::recovery::{told, walk};
 use crate::store::{StoreError, log, rows};
 
 /// Notes that the replay has shown a record, or its end.
@@ -21,37 +22,93 @@ pub(crate) fn note(tx: &Transaction<'_>, kind: Kind, id: &str, happening: Happen
     Ok(())
 }
 
-/// At the present: what the server was known to have and the replay did not show is gone there.
-pub(crate) fn finish(tx: &Transaction<'_>, head: i64, now: Timestamp) -> Result<(), StoreError> {
-    let replaying: bool = tx.query_row("SELECT replay FROM _sync", [], |row| row.get(0))?;
+/// At the present, after which this cursor goes on: what the server was known to have and the replay did not show is gone there. Instead it gives why all of
+/// it is to be compared first: an edit that the server had confirmed is of a history which it does not have, or so much would
+/// go that a person is to be asked.
+pub(crate) fn finish(
+    tx: &Transaction<'_>,
+    head: i64,
+    cursor: Option<&str>,
+    now: Timestamp,
+) -> Result<Option<Cause>, StoreError> {
+    let (replaying, before): (bool, Option<String>) =
+        tx.query_row("SELECT replay, cursor FROM _sync", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     if !replaying {
-        return Ok(());
+        return Ok(None);
     }
-    let mut gone = 0;
+    if let (Some(resume), true) = (cursor.map(str::to_owned).or(before), is_another_history(tx, head)?) {
+        return Ok(Some(Cause::Restored { resume, fork: None }));
+    }
+    let mut all = Vec::new();
     for kind in Kind::COLLECTIONS {
-        let missing: Vec<(String, Option<String>)> = tx
-            .prepare(&format!(
-                "SELECT id, (SELECT method FROM edits e WHERE e.kind = ?1 AND e.record_id = known.id ORDER BY e.id DESC LIMIT 1)
-                 FROM (
-                     SELECT id FROM {} WHERE rev IS NOT NULL
-                     UNION SELECT record_id FROM _images WHERE kind = ?1 AND NOT gone) AS known
-                 WHERE id NOT IN (SELECT record_id FROM _shown WHERE kind = ?1)",
-                kind.collection()
-            ))?
-            .query_map([kind.word()], |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<Result<_, _>>()?;
-        for (id, last) in missing {
-            // What was deleted here as well, nobody loses by it.
-            gone += i64::from(last.as_deref() != Some("delete"));
-            tx.execute("INSERT INTO _tombs VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", (kind.word(), &id, head))?;
-            if last.is_some() {
-                image::end(tx, kind, &id, head)?;
-                settle::record_is_gone(tx, kind, &id, head, now)?;
-            } else {
-                rows::remove(tx, kind, &id)?;
-            }
+        let missing = missing(tx, kind)?;
+        let gone = missing.iter().filter(|one| one.is_lost()).count();
+        if super::is_too_many(i64::try_from(gone).unwrap_or(i64::MAX), walk::known_of(tx, kind)?) {
+            return Ok(Some(Cause::Asked { accepted: false }));
+        }
+        all.extend(missing);
+    }
+    let gone = all.iter().filter(|one| one.is_lost()).count();
+    for Missing { kind, id, last } in all {
+        tx.execute("INSERT INTO _tombs VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", (kind.word(), &id, head))?;
+        if last.is_some() {
+            image::end(tx, kind, &id, head)?;
+            settle::record_is_gone(tx, kind, &id, head, now)?;
+        } else {
+            rows::remove(tx, kind, &id)?;
         }
     }
     tx.execute_batch("DELETE FROM _shown; UPDATE _sync SET replay = 0")?;
-    log(tx, "info", &told::read_again(gone))
+    log(tx, "info", &told::read_again(i64::try_from(gone).unwrap_or(i64::MAX)))?;
+    Ok(None)
+}
+
+/// A record that the server was known to have.
+struct Missing {
+    kind: Kind,
+    id: String,
+    /// What the last edit of it does; None: it has none.
+    last: Option<String>,
+}
+
+impl Missing {
+    /// What was deleted here as well, nobody loses by its end.
+    fn is_lost(&self) -> bool {
+        self.last.as_deref() != Some("delete")
+    }
+}
+
+fn missing(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<Missing>, StoreError> {
+    let mut statement = tx.prepare(&format!(
+        "SELECT id, (SELECT method FROM edits e WHERE e.kind = ?1 AND e.record_id = known.id ORDER BY e.id DESC LIMIT 1)
+         FROM (
+             SELECT id FROM {} WHERE rev IS NOT NULL
+             UNION SELECT record_id FROM _images WHERE kind = ?1 AND NOT gone) AS known
+         WHERE id NOT IN (SELECT record_id FROM _shown WHERE kind = ?1)",
+        kind.collection()
+    ))?;
+    let found = statement.query_map([kind.word()], |row| Ok(Missing { kind, id: row.get(0)?, last: row.get(1)? }))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// Whether the server does not have the history in which it confirmed an edit: the edit is beyond its end, or its record
+/// stands before it. No server that was not put back shows that, and no cursor is left that it could refuse.
+fn is_another_history(tx: &Transaction<'_>, head: i64) -> Result<bool, StoreError> {
+    let confirmed = "FROM edit_history h WHERE h.outcome IN ('confirmed', 'merged')";
+    let beyond = format!("SELECT EXISTS (SELECT 1 {confirmed} AND h.rev > ?1)");
+    if tx.query_row(&beyond, [head], |row| row.get(0))? {
+        return Ok(true);
+    }
+    for kind in Kind::ALL {
+        let before = format!(
+            "SELECT EXISTS (SELECT 1 {confirmed} AND h.kind = ?1 AND h.rev > (
+                 SELECT rev FROM (SELECT coalesce(i.rev, r.rev) AS rev FROM {} r
+                     LEFT JOIN _images i ON i.kind = ?1 AND i.record_id = r.id WHERE r.id = h.record_id) WHERE rev > 0))",
+            kind.collection()
+        );
+        if tx.query_row(&before, [kind.word()], |row| row.get(0))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -85,6 +85,11 @@ pub(super) fn read(kept: &Path, blank: &Connection) -> Result<Saved, StoreError>
             saved.traces = traces::read(&connection, images)?;
             saved.lost.push("A part of the edits cannot be read; some may be missing.".to_owned());
         }
+        if of("edit_history").is_some_and(|history| !history.complete) {
+            let lost =
+                "A part of the history of edits cannot be read; what is missing of it stands in the file that is kept.";
+            saved.lost.push(lost.to_owned());
+        }
         saved.newest = saved.newest.max(newest(COUNTED, &salvage::table(&connection, COUNTED)?));
         let home = "SELECT server, home_id, home_name, environment FROM _sync";
         let home = connection.query_row(home, [], |row| (0..4).map(|n| row.get(n)).collect::<Result<Vec<Sql>, _>>());

@@ -26,6 +26,7 @@ use rusqlite::{Connection, ffi};
 use self::aside::{clear_away, found, keep_aside, place_aside, remove, to_mend};
 use self::salvage::Header;
 use crate::store::place::holds_bytes;
+use crate::store::recovery::lost;
 use crate::store::schema::search;
 use crate::store::{StoreError, gate, log, open, schema};
 
@@ -122,6 +123,10 @@ fn start_over(db: &Path) -> Result<Rescue, StoreError> {
     // First of all that writes: whatever was done to it, nobody stumbles over it afterwards.
     search::refill(&mut connection)?;
     let edits = gate::keep(&mut connection, |tx| {
+        let whole = "SELECT filled AND NOT replay AND NOT EXISTS (SELECT 1 FROM _recovery) FROM _sync";
+        if tx.query_row(whole, [], |row| row.get(0))? {
+            lost::note_overwritten(tx)?;
+        }
         for kind in Kind::ALL {
             // Whatever the server says is newer than this.
             tx.execute_batch(&format!("UPDATE {} SET rev = 0 WHERE rev IS NOT NULL", kind.collection()))?;

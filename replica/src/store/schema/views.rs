@@ -54,8 +54,8 @@ SELECT
          THEN max(0, CAST(strftime('%s', 'now') AS INTEGER) - CAST(strftime('%s', current_at) AS INTEGER)) END
          AS INTEGER)                                                   AS behind_seconds,
     CAST(CASE WHEN retention_seconds IS NOT NULL AND current_at IS NOT NULL
-         THEN max(0, retention_seconds - CASE WHEN is_level THEN 0
-              ELSE CAST(strftime('%s', 'now') AS INTEGER) - CAST(strftime('%s', current_at) AS INTEGER) END)
+         THEN min(retention_seconds, max(0, retention_seconds - CASE WHEN is_level THEN 0
+              ELSE CAST(strftime('%s', 'now') AS INTEGER) - CAST(strftime('%s', current_at) AS INTEGER) END))
     END AS INTEGER)                                                    AS retention_left_seconds,
     CAST((SELECT count(id) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) AS INTEGER) AS waiting,
     CAST((SELECT count(id) FROM edits WHERE state IN ('blocked', 'rejected', 'conflict'))

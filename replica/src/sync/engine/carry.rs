@@ -44,7 +44,7 @@ impl Engine {
                     current,
                     now: now.wall,
                 };
-                let mirror::Applied { position: tail, touched_edits, found_edits, leapt } =
+                let mirror::Applied { position: tail, touched_edits, found_edits, leapt, recovering } =
                     self.keep(|c| mirror::apply(c, &batch, &proof))?;
                 self.telling.comes(polled);
                 self.say(phase, proof.reason.as_deref(), ready)?;
@@ -52,7 +52,10 @@ impl Engine {
                     let of_edits = self.asked.values_mut().filter(|asked| asked.errand.is_of_edits());
                     of_edits.for_each(|asked| asked.outdated = true);
                 }
-                return Ok(vec![Input::Applied { cursor: batch.cursor, tail, touched_edits, found_edits }]);
+                // Known before it is applied: what is still to be compared is not the present yet.
+                let recovering = recovering.map(|recovery| Input::Recovering(Some(recovery)));
+                let applied = Input::Applied { cursor: batch.cursor, tail, touched_edits, found_edits };
+                return Ok(recovering.into_iter().chain([applied]).collect());
             }
             Effect::Touch { current } => self.keep(|c| standing::touch(c, current, now.wall))?,
             Effect::Plan => {

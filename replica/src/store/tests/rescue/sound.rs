@@ -77,6 +77,67 @@ fn a_rebuild_forgets_no_restore_that_is_not_made_up_for() {
     assert_eq!(scene.one("SELECT title FROM tasks"), "Sweep", "what is offered again stays visible");
 }
 
+/// It forgets the cursor that such a server would refuse.
+#[test]
+fn a_rebuild_sees_that_the_server_was_put_back() {
+    for (is_damaged, room, head) in [(false, 3, 4), (true, 3, 4), (false, 3, 90), (true, 3, 90)] {
+        let mut wreck = Wreck::new();
+        let scene = &mut wreck.scene;
+        for edit in [1, 2] {
+            scene.send(edit);
+        }
+        let keys = [1, 2].map(|edit| scene.one(&format!("SELECT idempotency_key FROM edits WHERE id = {edit}")));
+        let floor = event(6, "updated", "room", ROOM, json!({ "name": "Kitchen", "floor": "2" }));
+        let made = event(7, "created", "task", TASK, json!({ "title": "Sweep" }));
+        scene.hear(vec![with_key(floor, &keys[0]), with_key(made, &keys[1])]);
+        scene.is_at_present(7);
+        assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed");
+        if is_damaged {
+            scene.does("DROP TABLE _tombs");
+        }
+        assert_eq!(wreck.rebuilt().kept_as.is_some(), is_damaged);
+        let scene = &mut wreck.scene;
+        // What was numbered before the copy was made, and what the server has done since.
+        scene.hear(vec![event(room, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" }))]);
+        scene.hear(vec![event(head, "created", "room", HOME, json!({ "name": "Attic" }))]);
+        scene.is_at_present(head);
+        let begun = recovery::read(&scene.db).unwrap().expect("a recovery");
+        assert_eq!((begun.step, begun.since), (Step::Property, None), "{is_damaged} {head}");
+        assert_eq!(
+            scene.one("SELECT cause || _sync.cursor || replay FROM _recovery JOIN _sync"),
+            format!("restoredc{head}0")
+        );
+        for (kind, ids) in [(Kind::Task, &[][..]), (Kind::Room, &[(ROOM, room), (HOME, head)])] {
+            assert_eq!(scene.is_walked(kind, ids, head), Swept::Done);
+        }
+        recovery::finish(&mut scene.db, at(0)).unwrap();
+        assert_eq!(scene.one("SELECT position || ' ' || head FROM _sync"), format!("{head} {head}"));
+        let offered = "SELECT group_concat(id || method || state) FROM (SELECT * FROM edits ORDER BY id)";
+        assert_eq!(scene.one(offered), "1updateconflict,2createconflict", "{is_damaged} {head}");
+        assert_eq!(scene.one("SELECT floor || title FROM rooms JOIN tasks WHERE rooms.name = 'Kitchen'"), "2Sweep");
+    }
+}
+
+#[test]
+fn a_rebuild_asks_before_much_is_gone() {
+    let mut wreck = Wreck::new();
+    let task = |number: u128| {
+        let id = uuid::Uuid::from_u128(number).to_string();
+        event(i64::try_from(number).unwrap(), "created", "task", &id, json!({ "title": format!("Task {number}") }))
+    };
+    wreck.scene.hear((100..160).map(task).collect());
+    wreck.scene.is_at_present(159);
+    wreck.rebuilt();
+    let scene = &mut wreck.scene;
+    scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" })), task(159)]);
+    scene.is_at_present(200);
+    assert_eq!(scene.one("SELECT cause || replay || filled FROM _recovery JOIN _sync"), "asked01");
+    assert_eq!(scene.one("SELECT count(*) FROM tasks WHERE rev IS NOT NULL"), "60", "nothing is gone yet");
+    let there = uuid::Uuid::from_u128(159).to_string();
+    let swept = scene.is_walked(Kind::Task, &[(there.as_str(), 159)], 200);
+    assert_eq!(swept, Swept::TooMany { gone: 59, of: 60 });
+}
+
 #[test]
 fn a_rebuild_in_a_recovery_whose_cursor_is_unknown_there_reads_from_the_beginning() {
     let mut wreck = Wreck::new();
