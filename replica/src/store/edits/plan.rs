@@ -122,7 +122,11 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
     let in_step = is_in_step(connection)?;
     let mut statement = connection.prepare_cached(
         "SELECT e.id, e.kind, e.record_id, e.patch, e.base, e.state, e.idempotency_key, e.method, f.guard,
-                coalesce(f.refused, 0), e.reason
+                coalesce(f.refused, 0), e.reason,
+                CASE e.method WHEN 'create' THEN (
+                    SELECT d.record_id FROM _undone u
+                        JOIN edits d ON d.id = coalesce((SELECT of_edit FROM _parts WHERE edit_id = u.edit_id), u.edit_id)
+                    WHERE u.by_edit = e.id AND d.method = 'delete') END
          FROM edits e LEFT JOIN _frozen f ON f.edit_id = e.id
          -- The effect of what is sent is in, if it is known where; nothing waits for it, unless it says why.
          WHERE e.state <> 'sent' OR e.reason IS NOT NULL
@@ -180,6 +184,12 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
                 None => later_create(connection, target, id)?.inspect(|_| ahead.wait(id, target)),
             };
             others = others.max(held);
+        }
+        // What makes a record anew goes once it is deleted: while that is in doubt, it may be there after all.
+        let deleted: Option<String> = row.get(11)?;
+        if let Some(holder) = deleted.and_then(|old| of_record.get(&old)).filter(|it| !ahead.is_for(it.edit, &record)) {
+            ahead.follow(id, holder.edit);
+            others = others.max(Some((holder.holds, holder.edit)));
         }
         if method == "create" {
             ahead.made(id, &record);

@@ -3,7 +3,7 @@
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, Transaction};
+use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
 use crate::store::edits::parts;
@@ -24,6 +24,11 @@ pub(crate) fn take_back(
         .prepare_cached("SELECT kind, record_id, method, patch, base FROM edits WHERE id = ?1")?
         .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?;
     let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
+    if method == "delete"
+        && let Some(copy) = unsent_copy(tx, edit)?
+    {
+        take_back(tx, copy, "superseded", Some("the deletion came to nothing, so the record is there"), now)?;
+    }
     let later = later(tx, kind, &record, edit)?;
     finish(tx, edit, outcome, reason, now)?;
     if method == "create" {
@@ -34,6 +39,17 @@ pub(crate) fn take_back(
         hand_on(tx, edit, &later, &rows::object(&patch)?, &rows::object(&base)?)?;
     }
     image::project(tx, kind, &record)
+}
+
+/// The edit that makes the record of a deletion anew, as long as nobody has gone on with what it makes.
+fn unsent_copy(tx: &Connection, delete: i64) -> Result<Option<i64>, StoreError> {
+    let mut statement = tx.prepare_cached(
+        "SELECT e.id FROM _undone u JOIN edits e ON e.id = u.by_edit
+         WHERE (u.edit_id = ?1 OR u.edit_id IN (SELECT edit_id FROM _parts WHERE of_edit = ?1))
+             AND e.method = 'create' AND e.idempotency_key IS NULL
+             AND NOT EXISTS (SELECT 1 FROM edits l WHERE l.kind = e.kind AND l.record_id = e.record_id AND l.id > e.id)",
+    )?;
+    Ok(statement.query_row([delete], |row| row.get(0)).optional()?)
 }
 
 /// The edits of a record after one of them, in their order.

@@ -302,6 +302,37 @@ fn undo_steps_back_through_what_was_done() {
 }
 
 #[test]
+fn a_record_is_made_anew_only_once_its_deletion_is_in() {
+    for is_in in [true, false] {
+        let mut scene = Scene::new();
+        scene.hear(vec![task(5, "Paint", "low")]);
+        scene.is_at_present(5);
+        scene.does("DELETE FROM tasks");
+        scene.send(1);
+        scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+        scene.discard(1).unwrap();
+        assert_eq!(scene.one("SELECT group_concat(id || method) FROM edits"), "1delete,2create");
+        assert_eq!(scene.plan(), [1], "it may be there after all");
+        if is_in {
+            scene.send(1);
+            scene.answer(1, Verdict::Sent { rev: Some(6) });
+            assert_eq!(scene.plan(), [2]);
+            continue;
+        }
+        scene.send(1);
+        scene.answer(1, Verdict::Overtaken);
+        scene.hear(vec![event(7, "updated", "task", TASK, json!({ "title": "Theirs", "priority": "low" }))]);
+        assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask), None);
+        assert_eq!(scene.plan(), [0; 0]);
+        assert_eq!(scene.states(), "conflict blocked");
+        scene.discard(1).unwrap();
+        assert_eq!(scene.one("SELECT count(*) FROM edits"), "0");
+        assert_eq!(scene.one("SELECT group_concat(title) FROM tasks"), "Theirs");
+        assert_eq!(scene.outcomes(), "1 discarded,2 superseded");
+    }
+}
+
+#[test]
 fn undo_of_a_create_and_of_a_delete() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
