@@ -105,9 +105,15 @@ fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<Came, EditError> {
         "conflict" => match look(tx, &found)? {
             Judgement::Gone => return Err(refused(deleted_there(&found))),
             Judgement::Taken(differs) => return Err(refused(taken(&found, !differs.is_empty()))),
-            Judgement::Clash(_) => {
-                return Err(refused(both_differ(name)));
-            }
+            // As long as what it builds on is not there, the two sides cannot but differ.
+            Judgement::Clash(_) => match before(tx, &found)? {
+                Some((_, false)) => {}
+                Some((first, true)) => {
+                    let sentence = format!("{name}: edit {first} comes before this one; retry or discard that first");
+                    return Err(refused(sentence));
+                }
+                None => return Err(refused(both_differ(name))),
+            },
             Judgement::Go | Judgement::Done => {}
         },
         "blocked" => return Ok(Came::Held(found)),
@@ -123,6 +129,15 @@ fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<Came, EditError> {
     }
     let sentence = format!("{name}: the change goes to the server again");
     Ok(Came::Goes(found, sentence))
+}
+
+/// The first edit of a record before another, and whether it waits for a person.
+fn before(tx: &Connection, found: &Pending) -> Result<Option<(i64, bool)>, EditError> {
+    let text = "SELECT id, state IN ('conflict', 'rejected') FROM edits
+                WHERE kind = ?1 AND record_id = ?2 AND id < ?3 ORDER BY 2 DESC, id LIMIT 1";
+    let mut statement = tx.prepare_cached(text)?;
+    let first = statement.query_row((found.kind.word(), &found.record, found.id), |row| Ok((row.get(0)?, row.get(1)?)));
+    Ok(first.optional()?)
 }
 
 /// Gives edits up. What they changed here is as if it had never been; what came after them stays, in order.

@@ -29,6 +29,28 @@ fn lost_history() -> Scene {
 }
 
 #[test]
+fn of_lost_changes_of_one_field_the_first_goes_again_first() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    for (edit, rev, title) in [(1, 6, "One"), (2, 7, "Two")] {
+        scene.does(&format!("UPDATE tasks SET title = '{title}'"));
+        scene.send(edit);
+        scene.answer(edit, Verdict::Sent { rev: Some(rev) });
+        scene.hear(vec![task(rev, title, "low")]);
+    }
+    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.is_listed(Kind::Task, vec![record(TASK, 5, json!({ "title": "Paint", "priority": "low" }))], 5);
+    scene.is_walked(Kind::Task, &[(TASK, 5)], 5);
+    recovery::finish(&mut scene.db, at(0)).unwrap();
+    let refused = decide::retry(&mut scene.db, 2).unwrap_err().to_string();
+    assert_eq!(refused, "“Two”: edit 1 comes before this one; retry or discard that first");
+    for edit in [1, 2] {
+        decide::retry(&mut scene.db, edit).unwrap();
+    }
+    assert_eq!(scene.one("SELECT group_concat(state) FROM edits"), "waiting,waiting");
+}
+
+#[test]
 fn what_the_server_lost_is_offered_again() {
     let mut scene = lost_history();
     let recovery = scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
