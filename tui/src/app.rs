@@ -196,6 +196,8 @@ pub struct QuickLine {
 pub struct Results {
     /// What was done, in a sentence.
     pub done: String,
+    /// What became of each that could be.
+    pub did: &'static str,
     /// Titles, and why not where it was not done; those first.
     pub each: Vec<(String, Result<(), String>)>,
     /// How many lines are above the picture.
@@ -452,8 +454,10 @@ impl App {
         (self.width, self.height) = (width, height);
         let page = self.page();
         for layer in &mut self.layers {
-            if let Layer::Detail(detail) = layer {
-                detail.refit(before, page);
+            match layer {
+                Layer::Detail(detail) => detail.refit(before, page),
+                Layer::Form(form) => form.resized(),
+                _ => {}
             }
         }
         let body = usize::from(Layout::of(height).body);

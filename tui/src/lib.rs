@@ -178,7 +178,12 @@ impl Ui<'_> {
                     Effect::Redraw => self.screen.forget()?,
                     Effect::Copy(text) => self.screen.copy(&text)?,
                     Effect::Suspend => self.lend(outside::suspend).1?,
-                    Effect::Takeover => self.screen.take_again()?,
+                    Effect::Takeover => {
+                        self.screen.take_again()?;
+                        // Nobody heard how the window changed meanwhile.
+                        let (width, height) = self.screen.size()?;
+                        queue.extend(app.update(Now::read(), Message::Resize(width, height)));
+                    }
                     Effect::Editor(text) => {
                         let (edited, taken) = self.lend(|| outside::edit(&text));
                         // At once: what comes meanwhile may be the end, which keeps what was written by then.

@@ -116,7 +116,6 @@ impl App {
     pub(super) fn quit(&mut self, context: Context) -> Vec<Effect> {
         let would_lose = |layer: &Layer| match layer {
             Layer::Conflict(screen) if screen.has_typed() => Some("a conflict"),
-            Layer::Form(form) if form.is_lost_at_the_end() => Some("a form"),
             _ => None,
         };
         let Some(what) = self.layers.iter().rev().find_map(would_lose).filter(|_| context != Context::Confirm) else {
@@ -377,6 +376,6 @@ impl QuickLine {
         typed.insert("title".into(), title.into());
         let before = check(Kind::Task, Intent::Create, &Value::Object(Default::default())).fields;
         let kind = Kind::Task.word().to_owned();
-        Draft { kind, id: None, title: String::new(), before, typed: typed.into_iter().collect(), names }
+        Draft { kind, before, typed: typed.into_iter().collect(), names, ..Draft::default() }
     }
 }

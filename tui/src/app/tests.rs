@@ -2,11 +2,11 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::schema::Kind;
-use hearth_replica::{Edit, Hit, Pending, Rescue, Row, RowPage, Status};
+use hearth_replica::{Choice, Edit, Hit, Pending, Rescue, Row, RowPage, Status};
 use serde_json::json;
 
 use crate::app::{App, Edits, Layer, Setup};
-use crate::fixtures::{live, now, record, room, task};
+use crate::fixtures::{conflict, live, now, record, room, task};
 use crate::keys::{Action, BINDINGS, Context};
 use crate::message::{Answer, Effect, Message, Write};
 use crate::state::conflict::ConflictScreen;

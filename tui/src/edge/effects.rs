@@ -8,7 +8,7 @@ use hearth_replica::{EditError, Replica, RowQuery, StoreError};
 
 use super::looks::{about, counts, full, names, titles};
 use super::undoing::Steps;
-use super::writes::{Came, carry_out, decide, many, sentence};
+use super::writes::{Came, carry_out, decide, many, sentence, settled};
 use super::{export, seat};
 use crate::message::{Answer, Effect, Place, Write};
 use crate::state::home::week_end;
@@ -108,8 +108,14 @@ pub(crate) fn fulfil(
         }))),
         Effect::Write(write @ (Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::Hurry)) => {
             let mut tell = |done, of| tell(Answer::UnderWay(words::doing(&write), done, of));
-            let result = decide(replica, steps, &write, &mut tell).map_err(|error| sentence(places, &error));
-            Answer::Decided(write, result)
+            match decide(replica, steps, &write, &mut tell) {
+                Ok(said) => Answer::Decided(write, Ok(said)),
+                Err(error) => match settled(replica, &write) {
+                    Some(Some(row)) => Answer::Overtaken(write, Box::new(row)),
+                    Some(None) => Answer::Gone(write),
+                    None => Answer::Decided(write, Err(sentence(places, &error))),
+                },
+            }
         }
         Effect::Write(write) => match carry_out(replica, &write) {
             Ok(Came::Written(id)) => {
@@ -204,6 +210,26 @@ mod tests {
             };
             assert_eq!(of, write);
         }
+    }
+
+    #[test]
+    fn what_is_meant_for_an_edit_that_is_settled_is_offered_to_its_record() {
+        let (_directory, replica, places) = scene();
+        let hall = replica.create(Kind::Room, &fields("Hall")).unwrap();
+        let made = replica.made().unwrap()[0];
+        replica.update(Kind::Room, &hall, &fields("Lobby")).unwrap();
+        let changed = replica.made().unwrap()[0];
+        let mut steps = Steps::default();
+        let mut change = |edit| {
+            let write = Write::Decide(edit, Decision::Change(fields("Shed")));
+            fulfil(&replica, &places, &mut steps, Effect::Write(write), &mut |_| {})
+        };
+        replica.discard(changed).unwrap();
+        let Some(Answer::Overtaken(_, row)) = change(changed) else { panic!("the record is not found") };
+        assert_eq!(row.title, "Hall");
+        replica.discard(made).unwrap();
+        assert!(matches!(change(made), Some(Answer::Gone(_))));
+        assert!(matches!(change(99), Some(Answer::Decided(_, Err(_)))));
     }
 
     #[test]

@@ -94,7 +94,7 @@ impl Steps {
         let stays = step.stays.as_ref().filter(|_| back.was_sent).map(|stays| format!("; {stays}"));
         let said = format!("Undone: {}{}", back.said, stays.unwrap_or_default());
         self.made_by_undoing.extend(&back.edits);
-        push(&mut self.redo, Step { edits: back.edits, ..step });
+        push(&mut self.redo, back.again(step));
         Ok(said)
     }
 
@@ -105,7 +105,7 @@ impl Steps {
         };
         let back = back(replica, &step, tell).inspect_err(|error| keep(&mut self.redo, &step, error))?;
         let said = format!("Done again: {}", back.said);
-        push(&mut self.undo, Step { edits: back.edits, ..step });
+        push(&mut self.undo, back.again(step));
         Ok(said)
     }
 }
@@ -118,6 +118,17 @@ struct Back {
     said: String,
     /// Whether the server had heard of any of them.
     was_sent: bool,
+}
+
+impl Back {
+    /// The step that would do it again: what could not be undone is no part of it.
+    fn again(self, step: Step) -> Step {
+        let (left, all) = (self.edits.len(), step.edits.len());
+        let is_number = |said: &String| said.starts_with(|letter: char| letter.is_ascii_digit());
+        let said =
+            step.said.map(|said| if left < all && is_number(&said) { format!("{left} of {said}") } else { said });
+        Step { said, stays: step.stays, edits: self.edits }
+    }
 }
 
 /// Undoes the edits of a step from the last to the first, each for itself. Err: none could be.
@@ -262,7 +273,7 @@ mod tests {
         let said = steps.undo(&replica, &mut |_, _| {}).unwrap();
         assert!(said.starts_with("Undone: 2 rooms, but for 1 of 2: "), "{said}");
         assert_eq!(name(&replica, &hall), "Hall");
-        assert_eq!(steps.redo(&replica, &mut |_, _| {}).unwrap(), "Done again: 2 rooms");
+        assert_eq!(steps.redo(&replica, &mut |_, _| {}).unwrap(), "Done again: 1 of 2 rooms");
         assert_eq!(name(&replica, &hall), "A");
     }
 

@@ -10,6 +10,9 @@ use super::undoing::Steps;
 use crate::message::{Answer, Decision, Write};
 use crate::words;
 
+/// An edit that was settled while a form for it was open is among so many that were settled last.
+const SETTLED_MAX: usize = 10_000;
+
 /// What came of a write of one record.
 pub(super) enum Came {
     /// It was carried out, on the record of this id.
@@ -93,6 +96,17 @@ pub(super) fn decide(
         _ => return Ok(String::new()),
     };
     Ok(decided.said)
+}
+
+/// The record of an edit that should have got other values and is settled by now, so that these may go to the record itself;
+/// `Some(None)`: there is no such record any more. None: it was another write, or the edit waits.
+pub(super) fn settled(replica: &Replica, write: &Write) -> Option<Option<Row>> {
+    let Write::Decide(edit, Decision::Change(_)) = write else { return None };
+    if replica.edits().ok()?.iter().any(|one| one.id == *edit) {
+        return None;
+    }
+    let was = replica.history(SETTLED_MAX).ok()?.into_iter().find(|one| one.id == *edit)?;
+    replica.row(was.kind, &was.record_id).ok()
 }
 
 pub(super) fn sentence(places: &Places, error: &EditError) -> String {

@@ -33,6 +33,8 @@ pub struct ConflictScreen {
     pub selected: usize,
     /// A value that is being typed for it.
     pub typing: Option<Line>,
+    /// What was typed for fields, whatever is chosen by now: typing goes on from there.
+    pub drafts: BTreeMap<String, Value>,
     /// Why no value can be taken for it any more: the server has moved on while it was typed. The line stays until it is left,
     /// so that none of its letters is taken for a key.
     pub in_vain: Option<String>,
@@ -56,6 +58,7 @@ impl ConflictScreen {
             names: Names::new(),
             selected: 0,
             typing: None,
+            drafts: BTreeMap::new(),
             in_vain: None,
             fault: None,
             loaded: false,
@@ -69,18 +72,24 @@ impl ConflictScreen {
     }
 
     /// Takes what was read; what was chosen stays chosen unless the server has another value by now, or has deleted the record.
-    /// The cursor stays on its field.
+    /// What was typed is kept in any case. The cursor stays on its field.
     pub fn take(&mut self, all: Vec<Conflict>) {
         let under = self.fields.get(self.selected).map(|(conflict, _)| (conflict.kind, conflict.field.clone()));
         let mut before: BTreeMap<String, (Conflict, Option<Choice>)> =
             self.fields.drain(..).map(|field| (field.0.field.clone(), field)).collect();
+        let mut unsettled = None;
         let ours = all.into_iter().filter(|conflict| conflict.edit_id == self.edit);
         self.fields = ours
             .map(|conflict| {
-                let chosen = before.remove(&conflict.field).filter(|(was, _)| {
+                let (was, choice) = before.remove(&conflict.field).unzip();
+                let choice = choice.flatten();
+                let stays = was.is_some_and(|was| {
                     was.theirs == conflict.theirs && was.theirs_at.is_none() == conflict.theirs_at.is_none()
                 });
-                (conflict, chosen.and_then(|(_, choice)| choice))
+                if !stays && matches!(choice, Some(Choice::Value(_))) {
+                    unsettled = Some(field_label(conflict.kind, &conflict.field));
+                }
+                (conflict, choice.filter(|_| stays))
             })
             .collect();
         let found = self
@@ -101,6 +110,8 @@ impl ConflictScreen {
         if let Some(gone) = gone.filter(|_| self.typing.is_some()) {
             self.in_vain.get_or_insert(gone);
             self.typed();
+        } else if let Some(label) = unsettled.filter(|_| self.typing.is_none()) {
+            self.fault = Some(format!("{label} was changed on the server again: choose anew; what you typed is kept."));
         }
     }
 
@@ -156,7 +167,7 @@ impl ConflictScreen {
     pub fn type_value(&mut self) {
         let Some((conflict, _)) = self.fields.get(self.selected) else { return };
         if self.can_type() {
-            let text = plain(&conflict.mine);
+            let text = plain(self.drafts.get(&conflict.field).unwrap_or(&conflict.mine));
             let is_choice = self.field().is_some_and(|field| matches!(field.format, Format::Choice(_)));
             self.typing = Some(Line::holding(&if is_choice { choice(&text) } else { text }));
         } else if self.deletes {
@@ -188,6 +199,7 @@ impl ConflictScreen {
         match check_field(field, Intent::Patch, &value) {
             Ok(value) => {
                 self.typing = None;
+                self.drafts.insert(conflict.field.clone(), value.clone());
                 self.choose(Choice::Value(value));
             }
             Err(fault) => self.fault = Some(faults::said(conflict.kind, &fault, Some(&value))),
@@ -196,7 +208,7 @@ impl ConflictScreen {
 
     /// Whether a value was typed, or is being typed, that leaving would lose; what is only chosen is chosen again with a key.
     pub fn has_typed(&self) -> bool {
-        self.typing.is_some() || self.fields.iter().any(|(_, choice)| matches!(choice, Some(Choice::Value(_))))
+        self.typing.is_some() || !self.drafts.is_empty()
     }
 
     /// How it ends; None, with the reason, while something is not chosen. Where nothing differs any more, the change goes to

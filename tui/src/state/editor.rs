@@ -111,18 +111,39 @@ impl Editor {
 
     /// Takes a text that was written elsewhere.
     pub fn replace(&mut self, text: &str) {
-        if let Editor::Notes(_) = self {
-            *self = Editor::notes(clean(text).trim_end_matches('\n'));
+        let text = clean(text);
+        let text = text.trim_end_matches('\n');
+        // An editor ends its last line; who has written nothing has not meant to take breaks away.
+        if let Editor::Notes(area) = self
+            && area.lines().join("\n").trim_end_matches('\n') != text
+        {
+            *self = Editor::notes(text);
+        }
+    }
+
+    /// Shows notes from their first line on, as far as the cursor allows: a window that was small has moved what is seen.
+    pub fn resized(&mut self) {
+        if let Editor::Notes(area) = self {
+            let (row, column) = (area.cursor().0, area.cursor().1);
+            let crop = |place: usize| u16::try_from(place).unwrap_or(u16::MAX);
+            let mut fresh = Editor::area(area.lines().to_vec());
+            fresh.move_cursor(CursorMove::Jump(crop(row), crop(column)));
+            **area = fresh;
         }
     }
 
     fn notes(text: &str) -> Editor {
-        let mut area = TextArea::new(text.lines().map(str::to_owned).collect());
-        area.set_wrap_mode(WrapMode::WordOrGlyph);
-        area.set_cursor_line_style(Default::default());
+        let mut area = Editor::area(text.lines().map(str::to_owned).collect());
         area.move_cursor(CursorMove::Bottom);
         area.move_cursor(CursorMove::End);
         Editor::Notes(Box::new(area))
+    }
+
+    fn area(lines: Vec<String>) -> TextArea<'static> {
+        let mut area = TextArea::new(lines);
+        area.set_wrap_mode(WrapMode::WordOrGlyph);
+        area.set_cursor_line_style(Default::default());
+        area
     }
 
     /// Handles a key that is no action. True: what it holds, or looks for, changed.
@@ -289,6 +310,11 @@ mod tests {
         let mut written = Editor::notes("before");
         written.replace(foreign);
         assert_eq!(text(&written), "one[31m\ntwo\tthree");
+        let mut unchanged = Editor::notes("one\n\n");
+        unchanged.paste("\n");
+        let before = text(&unchanged);
+        unchanged.replace("one\n");
+        assert_eq!(text(&unchanged), before);
         let mut pasted = Editor::notes("");
         pasted.paste(foreign);
         assert_eq!(text(&pasted), "one[31m\ntwo\tthree\n");

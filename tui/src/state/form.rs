@@ -110,6 +110,10 @@ impl Form {
     pub fn of_edit(edit: &Edit, names: &Names, today: Date) -> Form {
         let mut fields = edit.base.clone();
         fields.extend(edit.patch.clone());
+        if edit.method == "create" {
+            // What it leaves out the record does not have.
+            resource(edit.kind).fields.iter().for_each(|field| drop(fields.entry(field.name).or_insert(Value::Null)));
+        }
         let values = fields.clone();
         let name = |field: &str| {
             let id = words::text(&values, field)?;
@@ -155,6 +159,16 @@ impl Form {
                 *optional = true;
             }
         }
+    }
+
+    /// Whether what it holds at first is a part of a record, or of none: what stands empty stays as it is.
+    fn is_of_a_part(&self) -> bool {
+        self.edit.is_some() || !self.many.is_empty()
+    }
+
+    /// Whether a field is left as it is unless something is filled in, whatever that may be.
+    pub fn is_open(&self, entry: &Entry) -> bool {
+        self.is_of_a_part() && !self.before.contains_key(entry.field.name)
     }
 
     /// Whether something was typed that closing would lose.
@@ -234,6 +248,11 @@ impl Form {
         let entry = &mut self.entries[self.focus];
         entry.editor.settle(entry.field, self.today);
         self.today = today;
+    }
+
+    /// Fits what is seen of its notes to another window.
+    pub fn resized(&mut self) {
+        self.entries.iter_mut().for_each(|entry| entry.editor.resized());
     }
 
     /// Takes notes that were written elsewhere.

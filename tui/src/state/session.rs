@@ -48,4 +48,10 @@ pub struct Draft {
     pub typed: BTreeMap<String, Value>,
     /// Names of what the reference fields point at.
     pub names: BTreeMap<String, String>,
+    /// The waiting edit that the form changes.
+    #[serde(default)]
+    pub edit: Option<i64>,
+    /// The records that it changes together, ids and titles.
+    #[serde(default)]
+    pub many: Vec<(String, String)>,
 }

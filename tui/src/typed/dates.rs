@@ -37,8 +37,8 @@ const MONTHS: [&str; 12] = [
 /// How a day may be typed, for people.
 pub const HOW: &str = "tomorrow, fri, +2w, 1 dec or 2026-12-01";
 
-/// A day is written in no more words: `in 3 days`, `1 dec 2027`.
-const WORDS_MAX: usize = 3;
+/// A day is written in no more words: `in 3 days`, `tue 1 dec 2027`.
+const WORDS_MAX: usize = 4;
 
 /// So many years lie between two 29ths of February at most: 2096 and 2104.
 const LEAP_AWAY_MAX: i32 = 8;
@@ -68,12 +68,25 @@ pub fn understood(text: &str, today: Date) -> Option<Date> {
         "month" => return months_on(today, 1).and_then(|date| date.replace_day(1).ok()),
         _ => {}
     }
-    if word.len() >= 2
-        && let Some((_, day)) = WEEKDAYS.iter().find(|(name, _)| name.starts_with(word))
-    {
-        return after(today, *day);
+    if let Some(day) = weekday(word) {
+        return after(today, day);
     }
-    span(&text, today).or_else(|| day_and_month(&text, today))
+    span(&text, today).or_else(|| day_and_month(&text, today)).or_else(|| with_weekday(&text, today))
+}
+
+/// `tue 1 dec`, `Tue 1 Dec 2026`, as days are shown: the next such day, or that of this year, which is a Tuesday.
+fn with_weekday(text: &str, today: Date) -> Option<Date> {
+    let (word, rest) = text.split_once([' ', ','])?;
+    let weekday = weekday(word)?;
+    let rest = rest.trim_start_matches([' ', ',']);
+    let of_this_year = || day_and_month(rest, today.replace_ordinal(1).ok()?);
+    let days = [parse_date(rest), day_and_month(rest, today), of_this_year()];
+    days.into_iter().flatten().find(|date| date.weekday() == weekday)
+}
+
+/// The weekday that a word begins.
+fn weekday(word: &str) -> Option<Weekday> {
+    WEEKDAYS.iter().find(|(name, _)| word.len() >= 2 && name.starts_with(word)).map(|(_, weekday)| *weekday)
 }
 
 /// The next such weekday after a day.
@@ -86,8 +99,18 @@ fn after(today: Date, weekday: Weekday) -> Option<Date> {
 /// four digits behind it is a year only where it can be one of this age; it may as well be a sum or a time of day.
 pub fn leading(words: &[&str], today: Date) -> Option<(Date, usize)> {
     let most = words.len().min(WORDS_MAX);
+    // A weekday and a day that is another: neither is meant more than the other.
+    let is_another = |number: usize| {
+        number == 1
+            && words.len() > 2
+            && weekday(&words[0].to_lowercase()).is_some()
+            && day_and_month(&words[1..3].join(" ").to_lowercase(), today).is_some()
+    };
     (1..=most).rev().find_map(|number| {
         let date = understood(&words[..number].join(" "), today)?;
+        if is_another(number) {
+            return None;
+        }
         (number == 1 || OF_THIS_AGE.contains(&date.year())).then_some((date, number))
     })
 }
@@ -225,6 +248,13 @@ mod tests {
             ("24.12. 27", None),
             ("24.12.127", None),
             ("1 dec 27", None),
+            ("Fri 27 Nov", Some("2026-11-27")),
+            ("Tue 1 Dec 2026", Some("2026-12-01")),
+            ("Tue 10 Nov", Some("2026-11-10")),
+            ("friday, 27 nov", Some("2026-11-27")),
+            ("sat 28 nov 2026", Some("2026-11-28")),
+            ("fri 28 nov", None),
+            ("tue 2026-12-01", Some("2026-12-01")),
             ("24.13.", None),
             ("in days", None),
             ("3 apples", None),
@@ -278,6 +308,9 @@ mod tests {
             (&["1", "dec", "2027"], Some(("2027-12-01", 3))),
             (&["in", "3", "days"], Some(("2026-11-24", 3))),
             (&["fri", "1"], Some(("2026-11-27", 1))),
+            (&["fri", "4", "dec", "call"], Some(("2026-12-04", 3))),
+            (&["tue", "1", "dec", "2026", "call"], Some(("2026-12-01", 4))),
+            (&["fri", "5", "dec", "call"], None),
             (&["1.12.2026", "@garage", "+Ana"], Some(("2026-12-01", 1))),
             (&["1.12.2026", "to", "landlord"], Some(("2026-12-01", 1))),
             (&["dec", "24,2026", "@garage"], Some(("2026-12-24", 2))),

@@ -3,7 +3,7 @@
 
 use hearth_contract::formats::date_text;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Field, Format, Kind};
+use hearth_contract::schema::{Field, Format, Kind, Presence};
 use hearth_replica::{Condition, Test, WAITING};
 use time::Date;
 
@@ -55,14 +55,16 @@ pub fn understand(kind: Kind, text: &str, today: Date) -> Filter {
         rest = after;
         match sign_in(part) {
             Some((at, sign)) if at > 0 => {
-                let (name, value) = (part[..at].to_lowercase(), part[at + sign.len()..].trim_matches('"'));
+                let (name, value) = (part[..at].to_lowercase(), &part[at + sign.len()..]);
+                let is_quoted = value.starts_with('"');
+                let value = value.trim_matches('"');
                 // A filter is understood while it is typed: what has no value yet filters nothing.
                 if value.trim().is_empty() {
                     continue;
                 }
                 let (value, more) = with_day(kind, &name, value, after, today);
                 rest = &after[more..];
-                match condition(kind, &name, sign, &value, today) {
+                match condition(kind, &name, sign, (&value, is_quoted), today) {
                     Ok(conditions) => filter.conditions.extend(conditions),
                     Err(fault) => filter.fault = filter.fault.or(Some(fault)),
                 }
@@ -115,7 +117,13 @@ pub fn parts(text: &str) -> Vec<&str> {
     parts
 }
 
-fn condition(kind: Kind, name: &str, sign: &str, value: &str, today: Date) -> Result<Vec<Condition>, String> {
+fn condition(
+    kind: Kind,
+    name: &str,
+    sign: &str,
+    (value, is_quoted): (&str, bool),
+    today: Date,
+) -> Result<Vec<Condition>, String> {
     if name == "is" {
         return state(kind, sign, &value.to_lowercase(), today);
     }
@@ -128,9 +136,15 @@ fn condition(kind: Kind, name: &str, sign: &str, value: &str, today: Date) -> Re
         return Err(format!("{name} has no more and no less: write {name}: or {name}!="));
     }
     let one = |test: Test| Ok(vec![Condition { field: field.name, test }]);
+    let is_text = matches!(field.format, Format::Text { .. } | Format::Vin | Format::Url);
+    // In a text these may be words of it: between quotation marks they are, and where a text is never unset.
+    let is_word = is_text && (is_quoted || field.presence == Presence::Required);
     match value.to_lowercase().as_str() {
-        "none" | "unset" => return one(if is_not { Test::Set } else { Test::Unset }),
-        "any" | "set" => return one(if is_not { Test::Unset } else { Test::Set }),
+        _ if is_word => {}
+        "none" => return one(if is_not { Test::Set } else { Test::Unset }),
+        "any" => return one(if is_not { Test::Unset } else { Test::Set }),
+        "unset" if !is_text => return one(if is_not { Test::Set } else { Test::Unset }),
+        "set" if !is_text => return one(if is_not { Test::Unset } else { Test::Set }),
         _ => {}
     }
     let value = match field.format {
@@ -152,7 +166,7 @@ fn condition(kind: Kind, name: &str, sign: &str, value: &str, today: Date) -> Re
         }
         _ => value.to_owned(),
     };
-    let has = is_pointer || matches!(field.format, Format::Text { .. } | Format::Vin | Format::Url);
+    let has = is_pointer || is_text;
     one(match sign {
         ":" if has => Test::Has(value),
         "!=" if has => Test::HasNot(value),
@@ -257,6 +271,18 @@ mod tests {
                 is("category", Test::Is("appliance".into())),
             ]
         );
+    }
+
+    #[test]
+    fn a_text_may_have_the_words_for_nothing_and_anything() {
+        let test = |text: &str| understood(Kind::Inventory, text).conditions.remove(0).test;
+        assert_eq!(test("name:set"), Test::Has("set".into()));
+        assert_eq!(test("name:none"), Test::Has("none".into()), "it always has one");
+        assert_eq!(test("notes:\"none\""), Test::Has("none".into()));
+        assert_eq!(test("notes!=set"), Test::HasNot("set".into()));
+        assert_eq!((test("notes:none"), test("notes:any")), (Test::Unset, Test::Set));
+        assert_eq!((test("value:set"), test("room:unset")), (Test::Set, Test::Unset));
+        assert_eq!(test("room:\"none\""), Test::Unset);
     }
 
     #[test]

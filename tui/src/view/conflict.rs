@@ -113,15 +113,14 @@ fn in_full(app: &App, screen: &ConflictScreen, gone: bool, theme: &Theme, frame:
         let text = format!("{} {fault}", Sign::Fault.text(app.setup.ascii));
         lines.extend(wrap(&text, columns).into_iter().map(|line| (line, Tone::Alarm)));
     }
-    if let Some(Choice::Value(value)) = choice {
-        lines.push((format!("Typed   {}", said(app, screen, conflict, value)), Tone::Good));
-    }
+    let is_typed = matches!(choice, Some(Choice::Value(_)));
+    let typed = screen.drafts.get(&conflict.field).map(|value| ("Typed ", full(app, screen, conflict, value)));
     let sides = [
         ("Mine  ", side(screen.deletes, || full(app, screen, conflict, &conflict.mine))),
         ("Theirs", side(gone, || full(app, screen, conflict, &conflict.theirs))),
         ("Before", said(app, screen, conflict, &conflict.base)),
     ];
-    let sides = sides.into_iter().take(if columns < NARROW { 3 } else { 2 });
+    let sides = typed.into_iter().chain(sides.into_iter().take(if columns < NARROW { 3 } else { 2 }));
     let sides: Vec<_> = sides.map(|(word, text)| (word, wrap(&text, columns.saturating_sub(8)))).collect();
     let waiting = screen.fields.iter().filter(|(_, choice)| choice.is_none()).count();
     if waiting == 0 && screen.typing.is_none() {
@@ -142,7 +141,8 @@ fn in_full(app: &App, screen: &ConflictScreen, gone: bool, theme: &Theme, frame:
             parts.iter_mut().rev().take(1).for_each(|last| *last = fit(last, columns, "") + cut);
         }
         let lead = std::iter::once(word).chain(std::iter::repeat("      "));
-        lines.extend(lead.zip(parts).map(|(word, line)| (format!("{word}  {line}"), Tone::Quiet)));
+        let tone = if word == "Typed " && is_typed { Tone::Good } else { Tone::Quiet };
+        lines.extend(lead.zip(parts).map(|(word, line)| (format!("{word}  {line}"), tone)));
     }
     let mut at = rows(area).skip(blank);
     let place = if typed > 0 { at.next() } else { None };

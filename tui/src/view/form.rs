@@ -117,15 +117,17 @@ fn block<'a>(
     lines: &mut Vec<FormLine<'a>>,
 ) {
     let mark = if focused { Sign::Selected.text(app.setup.ascii) } else { " " };
-    // What is set for many may be left out, whatever it is.
-    let required = entry.field.presence == Presence::Required && form.many.is_empty();
+    // What may be left as it is may be left out, whatever it is.
+    let is_open = form.is_open(entry);
+    let required = entry.field.presence == Presence::Required && !is_open;
     let star = if required { " *" } else { "" };
     let name = padded(app, &format!("{mark}{}{star}", label_of(entry.field)), labels, false);
     let label = Span::styled(name, if focused { theme.accent() } else { theme.quiet() });
     let blank = || Span::raw("");
     let text = |line: Line<'a>| FormLine { label: blank(), content: Content::Text(line) };
     let cut = Sign::Cut.text(app.setup.ascii);
-    let unset = || Line::styled(Sign::Unset.text(app.setup.ascii), theme.quiet());
+    let none = if is_open { "as it is" } else { Sign::Unset.text(app.setup.ascii) };
+    let unset = || Line::styled(none, theme.quiet());
     let shown = |value: &str| if value.is_empty() { unset() } else { Line::raw(fit(value, columns, cut)) };
     match &entry.editor {
         Editor::Line(line) if focused => lines.push(FormLine { label, content: Content::Typing(line) }),
@@ -151,7 +153,7 @@ fn block<'a>(
                 (false, _) => shown(&word),
                 (true, _) => Line::from(vec![
                     Span::styled(format!("{} ", Sign::Previous.text(app.setup.ascii)), theme.accent()),
-                    Span::raw(if word.is_empty() { Sign::Unset.text(app.setup.ascii).into() } else { word.clone() }),
+                    Span::raw(if word.is_empty() { none.to_owned() } else { word.clone() }),
                     Span::styled(format!(" {}", Sign::Next.text(app.setup.ascii)), theme.accent()),
                 ]),
             };

@@ -49,6 +49,9 @@ fn texts(app: &App, line: &QuickLine, theme: &Theme, columns: usize) -> Vec<(Str
     if let Some(fault) = fault {
         texts.push((format!("{} {fault}", Sign::Fault.text(app.setup.ascii)), theme.tone(Tone::Alarm)));
     }
+    if line.saving.is_some() {
+        texts.push(("Saving".to_owned(), theme.quiet()));
+    }
     // What is not understood as something else is in the title, where it is seen.
     let title = words::text(&line.understood.fields, "title").unwrap_or_default();
     if !title.is_empty() {

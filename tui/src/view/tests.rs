@@ -175,7 +175,12 @@ fn every_screen() -> Vec<(&'static str, App)> {
     }
     let mut app = household();
     let each = vec![("Evil \u{1b}[2J".into(), Err("title must be shorter".into())), ("Winter tyres".into(), Ok(()))];
-    app.layers.push(Layer::Results(Results { done: "Changed 1 task; 1 task not changed".into(), each, scroll: 0 }));
+    app.layers.push(Layer::Results(Results {
+        done: "Changed 1 task; 1 task not changed".into(),
+        did: "changed here",
+        each,
+        scroll: 0,
+    }));
     all.push(("results", app));
     for (_, app) in &mut all {
         let page = app.page();

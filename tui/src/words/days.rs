@@ -29,13 +29,19 @@ pub fn full_day(date: Date) -> String {
 pub fn distance(today: Date, date: Date) -> String {
     match (date - today).whole_days() {
         -1..=1 => String::new(),
-        days if days > 730 => format!("in {} y", days / 365),
+        days if days > 730 => format!("in {} y", years(today, date)),
         days if days > 90 => format!("in {} months", days / 30),
         days if days > 0 => format!("in {days} d"),
-        days if days < -730 => format!("{} y ago", -days / 365),
+        days if days < -730 => format!("{} y ago", years(date, today)),
         days if days < -90 => format!("{} months ago", -days / 30),
         days => format!("{} d ago", -days),
     }
+}
+
+/// Whole years from a day to a later one.
+fn years(from: Date, to: Date) -> i32 {
+    let part = |date: Date| (u8::from(date.month()), date.day());
+    to.year() - from.year() - i32::from(part(to) < part(from))
 }
 
 /// How a day stands that something must happen by.

@@ -173,7 +173,7 @@ fn what_became_of_many_opens_over_nothing_that_is_being_typed() {
         press(&mut app, open);
         write(&mut app, "b");
         app.update(now(), refused());
-        let said = "Deleted 0 tasks; 1 task not changed; the list of them opens when you are done here.";
+        let said = "Deleted 0 tasks; 1 task not deleted; the list of them opens when you are done here.";
         assert_eq!((app.context(), app.notice.as_ref().unwrap().text.as_str()), (context, said));
         write(&mut app, "b");
         assert_eq!(app.context(), context);

@@ -1,6 +1,8 @@
 //! What is typed in forms and in quick add: kept until it is saved, refused with a reason, and never left without a question.
 
 use super::*;
+use crate::message::Decision;
+use crate::state::form::Wish;
 
 #[test]
 fn what_was_typed_in_a_conflict_is_not_left_without_a_question() {
@@ -18,6 +20,58 @@ fn what_was_typed_in_a_conflict_is_not_left_without_a_question() {
 }
 
 #[test]
+fn what_was_typed_in_a_conflict_outlives_what_the_server_does_meanwhile() {
+    let mut app = with_tasks(three());
+    let mut screen = ConflictScreen::of(4, "update");
+    screen.take(vec![conflict("notes", "theirs"), conflict("due_on", "2026-11-25")]);
+    app.layers.push(Layer::Conflict(screen));
+    press(&mut app, "e");
+    write(&mut app, " merged");
+    press(&mut app, "enter");
+    let of = |app: &App| {
+        let Some(Layer::Conflict(screen)) = app.layers.last() else { panic!("{:?}", app.layers) };
+        (screen.fields[0].1.clone(), screen.fault.clone(), screen.typing.as_ref().map(|line| line.text().to_owned()))
+    };
+    let typed = of(&app).0;
+    assert!(matches!(&typed, Some(Choice::Value(value)) if value.as_str().unwrap().ends_with(" merged")), "{typed:?}");
+    // It is typed on from there, also where another key was hit meanwhile.
+    keys(&mut app, &["k", "m", "k", "e"]);
+    assert!(of(&app).2.unwrap().ends_with(" merged"));
+    press(&mut app, "enter");
+    assert_eq!(of(&app).0, typed);
+    let read = Ok((vec![conflict("notes", "theirs again"), conflict("due_on", "2026-11-25")], Default::default()));
+    app.update(now(), Message::Answer(Answer::Conflicts(read)));
+    let (chosen, said, _) = of(&app);
+    assert_eq!(chosen, None);
+    assert_eq!(said.as_deref(), Some("Notes was changed on the server again: choose anew; what you typed is kept."));
+    keys(&mut app, &["k", "e"]);
+    assert!(of(&app).2.unwrap().ends_with(" merged"));
+    press(&mut app, "esc");
+    press(&mut app, "esc");
+    assert_eq!(app.context(), Context::Confirm, "leaving would lose it");
+}
+
+#[test]
+fn what_was_typed_for_an_edit_that_is_settled_meanwhile_is_saved_in_its_record() {
+    let mut app = with_tasks(three());
+    app.layers.push(Layer::Form(Box::new(Form::of_edit(&edit("update"), &Default::default(), app.today))));
+    write(&mut app, "!");
+    let save = |app: &mut App| match &press(app, "ctrl-s")[..] {
+        [Effect::Write(write)] => write.clone(),
+        other => panic!("{other:?}"),
+    };
+    let first = save(&mut app);
+    assert!(matches!(first, Write::Decide(..)), "{first:?}");
+    let row = three().remove(0);
+    app.update(now(), Message::Answer(Answer::Overtaken(first, Box::new(row.clone()))));
+    let said = form(&app).refusal.clone().unwrap();
+    assert!(said.contains("settled by now. Save again") || said.contains("Save again to keep yours"), "{said}");
+    let Write::Update { id, fields, .. } = save(&mut app) else { panic!("it goes to the edit again") };
+    assert!(fields["title"].as_str().unwrap().ends_with('!'));
+    assert!(!id.is_empty());
+}
+
+#[test]
 fn what_was_wrong_with_a_value_is_said_no_more_once_it_is_another() {
     let mut app = with_tasks(three());
     let mut screen = ConflictScreen::of(4, "update");
@@ -29,26 +83,37 @@ fn what_was_wrong_with_a_value_is_said_no_more_once_it_is_another() {
 }
 
 #[test]
-fn a_form_that_no_draft_keeps_is_not_left_without_a_question() {
+fn a_form_is_there_again_whatever_it_changes() {
+    // The form that is open when Hearth ends, and at the next start.
+    let again = |app: &mut App| {
+        let Some(Layer::Form(before)) = app.layers.last() else { panic!("{:?}", app.layers) };
+        let before = before.draft().unwrap();
+        let session = app.session();
+        assert_eq!(press(app, "ctrl-c"), [Effect::Quit], "nothing is lost");
+        let (next, _) = App::start(now(), Setup::default(), session, (80, 24));
+        let Some(Layer::Form(form)) = next.layers.into_iter().next_back() else { panic!("it is gone") };
+        assert_eq!(form.draft().unwrap(), before);
+        form
+    };
     let mut app = with_tasks(three());
     keys(&mut app, &["space", "space", "e"]);
-    assert_eq!(press(&mut app, "ctrl-c"), [Effect::Quit], "nothing was typed");
+    assert_eq!(app.session().draft, None, "nothing was typed");
     write(&mut app, "Alike");
-    assert_eq!(press(&mut app, "ctrl-c"), []);
-    let Some(Layer::Confirm(question)) = app.layers.last() else { panic!("nothing is asked") };
-    assert_eq!(question.question, "Leave Hearth in the middle of a form?");
-    assert_eq!(press(&mut app, "y"), [Effect::Quit]);
+    let mut many = again(&mut app);
+    let Wish::Save(Write::Many { records, change: Some(fields), .. }) = many.act(Action::Save) else { panic!() };
+    assert_eq!((records.len(), fields["title"].as_str()), (2, Some("Alike")));
 
     let mut app = with_tasks(three());
     app.layers.push(Layer::Form(Box::new(Form::of_edit(&edit("update"), &Default::default(), app.today))));
     write(&mut app, "!");
-    assert_eq!(press(&mut app, "ctrl-c"), []);
-    assert_eq!(app.context(), Context::Confirm);
-    // A form that is there again next time is left at once.
+    let mut waiting = again(&mut app);
+    let wish = waiting.act(Action::Save);
+    assert!(matches!(wish, Wish::Save(Write::Decide(_, Decision::Change(_)))), "{wish:?}");
+
     let mut app = with_tasks(three());
     press(&mut app, "n");
     write(&mut app, "Buy filter");
-    assert_eq!(press(&mut app, "ctrl-c"), [Effect::Quit]);
+    again(&mut app);
 }
 
 #[test]

@@ -11,15 +11,9 @@ use crate::state::editor::Editor;
 use crate::state::session::Draft;
 
 impl Form {
-    /// Whether leaving Hearth would lose what was typed, because no draft keeps it: what is changed in a waiting edit, or in
-    /// many records at once.
-    pub fn is_lost_at_the_end(&self) -> bool {
-        self.saving.is_none() && self.is_changed() && (!self.many.is_empty() || self.edit.is_some())
-    }
-
-    /// What a crash must not lose: what differs from the record. None where nothing was typed, or for many records.
+    /// What neither a crash nor the end of Hearth must lose: what differs from what the form held. None where nothing was typed.
     pub fn draft(&self) -> Option<Draft> {
-        if !self.many.is_empty() || self.edit.is_some() || !self.is_changed() {
+        if !self.is_changed() {
             return None;
         }
         let changed = || self.entries.iter().filter(|entry| entry.is_changed(self.today));
@@ -35,6 +29,8 @@ impl Form {
             before: self.before.clone(),
             typed: typed.collect(),
             names: names.collect::<BTreeMap<_, _>>(),
+            edit: self.edit,
+            many: self.many.clone(),
         })
     }
 
@@ -45,6 +41,10 @@ impl Form {
             Form::holding(kind, draft.id.clone(), draft.title.clone(), draft.before.clone(), today, |name| {
                 draft.names.get(name).cloned()
             });
+        (form.edit, form.many) = (draft.edit, draft.many.clone());
+        if form.is_of_a_part() {
+            form.leave_choices_open();
+        }
         for entry in &mut form.entries {
             if let Some(value) = draft.typed.get(entry.field.name) {
                 let name = draft.names.get(entry.field.name).map(String::as_str);

@@ -91,18 +91,24 @@ impl Form {
                 entry.meanwhile = Some(words::value(now, entry.field, row));
             }
         }
+        let was_edit = self.edit.take().is_some();
         let names: Vec<String> = self.entries.iter().filter(|entry| entry.meanwhile.is_some()).map(label).collect();
         if let Some(first) = self.entries.iter().position(|entry| entry.meanwhile.is_some()) {
             self.focus = first;
         }
-        let what = if names.is_empty() { "it".to_owned() } else { names.join(", ") };
-        self.refused(format!("Not saved: {what} was changed meanwhile. Save again to keep yours."));
+        self.refused(if was_edit && names.is_empty() {
+            let what = words::singular(self.kind);
+            format!("Not saved: the change that was waiting is settled by now. Save again to write this to the {what}.")
+        } else {
+            let what = if names.is_empty() { "it".to_owned() } else { names.join(", ") };
+            format!("Not saved: {what} was changed meanwhile. Save again to keep yours.")
+        });
     }
 
     /// Takes that somebody else has deleted the record, and nothing was saved: what the form holds stays, and saving again makes a
     /// new record of it.
     pub fn gone(&mut self) {
-        self.id = None;
+        (self.id, self.edit) = (None, None);
         self.title.clear();
         self.before.clear();
         for entry in &mut self.entries {

@@ -41,7 +41,7 @@ pub(super) fn first(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect,
         left.gap();
         let categories = bars_of(5, &left);
         if let Some(part) = left.take(categories) {
-            bars(app, "By category", "no category", &figures.categories, theme, frame, part);
+            bars(app, "By category", "no category", &in_words(&figures.categories), theme, frame, part);
         }
         left.gap();
         profile(app, theme, frame, left.area);
@@ -56,7 +56,7 @@ pub(super) fn second(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect
     }
     left.gap();
     if let (Some(figures), Some(part)) = (&app.home.figures, left.take(left.area.height.min(13))) {
-        bars(app, "Worth by category", "no category", &figures.categories, theme, frame, part);
+        bars(app, "Worth by category", "no category", &in_words(&figures.categories), theme, frame, part);
     }
 }
 
@@ -126,7 +126,8 @@ fn calendar(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     }
 }
 
-/// The sign of each day: what ran out or is overdue before what comes, what runs out before what is to be done.
+/// The sign of each day: what ran out or is overdue before what comes, what runs out before what is to be done; but a warranty
+/// that has ended is no news, and comes last.
 fn marks(app: &App) -> BTreeMap<Date, (&'static str, Tone)> {
     let mut marks = BTreeMap::new();
     let Some(overview) = &app.home.overview else { return marks };
@@ -136,14 +137,22 @@ fn marks(app: &App) -> BTreeMap<Date, (&'static str, Tone)> {
         marks.insert(date, (Sign::News.text(ascii), tone));
     }
     for date in overview.warranty_days.iter().filter_map(|day| parse_date(day)) {
-        // One that has ended is no news.
-        let tone = if date < app.today { Tone::Quiet } else { Tone::Notice };
-        marks.insert(date, (Sign::Urgent.text(ascii), tone));
+        let sign = Sign::Urgent.text(ascii);
+        if date < app.today {
+            marks.entry(date).or_insert((sign, Tone::Quiet));
+        } else {
+            marks.insert(date, (sign, Tone::Notice));
+        }
     }
     for date in overview.end_days.iter().filter_map(|day| parse_date(day)) {
         marks.insert(date, (Sign::Urgent.text(ascii), Tone::Notice));
     }
     marks
+}
+
+/// Sums by a choice, its words as they are read. What people name is shown as they name it.
+fn in_words(all: &[(String, i64)]) -> Vec<(String, i64)> {
+    all.iter().map(|(word, cents)| (choice(word), *cents)).collect()
 }
 
 /// A bar for each of the greatest, and the rest as one.
@@ -170,7 +179,7 @@ fn bars(
     for ((name, cents), row) in all.iter().take(shown).zip(&mut lines) {
         let value = whole_money(*cents);
         let room = columns.saturating_sub(names + width(&value) + 2);
-        let name = if name.is_empty() { unnamed.to_owned() } else { choice(name) };
+        let name = if name.is_empty() { unnamed.to_owned() } else { name.clone() };
         frame.render_widget(
             Line::from(vec![
                 Span::raw(padded(app, &name, names, false)),
