@@ -1,4 +1,4 @@
-//! An answer that does not end: its frames leave on the socket itself, as chunks, once the request is read. What a
+//! An answer that does not end: its frames leave on the socket itself, as chunks if the client knows these, once the request is read. What a
 //! connection needs for requests is given back by then, so that a quiet stream costs next to nothing, and a frame that
 //! many wait for is written from one place in memory. Must not know what the frames say.
 
@@ -17,6 +17,10 @@ use super::reply::Over;
 /// Marks an answer that does not end, beside its head; and tells when it must end all the same.
 #[derive(Clone)]
 pub(super) struct Endless(pub(super) Over);
+
+/// Marks an answer to a client that knows no chunks (HTTP/1.0): it ends with the connection (RFC 9112 6.3).
+#[derive(Clone)]
+pub(super) struct Unchunked;
 
 /// A head as it is written, with these lines more. The connection ends with its answer.
 pub(super) fn head_text(head: &Parts, more: &str) -> Vec<u8> {
@@ -44,7 +48,9 @@ pub(super) async fn run(mut socket: TcpStream, answer: Response, endless: Endles
 
 async fn write(socket: &mut TcpStream, answer: Response, endless: &Endless) -> io::Result<()> {
     let (head, body) = answer.into_parts();
-    in_time(endless, socket.write_all(&head_text(&head, "transfer-encoding: chunked\r\n"))).await?;
+    let is_chunked = head.extensions.get::<Unchunked>().is_none();
+    let coding = if is_chunked { "transfer-encoding: chunked\r\n" } else { "" };
+    in_time(endless, socket.write_all(&head_text(&head, coding))).await?;
     drop(head);
     let mut frames = body.into_data_stream();
     let (read, mut write) = socket.split();
@@ -57,11 +63,14 @@ async fn write(socket: &mut TcpStream, answer: Response, endless: &Endless) -> i
         };
         match frame {
             Some(Ok(frame)) if frame.is_empty() => (),
-            Some(Ok(frame)) => in_time(endless, write_chunk(&mut write, &frame)).await?,
+            Some(Ok(frame)) if is_chunked => in_time(endless, write_chunk(&mut write, &frame)).await?,
+            Some(Ok(frame)) => in_time(endless, write.write_all(&frame)).await?,
             // Broken off: without the last chunk the client knows.
             Some(Err(error)) => return Err(io::Error::other(error)),
             None => {
-                in_time(endless, write.write_all(b"0\r\n\r\n")).await?;
+                if is_chunked {
+                    in_time(endless, write.write_all(b"0\r\n\r\n")).await?;
+                }
                 return write.shutdown().await;
             }
         }

@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 use tokio::time::Sleep;
 
 use super::edge::{Edge, Peer};
-use super::endless::{self, Endless};
+use super::endless::{self, Endless, Unchunked};
 use super::unread::{self, Unread};
 use crate::stopping::Stopping;
 
@@ -183,11 +183,14 @@ struct Exit {
     unread: Unread,
 }
 
-/// Answers one request. An endless answer to a client that understands chunks is put aside, and the request left open.
+/// Answers one request. An endless answer is put aside, and the request left open.
 async fn answer(edge: Edge, request: hyper::Request<Incoming>, exit: Arc<Exit>) -> Result<Response, Infallible> {
-    let takes_chunks = request.version() == Version::HTTP_11 && request.method() != Method::HEAD;
-    let response = edge.answer(request.map(|body| exit.unread.watch(body))).await;
-    if takes_chunks && response.extensions().get::<Endless>().is_some() {
+    let (knows_chunks, takes_a_body) = (request.version() >= Version::HTTP_11, request.method() != Method::HEAD);
+    let mut response = edge.answer(request.map(|body| exit.unread.watch(body))).await;
+    if takes_a_body && response.extensions().get::<Endless>().is_some() {
+        if !knows_chunks {
+            response.extensions_mut().insert(Unchunked);
+        }
         *exit.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(response);
         return pending().await;
     }

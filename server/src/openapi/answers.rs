@@ -88,7 +88,8 @@ fn of_all(route: &Route) -> Map<String, Value> {
 
 /// The statuses of the refusals that a route can meet, in the order of its checks (contract 4).
 fn refusals(route: &Route) -> BTreeSet<u16> {
-    let mut statuses = BTreeSet::from([400, 405, 406, 414, 431, 500, 503]);
+    // Any head may be late.
+    let mut statuses = BTreeSet::from([400, 405, 406, 408, 414, 431, 500, 503]);
     if route.access != Access::Open {
         statuses.extend([401, 403, 429]);
     }
@@ -96,11 +97,11 @@ fn refusals(route: &Route) -> BTreeSet<u16> {
         statuses.insert(404);
     }
     if route.carries != Carries::Nothing {
-        statuses.extend([408, 413, 415, 422]);
+        statuses.extend([413, 415, 422]);
     }
     if route.takes_ticket() {
         // What is compared with its first time is read, its body too.
-        statuses.extend([408, 413, 422]);
+        statuses.extend([413, 422]);
     }
     if route.is_guarded() {
         statuses.insert(412);

@@ -53,7 +53,7 @@ pub(super) fn parameters() -> Value {
         "McpName": header(
             "Mcp-Name",
             "The tool that is called; demanded for calls from 2026-07-28 on",
-            json!({ "type": "string", "examples": ["list_tasks"] }),
+            json!({ "type": "string", "examples": ["svc_list_tasks"] }),
         ),
         "Origin": header(
             "Origin",

@@ -115,10 +115,24 @@ pub(super) fn prepare(dir: &Path) -> Result<PathBuf, OpenError> {
     if file.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
         make(&file)?;
     }
+    close_to_others(&file)?;
     let mut conn = whole(&file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     conn.pragma_update(None, "journal_mode", "WAL")?;
     migrate(&mut conn)?;
     Ok(file)
+}
+
+/// Closes a database that is ours to others (0600), and what lies beside it: one that was copied here by hand has the mode with
+/// which it was copied.
+fn close_to_others(file: &Path) -> io::Result<()> {
+    for end in ["", "-wal", "-shm"] {
+        let path = beside(file, end);
+        let Ok(metadata) = path.metadata() else { continue };
+        if metadata.mode() & 0o077 != 0 && metadata.uid() == rustix::process::geteuid().as_raw() {
+            set_permissions(path, Permissions::from_mode(0o600))?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes a new database. It has another name until its tables are on disk: whatever ends this program, a file of the
@@ -280,6 +294,15 @@ mod tests {
     use refinery::Target;
 
     use super::*;
+
+    #[test]
+    fn a_database_that_was_copied_here_is_closed_to_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = prepare(dir.path()).unwrap();
+        set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+        prepare(dir.path()).unwrap();
+        assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o600);
+    }
 
     #[test]
     fn an_older_search_is_made_anew_of_all_records() {

@@ -246,6 +246,32 @@ async fn a_client_that_does_not_take_its_answer_is_let_go() {
 }
 
 #[tokio::test]
+async fn a_slow_reader_that_knows_no_chunks_is_fed_all_the_same() {
+    let server = Server::start_with(|config| config.write_time_max = Duration::from_millis(1)).await;
+    let client = Client::new(&server.url, &server.live_key);
+    let task = json!({ "method": "create", "title": "Long", "notes": "word ".repeat(1_500) });
+    for _ in 0..6 {
+        client.post("/v1/tasks/bulk", &json!({ "operations": vec![&task; 50] })).await;
+    }
+    // Less than the system holds, so that the server waits for the reader again and again.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut socket = socket.connect(server.running.address).await.unwrap();
+    let head =
+        format!("GET /v1/events/stream?cursor=start HTTP/1.0\r\nauthorization: Bearer {}\r\n\r\n", server.live_key);
+    socket.write_all(head.as_bytes()).await.unwrap();
+    let mut read = Vec::new();
+    while !read.ends_with(b"\n\n") || !read.windows(12).rev().take(400).any(|part| part == b"event: ready") {
+        assert!(socket.read_buf(&mut read).await.unwrap() > 0, "it was let go after {} bytes", read.len());
+    }
+    let text = String::from_utf8(read).unwrap();
+    let (head, frames) = text.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200 ") && head.contains("connection: close"), "{head}");
+    assert!(!head.contains("transfer-encoding"), "{head}");
+    assert_eq!(frames.matches("\ndata:").count(), 301, "300 and the end");
+}
+
+#[tokio::test]
 async fn who_is_refused_before_all_is_sent_can_send_on_and_read_why() {
     let server = Server::start().await;
     let mut socket = TcpStream::connect(server.running.address).await.unwrap();

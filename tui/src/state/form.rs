@@ -112,7 +112,9 @@ impl Form {
         fields.extend(edit.patch.clone());
         if edit.method == "create" {
             // What it leaves out the record does not have.
-            resource(edit.kind).fields.iter().for_each(|field| drop(fields.entry(field.name).or_insert(Value::Null)));
+            for field in resource(edit.kind).fields {
+                fields.entry(field.name).or_insert(Value::Null);
+            }
         }
         let values = fields.clone();
         let name = |field: &str| {
