@@ -257,8 +257,8 @@ async fn check_finds_what_does_not_agree() {
             "no room of that",
         ),
         ("UPDATE records SET deleted = 0 WHERE home = 1", "record without its image"),
-        ("UPDATE search SET title = 'Other' WHERE title = 'Lamp'", "found by other words"),
-        ("DELETE FROM search WHERE title = 'Lamp'", "there are 2"),
+        ("UPDATE search SET title = 'other' WHERE title = 'lamp'", "found by other words"),
+        ("DELETE FROM search WHERE title = 'lamp'", "there are 2"),
     ] {
         std::fs::write(&database, &good).unwrap();
         let db = Connection::open(&database).unwrap();
