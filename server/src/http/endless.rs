@@ -1,6 +1,6 @@
-//! An answer that does not end: its frames leave on the socket itself, as chunks if the client knows these, once the request is read. What a
-//! connection needs for requests is given back by then, so that a quiet stream costs next to nothing, and a frame that
-//! many wait for is written from one place in memory. Must not know what the frames say.
+//! An answer that does not end: its frames leave on the socket itself, as chunks if the client knows these, once the request
+//! is read. What a connection needs for requests is given back by then, so that a quiet stream costs next to nothing, and a
+//! frame that many wait for is written from one place in memory. Must not know what the frames say.
 
 use std::io::{self, IoSlice};
 use std::time::SystemTime;

@@ -22,9 +22,9 @@ pub(crate) fn note(tx: &Transaction<'_>, kind: Kind, id: &str, happening: Happen
     Ok(())
 }
 
-/// At the present, after which this cursor goes on: what the server was known to have and the replay did not show is gone there. Instead it gives why all of
-/// it is to be compared first: an edit that the server had confirmed is of a history which it does not have, or so much would
-/// go that a person is to be asked.
+/// At the present, after which this cursor goes on: what the server was known to have and the replay did not show is gone
+/// there. Instead it gives why all is to be compared first: an edit that the server had confirmed is of a history which it
+/// does not have, or so much would go that a person is to be asked.
 pub(crate) fn finish(
     tx: &Transaction<'_>,
     head: i64,
