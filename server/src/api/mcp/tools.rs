@@ -14,6 +14,7 @@ use super::schemas;
 use crate::home::receipts::Ticket;
 use crate::http::bodies::Carries;
 use crate::http::limits::Class;
+use crate::http::parameters::Takes;
 use crate::http::query::Query;
 use crate::http::route::Route;
 use crate::http::routes::ROUTES;
@@ -161,10 +162,12 @@ fn record_id(arguments: &mut JsonObject) -> Result<String, Problem> {
 /// Arguments as parameters of the route: numbers as they are written, lists joined by commas. Null is as absent.
 fn query(arguments: JsonObject, route: &Route) -> Result<Query, Problem> {
     let sent = arguments.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| {
+        let known = route.parameters.iter().find(|known| known.name == name);
+        let is_list = known.is_some_and(|it| matches!(it.takes, Takes::Kinds(_) | Takes::Fields | Takes::Relations));
         let value = match &value {
-            Value::Array(items) => items.iter().map(text).collect::<Vec<String>>().join(","),
+            Value::Array(items) if is_list => items.iter().map(text).collect::<Vec<String>>().join(","),
             // What the route does not know is said to be unknown, whatever its value.
-            Value::Object(_) | Value::Bool(_) if route.parameters.iter().any(|known| known.name == name) => {
+            Value::Object(_) | Value::Bool(_) | Value::Array(_) if known.is_some() => {
                 let message = format!("{name} must be a string or a number.");
                 return Err(Problem::parameter(&name, &text(&value), None, message));
             }
@@ -194,6 +197,18 @@ const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
 mod tests {
     use super::*;
     use crate::http::route::Access;
+
+    #[test]
+    fn a_list_is_taken_where_there_is_one() {
+        let read = |tool: &str, arguments: Value| {
+            let tool = TOOLS.iter().find(|one| one.name == tool).unwrap();
+            tool.read(arguments.as_object().cloned().unwrap(), None).map(|sent| sent.query)
+        };
+        let listed = read("svc_search", serde_json::json!({ "q": "oil", "types": ["room", "task"] })).unwrap();
+        assert_eq!(listed.get("types"), Some("room,task"));
+        let refused = read("svc_search", serde_json::json!({ "q": ["oil", "x"] })).unwrap_err();
+        assert_eq!(refused.message, "q must be a string or a number.");
+    }
 
     #[test]
     fn every_tool_is_a_route_with_a_scope_and_object_schemas() {
