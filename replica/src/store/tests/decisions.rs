@@ -15,6 +15,7 @@ use crate::store::edits::undo;
 use crate::store::mirror;
 
 mod agreed;
+mod anew;
 mod had;
 mod history;
 mod taken_back;

@@ -369,6 +369,19 @@ fn a_first_read_that_is_under_way_was_never_in_step() {
 }
 
 #[test]
+fn a_clock_that_was_ahead_leaves_no_more_of_retention_than_there_is() {
+    let mut scene = Scene::new();
+    let greeting = standing::Greeting { retention_seconds: Some(86_400), ..greeting(9, &[]) };
+    standing::greet(&mut scene.db, &greeting, at(0)).unwrap();
+    let ahead = Timestamp::from_millis(8_000_000_000_000);
+    let batch = mirror::Batch { ready: Some(9), ..mirror::Batch::default() };
+    let (phase, transport) = ("live", "stream");
+    let proof = mirror::Proof { phase, reason: None, transport, current: true, now: ahead };
+    mirror::apply(&mut scene.db, &batch, &proof).unwrap();
+    assert_eq!(status::read(&scene.db).unwrap().retention_left_seconds, Some(86_400));
+}
+
+#[test]
 fn a_query_cannot_write() {
     let scene = Scene::new();
     let path = scene.directory.join("replica.db");

@@ -3,6 +3,7 @@
 use super::*;
 use crate::store::edits::resolve::{self, Resolution};
 
+mod accepted;
 mod again;
 mod overwritten;
 mod shown;
@@ -25,6 +26,36 @@ fn lost_history() -> Scene {
         event(8, "created", "document", HOME, json!({ "title": "Theirs" })),
     ]);
     assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM edits) FROM edit_history"), "21");
+    scene
+}
+
+/// A task whose update the server has accepted at 6; the replica is at 5.
+fn accepted_at_6() -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.send(1);
+    scene.answer(1, Verdict::Sent { rev: Some(6) });
+    scene
+}
+
+/// A car whose create the server took at 8 while a recovery was under way, and a task whose update it took at 9; neither
+/// event has come.
+fn accepted_in_a_recovery(cause: &Cause, present: Option<i64>) -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.recovers(cause);
+    if let Some(head) = present {
+        scene.is_at_present(head);
+    }
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.does("UPDATE tasks SET priority = 'high'");
+    for (edit, rev) in [(1, 8), (2, 9)] {
+        scene.send(edit);
+        scene.answer(edit, Verdict::Sent { rev: Some(rev) });
+    }
     scene
 }
 
@@ -366,101 +397,6 @@ fn what_the_new_history_has_accepted_already_is_not_lost() {
         scene.one("SELECT group_concat(id || state) FROM (SELECT * FROM edits ORDER BY id)"),
         "1conflict,2conflict,3conflict,5waiting"
     );
-}
-
-/// A task whose update the server has accepted at 6; the replica is at 5.
-fn accepted_at_6() -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
-    scene.does("UPDATE tasks SET priority = 'high'");
-    scene.send(1);
-    scene.answer(1, Verdict::Sent { rev: Some(6) });
-    scene
-}
-
-#[test]
-fn a_later_change_of_its_record_does_not_confirm_an_edit_that_was_lost() {
-    let mut scene = accepted_at_6();
-    // Put back to 5: 6 is another's change of the same record now, and after `restore` there is no 6 at all.
-    scene.hear(vec![task(1_000_006, "Theirs", "low")]);
-    assert_eq!(scene.one("SELECT state FROM edits"), "conflict");
-    let mut scene = accepted_at_6();
-    scene.hear(vec![task(6, "Theirs", "low")]);
-    assert_eq!(scene.one("SELECT state FROM edits"), "conflict");
-    let mut scene = accepted_at_6();
-    let mine = with_key(task(6, "Paint", "high"), "key-1");
-    scene.hear(vec![mine, task(7, "Theirs", "low")]);
-    assert_eq!(scene.outcomes(), "1 confirmed");
-}
-
-/// A car whose create the server took at 8 while a recovery was under way, and a task whose update it took at 9; neither
-/// event has come.
-fn accepted_in_a_recovery(cause: &Cause, present: Option<i64>) -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
-    scene.recovers(cause);
-    if let Some(head) = present {
-        scene.is_at_present(head);
-    }
-    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
-    scene.does("UPDATE tasks SET priority = 'high'");
-    for (edit, rev) in [(1, 8), (2, 9)] {
-        scene.send(edit);
-        scene.answer(edit, Verdict::Sent { rev: Some(rev) });
-    }
-    scene
-}
-
-#[test]
-fn what_the_tail_of_a_recovery_passes_without_bringing_it_is_offered_again() {
-    let restored = Cause::Restored { resume: "r".into(), fork: Some(5) };
-    for (cause, present) in [(Cause::Asked { accepted: false }, None), (gap(), Some(7)), (restored, Some(7))] {
-        let mut scene = accepted_in_a_recovery(&cause, present);
-        // The server was put back to 7, unmarked, and has gone on: 8 and 9 are others' changes now.
-        scene.hear(vec![event(8, "created", "document", HOME, json!({ "title": "Theirs" }))]);
-        assert_eq!(scene.states(), "conflict sent", "{cause:?}");
-        scene.hear(vec![task(10, "Theirs", "low")]);
-        assert_eq!(scene.states(), "conflict conflict", "{cause:?}");
-        for (kind, ids) in [(Kind::Document, vec![(HOME, 8)]), (Kind::Task, vec![(TASK, 10)]), (Kind::Vehicle, vec![])]
-        {
-            assert_eq!(scene.is_walked(kind, &ids, 10), Swept::Done);
-        }
-        recovery::finish(&mut scene.db, at(0)).unwrap();
-        assert_eq!(scene.states(), "conflict conflict", "{cause:?}");
-        assert_eq!(scene.one("SELECT name || (rev IS NULL) FROM vehicles"), "Car1");
-        assert_eq!(scene.one("SELECT title || priority || rev FROM tasks"), "Theirshigh10");
-    }
-}
-
-#[test]
-fn what_came_and_went_while_the_first_read_lasted_is_not_said_to_be_lost() {
-    let mut scene = Scene::new();
-    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
-    scene.send(1);
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.answer(1, Verdict::Sent { rev: Some(8) });
-    // Others delete it there, and neither is told to who has never seen it (contract 9.2).
-    scene.hear(vec![event(21, "created", "document", HOME, json!({ "title": "Deed" }))]);
-    scene.is_at_present(21);
-    assert_eq!(scene.states(), "conflict");
-    assert!(scene.one("SELECT reason FROM edits").contains("deleted there since, or lost"));
-}
-
-#[test]
-fn what_was_made_and_deleted_here_while_the_first_read_lasted_is_confirmed() {
-    let mut scene = Scene::new();
-    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
-    scene.send(1);
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.does("DELETE FROM vehicles");
-    scene.answer(1, Verdict::Sent { rev: Some(8) });
-    scene.send(2);
-    scene.answer(2, Verdict::Sent { rev: Some(9) });
-    scene.hear(vec![event(21, "created", "document", HOME, json!({ "title": "Deed" }))]);
-    scene.is_at_present(21);
-    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed,2 confirmed"));
 }
 
 #[test]
