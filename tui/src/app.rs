@@ -196,7 +196,7 @@ pub struct QuickLine {
 pub struct Results {
     /// What was done, in a sentence.
     pub done: String,
-    /// What became of each that could be.
+    /// What was done to each, in a word: `changed` or `deleted`.
     pub did: &'static str,
     /// Titles, and why not where it was not done; those first.
     pub each: Vec<(String, Result<(), String>)>,

@@ -73,7 +73,8 @@ fn too_long(time_max: Duration) -> Problem {
 
 fn describe(hit: &Hit, words: &[String]) -> Result<String, Fault> {
     let Hit { kind, json, fit, .. } = hit;
-    let record = Record::from_json(*kind, json).ok_or_else(|| Fault::Corrupt(format!("image of a {kind}: {json}")))?;
+    let record =
+        Record::from_json(*kind, json).ok_or_else(|| Fault::Corrupt(format!("image of a {kind} that was found")))?;
     let (title, snippet) = shown(&record, words);
     let hit = json!({
         "type": kind.word(),

@@ -290,10 +290,9 @@ impl App {
         if bad.is_empty() {
             self.notify(now, Tone::Good, done);
         } else {
-            let did = if change.is_none() { "deleted" } else { "changed" };
+            let did = if change.is_some() { "changed" } else { "deleted" };
             let done = format!("{done}; {} not {did}", words::counted(*kind, bad.len()));
             let later = format!("{done}; the list of them opens when you are done here.");
-            let did = if change.is_none() { "deleted here" } else { "changed here" };
             let results = Results { done, did, each: bad.into_iter().chain(good).collect(), scroll: 0 };
             if is_awaited || !self.is_typing() {
                 self.layers.push(Layer::Results(results));

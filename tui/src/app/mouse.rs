@@ -39,16 +39,13 @@ impl App {
         // Under what a screen is of, and a line apart.
         let line = row.checked_sub(layout.tabs + layout.rule + 2).filter(|line| *line + 2 < layout.screen());
         match context {
-            Context::List | Context::Home | Context::Filter | Context::Detail | Context::Search => {}
-            _ => return Vec::new(),
-        }
-        if row == 0 {
-            return self.click_on_tabs(column);
-        }
-        match context {
+            Context::List | Context::Home | Context::Filter | Context::Detail | Context::Search if row == 0 => {
+                return self.click_on_tabs(column);
+            }
+            Context::List | Context::Home | Context::Filter => {}
             Context::Detail => return self.click_in_detail(line.map(usize::from)),
             Context::Search => return self.click_in_search(line.map(usize::from)),
-            _ => {}
+            _ => return Vec::new(),
         }
         if context == Context::Home {
             let first = layout.tabs + layout.rule;

@@ -100,15 +100,14 @@ fn after(today: Date, weekday: Weekday) -> Option<Date> {
 pub fn leading(words: &[&str], today: Date) -> Option<(Date, usize)> {
     let most = words.len().min(WORDS_MAX);
     // A weekday and a day that is another: neither is meant more than the other.
-    let is_another = |number: usize| {
-        number == 1
-            && words.len() > 2
+    let is_another = || {
+        words.len() > 2
             && weekday(&words[0].to_lowercase()).is_some()
             && day_and_month(&words[1..3].join(" ").to_lowercase(), today).is_some()
     };
     (1..=most).rev().find_map(|number| {
         let date = understood(&words[..number].join(" "), today)?;
-        if is_another(number) {
+        if number == 1 && is_another() {
             return None;
         }
         (number == 1 || OF_THIS_AGE.contains(&date.year())).then_some((date, number))

@@ -139,12 +139,10 @@ fn condition(
     let is_text = matches!(field.format, Format::Text { .. } | Format::Vin | Format::Url);
     // In a text these may be words of it: between quotation marks they are, and where a text is never unset.
     let is_word = is_text && (is_quoted || field.presence == Presence::Required);
-    match value.to_lowercase().as_str() {
+    match (value.to_lowercase().as_str(), is_text) {
         _ if is_word => {}
-        "none" => return one(if is_not { Test::Set } else { Test::Unset }),
-        "any" => return one(if is_not { Test::Unset } else { Test::Set }),
-        "unset" if !is_text => return one(if is_not { Test::Set } else { Test::Unset }),
-        "set" if !is_text => return one(if is_not { Test::Unset } else { Test::Set }),
+        ("none", _) | ("unset", false) => return one(if is_not { Test::Set } else { Test::Unset }),
+        ("any", _) | ("set", false) => return one(if is_not { Test::Unset } else { Test::Set }),
         _ => {}
     }
     let value = match field.format {

@@ -20,10 +20,11 @@ pub(super) fn draw(app: &App, results: &Results, theme: &Theme, frame: &mut Fram
     // Each record has a line; reasons that are longer share those that are free.
     let mut spare = usize::from(below.height).saturating_sub(results.each.len());
     let mut free = rows(below);
+    let did = format!("{} here", results.did);
     for (title, result) in results.each.iter().skip(results.scroll) {
         let Some(row) = free.next() else { break };
         let (sign, tone, said) = match result {
-            Ok(()) => (Sign::Done, Tone::Good, results.did),
+            Ok(()) => (Sign::Done, Tone::Good, did.as_str()),
             Err(sentence) => (Sign::Fault, Tone::Alarm, sentence.as_str()),
         };
         let look = if result.is_ok() { theme.quiet() } else { theme.tone(tone) };
@@ -64,7 +65,7 @@ mod tests {
         let why = "Leave it empty, or choose another type of subject: what it is about is a room of this home.";
         let shown = |records: usize| {
             let each = (1..=records).map(|number| (format!("Task {number}"), Err(why.to_owned()))).collect();
-            let results = Results { done: "Changed 0 tasks".to_owned(), did: "changed here", each, scroll: 0 };
+            let results = Results { done: "Changed 0 tasks".to_owned(), did: "changed", each, scroll: 0 };
             let mut terminal = Terminal::new(TestBackend::new(80, 20)).unwrap();
             terminal.draw(|frame| draw(&app, &results, &Theme::new(Colors::Mono), frame, frame.area())).unwrap();
             let buffer = terminal.backend().buffer();

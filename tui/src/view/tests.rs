@@ -177,7 +177,7 @@ fn every_screen() -> Vec<(&'static str, App)> {
     let each = vec![("Evil \u{1b}[2J".into(), Err("title must be shorter".into())), ("Winter tyres".into(), Ok(()))];
     app.layers.push(Layer::Results(Results {
         done: "Changed 1 task; 1 task not changed".into(),
-        did: "changed here",
+        did: "changed",
         each,
         scroll: 0,
     }));
