@@ -68,7 +68,7 @@ pub(crate) enum Step {
     Records { kind: Kind, as_of: i64 },
     /// Records that the walk did not show are gone.
     Sweep { kind: Kind, as_of: i64 },
-    /// Nothing is left but the tail to pass what was read.
+    /// Nothing is left but the proof that all of it was read in the history that the feed tells.
     Done,
 }
 

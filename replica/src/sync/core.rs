@@ -223,6 +223,7 @@ impl Core {
             }
             Input::Recovering(recovery) => self.take_up(recovery),
             Input::Found { round, answer } => self.found(now, round, answer, &mut effects),
+            Input::Proven { round, answer } => self.proven(now, round, answer, &mut effects),
             Input::Missing(ids) => self.missing(now, ids, &mut effects),
             Input::Swept { kind, swept } => self.swept(now, kind, swept, &mut effects),
             Input::Scopes { round, answer } => self.scopes(now, round, answer, &mut effects),

@@ -60,13 +60,22 @@ impl Ask {
 
     /// Where the feed stands.
     pub(super) fn feed() -> Ask {
-        Ask::get(format!("{}?limit=1", paths::EVENTS))
+        Ask::events(1, None)
     }
 
     /// What the feed has after a cursor, or from its beginning.
     pub(super) fn poll(cursor: Option<&str>) -> Ask {
+        Ask::events(POLL_EVENTS, cursor)
+    }
+
+    /// Whether a cursor is good still. What comes after it, the feed tells.
+    pub(super) fn is_good(cursor: Option<&str>) -> Ask {
+        Ask::events(1, cursor)
+    }
+
+    fn events(limit: u32, cursor: Option<&str>) -> Ask {
         let cursor = cursor.map(|cursor| format!("&cursor={}", encoded(cursor))).unwrap_or_default();
-        Ask::get(format!("{}?limit={POLL_EVENTS}{cursor}", paths::EVENTS))
+        Ask::get(format!("{}?limit={limit}{cursor}", paths::EVENTS))
     }
 
     /// The stream after a cursor, or from the feed's beginning. The cursor is in the path too: whoever drops the header on

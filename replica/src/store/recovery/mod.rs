@@ -67,11 +67,10 @@ fn begin_in(tx: &Transaction<'_>, cause: &Cause) -> Result<Option<Recovery>, Sto
         None => last_change(tx, position)?,
     };
     // A history of which it was not known where it ends is still to be told from the one before it.
-    let (restored, unknown_fork): (bool, bool) = tx.query_row(
-        "SELECT count(*) > 0, count(*) > count(fork) FROM _recovery WHERE cause = 'restored'",
-        [],
-        |row| Ok((row.get(0)?, row.get(1)?)),
-    )?;
+    let unknown_fork: bool =
+        tx.query_row("SELECT EXISTS (SELECT 1 FROM _recovery WHERE cause = 'restored' AND fork IS NULL)", [], |row| {
+            row.get(0)
+        })?;
     let fork = match cause {
         Cause::Restored { fork, .. } => fork.filter(|_| !unknown_fork),
         _ => None,
@@ -92,7 +91,9 @@ fn begin_in(tx: &Transaction<'_>, cause: &Cause) -> Result<Option<Recovery>, Sto
             // The lost history ends the tail too.
             tx.execute("DELETE FROM _recovery", [])?;
             tx.execute("UPDATE _sync SET cursor = ?1, position = ?2, head = NULL", (resume, shared))?;
-            let unknown = lost::forget(tx, fork, filled && !replaying && !restored)?;
+            // What one that is under way has found, it may have found in the next history already.
+            let whole = filled && !replaying && before.is_none();
+            let unknown = lost::forget(tx, fork, whole)?;
             let all: i64 = tx.query_row(&count_all(), [], |row| row.get(0))?;
             since = match last_change(tx, shared)?.filter(|_| !replaying) {
                 Some(at) if unknown <= UNKNOWN_MAX || unknown * 10 <= all => {

@@ -5,7 +5,8 @@
 //! Why this is sound: the tail tells every change after the cursor that it began with. The lists tell the rest, and
 //! of two forms of a record the one with the higher rev is the newer, whichever came first. A record that the whole
 //! walk did not show, and whose rev is not newer than the walk's first page, was deleted before that page or told of
-//! by the tail.
+//! by the tail. All of that holds within one history, and a server may be put back beneath a stream that has fallen silent;
+//! so before the end the server is asked once more whether the feed's cursor is good.
 
 use hearth_contract::schema::Kind;
 
@@ -26,6 +27,8 @@ pub(super) struct Recovering {
     missing: Vec<String>,
     /// Whether one of these was not there any more, and how often in a row the feed had not told its end by the next look.
     ended: (bool, u32),
+    /// The server is asked for the proof of it all.
+    proving: bool,
     /// The sweep that the key's scopes are looked at for.
     suspected: Option<(Kind, Swept)>,
     /// Why the key does not let it go on.
@@ -56,13 +59,17 @@ impl Recovering {
     }
 
     fn is_busy(&self) -> bool {
-        self.asked.is_some() || self.held.is_some() || self.suspected.is_some() || self.recovery.question.is_some()
+        self.waits_for_an_answer() || self.recovery.question.is_some()
+    }
+
+    fn waits_for_an_answer(&self) -> bool {
+        self.asked.is_some() || self.held.is_some() || self.suspected.is_some() || self.proving
     }
 
     /// Nothing that was asked is heard any more; it will be asked again.
     fn let_go(&mut self, round: u64) {
         self.round = round;
-        (self.asked, self.held) = (None, None);
+        (self.asked, self.held, self.proving) = (None, None, false);
         if self.suspected.take().is_some() {
             self.at = Millis::MIN;
         }
@@ -122,6 +129,7 @@ impl Core {
             held: None,
             missing: Vec::new(),
             ended: (false, 0),
+            proving: false,
             suspected: None,
             key_refused: None,
             failures: 0,
@@ -152,10 +160,7 @@ impl Core {
     /// When the recovery goes on, if nothing else happens.
     pub(super) fn recovery_due_at(&self) -> Option<Millis> {
         let recovering = self.recovering.as_ref().filter(|recovering| !recovering.is_busy() && self.in_contact())?;
-        match recovering.recovery.step {
-            Step::Done => None,
-            _ => Some(recovering.at),
-        }
+        Some(recovering.at)
     }
 
     /// Does the next piece, if it is due.
@@ -164,7 +169,7 @@ impl Core {
         let Some(recovering) = &mut self.recovering else { return };
         if !in_contact {
             // The next contact may be with a server that was put back, which an answer of before knows nothing of.
-            if recovering.asked.is_some() || recovering.held.is_some() || recovering.suspected.is_some() {
+            if recovering.waits_for_an_answer() {
                 self.rounds += 1;
                 recovering.let_go(self.rounds);
             }
@@ -177,14 +182,6 @@ impl Core {
             return;
         }
         match recovering.recovery.step {
-            Step::Done => {
-                self.recovering = None;
-                effects.push(Effect::EndRecovery);
-                // A sync that ends with it has no later moment to say so.
-                self.touched_at = now;
-                effects.push(Effect::Touch { current: self.is_at_present() });
-                self.plan(effects);
-            }
             Step::Sweep { kind, as_of } => {
                 effects.push(Effect::Sweep { kind, as_of, then: next_collection(Some(kind)) });
                 // Its outcome comes at once, as an input.
@@ -200,7 +197,12 @@ impl Core {
                     recovering.at = free_at;
                     return;
                 }
-                if let Some(question) = question(&recovering.recovery, &recovering.missing) {
+                if recovering.recovery.step == Step::Done {
+                    recovering.pace.take(now);
+                    recovering.proving = true;
+                    let (round, cursor) = (recovering.round, self.cursor.clone());
+                    effects.push(Effect::Ask(Errand::Prove { round, cursor }));
+                } else if let Some(question) = question(&recovering.recovery, &recovering.missing) {
                     recovering.pace.take(now);
                     recovering.asked = Some(question.clone());
                     effects.push(Effect::Ask(Errand::Recover { round: recovering.round, question }));
@@ -250,6 +252,24 @@ impl Core {
             self.recover(now, effects);
         }
         effects.push(Effect::Keep { question, found, then });
+    }
+
+    /// The server has said whether the feed's cursor is good. If it is, everything was read in the history that the feed tells.
+    pub(super) fn proven(&mut self, now: Millis, round: u64, answer: Result<(), Failure>, effects: &mut Vec<Effect>) {
+        let Some(recovering) = self.recovering.as_mut().filter(|recovering| recovering.round == round) else { return };
+        recovering.proving = false;
+        match answer {
+            Ok(()) => {
+                self.recovering = None;
+                effects.push(Effect::EndRecovery);
+                // A sync that ends with it has no later moment to say so.
+                self.touched_at = now;
+                effects.push(Effect::Touch { current: self.is_at_present() });
+                self.plan(effects);
+            }
+            Err(Failure::Refused(refusal)) if refusal.is_of_the_cursor() => self.refused(now, refusal, effects),
+            Err(failure) => self.not_found(now, failure, effects),
+        }
     }
 
     fn not_found(&mut self, now: Millis, failure: Failure, effects: &mut Vec<Effect>) {

@@ -46,6 +46,8 @@ pub(crate) enum Input {
     Looked { edit: i64, there: There },
     /// A recovery was begun; None: there was nothing to recover.
     Recovering(Option<Recovery>),
+    /// The cursor is good still, or not.
+    Proven { round: u64, answer: Result<(), Failure> },
     /// What the recovery asked for, or why not.
     Found { round: u64, answer: Result<Found, Failure> },
     /// Records of which the server has a newer form were looked up.
@@ -127,6 +129,8 @@ pub(crate) enum Errand {
     Look { edit: i64 },
     /// What a recovery asks for.
     Recover { round: u64, question: Question },
+    /// Whether a cursor is good still.
+    Prove { round: u64, cursor: Option<String> },
     /// What the key may do.
     Scopes { round: u64 },
 }
@@ -281,13 +285,15 @@ impl Refusal {
         matches!(self.status, 401 | 403) && !self.kind.is_empty()
     }
 
+    /// Whether it is of where the replica stands in the feed. Only the server itself can say that.
+    pub(super) fn is_of_the_cursor(&self) -> bool {
+        self.status == 410 && !self.kind.is_empty() || self.kind == "invalid_cursor"
+    }
+
     /// Whether a refused stream says something of the replica that a poll would be told as well: of its key or of where it
-    /// stands. Only the server itself can say that.
+    /// stands.
     pub(super) fn is_of_the_replica(&self) -> bool {
-        match self.status {
-            401 | 403 | 410 => !self.kind.is_empty(),
-            _ => self.kind == "invalid_cursor",
-        }
+        self.is_of_the_key() || self.is_of_the_cursor()
     }
 }
 

@@ -128,6 +128,7 @@ impl Engine {
             }
             Errand::Poll { cursor } => Ask::poll(cursor.as_deref()),
             Errand::Recover { question, .. } => Ask::recover(question),
+            Errand::Prove { cursor, .. } => Ask::is_good(cursor.as_deref()),
             Errand::Send { parcels } => return self.send(now, vec![parcels.clone()]),
             Errand::Look { edit } => match self.patiently(|c| answers::record_of(c, *edit))? {
                 Some((kind, record)) => Ask::look(kind, &record),

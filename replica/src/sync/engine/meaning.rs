@@ -37,6 +37,9 @@ impl Engine {
             Errand::Recover { round, question } => {
                 Input::Found { round, answer: answer.and_then(|answer| wire::found(&question, &answer)) }
             }
+            Errand::Prove { round, .. } => {
+                Input::Proven { round, answer: answer.and_then(|answer| wire::standing(&answer)).map(drop) }
+            }
             Errand::Scopes { round } => {
                 Input::Scopes { round, answer: answer.and_then(|answer| wire::identity(&answer)) }
             }

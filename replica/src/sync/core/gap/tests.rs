@@ -77,7 +77,8 @@ impl World {
         ] {
             waiting.extend(self.tell(0, input));
         }
-        waiting.retain(|errand| matches!(errand, Errand::Recover { .. } | Errand::Scopes { .. }));
+        waiting
+            .retain(|errand| matches!(errand, Errand::Recover { .. } | Errand::Prove { .. } | Errand::Scopes { .. }));
         waiting
     }
 
@@ -180,6 +181,7 @@ impl World {
                     let found = self.answer(&question);
                     self.tell(1, Input::Found { round, answer: Ok(found) })
                 }
+                Errand::Prove { round, .. } => self.tell(1, Input::Proven { round, answer: Ok(()) }),
                 _ => Vec::new(),
             };
         }
@@ -227,10 +229,17 @@ fn the_end_of_a_record_that_was_listed_is_waited_for() {
     let mut asked = Vec::new();
     let mut now = 1;
     while world.saved.is_some() {
-        let Some(Errand::Recover { round, question }) = errands.pop() else {
-            now = world.core.wake_at().expect("it goes on by itself");
-            errands = world.tell(now, Input::Timer);
-            continue;
+        let (round, question) = match errands.pop() {
+            Some(Errand::Recover { round, question }) => (round, question),
+            Some(Errand::Prove { round, .. }) => {
+                errands = world.tell(now, Input::Proven { round, answer: Ok(()) });
+                continue;
+            }
+            _ => {
+                now = world.core.wake_at().expect("it goes on by itself");
+                errands = world.tell(now, Input::Timer);
+                continue;
+            }
         };
         let mut found = world.answer(&question);
         if let Question::Record { id, .. } = &question {
@@ -270,6 +279,31 @@ fn cut_anywhere_it_goes_on_where_it_was() {
         assert_eq!(world.asked, whole, "cut after {cut} answers");
         assert_eq!((world.saved, world.deleted), (None, 5), "cut after {cut} answers");
     }
+}
+
+#[test]
+fn a_server_that_was_put_back_beneath_a_silent_stream_is_seen_before_the_end() {
+    let mut world = World::new(Some(fresh(None)));
+    let errands = world.start();
+    let questions = 1 + 2 * Kind::COLLECTIONS.len() + 1;
+    let errands = world.go_on(errands, questions);
+    let [Errand::Prove { round, cursor }] = &errands[..] else { panic!("{errands:?}") };
+    assert_eq!((cursor.as_deref(), world.deleted), (Some("c1"), 5));
+    assert!(world.saved.is_some(), "it has not ended");
+    assert_eq!(world.core.wake_at().filter(|at| *at <= 1), None, "and waits for the answer");
+
+    let failed = Input::Proven { round: *round, answer: Err(Failure::NoAnswer("cut".into())) };
+    assert!(world.tell(1, failed).is_empty());
+    let at = world.core.wake_at().unwrap();
+    let errands = world.tell(at, Input::Timer);
+    let [Errand::Prove { round, .. }] = errands[..] else { panic!("asked again: {errands:?}") };
+    let expired = Expired { restored: true, resume: "d4".into(), fork: None };
+    let gone = Refusal { expired: Some(expired), ..refusal(410, "cursor_expired") };
+    world.tell(at, Input::Proven { round, answer: Err(Failure::Refused(gone)) });
+    assert_eq!(world.saved, Some(fresh(None)), "begun anew");
+    world.tell(at, Input::Met(Ok(identity(&[]))));
+    let effects = world.core.handle(at, Input::FeedStands(Ok(Standing::default())));
+    assert_eq!(effects, [Effect::OpenStream { cursor: Some("d4".into()) }]);
 }
 
 #[test]
@@ -320,7 +354,8 @@ fn too_many_deletions_wait_for_a_person_across_restarts() {
     world.core = Core::new(Until::Stopped, 8);
     assert!(world.start().is_empty());
     assert_eq!(world.shown.last(), Some(&Phase::Blocked));
-    world.tell(3, Input::Wished { paused: false, reconcile: Some(true), hurry: false });
+    let proof = world.tell(3, Input::Wished { paused: false, reconcile: Some(true), hurry: false });
+    world.go_on(proof, usize::MAX);
     assert_eq!((world.saved.as_ref(), world.shown.last()), (None, Some(&Phase::Live)));
 
     let mut once = World::new(Some(Recovery { question: Some(question.clone()), ..fresh(None) }));

@@ -93,6 +93,23 @@ fn what_was_found_in_place_and_written_over_since_is_not_lost_with_the_next_copy
 }
 
 #[test]
+fn what_vanished_while_the_server_was_put_back_beneath_a_comparison_is_lost() {
+    for cause in [gap(), Cause::Asked { accepted: true }] {
+        let mut scene = lost_history();
+        scene.is_at_present(8);
+        scene.recovers(&cause);
+        scene.is_at_present(9);
+        // Of this the feed has told nothing yet: the list is of the copy.
+        assert_eq!(scene.is_walked(Kind::Vehicle, &[], 9), Swept::Done);
+        scene.recovers(&restored(None));
+        let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
+        ends_with(&mut scene, record(TASK, 6, json!({ "title": "Paint", "priority": "high" })), room, 9);
+        assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "2conflict", "{cause:?}");
+        assert_eq!(scene.one("SELECT name FROM vehicles"), "Car", "{cause:?}");
+    }
+}
+
+#[test]
 fn a_delete_that_the_copy_holds_is_not_offered_however_late_it_was_answered() {
     // In a gap: it is known only that the task was gone by 90.
     let mut scene = Scene::new();
