@@ -7,7 +7,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 
 use crate::store::recovery::verify;
-use crate::store::{journal, open, wishes};
+use crate::store::{journal, open, standing, wishes};
 use crate::{Listing, LogLine, Replica, StoreError, Verification, bell};
 
 impl Replica {
@@ -44,6 +44,11 @@ impl Replica {
         wishes::set_reconcile(&mut *self.writing()?, accept_deletions)?;
         bell::ring(&self.db);
         Ok(())
+    }
+
+    /// Where the replica stands in the server's feed, in the server's own words.
+    pub fn cursor(&self) -> Result<Option<String>, StoreError> {
+        Ok(standing::read(&self.connection.borrow())?.cursor)
     }
 
     /// Compares everything with what the server lists ([`crate::sync::listings`]); `repair` makes what differs as it is

@@ -32,7 +32,9 @@ impl Verify {
         let deadline = Instant::now() + self.timeout;
         let left = || deadline.saturating_duration_since(Instant::now());
         sync::bring_in_step(context, &replica, &config, left())?;
-        let listings = runtime::block_on(stop::within(left(), syncing::listings(&config)))?.ok_or_else(too_slow)??;
+        let cursor = replica.cursor()?;
+        let listings = syncing::listings(&config, cursor.as_deref());
+        let listings = runtime::block_on(stop::within(left(), listings))?.ok_or_else(too_slow)??;
         let found = loop {
             if left().is_zero() {
                 return Err(too_slow());

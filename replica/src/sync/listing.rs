@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::SyncConfig;
 use super::client::{Client, ClientError};
-use super::core::{Failure, Limits, Refusal};
+use super::core::{Expired, Failure, Limits, Refusal};
 use super::wire::{self, Answer, Ask};
 use crate::recovery::Question;
 use crate::store::recovery::verify::Listing;
@@ -25,15 +25,17 @@ const LOST_PAUSE_MAX: Duration = Duration::from_secs(8);
 /// The server counts a minute from the first question in it; that came a little later than it left here.
 const WINDOW: Duration = Duration::from_millis(60_500);
 
-/// Reads every record of every kind.
-pub async fn listings(config: &SyncConfig) -> Result<Vec<(Kind, Listing)>, ClientError> {
+/// Reads every record of every kind. An error where the server was put back to an older copy since it gave the cursor
+/// ([`crate::Replica::cursor`]): what it lists is of another history.
+pub async fn listings(config: &SyncConfig, cursor: Option<&str>) -> Result<Vec<(Kind, Listing)>, ClientError> {
     let client = Client::new(&config.server, &config.key)?;
-    read_all(&client, async |ask: &Ask| client.ask(ask).await).await
+    read_all(&client, cursor, async |ask: &Ask| client.ask(ask).await).await
 }
 
 /// The same by way of `ask`; the client has words for what fails.
 async fn read_all(
     client: &Client,
+    cursor: Option<&str>,
     ask: impl AsyncFn(&Ask) -> Result<Answer, String>,
 ) -> Result<Vec<(Kind, Listing)>, ClientError> {
     let mut reader = Reader { client, ask, limit: None, began: Instant::now(), asked: 0 };
@@ -58,7 +60,16 @@ async fn read_all(
         }
         all.push((kind, listing));
     }
+    reader.read(&Ask::is_good(cursor), of_its_history).await?;
     Ok(all)
+}
+
+/// Whether a cursor is of the server's history: one that it has merely forgotten is.
+fn of_its_history(answer: &Answer) -> Result<(), Failure> {
+    match wire::standing(answer) {
+        Err(Failure::Refused(Refusal { expired: Some(Expired { restored: false, .. }), .. })) => Ok(()),
+        answer => answer.map(drop),
+    }
 }
 
 /// Who asks, and how often in this minute.

@@ -45,7 +45,7 @@ fn client() -> Client {
 #[tokio::test(start_paused = true)]
 async fn a_fifth_of_the_reads_is_left_to_others() {
     let played = Played::new(60);
-    let all = read_all(&client(), async |ask: &Ask| Ok(played.answer(ask))).await.unwrap();
+    let all = read_all(&client(), None, async |ask: &Ask| Ok(played.answer(ask))).await.unwrap();
     assert_eq!(all.len(), Kind::ALL.len());
     let asked = played.asked.into_inner();
     assert!(asked.len() > 60);
@@ -62,7 +62,7 @@ async fn some_answers_may_be_lost_in_a_row() {
         for status in [None, Some(500), Some(502), Some(504), Some(200)] {
             let played = Played::new(3);
             let asked = RefCell::new(0);
-            let all = read_all(&client, async |ask: &Ask| {
+            let all = read_all(&client, None, async |ask: &Ask| {
                 *asked.borrow_mut() += 1;
                 let is_lost = *asked.borrow() % (some + 1) != 0;
                 match status {
@@ -80,12 +80,31 @@ async fn some_answers_may_be_lost_in_a_row() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_stays_away_is_told_of_before_long() {
     let began = Instant::now();
-    let all = read_all(&client(), async |_: &Ask| Err("connection refused".to_owned())).await;
+    let all = read_all(&client(), None, async |_: &Ask| Err("connection refused".to_owned())).await;
     assert!(matches!(all, Err(ClientError::Unreachable(_, why)) if why == "connection refused"));
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
     for (status, body) in [(200, "<html>"), (401, r#"{"error":{"type":"unauthorized","message":"No."}}"#)] {
         let began = Instant::now();
-        let all = read_all(&client(), async |_: &Ask| Ok(answer(status, body))).await;
+        let all = read_all(&client(), None, async |_: &Ask| Ok(answer(status, body))).await;
         assert!(all.is_err() && began.elapsed().is_zero(), "{status}: no patience helps");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_server_lists_that_was_put_back_meanwhile_is_not_compared() {
+    for (reason, is_error) in [("restored", true), ("retention", false)] {
+        let (client, played) = (client(), Played::new(2));
+        let all = read_all(&client, Some("c+1"), async |ask: &Ask| {
+            Ok(match ask.path.as_str() {
+                "/v1/events?limit=1&cursor=c%2B1" => {
+                    let details = json!({ "reason": reason, "resume_cursor": "d", "fork": null });
+                    let error = json!({ "type": "cursor_expired", "message": "Put back.", "details": details });
+                    answer(410, &json!({ "error": error }).to_string())
+                }
+                _ => played.answer(ask),
+            })
+        });
+        let error = all.await.err();
+        assert_eq!(error.map(|error| error.to_string()), is_error.then(|| "Put back. (status 410)".to_owned()));
     }
 }
