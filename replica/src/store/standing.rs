@@ -4,6 +4,7 @@ use hearth_contract::formats::Timestamp;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::store::edits::doubt;
+use crate::store::mirror::image;
 use crate::store::recovery::lost;
 use crate::store::{StoreError, gate, rows};
 
@@ -142,6 +143,7 @@ pub(crate) fn greet(connection: &mut Connection, greeting: &Greeting, now: Times
             (head, retention_seconds, now.to_string(), process),
         )?;
         doubt::expect_nothing(tx)?;
+        image::ask_anew(tx)?;
         head.map_or(Ok(()), |head| lost::compare_head(tx, head, accepted))
     })
 }

@@ -282,7 +282,10 @@ impl Core {
                 }
                 _ => self.refused(now, refusal, &mut effects),
             },
-            Input::Applied { cursor, tail, touched_edits, found_edits } => {
+            Input::Applied { cursor, tail, leapt, touched_edits, found_edits } => {
+                if leapt {
+                    self.let_go_of_answers();
+                }
                 self.cursor = cursor.or(self.cursor.take());
                 self.tail = tail;
                 self.applying = self.applying.saturating_sub(1);

@@ -89,7 +89,9 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         // A replay of the past shows a record's newest event alone (contract 9.2).
         doubt::doubt(tx)?;
     }
-    let leapt = filled && !replaying && tail.is_none() && leaps(shown, &batch.events);
+    // Of a recovery whose tail has told nothing yet, it is not known what that follows.
+    let follows = tail.map_or(filled && !replaying, |tail| tail > 0);
+    let leapt = follows && leaps(position, &batch.events);
     let (mut touched_edits, mut found_edits) = (false, false);
     let mut confirmed: Vec<held::Held> = Vec::new();
     let mut covered = BTreeSet::new();

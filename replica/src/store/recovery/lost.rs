@@ -109,6 +109,8 @@ pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result
         tx.execute("UPDATE edit_history SET rev = 0 WHERE rev > 0", [])?;
         // What had written over an edit may be lost itself, so that the edit shows again and can be lost with the next.
         missed::note_overwritten(tx, Meant::Confirmed)?;
+    } else {
+        missed::note_shown_again(tx)?;
     }
     Ok(())
 }

@@ -157,6 +157,14 @@ impl Core {
         }
     }
 
+    /// What the server has answered so far may be of a history that is gone: it is asked again.
+    pub(super) fn let_go_of_answers(&mut self) {
+        if let Some(recovering) = self.recovering.as_mut().filter(|recovering| recovering.waits_for_an_answer()) {
+            self.rounds += 1;
+            recovering.let_go(self.rounds);
+        }
+    }
+
     /// When the recovery goes on, if nothing else happens.
     pub(super) fn recovery_due_at(&self) -> Option<Millis> {
         let recovering = self.recovering.as_ref().filter(|recovering| !recovering.is_busy() && self.in_contact())?;
@@ -169,11 +177,7 @@ impl Core {
         let Some(recovering) = &mut self.recovering else { return };
         if !in_contact {
             // The next contact may be with a server that was put back, which an answer of before knows nothing of.
-            if recovering.waits_for_an_answer() {
-                self.rounds += 1;
-                recovering.let_go(self.rounds);
-            }
-            return;
+            return self.let_go_of_answers();
         }
         if let Some((question, found)) = recovering.held.take_if(|(_, found)| found.as_of <= tail) {
             return self.keep(now, question, found, effects);

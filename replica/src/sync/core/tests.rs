@@ -222,18 +222,29 @@ fn a_single_run_ends_when_everything_is_confirmed() {
     core.handle(0, Input::EditsChanged);
     core.handle(0, planned(&[1], true));
     core.handle(1, ready(9));
-    assert!(!done(&core.handle(1, Input::Applied { cursor: None, tail: 0, touched_edits: false, found_edits: false })));
+    assert!(!done(
+        &core.handle(
+            1,
+            Input::Applied { cursor: None, tail: 0, leapt: false, touched_edits: false, found_edits: false }
+        )
+    ));
     let effects = core.handle(2, accepted(1, 10));
     assert!(!done(&effects) && effects.contains(&Effect::Plan));
     assert!(!done(&core.handle(2, planned(&[], true))), "sent, but not yet passed");
     core.handle(3, Input::Frames(Stretch { cursor: Some("c10".into()), ..Stretch::default() }));
-    let effects = core.handle(3, Input::Applied { cursor: None, tail: 0, touched_edits: true, found_edits: false });
+    let effects =
+        core.handle(3, Input::Applied { cursor: None, tail: 0, leapt: false, touched_edits: true, found_edits: false });
     assert_eq!(effects, [Effect::Plan]);
     assert!(done(&core.handle(3, planned(&[], false))));
 
     let mut core = opened(Until::Current);
     core.handle(0, ready(9));
-    assert!(done(&core.handle(0, Input::Applied { cursor: None, tail: 0, touched_edits: false, found_edits: false })));
+    assert!(done(
+        &core.handle(
+            0,
+            Input::Applied { cursor: None, tail: 0, leapt: false, touched_edits: false, found_edits: false }
+        )
+    ));
 }
 
 #[test]
@@ -366,7 +377,7 @@ fn events_that_a_stream_kept_back_turn_it_to_polling_for_a_while() {
     assert!(effects.iter().any(polling), "{effects:?}");
     core.handle(
         45_100,
-        Input::Applied { cursor: Some("c10".into()), tail: 10, touched_edits: false, found_edits: false },
+        Input::Applied { cursor: Some("c10".into()), tail: 10, leapt: false, touched_edits: false, found_edits: false },
     );
     assert_eq!(core.wake_at(), Some(65_100));
     let effects = core.handle(65_100, Input::Timer);
@@ -397,7 +408,10 @@ fn a_stream_that_never_brought_a_word_is_mute_although_nothing_happens() {
     assert!(effects.iter().any(polling), "{effects:?}");
 
     // Edits go up meanwhile, and what they do comes with the poll that follows at once.
-    core.handle(65_002, Input::Applied { cursor: None, tail: 9, touched_edits: false, found_edits: false });
+    core.handle(
+        65_002,
+        Input::Applied { cursor: None, tail: 9, leapt: false, touched_edits: false, found_edits: false },
+    );
     core.handle(65_003, Input::EditsChanged);
     assert_eq!(sent(&core.handle(65_003, planned(&[1], true))), [1]);
     assert_eq!(polls(&core.handle(65_004, accepted(1, 10))), 0);
@@ -453,7 +467,8 @@ fn a_single_sync_ends_after_a_full_disk_has_healed() {
     greet(&mut core, at);
     core.handle(at, Input::StreamOpened);
     core.handle(at, ready(9));
-    let effects = core.handle(at, Input::Applied { cursor: None, tail: 9, touched_edits: false, found_edits: false });
+    let effects = core
+        .handle(at, Input::Applied { cursor: None, tail: 9, leapt: false, touched_edits: false, found_edits: false });
     assert!(effects.contains(&Effect::Finish(Verdict::Done)), "{effects:?}");
 }
 

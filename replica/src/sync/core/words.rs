@@ -32,8 +32,8 @@ pub(crate) enum Input {
     Polled(Result<Stretch, Failure>),
     /// The server refuses the stream.
     StreamRefused(Refusal),
-    /// A stretch is applied.
-    Applied { cursor: Option<String>, tail: i64, touched_edits: bool, found_edits: bool },
+    /// A stretch is applied. `leapt`: it left numbers out, so that the server was put back.
+    Applied { cursor: Option<String>, tail: i64, leapt: bool, touched_edits: bool, found_edits: bool },
     /// The disk has no room for what was to be written; nothing of it was.
     DiskFull { reason: String },
     /// Somebody changed the database.

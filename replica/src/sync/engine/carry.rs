@@ -49,12 +49,11 @@ impl Engine {
                 self.telling.comes(polled);
                 self.say(phase, proof.reason.as_deref(), ready)?;
                 if leapt {
-                    let of_edits = self.asked.values_mut().filter(|asked| asked.errand.is_of_edits());
-                    of_edits.for_each(|asked| asked.outdated = true);
+                    self.distrust();
                 }
                 // Known before it is applied: what is still to be compared is not the present yet.
                 let recovering = recovering.map(|recovery| Input::Recovering(Some(recovery)));
-                let applied = Input::Applied { cursor: batch.cursor, tail, touched_edits, found_edits };
+                let applied = Input::Applied { cursor: batch.cursor, tail, leapt, touched_edits, found_edits };
                 return Ok(recovering.into_iter().chain([applied]).collect());
             }
             Effect::Touch { current } => self.keep(|c| standing::touch(c, current, now.wall))?,
@@ -116,8 +115,7 @@ impl Engine {
     fn ask(&mut self, now: Moment, errand: Errand) -> Result<Vec<Input>, StoreError> {
         let ask = match &errand {
             Errand::Me => {
-                // Contact begins anew. The server may have been put back to an older copy since it was asked for an
-                // edit, even where it still knows our cursor: what it says of it then is of a history that is gone.
+                // Contact begins anew, for all that is under way.
                 self.asked.values_mut().for_each(|asked| asked.outdated = true);
                 Ask::me()
             }
@@ -126,7 +124,10 @@ impl Engine {
                 self.accepted = self.patiently(|c| recovery::lost::accepted(c))?;
                 Ask::feed()
             }
-            Errand::Poll { cursor } => Ask::poll(cursor.as_deref()),
+            Errand::Poll { cursor } => {
+                self.distrust();
+                Ask::poll(cursor.as_deref())
+            }
             Errand::Recover { question, .. } => Ask::recover(question),
             Errand::Prove { cursor, .. } => Ask::is_good(cursor.as_deref()),
             Errand::Send { parcels } => return self.send(now, vec![parcels.clone()]),
@@ -137,6 +138,13 @@ impl Engine {
         };
         self.put(errand, None, ask);
         Ok(Vec::new())
+    }
+
+    /// The feed is asked for anew. The server may have been put back to an older copy since it was asked for an edit, even
+    /// where it still knows our cursor: what it says of it then is of a history that is gone.
+    fn distrust(&mut self) {
+        let of_edits = self.asked.values_mut().filter(|asked| asked.errand.is_of_edits());
+        of_edits.for_each(|asked| asked.outdated = true);
     }
 
     /// Writes an answer of a recovery down, or has it wait for those that are like it.

@@ -119,13 +119,30 @@ pub(super) fn missed(tx: &Transaction<'_>, meant: Meant) -> Result<Judged, Store
 /// Notes of confirmed edits whether their records show any of them. Where one shows nothing, somebody wrote over it or deleted
 /// the record; what shows again is in place, at an unknown position. Right only while the tables hold one history whole.
 pub(super) fn note_overwritten(tx: &Transaction<'_>, meant: Meant) -> Result<(), StoreError> {
-    let of = if meant == Meant::FoundInPlace { "rev = 0" } else { "1" };
+    let of = if meant == Meant::FoundInPlace { "rev = 0" } else { "rev >= 0" };
+    let (_, over) = shown(tx, of)?;
+    if meant == Meant::Confirmed {
+        note_shown_again(tx)?;
+    }
+    forget(tx, &over)
+}
+
+/// The same of those alone that were written over.
+pub(super) fn note_shown_again(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    for edit in shown(tx, "rev IS NULL")?.0 {
+        tx.prepare_cached("UPDATE edit_history SET rev = 0 WHERE id = ?1")?.execute([edit])?;
+    }
+    Ok(())
+}
+
+/// The confirmed edits of these of which their records show something, and those of which they show nothing.
+fn shown(tx: &Transaction<'_>, of: &str) -> Result<(Vec<i64>, Vec<i64>), StoreError> {
     let mut statement = tx.prepare_cached(&format!(
-        "SELECT id, kind, record_id, method, patch, rev IS NULL FROM edit_history
+        "SELECT id, kind, record_id, method, patch FROM edit_history
          WHERE outcome IN ('confirmed', 'merged') AND method <> 'delete' AND {of}"
     ))?;
     let mut found = statement.query([])?;
-    let (mut over, mut again) = (Vec::new(), Vec::new());
+    let (mut there, mut over) = (Vec::new(), Vec::new());
     while let Some(row) = found.next()? {
         let Some(kind) = Kind::from_word(&row.get::<_, String>(1)?) else { continue };
         let lost = Lost { edit: row.get(0)?, kind, record: row.get(2)? };
@@ -137,16 +154,9 @@ pub(super) fn note_overwritten(tx: &Transaction<'_>, meant: Meant) -> Result<(),
                 .into_iter()
                 .any(|field| shows(kind, &stored.fields, &Fields::from_iter([field]))),
         };
-        match (shows_any, row.get(5)?) {
-            (true, true) => again.push(lost.edit),
-            (false, false) => over.push(lost.edit),
-            _ => {}
-        }
+        if shows_any { &mut there } else { &mut over }.push(lost.edit);
     }
-    for edit in again {
-        tx.prepare_cached("UPDATE edit_history SET rev = 0 WHERE id = ?1")?.execute([edit])?;
-    }
-    forget(tx, &over)
+    Ok((there, over))
 }
 
 /// Notes of edits of the history that they were written over.

@@ -35,6 +35,8 @@ struct World {
     missing: Vec<String>,
     too_many: bool,
     not_walked: bool,
+    /// The feed leaves numbers out.
+    leaps: bool,
     asked: Vec<Question>,
     shown: Vec<Phase>,
     finished: Option<Verdict>,
@@ -53,6 +55,7 @@ impl World {
             missing: Vec::new(),
             too_many: false,
             not_walked: false,
+            leaps: false,
             asked: Vec::new(),
             shown: Vec::new(),
             finished: None,
@@ -139,6 +142,7 @@ impl World {
                         inputs.push(Input::Applied {
                             cursor: stretch.cursor,
                             tail,
+                            leapt: self.leaps,
                             touched_edits: false,
                             found_edits: false,
                         });
@@ -525,6 +529,15 @@ fn what_was_read_beyond_the_feed_waits_for_it() {
     let asked = world.tell(3, up_to(12));
     assert!(matches!(asked[..], [Errand::Recover { question: Question::Changes { .. }, .. }]), "{asked:?}");
     assert_ne!(world.saved, Some(fresh(None)));
+}
+
+#[test]
+fn what_was_read_beyond_the_feed_is_read_again_where_the_feed_leaps() {
+    let (mut world, ..) = ahead();
+    world.leaps = true;
+    let asked = world.tell(2, Input::Frames(Stretch { ready: Some(1_000_012), ..Stretch::default() }));
+    assert!(matches!(asked[..], [Errand::Recover { question: Question::Property, .. }]), "{asked:?}");
+    assert_eq!(world.saved, Some(fresh(None)));
 }
 
 #[test]

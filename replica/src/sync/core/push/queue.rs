@@ -79,6 +79,8 @@ impl Push {
         self.forbidden.values_mut().for_each(|until| *until = Millis::MIN);
         // Whether what was sent before may go again depends on what was read since: the plan that follows says so.
         self.ready.retain(|ready| !ready.frozen);
+        // What it has met was on a server that may have been put back since; it goes again and is told anew.
+        self.met_their_ids.clear();
         self.writes.set_limit(limits.map(|limits| limits.writes));
         self.bulk.set_limit(limits.map(|limits| limits.bulk));
     }

@@ -7,7 +7,7 @@ fn nothing_new() -> Input {
 }
 
 fn applied() -> Input {
-    Input::Applied { cursor: None, tail: 9, touched_edits: false, found_edits: false }
+    Input::Applied { cursor: None, tail: 9, leapt: false, touched_edits: false, found_edits: false }
 }
 
 /// Whether it says to be in step by polls, and why.

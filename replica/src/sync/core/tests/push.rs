@@ -309,7 +309,7 @@ fn a_key_that_may_not_write_one_collection_ends_a_single_sync_after_all_else() {
     core.handle(1, planned(&[1], true));
     assert!(!ended(&core.handle(1, planned(&[1], true))), "the present is not reached yet");
     core.handle(2, ready(10));
-    let applied = Input::Applied { cursor: None, tail: 10, touched_edits: false, found_edits: false };
+    let applied = Input::Applied { cursor: None, tail: 10, leapt: false, touched_edits: false, found_edits: false };
     assert!(ended(&core.handle(2, applied)));
 }
 
@@ -321,7 +321,7 @@ fn a_key_that_is_too_weak_for_an_edit_does_for_reaching_the_present() {
     core.handle(1, turned_away(1, "insufficient_scope"));
     core.handle(1, planned(&[1], true));
     core.handle(2, ready(10));
-    let applied = Input::Applied { cursor: None, tail: 10, touched_edits: false, found_edits: false };
+    let applied = Input::Applied { cursor: None, tail: 10, leapt: false, touched_edits: false, found_edits: false };
     let effects = core.handle(2, applied);
     assert!(effects.contains(&Effect::Finish(Verdict::Done)), "{effects:?}");
 }
@@ -349,13 +349,32 @@ fn a_create_that_meets_its_own_id_is_looked_at() {
 }
 
 #[test]
+fn what_a_create_has_met_counts_no_more_in_the_next_contact() {
+    let mut core = sending(&[1, 2]);
+    for edit in [1, 2] {
+        core.handle(1, refused(edit, refusal(409, "already_exists")));
+    }
+    core.handle(1, ready(9));
+    core.handle(2, Input::StreamEnded { reason: "cut".into() });
+    let at = core.wake_at().unwrap();
+    core.handle(at, Input::Timer);
+    greet(&mut core, at);
+    core.handle(at, Input::StreamOpened);
+    assert_eq!(sent(&core.handle(at, planned(&[1, 2], true))), [2], "it goes again");
+    let nothing = There::Unknown(Failure::NoAnswer("too late".into()));
+    let effects = core.handle(at, Input::Looked { edit: 1, there: nothing });
+    assert!(!effects.contains(&Effect::Ask(Errand::Look { edit: 2 })), "{effects:?}");
+}
+
+#[test]
 fn what_the_record_has_outrun_waits_for_the_feed() {
     let mut core = sending(&[1]);
     let effects = core.handle(1, refused(1, refusal(412, "precondition_failed")));
     assert_eq!(endings(&effects), [(1, Ending::Overtaken)]);
     core.handle(1, planned(&[], true));
     assert_eq!(core.wake_at(), Some(45_000), "only the feed can help, or its silence");
-    let effects = core.handle(2, Input::Applied { cursor: None, tail: 0, touched_edits: true, found_edits: false });
+    let effects =
+        core.handle(2, Input::Applied { cursor: None, tail: 0, leapt: false, touched_edits: true, found_edits: false });
     assert!(effects.contains(&Effect::Plan));
     assert_eq!(sent(&core.handle(2, planned(&[1], true))), [1]);
 }
@@ -412,7 +431,7 @@ fn many_that_are_outrun_again_and_again_are_sent_less_and_less_often() {
 #[test]
 fn an_edit_that_the_feed_is_quicker_to_tell_of_is_looked_up_after_its_answer() {
     let mut core = sending(&[1]);
-    let found = || Input::Applied { cursor: None, tail: 0, touched_edits: false, found_edits: true };
+    let found = || Input::Applied { cursor: None, tail: 0, leapt: false, touched_edits: false, found_edits: true };
     let effects = core.handle(1, found());
     assert!(!effects.contains(&Effect::Plan), "{effects:?}");
     let effects = core.handle(2, accepted(1, 9));

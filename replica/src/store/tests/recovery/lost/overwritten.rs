@@ -155,6 +155,27 @@ fn what_shows_again_because_what_overwrote_it_was_lost_is_lost_with_the_next() {
 }
 
 #[test]
+fn what_shows_again_because_somebody_elses_change_was_lost_is_lost_with_the_next() {
+    let of = |title: &str| json!({ "title": title, "priority": "low" });
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "A", "low")]);
+    scene.is_at_present(5);
+    scene.does("UPDATE tasks SET title = 'B'");
+    scene.send(1);
+    scene.answer(1, Verdict::Sent { rev: Some(8) });
+    scene.hear(vec![task(8, "B", "low"), task(12, "Theirs", "low")]);
+    scene.recovers(&restored(None));
+    ends_with_task(&mut scene, 12, of("Theirs"), false);
+    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed"));
+    scene.recovers(&restored(Some(10)));
+    ends_with_task(&mut scene, 8, of("B"), false);
+    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed"));
+    scene.recovers(&restored(Some(6)));
+    ends_with_task(&mut scene, 5, of("A"), false);
+    assert_eq!((scene.states().as_str(), scene.one("SELECT title FROM tasks").as_str()), ("conflict", "B"));
+}
+
+#[test]
 fn a_subject_that_was_changed_in_part_is_not_lost() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "A", "low")]);
