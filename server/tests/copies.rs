@@ -337,3 +337,23 @@ fn an_interrupted_backup_leaves_nothing_behind() {
         }
     }
 }
+
+#[test]
+fn a_database_is_put_back_with_its_log_by_whatever_name() {
+    let place = Place::new();
+    let db = Db::open(&place.data(), Tail::default(), 1).unwrap();
+    said(&place.data(), &["team", "create", "Lake"]);
+    let taken = place.dir.path().join("taken");
+    std::fs::create_dir(&taken).unwrap();
+    // As a crash leaves it: the second team is in the log alone.
+    for name in ["hearth.db", "hearth.db-wal"] {
+        std::fs::copy(place.data().join(name), taken.join(name)).unwrap();
+    }
+    drop(db);
+    let link = place.dir.path().join("latest.db");
+    std::os::unix::fs::symlink(taken.join("hearth.db"), &link).unwrap();
+    for (into, file) in [("a", link), ("b", taken.join("hearth.db"))] {
+        let new = place.dir.path().join(into);
+        assert!(noted(&new, &["restore", file.to_str().unwrap()]).contains("4 homes"), "{}", file.display());
+    }
+}

@@ -11,7 +11,7 @@ use hearth_contract::schema::Kind;
 use hearth_server::clock::Clock;
 use hearth_server::home::apply::Writing;
 use hearth_server::lab::growth::Growth;
-use hearth_server::lab::{Bench, Wish};
+use hearth_server::lab::{Back, Bench, Wish};
 use hearth_server::operate;
 use hearth_server::store::homes::Plan;
 use hearth_server::store::tail::Tail;
@@ -263,4 +263,18 @@ fn a_misspelt_directory_is_not_made() {
     let said = refused(&missing, &["lab", "trim"]);
     assert!(said.contains("misspelt") && said.contains("--data"), "{said}");
     assert!(!missing.exists());
+}
+
+#[tokio::test]
+async fn a_home_is_not_put_back_beside_another_command() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_db, mut bench) = bench(dir.path()).await;
+    let other = Db::open(dir.path(), Tail::default(), 2).unwrap();
+    let refused = bench.rewind(Back::To(0), false).await.unwrap_err().to_string();
+    assert!(refused.contains("another command works on"), "{refused}");
+    other.close().await;
+    drop(other);
+    bench.rewind(Back::To(0), false).await.unwrap();
+    // And others may work on it again.
+    Db::open(dir.path(), Tail::default(), 3).unwrap();
 }

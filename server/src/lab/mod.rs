@@ -13,6 +13,7 @@ pub mod goods;
 pub mod growth;
 pub mod script;
 
+use std::io;
 use std::path::PathBuf;
 
 use fastrand::Rng;
@@ -223,9 +224,15 @@ impl Bench {
     /// Puts the home back to an earlier position, and only it. Nothing marks the break, as when an old copy of the
     /// files is put in place; with `marked` it is marked, as by `restore`. No server may run, as for `restore`.
     pub async fn rewind(&mut self, to: Back, marked: bool) -> Result<Rewound, Error> {
-        let held = open::lock(&self.data).map_err(|error| Error::Refused(format!("the data directory: {error}")))?;
-        let Some(_held) = held else {
+        let unusable = |error: io::Error| Error::Refused(format!("the data directory: {error}"));
+        let Some(_held) = open::lock(&self.data).map_err(unusable)? else {
             let message = format!("{} is served by another process; stop it before rewinding", self.data.display());
+            return Err(Error::Refused(message));
+        };
+        // Who goes on with the run that it had before would make the lost history look like the one that follows.
+        let Some(_alone) = self.db.alone().map_err(unusable)? else {
+            let message =
+                format!("another command works on {}; wait until it has ended, then rewind", self.data.display());
             return Err(Error::Refused(message));
         };
         let (number, run) = (self.number, i64::from_be_bytes(random()));

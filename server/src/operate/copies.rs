@@ -61,5 +61,10 @@ pub fn restore(data: &Path, file: &Path, run: i64) -> Result<Restored, Error> {
         let message = format!("another command works on {}; wait until it has ended, then restore", data.display());
         return Err(Error::Refused(message));
     };
-    copies::restore(data, from, run).map_err(refused)
+    copies::restore(data, from, run).map_err(|error| match error {
+        CopyError::Open(error) => {
+            Error::Refused(format!("{} could not be restored into {}: {error}", file.display(), data.display()))
+        }
+        unsound @ CopyError::Unsound(_) => refused(unsound),
+    })
 }

@@ -105,6 +105,8 @@ pub struct Restored {
 /// Opens a copy that is to be put back, if it is a database of ours. One that lies there by itself is only read: SQLite
 /// would make files beside it, or refuse it where it cannot.
 pub fn source(file: &Path) -> Result<Connection, CopyError> {
+    // Its log lies beside the file itself, not beside a link to it.
+    let file = &file.canonicalize()?;
     let lies_alone = !["-wal", "-journal"].iter().any(|end| beside(file, end).exists());
     let mode = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let conn = match lies_alone {

@@ -32,7 +32,8 @@ pub mod tally;
 mod writer;
 
 use std::cell::{Cell, RefCell};
-use std::fs::File;
+use std::fs::{File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -112,6 +113,7 @@ impl From<open::OpenError> for Fault {
         match error {
             open::OpenError::Sqlite(error) => Fault::Sqlite(error),
             open::OpenError::Damaged(why) => Fault::Damaged(why),
+            open::OpenError::DiskFull => Fault::DiskFull,
             other => Fault::Corrupt(other.to_string()),
         }
     }
@@ -197,7 +199,17 @@ pub struct Db {
     file: Arc<PathBuf>,
     run: i64,
     /// As long as it is open, nobody puts the database back.
-    _user: Arc<File>,
+    user: Arc<File>,
+}
+
+/// Nobody else has the database open, until this is dropped.
+pub struct Alone<'d>(&'d File);
+
+impl Drop for Alone<'_> {
+    fn drop(&mut self) {
+        // One that cannot be shared again stays taken, until this process ends.
+        let _ = self.0.lock_shared();
+    }
 }
 
 impl Db {
@@ -210,7 +222,7 @@ impl Db {
         let readers = Readers::start(&file)?;
         let writer = open::writer(&file)?;
         let writer = Writer::start(writer, user.clone(), tail, readers.desks().clone(), tally.clone())?;
-        Ok(Db { readers: Arc::new(readers), writer: Arc::new(writer), tally, file: Arc::new(file), run, _user: user })
+        Ok(Db { readers: Arc::new(readers), writer: Arc::new(writer), tally, file: Arc::new(file), run, user })
     }
 
     /// Opens or makes it without threads: each read and write is done by its caller, before its future is first
@@ -221,12 +233,22 @@ impl Db {
         let tally = Arc::new(Tally::default());
         let readers = Readers::here(open::reader(&file)?);
         let writer = Writer::here(open::writer(&file)?, tail, tally.clone())?;
-        Ok(Db { readers: Arc::new(readers), writer: Arc::new(writer), tally, file: Arc::new(file), run, _user: user })
+        Ok(Db { readers: Arc::new(readers), writer: Arc::new(writer), tally, file: Arc::new(file), run, user })
     }
 
     /// The number that marks what this process writes.
     pub fn run(&self) -> i64 {
         self.run
+    }
+
+    /// Has the database for this process alone. None: another has it open.
+    pub fn alone(&self) -> io::Result<Option<Alone<'_>>> {
+        match self.user.try_lock() {
+            Ok(()) => Ok(Some(Alone(&self.user))),
+            // In vain it was let go of as well (flock(2)).
+            Err(TryLockError::WouldBlock) => self.user.lock_shared().map(|()| None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
     }
 
     /// What was counted of the work so far.

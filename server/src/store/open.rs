@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 use rustix::fs::{Access, access};
 
 use super::files::{beside, make_new, remove_if_there, replace};
@@ -28,6 +28,9 @@ pub enum OpenError {
     /// Nothing can be written where it lies. Whoever reads only needs that too: readers tell each other what they read.
     #[error("{0} cannot be written to, which even reading the database needs: {1}")]
     Unwritable(PathBuf, io::Error),
+    /// The disk is full. Whoever reads only needs room for that too: readers tell each other what they read.
+    #[error("its disk is full, and even reading the database needs a few kilobytes: make room and try again")]
+    DiskFull,
     /// There is a file, and no homes are in it.
     #[error(
         "{FILE} is empty, or of another program: {RESTORE}; if nothing was ever kept here, remove it, and a new one is made"
@@ -48,7 +51,13 @@ pub enum OpenError {
 
 impl From<rusqlite::Error> for OpenError {
     fn from(error: rusqlite::Error) -> OpenError {
-        if is_damage(&error) { OpenError::Damaged(error.to_string()) } else { OpenError::Sqlite(error) }
+        match error.sqlite_error() {
+            _ if is_damage(&error) => OpenError::Damaged(error.to_string()),
+            Some(why) if why.code == ErrorCode::DiskFull || why.extended_code == ffi::SQLITE_IOERR_SHMSIZE => {
+                OpenError::DiskFull
+            }
+            _ => OpenError::Sqlite(error),
+        }
     }
 }
 
@@ -302,6 +311,14 @@ mod tests {
         set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
         prepare(dir.path()).unwrap();
         assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_full_disk_is_called_that() {
+        for code in [ffi::SQLITE_FULL, ffi::SQLITE_IOERR_SHMSIZE] {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            assert!(OpenError::from(error).to_string().contains("disk is full"), "{code}");
+        }
     }
 
     #[test]
