@@ -32,6 +32,11 @@ impl Environment {
     }
 }
 
+/// Whether a text holds what begins as a key does, so that it must not be shown.
+pub fn holds_key(text: &str) -> bool {
+    [Environment::Live, Environment::Test].iter().any(|environment| text.contains(environment.prefix()))
+}
+
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const RANDOM_DIGITS: usize = 43;
 const CHECK_DIGITS: usize = 6;

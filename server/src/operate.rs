@@ -7,7 +7,7 @@ pub mod copies;
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::headers::CURRENT_VERSION;
-use hearth_contract::key::{Environment, HINT_END, HINT_START, key_text};
+use hearth_contract::key::{Environment, HINT_END, HINT_START, holds_key, key_text};
 use ipnet::IpNet;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -281,6 +281,9 @@ fn named(tx: &Tx<'_>, word: &str, now: Timestamp) -> Result<Result<Key, String>,
     }
     Ok(match (found.pop(), found.len()) {
         (Some(key), 0) => Ok(key),
+        (None, _) if holds_key(word) => {
+            Err("that is the text of a key; name it by its id or name, see `hearth-server key list`".to_owned())
+        }
         (None, _) => Err(format!("there is no key `{word}`; see `hearth-server key list`")),
         (_, more) => Err(format!("{} keys are named `{word}`; use the id, see `hearth-server key list`", more + 1)),
     })
@@ -292,7 +295,12 @@ fn unsupported_pin(name: &str, now: Timestamp) -> String {
 }
 
 fn no_team(team: String) -> Error {
-    Error::Refused(format!("there is no team `{team}`; see `hearth-server team list`"))
+    let named = if holds_key(&team) {
+        "the text of a key names no team".to_owned()
+    } else {
+        format!("there is no team `{team}`")
+    };
+    Error::Refused(format!("{named}; see `hearth-server team list`"))
 }
 
 /// A new key's text with what is kept of it.

@@ -310,3 +310,15 @@ fn a_first_serve_that_cannot_listen_makes_no_team() {
         );
     }
 }
+
+#[test]
+fn the_text_of_a_key_where_its_name_belongs_is_not_repeated() {
+    let dir = tempfile::tempdir().unwrap();
+    said(dir.path(), &["team", "create", "Hill house"]);
+    let key = said(dir.path(), &["key", "create", "--team", "Hill house", "--env", "test", "--quiet"]);
+    for arguments in [&["key", "revoke", &key][..], &["key", "list", "--team", &key]] {
+        let output = run(dir.path(), arguments);
+        assert_eq!(output.status.code(), Some(1), "{}", arguments[1]);
+        assert!(!text(&output.stderr).contains(&key[..16]), "{}", arguments[1]);
+    }
+}

@@ -22,6 +22,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use hearth_contract::key::holds_key;
 use hearth_contract::paths;
 use hearth_contract::problem::nearest;
 
@@ -304,6 +305,9 @@ fn attribute(word: Word<'_>, fault: &mut Fault, routes: &mut Vec<Routes>, keys: 
                 if key.is_empty() {
                     return Err((at, "there is no id or name of a key here".to_owned()));
                 }
+                if holds_key(&key) {
+                    return Err((at, "this is the text of a key; name it by its id or name".to_owned()));
+                }
                 keys.push(key);
             }
         }
@@ -451,6 +455,7 @@ mod tests {
             ("503", 1, 1, "`503` has no `=`"),
             ("503=", 1, 5, "`503=` says nothing"),
             ("503=1% seed=3", 1, 8, "there is no attribute `seed`"),
+            ("503=1% key=phone,svc_test_9f", 1, 18, "this is the text of a key"),
             ("seed=x; 503=1%", 1, 6, "`x` is not a whole number"),
             ("seed=-1; 503=1%", 1, 6, "`-1` is not a whole number from 0"),
             ("503=first:-1", 1, 11, "`-1` is not a number from 1"),

@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, 
 use bytes::Bytes;
 use futures_util::FutureExt;
 use hearth_contract::headers::{IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION, X_RATELIMIT_LIMIT, X_REQUEST_ID};
-use hearth_contract::key::Environment;
+use hearth_contract::key::holds_key;
 use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType, nearest};
 use percent_encoding::percent_decode_str;
@@ -204,7 +204,7 @@ async fn carry_out(app: Arc<App>, found: Option<Found<'static>>, request: Reques
     app.metrics.answered(learnt.operation, &reply, took);
     tracing::info!(
         request_id = &*wording.request_id,
-        method = %method,
+        method = without_secrets(method.as_str()),
         path = without_secrets(&target),
         operation = learnt.operation,
         key = learnt.key.as_deref().unwrap_or("-"),
@@ -408,11 +408,9 @@ fn finish(app: &App, mut reply: Reply, wording: &Wording, standing: Option<Stand
     response
 }
 
-/// A path as it may be logged: a key that strayed into it, escaped or not, is left out.
-fn without_secrets(path: &str) -> &str {
-    let meant = percent_decode_str(path).decode_utf8_lossy();
-    let strays = [Environment::Live, Environment::Test].iter().any(|kind| meant.contains(kind.prefix()));
-    if strays { "(holds a key)" } else { path }
+/// A method or a path as it may be logged: a key that strayed into it, escaped or not, is left out.
+fn without_secrets(text: &str) -> &str {
+    if holds_key(&percent_decode_str(text).decode_utf8_lossy()) { "(holds a key)" } else { text }
 }
 
 /// `req_` and 26 characters of Crockford base32 for 128 random bits.
