@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::store::open;
 
@@ -25,8 +26,9 @@ pub enum Form {
 /// Tells to stderr. `level` is what is told if `HEARTH_LOG` does not say.
 pub fn to_stderr(form: Form, level: &str) {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let (filter, misread) = filter("hearth_replica", level);
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter("hearth_replica", level))
+        .with_env_filter(filter)
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal() && !plain)
         .with_target(false)
@@ -36,6 +38,7 @@ pub fn to_stderr(form: Form, level: &str) {
         Form::Text => builder.try_init(),
         Form::Json => builder.json().flatten_event(true).try_init(),
     };
+    tell(misread);
 }
 
 /// Tells to the log file of a database, which holds at most two mebibytes with the one before it. Gives its name.
@@ -43,15 +46,42 @@ pub fn to_file(db: &Path, level: &str) -> io::Result<PathBuf> {
     let path = open::companion(db, "log");
     let file = LogFile::open(path.clone())?;
     // What the screen itself has to say is told as well.
-    let builder = tracing_subscriber::fmt().with_env_filter(filter("hearth", level)).with_writer(Mutex::new(file));
+    let (filter, misread) = filter("hearth", level);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Mutex::new(file));
     // On a full disk lines are lost; to say so of each would be to write across the screen.
     let _ = builder.with_ansi(false).with_target(false).log_internal_errors(false).try_init();
+    tell(misread);
     Ok(path)
 }
 
-/// `whose` is how the names of those begin who are listened to.
-fn filter(whose: &str, level: &str) -> EnvFilter {
-    EnvFilter::try_from_env("HEARTH_LOG").unwrap_or_else(|_| EnvFilter::new(format!("{whose}={level}")))
+fn tell(misread: Option<String>) {
+    if let Some(why) = misread {
+        tracing::warn!("HEARTH_LOG is left out of account: {why}");
+    }
+}
+
+/// What is told, and why `HEARTH_LOG` has no say in that, if it says what nobody understands. `whose` is how the names of
+/// those begin who are listened to where it says nothing.
+fn filter(whose: &str, level: &str) -> (EnvFilter, Option<String>) {
+    let said = std::env::var("HEARTH_LOG").unwrap_or_default();
+    let usual = || EnvFilter::new(format!("{whose}={level}"));
+    match read(&said) {
+        Ok(wanted) => (wanted.unwrap_or_else(usual), None),
+        Err(why) => (usual(), Some(why)),
+    }
+}
+
+/// What `HEARTH_LOG` says; None: nothing. A word alone is a level: as the name of a target, one that is misspelt would
+/// silence all the others.
+fn read(said: &str) -> Result<Option<EnvFilter>, String> {
+    let words: Vec<&str> = said.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+    if words.is_empty() {
+        return Ok(None);
+    }
+    match words.iter().find(|word| !word.contains('=') && word.parse::<LevelFilter>().is_err()) {
+        Some(word) => Err(format!("`{word}` is neither error, warn, info, debug, trace or off nor TARGET=LEVEL")),
+        None => EnvFilter::try_new(said).map(Some).map_err(|error| error.to_string()),
+    }
 }
 
 /// A file that begins anew when it is full.
@@ -98,6 +128,21 @@ mod tests {
         files.iter_mut().for_each(|file| file.write_all(b"a line\n").unwrap());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "a line\na line\n");
         std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_misspelt_level_silences_nobody() {
+        for (said, expected) in [
+            ("", Ok(None)),
+            (" , ", Ok(None)),
+            ("warn", Ok(Some("warn"))),
+            ("info,hearth_replica=debug", Ok(Some("hearth_replica=debug,info"))),
+            ("erorr", Err(true)),
+            ("hearth_replica=dbug", Err(true)),
+        ] {
+            let read = read(said).map(|filter| filter.map(|filter| filter.to_string())).map_err(|why| !why.is_empty());
+            assert_eq!(read, expected.map(|text| text.map(str::to_owned)), "{said}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 use hearth_server::clock::machine_now;
@@ -34,15 +35,35 @@ pub(super) fn begin(form: LogForm) -> io::Result<Keeper> {
     let (lines, keeper) = Lines::begin(io::stderr(), |count| {
         tracing::warn!(lines = count, "lines of the log were left out, because nobody took it");
     })?;
-    let filter =
-        EnvFilter::try_from_env("HEARTH_LOG").unwrap_or_else(|_| EnvFilter::new("info,rmcp=warn,refinery_core=warn"));
+    let said = std::env::var("HEARTH_LOG").unwrap_or_default();
+    let (filter, misread) = match read(&said) {
+        Ok(wanted) => (wanted, None),
+        Err(why) => (None, Some(why)),
+    };
+    let filter = filter.unwrap_or_else(|| EnvFilter::new("info,rmcp=warn,refinery_core=warn"));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(lines).with_target(false);
     match form {
         LogForm::Text if io::IsTerminal::is_terminal(&io::stderr()) => builder.init(),
         LogForm::Text => builder.event_format(line::Plain(machine_now)).init(),
         LogForm::Json => builder.json().flatten_event(true).init(),
     }
+    if let Some(why) = misread {
+        tracing::warn!("HEARTH_LOG is left out of account: {why}");
+    }
     Ok(keeper)
+}
+
+/// What `HEARTH_LOG` says; None: nothing. A word alone is a level: as the name of a target, one that is misspelt would
+/// silence all the others.
+fn read(said: &str) -> Result<Option<EnvFilter>, String> {
+    let words: Vec<&str> = said.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+    if words.is_empty() {
+        return Ok(None);
+    }
+    match words.iter().find(|word| !word.contains('=') && word.parse::<LevelFilter>().is_err()) {
+        Some(word) => Err(format!("`{word}` is neither error, warn, info, debug, trace or off nor TARGET=LEVEL")),
+        None => EnvFilter::try_new(said).map(Some).map_err(|error| error.to_string()),
+    }
 }
 
 /// Lines that wait to be written. Cheap to clone.
@@ -169,6 +190,13 @@ mod tests {
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn a_misspelt_level_silences_nobody() {
+        assert!(read("").is_ok_and(|wanted| wanted.is_none()));
+        assert!(read("warn,hearth_server=debug").is_ok_and(|wanted| wanted.is_some()));
+        assert!(read("erorr").is_err_and(|why| why.starts_with("`erorr` is neither error")));
     }
 
     #[test]
