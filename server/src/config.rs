@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use axum::http::Uri;
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use crate::faults::Plan;
 
@@ -126,6 +126,9 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
         "m" => 60 * 1000,
         "h" => 3600 * 1000,
         "d" => 86_400 * 1000,
+        _ if unit.starts_with(['.', ',']) => {
+            return Err(format!("`{text}` is no whole number; write it in a smaller unit, as 500ms"));
+        }
         _ => return Err(format!("`{text}` needs a unit: ms, s, m, h or d")),
     };
     let whole = number.checked_mul(millis).filter(|millis| *millis <= MAX_MILLIS);
@@ -173,7 +176,17 @@ pub fn parse_retention(text: &str) -> Result<Option<Duration>, String> {
 /// Reads a network, such as `10.0.0.0/8`; an address is a network of its own.
 pub fn parse_network(text: &str) -> Result<IpNet, String> {
     let network = text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
-    network.ok_or_else(|| format!("`{text}` is neither a network such as 192.168.1.0/24 nor an address"))
+    network.map(canonical).ok_or_else(|| format!("`{text}` is neither a network such as 192.168.1.0/24 nor an address"))
+}
+
+/// A network of IPv4 addresses in their IPv6 form (RFC 4291 2.5.5.2) as the network of IPv4 addresses that it is: so are those
+/// written that come from it.
+fn canonical(network: IpNet) -> IpNet {
+    let mapped = |v6: Ipv6Net| Ipv4Net::new(v6.addr().to_ipv4_mapped()?, v6.prefix_len().checked_sub(96)?).ok();
+    match network {
+        IpNet::V6(v6) => mapped(v6).map_or(network, IpNet::V4),
+        IpNet::V4(_) => network,
+    }
 }
 
 /// The origin of an http or https address, its port said (RFC 6454): `https://example.org:443`.
@@ -215,6 +228,9 @@ mod tests {
         for bad in ["", "s", "10", "10y", "-1s", "99999999999d", "18446744073709551615ms", "3162240000001ms"] {
             assert!(parse_duration(bad).is_err(), "{bad}");
         }
+        assert!(parse_duration("0.5s").is_err_and(|why| why.contains("no whole number")));
+        assert_eq!(parse_network("::ffff:127.0.0.0/104"), parse_network("127.0.0.0/8"));
+        assert_eq!(parse_network("fd00::/8").unwrap().to_string(), "fd00::/8");
         assert_eq!(parse_rate_limits("off"), Ok(None));
         assert_eq!(parse_rate_limits("writes=5"), Ok(Some(RateLimits { writes: 5, ..RateLimits::default() })));
         assert!(parse_rate_limits("wirtes=5").is_err());

@@ -222,7 +222,11 @@ fn place(kind: Kind, query: &Query, home: Uuid) -> Result<Place, Problem> {
     ];
     if let Some((what, _)) = contradicted.iter().find(|(_, differs)| *differs) {
         let message = format!("The cursor was given out for another value of {what}.");
-        return Err(Problem::new(ProblemType::InvalidCursor, message).with("parameter", "cursor"));
+        let fix = match *what {
+            "the collection" => "Use the cursor with the collection that it was given out for.".to_owned(),
+            what => format!("Leave {what} out, or send it as for the first page; or start again without cursor."),
+        };
+        return Err(Problem::new(ProblemType::InvalidCursor, message).with("parameter", "cursor").fixed_by(fix));
     }
     Ok(Place { cursor, after: Some(cursor.after) })
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use anyhow::Context;
 use data_encoding::HEXLOWER;
 use tokio::task::JoinSet;
 
@@ -28,7 +29,7 @@ const AGAIN_AFTER: Duration = Duration::from_secs(1);
 pub(crate) async fn run(app: Arc<App>) {
     let mut stopping = app.stopping.clone();
     while let Err(error) = prepare(&app).await {
-        tracing::error!(%error, "exports cannot be made yet");
+        tracing::error!(error = format!("{error:#}"), "exports cannot be made yet");
         tokio::select! {
             () = stopping.heard() => return,
             () = tokio::time::sleep(AGAIN_AFTER) => (),
@@ -65,7 +66,8 @@ pub(crate) async fn run(app: Arc<App>) {
 
 /// Makes the directory, and brings jobs and files together again after a crash or a restored database.
 async fn prepare(app: &App) -> anyhow::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(&app.exports.dir)?;
+    let dir = &app.exports.dir;
+    DirBuilder::new().recursive(true).mode(0o700).create(dir).with_context(|| dir.display().to_string())?;
     app.db.write(exports::put_back).await?;
     let mut known = HashSet::new();
     for (number, file) in app.db.read(exports::files).await? {

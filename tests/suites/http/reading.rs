@@ -119,6 +119,9 @@ async fn cursors_are_bound_to_what_they_were_given_for() {
         let answer = client.get(&query).await;
         assert_eq!((answer.status, answer.error()), (400, "invalid_cursor"), "{query}");
     }
+    let other = client.get(&format!("/v1/rooms?cursor={cursor}&order=desc")).await;
+    let fix = "Leave order out, or send it as for the first page; or start again without cursor.";
+    assert_eq!(other.json["error"]["fix"], fix);
     let other_home = Client::new(&server.url, &server.live_key);
     assert_eq!(other_home.get(&format!("/v1/rooms?cursor={cursor}")).await.error(), "invalid_cursor");
 }
