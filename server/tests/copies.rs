@@ -357,3 +357,22 @@ fn a_database_is_put_back_with_its_log_by_whatever_name() {
         assert!(noted(&new, &["restore", file.to_str().unwrap()]).contains("4 homes"), "{}", file.display());
     }
 }
+
+#[test]
+fn of_two_backups_under_one_name_at_once_none_disturbs_the_other() {
+    let place = Place::new();
+    let file = place.path("saved.db");
+    let start = || {
+        let mut backup = command(&place.data(), &["backup", &file]);
+        backup.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+    };
+    let both = [start(), start()].map(|backup| backup.wait_with_output().unwrap());
+    assert!(both.iter().any(|output| output.status.success()));
+    for output in both.iter().filter(|output| !output.status.success()) {
+        assert!(text(&output.stderr).contains("exists"), "{}", text(&output.stderr));
+    }
+    let new = place.dir.path().join("new");
+    assert!(noted(&new, &["restore", &file]).contains("2 homes"));
+    let names: Vec<_> = std::fs::read_dir(place.dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!names.iter().any(|name| name.to_string_lossy().contains("saving")), "{names:?}");
+}

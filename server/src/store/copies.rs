@@ -80,14 +80,14 @@ pub fn publish(target: &Path) -> Result<u64, CopyError> {
 /// Takes away what was saved, or is being saved, and will not be published.
 pub fn discard(target: &Path) {
     for end in ["-journal", ""] {
-        // Nothing can be done about one that does not go; the next copy of that name replaces it.
+        // Nothing can be done about one that does not go.
         let _ = remove_file(beside(&partial(target), end));
     }
 }
 
-/// Where a copy lies until it is known to be sound.
+/// Where a copy lies until it is known to be sound. Another process that saves under the same name has another place.
 fn partial(target: &Path) -> PathBuf {
-    beside(target, ".saving")
+    beside(target, &format!(".saving-{}", std::process::id()))
 }
 
 /// What putting a copy back came to.
