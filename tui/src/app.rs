@@ -119,6 +119,8 @@ pub struct Setup {
     pub keys: Keymap,
     /// Why this program has no API key to sync with though there should be one, and what to do about it.
     pub keyless: Option<String>,
+    /// No server was known when this program began, so that it syncs with none.
+    pub serverless: bool,
     /// What to type where the server wants another key than the one there is.
     pub another_key: Option<String>,
 }
@@ -363,7 +365,13 @@ impl App {
         let is_heard = self.status.as_ref().is_some_and(Status::is_in_contact);
         let stopped = self.stopped.as_ref().filter(|_| !is_heard);
         let keyless = keyless.map(|why| Halt { words: "no key to sync with", why });
-        keyless.or(stopped.map(|(why, again)| {
+        // Somebody has named one since.
+        let has_server = self.status.as_ref().is_some_and(|status| status.server.is_some());
+        let began_without = (self.setup.serverless && has_server && !is_synced).then_some(Halt {
+            words: "not synced",
+            why: "this program began before there was a server; start it again, and it syncs",
+        });
+        keyless.or(began_without).or(stopped.map(|(why, again)| {
             let words = if *again { "syncing fails" } else { "syncing stopped" };
             Halt { words, why }
         }))

@@ -92,6 +92,7 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
     if let Some(rescue) = rescue {
         sender.send(Message::Rebuilt(rescue))?;
     }
+    let serverless = options.sync.is_none() && options.keyless.is_none();
     let background = Background::start(options.sync, sender.clone())?;
     let mut screen = Screen::open(options.config.mouse).context("this is no terminal that can be drawn on")?;
     let setup = Setup {
@@ -100,11 +101,13 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
         reduced_motion: options.config.reduced_motion,
         keys: options.config.keys,
         keyless: options.keyless,
+        serverless,
         another_key: options.another_key,
     };
     let theme = Theme::from_environment(options.config.theme);
     let (mut app, effects) = App::start(Now::read(), setup, seat.session.clone(), screen.size()?);
-    let mut ui = Ui { theme, screen: &mut screen, keyboard: Some(Keyboard::listen(sender.clone())?), log, sender };
+    let keyboard = Some(Keyboard::listen(sender.clone())?);
+    let mut ui = Ui { theme, screen: &mut screen, keyboard, background: &background, log, sender };
     let ended = ui.run(&mut app, effects, &messages, &requests);
     drop(ui);
     drop(screen);
@@ -156,6 +159,7 @@ struct Ui<'s> {
     theme: Theme,
     screen: &'s mut Screen,
     keyboard: Option<Keyboard>,
+    background: &'s Background,
     log: PathBuf,
     sender: Sender<Message>,
 }
@@ -177,7 +181,10 @@ impl Ui<'_> {
                     Effect::Quit => return Ok(()),
                     Effect::Redraw => self.screen.forget()?,
                     Effect::Copy(text) => self.screen.copy(&text)?,
-                    Effect::Suspend => self.lend(outside::suspend).1?,
+                    Effect::Suspend => {
+                        let background = self.background;
+                        self.lend(|| background.resting(outside::suspend)).1?;
+                    }
                     Effect::Takeover => {
                         self.screen.take_again()?;
                         // Nobody heard how the window changed meanwhile.

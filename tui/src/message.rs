@@ -141,7 +141,7 @@ pub enum Answer {
     /// The fields that wait for a decision, and names of what their values point at.
     Conflicts(Result<(Vec<Conflict>, Names), String>),
     /// A change of many was tried on each, in the order of its records: titles, and why not.
-    ManyWritten(Write, Vec<(String, Result<(), String>)>),
+    ManyWritten(Write, Vec<(String, Result<bool, String>)>),
 }
 
 /// Where a record stands in a list.

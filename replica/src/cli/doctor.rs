@@ -48,7 +48,8 @@ fn tell(profile: &Profile, findings: &[Finding], json: bool, is_there: bool) -> 
     let count = findings.iter().filter(|finding| finding.grade >= Grade::Warning).count();
     let things = if count == 1 { "1 thing needs".to_owned() } else { format!("{count} things need") };
     let text = format!("{things} you; the worst: {}", output::one_line(&worst.text));
-    let exit = if is_there { exit(worst, &profile.db) } else { Exit::NotFound };
+    let is_set_up = is_there && worst.text != profile.no_server();
+    let exit = if is_set_up { exit(worst, &profile.db) } else { Exit::NotFound };
     let failure = Failure::new(exit, text);
     Err(match &worst.next {
         Some(next) => failure.hint(next.clone()),

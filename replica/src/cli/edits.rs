@@ -11,6 +11,9 @@ use super::{Context, Failure, output};
 /// Settled edits that are shown unless told otherwise.
 const HISTORY_LIMIT: usize = 100;
 
+/// Characters of the changes that a line shows; `--json` has all of them.
+const CHANGES_CHARS_MAX: usize = 60;
+
 /// Arguments of `edits`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -44,7 +47,7 @@ fn waiting(context: &Context) -> Result<(), Failure> {
         return Ok(output::json(&edits.iter().map(members).collect())?);
     }
     if edits.is_empty() {
-        output::note("every local change is confirmed");
+        output::note("no local change waits");
         return Ok(());
     }
     let next = edits.iter().find_map(to_decide);
@@ -139,7 +142,7 @@ fn history(context: &Context, limit: usize) -> Result<(), Failure> {
 /// The changed fields on one short line.
 fn changes(patch: &Fields) -> Value {
     let all = patch.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
-    all.chars().take(60).collect::<String>().into()
+    console::truncate_str(&all, CHANGES_CHARS_MAX, "…").into()
 }
 
 /// The columns of `edits`, by name, and the record's title.

@@ -336,7 +336,7 @@ fn warn_of_strangers(replica: &Replica, kind: Kind, fields: &Fields) -> Result<(
     Ok(())
 }
 
-fn no_profile(kind: Kind) -> Failure {
+pub(super) fn no_profile(kind: Kind) -> Failure {
     match kind {
         Kind::Property => Failure::new(Exit::NotFound, "the home has no profile yet")
             .hint("hearth-replica set property FIELD=VALUE makes it"),

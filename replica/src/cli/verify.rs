@@ -61,6 +61,8 @@ impl Verify {
             let compared = format!("{} compared at position {}", output::count(compared, "record"), found.position);
             output::line(&match (count, self.repair) {
                 (0, _) => format!("{compared}: all equal."),
+                (1, true) => format!("{compared}: 1 differed and is repaired."),
+                (1, false) => format!("{compared}: 1 differs."),
                 (count, true) => format!("{compared}: {count} differed and are repaired."),
                 (count, false) => format!("{compared}: {count} differ."),
             })?;

@@ -1,10 +1,11 @@
 //! `why`: where each visible value of a record comes from. Must not change anything.
 
 use clap::Args;
+use hearth_contract::schema::Kind;
 use hearth_replica::{Source, Table, ValueOrigin, Why as Origins};
 use serde_json::{Value, json};
 
-use super::{Context, Exit, Failure, output, values};
+use super::{Context, Exit, Failure, output, records, values};
 
 /// Arguments of `why`.
 #[derive(Debug, Args)]
@@ -20,9 +21,11 @@ impl Why {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         let replica = context.existing()?;
         let (kind, id) = values::record(&replica, &self.id, true)?;
-        let mut why = replica
-            .why(kind, &id)?
-            .ok_or_else(|| Failure::new(Exit::NotFound, format!("nothing is known of a {kind} {id}")))?;
+        let mut why = replica.why(kind, &id)?.ok_or_else(|| match kind {
+            Kind::Property => records::no_profile(kind),
+            kind => Failure::new(Exit::NotFound, format!("nothing is known of a {kind} {id}"))
+                .hint("hearth-replica search WORDS, or hearth-replica list KIND"),
+        })?;
         super::edits::explain(&mut why.edits, &replica.status()?);
         if context.json {
             return Ok(output::json(&members(&why))?);

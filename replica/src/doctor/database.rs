@@ -82,7 +82,11 @@ fn look(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Findi
     if is_sound {
         let tally = replica.tally()?;
         let records = count(tally.records.iter().map(|(_, count)| count).sum(), "record", "records");
-        let text = format!("sound, {records}, {}, schema {}", size(tally.database_bytes), status.schema_version);
+        let text = format!(
+            "sound, {records}, {}, schema {}",
+            size(tally.database_bytes + tally.log_bytes),
+            status.schema_version
+        );
         findings.push(Finding::fine(Matter::Database, text));
     }
     if health.broken.is_empty() && health.missing.is_empty() {
@@ -229,7 +233,7 @@ fn edits(status: &Status) -> Vec<Finding> {
         findings.push(Finding::new(Matter::Edits, grade, text, "hearth-replica sync --until-pushed"));
     }
     if findings.is_empty() {
-        findings.push(Finding::fine(Matter::Edits, "every local change is confirmed"));
+        findings.push(Finding::fine(Matter::Edits, "no local change waits"));
     }
     findings
 }

@@ -56,7 +56,8 @@ fn disk(db: &Path) -> Option<Finding> {
     Some(match free {
         FREE_BYTES_MIN.. => Finding::fine(Matter::Disk, text),
         FREE_BYTES_LEAST.. => Finding::new(Matter::Disk, Grade::Warning, format!("only {text}"), next),
-        _ => Finding::fault(Matter::Disk, format!("the disk is full: {text}"), next),
+        0 => Finding::fault(Matter::Disk, format!("the disk is full: {text}"), next),
+        _ => Finding::fault(Matter::Disk, format!("the disk is almost full: {text}"), next),
     })
 }
 

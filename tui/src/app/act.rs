@@ -95,6 +95,9 @@ impl App {
 
     /// Why the server would not be tried at once, if it would not.
     fn not_tried(&self) -> Option<String> {
+        if self.status.as_ref().is_some_and(|status| status.server.is_none()) {
+            return Some("There is no server: hearth-replica init connects this home with one.".to_owned());
+        }
         let halted = self.halt().map(|halt| format!("Nobody is there to try it: {}.", halt.words));
         let key = self.setup.keys.key_of(Context::Sync, Action::Pause).unwrap_or("?");
         halted.or(self.is_paused().then(|| format!("Syncing rests; {key} lets it go on.")))

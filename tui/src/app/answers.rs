@@ -13,6 +13,16 @@ use crate::state::list::{List, MARKS_MAX};
 use crate::words::glyphs::Tone;
 use crate::words::{self, capital};
 
+/// One is, several are.
+const fn are(number: usize) -> &'static str {
+    if number == 1 { "is" } else { "are" }
+}
+
+/// One was, several were.
+const fn were(number: usize) -> &'static str {
+    if number == 1 { "was" } else { "were" }
+}
+
 impl App {
     pub(super) fn answer(&mut self, now: Now, answer: Answer) -> Vec<Effect> {
         let mut effects = Vec::new();
@@ -177,7 +187,6 @@ impl App {
         let dropped = list.mark_all(records);
         let left = list.total.saturating_sub(listed);
         let is_short = left > 0 && listed >= MARKS_MAX && !list.marks.is_empty();
-        let are = |number: usize| if number == 1 { "is" } else { "are" };
         let mut said = Vec::new();
         if is_short {
             let (listed, more) = (words::counted(kind, listed), words::figure(left));
@@ -255,10 +264,11 @@ impl App {
     }
 
     /// After a change of many: a sentence where all went well, every record with its own where not.
-    fn many_written(&mut self, now: Now, write: &Write, each: Vec<(String, Result<(), String>)>) -> Vec<Effect> {
+    fn many_written(&mut self, now: Now, write: &Write, each: Vec<(String, Result<bool, String>)>) -> Vec<Effect> {
         let Write::Many { kind, change, records } = write else { return Vec::new() };
-        let said = |(title, result): (String, Result<(), String>)| {
-            (title, result.map_err(|sentence| words::refusal(write, &sentence)))
+        let same = each.iter().filter(|(_, result)| *result == Ok(false)).count();
+        let said = |(title, result): (String, Result<bool, String>)| {
+            (title, result.map(drop).map_err(|sentence| words::refusal(write, &sentence)))
         };
         let each: Vec<_> = each.into_iter().map(said).collect();
         // Nothing is done: what was typed for all of them is wanted again.
@@ -280,7 +290,13 @@ impl App {
             Some(fields) if fields.len() == 1 && words::text(fields, "status") == Some("done") => "Done:",
             Some(_) => "Changed",
         };
-        let done = format!("{verb} {}", words::counted(*kind, good.len()));
+        let done = match (good.len() - same, same) {
+            (done, 0) => format!("{verb} {}", words::counted(*kind, done)),
+            (0, same) => format!("Nothing to change: {} {} so already", words::counted(*kind, same), are(same)),
+            (done, same) => {
+                format!("{verb} {}; {} {} so already", words::counted(*kind, done), words::figure(same), were(same))
+            }
+        };
         if let Some(list) = self.lists.iter_mut().find(|list| list.kind == *kind) {
             // What was not done stays marked, so that it can be tried again; and what was marked meanwhile.
             list.marks.retain(|id, _| failed.contains(id) || !tried.contains(id));

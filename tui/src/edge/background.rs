@@ -1,8 +1,9 @@
 //! What runs beside the screen: syncing, when no other process does it for this database, and the signals that end a
 //! program. Must not touch the screen or decide how syncing goes.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use std::{future, io};
@@ -18,29 +19,47 @@ const RETRY: Duration = Duration::from_secs(3);
 /// How long it rests after syncing has failed.
 const PAUSE: Duration = Duration::from_secs(30);
 
+/// How long a program that is about to be stopped waits for syncing to end in order.
+const REST_MAX: Duration = Duration::from_secs(3);
+
 /// The threads beside the screen. Dropping it ends them in order.
 #[derive(Debug)]
 pub struct Background {
     stop: watch::Sender<bool>,
+    rest: watch::Sender<bool>,
+    /// Says each time that syncing rests.
+    resting: Receiver<()>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Background {
     /// Starts to listen for signals and, with a configuration, to sync.
     pub fn start(config: Option<SyncConfig>, messages: Sender<Message>) -> io::Result<Background> {
-        let (stop, stopped) = watch::channel(false);
+        let ((stop, stopped), (rest, rests), (told, resting)) =
+            (watch::channel(false), watch::channel(false), channel());
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let thread = thread::Builder::new().name("background".into()).spawn(move || {
             runtime.block_on(async {
                 tokio::select! {
-                    () = keep_in_step(config, messages.clone(), stopped) => {}
+                    () = sync_or_rest(config, &messages, stopped, rests, &told) => {}
                     () = hear_signals(&messages) => {}
                 }
             });
             // A request that hangs must not keep the shell waiting.
             runtime.shutdown_timeout(Duration::from_secs(2));
         })?;
-        Ok(Background { stop, thread: Some(thread) })
+        Ok(Background { stop, rest, resting, thread: Some(thread) })
+    }
+
+    /// Has others sync while the work lasts: a program that is stopped would keep them from it, and not do it itself.
+    pub fn resting<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _ = self.rest.send(true);
+        let _ = self.resting.recv_timeout(REST_MAX);
+        let done = work();
+        let _ = self.rest.send(false);
+        // Where that came late, it is not for the next time.
+        while self.resting.try_recv().is_ok() {}
+        done
     }
 }
 
@@ -49,6 +68,35 @@ impl Drop for Background {
         let _ = self.stop.send(true);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
+        }
+    }
+}
+
+/// Syncs, or leaves that to others for as long as it is to rest.
+async fn sync_or_rest(
+    config: Option<SyncConfig>,
+    messages: &Sender<Message>,
+    mut stopped: watch::Receiver<bool>,
+    mut rests: watch::Receiver<bool>,
+    told: &Sender<()>,
+) {
+    loop {
+        let (halt, halted) = watch::channel(false);
+        let mut syncing = pin!(keep_in_step(config.clone(), messages.clone(), halted));
+        let ends = tokio::select! {
+            () = &mut syncing => return,
+            _ = stopped.wait_for(|stop| *stop) => true,
+            _ = rests.wait_for(|rest| *rest) => false,
+        };
+        let _ = halt.send(true);
+        syncing.await;
+        if ends {
+            return;
+        }
+        let _ = told.send(());
+        tokio::select! {
+            _ = stopped.wait_for(|stop| *stop) => return,
+            _ = rests.wait_for(|rest| !*rest) => {}
         }
     }
 }
@@ -171,8 +219,6 @@ async fn hear_signals(_: &Sender<Message>) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::channel;
-
     use hearth_replica::ConflictPolicy;
 
     use super::*;
@@ -194,6 +240,31 @@ mod tests {
         let said = messages.recv_timeout(LONG).unwrap();
         assert!(matches!(said, Message::SyncEnded { again: true, .. }), "{said:?}");
         assert!(background.thread.as_ref().is_some_and(|thread| !thread.is_finished()));
+    }
+
+    #[test]
+    fn others_may_sync_while_it_rests() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
+        let replica = hearth_replica::Replica::open(&db, Origin::Tui).unwrap();
+        let (server, key) = ("http://127.0.0.1:9".to_owned(), "svc_test_x".into());
+        let conflict_policy = ConflictPolicy::Ask;
+        let config = SyncConfig { db: db.clone(), server, key, key_file: None, profile: None, conflict_policy };
+        let (sender, _messages) = channel();
+        let background = Background::start(Some(config), sender).unwrap();
+        let syncs = || replica.status().unwrap().daemon_pid.is_some();
+        let begins = || {
+            let until = std::time::Instant::now() + LONG;
+            while !syncs() {
+                assert!(std::time::Instant::now() < until, "it never began");
+                thread::yield_now();
+            }
+        };
+        for _ in 0..2 {
+            begins();
+            assert!(SyncLock::try_take(&db).unwrap().is_none());
+            background.resting(|| assert!(SyncLock::try_take(&db).unwrap().is_some() && !syncs()));
+        }
     }
 
     #[test]

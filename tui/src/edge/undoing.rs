@@ -34,22 +34,24 @@ impl Steps {
         self.done(Step { said: Some(said), stays, edits: made(replica) });
     }
 
-    /// Carries out changes, each for itself, and notes what they made as one step, named by how many of them were carried out.
-    pub fn note_all<T>(
+    /// Carries out changes, each for itself, and notes what they made as one step, named by how many of them changed
+    /// something, which is given of each.
+    pub fn note_all(
         &mut self,
         replica: &Replica,
         said: impl FnOnce(usize) -> String,
-        changes: impl Iterator<Item = Result<T, EditError>>,
-    ) -> Vec<Result<T, EditError>> {
+        changes: impl Iterator<Item = Result<(), EditError>>,
+    ) -> Vec<Result<bool, EditError>> {
         let mut edits = Vec::new();
-        let noted = |change: Result<T, EditError>| {
-            if change.is_ok() {
+        let noted = |change: Result<(), EditError>| {
+            change.map(|()| {
+                let before = edits.len();
                 edits.extend(made(replica));
-            }
-            change
+                edits.len() > before
+            })
         };
         let results: Vec<_> = changes.map(noted).collect();
-        let done = results.iter().filter(|result| result.is_ok()).count();
+        let done = results.iter().filter(|result| matches!(result, Ok(true))).count();
         self.done(Step { said: Some(said(done)), stays: None, edits });
         results
     }
@@ -224,10 +226,12 @@ mod tests {
             let query = RowQuery::of(Kind::Room, Sort { column: "name", descending: false }, 9);
             replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect()
         };
-        let both = ["Hall", "Attic"].into_iter().map(|name| replica.create(Kind::Room, &named(name)));
-        assert_eq!(steps.note_all(&replica, |_| "two rooms".to_owned(), both).len(), 2);
+        let both = ["Hall", "Attic"].into_iter().map(|name| replica.create(Kind::Room, &named(name)).map(drop));
+        assert!(matches!(steps.note_all(&replica, |_| "two rooms".to_owned(), both)[..], [Ok(true), Ok(true)]));
         let query = RowQuery::of(Kind::Room, Sort { column: "name", descending: false }, 9);
         let hall = replica.rows(&query).unwrap().rows[1].id.clone();
+        let same = [&hall].into_iter().map(|id| replica.update(Kind::Room, id, &named("Hall")));
+        assert!(matches!(steps.note_all(&replica, |_| "nothing".to_owned(), same)[..], [Ok(false)]));
         for said in ["a name", "nothing"] {
             replica.update(Kind::Room, &hall, &named("Lobby")).unwrap();
             steps.note(&replica, said.to_owned(), None);

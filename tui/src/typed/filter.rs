@@ -3,7 +3,7 @@
 
 use hearth_contract::formats::date_text;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Field, Format, Kind, Presence};
+use hearth_contract::schema::{Field, Format, Kind, Presence, SUBJECT_ID, SUBJECT_TYPE};
 use hearth_replica::{Condition, Test, WAITING};
 use time::Date;
 
@@ -136,13 +136,16 @@ fn condition(
         return Err(format!("{name} has no more and no less: write {name}: or {name}!="));
     }
     let one = |test: Test| Ok(vec![Condition { field: field.name, test }]);
+    // What is about the home itself is about something, and names no record.
+    let is_about = matches!(field.format, Format::Subject) && !name.eq_ignore_ascii_case(SUBJECT_ID);
+    let whether = |test: Test| Ok(vec![Condition { field: if is_about { SUBJECT_TYPE } else { field.name }, test }]);
     let is_text = matches!(field.format, Format::Text { .. } | Format::Vin | Format::Url);
     // In a text these may be words of it: between quotation marks they are, and where a text is never unset.
     let is_word = is_text && (is_quoted || field.presence == Presence::Required);
     match (value.to_lowercase().as_str(), is_text) {
         _ if is_word => {}
-        ("none", _) | ("unset", false) => return one(if is_not { Test::Set } else { Test::Unset }),
-        ("any", _) | ("set", false) => return one(if is_not { Test::Unset } else { Test::Set }),
+        ("none", _) | ("unset", false) => return whether(if is_not { Test::Set } else { Test::Unset }),
+        ("any", _) | ("set", false) => return whether(if is_not { Test::Unset } else { Test::Set }),
         _ => {}
     }
     let value = match field.format {
@@ -260,6 +263,9 @@ mod tests {
             ]
         );
         assert_eq!(filter.fault, None);
+        for (line, field) in [("about:none", "subject_type"), ("subject_id:none", "subject_id")] {
+            assert_eq!(understood(Kind::Task, line).conditions, [is(field, Test::Unset)], "{line}");
+        }
         let items = understood(Kind::Inventory, "value>=1,000 room:none category:app");
         assert_eq!(
             items.conditions,

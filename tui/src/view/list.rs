@@ -253,7 +253,8 @@ fn nothing(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: R
         let new = format!("Press {} to make the first {}.", first(Action::New), singular(list.kind));
         [format!("No {} yet.", plural(list.kind).to_lowercase()), new]
     } else {
-        let clear = format!("Press {} to clear the filter.", first(Action::ClearFilter));
+        let twice = if list.marks.is_empty() { "" } else { ", after the marks" };
+        let clear = format!("Press {} to clear the filter{twice}.", first(Action::ClearFilter));
         [format!("No {} is like “{filter}”.", singular(list.kind)), clear]
     };
     let room = usize::from(area.width).saturating_sub(MARGIN);

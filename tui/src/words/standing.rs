@@ -139,7 +139,6 @@ pub fn report(
     if let Some(at) = status.next_attempt_at.as_deref().and_then(Timestamp::parse) {
         let text = match at.seconds() - now.moment.seconds() {
             ..=0 => "now".to_owned(),
-            1 => "in 1 second".to_owned(),
             seconds => format!("in {}", span(seconds)),
         };
         say("Next attempt", text, Tone::Plain);
@@ -175,7 +174,7 @@ pub fn report(
         say("Needs you", format!("{sign} {}: see the edits", changes(status.edits_to_decide())), Tone::Alarm);
     }
     let verified = status.verified_at.as_deref().map_or("never yet".to_owned(), |at| moment(now, at));
-    say("Compared with server", verified, Tone::Plain);
+    say("Verified", verified, Tone::Plain);
     say("Last heard", status.last_contact_at.as_deref().map_or("never".into(), |at| moment(now, at)), Tone::Plain);
     let position = match status.head {
         Some(head) => format!("{} of {}", grouped(status.position), grouped(head)),
@@ -212,6 +211,7 @@ fn changes(number: i64) -> String {
 /// A length of time in its greatest unit.
 fn span(seconds: i64) -> String {
     let (number, unit) = match seconds.max(0) {
+        1 => (1, "second"),
         seconds if seconds < 120 => (seconds, "seconds"),
         seconds if seconds < 7_200 => (seconds / 60, "minutes"),
         seconds if seconds < 172_800 => (seconds / 3_600, "hours"),

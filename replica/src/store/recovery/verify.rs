@@ -121,8 +121,12 @@ fn compare_all(
         }
         let count = found.differences.len();
         if count > 0 {
-            let done = if repair { "; they are repaired" } else { "" };
-            log(tx, "warning", &format!("{count} records were not as the server has them{done}."))?;
+            let (were, them, they) = match count {
+                1 => ("record was", "it", "it is"),
+                _ => ("records were", "them", "they are"),
+            };
+            let done = if repair { format!("; {they} repaired") } else { String::new() };
+            log(tx, "warning", &format!("{count} {were} not as the server has {them}{done}."))?;
         }
         Ok(Some(found))
     })

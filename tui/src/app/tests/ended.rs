@@ -43,7 +43,7 @@ fn each_change_that_failed_at_the_end_is_told() {
     for (answer, told) in [
         (Answer::Gone(delete.clone()), "the deletion of “Bleed radiators”: "),
         (Answer::Written(delete, Err(held())), "the deletion of “Bleed radiators”: it is held"),
-        (Answer::ManyWritten(many, vec![(title, Ok(())), ("Oil".into(), Err(held()))]), "“Oil”: it is held"),
+        (Answer::ManyWritten(many, vec![(title, Ok(true)), ("Oil".into(), Err(held()))]), "“Oil”: it is held"),
     ] {
         let mut app = with_tasks(three());
         let (undone, _) = app.end(now(), [Message::Stale, Message::Answer(answer)].into_iter());

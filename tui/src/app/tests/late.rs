@@ -82,7 +82,7 @@ fn a_form_stays_until_its_own_change_is_answered_whatever_else_is_written() {
     let many = Write::Many { kind: Kind::Room, records: vec![("r".into(), "Hall".into())], change: None };
     let delete = Write::Delete { kind: Kind::Task, id: "c".into(), title: "Descale kettle".into() };
     for other in [
-        Answer::ManyWritten(many, vec![("Hall".to_owned(), Ok(()))]),
+        Answer::ManyWritten(many, vec![("Hall".to_owned(), Ok(true))]),
         Answer::Decided(Write::Undo, Ok("Undone: 1 room".to_owned())),
         Answer::Decided(Write::Undo, Err("There is nothing to undo.".to_owned())),
         Answer::Written(delete.clone(), Ok("c".to_owned())),

@@ -50,10 +50,26 @@ fn of_records_with_the_same_title_only_what_was_not_done_stays_marked() {
     let mut app = with_tasks(rows);
     let effects = keys(&mut app, &["space", "space", "space", "x"]);
     let Some(Effect::Write(write)) = effects.into_iter().next() else { panic!("nothing written") };
-    let each = [Ok(()), Err("it is gone".to_owned()), Ok(())].map(|result| ("Sweep".to_owned(), result)).into();
+    let each = [Ok(true), Err("it is gone".to_owned()), Ok(true)].map(|result| ("Sweep".to_owned(), result)).into();
     app.update(now(), Message::Answer(Answer::ManyWritten(write, each)));
     let marks: Vec<&String> = app.list(Kind::Task).unwrap().marks.keys().collect();
     assert_eq!(marks, ["b"]);
+}
+
+#[test]
+fn what_was_so_already_is_not_called_changed() {
+    for (did, expected) in [
+        ([true, true], "Done: 2 tasks"),
+        ([true, false], "Done: 1 task; 1 was so already"),
+        ([false, false], "Nothing to change: 2 tasks are so already"),
+    ] {
+        let mut app = with_tasks(three());
+        let effects = keys(&mut app, &["space", "space", "x"]);
+        let Some(Effect::Write(write)) = effects.into_iter().next() else { panic!("nothing written") };
+        let each = did.map(|did| ("Sweep".to_owned(), Ok(did))).into();
+        app.update(now(), Message::Answer(Answer::ManyWritten(write, each)));
+        assert_eq!(app.notice.as_ref().map(|notice| notice.text.as_str()), Some(expected));
+    }
 }
 
 #[test]
@@ -85,7 +101,7 @@ fn a_form_for_many_keeps_what_was_typed_where_nothing_could_be_changed() {
     };
     for (second, expected) in [
         (Err("the disk is full".to_owned()), Some((true, false, Some("Not saved: the disk is full".to_owned())))),
-        (Ok(()), None),
+        (Ok(true), None),
     ] {
         let mut app = with_tasks(three());
         keys(&mut app, &["space", "space", "e"]);
@@ -205,7 +221,7 @@ fn what_is_marked_while_many_are_changed_stays_marked() {
     later.moment = later.moment.plus_millis(600);
     press(&mut app, "space");
     app.update(later, Message::Tick);
-    let each = ["Bleed radiators", "Clean gutters"].map(|title| (title.to_owned(), Ok(()))).into();
+    let each = ["Bleed radiators", "Clean gutters"].map(|title| (title.to_owned(), Ok(true))).into();
     app.update(later, Message::Answer(Answer::ManyWritten(write, each)));
     let marks: Vec<&String> = app.list(Kind::Task).unwrap().marks.keys().collect();
     assert_eq!(marks, ["c"]);

@@ -106,6 +106,26 @@ fn syncing_that_has_stopped_is_said_as_long_as_it_is_so() {
 }
 
 #[test]
+fn where_nobody_would_try_a_server_none_is_said_to_be_tried() {
+    let setup = Setup { serverless: true, ..Setup::default() };
+    let (mut app, _) = App::start(now(), setup, Session::default(), (80, 24));
+    let alone = Status { phase: "offline".into(), server: None, ..live() };
+    app.update(now(), Message::Answer(Answer::Status(Ok(alone.clone()))));
+    letter(&mut app, 'S');
+    letter(&mut app, 'r');
+    let said = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_says(&said, &["There is no server: hearth-replica init connects this home with one."]);
+    // Somebody has done so since.
+    let named = Status { server: Some("http://127.0.0.1:8750".into()), ..alone };
+    app.update(now(), Message::Answer(Answer::Status(Ok(named.clone()))));
+    letter(&mut app, 'r');
+    let said = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_says(&said, &["Nobody is there to try it: not synced.", "! not synced", "start it again"]);
+    app.update(now(), Message::Answer(Answer::Status(Ok(Status { daemon_pid: Some(7), ..named }))));
+    assert!(!screen(&mut app, 80, 24).contains("! not synced"));
+}
+
+#[test]
 fn syncing_that_fails_again_and_again_is_said_until_there_is_contact() {
     let (mut app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
     let status = |app: &mut App, phase: &str| {
