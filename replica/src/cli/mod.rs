@@ -149,7 +149,7 @@ impl Context {
         let db = &self.profile.db;
         let opened = Replica::open(db, Origin::Cli);
         Ok(opened.or_else(|error| match trouble(db, &error).cause {
-            Cause::Shut => Replica::open_to_read(db, Origin::Cli).map_err(|_| error),
+            Cause::Shut | Cause::Full => Replica::open_to_read(db, Origin::Cli).map_err(|_| error),
             _ => Err(error),
         })?)
     }

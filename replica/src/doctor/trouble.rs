@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::files::directory;
 use super::{REBUILD, quoted};
-use crate::store::StoreError;
 use crate::store::open::beside;
+use crate::store::{StoreError, place};
 
 /// SQLite's primary result codes, which never change: it may not write, it cannot open.
 const READONLY: i32 = 8;
@@ -152,6 +152,8 @@ fn cause(db: &Path, error: &StoreError) -> Cause {
         _ if error.is_busy() => Cause::Busy,
         StoreError::File(..) => Cause::Shut,
         _ => match code {
+            // It was opened for looking alone because there was no room for more.
+            Some(READONLY) if place::is_full(directory(db)) => Cause::Full,
             Some(READONLY | CANTOPEN) => Cause::Shut,
             _ => Cause::Other,
         },

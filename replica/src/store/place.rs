@@ -85,9 +85,21 @@ pub(crate) fn free(directory: &Path) -> Option<u64> {
     Some(stats.f_bavail.saturating_mul(stats.f_frsize))
 }
 
+/// Whether a directory could be written to if its disk had room.
+#[cfg(unix)]
+pub(crate) fn is_full(directory: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    free(directory) == Some(0) && access(directory, Access::WRITE_OK).is_ok()
+}
+
 #[cfg(not(unix))]
 pub(crate) fn free(_directory: &Path) -> Option<u64> {
     None
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_full(_directory: &Path) -> bool {
+    false
 }
 
 #[cfg(test)]

@@ -33,7 +33,8 @@ pub(crate) fn read_only(db: &Path) -> Result<Connection, StoreError> {
 /// Whether SQLite wanted to make a file and could not.
 fn is_shut(error: &StoreError) -> bool {
     matches!(error, StoreError::Sqlite(error)
-        if matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)))
+        if matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::DiskFull))
+            || error.sqlite_error().is_some_and(|why| why.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE))
 }
 
 /// Opens a file that nobody changes. None: its name cannot be said to SQLite so.

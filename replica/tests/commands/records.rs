@@ -193,6 +193,9 @@ fn an_export_is_a_whole_database_with_its_pending_edits_and_without_a_key() {
     let (exit, said) = refusal(&db, &["export", copy.to_str().unwrap()]);
     assert_eq!(exit, 1);
     assert!(said.contains("exists already"), "{said}");
+    // Who may only look may take a copy away.
+    let seen = hearth_replica::Replica::open_to_read(&db, hearth_replica::Origin::Cli).unwrap();
+    assert_eq!(seen.export(&dir.path().join("seen.db")).unwrap().records, 1);
     let (exit, said) = refusal(&db, &["export", "/nowhere/at all/copy.db"]);
     assert_eq!(exit, 1);
     assert!(said.contains("copy.db cannot be written") && said.ends_with("next: ls -ld '/nowhere/at all'"), "{said}");

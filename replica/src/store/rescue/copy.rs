@@ -48,7 +48,12 @@ pub(crate) fn write(connection: &Connection, file: &Path) -> Result<Copied, Stor
 
 fn fill(connection: &Connection, part: &Path) -> Result<Copied, StoreError> {
     let name = part.to_str().ok_or_else(|| StoreError::Odd(format!("no way to write to {}", part.display())))?;
-    connection.execute("VACUUM INTO ?1", [name])?;
+    // Who only looks may write a copy as well.
+    let only_looks: bool = connection.pragma_query_value(None, "query_only", |row| row.get(0))?;
+    connection.pragma_update(None, "query_only", false)?;
+    let vacuumed = connection.execute("VACUUM INTO ?1", [name]);
+    connection.pragma_update(None, "query_only", only_looks)?;
+    vacuumed?;
     let mut copy = Connection::open(part)?;
     // Nobody syncs the copy: it must not claim so. What is on its way goes from the original; sent from here as well, it would
     // be done a second time, over whatever others have made of it since.
