@@ -242,26 +242,34 @@ mod tests {
         assert!(background.thread.as_ref().is_some_and(|thread| !thread.is_finished()));
     }
 
-    #[test]
-    fn others_may_sync_while_it_rests() {
+    /// A replica of a server that nobody reaches, and what syncs it.
+    fn syncing() -> (tempfile::TempDir, hearth_replica::Replica, Background, Receiver<Message>) {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("replica.db");
         let replica = hearth_replica::Replica::open(&db, Origin::Tui).unwrap();
         let (server, key) = ("http://127.0.0.1:9".to_owned(), "svc_test_x".into());
         let conflict_policy = ConflictPolicy::Ask;
-        let config = SyncConfig { db: db.clone(), server, key, key_file: None, profile: None, conflict_policy };
-        let (sender, _messages) = channel();
+        let config = SyncConfig { db, server, key, key_file: None, profile: None, conflict_policy };
+        let (sender, messages) = channel();
         let background = Background::start(Some(config), sender).unwrap();
+        (directory, replica, background, messages)
+    }
+
+    fn wait_until(is_so: impl Fn() -> bool) {
+        let until = std::time::Instant::now() + LONG;
+        while !is_so() {
+            assert!(std::time::Instant::now() < until, "it never began");
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn others_may_sync_while_it_rests() {
+        let (directory, replica, background, _messages) = syncing();
+        let db = directory.path().join("replica.db");
         let syncs = || replica.status().unwrap().daemon_pid.is_some();
-        let begins = || {
-            let until = std::time::Instant::now() + LONG;
-            while !syncs() {
-                assert!(std::time::Instant::now() < until, "it never began");
-                thread::yield_now();
-            }
-        };
         for _ in 0..2 {
-            begins();
+            wait_until(syncs);
             assert!(SyncLock::try_take(&db).unwrap().is_none());
             background.resting(|| assert!(SyncLock::try_take(&db).unwrap().is_some() && !syncs()));
         }
@@ -269,19 +277,9 @@ mod tests {
 
     #[test]
     fn a_database_that_is_put_back_is_synced_again() {
-        let directory = tempfile::tempdir().unwrap();
+        let (directory, replica, _background, messages) = syncing();
         let db = directory.path().join("replica.db");
-        let replica = hearth_replica::Replica::open(&db, Origin::Tui).unwrap();
-        let (server, key) = ("http://127.0.0.1:9".to_owned(), "svc_test_x".into());
-        let conflict_policy = ConflictPolicy::Ask;
-        let config = SyncConfig { db: db.clone(), server, key, key_file: None, profile: None, conflict_policy };
-        let (sender, messages) = channel();
-        let _background = Background::start(Some(config), sender).unwrap();
-        let until = std::time::Instant::now() + LONG;
-        while replica.status().unwrap().next_attempt_at.is_none() {
-            assert!(std::time::Instant::now() < until, "it never began");
-            thread::yield_now();
-        }
+        wait_until(|| replica.status().unwrap().next_attempt_at.is_some());
         let elsewhere = directory.path().join("elsewhere.db");
         std::fs::rename(&db, &elsewhere).unwrap();
         let said = messages.recv_timeout(LONG).unwrap();
