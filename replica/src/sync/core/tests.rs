@@ -381,7 +381,7 @@ fn events_that_a_stream_kept_back_turn_it_to_polling_for_a_while() {
     );
     assert_eq!(core.wake_at(), Some(65_100));
     let effects = core.handle(65_100, Input::Timer);
-    assert!(effects.contains(&Effect::Ask(Errand::Poll { cursor: Some("c10".into()) })));
+    assert!(effects.contains(&Effect::Ask(Errand::Poll { cursor: Some("c10".into()), goes_on: false })));
     core.handle(65_200, planned(&[1], true));
     core.handle(65_200, Input::Polled(Ok(Stretch { ready: Some(10), ..Stretch::default() })));
 

@@ -69,9 +69,9 @@ impl Core {
         // Whatever else is due, so that a process that was stopped for a while begins with another stream.
         let is_silent = self.told && self.heard_at + SILENCE_MAX <= now;
         match &mut self.link {
-            Link::Polling { asked, stream_at, .. } if *stream_at > now => {
+            Link::Polling { asked, stream_at, current, .. } if *stream_at > now => {
                 *asked = true;
-                effects.push(Effect::Ask(Errand::Poll { cursor: self.cursor.clone() }));
+                effects.push(Effect::Ask(Errand::Poll { cursor: self.cursor.clone(), goes_on: !*current }));
             }
             Link::Polling { .. } => self.open(effects),
             Link::Open { .. } if is_silent && !self.fell_silent => {
@@ -136,7 +136,8 @@ impl Core {
         };
         let (proven, current, asked) = (false, false, true);
         self.link = Link::Polling { greet, owes, why, proven, current, asked, next_at: stream_at, stream_at };
-        effects.extend([Effect::CloseStream, Effect::Ask(Errand::Poll { cursor: self.cursor.clone() })]);
+        let poll = Errand::Poll { cursor: self.cursor.clone(), goes_on: false };
+        effects.extend([Effect::CloseStream, Effect::Ask(poll)]);
     }
 
     /// A poll was answered.

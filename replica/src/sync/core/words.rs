@@ -121,8 +121,8 @@ pub(crate) enum Errand {
     Me,
     /// Where the feed stands.
     Feed,
-    /// For what the feed has after this cursor.
-    Poll { cursor: Option<String> },
+    /// For what the feed has after this cursor. `goes_on`: it follows another at once, because the present is not reached.
+    Poll { cursor: Option<String>, goes_on: bool },
     /// To take edits, always with the same bytes; several parcels go as one bulk call.
     Send { parcels: Vec<Vec<i64>> },
     /// For the record of an edit, as it is there.

@@ -124,8 +124,11 @@ impl Engine {
                 self.accepted = self.patiently(|c| recovery::lost::accepted(c))?;
                 Ask::feed()
             }
-            Errand::Poll { cursor } => {
-                self.distrust();
+            Errand::Poll { cursor, goes_on } => {
+                // On the way to the present answers would come too late each time.
+                if !goes_on {
+                    self.distrust();
+                }
                 Ask::poll(cursor.as_deref())
             }
             Errand::Recover { question, .. } => Ask::recover(question),
