@@ -140,7 +140,7 @@ pub enum Answer {
     Log(Result<Vec<LogLine>, String>),
     /// The fields that wait for a decision, and names of what their values point at.
     Conflicts(Result<(Vec<Conflict>, Names), String>),
-    /// A change of many was tried on each, in the order of its records: titles, and why not.
+    /// A change of many was tried on each, in the order of its records: titles, and whether it changed something, or why not.
     ManyWritten(Write, Vec<(String, Result<bool, String>)>),
 }
 

@@ -85,7 +85,7 @@ pub(crate) fn free(directory: &Path) -> Option<u64> {
     Some(stats.f_bavail.saturating_mul(stats.f_frsize))
 }
 
-/// Whether a directory could be written to if its disk had room.
+/// Whether nothing but the want of room keeps a directory from being written to.
 #[cfg(unix)]
 pub(crate) fn is_full(directory: &Path) -> bool {
     use rustix::fs::{Access, access};

@@ -267,6 +267,7 @@ impl App {
     fn many_written(&mut self, now: Now, write: &Write, each: Vec<(String, Result<bool, String>)>) -> Vec<Effect> {
         let Write::Many { kind, change, records } = write else { return Vec::new() };
         let same = each.iter().filter(|(_, result)| *result == Ok(false)).count();
+        // Those that are listed beside what was refused are as they should be, whoever made them so.
         let said = |(title, result): (String, Result<bool, String>)| {
             (title, result.map(drop).map_err(|sentence| words::refusal(write, &sentence)))
         };
