@@ -7,6 +7,9 @@ use hearth_tests::simulation::enumerate::STORIES;
 use hearth_tests::simulation::faults::Fault;
 use hearth_tests::simulation::plan::Plan;
 
+/// The first worlds, and one in which an edit that came back to what was there before was missed on the server.
+const FIRST: [u64; 13] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 147_864];
+
 /// Worlds in which something was wrong once: servers put back under edits on their way, gaps over records that came and
 /// went, disks full at the start or in a pause, a delete that a server from before the record says yes to, first reads of
 /// a history that was thrown away, the same copy put back twice, lists ahead of the feed, keys too weak for an edit.
@@ -19,7 +22,7 @@ const ONCE_WRONG: &[u64] = &[
 fn a_handful_of_worlds_come_to_rest() {
     let ground = Ground::new().unwrap();
     // Those that were wrong are as they were then.
-    let plans = (1..=12).map(|seed| Plan::of(seed, &[]));
+    let plans = FIRST.iter().map(|seed| Plan::of(*seed, &[]));
     let once_wrong = ONCE_WRONG.iter().map(|seed| Plan::of(*seed, Fault::young()));
     for plan in plans.chain(once_wrong) {
         let seed = plan.seed;

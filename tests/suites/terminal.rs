@@ -367,7 +367,7 @@ fn a_key_that_cannot_be_read_is_told_on_the_screen_and_what_is_here_can_be_chang
     screen.shows("replica.db.key: Is a directory");
     screen.shows(&format!("hearth-replica --db {} init with", db.display()));
     screen.types("\x1b");
-    screen.shows_no_longer("Compared with server");
+    screen.shows_no_longer("Verified");
     screen.types("2");
     screen.shows("Bleed radiators");
     screen.types("x");
@@ -383,7 +383,7 @@ fn a_key_that_cannot_be_read_is_told_on_the_screen_and_what_is_here_can_be_chang
     screen.types("S");
     screen.shows("there is no key for http://127.0.0.1:9");
     screen.types("\x1b");
-    screen.shows_no_longer("Compared with server");
+    screen.shows_no_longer("Verified");
     screen.types("q");
     assert!(screen.ends());
 }

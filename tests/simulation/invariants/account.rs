@@ -152,12 +152,13 @@ pub(super) fn without_what_came_over(book: &Book, id: i64, note: &Note) -> Note 
     Note { patch: patch.map(|(name, value)| (name.clone(), value.clone())).collect(), ..note.clone() }
 }
 
-/// The same without the fields that have the value again which they had before the edits that this one went together with:
-/// that is no change, and what others have written there meanwhile stands.
+/// The same without the fields that have the value again which they had before the edits that went together in its
+/// request, this one among them: that is no change, and what others have written there meanwhile stands. Its own value was
+/// another one before, if what it was written over has been given up since.
 fn without_what_came_back(ended: &[Ended], edit: &Ended, mut note: Note) -> Note {
     let together = |other: &&Ended| edit.key.is_some() && other.key == edit.key && is_one(&other.name, &edit.name);
-    let earlier = || ended.iter().filter(together).take_while(|other| other.id < edit.id);
-    let before = |field: &String| earlier().find_map(|other| other.base.get(field));
+    let up_to_it = || ended.iter().filter(together).take_while(|other| other.id <= edit.id);
+    let before = |field: &String| up_to_it().find_map(|other| other.base.get(field));
     note.patch.retain(|field, value| before(field) != Some(value));
     note
 }
