@@ -28,7 +28,7 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
     let has_server = app.status.as_ref().is_some_and(|status| status.server.is_some());
     let heading = match (screen.loaded, screen.edits.len()) {
         (false, _) => String::new(),
-        (true, 0) if has_server => "Nothing waits: the server has everything that was done here.".into(),
+        (true, 0) if has_server => "Nothing waits: the server has everything that stands here.".into(),
         (true, 0) => "Nothing waits.".into(),
         (true, 1) => "1 change has not been confirmed by the server".into(),
         (true, number) => format!("{} changes have not been confirmed by the server", figure(number)),

@@ -47,7 +47,7 @@ fn where_there_is_no_server_nothing_is_said_of_what_it_has() {
         edits.take(Vec::new());
         let text = screen(&mut app, 80, 24);
         assert_says(&text, &["Nothing waits"]);
-        assert_eq!(text.contains("the server has everything that was done here"), is_said, "{text}");
+        assert_eq!(text.contains("the server has everything that stands here"), is_said, "{text}");
     }
 }
 
