@@ -40,7 +40,8 @@ pub fn are_stuck_for_a_reason(book: &Book, edits: &[Open], model: &Model) -> Res
 }
 
 /// Whether the server has changed or deleted what an edit is about since the replica stood where the edit was made, or
-/// where the first was that it was made upon and that the server never took; a record that is to be made is there already.
+/// where the first was that it was made upon and that the server never took as a whole: until that one gave way, it hid
+/// what others had written. A record that is to be made is there already.
 fn is_contested(book: &Book, present: &History, note: &Note, edit: &Open) -> bool {
     // Whether a request had its effect before others wrote over it, nobody can tell any more after a gap.
     if edit.reason.as_deref().is_some_and(|why| why.contains("may have been on the server already")) {
@@ -51,9 +52,13 @@ fn is_contested(book: &Book, present: &History, note: &Note, edit: &Open) -> boo
     if versions.last().is_some_and(|(_, fields)| fields.is_none()) {
         return true;
     }
-    let is_under = |id: &i64, known: &Note| {
-        *id < edit.id && known.name == note.name && book.settled.get(id).is_none_or(|outcome| outcome != "confirmed")
+    let gave_way = |id: &i64, known: &Note| {
+        book.written.get(id).is_some_and(|(_, all)| all.keys().any(|field| !known.patch.contains_key(field)))
     };
+    let is_taken = |id: &i64, known: &Note| {
+        book.settled.get(id).is_some_and(|outcome| outcome == "confirmed") && !gave_way(id, known)
+    };
+    let is_under = |id: &i64, known: &Note| *id < edit.id && known.name == note.name && !is_taken(id, known);
     let under = book.known.iter().filter(|(id, known)| is_under(id, known)).map(|(_, known)| known.position);
     let position = under.chain([note.position]).min().unwrap_or_default();
     let since = versions.iter().filter(|(rev, _)| *rev > position);
