@@ -105,7 +105,11 @@ pub(crate) fn open(copy: &Path, sound: &Connection, names: &[&str]) -> Result<Op
         None => unless_damaged(mended())?,
         found => found,
     };
-    let Some(found) = found else { return Ok(None) };
+    let Some(found) = found else {
+        let anew = unless_damaged(list_anew(copy, sound, names))?;
+        let opened = anew.map(|(connection, list)| Opened { connection, list, is_whole: false });
+        return Ok(opened.filter(|opened| !opened.list.is_empty()));
+    };
     let of_found = are_listed(&found, sound, names)?;
     let (list, is_whole) = list(&found)?;
     let opened = |connection, list| Opened { connection, list, is_whole };
@@ -153,7 +157,8 @@ fn are_listed(connection: &Connection, sound: &Connection, names: &[&str]) -> Re
 
 /// Makes the list of tables anew in another copy: where they begin, from what can be read of the old list on both sides
 /// of what is broken; their texts, from the sound database, and of those that are others' from the old list. An older one has
-/// fewer columns, and SQLite reads those that were added since as what they are by default. Gives the old list too.
+/// fewer columns, and SQLite reads those that were added since as what they are by default. Where nothing is left of the old
+/// list, ours begin where they do in every database that is made as the sound one is. Gives the old list too.
 fn list_anew(copy: &Path, sound: &Connection, names: &[&str]) -> Result<(Connection, Vec<Listed>), StoreError> {
     let path = listed(copy);
     let at = |error| StoreError::File(path.clone(), error);
@@ -163,17 +168,31 @@ fn list_anew(copy: &Path, sound: &Connection, names: &[&str]) -> Result<(Connect
         }
     }
     let close = |connection: Connection| connection.close().map_err(|(_, error)| error);
-    let connection = try_open(&path)?;
+    let empty_list = || {
+        let mut file = fs::OpenOptions::new().write(true).open(&path)?;
+        file.seek(SeekFrom::Start(HEADER_BYTES)).and_then(|_| file.write_all(&EMPTY_LEAF))
+    };
+    let connection = match unless_damaged(try_open(&path))? {
+        Some(connection) => connection,
+        None => {
+            empty_list().map_err(at)?;
+            mend(&path)?;
+            try_open(&path)?
+        }
+    };
     // Later pages of the log would stand before those that are written into the file here.
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     close(connection)?;
     mend(&path)?;
     let connection = try_open(&path)?;
-    let (found, _) = list(&connection)?;
+    let (mut found, _) = list(&connection)?;
+    if found.is_empty() {
+        found = list(sound)?.0;
+        let file = fs::File::open(&path).map_err(at)?;
+        found.retain(|listed| names.contains(&listed.name.as_str()) && begins_tree(&file, listed.page));
+    }
     close(connection)?;
-    let mut file = fs::OpenOptions::new().write(true).open(&path).map_err(at)?;
-    file.seek(SeekFrom::Start(HEADER_BYTES)).and_then(|_| file.write_all(&EMPTY_LEAF)).map_err(at)?;
-    drop(file);
+    empty_list().map_err(at)?;
     let connection = try_open(&path)?;
     for Listed { name, text, page, .. } in found.iter().filter(|listed| listed.sort == "table" && listed.page > 1) {
         let text = if names.contains(&name.as_str()) {
@@ -191,6 +210,14 @@ fn list_anew(copy: &Path, sound: &Connection, names: &[&str]) -> Result<(Connect
     // It reads the list when it is opened.
     close(connection)?;
     Ok((try_open(&path)?, found))
+}
+
+/// Whether a page of a file begins as one of a tree does.
+fn begins_tree(mut file: &fs::File, page: i64) -> bool {
+    let Some(before) = u64::try_from(page - 1).ok() else { return false };
+    let mut first = [0];
+    let read = file.seek(SeekFrom::Start(before * PAGE_BYTES)).and_then(|_| file.read_exact(&mut first));
+    read.is_ok() && matches!(first[0], 0x02 | 0x05 | 0x0a | 0x0d)
 }
 
 /// Everything that a statement has made in a database, as far as it can be read, each once; and whether that is all.

@@ -116,6 +116,24 @@ fn an_overwritten_header_costs_nothing() {
 }
 
 #[test]
+fn an_overwritten_first_page_costs_no_edit() {
+    for bytes in [[0xff; 4096], [0; 4096]] {
+        let wreck = Wreck::new().checkpointed();
+        wreck.overwrite(0, &bytes);
+        let rescue = wreck.rebuilt();
+        assert_eq!((rescue.edits, rescue.parked), (2, 0), "{:?}", rescue.lost);
+        assert!(rescue.lost.len() == 1 && rescue.lost[0].contains("of your own may be missing"), "{:?}", rescue.lost);
+        wreck.assert_carried_over();
+    }
+    // What was written since is in the log alone.
+    let wreck = Wreck::new().checkpointed();
+    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
+    wreck.overwrite(0, &[0xff; 4096]);
+    let rescue = wreck.rebuilt();
+    assert_eq!((rescue.edits, rescue.parked), (3, 0), "{:?}", rescue.lost);
+}
+
+#[test]
 fn programs_that_have_it_open_go_on_with_the_new_one() {
     let wreck = Wreck::new().checkpointed();
     wreck.overwrite(0, &[0xff; 100]);
