@@ -34,7 +34,7 @@ use hearth_contract::schema::Kind;
 use store::Connection;
 pub use store::place::Place;
 
-pub use scripting::{can_be_replica, is_there, rebuild};
+pub use scripting::{can_be_replica, is_gone, is_there, rebuild};
 pub use steady::keep_in_step;
 pub use store::StoreError;
 pub use store::edits::decide::Decided;
@@ -174,7 +174,7 @@ impl Replica {
         self.changed(store::edits::delete(&mut *self.writing()?, self.origin.word(), kind, id))
     }
 
-    /// The edits that were settled within the last 30 days, newest first.
+    /// The edits that were settled within the last 30 days, the last settled first.
     pub fn history(&self, limit: usize) -> Result<Vec<Settled>, StoreError> {
         store::edits::history::list(&self.connection.borrow(), limit)
     }

@@ -32,6 +32,12 @@ pub fn is_there(db: &Path) -> bool {
     store::place::is_hidden(db) || store::place::holds_bytes(db) || store::place::lost(db).is_some()
 }
 
+/// Whether there was a database here and is none any more, nor a log of it: to open one makes it anew, without edits that only
+/// the other held.
+pub fn is_gone(db: &Path) -> bool {
+    store::place::is_gone(db)
+}
+
 impl Replica {
     /// Opens a database that cannot be written to where it stands, as it is. Every change through it fails.
     pub fn open_to_read(db: &Path, origin: Origin) -> Result<Replica, StoreError> {

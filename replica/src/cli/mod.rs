@@ -30,7 +30,7 @@ mod values;
 mod verify;
 mod why;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -38,11 +38,11 @@ use hearth_replica::doctor::{Cause, trouble};
 use hearth_replica::profile::{self, Profile};
 use hearth_replica::{Origin, Replica};
 
-use failure::{ANOTHER_KEY, Exit, Failure};
+use failure::{ANOTHER_KEY, EXIT_CODES, Exit, Failure};
 
 /// A full, writable copy of a Hearth home in a local SQLite database.
 #[derive(Debug, Parser)]
-#[command(version, about, arg_required_else_help = true)]
+#[command(version, about, arg_required_else_help = true, after_long_help = EXIT_CODES)]
 struct Arguments {
     /// Which home, of those set up on this machine: `home`, if none is named
     #[arg(long, global = true, env = "HEARTH_PROFILE")]
@@ -136,15 +136,25 @@ struct Context {
 
 impl Context {
     fn replica(&self) -> Result<Replica, Failure> {
-        Ok(Replica::open(&self.profile.db, Origin::Cli)?)
+        let db = &self.profile.db;
+        if hearth_replica::is_gone(db) {
+            let text = format!("{}; a new one is made, without edits that only it held", was_there(db));
+            output::note(&format!("hearth-replica: {text}"));
+        }
+        Ok(Replica::open(db, Origin::Cli)?)
     }
 
     /// The replica, if there is one: looking must not make an empty database. Where it cannot be written to it is for looking
     /// alone, and what would change it fails.
     fn existing(&self) -> Result<Replica, Failure> {
         if !hearth_replica::is_there(&self.profile.db) {
-            let text = format!("there is no replica at {}", self.profile.db.display());
-            return Err(Failure::new(Exit::NotFound, text).hint(hearth_replica::doctor::first_step(&self.profile)));
+            let db = &self.profile.db;
+            let first = hearth_replica::doctor::first_step(&self.profile);
+            return Err(match hearth_replica::is_gone(db) {
+                true => Failure::new(Exit::NotFound, was_there(db))
+                    .hint(format!("put it back, or {first} for a new one without edits that only it held")),
+                false => Failure::new(Exit::NotFound, format!("there is no replica at {}", db.display())).hint(first),
+            });
         }
         let db = &self.profile.db;
         let opened = Replica::open(db, Origin::Cli);
@@ -153,6 +163,10 @@ impl Context {
             _ => Err(error),
         })?)
     }
+}
+
+fn was_there(db: &Path) -> String {
+    format!("there was a replica at {}, and it is gone", db.display())
 }
 
 /// Reads the arguments, runs the command, tells how it ended.

@@ -9,7 +9,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 
 use crate::profile;
-use crate::store::{StoreError, place, reserve, schema};
+use crate::store::{StoreError, gate, log, place, reserve, schema};
 
 mod migrations {
     refinery::embed_migrations!("../migrations/replica");
@@ -28,6 +28,10 @@ const JOURNAL_BYTES_LEAST: i64 = 256 << 10;
 const PAGE_BYTES: i64 = 4096;
 /// Statements kept prepared: more than a sync goes round, or each of them would be prepared anew in its turn.
 const STATEMENTS_MAX: usize = 256;
+
+/// What is said in the journal of a database that was made where another was before.
+const INSTEAD: &str = "There was a database here before, and it is gone: edits that only it held are not in this new one. \
+     Where it is found, end what syncs this one and put it back in its place.";
 
 /// The last migration there is, by name: what a database that is up to date has run.
 pub(crate) fn migrated() -> String {
@@ -82,6 +86,7 @@ pub(crate) fn read_write(db: &Path) -> Result<Connection, StoreError> {
 
 fn open(db: &Path) -> Result<Connection, StoreError> {
     can_be_database(db)?;
+    let is_gone = place::is_gone(db);
     let mut setup = if place::holds_bytes(db) { None } else { Some(make(db)?) };
     let mut connection = Connection::open(db)?;
     leave_log_alone(db, &connection)?;
@@ -101,6 +106,9 @@ fn open(db: &Path) -> Result<Connection, StoreError> {
         if !schema::is_current(&connection)? {
             migrations::migrations::runner().run(&mut connection)?;
             schema::renew(&mut connection)?;
+            if is_gone {
+                gate::keep(&mut connection, |tx| log(tx, "warning", INSTEAD))?;
+            }
         }
     }
     drop(setup);

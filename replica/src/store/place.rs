@@ -11,14 +11,21 @@ use crate::store::open::{beside, companion};
 /// or what is set aside while it is synced. SQLite would make it anew, and throw the log away.
 pub(crate) fn lost(db: &Path) -> Option<StoreError> {
     let log = holds_bytes(&beside(db, "-wal"));
-    let sign = |what: &str| companion(db, what).exists();
     match db.exists() {
         false if log => Some(StoreError::Missing(db.to_owned())),
-        true if !holds_bytes(db) && (log || sign("bell") || sign("reserve")) => {
-            Some(StoreError::Emptied(db.to_owned()))
-        }
+        true if !holds_bytes(db) && (log || was_used(db)) => Some(StoreError::Emptied(db.to_owned())),
         _ => None,
     }
+}
+
+/// Whether a database that left no log behind was here before: somebody has taken it away, or wants to begin anew.
+pub(crate) fn is_gone(db: &Path) -> bool {
+    !is_hidden(db) && !db.exists() && was_used(db)
+}
+
+/// Whether what a database has beside it once it is used stands there.
+fn was_used(db: &Path) -> bool {
+    ["bell", "reserve"].into_iter().any(|what| companion(db, what).exists())
 }
 
 /// Whether something is in the way of a look at the file, so that nothing says that it is not there.

@@ -243,3 +243,26 @@ fn a_database_that_was_moved_away_is_missed_and_not_made_anew() {
     std::fs::rename(&elsewhere, &db).unwrap();
     assert_eq!(json(&db, &["edits"])[0]["patch"]["name"], "Hall");
 }
+
+#[test]
+fn a_database_that_was_taken_away_is_missed() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    set_up(&db);
+    json(&db, &["add", "room", "name=Hall"]);
+    std::fs::remove_file(&db).unwrap();
+    let (exit, said) = refusal(&db, &["status"]);
+    let file = db.display();
+    assert_eq!(exit, 3, "{said}");
+    assert!(said.starts_with(&format!("hearth-replica: there was a replica at {file}, and it is gone")), "{said}");
+    assert!(said.contains("next: put it back, or hearth-replica sync for a new one"), "{said}");
+    let told = text(&replica(&db, &["doctor"]).stdout);
+    assert!(told.contains("any more; edits that only it held are gone with it"), "{told}");
+    // Whoever wants a new one gets it, and is told.
+    let said = text(&replica(&db, &["sync", "--timeout", "1s"]).stderr);
+    assert!(said.contains("and it is gone; a new one is made, without edits that only it held"), "{said}");
+    let log = text(&sqlite3(&db, "SELECT text FROM sync_log WHERE level = 'warning'").stdout);
+    assert!(log.contains("There was a database here before, and it is gone"), "{log}");
+    let said = text(&replica(&db, &["sync", "--timeout", "1s"]).stderr);
+    assert!(!said.contains("it is gone"), "{said}");
+}

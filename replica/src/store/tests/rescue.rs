@@ -384,6 +384,27 @@ fn a_missing_file_is_made_again_from_the_log_it_left() {
 }
 
 #[test]
+fn a_file_that_is_gone_is_missed() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = directory.path().join("a.db");
+    let said = || -> Vec<String> {
+        let connection = open::read_write(&db).unwrap();
+        let mut statement = connection.prepare("SELECT text FROM sync_log").unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    assert!(!crate::is_gone(&db));
+    assert_eq!(said(), [""; 0], "the first one is no successor");
+    crate::store::reserve::hold(&db).unwrap();
+    assert!(!crate::is_gone(&db));
+    fs::remove_file(&db).unwrap();
+    assert!(crate::is_gone(&db) && !crate::is_there(&db));
+    let told = said();
+    assert!(told.len() == 1 && told[0].starts_with("There was a database here before"), "{told:?}");
+    assert!(!crate::is_gone(&db));
+    assert_eq!(said(), told, "once");
+}
+
+#[test]
 fn an_emptied_file_is_not_taken_for_a_new_one() {
     let wreck = Wreck::new();
     let elsewhere = wreck.scene.directory.join("elsewhere");
