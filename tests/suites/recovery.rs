@@ -482,6 +482,10 @@ async fn programs_that_stand_still_lose_and_double_nothing() {
 
     // The daemon sleeps, as in a closed laptop, for longer than the server remembers.
     daemon.signal("STOP");
+    wait_until("doctor sees it", || {
+        let told = device.said(&["doctor"]).1;
+        told.contains("has the right to sync but is stopped") && told.contains("next: kill -CONT ")
+    });
     device.sql("INSERT INTO vehicles (name) VALUES ('Bicycle')");
     delete(&client, &tasks(&client).await[..5]).await;
     home.lab(&["trim"]);

@@ -18,7 +18,7 @@ const CHANGES_CHARS_MAX: usize = 60;
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Edits {
-    /// Show those that were settled within the last 30 days, newest first
+    /// Show those that were settled within the last 30 days, the last settled first
     #[arg(long)]
     history: bool,
     /// How many of those
@@ -96,7 +96,7 @@ pub(super) fn explain(edits: &mut [Edit], status: &Status) {
     }
 }
 
-/// Lists those that were settled, newest first.
+/// Lists those that were settled, the last first.
 fn history(context: &Context, limit: usize) -> Result<(), Failure> {
     let mut edits = context.existing()?.history(limit.saturating_add(1))?;
     let is_cut = edits.len() > limit;

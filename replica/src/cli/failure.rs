@@ -26,6 +26,20 @@ pub(super) enum Exit {
     Terminated = 143,
 }
 
+/// The same in words, for those who ask the program.
+pub(super) const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  failed
+  2  the command was typed wrongly, or a value is not allowed
+  3  there is no such record, edit or replica, or the profile has no server
+  4  the key is missing, wrong, or may not do this
+  5  something waits for a person
+  6  the server cannot be reached, or did not bring all of it in time
+  7  done, but edits are still on their way
+  8  the database is damaged, or gone while it was used
+  130, 143  told to stop, by Ctrl-C or SIGTERM";
+
 /// What helps when a key is refused. Whoever syncs takes the new one up by itself.
 pub(super) const ANOTHER_KEY: &str = "hearth-replica init --server URL, with another key";
 
@@ -75,8 +89,9 @@ impl Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
-        // Where nothing is any more, to begin again would make another replica in its place.
-        let is_gone = matches!(&error, StoreError::Moved(db) if !hearth_replica::is_there(db));
+        // Where nothing is any more, to begin again would make another replica in its place, or fail by its log.
+        let holds_bytes = |db: &Path| std::fs::metadata(db).is_ok_and(|file| file.len() > 0);
+        let is_gone = matches!(&error, StoreError::Moved(db) if !holds_bytes(db));
         let exit = if error.is_damaged() || is_gone { Exit::DatabaseDamaged } else { Exit::Failure };
         Failure { exit, text: error.to_string(), hint: None, store: Some(error) }
     }
@@ -162,6 +177,10 @@ mod tests {
         let db = directory.path().join("replica.db");
         let exit = || Failure::from(StoreError::Moved(db.clone())).exit;
         assert_eq!(exit(), Exit::DatabaseDamaged);
+        std::fs::write(directory.path().join("replica.db-wal"), "its log").unwrap();
+        assert_eq!(exit(), Exit::DatabaseDamaged, "only its log is there");
+        std::fs::write(&db, "").unwrap();
+        assert_eq!(exit(), Exit::DatabaseDamaged, "it was emptied");
         std::fs::write(&db, "another").unwrap();
         assert_eq!(exit(), Exit::Failure);
     }

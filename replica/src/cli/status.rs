@@ -86,9 +86,15 @@ pub(super) fn sentence(status: &hearth_replica::Status) -> String {
             format!("Reading everything: {} of {}", status.position, status.head.unwrap_or_default())
         }
         ("backfilling", Some(since)) => format!("Not complete yet, and without contact since {since}"),
-        ("catching_up", _) => {
-            format!("Catching up, {} behind", output::count(status.behind_events.unwrap_or_default(), "event"))
-        }
+        // How far the server is since the stream was opened is not known before it says so.
+        ("catching_up", _) => match status.behind_events {
+            Some(behind @ 1..) => format!("Catching up, {} behind", output::count(behind, "event")),
+            _ => "Catching up with the server".to_owned(),
+        },
+        ("polling", _) => match status.behind_events {
+            Some(0) => "In step with the server when it was asked last; it is asked from time to time".to_owned(),
+            _ => "Catching up with the server, which is asked from time to time".to_owned(),
+        },
         ("offline", Some(since)) => format!("Without contact since {since}"),
         ("new", _) => "Nothing was read yet".to_owned(),
         ("reconciling", None) => "Comparing with the server's lists".to_owned(),
@@ -141,4 +147,20 @@ fn members(status: &hearth_replica::Status) -> Map<String, Value> {
         ("daemon_pid", status.daemon_pid.into()),
     ];
     members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::goal::tests::status;
+
+    #[test]
+    fn what_is_not_known_is_not_said() {
+        let said =
+            |phase: &str, behind_events| sentence(&hearth_replica::Status { behind_events, ..status(phase, 5, 0) });
+        assert_eq!(said("catching_up", Some(2)), "Catching up, 2 events behind.");
+        assert_eq!(said("catching_up", Some(0)), "Catching up with the server.");
+        assert!(said("polling", Some(0)).starts_with("In step with the server when it was asked last"));
+        assert!(said("polling", None).starts_with("Catching up"));
+    }
 }

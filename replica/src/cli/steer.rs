@@ -26,10 +26,16 @@ impl Reconcile {
         let replica = context.existing()?;
         let config = sync::config(context)?;
         replica.reconcile(self.accept_deletions)?;
-        let now = sync::bring_in_step(context, &replica, &config, self.timeout).map_err(|failure| {
-            let is_paused = replica.status().is_ok_and(|now| now.phase == "paused");
-            still_wished(failure, is_paused)
-        })?;
+        let now = match sync::bring_in_step(context, &replica, &config, self.timeout) {
+            Ok(now) => now,
+            Err(failure) => {
+                let now = replica.status().ok();
+                if let Some(now) = now.as_ref().filter(|_| context.json) {
+                    status::write(context, now)?;
+                }
+                return Err(still_wished(failure, now.is_some_and(|now| now.phase == "paused")));
+            }
+        };
         if context.json {
             status::write(context, &now)?;
         } else {
@@ -42,7 +48,8 @@ impl Reconcile {
 /// The wish outlives the command that could not wait for it.
 fn still_wished(mut failure: Failure, is_paused: bool) -> Failure {
     if is_paused || matches!(failure.exit, Exit::Unreachable | Exit::Key | Exit::Interrupted | Exit::Terminated) {
-        failure.text.push_str("; the comparison stays wished for, and the next sync makes it");
+        let text = failure.text.trim_end_matches('.');
+        failure.text = format!("{text}; the comparison stays wished for, and the next sync makes it");
     }
     failure
 }

@@ -15,7 +15,7 @@ use crate::{Origin, Replica, Status};
 const WAITING_SECONDS: i64 = 3600;
 /// A process that syncs gives a sign of life more often than this, on the slowest server too.
 const SILENT_SECONDS: i64 = 120;
-/// When this little is left of the server's memory, somebody should sync.
+/// When this little is left of the server's memory, or half of a shorter one, somebody should sync.
 const RETENTION_SECONDS_LOW: i64 = 24 * 3600;
 
 /// What was seen of it.
@@ -32,8 +32,15 @@ pub(super) struct Seen {
 pub(super) fn examine(profile: &Profile) -> Seen {
     let db = &profile.db;
     if !crate::is_there(db) {
-        let text = format!("there is no replica at {}", db.display());
-        return Seen { findings: vec![Finding::fault(Matter::Setup, text, first_step(profile))], ..Seen::default() };
+        let (text, first) = (format!("there is no replica at {}", db.display()), first_step(profile));
+        let (text, next) = match crate::is_gone(db) {
+            true => (
+                format!("{text} any more; edits that only it held are gone with it"),
+                format!("put it back, or {first}"),
+            ),
+            false => (text, first.to_owned()),
+        };
+        return Seen { findings: vec![Finding::fault(Matter::Setup, text, next)], ..Seen::default() };
     }
     let health = match health::read(db) {
         Ok(health) => health,
@@ -173,9 +180,16 @@ fn process(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding
         Some(unit) => format!("hearth-replica run, or systemctl --user start {unit}"),
         None => "hearth-replica run".to_owned(),
     };
-    let holder = SyncLock::holder(db).map_or("a process".to_owned(), |pid| format!("process {pid}"));
+    let pid = SyncLock::holder(db);
+    let holder = pid.map_or("a process".to_owned(), |pid| format!("process {pid}"));
     let last = status.last_contact_at.as_deref().map_or("never".to_owned(), |at| format!("at {at}"));
-    match (SyncLock::is_held(db), said_pid) {
+    let is_held = SyncLock::is_held(db);
+    if let Some(pid) = pid.filter(|pid| is_held && is_stopped(*pid)) {
+        let text = format!("{holder} has the right to sync but is stopped; the server was last heard {last}");
+        let next = format!("kill -CONT {pid}, which has it go on; or kill -KILL {pid}, then: {run}");
+        return Finding::new(Matter::Process, Grade::Warning, text, next);
+    }
+    match (is_held, said_pid) {
         (true, Some(_)) if is_silent(db, status) => Finding::new(
             Matter::Process,
             Grade::Warning,
@@ -207,12 +221,18 @@ fn process(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding
     }
 }
 
+/// Whether a process was told to stand still, as far as this system tells without asking it.
+fn is_stopped(pid: u32) -> bool {
+    let state = |text: String| text.rsplit_once(") ").and_then(|(_, more)| more.chars().next());
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).ok().and_then(state) == Some('T')
+}
+
 /// Whether a process that began long enough ago has neither heard the server since nor says when it tries again.
 fn is_silent(db: &Path, status: &Status) -> bool {
     let now = crate::sync::wall_clock().seconds();
     let heard = status.last_contact_at.as_deref().and_then(hearth_contract::formats::Timestamp::parse);
     let is_long_ago = |seconds: i64| now - seconds > SILENT_SECONDS;
-    status.phase == "offline"
+    (status.phase == "offline" || status.is_under_way())
         && status.next_attempt_at.is_none()
         && heard.is_none_or(|at| is_long_ago(at.seconds()))
         && SyncLock::taken_at(db).is_none_or(|at| is_long_ago(at.seconds()))
@@ -284,7 +304,7 @@ pub(super) fn feed(profile: &Profile, status: &Status, has_key: bool) -> Finding
             "away longer than the server remembers: the next sync compares everything",
             sync,
         ),
-        Some(left) if left < RETENTION_SECONDS_LOW && status.behind_seconds != Some(0) => Finding::new(
+        Some(left) if is_low(left, status.behind_seconds.unwrap_or_default()) => Finding::new(
             Matter::Feed,
             Grade::Warning,
             format!(
@@ -308,6 +328,11 @@ pub(super) fn feed(profile: &Profile, status: &Status, has_key: bool) -> Finding
             }
         },
     }
+}
+
+/// Whether little is left of what the server remembers; a replica in step is never at its end.
+fn is_low(left: i64, behind: i64) -> bool {
+    behind > 0 && left < RETENTION_SECONDS_LOW.min((left + behind) / 2)
 }
 
 /// What keeps whoever syncs from being in step. Of one that has ended nothing is kept from anything.
@@ -334,5 +359,15 @@ mod tests {
             assert!(!told(phase, None).text.contains("the list is broken"), "{phase}");
         }
         assert_eq!(told("catching_up", Some(1)).text, "last proven in step 10 minutes ago");
+    }
+
+    #[test]
+    fn little_is_left_of_a_memory_by_its_length() {
+        let (hour, day) = (3600, 86_400);
+        assert!(!is_low(hour - 1, 1), "a server that remembers an hour, a second ago");
+        assert!(is_low(hour / 2 - 1, hour / 2 + 1));
+        assert!(!is_low(day + 1, 29 * day - 1));
+        assert!(is_low(day - 1, 29 * day + 1));
+        assert!(!is_low(3, 0), "in step at this moment");
     }
 }

@@ -38,7 +38,7 @@ pub(super) async fn examine(profile: &Profile, home_id: Option<&str>) -> Vec<Fin
         Some(ours) if ours != met.identity.home_id => Finding::fault(
             Matter::Key,
             format!("this is the replica of home {ours}, but the key reaches home {}", met.identity.home_id),
-            "hearth-replica init with the key of that home, or with another --profile for this one",
+            format!("{}; for the other home: hearth-replica --profile NAME init --server URL", another_key(profile)),
         ),
         _ => scopes(&met.identity.scopes, &met.identity.home_name, &met.identity.environment),
     });

@@ -10,6 +10,7 @@ use hearth_contract::schema::Kind;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::error::Category;
 use serde_json::{Map, Value};
 
 use super::brief;
@@ -312,8 +313,14 @@ fn success<T: DeserializeOwned>(answer: &Answer) -> Result<T, Failure> {
     if !(200..300).contains(&answer.status) {
         return Err(failure(answer));
     }
-    serde_json::from_slice(&answer.body)
-        .map_err(|error| Failure::NoAnswer(brief::sentence(&format!("it does not answer as a Hearth server: {error}"))))
+    serde_json::from_slice(&answer.body).map_err(|error| {
+        let why = match error.classify() {
+            Category::Syntax => "the answer is no JSON".to_owned(),
+            Category::Eof => "the answer ends too early".to_owned(),
+            Category::Io | Category::Data => error.to_string(),
+        };
+        Failure::NoAnswer(brief::sentence(&format!("it does not answer as a Hearth server: {why}")))
+    })
 }
 
 /// The same of an answer to edits. Something on the way may forbid the text of one of them, and nothing else.

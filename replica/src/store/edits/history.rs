@@ -69,9 +69,10 @@ pub struct Conflict {
     pub title: String,
 }
 
-/// Settled edits, newest first.
+/// Settled edits, the last settled first.
 pub(crate) fn list(connection: &Connection, limit: usize) -> Result<Vec<Settled>, StoreError> {
-    let mut statement = connection.prepare_cached("SELECT * FROM edit_history ORDER BY id DESC LIMIT ?1")?;
+    let mut statement =
+        connection.prepare_cached("SELECT * FROM edit_history ORDER BY settled_at DESC, id DESC LIMIT ?1")?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let found = statement.query_map([limit], |row| Ok(read(connection, row)))?.collect::<Result<Vec<_>, _>>()?;
     found.into_iter().collect()

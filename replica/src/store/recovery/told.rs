@@ -34,8 +34,8 @@ pub(super) fn of_collection(
 /// they make are not among these.
 pub(super) fn at_the_end(gone: i64, restored: bool, offers: bool) -> String {
     let words = match (restored, gone) {
-        (true, 0) if offers => "nothing is missing there but what is offered again".to_owned(),
-        (true, 0) => "nothing is missing there".to_owned(),
+        (true, 0) if offers => "no record is missing there but what is offered again".to_owned(),
+        (true, 0) => "no record is missing there".to_owned(),
         (true, _) => format!("it no longer has {}", records(gone)),
         (false, 0) => "nothing was deleted there".to_owned(),
         (false, 1) => "1 record was deleted there".to_owned(),
@@ -47,7 +47,7 @@ pub(super) fn at_the_end(gone: i64, restored: bool, offers: bool) -> String {
 /// Of all of them, once everything is read again. Why they are not there, that does not tell.
 pub(super) fn read_again(gone: i64) -> String {
     let words = match gone {
-        0 => "nothing is missing there".to_owned(),
+        0 => "no record is missing there".to_owned(),
         1 => "1 record is not there any more".to_owned(),
         _ => format!("{} are not there any more", records(gone)),
     };
