@@ -55,16 +55,18 @@ pub(super) fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, 
         }
         _ => {
             let Some(present) = rows::get(tx, kind, record)? else { return Err(gone(EditError::NotFound, past)) };
-            let (mut set, mut changed) = (Fields::new(), Vec::new());
+            let (mut set, mut changed, mut by_others) = (Fields::new(), Vec::new(), false);
             let had = had::of(tx, id)?;
-            for (name, value) in past.patch.iter().filter(|(name, _)| !had.contains(*name)) {
+            for (name, value) in past.patch {
                 let before = past.base.get(name).cloned().unwrap_or_default();
                 let now = spelled(kind, name, present.fields.get(name));
                 // In one spelling: what only wrote a value otherwise has changed nothing.
                 if now == spelled(kind, name, Some(&before)) {
                     continue;
                 }
-                if now == spelled(kind, name, Some(value)) {
+                if had.contains(name) {
+                    by_others = true;
+                } else if now == spelled(kind, name, Some(value)) {
                     set.insert(name.clone(), before);
                 } else {
                     changed.push(name.as_str());
@@ -82,6 +84,11 @@ pub(super) fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, 
             let dead = dead(tx, kind, &mut set, &present.fields)?;
             if set.is_empty() {
                 return Err(refused(match (changed.is_empty(), dead.is_empty()) {
+                    (true, true) if by_others => {
+                        format!(
+                            "somebody else had changed {name} in the same way, and that stands; nothing is left to undo"
+                        )
+                    }
                     (true, true) => {
                         format!("{name} is as it was before this change already, so there is nothing left to undo")
                     }

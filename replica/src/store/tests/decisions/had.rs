@@ -3,7 +3,8 @@
 use super::*;
 
 /// What undo says of a change that the server had in full.
-const NOTHING_LEFT: &str = "“Paint” is as it was before this change already, so there is nothing left to undo";
+const NOTHING_LEFT: &str =
+    "somebody else had changed “Paint” in the same way, and that stands; nothing is left to undo";
 
 #[test]
 fn undo_leaves_what_the_server_had_before_the_change_came() {
