@@ -136,19 +136,24 @@ struct Context {
 
 impl Context {
     fn replica(&self) -> Result<Replica, Failure> {
+        self.say_if_gone();
+        Ok(Replica::open(&self.profile.db, Origin::Cli)?)
+    }
+
+    /// Before a database is made: whether another was in its place.
+    fn say_if_gone(&self) {
         let db = &self.profile.db;
         if hearth_replica::is_gone(db) {
             let text = format!("{}; a new one is made, without edits that only it held", was_there(db));
             output::note(&format!("hearth-replica: {text}"));
         }
-        Ok(Replica::open(db, Origin::Cli)?)
     }
 
     /// The replica, if there is one: looking must not make an empty database. Where it cannot be written to it is for looking
     /// alone, and what would change it fails.
     fn existing(&self) -> Result<Replica, Failure> {
-        if !hearth_replica::is_there(&self.profile.db) {
-            let db = &self.profile.db;
+        let db = &self.profile.db;
+        if !hearth_replica::is_there(db) {
             let first = hearth_replica::doctor::first_step(&self.profile);
             return Err(match hearth_replica::is_gone(db) {
                 true => Failure::new(Exit::NotFound, was_there(db))
@@ -156,7 +161,6 @@ impl Context {
                 false => Failure::new(Exit::NotFound, format!("there is no replica at {}", db.display())).hint(first),
             });
         }
-        let db = &self.profile.db;
         let opened = Replica::open(db, Origin::Cli);
         Ok(opened.or_else(|error| match trouble(db, &error).cause {
             Cause::Shut | Cause::Full => Replica::open_to_read(db, Origin::Cli).map_err(|_| error),

@@ -47,6 +47,7 @@ impl Run {
         let config = config(context)?;
         let db = &context.profile.db;
         let lock = take_lock(db)?;
+        context.say_if_gone();
         if form == Form::Text {
             // Not looked at yet: it may name a password, for which it is refused.
             let server = sync::shown(&config.server);

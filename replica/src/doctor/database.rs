@@ -362,6 +362,26 @@ mod tests {
     }
 
     #[test]
+    fn a_silent_process_is_none_that_compares() {
+        let directory = tempfile::tempdir().unwrap();
+        let told = |phase: &str, next_attempt_at: Option<&str>| {
+            let status = Status {
+                phase: phase.to_owned(),
+                last_contact_at: Some("2026-01-01T00:00:00.000Z".to_owned()),
+                next_attempt_at: next_attempt_at.map(str::to_owned),
+                ..Status::default()
+            };
+            is_silent(&directory.path().join("replica.db"), &status)
+        };
+        assert!(["offline", "reconciling", "backfilling"].into_iter().all(|phase| told(phase, None)));
+        assert!(!told("reconciling", Some("2026-01-01T00:01:00.000Z")), "it says when it tries again");
+        assert!(
+            !["paused", "needs_key", "blocked"].into_iter().any(|phase| told(phase, None)),
+            "it waits for a person"
+        );
+    }
+
+    #[test]
     fn little_is_left_of_a_memory_by_its_length() {
         let (hour, day) = (3600, 86_400);
         assert!(!is_low(hour - 1, 1), "a server that remembers an hour, a second ago");

@@ -265,4 +265,41 @@ fn a_database_that_was_taken_away_is_missed() {
     assert!(log.contains("There was a database here before, and it is gone"), "{log}");
     let said = text(&replica(&db, &["sync", "--timeout", "1s"]).stderr);
     assert!(!said.contains("it is gone"), "{said}");
+    // So does the daemon.
+    std::fs::remove_file(&db).unwrap();
+    let mut daemon = daemon(&db, &[], &[]);
+    until_it_says(&mut daemon, "and it is gone; a new one is made");
+}
+
+#[test]
+fn what_was_settled_last_is_told_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    set_up(&db);
+    for name in ["first", "second"] {
+        json(&db, &["add", "room", &format!("name={name}")]);
+    }
+    for edit in ["2", "1"] {
+        json(&db, &["edits", "discard", edit]);
+    }
+    let ids: Vec<i64> = json(&db, &["edits", "--history"])
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|edit| edit["id"].as_i64().unwrap())
+        .collect();
+    assert_eq!(ids, [1, 2]);
+}
+
+#[test]
+fn a_comparison_that_cannot_be_made_says_where_it_stands() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    set_up(&db);
+    json(&db, &["pause"]);
+    let output = replica(&db, &["--json", "reconcile", "--timeout", "1s"]);
+    assert_ne!(output.status.code(), Some(0));
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["phase"], "paused", "{told}");
+    assert!(text(&output.stderr).contains("the comparison stays wished for"), "{}", text(&output.stderr));
 }
