@@ -98,7 +98,7 @@ pub fn check_subject(kind: Kind, fields: &Fields, faults: &mut Vec<FieldFault>) 
     }
     let word = fields.get(SUBJECT_TYPE).and_then(Value::as_str);
     let has_id = fields.get(SUBJECT_ID).is_some_and(|id| !id.is_null());
-    match (word.and_then(Kind::from_word), has_id) {
+    match (word.and_then(Kind::parse), has_id) {
         (Some(subject), false) => {
             let message = format!("subject_id is required when subject_type is {subject}.");
             faults.push(FieldFault::new(SUBJECT_ID, FaultCode::Required, message));
@@ -115,7 +115,7 @@ pub fn check_subject(kind: Kind, fields: &Fields, faults: &mut Vec<FieldFault>) 
 pub fn references(kind: Kind, fields: &Fields) -> Vec<(&'static Field, Kind, Uuid)> {
     let target = |field: &Field| match field.format {
         Format::Reference(kind) => Some(kind),
-        Format::Subject => fields.get(SUBJECT_TYPE).and_then(Value::as_str).and_then(Kind::from_word),
+        Format::Subject => fields.get(SUBJECT_TYPE).and_then(Value::as_str).and_then(Kind::parse),
         _ => None,
     };
     resource(kind)
@@ -252,7 +252,7 @@ mod tests {
 
     /// The faults of a body as `field code`, in order.
     fn faults(kind: Kind, intent: Intent, body: Value) -> Vec<String> {
-        check(kind, intent, &body).faults.iter().map(|f| format!("{} {}", f.field, f.code.word())).collect()
+        check(kind, intent, &body).faults.iter().map(|f| format!("{} {}", f.field, f.code.as_str())).collect()
     }
 
     #[test]

@@ -10,36 +10,36 @@ use crate::formats::Timestamp;
 use crate::headers::CURRENT_VERSION;
 use crate::schema::Kind;
 
-/// What happened to the record.
+/// What an event did to its record (`type` in the seed).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Happening {
-    /// It came to be.
+pub enum EventType {
+    /// The record was created.
     Created,
-    /// It changed.
+    /// The record was changed.
     Updated,
-    /// It went.
+    /// The record was deleted.
     Deleted,
 }
 
-impl Happening {
+impl EventType {
     /// The value of `type`.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
-            Happening::Created => "created",
-            Happening::Updated => "updated",
-            Happening::Deleted => "deleted",
+            EventType::Created => "created",
+            EventType::Updated => "updated",
+            EventType::Deleted => "deleted",
         }
     }
 
-    /// The happening a word names.
-    pub fn from_word(word: &str) -> Option<Happening> {
-        [Happening::Created, Happening::Updated, Happening::Deleted].into_iter().find(|h| h.word() == word)
+    /// The event type with this name; None for a name of a newer server.
+    pub fn parse(word: &str) -> Option<EventType> {
+        [EventType::Created, EventType::Updated, EventType::Deleted].into_iter().find(|h| h.as_str() == word)
     }
 }
 
-impl fmt::Display for Happening {
+impl fmt::Display for EventType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }
 
@@ -48,8 +48,8 @@ impl fmt::Display for Happening {
 pub struct StoredEvent {
     /// Its position in the home's order.
     pub id: i64,
-    /// What happened.
-    pub happening: Happening,
+    /// What the event did.
+    pub event_type: EventType,
     /// Of which kind the record is.
     pub kind: Kind,
     /// Which record.
@@ -66,11 +66,11 @@ impl StoredEvent {
     /// Appends the event record as one line of JSON.
     pub fn write_json(&self, out: &mut String) {
         use fmt::Write as _;
-        let StoredEvent { id, happening, kind, record, created_at, .. } = self;
+        let StoredEvent { id, event_type, kind, record, created_at, .. } = self;
         let payload = self.payload.as_deref().unwrap_or("null");
         let _ = write!(
             out,
-            r#"{{"id":{id},"type":"{happening}","resource_type":"{kind}","resource_id":"{record}","api_version":"{CURRENT_VERSION}","payload":{payload},"created_at":"{created_at}","idempotency_key":"#
+            r#"{{"id":{id},"type":"{event_type}","resource_type":"{kind}","resource_id":"{record}","api_version":"{CURRENT_VERSION}","payload":{payload},"created_at":"{created_at}","idempotency_key":"#
         );
         match &self.idempotency_key {
             Some(key) => out.push_str(&Value::from(key.as_str()).to_string()),
@@ -87,7 +87,7 @@ pub struct Event {
     pub id: i64,
     /// `created`, `updated` or `deleted`.
     #[serde(rename = "type")]
-    pub happening: String,
+    pub event_type: String,
     /// The kind's singular word.
     pub resource_type: String,
     /// Which record.
@@ -109,7 +109,7 @@ mod tests {
     fn what_is_written_can_be_read() {
         let stored = StoredEvent {
             id: 9,
-            happening: Happening::Created,
+            event_type: EventType::Created,
             kind: Kind::Room,
             record: Uuid::from_u128(7),
             payload: Some(r#"{"id":"x","rev":9}"#.to_owned()),
@@ -119,7 +119,7 @@ mod tests {
         let mut text = String::new();
         stored.write_json(&mut text);
         let event: Event = serde_json::from_str(&text).unwrap();
-        assert_eq!((event.id, event.happening.as_str(), event.resource_type.as_str()), (9, "created", "room"));
+        assert_eq!((event.id, event.event_type.as_str(), event.resource_type.as_str()), (9, "created", "room"));
         assert_eq!(event.idempotency_key.as_deref(), Some("a\"b"));
         assert_eq!(event.payload.unwrap()["rev"], 9);
     }

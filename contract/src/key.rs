@@ -11,7 +11,7 @@ pub enum Environment {
 
 impl Environment {
     /// The word in key texts and answers.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Environment::Live => "live",
             Environment::Test => "test",
@@ -19,8 +19,8 @@ impl Environment {
     }
 
     /// The environment a word names.
-    pub fn from_word(word: &str) -> Option<Environment> {
-        [Environment::Live, Environment::Test].into_iter().find(|environment| environment.word() == word)
+    pub fn parse(word: &str) -> Option<Environment> {
+        [Environment::Live, Environment::Test].into_iter().find(|environment| environment.as_str() == word)
     }
 
     /// How its keys begin.

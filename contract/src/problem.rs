@@ -75,7 +75,7 @@ impl ProblemType {
     ];
 
     /// The value of `error.type`.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             T::InvalidRequest => "invalid_request",
             T::InvalidJson => "invalid_json",
@@ -109,8 +109,8 @@ impl ProblemType {
     }
 
     /// The type a word names.
-    pub fn from_word(word: &str) -> Option<ProblemType> {
-        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    pub fn parse(word: &str) -> Option<ProblemType> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
     /// Its HTTP status.
@@ -341,10 +341,10 @@ impl Problem {
     /// The error object: the value of the envelope's `error` member.
     pub fn to_value(&self, base_url: &str) -> Value {
         json!({
-            "type": self.kind.word(),
+            "type": self.kind.as_str(),
             "message": self.message,
             "fix": self.fix.as_deref().unwrap_or(self.kind.fix()),
-            "doc_url": format!("{base_url}/docs/errors/{}", self.kind.word()),
+            "doc_url": format!("{base_url}/docs/errors/{}", self.kind.as_str()),
             "details": self.details,
         })
     }
@@ -372,7 +372,7 @@ impl FieldFault {
     }
 
     fn to_value(&self) -> Value {
-        json!({ "field": self.field, "code": self.code.word(), "message": self.message })
+        json!({ "field": self.field, "code": self.code.as_str(), "message": self.message })
     }
 }
 
@@ -396,7 +396,7 @@ pub enum FaultCode {
 
 impl FaultCode {
     /// The value of `code`.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             FaultCode::Required => "required",
             FaultCode::UnknownField => "unknown_field",
@@ -469,7 +469,7 @@ mod tests {
     #[test]
     fn every_type_has_its_own_word() {
         for kind in ProblemType::ALL {
-            assert_eq!(ProblemType::from_word(kind.word()), Some(kind));
+            assert_eq!(ProblemType::parse(kind.as_str()), Some(kind));
             assert!((400..=599).contains(&kind.status()));
         }
     }

@@ -27,7 +27,7 @@ impl Kind {
     pub const COLLECTIONS: [Kind; 5] = [Kind::Inventory, Kind::Vehicle, Kind::Document, Kind::Task, Kind::Room];
 
     /// The singular word used in events, search and subjects.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Kind::Inventory => "inventory",
             Kind::Vehicle => "vehicle",
@@ -51,8 +51,8 @@ impl Kind {
     }
 
     /// The kind a singular word names.
-    pub fn from_word(word: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.word() == word)
+    pub fn parse(word: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
     /// The kind a collection name names, the singleton's included.
@@ -68,7 +68,7 @@ impl Kind {
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }
 
@@ -103,7 +103,7 @@ impl Resource {
             Some(Format::Reference(kind)) => vec![kind],
             // Not every kind may have every subject: a document has no room (contract 3).
             Some(Format::Subject) => match self.field(SUBJECT_TYPE).map(|field| field.format) {
-                Some(Format::Choice(words)) => words.iter().filter_map(|word| Kind::from_word(word)).collect(),
+                Some(Format::Choice(words)) => words.iter().filter_map(|word| Kind::parse(word)).collect(),
                 _ => Vec::new(),
             },
             _ => Vec::new(),
@@ -254,7 +254,7 @@ pub enum Lines {
 
 impl Format {
     /// The format's name in discovery documents.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Format::Text { .. } => "text",
             Format::Vin => "vin",

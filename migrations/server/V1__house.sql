@@ -34,7 +34,7 @@ CREATE TABLE runs (
 CREATE TABLE events (
     seat      INTEGER PRIMARY KEY,            -- home number * 2^40 + event id
     kind      INTEGER NOT NULL,
-    happening INTEGER NOT NULL,               -- 0 created, 1 updated, 2 deleted
+    event_type INTEGER NOT NULL,               -- 0 created, 1 updated, 2 deleted
     record    TEXT NOT NULL,
     at        INTEGER NOT NULL,
     key       TEXT,                           -- the idempotency key of the write that made it

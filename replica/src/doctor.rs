@@ -54,7 +54,7 @@ pub enum Matter {
 
 impl Matter {
     /// Its name.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Matter::Setup => "setup",
             Matter::Files => "files",
@@ -85,7 +85,7 @@ pub enum Grade {
 
 impl Grade {
     /// Its name.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Grade::Fine => "ok",
             Grade::Notice => "note",

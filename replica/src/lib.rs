@@ -76,7 +76,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    const fn word(self) -> &'static str {
+    const fn as_str(self) -> &'static str {
         match self {
             Origin::Tui => "tui",
             Origin::Cli => "cli",
@@ -154,24 +154,24 @@ impl Replica {
 
     /// Creates a record and gives its id. An `id` among the fields is taken.
     pub fn create(&self, kind: Kind, fields: &Fields) -> Result<String, EditError> {
-        self.changed(store::edits::create(&mut *self.writing()?, self.origin.word(), kind, fields))
+        self.changed(store::edits::create(&mut *self.writing()?, self.origin.as_str(), kind, fields))
     }
 
     /// Changes the fields that differ. The home's profile needs no id and no row.
     pub fn update(&self, kind: Kind, id: &str, fields: &Fields) -> Result<(), EditError> {
-        self.changed(store::edits::update(&mut *self.writing()?, self.origin.word(), kind, id, fields))
+        self.changed(store::edits::update(&mut *self.writing()?, self.origin.as_str(), kind, id, fields))
     }
 
     /// [`Replica::update`] by somebody who saw these values when they began, as in a form that stayed open. False: a field
     /// of `seen` has got another value since, so nothing is written and they can look before they write over it.
     pub fn update_seen(&self, kind: Kind, id: &str, fields: &Fields, seen: &Fields) -> Result<bool, EditError> {
-        let origin = self.origin.word();
+        let origin = self.origin.as_str();
         self.changed(store::edits::update_seen(&mut *self.writing()?, origin, kind, id, fields, seen))
     }
 
     /// Deletes a record.
     pub fn delete(&self, kind: Kind, id: &str) -> Result<(), EditError> {
-        self.changed(store::edits::delete(&mut *self.writing()?, self.origin.word(), kind, id))
+        self.changed(store::edits::delete(&mut *self.writing()?, self.origin.as_str(), kind, id))
     }
 
     /// The edits that were settled within the last 30 days, the last settled first.

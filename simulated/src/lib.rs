@@ -4,8 +4,11 @@
 //! Without the feature `simulation` every question has the answer of an ordinary day, known when the code is compiled:
 //! nothing of this is left in the programs. Must not know who asks.
 
+mod fault;
 #[cfg(feature = "simulation")]
 mod live;
+
+pub use fault::Fault;
 
 #[cfg(feature = "simulation")]
 pub use live::{interrupt_by, random_by};
@@ -43,14 +46,14 @@ pub fn random(bytes: &mut [u8]) -> bool {
     }
 }
 
-/// Whether the fault of this name is in the code now.
+/// True when this process runs with `fault` planted (`HEARTH_PLANTED`). Always false without the feature `simulation`.
 #[inline(always)]
-pub fn planted(name: &'static str) -> bool {
+pub fn planted(fault: Fault) -> bool {
     #[cfg(feature = "simulation")]
-    return live::planted(name);
+    return live::planted(fault);
     #[cfg(not(feature = "simulation"))]
     {
-        let _ = name;
+        let _ = fault;
         false
     }
 }

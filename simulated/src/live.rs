@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::LazyLock;
 
-use crate::Interruption;
+use crate::{Fault, Interruption};
 
 type Interrupting = Box<dyn FnMut(&'static str) -> Option<Interruption>>;
 type Randomness = Box<dyn FnMut(&mut [u8])>;
@@ -32,8 +32,9 @@ pub(crate) fn random(bytes: &mut [u8]) -> bool {
 }
 
 /// The fault in this program.
-static PLANTED: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("HEARTH_PLANTED").ok());
+static PLANTED: LazyLock<Option<Fault>> =
+    LazyLock::new(|| std::env::var("HEARTH_PLANTED").ok().and_then(|name| Fault::parse(&name)));
 
-pub(crate) fn planted(name: &'static str) -> bool {
-    PLANTED.as_deref() == Some(name)
+pub(crate) fn planted(fault: Fault) -> bool {
+    *PLANTED == Some(fault)
 }

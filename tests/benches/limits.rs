@@ -184,7 +184,7 @@ impl Twin {
             .map(|exists| assert!(!exists, "a new id is new"))?;
         self.db
             .prepare_cached(
-                "INSERT INTO events (seat, kind, happening, record, at, key, body) VALUES (?1, ?2, 0, ?3, ?4, NULL, ?5)",
+                "INSERT INTO events (seat, kind, event_type, record, at, key, body) VALUES (?1, ?2, 0, ?3, ?4, NULL, ?5)",
             )?
             .execute((seat, TASK, &id, head, &self.body))?;
         self.db

@@ -122,7 +122,7 @@ pub fn edits(eye: &Connection) -> rusqlite::Result<Vec<Open>> {
 
 fn name(row: &rusqlite::Row<'_>) -> rusqlite::Result<Name> {
     let word: String = row.get(1)?;
-    Ok((Kind::from_word(&word).expect("a known kind"), row.get(2)?))
+    Ok((Kind::parse(&word).expect("a known kind"), row.get(2)?))
 }
 
 fn fields(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Fields> {

@@ -215,14 +215,14 @@ fn every_point(stride: u64) -> Result<bool, String> {
 
 fn planted(word: &str, args: &Args) -> Result<bool, String> {
     let begun = Instant::now();
-    let wanted: Vec<&Planted> = PLANTED.iter().filter(|planted| planted.name.contains(word)).collect();
+    let wanted: Vec<&Planted> = PLANTED.iter().filter(|planted| planted.bug.as_str().contains(word)).collect();
     let (next, found) = (AtomicUsize::new(0), AtomicUsize::new(0));
     println!("seeds       s  fault, and what was not as it must be");
     std::thread::scope(|scope| {
         for _ in 0..args.jobs.max(1) {
             scope.spawn(|| {
                 while let Some(planted) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let name = planted.name;
+                    let name = planted.bug.as_str();
                     match planted.look_for(args.seeds, Duration::from_secs(args.patience)) {
                         Ok(Search { found: Some((seed, why)), time }) => {
                             found.fetch_add(1, Ordering::Relaxed);

@@ -239,7 +239,7 @@ impl Model {
 struct Seen {
     id: i64,
     name: Name,
-    happening: i64,
+    event_type: i64,
     at: i64,
     key: Option<String>,
     body: Option<String>,
@@ -256,16 +256,16 @@ fn read(eye: &Connection, home: i64, from: i64) -> rusqlite::Result<(Vec<Seen>, 
         eye.prepare_cached("SELECT head FROM homes WHERE number = ?1")?.query_row([home], |row| row.get(0))?;
     let seat = home << 40;
     let mut statement = eye.prepare_cached(
-        "SELECT seat, kind, record, happening, at, key, body FROM events WHERE seat >= ?1 AND seat < ?2 ORDER BY seat",
+        "SELECT seat, kind, record, event_type, at, key, body FROM events WHERE seat >= ?1 AND seat < ?2 ORDER BY seat",
     )?;
     let kinds = ["", "inventory", "vehicle", "document", "task", "room", "property"];
     let found = statement.query_map((seat + from, (home + 1) << 40), |row| {
         let word = usize::try_from(row.get::<_, i64>(1)?).ok().and_then(|number| kinds.get(number));
-        let kind = word.and_then(|word| Kind::from_word(word));
+        let kind = word.and_then(|word| Kind::parse(word));
         Ok(Seen {
             id: row.get::<_, i64>(0)? - seat,
             name: (kind.expect("a known kind"), row.get(2)?),
-            happening: row.get(3)?,
+            event_type: row.get(3)?,
             at: row.get(4)?,
             key: row.get(5)?,
             body: row.get(6)?,
@@ -289,7 +289,7 @@ fn take_in(
     again: bool,
     guards: &HashMap<(String, String), i64>,
 ) -> Result<(), String> {
-    let Seen { id, name, happening, at, key, body } = event;
+    let Seen { id, name, event_type, at, key, body } = event;
     let what = format!("event {id} of {} {}", name.0, name.1);
     if id <= history.head {
         return Err(format!("{what} comes after position {}", history.head));
@@ -304,9 +304,9 @@ fn take_in(
     };
     let versions = history.versions.entry(name.clone()).or_default();
     let before = versions.last().and_then(|(_, fields)| fields.clone());
-    match (happening, versions.is_empty(), before.is_some(), fields.is_some()) {
+    match (event_type, versions.is_empty(), before.is_some(), fields.is_some()) {
         (0, true, _, true) | (1, _, true, true) | (2, _, true, false) => {}
-        _ => return Err(format!("{what} does not follow from what was before ({happening})")),
+        _ => return Err(format!("{what} does not follow from what was before ({event_type})")),
     }
     if let Some(fields) = &fields {
         if fields.get("rev").and_then(Value::as_i64) != Some(id) {
@@ -321,7 +321,7 @@ fn take_in(
         }
     }
     if let Some(key) = key {
-        let record = if name.0.is_singleton() { name.0.word() } else { &name.1 };
+        let record = if name.0.is_singleton() { name.0.as_str() } else { &name.1 };
         let guard = guards.get(&(key.clone(), record.to_owned()));
         let made_of = versions.last().map(|(rev, _)| *rev);
         if guard.is_some() && guard.copied() != made_of {

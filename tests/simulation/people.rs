@@ -327,7 +327,7 @@ fn new_record(known: &Known<'_>, dice: &mut Dice, mark: &str) -> (Kind, Fields) 
         }
         Kind::Task | Kind::Document => {
             if let Some((kind, id)) = known.any(dice, &[Kind::Inventory, Kind::Vehicle]) {
-                fields.insert("subject_type".into(), kind.word().into());
+                fields.insert("subject_type".into(), kind.as_str().into());
                 fields.insert("subject_id".into(), id.into());
             }
             if kind == Kind::Task && dice.happens(300) {

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use super::Ground;
 use super::faults::Fault;
 use super::plan::Plan;
+use hearth_simulated::Fault as Bug;
 
 /// A fault in the code.
 pub struct Planted {
-    /// Its name, as the code asks for it.
-    pub name: &'static str,
+    /// The fault in the code.
+    pub bug: Bug,
     /// What the machine does all the time while it is looked for.
     pub with: &'static [Fault],
 }
@@ -19,60 +20,60 @@ pub struct Planted {
 /// All faults that can be planted.
 pub const PLANTED: [Planted; 42] = [
     // The server.
-    one("answer before commit", &[Fault::ServerDiskFull]),
-    one("event in a transaction of its own", &[Fault::ServerCrash]),
-    one("receipt in a transaction of its own", &[Fault::ServerCrash]),
-    one("receipt not kept", &[]),
-    one("ids used again after thinning", &[Fault::Retention]),
-    one("thinning takes the present", &[Fault::Retention]),
-    one("a first read expires", &[Fault::Retention, Fault::Offline, Fault::StreamCut]),
-    one("a gap goes unnoticed", &[Fault::Retention, Fault::Offline]),
-    one("graves not shown", &[Fault::Retention, Fault::Offline, Fault::StreamCut]),
-    one("another history goes unnoticed", &[Fault::RestoreFiles, Fault::Kill]),
-    one("the home's clock steps back", &[Fault::ClockStep]),
-    one("condition ignored", &[Fault::Delay, Fault::Offline]),
-    one("head not kept", &[Fault::ServerKill]),
-    one("used ids are free again", &[Fault::Night, Fault::LostAnswer]),
+    one(Bug::AckBeforeCommit, &[Fault::ServerDiskFull]),
+    one(Bug::EventInOwnTransaction, &[Fault::ServerCrash]),
+    one(Bug::ReceiptInOwnTransaction, &[Fault::ServerCrash]),
+    one(Bug::ReceiptNotStored, &[]),
+    one(Bug::EventIdsReused, &[Fault::Retention]),
+    one(Bug::CompactionDropsLatest, &[Fault::Retention]),
+    one(Bug::BackfillExpires, &[Fault::Retention, Fault::Offline, Fault::StreamCut]),
+    one(Bug::RetentionGapIgnored, &[Fault::Retention, Fault::Offline]),
+    one(Bug::TombstonesOmitted, &[Fault::Retention, Fault::Offline, Fault::StreamCut]),
+    one(Bug::RestoreIgnored, &[Fault::RestoreFiles, Fault::Kill]),
+    one(Bug::HomeClockStepsBack, &[Fault::ClockStep]),
+    one(Bug::IfMatchIgnored, &[Fault::Delay, Fault::Offline]),
+    one(Bug::HeadNotStored, &[Fault::ServerKill]),
+    one(Bug::DeletedIdsReusable, &[Fault::Night, Fault::LostAnswer]),
     // The replica.
-    one("position before rows", &[Fault::Crash]),
-    one("cursor not kept", &[Fault::Kill]),
-    one("an older image wins", &[Fault::Retention, Fault::Offline, Fault::Delay]),
-    one("search does not follow", &[]),
-    one("triggers of others do not fire", &[]),
-    one("deletes not remembered", &[Fault::Retention, Fault::Offline, Fault::Delay]),
-    one("overlay removed at the answer", &[]),
-    one("image of the edited row", &[Fault::Poison]),
-    one("gate left open", &[]),
-    one("live before the present is reached", &[Fault::Offline]),
-    one("a refused edit is dropped", &[Fault::Poison]),
-    one("a refused edit gives way", &[Fault::Poison]),
-    one("any change there is a conflict", &[Fault::Delay, Fault::Offline]),
-    one("what goes along is left out", &[Fault::Offline]),
-    one("an overtaken edit counts as sent", &[Fault::Delay, Fault::Offline]),
-    one("a server error counts as sent", &[Fault::ServerError]),
-    one("no condition is sent", &[Fault::Night, Fault::LostAnswer]),
-    one("a retry has a new key", &[Fault::LostAnswer]),
-    one("a start forgets what was being sent", &[Fault::Crash, Fault::Kill]),
-    one("dependents do not wait", &[Fault::Offline, Fault::ServerError]),
-    one("blocked for ever", &[Fault::Poison]),
-    one("nobody is asked about many deletions", &[Fault::Retention, Fault::Offline]),
-    one("lists run ahead of the feed", &[Fault::Retention, Fault::Offline, Fault::StreamMute]),
-    one("silence goes unnoticed", &[Fault::StreamMute]),
-    one("a full disk counts as written", &[Fault::DiskFull]),
-    one("what may be in is let go", &[Fault::LostAnswer, Fault::Narrowed]),
-    one("a retry waits for the wall clock", &[Fault::ServerError, Fault::ClockStep]),
-    one("a stranger's word counts", &[Fault::Stranger]),
+    one(Bug::PositionBeforeRows, &[Fault::Crash]),
+    one(Bug::CursorNotStored, &[Fault::Kill]),
+    one(Bug::OlderImageWins, &[Fault::Retention, Fault::Offline, Fault::Delay]),
+    one(Bug::SearchNotUpdated, &[]),
+    one(Bug::UserTriggersOff, &[]),
+    one(Bug::TombstonesNotStored, &[Fault::Retention, Fault::Offline, Fault::Delay]),
+    one(Bug::OverlayDroppedAtAck, &[]),
+    one(Bug::BaseFromEditedRow, &[Fault::Poison]),
+    one(Bug::GateLeftOpen, &[]),
+    one(Bug::LiveBeforeCaughtUp, &[Fault::Offline]),
+    one(Bug::RejectedEditDropped, &[Fault::Poison]),
+    one(Bug::RejectedEditSuperseded, &[Fault::Poison]),
+    one(Bug::AnyRemoteChangeConflicts, &[Fault::Delay, Fault::Offline]),
+    one(Bug::CoalescedEditLost, &[Fault::Offline]),
+    one(Bug::PreconditionFailureIsSuccess, &[Fault::Delay, Fault::Offline]),
+    one(Bug::ServerErrorIsSuccess, &[Fault::ServerError]),
+    one(Bug::IfMatchNotSent, &[Fault::Night, Fault::LostAnswer]),
+    one(Bug::RetryWithNewKey, &[Fault::LostAnswer]),
+    one(Bug::InFlightForgotten, &[Fault::Crash, Fault::Kill]),
+    one(Bug::DependentsDoNotWait, &[Fault::Offline, Fault::ServerError]),
+    one(Bug::BlockedForever, &[Fault::Poison]),
+    one(Bug::MassDeleteUnguarded, &[Fault::Retention, Fault::Offline]),
+    one(Bug::ListsAheadOfFeed, &[Fault::Retention, Fault::Offline, Fault::StreamMute]),
+    one(Bug::SilentStreamIgnored, &[Fault::StreamMute]),
+    one(Bug::DiskFullIsSuccess, &[Fault::DiskFull]),
+    one(Bug::MaybeAppliedForgotten, &[Fault::LostAnswer, Fault::Narrowed]),
+    one(Bug::RetryUsesWallClock, &[Fault::ServerError, Fault::ClockStep]),
+    one(Bug::ForeignAnswerAccepted, &[Fault::Stranger]),
 ];
 
-const fn one(name: &'static str, with: &'static [Fault]) -> Planted {
-    Planted { name, with }
+const fn one(bug: Bug, with: &'static [Fault]) -> Planted {
+    Planted { bug, with }
 }
 
 impl Planted {
     /// The one that is in the code of this program, which `HEARTH_PLANTED` says. Err: there is none of that name.
     pub fn here() -> Result<Option<&'static Planted>, String> {
         let Ok(name) = std::env::var(VARIABLE) else { return Ok(None) };
-        let known = PLANTED.iter().find(|planted| planted.name == name);
+        let known = PLANTED.iter().find(|planted| planted.bug.as_str() == name);
         known.map(Some).ok_or_else(|| format!("{VARIABLE}: `{name}` is no fault that can be planted; see `--planted`"))
     }
 
@@ -100,7 +101,7 @@ impl Planted {
         let failed = |error: std::io::Error| format!("another process cannot be run: {error}");
         let mut child = Command::new(std::env::current_exe().map_err(failed)?)
             .args(["--jobs=1", "--shrink=0", &format!("--from={from}"), &format!("--seeds={}", to + 1 - from)])
-            .env(VARIABLE, self.name)
+            .env(VARIABLE, self.bug.as_str())
             .stdout(Stdio::piped())
             .spawn()
             .map_err(failed)?;

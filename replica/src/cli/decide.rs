@@ -162,7 +162,7 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
     if context.json {
         let all = conflicts.iter().map(|one| {
             json!({
-                "edit_id": one.edit_id, "kind": one.kind.word(), "record_id": one.record_id, "title": one.title,
+                "edit_id": one.edit_id, "kind": one.kind.as_str(), "record_id": one.record_id, "title": one.title,
                 "field": one.field, "base": one.base, "mine": one.mine, "theirs": one.theirs,
                 "theirs_at": one.theirs_at,
             })
@@ -186,7 +186,7 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
         let since = one.theirs_at.or_else(|| reason(one.edit_id)).map_or("deleted there".into(), Value::from);
         vec![
             one.edit_id.into(),
-            one.kind.word().into(),
+            one.kind.as_str().into(),
             one.title.into(),
             one.field.into(),
             one.base,

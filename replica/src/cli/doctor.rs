@@ -27,14 +27,14 @@ fn tell(profile: &Profile, findings: &[Finding], json: bool, is_there: bool) -> 
     if json {
         let all = findings.iter().map(|finding| {
             json!({
-                "matter": finding.matter.word(), "grade": finding.grade.word(), "text": finding.text,
+                "matter": finding.matter.as_str(), "grade": finding.grade.as_str(), "text": finding.text,
                 "next": finding.next.as_deref().map(output::addressed),
             })
         });
         output::json(&Value::Array(all.collect()))?;
     } else {
         for Finding { matter, grade, text, next } in findings {
-            let head = format!("{:<9}{:<10}", grade.word(), matter.word());
+            let head = format!("{:<9}{:<10}", grade.as_str(), matter.as_str());
             let head = if *grade >= Grade::Warning { output::bold(&head) } else { head };
             output::line(&format!("{head}{}", output::one_line(text)))?;
             if let Some(next) = next {

@@ -57,7 +57,7 @@ fn waiting(context: &Context) -> Result<(), Failure> {
             edit.id.into(),
             edit.state.into(),
             edit.method.into(),
-            edit.kind.word().into(),
+            edit.kind.as_str().into(),
             edit.title.into(),
             changes(&edit.patch),
             edit.reason.into(),
@@ -106,7 +106,7 @@ fn history(context: &Context, limit: usize) -> Result<(), Failure> {
             .iter()
             .map(|edit| {
                 json!({
-                    "id": edit.id, "kind": edit.kind.word(), "record_id": edit.record_id, "title": edit.title,
+                    "id": edit.id, "kind": edit.kind.as_str(), "record_id": edit.record_id, "title": edit.title,
                     "method": edit.method, "patch": edit.patch, "base": edit.base, "outcome": edit.outcome,
                     "rev": edit.rev, "reason": edit.reason, "origin": edit.origin, "created_at": edit.created_at,
                     "settled_at": edit.settled_at,
@@ -123,7 +123,7 @@ fn history(context: &Context, limit: usize) -> Result<(), Failure> {
                 edit.id.into(),
                 edit.outcome.into(),
                 edit.method.into(),
-                edit.kind.word().into(),
+                edit.kind.as_str().into(),
                 edit.title.into(),
                 changes(&edit.patch),
                 edit.settled_at.into(),
@@ -148,7 +148,7 @@ fn changes(patch: &Fields) -> Value {
 /// The columns of `edits`, by name, and the record's title.
 pub(super) fn members(edit: &Edit) -> Value {
     json!({
-        "id": edit.id, "kind": edit.kind.word(), "record_id": edit.record_id, "title": edit.title,
+        "id": edit.id, "kind": edit.kind.as_str(), "record_id": edit.record_id, "title": edit.title,
         "method": edit.method, "patch": edit.patch, "base": edit.base, "state": edit.state,
         "reason": edit.reason, "attempts": edit.attempts, "next_attempt_at": edit.next_attempt_at,
         "problem": edit.problem, "origin": edit.origin, "created_at": edit.created_at,

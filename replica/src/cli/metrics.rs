@@ -112,7 +112,7 @@ fn write(db: &Path) -> Result<String, StoreError> {
     tell("edits_need_you", "Edits that wait for a person.", &one(Some(status.needs_you as f64)));
     tell("edits", "Edits that are not settled, by state.", &counted("state", &tally.edits));
     tell("edits_settled", "Edits settled within 30 days, by outcome.", &counted("outcome", &tally.settled));
-    let records: Vec<_> = tally.records.iter().map(|(kind, n)| (label("kind", kind.word()), *n as f64)).collect();
+    let records: Vec<_> = tally.records.iter().map(|(kind, n)| (label("kind", kind.as_str()), *n as f64)).collect();
     tell("records", "Records, by kind.", &records);
     tell("database_bytes", "Size of the database.", &one(Some(tally.database_bytes as f64)));
     tell("log_bytes", "Size of its write-ahead log.", &one(Some(tally.log_bytes as f64)));

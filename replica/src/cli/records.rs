@@ -171,7 +171,7 @@ impl Remove {
         let related = replica.related(kind, &id, 0)?;
         replica.delete(kind, &id)?;
         if context.json {
-            return Ok(output::json(&json!({ "removed": id, "kind": kind.word(), "title": title }))?);
+            return Ok(output::json(&json!({ "removed": id, "kind": kind.as_str(), "title": title }))?);
         }
         let named = related.iter().map(|of| format!("{} in {}", of.total, of.kind.collection()));
         let named = named.collect::<Vec<_>>().join(", ");
@@ -201,7 +201,7 @@ impl Search {
         hits.truncate(self.limit);
         if context.json {
             let all = hits.iter().map(
-                |hit| json!({ "kind": hit.kind.word(), "id": hit.id, "title": hit.title, "snippet": hit.snippet }),
+                |hit| json!({ "kind": hit.kind.as_str(), "id": hit.id, "title": hit.title, "snippet": hit.snippet }),
             );
             output::json(&all.collect())?;
         } else if hits.is_empty() && !is_cut {
@@ -210,7 +210,7 @@ impl Search {
             let ids: Vec<&str> = hits.iter().map(|hit| hit.id.as_str()).collect();
             let short = replica.short_ids(&ids)?;
             let rows = hits.into_iter().zip(short).map(|(hit, id)| {
-                vec![id.into(), hit.kind.word().into(), hit.title.into(), hit.snippet.replace("**", "").into()]
+                vec![id.into(), hit.kind.as_str().into(), hit.title.into(), hit.snippet.replace("**", "").into()]
             });
             let columns = ["id", "kind", "title", "text"].map(str::to_owned).to_vec();
             output::table(&Table { columns, rows: rows.collect() })?;
@@ -242,7 +242,7 @@ pub(super) fn record(row: &Row) -> Value {
     members.insert("created_at".to_owned(), row.created_at.clone().into());
     members.insert("updated_at".to_owned(), row.updated_at.clone().into());
     members.insert("rev".to_owned(), row.rev.into());
-    members.insert("kind".to_owned(), row.kind.word().into());
+    members.insert("kind".to_owned(), row.kind.as_str().into());
     members.insert("pending".to_owned(), json!(row.pending != Pending::No));
     members.insert("needs_you".to_owned(), json!(row.pending == Pending::NeedsYou));
     Value::Object(members)
@@ -268,7 +268,7 @@ fn tell(context: &Context, row: &Row) -> Result<(), Failure> {
     if context.json {
         return Ok(output::json(&record(row))?);
     }
-    output::line(&format!("{}  {}", output::bold(&output::one_line(&row.title)), output::dim(row.kind.word())))?;
+    output::line(&format!("{}  {}", output::bold(&output::one_line(&row.title)), output::dim(row.kind.as_str())))?;
     let wide = resource(row.kind).fields.iter().map(|field| field.name.len()).max().unwrap_or(0).max(10) + 2;
     let line = |name: &str, text: &str| output::line(&format!("{name:wide$}{text}"));
     line("id", &row.id)?;

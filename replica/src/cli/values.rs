@@ -13,9 +13,9 @@ use super::{Exit, Failure};
 
 /// Reads a kind by its table's name or its singular word; clap names the nearest one.
 pub(super) fn kind_parser() -> impl TypedValueParser<Value = Kind> {
-    let names = Kind::ALL.map(|kind| PossibleValue::new(kind.collection()).alias(kind.word()));
+    let names = Kind::ALL.map(|kind| PossibleValue::new(kind.collection()).alias(kind.as_str()));
     PossibleValuesParser::new(names)
-        .map(|name| Kind::from_collection(&name).or_else(|| Kind::from_word(&name)).unwrap_or(Kind::Task))
+        .map(|name| Kind::from_collection(&name).or_else(|| Kind::parse(&name)).unwrap_or(Kind::Task))
 }
 
 /// A field and its value as they were typed.
@@ -117,7 +117,7 @@ pub(super) fn field(kind: Kind, name: &str) -> Result<&'static str, Failure> {
 
 /// The record that a person means by the beginning of its id, or by `property`.
 pub(super) fn record(replica: &Replica, id: &str, also_gone: bool) -> Result<(Kind, String), Failure> {
-    if id == Kind::Property.word() {
+    if id == Kind::Property.as_str() {
         let row = replica.row(Kind::Property, "")?;
         return Ok((Kind::Property, row.map(|row| row.id).unwrap_or_default()));
     }
@@ -170,7 +170,7 @@ fn body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Option<&Fi
         let subject = || body.get(SUBJECT_TYPE).or_else(|| present?.get(SUBJECT_TYPE)).and_then(Value::as_str);
         let targets: Vec<Kind> = match field.format {
             Format::Reference(kind) => vec![kind],
-            Format::Subject => subject().and_then(Kind::from_word).into_iter().collect(),
+            Format::Subject => subject().and_then(Kind::parse).into_iter().collect(),
             _ => continue,
         };
         if let Some(id) = referred(replica, field, &targets, &id)? {
@@ -188,7 +188,7 @@ fn referred(replica: &Replica, field: &Field, targets: &[Kind], id: &str) -> Res
         // A whole id may be of a record that has not come yet; the server is the judge of that.
         Found::Nothing if id.len() == 36 || targets.is_empty() => Ok(None),
         Found::Nothing => {
-            let kinds: Vec<&str> = targets.iter().map(|kind| kind.word()).collect();
+            let kinds: Vec<&str> = targets.iter().map(|kind| kind.as_str()).collect();
             let text = format!("{}: there is no {} whose id begins with {id}", field.name, kinds.join(" or "));
             let table = targets.first().map_or("KIND", |kind| kind.collection());
             Err(Failure::new(Exit::NotFound, text).hint(format!("hearth-replica list {table}")))

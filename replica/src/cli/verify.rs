@@ -96,7 +96,7 @@ fn as_json(difference: &Difference) -> Value {
                 .collect(),
         ),
     };
-    json!({ "kind": kind.word(), "id": id, "title": title, "how": how, "fields": fields })
+    json!({ "kind": kind.as_str(), "id": id, "title": title, "how": how, "fields": fields })
 }
 
 fn as_text(difference: &Difference) -> String {

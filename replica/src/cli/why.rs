@@ -30,7 +30,7 @@ impl Why {
         if context.json {
             return Ok(output::json(&members(&why))?);
         }
-        output::line(&format!("{}  {}", output::bold(&output::one_line(&why.title)), output::dim(kind.word())))?;
+        output::line(&format!("{}  {}", output::bold(&output::one_line(&why.title)), output::dim(kind.as_str())))?;
         output::line(&standing(&why))?;
         if !why.shown && why.edits.is_empty() {
             return settled(&why);
@@ -138,7 +138,7 @@ fn members(why: &Origins) -> Value {
         })
         .collect();
     json!({
-        "id": why.id, "kind": why.kind.word(), "title": why.title, "shown": why.shown, "rev": why.rev,
+        "id": why.id, "kind": why.kind.as_str(), "title": why.title, "shown": why.shown, "rev": why.rev,
         "deleted_at": why.deleted_at, "fields": fields,
         "edits": why.edits.iter().map(super::edits::members).collect::<Vec<_>>(), "settled": settled,
     })

@@ -286,8 +286,8 @@ pub(crate) fn spare_triggers(connection: &Connection) -> Result<(), StoreError> 
     connection.execute_batch(
         "CREATE TEMP TABLE IF NOT EXISTS _touched (kind TEXT, record_id TEXT, PRIMARY KEY (kind, record_id)) WITHOUT ROWID",
     )?;
-    let fires =
-        schema::others::has_triggers(connection)? && !hearth_simulated::planted("triggers of others do not fire");
+    let fires = schema::others::has_triggers(connection)?
+        && !hearth_simulated::planted(hearth_simulated::Fault::UserTriggersOff);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, fires)?;
     Ok(())
 }

@@ -154,7 +154,7 @@ impl Scene {
     }
 }
 
-fn event(id: i64, happening: &str, kind: &str, record: &str, payload: Value) -> Event {
+fn event(id: i64, event_type: &str, kind: &str, record: &str, payload: Value) -> Event {
     let mut payload = payload;
     if let Some(members) = payload.as_object_mut() {
         members.insert("id".into(), record.into());
@@ -163,7 +163,7 @@ fn event(id: i64, happening: &str, kind: &str, record: &str, payload: Value) -> 
         members.insert("updated_at".into(), at(id).to_string().into());
     }
     serde_json::from_value(json!({
-        "id": id, "type": happening, "resource_type": kind, "resource_id": record, "payload": payload,
+        "id": id, "type": event_type, "resource_type": kind, "resource_id": record, "payload": payload,
         "created_at": at(id).to_string(), "idempotency_key": null,
     }))
     .unwrap()

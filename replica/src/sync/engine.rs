@@ -226,7 +226,8 @@ impl Engine {
                 match carried_out {
                     Ok(more) => inputs.extend(more),
                     Err(error)
-                        if error.is_unwritten() && hearth_simulated::planted("a full disk counts as written") => {}
+                        if error.is_unwritten()
+                            && hearth_simulated::planted(hearth_simulated::Fault::DiskFullIsSuccess) => {}
                     Err(error) if error.is_unwritten() => {
                         // Nothing of this effect was written, and what follows rests on it.
                         tracing::warn!(%error, "not written");

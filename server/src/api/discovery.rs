@@ -44,7 +44,7 @@ pub async fn index(visit: Visit) -> Result<Reply, Refusal> {
 pub async fn meta(visit: Visit) -> Result<Reply, Refusal> {
     let (config, now) = (&visit.app.config, visit.app.clock.now());
     let errors = ProblemType::ALL.map(
-        |kind| json!({ "type": kind.word(), "status": kind.status(), "description": kind.about(), "fix": kind.fix() }),
+        |kind| json!({ "type": kind.as_str(), "status": kind.status(), "description": kind.about(), "fix": kind.fix() }),
     );
     let data = json!({
         "stability": STABILITY,
@@ -93,7 +93,7 @@ fn resource(resource: &Resource) -> Value {
     // There is one of a singleton, and nothing to look for (contract 8).
     let is_searched = !resource.kind.is_singleton();
     json!({
-        "kind": resource.kind.word(),
+        "kind": resource.kind.as_str(),
         "collection": resource.kind.collection(),
         "path": paths::collection(resource.kind),
         "description": resource.about,
@@ -109,7 +109,7 @@ fn field(field: &Field) -> Value {
     let mut set = |name: &str, value: Value| drop(members.insert(name.to_owned(), value));
     set("name", field.name.into());
     set("description", field.about.into());
-    set("format", field.format.word().into());
+    set("format", field.format.as_str().into());
     set("required", (field.presence == Presence::Required).into());
     set("nullable", field.is_nullable().into());
     set("read_only", (!field.is_writable()).into());
@@ -137,7 +137,7 @@ fn field(field: &Field) -> Value {
             set("minimum", 1000.into());
             set("maximum", 9999.into());
         }
-        Format::Reference(kind) => set("references", kind.word().into()),
+        Format::Reference(kind) => set("references", kind.as_str().into()),
         Format::Subject => set("references", "subject_type".into()),
         Format::Vin | Format::Money | Format::Date | Format::Timestamp => (),
     }

@@ -36,7 +36,7 @@ pub async fn portal(visit: Visit) -> Result<Reply, Refusal> {
                 "<tr><td>{}</td><td><a href=\"/docs/errors/{word}\"><code>{word}</code></a></td><td>{}</td></tr>\n",
                 kind.status(),
                 marked_up(kind.about()),
-                word = kind.word()
+                word = kind.as_str()
             )
         })
         .collect();
@@ -73,14 +73,14 @@ fn entry(version: &Version) -> String {
 
 /// `GET /docs/errors/{type}`.
 pub async fn error(visit: Visit) -> Result<Reply, Refusal> {
-    let Some(kind) = ProblemType::from_word(&visit.name) else {
+    let Some(kind) = ProblemType::parse(&visit.name) else {
         let message = format!("There is no error type `{}`.", visit.name);
         let fix = format!("See {} for every error type.", paths::META);
         return Err(Problem::new(ProblemType::NotFound, message).fixed_by(fix).into());
     };
     if visit.media == "application/json" {
         let data = json!({
-            "type": kind.word(),
+            "type": kind.as_str(),
             "status": kind.status(),
             "description": kind.about(),
             "fix": kind.fix(),
@@ -106,12 +106,12 @@ pub async fn error(visit: Visit) -> Result<Reply, Refusal> {
     let body = format!(
         "<h1><code>{word}</code></h1>\n<p class=\"quiet\">Status {status}</p>\n<p>{about}</p>\n<h2>What to do</h2>\n\
          <p>{fix}</p>\n<p class=\"quiet\">{retry}</p>\n{details}",
-        word = kind.word(),
+        word = kind.as_str(),
         status = kind.status(),
         about = marked_up(kind.about()),
         fix = marked_up(kind.fix()),
     );
-    Ok(page(&visit, kind.word(), &body))
+    Ok(page(&visit, kind.as_str(), &body))
 }
 
 /// `GET /docs/style.css`.

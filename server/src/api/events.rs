@@ -61,7 +61,7 @@ pub async fn poll(call: Call) -> Result<Reply, Refusal> {
 
 /// The kinds that `types` names; none: all.
 pub(super) fn kinds(query: &Query) -> Result<Vec<Kind>, Problem> {
-    query.choices("types", &Kind::ALL.map(|kind| (kind.word(), kind)))
+    query.choices("types", &Kind::ALL.map(|kind| (kind.as_str(), kind)))
 }
 
 /// How long the feed keeps events whole, as it is told to readers.

@@ -105,7 +105,7 @@ pub async fn download(call: Call) -> Result<Reply, Refusal> {
     let job = find(&call).await?;
     let status = status_at(&job, call.app.clock.now());
     let (Some(Product { file, size_bytes, .. }), Status::Succeeded) = (&job.product, status) else {
-        let message = format!("The export {} has no file: it is {}.", job.id, status.word());
+        let message = format!("The export {} has no file: it is {}.", job.id, status.as_str());
         return Err(Problem::new(ProblemType::NotFound, message).fixed_by(next_step(status)).into());
     };
     let (media, name) = match job.format {
@@ -189,11 +189,11 @@ fn status_at(job: &Job, now: Timestamp) -> Status {
 
 fn to_json(job: &Job, app: &App, now: Timestamp) -> Value {
     let (done, total) = app.exports.progress(job.id).unwrap_or((job.done, job.total));
-    let kinds: Vec<&str> = job.kinds.iter().map(|kind| kind.word()).collect();
+    let kinds: Vec<&str> = job.kinds.iter().map(|kind| kind.as_str()).collect();
     json!({
         "id": job.id,
-        "status": status_at(job, now).word(),
-        "format": job.format.word(),
+        "status": status_at(job, now).as_str(),
+        "format": job.format.as_str(),
         "types": kinds,
         "progress": { "done": done, "total": total },
         "created_at": job.created_at,
@@ -219,9 +219,9 @@ fn read_wish(body: &Value) -> Result<(Format, Vec<Kind>), Vec<FieldFault>> {
         match name.as_str() {
             "format" if value.is_null() => (),
             "format" => {
-                let words = Format::ALL.map(Format::word);
+                let words = Format::ALL.map(Format::as_str);
                 match word("format", value, &words) {
-                    Ok(word) => format = Format::from_word(word),
+                    Ok(word) => format = Format::parse(word),
                     Err(fault) => faults.push(fault),
                 }
             }
@@ -260,12 +260,12 @@ fn read_kinds(value: &Value) -> Result<Vec<Kind>, Vec<FieldFault>> {
         Value::Array(items) => items,
         _ => return Err(vec![FieldFault::new("types", FaultCode::WrongType, "types must be an array.")]),
     };
-    let words = Kind::ALL.map(Kind::word);
+    let words = Kind::ALL.map(Kind::as_str);
     let named = items.iter().enumerate().map(|(index, item)| word(&format!("types[{index}]"), item, &words));
     let (mut kinds, mut faults) = (Vec::new(), Vec::new());
     for named in named {
         match named {
-            Ok(word) => kinds.extend(Kind::from_word(word)),
+            Ok(word) => kinds.extend(Kind::parse(word)),
             Err(fault) => faults.push(fault),
         }
     }

@@ -16,9 +16,9 @@ pub async fn show(call: Call) -> Result<Reply, Refusal> {
         })
     });
     let mut data = json!({
-        "team": { "id": key.team, "name": key.team_name, "plan": key.plan.word() },
-        "home": { "id": key.home_id, "environment": key.environment.word() },
-        "environment": key.environment.word(),
+        "team": { "id": key.team, "name": key.team_name, "plan": key.plan.as_str() },
+        "home": { "id": key.home_id, "environment": key.environment.as_str() },
+        "environment": key.environment.as_str(),
         "key": {
             "id": key.id,
             "name": key.name,
@@ -28,7 +28,7 @@ pub async fn show(call: Call) -> Result<Reply, Refusal> {
             "flagged_at": key.flagged_at,
         },
         "scopes": key.scopes,
-        "plan": key.plan.word(),
+        "plan": key.plan.as_str(),
         "api_version": { "pinned": key.pinned, "resolved": call.wording.version.name },
         "rate_limits": rate_limits.unwrap_or(Value::Null),
     });

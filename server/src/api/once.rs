@@ -26,8 +26,10 @@ pub async fn once(
             }
         }
         let (reply, refused) = write(tx, &call, number)?;
-        if let Some(ticket) =
-            call.ticket.as_ref().filter(|_| is_final(refused) && !hearth_simulated::planted("receipt not kept"))
+        if let Some(ticket) = call
+            .ticket
+            .as_ref()
+            .filter(|_| is_final(refused) && !hearth_simulated::planted(hearth_simulated::Fault::ReceiptNotStored))
         {
             receipts::keep(tx, number, &ticket.key, &reply.to_receipt(ticket.fingerprint, now))?;
         }

@@ -26,7 +26,7 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
         return Err(Problem::parameter("q", "", None, "The parameter `q` says what to look for; it is missing.").into());
     };
     let words = words(question)?;
-    let named = call.query.choices("types", &Kind::COLLECTIONS.map(|kind| (kind.word(), kind)))?;
+    let named = call.query.choices("types", &Kind::COLLECTIONS.map(|kind| (kind.as_str(), kind)))?;
     // In one order, so that a cursor is good however they are named.
     let mut kinds: Vec<Kind> = Kind::COLLECTIONS.into_iter().filter(|kind| named.contains(kind)).collect();
     let limit = call.query.limit(PAGE.0, PAGE.1)?;
@@ -77,7 +77,7 @@ fn describe(hit: &Hit, words: &[String]) -> Result<String, Fault> {
         Record::from_json(*kind, json).ok_or_else(|| Fault::Corrupt(format!("image of a {kind} that was found")))?;
     let (title, snippet) = shown(&record, words);
     let hit = json!({
-        "type": kind.word(),
+        "type": kind.as_str(),
         "id": record.id,
         "title": title,
         "snippet": snippet,

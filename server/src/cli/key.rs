@@ -162,7 +162,7 @@ fn key_json(key: &Key) -> Value {
     json!({
         "id": key.id,
         "team": { "id": key.team, "name": key.team_name },
-        "environment": key.environment.word(),
+        "environment": key.environment.as_str(),
         "name": key.name,
         "hint": key.hint,
         "scopes": key.scopes,

@@ -269,7 +269,7 @@ fn tell(bench: &Bench, as_json: bool, did: &str, mut data: Value, told: &str) ->
     if as_json {
         data["did"] = did.into();
         data["team"] = bench.team.as_str().into();
-        data["home"] = json!({ "id": bench.home.to_string(), "environment": bench.environment.word() });
+        data["home"] = json!({ "id": bench.home.to_string(), "environment": bench.environment.as_str() });
         line(data)
     } else {
         line(told)

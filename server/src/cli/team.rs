@@ -63,7 +63,7 @@ pub(super) async fn team(command: TeamCommand, db: &Db, as_json: bool) -> anyhow
                 note(format_args!(
                     "made team {} ({}) with a live home and a filled sandbox",
                     team.name,
-                    team.plan.word()
+                    team.plan.as_str()
                 ));
             }
         }
@@ -73,7 +73,7 @@ pub(super) async fn team(command: TeamCommand, db: &Db, as_json: bool) -> anyhow
                 line(Value::Array(teams.iter().map(team_json).collect()))?;
             } else {
                 for team in teams {
-                    line(format_args!("{}  {:4}  {}  {}", team.id, team.plan.word(), team.created_at, team.name))?;
+                    line(format_args!("{}  {:4}  {}  {}", team.id, team.plan.as_str(), team.created_at, team.name))?;
                 }
             }
         }
@@ -82,7 +82,7 @@ pub(super) async fn team(command: TeamCommand, db: &Db, as_json: bool) -> anyhow
             if as_json {
                 line(team_json(&team))?;
             } else {
-                note(format_args!("team {} is on the {} plan", team.name, team.plan.word()));
+                note(format_args!("team {} is on the {} plan", team.name, team.plan.as_str()));
             }
         }
     }
@@ -90,5 +90,5 @@ pub(super) async fn team(command: TeamCommand, db: &Db, as_json: bool) -> anyhow
 }
 
 fn team_json(team: &Team) -> Value {
-    json!({ "id": team.id, "name": team.name, "plan": team.plan.word(), "created_at": team.created_at })
+    json!({ "id": team.id, "name": team.name, "plan": team.plan.as_str(), "created_at": team.created_at })
 }

@@ -3,7 +3,7 @@
 
 use hearth_contract::check::{Fields, check_subject, references};
 use hearth_contract::command::{Command, Guard};
-use hearth_contract::event::{Happening, StoredEvent};
+use hearth_contract::event::{EventType, StoredEvent};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{FaultCode, FieldFault, Problem, ProblemType};
 use hearth_contract::question;
@@ -51,7 +51,11 @@ impl<'a, 'c> Writing<'a, 'c> {
     pub fn begin(tx: &'a Tx<'c>, number: HomeNo, run: i64, now: Timestamp, key: Option<String>) -> Result<Self, Fault> {
         let mut home = homes::load(tx, number)?;
         // The machine's clock may step back; the home's does not (contract 2).
-        let now = if hearth_simulated::planted("the home's clock steps back") { now } else { now.max(home.clock) };
+        let now = if hearth_simulated::planted(hearth_simulated::Fault::HomeClockStepsBack) {
+            now
+        } else {
+            now.max(home.clock)
+        };
         home.clock = now;
         Ok(Writing { tx, first: None, home, run, now, key })
     }
@@ -70,7 +74,7 @@ impl<'a, 'c> Writing<'a, 'c> {
             homes::begin_run(self.tx, self.home.number, first, self.run)?;
             self.home.run = self.run;
         }
-        if hearth_simulated::planted("head not kept") && self.home.head % 7 == 0 {
+        if hearth_simulated::planted(hearth_simulated::Fault::HeadNotStored) && self.home.head % 7 == 0 {
             self.home.head = first - 1;
         }
         homes::save(self.tx, &self.home)
@@ -107,13 +111,13 @@ impl<'a, 'c> Writing<'a, 'c> {
             return Ok(Err(belongs_to_the_profile(id)));
         }
         if let Some(entry) = records::entry(self.tx, self.home.number, id)?
-            && !hearth_simulated::planted("used ids are free again")
+            && !hearth_simulated::planted(hearth_simulated::Fault::DeletedIdsReusable)
         {
             return Ok(Err(already_exists(id, entry.deleted)));
         }
         rules::settle(kind, None, &mut fields, self.now);
         let follow_up = rules::follow_up(kind, None, &fields, self.now);
-        let image = self.put(Happening::Created, kind, id, None, fields)?;
+        let image = self.put(EventType::Created, kind, id, None, fields)?;
         self.add_follow_up(kind, follow_up, ids)?;
         Ok(Ok(Outcome::Created(id, image)))
     }
@@ -132,7 +136,7 @@ impl<'a, 'c> Writing<'a, 'c> {
             None if kind.is_singleton() => return self.set_profile(id, changes, faults, guard),
             None => return Ok(Err(not_found(kind, id))),
         };
-        if !guard.admits(Some(before.rev)) && !hearth_simulated::planted("condition ignored") {
+        if !guard.admits(Some(before.rev)) && !hearth_simulated::planted(hearth_simulated::Fault::IfMatchIgnored) {
             return Ok(Err(moved_on(Some(before.rev))));
         }
         let mut after = before.fields.clone();
@@ -150,7 +154,7 @@ impl<'a, 'c> Writing<'a, 'c> {
             return Ok(Ok(Outcome::Stands(Some(Image { rev: before.rev, json: before.to_json() }))));
         }
         let follow_up = rules::follow_up(kind, Some(&before.fields), &after, self.now);
-        let image = self.put(Happening::Updated, kind, id, Some(before), after)?;
+        let image = self.put(EventType::Updated, kind, id, Some(before), after)?;
         self.add_follow_up(kind, follow_up, ids)?;
         Ok(Ok(Outcome::Stands(Some(image))))
     }
@@ -176,7 +180,7 @@ impl<'a, 'c> Writing<'a, 'c> {
         let mut fields: Fields =
             resource(Kind::Property).fields.iter().map(|field| (field.name.to_owned(), Value::Null)).collect();
         fields.extend(changes);
-        let image = self.put(Happening::Created, Kind::Property, id, None, fields)?;
+        let image = self.put(EventType::Created, Kind::Property, id, None, fields)?;
         Ok(Ok(Outcome::Stands(Some(image))))
     }
 
@@ -204,13 +208,13 @@ impl<'a, 'c> Writing<'a, 'c> {
         };
         let mut after = before.fields.clone();
         rules::forget_reference(kind, &mut after, target);
-        self.put(Happening::Updated, kind, id, Some(before), after)?;
+        self.put(EventType::Updated, kind, id, Some(before), after)?;
         Ok(())
     }
 
     fn add_follow_up(&mut self, kind: Kind, follow_up: Option<Fields>, ids: Ids<'_>) -> Result<(), Fault> {
         if let Some(fields) = follow_up {
-            self.put(Happening::Created, kind, ids(), None, fields)?;
+            self.put(EventType::Created, kind, ids(), None, fields)?;
         }
         Ok(())
     }
@@ -218,7 +222,7 @@ impl<'a, 'c> Writing<'a, 'c> {
     /// The one place where a record changes: its image, its event, its place in both orders and its links.
     fn put(
         &mut self,
-        happening: Happening,
+        event_type: EventType,
         kind: Kind,
         id: Uuid,
         before: Option<Record>,
@@ -236,7 +240,7 @@ impl<'a, 'c> Writing<'a, 'c> {
             Some(before) => self.supersede(before)?,
             None => rev,
         };
-        self.append(happening, kind, id, rev, Some(json.clone()))?;
+        self.append(event_type, kind, id, rev, Some(json.clone()))?;
         records::put(self.tx, self.home.number, id, &Entry { kind, created, rev, deleted: false })?;
         self.keep_words(created, before.as_ref(), &record);
         for target in old_targets.iter().filter(|target| !new_targets.contains(target)) {
@@ -263,7 +267,7 @@ impl<'a, 'c> Writing<'a, 'c> {
         let (kind, id) = (before.kind, before.id);
         let rev = self.next_event();
         let created = self.supersede(before)?;
-        self.append(Happening::Deleted, kind, id, rev, None)?;
+        self.append(EventType::Deleted, kind, id, rev, None)?;
         crate::store::search::remove(self.tx, self.home.number, created);
         records::put(self.tx, self.home.number, id, &Entry { kind, created, rev, deleted: true })
     }
@@ -281,14 +285,14 @@ impl<'a, 'c> Writing<'a, 'c> {
 
     fn append(
         &self,
-        happening: Happening,
+        event_type: EventType,
         kind: Kind,
         record: Uuid,
         id: i64,
         payload: Option<String>,
     ) -> Result<(), Fault> {
         let idempotency_key = self.key.clone();
-        let event = StoredEvent { id, happening, kind, record, payload, created_at: self.now, idempotency_key };
+        let event = StoredEvent { id, event_type, kind, record, payload, created_at: self.now, idempotency_key };
         events::append(self.tx, self.home.number, &event)
     }
 

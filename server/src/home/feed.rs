@@ -84,7 +84,7 @@ pub fn read(
     };
     let Following { events: mut found, paused_at } =
         events::after(tx, number, cursor.position, kinds, (limit + 1, most.bytes))?;
-    let graves = !hearth_simulated::planted("graves not shown");
+    let graves = !hearth_simulated::planted(hearth_simulated::Fault::TombstonesOmitted);
     if cursor.is_first_read() && cursor.position < home.aged && graves {
         let seen_to = found.get(limit).map(|event| event.id).or(paused_at);
         let up_to = home.aged.min(seen_to.unwrap_or(i64::MAX));
@@ -138,7 +138,7 @@ fn judge(
     retention_seconds: Option<u64>,
 ) -> Result<Result<FeedCursor, Problem>, Fault> {
     if let Some(run) = of_another_history(tx, home, cursor)?
-        && !hearth_simulated::planted("another history goes unnoticed")
+        && !hearth_simulated::planted(hearth_simulated::Fault::RestoreIgnored)
     {
         // A copy that is older than the run, or than where the run went on after another had written, knows that other one
         // perhaps.
@@ -150,8 +150,8 @@ fn judge(
         let fork = fork.map(|fork| fork.min(cursor.position));
         return expired(tx, home, "restored", fork, retention_seconds).map(Err);
     }
-    let first_read = cursor.is_first_read() && !hearth_simulated::planted("a first read expires");
-    let unnoticed = hearth_simulated::planted("a gap goes unnoticed");
+    let first_read = cursor.is_first_read() && !hearth_simulated::planted(hearth_simulated::Fault::BackfillExpires);
+    let unnoticed = hearth_simulated::planted(hearth_simulated::Fault::RetentionGapIgnored);
     if cursor.position < home.thinned && !first_read && !unnoticed {
         return expired(tx, home, "retention", None, retention_seconds).map(Err);
     }

@@ -178,7 +178,7 @@ pub static OPERATING: LazyLock<Vec<Route>> = LazyLock::new(|| {
 
 /// The routes of a collection.
 fn collection(kind: Kind) -> [Route; 6] {
-    let (path, word, plural) = (paths::collection(kind), kind.word(), kind.collection());
+    let (path, word, plural) = (paths::collection(kind), kind.as_str(), kind.collection());
     let one = format!("{path}/{{id}}");
     let (reads, writing) = (scope(&reading(kind)), scope(&format!("{plural}:write")));
     let write = |method, path: &str, verb: &str, carries, gives, handler| Route {

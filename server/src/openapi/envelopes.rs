@@ -36,8 +36,8 @@ fn words() -> Named {
             "CurrentVersion",
             json!({ "type": "string", "enum": [CURRENT_VERSION], "description": "The version that this document describes" }),
         ),
-        ("ResourceType", json!({ "type": "string", "enum": Kind::ALL.map(Kind::word) })),
-        ("CollectionType", json!({ "type": "string", "enum": Kind::COLLECTIONS.map(Kind::word) })),
+        ("ResourceType", json!({ "type": "string", "enum": Kind::ALL.map(Kind::as_str) })),
+        ("CollectionType", json!({ "type": "string", "enum": Kind::COLLECTIONS.map(Kind::as_str) })),
         ("Scope", json!({ "type": "string", "enum": SCOPES })),
         ("Environment", json!({ "type": "string", "enum": ["live", "test"] })),
         ("Plan", json!({ "type": "string", "enum": ["free", "paid"] })),
@@ -114,7 +114,7 @@ fn outcomes() -> Named {
         (
             "ErrorType",
             json!({
-                "type": "string", "examples": ProblemType::ALL.map(ProblemType::word).to_vec(),
+                "type": "string", "examples": ProblemType::ALL.map(ProblemType::as_str).to_vec(),
                 "description": "What went wrong. Types may be added; the status of one never changes",
             }),
         ),
@@ -134,7 +134,7 @@ fn outcomes() -> Named {
 fn cursor_expired() -> Value {
     let body = object(
         json!({
-            "type": { "type": "string", "const": ProblemType::CursorExpired.word() },
+            "type": { "type": "string", "const": ProblemType::CursorExpired.as_str() },
             "message": { "type": "string" },
             "fix": { "type": "string", "description": "Version 2026-03-01 has none" },
             "doc_url": { "type": "string", "format": "uri" },

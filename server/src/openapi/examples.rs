@@ -1,7 +1,7 @@
 //! One believable record of each kind, checked and written by the same code as a real one.
 
 use hearth_contract::check::{Fields, Intent, check};
-use hearth_contract::event::{Happening, StoredEvent};
+use hearth_contract::event::{EventType, StoredEvent};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::Problem;
 use hearth_contract::record::Record;
@@ -70,7 +70,7 @@ pub(super) fn record(kind: Kind) -> Value {
 pub(super) fn event(kind: Kind) -> Value {
     let event = StoredEvent {
         id: REV,
-        happening: Happening::Created,
+        event_type: EventType::Created,
         kind,
         record: id(kind),
         payload: Some(record(kind).to_string()),

@@ -144,7 +144,7 @@ fn statuses() -> Vec<u16> {
 
 fn response(status: u16) -> Value {
     let kinds: Vec<ProblemType> = ProblemType::ALL.into_iter().filter(|kind| kind.status() == status).collect();
-    let about: Vec<String> = kinds.iter().map(|kind| format!("`{}`: {}", kind.word(), kind.about())).collect();
+    let about: Vec<String> = kinds.iter().map(|kind| format!("`{}`: {}", kind.as_str(), kind.about())).collect();
     let examples: Map<String, Value> = kinds
         .iter()
         .map(|kind| {
@@ -154,7 +154,7 @@ fn response(status: u16) -> Value {
             }
             let error = problem.to_value("https://hearth.example");
             let value = json!({ "error": error, "meta": { "request_id": examples::REQUEST_ID } });
-            (kind.word().to_owned(), json!({ "value": value }))
+            (kind.as_str().to_owned(), json!({ "value": value }))
         })
         .collect();
     let schema = if status == ProblemType::CursorExpired.status() { "CursorExpired" } else { "Error" };

@@ -55,12 +55,12 @@ const DISAGREEMENTS: [(&str, &str); 8] = [
     (
         "record without its image in the log",
         "SELECT r.id FROM records r LEFT JOIN events e ON e.seat = ?2 + r.rev AND e.record = r.id
-         WHERE r.home = ?1 AND r.deleted = 0 AND (e.happening IS NULL OR e.happening = 2 OR e.body IS NULL)",
+         WHERE r.home = ?1 AND r.deleted = 0 AND (e.event_type IS NULL OR e.event_type = 2 OR e.body IS NULL)",
     ),
     (
         "deleted record that the feed ends with",
         "SELECT r.id FROM records r JOIN events e ON e.seat = ?2 + r.rev AND e.record = r.id
-         WHERE r.home = ?1 AND r.deleted = 1 AND e.happening <> 2
+         WHERE r.home = ?1 AND r.deleted = 1 AND e.event_type <> 2
          UNION
          SELECT e.record FROM events e JOIN records r ON r.home = ?1 AND r.id = e.record
          LEFT JOIN events d ON d.seat = ?2 + r.rev AND d.record = r.id

@@ -1,6 +1,6 @@
 //! The log of each home: appending, reading on from a position, and thinning out what is older than retention.
 
-use hearth_contract::event::{Happening, StoredEvent};
+use hearth_contract::event::{EventType, StoredEvent};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::Row;
@@ -11,12 +11,12 @@ use super::{Fault, HomeNo, Tx, event_of_seat};
 /// Appends an event. Its id must be the home's head plus one.
 pub fn append(tx: &Tx<'_>, home: HomeNo, event: &StoredEvent) -> Result<(), Fault> {
     let mut statement = tx.conn.prepare_cached(
-        "INSERT INTO events (seat, kind, happening, record, at, key, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO events (seat, kind, event_type, record, at, key, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?;
     statement.execute((
         home.seat(event.id),
         number(event.kind),
-        code(event.happening),
+        code(event.event_type),
         text(&event.record),
         event.created_at.millis(),
         &event.idempotency_key,
@@ -24,7 +24,7 @@ pub fn append(tx: &Tx<'_>, home: HomeNo, event: &StoredEvent) -> Result<(), Faul
     ))?;
     tx.appended.update(|count| count + 1);
     tx.ahead.set(true);
-    tx.tear("event in a transaction of its own")
+    tx.tear(hearth_simulated::Fault::EventInOwnTransaction)
 }
 
 /// Events of other kinds that are passed by in one go. A kind that is rare would otherwise have the whole log looked
@@ -50,7 +50,7 @@ pub fn after(
     (limit, bytes_max): (usize, usize),
 ) -> Result<Following, Fault> {
     let mut statement = tx.conn.prepare_cached(
-        "SELECT seat, kind, happening, record, at, key, body FROM events
+        "SELECT seat, kind, event_type, record, at, key, body FROM events
          WHERE seat > ?1 AND seat < ?2 ORDER BY seat",
     )?;
     let mut rows = statement.query((home.seat(position), home.end()))?;
@@ -115,7 +115,7 @@ pub struct Aged {
 /// Events after a position that happened before a moment, in id order, at most `limit`.
 pub fn aged(tx: &Tx<'_>, home: HomeNo, after: i64, before: Timestamp, limit: usize) -> Result<Vec<Aged>, Fault> {
     let mut statement = tx.conn.prepare_cached(
-        "SELECT e.seat, r.rev, e.happening, e.at FROM events e JOIN records r ON r.home = ?1 AND r.id = e.record
+        "SELECT e.seat, r.rev, e.event_type, e.at FROM events e JOIN records r ON r.home = ?1 AND r.id = e.record
          WHERE e.seat > ?2 AND e.seat < ?3 ORDER BY e.seat LIMIT ?4",
     )?;
     let mut rows = statement.query((home.0, home.seat(after), home.end(), limit as i64))?;
@@ -125,7 +125,7 @@ pub fn aged(tx: &Tx<'_>, home: HomeNo, after: i64, before: Timestamp, limit: usi
             break;
         }
         let id = event_of_seat(row.get(0)?);
-        let deleted = happening(row.get(2)?)? == Happening::Deleted;
+        let deleted = event_type(row.get(2)?)? == EventType::Deleted;
         found.push(Aged { id, current: row.get::<_, i64>(1)? == id && !deleted, deleted });
     }
     Ok(found)
@@ -160,7 +160,7 @@ fn event(row: &Row<'_>) -> Result<StoredEvent, Fault> {
     Ok(StoredEvent {
         id: event_of_seat(row.get(0)?),
         kind: kind(row.get(1)?)?,
-        happening: happening(row.get(2)?)?,
+        event_type: event_type(row.get(2)?)?,
         record: id(row.get_ref(3)?.as_str().unwrap_or_default())?,
         created_at: Timestamp::from_millis(row.get(4)?),
         idempotency_key: row.get(5)?,
@@ -168,19 +168,19 @@ fn event(row: &Row<'_>) -> Result<StoredEvent, Fault> {
     })
 }
 
-fn code(happening: Happening) -> i64 {
-    match happening {
-        Happening::Created => 0,
-        Happening::Updated => 1,
-        Happening::Deleted => 2,
+fn code(event_type: EventType) -> i64 {
+    match event_type {
+        EventType::Created => 0,
+        EventType::Updated => 1,
+        EventType::Deleted => 2,
     }
 }
 
-fn happening(code: i64) -> Result<Happening, Fault> {
+fn event_type(code: i64) -> Result<EventType, Fault> {
     match code {
-        0 => Ok(Happening::Created),
-        1 => Ok(Happening::Updated),
-        2 => Ok(Happening::Deleted),
-        _ => Err(Fault::Corrupt(format!("happening {code}"))),
+        0 => Ok(EventType::Created),
+        1 => Ok(EventType::Updated),
+        2 => Ok(EventType::Deleted),
+        _ => Err(Fault::Corrupt(format!("event_type {code}"))),
     }
 }

@@ -24,7 +24,7 @@ impl Format {
     pub const ALL: [Format; 3] = [Format::Json, Format::Csv, Format::Sqlite];
 
     /// Its word.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Format::Json => "json",
             Format::Csv => "csv",
@@ -33,8 +33,8 @@ impl Format {
     }
 
     /// The format a word names.
-    pub fn from_word(word: &str) -> Option<Format> {
-        Format::ALL.into_iter().find(|format| format.word() == word)
+    pub fn parse(word: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|format| format.as_str() == word)
     }
 }
 
@@ -55,7 +55,7 @@ pub enum Status {
 
 impl Status {
     /// Its word.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Status::Queued => "queued",
             Status::Running => "running",
@@ -65,9 +65,9 @@ impl Status {
         }
     }
 
-    fn from_word(word: &str) -> Option<Status> {
+    fn parse(word: &str) -> Option<Status> {
         let all = [Status::Queued, Status::Running, Status::Succeeded, Status::Failed, Status::Expired];
-        all.into_iter().find(|status| status.word() == word)
+        all.into_iter().find(|status| status.as_str() == word)
     }
 }
 
@@ -120,17 +120,17 @@ const SELECT: &str = "SELECT number, id, home, format, kinds, status, done, tota
 
 /// Keeps a new job.
 pub fn insert(tx: &Tx<'_>, job: &Job) -> Result<(), Fault> {
-    let kinds: Vec<&str> = job.kinds.iter().map(|kind| kind.word()).collect();
+    let kinds: Vec<&str> = job.kinds.iter().map(|kind| kind.as_str()).collect();
     tx.conn.execute(
         "INSERT INTO exports (id, home, format, kinds, version, status, created_at)
          VALUES (:id, :home, :format, :kinds, :version, :status, :at)",
         named_params! {
             ":id": job.id.to_string(),
             ":home": job.home.0,
-            ":format": job.format.word(),
+            ":format": job.format.as_str(),
             ":kinds": kinds.join(" "),
             ":version": job.version,
-            ":status": job.status.word(),
+            ":status": job.status.as_str(),
             ":at": job.created_at.millis(),
         },
     )?;
@@ -187,7 +187,7 @@ pub fn finish(tx: &Tx<'_>, done: &Job) -> Result<bool, Fault> {
            expires_at = :expires, file = :file, size_bytes = :size, sha256 = :sha256, error = :error
          WHERE number = :number AND status = 'running'",
         named_params! {
-            ":status": done.status.word(),
+            ":status": done.status.as_str(),
             ":done": done.done as i64,
             ":total": done.total as i64,
             ":finished": done.finished_at.map(Timestamp::millis),
@@ -253,10 +253,10 @@ fn job(row: &Row<'_>) -> Result<Job, Fault> {
         number: row.get(0)?,
         id: id(row.get_ref(1)?.as_str().unwrap_or_default())?,
         home: HomeNo(row.get(2)?),
-        format: Format::from_word(&format).ok_or_else(|| corrupt("format", &format))?,
-        kinds: kinds.split_whitespace().filter_map(Kind::from_word).collect(),
+        format: Format::parse(&format).ok_or_else(|| corrupt("format", &format))?,
+        kinds: kinds.split_whitespace().filter_map(Kind::parse).collect(),
         version: row.get(15)?,
-        status: Status::from_word(&status).ok_or_else(|| corrupt("status", &status))?,
+        status: Status::parse(&status).ok_or_else(|| corrupt("status", &status))?,
         done: row.get::<_, i64>(6)? as u64,
         total: row.get::<_, i64>(7)? as u64,
         created_at: Timestamp::from_millis(row.get(8)?),

@@ -31,7 +31,7 @@ pub enum Plan {
 
 impl Plan {
     /// Its word.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Plan::Free => "free",
             Plan::Paid => "paid",
@@ -39,8 +39,8 @@ impl Plan {
     }
 
     /// The plan a word names.
-    pub fn from_word(word: &str) -> Option<Plan> {
-        [Plan::Free, Plan::Paid].into_iter().find(|plan| plan.word() == word)
+    pub fn parse(word: &str) -> Option<Plan> {
+        [Plan::Free, Plan::Paid].into_iter().find(|plan| plan.as_str() == word)
     }
 }
 
@@ -69,12 +69,12 @@ pub struct Home {
 pub fn create_team(tx: &Tx<'_>, team: &Team, live: Uuid, sandbox: Uuid) -> Result<(), Fault> {
     tx.conn.execute(
         "INSERT INTO teams (id, name, plan, created_at) VALUES (:id, :name, :plan, :at)",
-        named_params! { ":id": team.id, ":name": team.name, ":plan": team.plan.word(), ":at": team.created_at.millis() },
+        named_params! { ":id": team.id, ":name": team.name, ":plan": team.plan.as_str(), ":at": team.created_at.millis() },
     )?;
     for (id, environment) in [(live, Environment::Live), (sandbox, Environment::Test)] {
         tx.conn.execute(
             "INSERT INTO homes (id, team, environment) VALUES (:id, :team, :environment)",
-            named_params! { ":id": id.to_string(), ":team": team.id, ":environment": environment.word() },
+            named_params! { ":id": id.to_string(), ":team": team.id, ":environment": environment.as_str() },
         )?;
     }
     Ok(())
@@ -97,13 +97,13 @@ pub fn find_team(tx: &Tx<'_>, id_or_name: &str) -> Result<Option<Team>, Fault> {
 
 /// Changes what a team pays for.
 pub fn set_plan(tx: &Tx<'_>, team: &str, plan: Plan) -> Result<(), Fault> {
-    tx.conn.execute("UPDATE teams SET plan = ?2 WHERE id = ?1", (team, plan.word()))?;
+    tx.conn.execute("UPDATE teams SET plan = ?2 WHERE id = ?1", (team, plan.as_str()))?;
     Ok(())
 }
 
 fn team(row: &Row<'_>) -> Result<Team, Fault> {
     let plan: String = row.get(2)?;
-    let plan = Plan::from_word(&plan).ok_or_else(|| Fault::Corrupt(format!("plan {plan}")))?;
+    let plan = Plan::parse(&plan).ok_or_else(|| Fault::Corrupt(format!("plan {plan}")))?;
     Ok(Team { id: row.get(0)?, name: row.get(1)?, plan, created_at: Timestamp::from_millis(row.get(3)?) })
 }
 
@@ -119,8 +119,8 @@ pub fn of_team(tx: &Tx<'_>, team: &str, environment: Environment) -> Result<Home
         "SELECT number, id, head, floor, clock, run, aged, thinned FROM homes WHERE team = :team AND environment = :environment",
     )?;
     let found =
-        statement.query_row(named_params! { ":team": team, ":environment": environment.word() }, home).optional()?;
-    found.ok_or_else(|| Fault::Corrupt(format!("team {team} has no {} home", environment.word())))
+        statement.query_row(named_params! { ":team": team, ":environment": environment.as_str() }, home).optional()?;
+    found.ok_or_else(|| Fault::Corrupt(format!("team {team} has no {} home", environment.as_str())))
 }
 
 /// Where a home stands now.
@@ -130,7 +130,7 @@ pub fn load(tx: &Tx<'_>, number: HomeNo) -> Result<Home, Fault> {
         .prepare_cached("SELECT number, id, head, floor, clock, run, aged, thinned FROM homes WHERE number = ?1")?;
     let found = statement.query_row([number.0], home).optional()?;
     let mut home = found.ok_or_else(|| Fault::Corrupt(format!("no home {}", number.0)))?;
-    if hearth_simulated::planted("ids used again after thinning") {
+    if hearth_simulated::planted(hearth_simulated::Fault::EventIdsReused) {
         let mut last = tx.conn.prepare_cached("SELECT max(seat) FROM events WHERE seat >= ?1 AND seat < ?2")?;
         let seats = (number.seat(0), HomeNo(number.0 + 1).seat(0));
         home.head = last.query_row(seats, |row| row.get::<_, Option<i64>>(0))?.map_or(0, super::event_of_seat);

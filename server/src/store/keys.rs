@@ -89,7 +89,7 @@ pub fn insert(tx: &Tx<'_>, key: &Key) -> Result<(), Fault> {
         named_params! {
             ":id": key.id,
             ":team": key.team,
-            ":environment": key.environment.word(),
+            ":environment": key.environment.as_str(),
             ":name": key.name,
             ":hash": key.hash,
             ":hint": key.hint,
@@ -146,10 +146,10 @@ fn key(row: &Row<'_>) -> Result<Key, Fault> {
         id: row.get(0)?,
         team: row.get(1)?,
         team_name: row.get(2)?,
-        plan: Plan::from_word(&plan).ok_or_else(|| Fault::Corrupt(format!("plan {plan}")))?,
+        plan: Plan::parse(&plan).ok_or_else(|| Fault::Corrupt(format!("plan {plan}")))?,
         home: HomeNo(row.get(4)?),
         home_id: row.get(5)?,
-        environment: Environment::from_word(&environment)
+        environment: Environment::parse(&environment)
             .ok_or_else(|| Fault::Corrupt(format!("environment {environment}")))?,
         name: row.get(7)?,
         hash: row.get(8)?,

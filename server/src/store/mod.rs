@@ -177,7 +177,7 @@ impl<'c> Tx<'c> {
     }
 
     /// For planted faults: ends the transaction here, and begins another for the rest of the job.
-    fn tear(&self, fault: &'static str) -> Result<(), Fault> {
+    fn tear(&self, fault: hearth_simulated::Fault) -> Result<(), Fault> {
         if hearth_simulated::planted(fault) {
             self.conn.execute_batch("COMMIT; BEGIN IMMEDIATE; SAVEPOINT job")?;
         }

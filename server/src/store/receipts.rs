@@ -39,7 +39,7 @@ pub fn find(tx: &Tx<'_>, home: HomeNo, key: &str, since: Timestamp) -> Result<Op
 
 /// Keeps a receipt; one that had expired gives way.
 pub fn keep(tx: &Tx<'_>, home: HomeNo, key: &str, receipt: &Receipt) -> Result<(), Fault> {
-    tx.tear("receipt in a transaction of its own")?;
+    tx.tear(hearth_simulated::Fault::ReceiptInOwnTransaction)?;
     let mut statement = tx.conn.prepare_cached(
         "INSERT OR REPLACE INTO receipts (home, key, fingerprint, at, status, headers, body)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",

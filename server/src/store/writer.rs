@@ -202,7 +202,7 @@ fn batch(conn: &Connection, first: Box<dyn Job>, more: impl FnMut() -> Option<Bo
     }
     tally.waiting.fetch_sub(jobs.len() as u64, Ordering::Relaxed);
     let mut committed = outcome.as_ref().map(|_| ()).map_err(reason);
-    if hearth_simulated::planted("answer before commit") {
+    if hearth_simulated::planted(hearth_simulated::Fault::AckBeforeCommit) {
         committed = Ok(());
     }
     let (mut rung, tail) = (left.rung, tail.clone());

@@ -48,7 +48,7 @@ fn answer(answer: &mut Value) {
 fn other_number(word: &str) -> &str {
     Kind::COLLECTIONS
         .into_iter()
-        .map(|kind| (kind.word(), kind.collection()))
+        .map(|kind| (kind.as_str(), kind.collection()))
         .find_map(|(one, many)| if word == one { Some(many) } else { (word == many).then_some(one) })
         .unwrap_or(word)
 }

@@ -136,7 +136,7 @@ fn deletes(body: &[u8]) -> Vec<(i64, Name)> {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let deleted = body["data"].as_array().into_iter().flatten().filter(|event| event["type"] == "deleted");
     let name = |event: &Value| {
-        let kind = Kind::from_word(event["resource_type"].as_str()?)?;
+        let kind = Kind::parse(event["resource_type"].as_str()?)?;
         Some((event["id"].as_i64()?, (kind, event["resource_id"].as_str()?.to_owned())))
     };
     deleted.filter_map(name).collect()

@@ -126,7 +126,7 @@ impl World {
                 let (first, last) = (stretch.events.first().map(|e| e.id), stretch.events.last().map(|e| e.id));
                 let ready = stretch.ready;
                 let deletes = stretch.events.iter().filter(|event| event.payload.is_none()).filter_map(|event| {
-                    let kind = Kind::from_word(&event.resource_type)?;
+                    let kind = Kind::parse(&event.resource_type)?;
                     Some((event.id, (kind, event.resource_id.to_string())))
                 });
                 self.machines[to.machine].book.told.extend(deletes);

@@ -65,7 +65,7 @@ async fn the_catalogues_are_the_tables_the_service_works_by() {
     let errors = data["errors"].as_array().unwrap();
     assert_eq!(errors.len(), ProblemType::ALL.len());
     for error in errors {
-        let kind = ProblemType::from_word(error["type"].as_str().unwrap()).unwrap();
+        let kind = ProblemType::parse(error["type"].as_str().unwrap()).unwrap();
         assert_eq!((&error["status"], &error["fix"]), (&json!(kind.status()), &json!(kind.fix())));
         assert!(error["description"].is_string());
     }
@@ -226,7 +226,7 @@ async fn answers_have_the_form_that_the_description_gives_them() {
     judge.check("patch", "/v1/property", &set);
     // Every sort of record is in the feed, and each payload has its kind's form.
     for event in events.data().as_array().unwrap() {
-        let kind = Kind::from_word(event["resource_type"].as_str().unwrap()).unwrap();
+        let kind = Kind::parse(event["resource_type"].as_str().unwrap()).unwrap();
         let path =
             if kind.is_singleton() { "/v1/property".to_owned() } else { format!("/v1/{}/{{id}}", kind.collection()) };
         let mut answer = client.get("/v1/property").await;
@@ -407,10 +407,10 @@ async fn what_holds_when_a_list_is_asked_for_nothing_in_particular_is_described(
 async fn every_error_has_its_page_and_pages_are_safe() {
     let server = Server::start().await;
     for kind in ProblemType::ALL {
-        let path = format!("/docs/errors/{}", kind.word());
+        let path = format!("/docs/errors/{}", kind.as_str());
         let page = visit(&server, &path, "text/html,application/xhtml+xml,*/*;q=0.8").await;
         assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
-        assert!(page.text.contains(kind.word()));
+        assert!(page.text.contains(kind.as_str()));
         let told = visit(&server, &path, "application/json").await;
         assert_eq!((told.header("content-type"), &told.data()["fix"]), ("application/json", &json!(kind.fix())));
     }

@@ -331,7 +331,7 @@ impl QuickLine {
     fn write(&mut self) -> Option<Write> {
         let mut fields = self.understood.fields.clone();
         if let Some((kind, id, _)) = &self.about {
-            fields.insert(SUBJECT_TYPE.into(), kind.word().into());
+            fields.insert(SUBJECT_TYPE.into(), kind.as_str().into());
             fields.insert(SUBJECT_ID.into(), id.clone().into());
         }
         let checked = check(Kind::Task, Intent::Create, &Value::Object(fields.clone()));
@@ -364,7 +364,7 @@ impl QuickLine {
         let mut typed = self.understood.fields.clone();
         let mut names = std::collections::BTreeMap::new();
         if let Some((kind, id, title)) = &self.about {
-            typed.insert(SUBJECT_TYPE.into(), kind.word().into());
+            typed.insert(SUBJECT_TYPE.into(), kind.as_str().into());
             typed.insert(SUBJECT_ID.into(), id.clone().into());
             names.insert(SUBJECT_ID.to_owned(), title.clone());
         }
@@ -375,7 +375,7 @@ impl QuickLine {
         let title = title.collect::<Vec<_>>().join(" ");
         typed.insert("title".into(), title.into());
         let before = check(Kind::Task, Intent::Create, &Value::Object(Default::default())).fields;
-        let kind = Kind::Task.word().to_owned();
+        let kind = Kind::Task.as_str().to_owned();
         Draft { kind, before, typed: typed.into_iter().collect(), names, ..Draft::default() }
     }
 }

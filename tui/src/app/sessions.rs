@@ -14,9 +14,9 @@ use crate::words::glyphs::Tone;
 impl App {
     /// Takes up where a session ended.
     pub(super) fn restore(&mut self, now: Now, session: Session) {
-        self.tab = Kind::from_word(&session.tab).unwrap_or(self.tab);
+        self.tab = Kind::parse(&session.tab).unwrap_or(self.tab);
         for list in &mut self.lists {
-            let Some(was) = session.lists.get(list.kind.word()) else { continue };
+            let Some(was) = session.lists.get(list.kind.as_str()) else { continue };
             let order = orders(list.kind).iter().position(|order| order.column == was.sort).unwrap_or(0);
             list.sort_by(order, was.reversed);
             list.grouped = was.grouped;
@@ -54,8 +54,8 @@ impl App {
             _ => None,
         });
         Session {
-            tab: self.tab.word().to_owned(),
-            lists: self.lists.iter().map(|one| (one.kind.word().to_owned(), list(one))).collect(),
+            tab: self.tab.as_str().to_owned(),
+            lists: self.lists.iter().map(|one| (one.kind.as_str().to_owned(), list(one))).collect(),
             draft,
         }
     }

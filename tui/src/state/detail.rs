@@ -294,7 +294,7 @@ impl Lines {
 fn target(row: &Row, field: &Field) -> Option<(Kind, String)> {
     let kind = match field.format {
         Format::Reference(kind) => kind,
-        Format::Subject => words::text(&row.fields, SUBJECT_TYPE).and_then(Kind::from_word)?,
+        Format::Subject => words::text(&row.fields, SUBJECT_TYPE).and_then(Kind::parse)?,
         _ => return None,
     };
     // What is not there any more leads nowhere.

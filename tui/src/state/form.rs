@@ -281,7 +281,7 @@ impl Form {
             Format::Subject => match self.entries.iter().find(|entry| entry.field.name == SUBJECT_TYPE) {
                 Some(Entry { editor: Editor::Choice { words, chosen, .. }, .. }) => {
                     let from = chosen.map_or(*words, |index| &words[index..=index]);
-                    from.iter().filter_map(|word| Kind::from_word(word)).collect()
+                    from.iter().filter_map(|word| Kind::parse(word)).collect()
                 }
                 _ => Vec::new(),
             },
@@ -370,7 +370,7 @@ impl Form {
             self.touched();
             let subject_type = self.entries.iter_mut().find(|entry| is_subject && entry.field.name == SUBJECT_TYPE);
             if let Some(entry) = subject_type {
-                entry.editor = Editor::new(entry.field, &kind.word().into(), None);
+                entry.editor = Editor::new(entry.field, &kind.as_str().into(), None);
                 entry.fault = None;
             }
         } else if typed.is_empty() {

@@ -211,7 +211,7 @@ pub fn singular(kind: Kind) -> &'static str {
     match kind {
         Kind::Inventory => "item",
         Kind::Property => "home profile",
-        other => other.word(),
+        other => other.as_str(),
     }
 }
 

@@ -49,7 +49,7 @@ fn start_again(scene: &mut Scene) -> Outcome {
     let report = std::thread::spawn(move || to_end(stdout));
     let mut complaints = Vec::new();
     for line in stderr.into_iter().flat_map(|stderr| BufReader::new(stderr).lines().map_while(Result::ok)) {
-        match happening(&line) {
+        match log_text(&line) {
             Some(text) => scene.say(text),
             None => complaints.push(line),
         }
@@ -73,7 +73,7 @@ fn start_again(scene: &mut Scene) -> Outcome {
 }
 
 /// What a line tells that begins with the seconds since the start, as `Scene::say` writes it.
-fn happening(line: &str) -> Option<&str> {
+fn log_text(line: &str) -> Option<&str> {
     let (seconds, text) = line.split_once(" s  ")?;
     seconds.trim().parse::<f64>().ok().map(|_| text)
 }
@@ -149,8 +149,8 @@ mod tests {
 
     #[test]
     fn what_happens_is_told_from_what_is_complained_of() {
-        assert_eq!(happening("    1.2 s  the replica is in step"), Some("the replica is in step"));
-        assert_eq!(happening("hearth-replica: 1 of 1 failed"), None);
-        assert_eq!(happening("there it is  as before"), None);
+        assert_eq!(log_text("    1.2 s  the replica is in step"), Some("the replica is in step"));
+        assert_eq!(log_text("hearth-replica: 1 of 1 failed"), None);
+        assert_eq!(log_text("there it is  as before"), None);
     }
 }

@@ -149,7 +149,7 @@ pub(super) fn account(scene: &Scene, device: &Device, made: &[Made]) -> Result<A
 /// How often an edit had its effect, by the feed.
 fn effects(events: &[Event], edit: &Made) -> usize {
     let of_record = || events.iter().filter(|event| event.record == edit.id);
-    let count = |happening: &str| of_record().filter(|event| event.happening == happening).count();
+    let count = |event_type: &str| of_record().filter(|event| event.event_type == event_type).count();
     match &edit.what {
         Effect::Created => count("created"),
         Effect::Deleted => count("deleted"),

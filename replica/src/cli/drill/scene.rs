@@ -58,7 +58,7 @@ pub(super) struct Scene {
 
 /// One event of the feed.
 pub(super) struct Event {
-    pub(super) happening: String,
+    pub(super) event_type: String,
     pub(super) record: String,
     pub(super) payload: Value,
 }
@@ -259,7 +259,7 @@ impl Scene {
         let mut found = Vec::new();
         for kind in hearth_contract::schema::Kind::COLLECTIONS {
             let path = format!("/v1/{}?limit=100", kind.collection());
-            found.extend(self.walk(&path)?.into_iter().map(|record| (kind.word(), record)));
+            found.extend(self.walk(&path)?.into_iter().map(|record| (kind.as_str(), record)));
         }
         let profile = self.ask(Method::GET, "/v1/property", None)?["data"].take();
         found.extend((!profile.is_null()).then_some(("property", profile)));
@@ -271,7 +271,7 @@ impl Scene {
         let text = |event: &Value, name: &str| event[name].as_str().unwrap_or_default().to_owned();
         let events = self.walk("/v1/events?limit=1000")?;
         let event = |mut event: Value| Event {
-            happening: text(&event, "type"),
+            event_type: text(&event, "type"),
             record: text(&event, "resource_id"),
             payload: event["payload"].take(),
         };

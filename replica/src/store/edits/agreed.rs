@@ -22,7 +22,7 @@ pub(crate) fn look_again(tx: &Transaction<'_>, kind: Kind, record: &str, now: Ti
         .prepare_cached(
             "SELECT id, state, reason FROM edits WHERE kind = ?1 AND record_id = ?2 AND state <> 'sent' ORDER BY id",
         )?
-        .query_map((kind.word(), record), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .query_map((kind.as_str(), record), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<_, _>>()?;
     let mut goes_on = false;
     for (edit, state, reason) in edits {
@@ -70,7 +70,7 @@ pub(crate) fn look_at_all(tx: &Transaction<'_>, now: Timestamp) -> Result<(), St
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
     for (word, record) in records {
-        if let Some(kind) = Kind::from_word(&word) {
+        if let Some(kind) = Kind::parse(&word) {
             look_again(tx, kind, &record, now)?;
         }
     }

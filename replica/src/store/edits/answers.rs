@@ -41,7 +41,7 @@ pub(crate) fn record_of(connection: &Connection, edit: i64) -> Result<Option<(Ki
         .prepare_cached("SELECT kind, record_id FROM edits WHERE id = ?1")?
         .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    Ok(found.and_then(|(word, record)| Some((Kind::from_word(&word)?, record))))
+    Ok(found.and_then(|(word, record)| Some((Kind::parse(&word)?, record))))
 }
 
 /// Whether a record of the server holds every value of a create, in the server's spelling; then its position.
@@ -103,13 +103,19 @@ fn concerns_any(connection: &Connection, verdicts: &[(i64, Verdict)]) -> Result<
 }
 
 fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), StoreError> {
-    if matches!(verdict, Verdict::Rejected { .. }) && hearth_simulated::planted("a refused edit is dropped") {
+    if matches!(verdict, Verdict::Rejected { .. })
+        && hearth_simulated::planted(hearth_simulated::Fault::RejectedEditDropped)
+    {
         return settle::finish(tx, edit, "discarded", None, Timestamp::from_millis(0));
     }
-    if matches!(verdict, Verdict::Rejected { .. }) && hearth_simulated::planted("a refused edit gives way") {
+    if matches!(verdict, Verdict::Rejected { .. })
+        && hearth_simulated::planted(hearth_simulated::Fault::RejectedEditSuperseded)
+    {
         return settle::finish(tx, edit, "superseded", None, Timestamp::from_millis(0));
     }
-    if matches!(verdict, Verdict::Overtaken) && hearth_simulated::planted("an overtaken edit counts as sent") {
+    if matches!(verdict, Verdict::Overtaken)
+        && hearth_simulated::planted(hearth_simulated::Fault::PreconditionFailureIsSuccess)
+    {
         return held::mark_sent(tx, &[(edit, None)]);
     }
     let (state, reason, problem, at) = match verdict {
@@ -117,7 +123,7 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
         Verdict::Sent { .. } | Verdict::There { .. } => return Ok(()),
         Verdict::Later { at, reason } => ("waiting", reason.as_str(), None, at.map(|at| at.to_string())),
         Verdict::TurnedAway { reason } => ("waiting", reason.as_str(), None, None),
-        Verdict::Overtaken if hearth_simulated::planted("any change there is a conflict") => {
+        Verdict::Overtaken if hearth_simulated::planted(hearth_simulated::Fault::AnyRemoteChangeConflicts) => {
             ("conflict", "changed there meanwhile", None, None)
         }
         Verdict::Overtaken => ("waiting", "changed there meanwhile; its new form is on the way", None, None),

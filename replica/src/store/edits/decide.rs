@@ -60,7 +60,7 @@ pub(crate) fn load(tx: &Connection, edit: i64) -> Result<Option<Pending>, StoreE
         })
         .optional()?;
     let Some(((word, record, method), patch, base, state)) = found else { return Ok(None) };
-    let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
+    let kind = Kind::parse(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
     let in_doubt = state == "sent" || push::fixed(tx, edit)?.is_some() || push::may_be_in(tx, edit)?;
     let (patch, base) = (rows::object(&patch)?, rows::object(&base)?);
     let name = quoted(&history::title(tx, kind, &record, &[&patch, &base])?);
@@ -136,7 +136,8 @@ fn before(tx: &Connection, found: &Pending) -> Result<Option<(i64, bool)>, EditE
     let text = "SELECT id, state IN ('conflict', 'rejected') FROM edits
                 WHERE kind = ?1 AND record_id = ?2 AND id < ?3 ORDER BY 2 DESC, id LIMIT 1";
     let mut statement = tx.prepare_cached(text)?;
-    let first = statement.query_row((found.kind.word(), &found.record, found.id), |row| Ok((row.get(0)?, row.get(1)?)));
+    let first =
+        statement.query_row((found.kind.as_str(), &found.record, found.id), |row| Ok((row.get(0)?, row.get(1)?)));
     Ok(first.optional()?)
 }
 

@@ -79,7 +79,7 @@ pub(crate) fn of_record(tx: &Transaction<'_>, kind: Kind, record: &str) -> Resul
         "SELECT e.id, e.method, e.state = 'sent', e.idempotency_key, s.rev FROM edits e LEFT JOIN _sent s ON s.edit_id = e.id
          WHERE e.kind = ?1 AND e.record_id = ?2 ORDER BY e.id",
     )?;
-    let found = statement.query_map((kind.word(), record), |row| {
+    let found = statement.query_map((kind.as_str(), record), |row| {
         let (edit, method, is_sent) = (row.get(0)?, row.get(1)?, row.get(2)?);
         Ok(OfRecord { edit, method, is_sent, key: row.get(3)?, rev: row.get(4)? })
     })?;

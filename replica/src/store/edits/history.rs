@@ -90,7 +90,7 @@ pub(crate) fn of_record(
     )?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let found = statement
-        .query_map((kind.word(), record, limit), |row| Ok(read(connection, row)))?
+        .query_map((kind.as_str(), record, limit), |row| Ok(read(connection, row)))?
         .collect::<Result<Vec<_>, _>>()?;
     found.into_iter().collect()
 }
@@ -145,7 +145,7 @@ fn read(connection: &Connection, row: &SqlRow<'_>) -> Result<Settled, StoreError
 
 fn kind(row: &SqlRow<'_>) -> Result<Kind, StoreError> {
     let word: String = row.get("kind")?;
-    Kind::from_word(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))
+    Kind::parse(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))
 }
 
 /// What a record is called: as it stands here, or as it last was.
@@ -164,6 +164,6 @@ pub(crate) fn title(connection: &Connection, kind: Kind, id: &str, before: &[&Fi
                SELECT id, kind, record_id, patch, base FROM edit_history)
          WHERE kind = ?1 AND record_id = ?2 AND title <> '' ORDER BY id DESC LIMIT 1"
     );
-    let told = connection.prepare_cached(&text)?.query_row((kind.word(), id), |row| row.get(0)).optional()?;
-    Ok(told.unwrap_or_else(|| kind.word().to_owned()))
+    let told = connection.prepare_cached(&text)?.query_row((kind.as_str(), id), |row| row.get(0)).optional()?;
+    Ok(told.unwrap_or_else(|| kind.as_str().to_owned()))
 }

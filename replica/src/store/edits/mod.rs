@@ -255,7 +255,7 @@ pub(crate) fn list(connection: &Connection) -> Result<Vec<Edit>, StoreError> {
 
 /// Those of one record.
 pub(crate) fn of_record(connection: &Connection, kind: Kind, id: &str) -> Result<Vec<Edit>, StoreError> {
-    listed(connection, "WHERE e.record_id = ?2 AND e.kind = ?1", (kind.word(), id))
+    listed(connection, "WHERE e.record_id = ?2 AND e.kind = ?1", (kind.as_str(), id))
 }
 
 fn listed(connection: &Connection, which: &str, of: impl Params) -> Result<Vec<Edit>, StoreError> {
@@ -275,14 +275,14 @@ fn listed(connection: &Connection, which: &str, of: impl Params) -> Result<Vec<E
     let names: BTreeMap<(Kind, String), String> = edits.iter().filter_map(named).collect();
     for edit in edits.iter_mut().filter(|edit| edit.title.is_empty()) {
         let known = names.get(&(edit.kind, edit.record_id.clone())).cloned();
-        edit.title = known.unwrap_or_else(|| edit.kind.word().to_owned());
+        edit.title = known.unwrap_or_else(|| edit.kind.as_str().to_owned());
     }
     Ok(edits)
 }
 
 fn read(row: &SqlRow<'_>) -> Result<Edit, StoreError> {
     let word: String = row.get("kind")?;
-    let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
+    let kind = Kind::parse(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
     let patch = rows::object(&row.get::<_, String>("patch")?)?;
     let base = rows::object(&row.get::<_, String>("base")?)?;
     // A deleted record is no longer in the search index; its last values are the edit's base.

@@ -47,7 +47,7 @@ pub(super) fn load(tx: &Connection, edit: i64) -> Result<Option<Parcel>, StoreEr
         })
         .optional()?;
     let Some(((word, record, method), patch, base, (overtaken, in_doubt))) = found else { return Ok(None) };
-    let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
+    let kind = Kind::parse(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
     let (patch, base) = (rows::object(&patch)?, rows::object(&base)?);
     Ok(Some(Parcel { edit, kind, record, method, patch, base, overtaken, in_doubt }))
 }
@@ -80,7 +80,7 @@ pub(super) fn join(
                 sum.base.entry(name).or_insert(value);
             }
         }
-        if !hearth_simulated::planted("what goes along is left out") {
+        if !hearth_simulated::planted(hearth_simulated::Fault::CoalescedEditLost) {
             sum.patch.extend(part.patch);
         }
         if part.method == "delete" {
@@ -277,15 +277,13 @@ fn complete_subject(
                 None => kind_of(tx, named)?,
                 before => before,
             };
-            if let Some(ours) = ours.filter(|ours| there(SUBJECT_TYPE) != Some(ours.word())) {
-                patch.insert(SUBJECT_TYPE.to_owned(), ours.word().into());
-                base.insert(SUBJECT_TYPE.to_owned(), ours.word().into());
+            if let Some(ours) = ours.filter(|ours| there(SUBJECT_TYPE) != Some(ours.as_str())) {
+                patch.insert(SUBJECT_TYPE.to_owned(), ours.as_str().into());
+                base.insert(SUBJECT_TYPE.to_owned(), ours.as_str().into());
             }
         }
         // What has no id was without one before, or the edit would have cleared it.
-        (Some(subject), None)
-            if subject.as_str().and_then(Kind::from_word).is_none() && there(SUBJECT_ID).is_some() =>
-        {
+        (Some(subject), None) if subject.as_str().and_then(Kind::parse).is_none() && there(SUBJECT_ID).is_some() => {
             patch.insert(SUBJECT_ID.to_owned(), Value::Null);
             base.insert(SUBJECT_ID.to_owned(), Value::Null);
         }
@@ -308,8 +306,8 @@ pub(super) fn other_kind(tx: &Connection, kind: Kind, record: &str) -> Result<Op
         Kind::ALL.map(one).join(" UNION ALL ")
     });
     let word: Option<String> =
-        tx.prepare_cached(&TEXT)?.query_row((record, kind.word()), |row| row.get(0)).optional()?;
-    Ok(word.as_deref().and_then(Kind::from_word))
+        tx.prepare_cached(&TEXT)?.query_row((record, kind.as_str()), |row| row.get(0)).optional()?;
+    Ok(word.as_deref().and_then(Kind::parse))
 }
 
 /// The first kind of which this holds, of those that a subject can name.
@@ -340,7 +338,7 @@ fn forget_cleared(
                 let Some(target) = first_subject(|kind| is_deleted(tx, kind, named))? else { continue };
                 // One that only named another of the kind must say the kind as well, which is cleared too.
                 if patch.get(SUBJECT_ID).is_some_and(|id| !id.is_null()) && !patch.contains_key(SUBJECT_TYPE) {
-                    patch.insert(SUBJECT_TYPE.to_owned(), target.word().into());
+                    patch.insert(SUBJECT_TYPE.to_owned(), target.as_str().into());
                 }
                 if patch.contains_key(SUBJECT_TYPE) || base.contains_key(SUBJECT_TYPE) {
                     base.insert(SUBJECT_TYPE.to_owned(), Value::Null);
@@ -356,7 +354,7 @@ fn forget_cleared(
 /// Whether the server is known to have deleted a record, because the feed has told it or it has taken a delete from here.
 pub(super) fn is_deleted(tx: &Connection, kind: Kind, record: &str) -> Result<bool, StoreError> {
     let told = "SELECT EXISTS (SELECT 1 FROM _tombs WHERE kind = ?1 AND record_id = ?2)";
-    Ok(tx.prepare_cached(told)?.query_row((kind.word(), record), |row| row.get(0))?
+    Ok(tx.prepare_cached(told)?.query_row((kind.as_str(), record), |row| row.get(0))?
         || image::known(tx, kind, record)?.is_some_and(|known| known.gone))
 }
 

@@ -147,7 +147,7 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
     while let Some(row) = found.next()? {
         let (id, word, record): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let state: String = row.get(5)?;
-        if hearth_simulated::planted("a retry waits for the wall clock") {
+        if hearth_simulated::planted(hearth_simulated::Fault::RetryUsesWallClock) {
             // What is nearer than a pause can be long comes in time, as it would with a timer.
             let later = "SELECT next_attempt_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+2 minutes')
                          FROM edits WHERE id = ?1";
@@ -155,7 +155,7 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
                 continue;
             }
         }
-        let Some(kind) = Kind::from_word(&word) else {
+        let Some(kind) = Kind::parse(&word) else {
             return Err(StoreError::Garbled(format!("an edit of unknown kind {word}")));
         };
         let texts = [row.get_ref(3)?.as_str().unwrap_or("{}"), row.get_ref(4)?.as_str().unwrap_or("{}")];
@@ -194,7 +194,7 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
         if method == "create" {
             ahead.made(id, &record);
         }
-        if hearth_simulated::planted("dependents do not wait") {
+        if hearth_simulated::planted(hearth_simulated::Fault::DependentsDoNotWait) {
             others = None;
         }
         let held_by = own.map(|holder| (holder.holds, holder.edit)).max(others);
@@ -214,7 +214,7 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
                 }
                 Holds::UntilAPersonActs
             }
-            ("blocked", _) if hearth_simulated::planted("blocked for ever") => Holds::UntilSettled,
+            ("blocked", _) if hearth_simulated::planted(hearth_simulated::Fault::BlockedForever) => Holds::UntilSettled,
             (_, held_by) => {
                 if state == "blocked" {
                     changes.insert(id, None);

@@ -25,7 +25,7 @@ pub(crate) fn settle(
     // from there. What was written must have been seen, in the record's form or in its end.
     let mut passed = "s.rev <= ?1 AND (t.rev IS NOT NULL
                  OR CASE e.method WHEN 'delete' THEN coalesce(i.gone, 1) ELSE i.rev >= s.rev END)";
-    if hearth_simulated::planted("overlay removed at the answer") {
+    if hearth_simulated::planted(hearth_simulated::Fault::OverlayDroppedAtAck) {
         passed = "?1 >= 0";
     }
     let done: Vec<(i64, String, String, Option<i64>)> = tx
@@ -40,13 +40,13 @@ pub(crate) fn settle(
     for (_, word, record, ended) in &done {
         // Deleted there before it ever came back: what the server took of it is its last form, which later edits of it
         // are laid over.
-        if let (Some(kind), Some(ended)) = (Kind::from_word(word), ended) {
+        if let (Some(kind), Some(ended)) = (Kind::parse(word), ended) {
             image::end(tx, kind, record, *ended)?;
         }
     }
     let edits: Vec<Held> = done.iter().map(|(edit, ..)| (*edit, None)).collect();
     confirm(tx, &edits, now)?;
-    let records = done.into_iter().filter_map(|(_, word, record, _)| Some((Kind::from_word(&word)?, record)));
+    let records = done.into_iter().filter_map(|(_, word, record, _)| Some((Kind::parse(&word)?, record)));
     let records: BTreeSet<(Kind, String)> = records.collect();
     for (kind, record) in &records {
         image::project(tx, *kind, record)?;
@@ -251,7 +251,7 @@ pub(crate) fn record_is_gone(
             "SELECT e.id, e.method, e.state, s.rev FROM edits e LEFT JOIN _sent s ON s.edit_id = e.id
              WHERE e.kind = ?1 AND e.record_id = ?2 ORDER BY e.id",
         )?
-        .query_map((kind.word(), record), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
+        .query_map((kind.as_str(), record), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
         .collect::<Result<_, _>>()?;
     let agreed = edits.last().is_some_and(|(_, method, ..)| method == "delete");
     for (edit, method, state, told) in &edits {

@@ -23,7 +23,7 @@ pub(crate) fn take_back(
     let (word, record, method, patch, base): (String, String, String, String, String) = tx
         .prepare_cached("SELECT kind, record_id, method, patch, base FROM edits WHERE id = ?1")?
         .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?;
-    let kind = Kind::from_word(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
+    let kind = Kind::parse(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
     if method == "delete"
         && let Some(copy) = unsent_copy(tx, edit)?
     {
@@ -56,7 +56,7 @@ fn unsent_copy(tx: &Connection, delete: i64) -> Result<Option<i64>, StoreError> 
 pub(crate) fn later(tx: &Connection, kind: Kind, record: &str, edit: i64) -> Result<Vec<i64>, StoreError> {
     let mut statement =
         tx.prepare_cached("SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 AND id > ?3 ORDER BY id")?;
-    let found = statement.query_map((kind.word(), record, edit), |row| row.get(0))?;
+    let found = statement.query_map((kind.as_str(), record, edit), |row| row.get(0))?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn keep(tx: &Transaction<'_>, kind: Kind, id: &str, stored: &rows::St
              updated_at = excluded.updated_at, extra = excluded.extra, gone = 0, not_found = 0",
     )?
     .execute((
-        kind.word(),
+        kind.as_str(),
         id,
         stored.rev,
         Value::Object(stored.fields.clone()).to_string(),
@@ -38,7 +38,7 @@ pub(crate) fn end(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64) -> Resul
         keep(tx, kind, id, &rows::Stored { fields, rev: taken.or(Some(rev)), created_at, updated_at, extra: None })?;
     }
     tx.prepare_cached("UPDATE _images SET gone = 1, rev = max(rev, ?3) WHERE kind = ?1 AND record_id = ?2")?
-        .execute((kind.word(), id, rev))?;
+        .execute((kind.as_str(), id, rev))?;
     Ok(())
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn ask_anew(tx: &Transaction<'_>) -> Result<(), StoreError> {
 pub(crate) fn project(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
     let edits: bool = tx
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)")?
-        .query_row((kind.word(), id), |row| row.get(0))?;
+        .query_row((kind.as_str(), id), |row| row.get(0))?;
     if !edits {
         match get(tx, kind, id)? {
             Some((_, true)) => rows::remove(tx, kind, id)?,
@@ -82,7 +82,7 @@ pub(crate) fn project(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), 
 
 /// Lets go of the server's form of a record whose row shows it.
 pub(crate) fn forget(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
-    tx.prepare_cached("DELETE FROM _images WHERE kind = ?1 AND record_id = ?2")?.execute((kind.word(), id))?;
+    tx.prepare_cached("DELETE FROM _images WHERE kind = ?1 AND record_id = ?2")?.execute((kind.as_str(), id))?;
     Ok(())
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn forget(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), S
 pub(crate) fn form(tx: &Connection, kind: Kind, id: &str, before: i64) -> Result<Option<rows::Stored>, StoreError> {
     let edits: Vec<(String, String)> = tx
         .prepare_cached("SELECT method, patch FROM edits WHERE kind = ?1 AND record_id = ?2 AND id < ?3 ORDER BY id")?
-        .query_map((kind.word(), id, before), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .query_map((kind.as_str(), id, before), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
     // A record that the server does not hold yet keeps the provisional times of its row.
     let provisional = rows::get(tx, kind, id)?;
@@ -129,7 +129,7 @@ pub(crate) fn known(tx: &Connection, kind: Kind, id: &str) -> Result<Option<Know
             "SELECT e.method, e.patch, s.rev FROM edits e JOIN _sent s ON s.edit_id = e.id
              WHERE e.kind = ?1 AND e.record_id = ?2 AND coalesce(s.rev, ?3 + 1) > ?3 ORDER BY e.id",
         )?
-        .query_map((kind.word(), id, seen), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .query_map((kind.as_str(), id, seen), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<_, _>>()?;
     for (method, patch, rev) in sent {
         let known = known.get_or_insert_default();
@@ -161,7 +161,7 @@ fn read(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows::Stored, E
             "SELECT rev, fields, created_at, updated_at, extra, gone, not_found FROM _images
              WHERE kind = ?1 AND record_id = ?2",
         )?
-        .query_row((kind.word(), id), |row| {
+        .query_row((kind.as_str(), id), |row| {
             let stored = rows::Stored {
                 rev: row.get(0)?,
                 fields: serde_json::Map::new(),

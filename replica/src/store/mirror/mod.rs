@@ -8,7 +8,7 @@ pub(super) mod image;
 use std::collections::{BTreeSet, HashSet};
 
 use hearth_contract::check::Fields;
-use hearth_contract::event::{Event, Happening};
+use hearth_contract::event::{Event, EventType};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
@@ -65,7 +65,7 @@ pub(crate) struct Applied {
 
 /// Applies a batch.
 pub(crate) fn apply(connection: &mut Connection, batch: &Batch, proof: &Proof) -> Result<Applied, StoreError> {
-    if hearth_simulated::planted("position before rows") {
+    if hearth_simulated::planted(hearth_simulated::Fault::PositionBeforeRows) {
         let last = batch.events.last().map(|event| event.id);
         let text = "UPDATE _sync SET cursor = coalesce(?1, cursor), position = max(position, coalesce(?2, 0))";
         gate::keep_cheaply(connection, |tx| Ok(tx.execute(text, (&batch.cursor, last))?))?;
@@ -104,17 +104,17 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     let ends_at_once = tail.is_none() && !replaying;
     let mut odd = BTreeSet::new();
     for event in &batch.events {
-        let kind = Kind::from_word(&event.resource_type);
-        let known = Happening::from_word(&event.happening);
+        let kind = Kind::parse(&event.resource_type);
+        let known = EventType::parse(&event.event_type);
         if known.is_none() && kind.is_some() && event.payload.is_some() {
-            odd.insert(format!("Taken for a change: {} of {}", brief(&event.happening), event.resource_type));
+            odd.insert(format!("Taken for a change: {} of {}", brief(&event.event_type), event.resource_type));
         }
         // A payload is the record's form after the event, by whatever word a newer server calls what happened.
-        let happening = known.or(event.payload.as_ref().map(|_| Happening::Updated));
-        if let (Some(kind), Some(happening)) = (kind, happening) {
+        let event_type = known.or(event.payload.as_ref().map(|_| EventType::Updated));
+        if let (Some(kind), Some(event_type)) = (kind, event_type) {
             let id = event.resource_id.to_string();
             if replaying {
-                replay::note(tx, kind, &id, happening)?;
+                replay::note(tx, kind, &id, event_type)?;
             }
             let mut own = if editing { held::of_record(tx, kind, &id)? } else { Vec::new() };
             // What is confirmed here moves to the history once the stretch is through.
@@ -141,12 +141,12 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
             if waits {
                 let recognised = held::recognise(tx, event, &own)?;
                 touched_edits |= recognised.is_some_and(|(_, is_news)| is_news);
-                brought.extend(recognised.filter(|_| happening != Happening::Deleted).map(|(edit, _)| edit));
+                brought.extend(recognised.filter(|_| event_type != EventType::Deleted).map(|(edit, _)| edit));
             }
             // Of what is on the server already, nothing but its end is to come.
             touched_edits |= own.iter().any(|edit| !edit.is_sent);
-            match (happening, &event.payload) {
-                (Happening::Deleted, _) => {
+            match (event_type, &event.payload) {
+                (EventType::Deleted, _) => {
                     delete(tx, kind, &id, event.id, waits, proof.now)?;
                     elsewhere = true;
                 }
@@ -158,12 +158,12 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
                     }
                 }
                 (_, Some(payload)) => put(tx, kind, &id, event.id, payload, elsewhere)?,
-                (_, None) => drop(odd.insert(format!("Skipped: {} event without a record", event.happening))),
+                (_, None) => drop(odd.insert(format!("Skipped: {} event without a record", event.event_type))),
             }
         } else {
             // A newer server may speak of things that this version has no table for. Its other words still count.
             odd.insert(match kind {
-                Some(kind) => format!("Skipped: {} of {kind}", brief(&event.happening)),
+                Some(kind) => format!("Skipped: {} of {kind}", brief(&event.event_type)),
                 None => format!("Skipped: records of the kind {}", brief(&event.resource_type)),
             });
         }
@@ -192,7 +192,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
              current_at = CASE WHEN ?10 THEN ?6 ELSE current_at END",
     )?
     .execute((
-        batch.cursor.as_ref().filter(|_| !hearth_simulated::planted("cursor not kept")),
+        batch.cursor.as_ref().filter(|_| !hearth_simulated::planted(hearth_simulated::Fault::CursorNotStored)),
         shown,
         batch.ready,
         proof.phase,
@@ -282,7 +282,7 @@ fn put(
     elsewhere: bool,
 ) -> Result<(), StoreError> {
     let stored = rows::Stored::from_payload(kind, rev, payload);
-    if hearth_simulated::planted("an older image wins") {
+    if hearth_simulated::planted(hearth_simulated::Fault::OlderImageWins) {
         return rows::put(tx, kind, id, &stored);
     }
     if elsewhere {
@@ -312,8 +312,8 @@ fn delete(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, waits: bool, now
         "INSERT INTO _tombs (kind, record_id, rev) VALUES (?1, ?2, ?3)
          ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
     )?
-    .execute((kind.word(), id, rev))?;
-    if hearth_simulated::planted("deletes not remembered") {
+    .execute((kind.as_str(), id, rev))?;
+    if hearth_simulated::planted(hearth_simulated::Fault::TombstonesNotStored) {
         tx.execute("DELETE FROM _tombs", [])?;
     }
     if !waits {
@@ -334,5 +334,5 @@ fn seen_elsewhere(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<i
             "SELECT max(rev) FROM (SELECT rev FROM _images WHERE kind = ?1 AND record_id = ?2
              UNION ALL SELECT rev FROM _tombs WHERE kind = ?1 AND record_id = ?2)",
         )?
-        .query_row((kind.word(), id), |row| row.get(0))?)
+        .query_row((kind.as_str(), id), |row| row.get(0))?)
 }

@@ -48,7 +48,7 @@ pub(crate) fn by_id(
         }
         let mut statement = connection.prepare_cached(&format!("{text} LIMIT {CANDIDATES_MAX}"))?;
         let ids = statement
-            .query_map(named_params! { ":from": prefix, ":kind": kind.word() }, |row| row.get::<_, String>(0))?;
+            .query_map(named_params! { ":from": prefix, ":kind": kind.as_str() }, |row| row.get::<_, String>(0))?;
         for id in ids {
             found.push((*kind, id?));
         }

@@ -252,7 +252,7 @@ fn ending(
     let limit = i64::try_from(EXPIRING_MAX + 1).unwrap_or(i64::MAX);
     let mut statement = connection.prepare_cached(&text)?;
     let found = statement.query_map((from, before, limit), |row| {
-        let kind = Kind::from_word(&row.get::<_, String>(2)?).unwrap_or(Kind::Document);
+        let kind = Kind::parse(&row.get::<_, String>(2)?).unwrap_or(Kind::Document);
         Ok(Expiring { on: row.get(0)?, what: row.get(1)?, kind, id: row.get(3)?, title: row.get(4)? })
     })?;
     Ok(found.collect::<Result<_, _>>()?)

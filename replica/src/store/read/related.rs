@@ -54,11 +54,11 @@ pub(crate) fn related(connection: &Connection, kind: Kind, id: &str, most: usize
     for (kind_of, only) in sources {
         let (table, title) = (kind_of.collection(), resource(*kind_of).title);
         let text = format!("SELECT count(*) FROM {table} WHERE {only}");
-        let total: i64 = connection.prepare_cached(&text)?.query_row((id, kind.word()), |row| row.get(0))?;
+        let total: i64 = connection.prepare_cached(&text)?.query_row((id, kind.as_str()), |row| row.get(0))?;
         let text = format!("SELECT id, {title} FROM {table} WHERE {only} ORDER BY lower({title}), id LIMIT ?3");
         let mut statement = connection.prepare_cached(&text)?;
         let limit = i64::try_from(most).unwrap_or(i64::MAX);
-        let found = statement.query_map((id, kind.word(), limit), |row| {
+        let found = statement.query_map((id, kind.as_str(), limit), |row| {
             Ok((row.get(0)?, or_kind(*kind_of, row.get::<_, Option<String>>(1)?.unwrap_or_default())))
         })?;
         let first = found.collect::<Result<Vec<_>, _>>()?;
@@ -79,7 +79,7 @@ pub(crate) fn changes(connection: &Connection, kind: Kind, id: &str, most: usize
          ORDER BY id DESC LIMIT ?3",
     )?;
     let limit = i64::try_from(most).unwrap_or(i64::MAX);
-    let found = statement.query_map((kind.word(), id, limit), |row| {
+    let found = statement.query_map((kind.as_str(), id, limit), |row| {
         Ok((
             row.get::<_, String>(3)?,
             row.get::<_, String>(4)?,

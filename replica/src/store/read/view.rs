@@ -172,7 +172,7 @@ fn hits(connection: &Connection, words: &str, order: &str, limit: usize) -> Resu
     ))?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let found = statement.query_map((words, limit), |row| {
-        let kind = Kind::from_word(&row.get::<_, String>("kind")?);
+        let kind = Kind::parse(&row.get::<_, String>("kind")?);
         Ok(kind
             .map(|kind| (kind, row.get("record_id"), row.get::<_, String>("title"), row.get::<_, String>("snippet"))))
     })?;
@@ -243,7 +243,7 @@ pub(crate) fn or_kind(kind: Kind, title: String) -> String {
     match (title.is_empty(), kind) {
         (false, _) => title,
         (true, Kind::Property) => "Home profile".to_owned(),
-        (true, _) => kind.word().to_owned(),
+        (true, _) => kind.as_str().to_owned(),
     }
 }
 
@@ -252,7 +252,7 @@ pub(crate) fn name_references(connection: &Connection, row: &mut Row) -> Result<
     for field in resource(row.kind).fields {
         let target = match field.format {
             Format::Reference(kind) => Some(kind),
-            Format::Subject => row.fields.get(SUBJECT_TYPE).and_then(Value::as_str).and_then(Kind::from_word),
+            Format::Subject => row.fields.get(SUBJECT_TYPE).and_then(Value::as_str).and_then(Kind::parse),
             _ => None,
         };
         let (Some(target), Some(id)) = (target, row.fields.get(field.name).and_then(Value::as_str)) else { continue };

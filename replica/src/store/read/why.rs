@@ -98,12 +98,12 @@ pub(crate) fn read(connection: &Connection, kind: Kind, id: &str) -> Result<Opti
     let title = named
         .and_then(|origin| origin.value.as_str().map(str::to_owned))
         .or_else(|| edits.last().map(|edit| edit.title.clone()))
-        .unwrap_or_else(|| kind.word().to_owned());
+        .unwrap_or_else(|| kind.as_str().to_owned());
     let rev = server.as_ref().and_then(|stored| stored.rev);
     Ok(Some(Why { kind, id: id.to_owned(), title, shown: row.is_some(), rev, deleted_at, fields, edits, settled }))
 }
 
 fn tomb(connection: &Connection, kind: Kind, id: &str) -> Result<Option<i64>, StoreError> {
     let mut statement = connection.prepare_cached("SELECT rev FROM _tombs WHERE kind = ?1 AND record_id = ?2")?;
-    Ok(statement.query_row((kind.word(), id), |row| row.get(0)).optional()?)
+    Ok(statement.query_row((kind.as_str(), id), |row| row.get(0)).optional()?)
 }

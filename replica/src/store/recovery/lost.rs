@@ -135,7 +135,7 @@ pub(crate) fn keep_last_form(tx: &Transaction<'_>, kind: Kind, id: &str, as_of: 
     let text = "SELECT EXISTS (SELECT 1 FROM edit_history WHERE kind = ?1 AND record_id = ?2 AND method = 'update'
                     AND outcome IN ('confirmed', 'merged') AND rev IS NOT NULL)
                 AND EXISTS (SELECT 1 FROM _recovery WHERE cause = 'restored')";
-    if tx.prepare_cached(text)?.query_row((kind.word(), id), |row| row.get(0))? {
+    if tx.prepare_cached(text)?.query_row((kind.as_str(), id), |row| row.get(0))? {
         keep_form(tx, kind, id)?;
         image::end(tx, kind, id, as_of)?;
     }
@@ -211,7 +211,7 @@ pub(crate) fn notice(
             tx.query_row(
                 "SELECT EXISTS (SELECT 1 FROM _tombs WHERE kind = ?1 AND record_id = ?2)
                      OR NOT EXISTS (SELECT 1 FROM _images WHERE kind = ?1 AND record_id = ?2 AND NOT gone)",
-                (lost.kind.word(), &lost.record),
+                (lost.kind.as_str(), &lost.record),
                 |row| row.get(0),
             )?
         } else if rev > before {
@@ -250,7 +250,7 @@ pub(crate) fn notice(
 fn is_deleted_since(tx: &Transaction<'_>, Lost { edit, kind, record }: &Lost) -> Result<bool, StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2 AND id > ?3 AND method = 'delete'
                     AND state NOT IN ('conflict', 'rejected'))";
-    Ok(tx.prepare_cached(text)?.query_row((kind.word(), record, edit), |row| row.get(0))?)
+    Ok(tx.prepare_cached(text)?.query_row((kind.as_str(), record, edit), |row| row.get(0))?)
 }
 
 /// A head below the position of an edit that was accepted before the server said so is the head of another history.
@@ -281,7 +281,7 @@ fn candidates(tx: &Transaction<'_>, text: &str, values: impl Params) -> Result<V
     let mut all = Vec::new();
     for one in found {
         let (edit, word, record) = one?;
-        all.extend(Kind::from_word(&word).map(|kind| Lost { edit, kind, record }));
+        all.extend(Kind::parse(&word).map(|kind| Lost { edit, kind, record }));
     }
     Ok(all)
 }

@@ -173,7 +173,7 @@ pub(crate) fn read(connection: &Connection) -> Result<Option<Recovery>, StoreErr
     let Some(((word, kind), (cursor, as_of), since, tail, accepted, question)) = found else {
         return Ok(None);
     };
-    let kind = kind.as_deref().and_then(Kind::from_word);
+    let kind = kind.as_deref().and_then(Kind::parse);
     let as_of = as_of.unwrap_or_default();
     let step = match (word.as_str(), kind) {
         ("property", _) => Step::Property,
@@ -256,7 +256,7 @@ fn advance(tx: &Transaction<'_>, step: &Step) -> Result<(), StoreError> {
     };
     tx.prepare_cached("UPDATE _recovery SET step = ?1, kind = ?2, cursor = ?3, as_of = ?4")?.execute((
         word,
-        kind.map(|kind| kind.word()),
+        kind.map(|kind| kind.as_str()),
         cursor,
         as_of,
     ))?;
@@ -297,12 +297,12 @@ pub(crate) fn sweep(
         let gone = i64::try_from(lost.len()).unwrap_or(i64::MAX);
         let (accepted, restored, before): (bool, bool, i64) = tx.query_row(
             "SELECT accepted, cause = 'restored', coalesce(known ->> ?1, 0) FROM _recovery",
-            [kind.word()],
+            [kind.as_str()],
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
         )?;
         // What was read since it began can be lost as well: by a server that is put back again meanwhile.
         let of = if gone > before { walk::known_of(tx, kind)? } else { before };
-        let accepted = accepted || hearth_simulated::planted("nobody is asked about many deletions");
+        let accepted = accepted || hearth_simulated::planted(hearth_simulated::Fault::MassDeleteUnguarded);
         if !accepted && is_too_many(gone, before) {
             return Ok(Swept::TooMany { gone, of });
         }
@@ -313,7 +313,7 @@ pub(crate) fn sweep(
             tx.execute(
                 "INSERT INTO _tombs (kind, record_id, rev) VALUES (?1, ?2, ?3)
                  ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
-                (kind.word(), id, as_of),
+                (kind.as_str(), id, as_of),
             )?;
             if *waits {
                 image::end(tx, kind, id, as_of)?;

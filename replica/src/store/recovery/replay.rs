@@ -1,7 +1,7 @@
 //! Reading the feed again from its beginning over rows that exist, after a rebuild: what the replay does not show is
 //! gone. Must not touch what only exists here.
 
-use hearth_contract::event::Happening;
+use hearth_contract::event::EventType;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
@@ -13,12 +13,12 @@ use crate::store::recovery::{told, walk};
 use crate::store::{StoreError, log, rows};
 
 /// Notes that the replay has shown a record, or its end.
-pub(crate) fn note(tx: &Transaction<'_>, kind: Kind, id: &str, happening: Happening) -> Result<(), StoreError> {
-    let text = match happening {
-        Happening::Deleted => "DELETE FROM _shown WHERE kind = ?1 AND record_id = ?2",
+pub(crate) fn note(tx: &Transaction<'_>, kind: Kind, id: &str, event_type: EventType) -> Result<(), StoreError> {
+    let text = match event_type {
+        EventType::Deleted => "DELETE FROM _shown WHERE kind = ?1 AND record_id = ?2",
         _ => "INSERT INTO _shown (kind, record_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
     };
-    tx.prepare_cached(text)?.execute((kind.word(), id))?;
+    tx.prepare_cached(text)?.execute((kind.as_str(), id))?;
     Ok(())
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn finish(
     }
     let gone = all.iter().filter(|one| one.is_lost()).count();
     for Missing { kind, id, last } in all {
-        tx.execute("INSERT INTO _tombs VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", (kind.word(), &id, head))?;
+        tx.execute("INSERT INTO _tombs VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", (kind.as_str(), &id, head))?;
         if last.is_some() {
             image::end(tx, kind, &id, head)?;
             settle::record_is_gone(tx, kind, &id, head, now)?;
@@ -87,7 +87,7 @@ fn missing(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<Missing>, StoreError>
          WHERE id NOT IN (SELECT record_id FROM _shown WHERE kind = ?1)",
         kind.collection()
     ))?;
-    let found = statement.query_map([kind.word()], |row| Ok(Missing { kind, id: row.get(0)?, last: row.get(1)? }))?;
+    let found = statement.query_map([kind.as_str()], |row| Ok(Missing { kind, id: row.get(0)?, last: row.get(1)? }))?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 
@@ -106,7 +106,7 @@ fn is_another_history(tx: &Transaction<'_>, head: i64) -> Result<bool, StoreErro
                      LEFT JOIN _images i ON i.kind = ?1 AND i.record_id = r.id WHERE r.id = h.record_id) WHERE rev > 0))",
             kind.collection()
         );
-        if tx.query_row(&before, [kind.word()], |row| row.get(0))? {
+        if tx.query_row(&before, [kind.as_str()], |row| row.get(0))? {
             return Ok(true);
         }
     }

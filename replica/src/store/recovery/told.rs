@@ -65,5 +65,5 @@ fn title(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<String>, S
         return Ok(stored.fields.get(name).and_then(|title| title.as_str()).map(str::to_owned));
     }
     let text = "SELECT json_extract(fields, '$.' || ?3) FROM _images WHERE kind = ?1 AND record_id = ?2";
-    Ok(tx.prepare_cached(text)?.query_row((kind.word(), id, name), |row| row.get(0)).optional()?.flatten())
+    Ok(tx.prepare_cached(text)?.query_row((kind.as_str(), id, name), |row| row.get(0)).optional()?.flatten())
 }

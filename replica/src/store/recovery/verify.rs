@@ -171,7 +171,7 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
             kind.collection(),
             resource(kind).title
         ))?
-        .query_map([kind.word()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .query_map([kind.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<_, _>>()?;
     for (id, rev, title) in known {
         if listed.contains(id.as_str()) {
@@ -200,7 +200,7 @@ struct Ours {
 fn ours(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Ours, StoreError> {
     let tomb: Option<i64> = tx
         .prepare_cached("SELECT rev FROM _tombs WHERE kind = ?1 AND record_id = ?2")?
-        .query_row((kind.word(), id), |row| row.get(0))
+        .query_row((kind.as_str(), id), |row| row.get(0))
         .optional()?;
     let image = image::get(tx, kind, id)?;
     let has_edits = image.is_some();
@@ -250,11 +250,11 @@ fn mend(tx: &Transaction<'_>, difference: &Difference, listing: &Listing, now: T
     let Difference { kind, id, .. } = difference;
     let waits: bool = tx
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)")?
-        .query_row((kind.word(), id), |row| row.get(0))?;
+        .query_row((kind.as_str(), id), |row| row.get(0))?;
     let is_it = |record: &&(Fields, i64)| record.0.get("id").and_then(Value::as_str) == Some(id);
     match listing.records.iter().find(is_it) {
         Some((record, _)) => {
-            tx.execute("DELETE FROM _tombs WHERE kind = ?1 AND record_id = ?2", (kind.word(), id))?;
+            tx.execute("DELETE FROM _tombs WHERE kind = ?1 AND record_id = ?2", (kind.as_str(), id))?;
             let rev = record.get("rev").and_then(Value::as_i64).unwrap_or_default();
             let stored = rows::Stored::from_payload(*kind, rev, record);
             if !waits {
@@ -267,7 +267,7 @@ fn mend(tx: &Transaction<'_>, difference: &Difference, listing: &Listing, now: T
             tx.execute(
                 "INSERT INTO _tombs (kind, record_id, rev) VALUES (?1, ?2, ?3)
                  ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
-                (kind.word(), id, listing.as_of),
+                (kind.as_str(), id, listing.as_of),
             )?;
             if !waits {
                 return rows::remove(tx, *kind, id);

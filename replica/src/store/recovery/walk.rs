@@ -36,14 +36,14 @@ pub(super) fn keep(tx: &Transaction<'_>, kind: Kind, page: &[Listed]) -> Result<
         bytes.extend(id.as_bytes());
         bytes.extend(rev.to_le_bytes());
     }
-    tx.prepare_cached("INSERT INTO _walked (kind, ids) VALUES (?1, ?2)")?.execute((kind.word(), bytes))?;
+    tx.prepare_cached("INSERT INTO _walked (kind, ids) VALUES (?1, ?2)")?.execute((kind.as_str(), bytes))?;
     Ok(())
 }
 
 /// Whether a collection was walked at all: of one without records there is an empty page.
 pub(super) fn is_there(tx: &Transaction<'_>, kind: Kind) -> Result<bool, StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM _walked WHERE kind = ?1)";
-    Ok(tx.prepare_cached(text)?.query_row([kind.word()], |row| row.get(0))?)
+    Ok(tx.prepare_cached(text)?.query_row([kind.as_str()], |row| row.get(0))?)
 }
 
 /// Notes that a listed record was fetched.
@@ -58,7 +58,7 @@ struct Walked(Vec<Listed>);
 impl Walked {
     fn read(connection: &Connection, kind: Kind) -> Result<Walked, StoreError> {
         let mut statement = connection.prepare_cached("SELECT ids FROM _walked WHERE kind = ?1 ORDER BY place DESC")?;
-        let mut pages = statement.query([kind.word()])?;
+        let mut pages = statement.query([kind.as_str()])?;
         let mut all = Vec::new();
         while let Some(page) = pages.next()? {
             let bytes = page.get_ref(0)?.as_blob().unwrap_or_default();
@@ -91,7 +91,7 @@ pub(crate) fn missing(connection: &Connection, kind: Kind) -> Result<Vec<String>
         "SELECT record_id, rev FROM _tombs WHERE kind = ?1".to_owned(),
     ] {
         let mut statement = connection.prepare_cached(&text)?;
-        let mut rows = statement.query([kind.word()])?;
+        let mut rows = statement.query([kind.as_str()])?;
         while let Some(row) = rows.next()? {
             let Ok(id) = Uuid::try_parse(row.get_ref(0)?.as_str().unwrap_or_default()) else { continue };
             if let (Some(place), Some(rev)) = (walked.place(id), row.get::<_, Option<i64>>(1)?) {
@@ -124,7 +124,7 @@ pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<V
         format!("SELECT e.record_id {SENT_CREATES}"),
     ] {
         let mut statement = tx.prepare_cached(&text)?;
-        let mut rows = statement.query([kind.word()])?;
+        let mut rows = statement.query([kind.as_str()])?;
         while let Some(row) = rows.next()? {
             let id = row.get_ref(0)?.as_str().unwrap_or_default();
             if Uuid::try_parse(id).is_ok_and(|id| walked.place(id).is_none()) {
@@ -140,7 +140,7 @@ pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<V
     let mut gone = Vec::new();
     for id in unseen {
         let (rev, last): (Option<i64>, Option<String>) =
-            statement.query_row((kind.word(), &id), |row| Ok((row.get(0)?, row.get(1)?)))?;
+            statement.query_row((kind.as_str(), &id), |row| Ok((row.get(0)?, row.get(1)?)))?;
         // What changed after the walk began, the tail tells.
         if rev.is_some_and(|rev| rev <= as_of) {
             gone.push(Vanished { id, waits: last.is_some(), deleted_here: last.as_deref() == Some("delete") });
@@ -153,7 +153,7 @@ pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<V
 pub(super) fn known_of_each(tx: &Transaction<'_>) -> Result<String, StoreError> {
     let mut all = Fields::new();
     for kind in Kind::COLLECTIONS {
-        all.insert(kind.word().to_owned(), known_of(tx, kind)?.into());
+        all.insert(kind.as_str().to_owned(), known_of(tx, kind)?.into());
     }
     Ok(Value::Object(all).to_string())
 }
@@ -166,7 +166,7 @@ pub(super) fn known_of(tx: &Transaction<'_>, kind: Kind) -> Result<i64, StoreErr
                  AND NOT EXISTS (SELECT 1 FROM edits l WHERE l.kind = ?1 AND l.record_id = e.record_id AND l.id > e.id))",
         known(kind)
     );
-    Ok(tx.prepare_cached(&text)?.query_row([kind.word()], |row| row.get(0))?)
+    Ok(tx.prepare_cached(&text)?.query_row([kind.as_str()], |row| row.get(0))?)
 }
 
 /// What the server was known to hold of a kind, as SQL: ids and revisions; `?1` is the kind. The row of a record that is

@@ -197,7 +197,7 @@ pub(super) fn restore(connection: &mut Connection, saved: Saved) -> Result<Rescu
             .query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?
             .collect::<Result<Vec<_>, _>>()?;
         for (word, record) in records {
-            if let Some(kind) = Kind::from_word(&word) {
+            if let Some(kind) = Kind::parse(&word) {
                 image::project(tx, kind, &record)?;
             }
         }

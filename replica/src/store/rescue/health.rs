@@ -115,7 +115,7 @@ pub(super) fn garbled(connection: &Connection) -> Result<Vec<String>, StoreError
 pub(super) fn can_stand(table: &str, column: &str, text: &str) -> bool {
     match column {
         "patch" | "base" | "fields" | "extra" => rows::object(text).is_ok(),
-        "kind" => Kind::from_word(text).is_some(),
+        "kind" => Kind::parse(text).is_some(),
         "method" => matches!(text, "create" | "update" | "delete"),
         "record_id" if table == "edits" => Uuid::try_parse(text).is_ok(),
         _ => true,

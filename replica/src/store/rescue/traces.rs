@@ -31,7 +31,7 @@ pub(super) struct Trace {
 pub(super) fn read(damaged: &Connection, images: &Salvaged) -> Result<Vec<Trace>, StoreError> {
     let mut traces = Vec::new();
     for kind in Kind::ALL {
-        let of_kind = images.rows.iter().filter(|row| images.text(row, "kind") == Some(kind.word()));
+        let of_kind = images.rows.iter().filter(|row| images.text(row, "kind") == Some(kind.as_str()));
         let mut kept: BTreeSet<&str> = of_kind.filter_map(|row| images.text(row, "record_id")).collect();
         let table = salvage::table(damaged, kind.collection())?;
         for row in &table.rows {
@@ -82,7 +82,7 @@ pub(super) fn take_up(tx: &Transaction<'_>, traces: &[Trace]) -> Result<usize, S
             "INSERT INTO edits (kind, record_id, method, patch, base, state, reason) VALUES (?1, ?2, ?3, ?4, ?5, 'rejected', ?6)",
         )?
         .execute((
-            kind.word(),
+            kind.as_str(),
             record,
             method,
             Value::Object(patch).to_string(),

@@ -266,7 +266,7 @@ fn add_missing_columns(tx: &Transaction<'_>, resource: &Resource) -> Result<(), 
              WHERE kind = '{}' AND json_type(extra, '$.{name}') IS NOT NULL;",
             definition(field),
             field.about,
-            resource.kind.word()
+            resource.kind.as_str()
         ))?;
     }
     Ok(())

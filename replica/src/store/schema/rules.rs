@@ -111,7 +111,7 @@ pub(crate) fn of_subject(resource: &Resource) -> Vec<Rule> {
     }];
     for word in words {
         // A word that names a kind has records to point at; `home` has none.
-        let (test, verb) = match Kind::from_word(word) {
+        let (test, verb) = match Kind::parse(word) {
             Some(_) => ("IS NULL", "is required"),
             None => ("IS NOT NULL", "must be null"),
         };

@@ -16,7 +16,7 @@ pub(crate) fn note(connection: &Connection, kind: Kind, id: &str) -> Result<(), 
         return Ok(());
     }
     let text = "INSERT OR IGNORE INTO temp._touched (kind, record_id) VALUES (?1, ?2)";
-    connection.prepare_cached(text)?.execute((kind.word(), id))?;
+    connection.prepare_cached(text)?.execute((kind.as_str(), id))?;
     Ok(())
 }
 
@@ -56,10 +56,10 @@ pub(crate) fn follow(tx: &Transaction<'_>) -> Result<(), StoreError> {
         .prepare_cached("SELECT kind, record_id FROM temp._touched")?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
-    if noted.is_empty() || hearth_simulated::planted("search does not follow") {
+    if noted.is_empty() || hearth_simulated::planted(hearth_simulated::Fault::SearchNotUpdated) {
         return Ok(());
     }
-    let touched = noted.iter().filter_map(|(word, id)| Some((Kind::from_word(word)?, id)));
+    let touched = noted.iter().filter_map(|(word, id)| Some((Kind::parse(word)?, id)));
     let mut changes = Vec::with_capacity(noted.len());
     for (kind, id) in touched {
         let (texts, place): (Option<(String, String)>, Option<i64>) =
@@ -77,7 +77,7 @@ pub(crate) fn follow(tx: &Transaction<'_>) -> Result<(), StoreError> {
                     }
                     None => {
                         tx.prepare_cached("INSERT INTO _search_rows (kind, record_id) VALUES (?1, ?2)")?
-                            .execute((kind.word(), id))?;
+                            .execute((kind.as_str(), id))?;
                         (tx.last_insert_rowid(), true, false)
                     }
                 };
@@ -100,7 +100,7 @@ pub(crate) fn follow(tx: &Transaction<'_>) -> Result<(), StoreError> {
             tx.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([place])?;
             continue;
         };
-        let values = params![place, kind.word(), id, title, body];
+        let values = params![place, kind.as_str(), id, title, body];
         // To replace is to look for what there was in three places. But anybody can write to an FTS5 table, as it can have no
         // trigger: whatever stands there gives way.
         if !(is_new && tx.prepare_cached(NEW)?.execute(values).is_ok()) {
@@ -196,7 +196,7 @@ fn texts(resource: &Resource, row: &str) -> (String, String) {
 
 /// Search follows every row, whoever writes it.
 pub(crate) fn triggers(resource: &Resource) -> [String; 3] {
-    let kind = resource.kind.word();
+    let kind = resource.kind.as_str();
     let table = resource.kind.collection();
     let (title, body) = texts(resource, "t");
     let changed = resource.searchable().map(changed).collect::<Vec<_>>().join(" OR ");

@@ -66,7 +66,7 @@ fn rule(broken_when: impl Into<String>, sentence: impl Into<String>) -> Rule {
 
 fn before_insert(resource: &Resource) -> String {
     let table = resource.kind.collection();
-    let kind = resource.kind.word();
+    let kind = resource.kind.as_str();
     let mut body = Vec::new();
     if resource.kind.is_singleton() {
         body.push(refuse(&rule(
@@ -167,7 +167,10 @@ fn queue_update(resource: &Resource) -> String {
     let set = rows(resource, |field| Some(changed(field)), &[("v", "NEW"), ("w", "OLD")]);
     let body = [
         RAISE_GATE.to_owned(),
-        keep_image(resource, if hearth_simulated::planted("image of the edited row") { "NEW" } else { "OLD" }),
+        keep_image(
+            resource,
+            if hearth_simulated::planted(hearth_simulated::Fault::BaseFromEditedRow) { "NEW" } else { "OLD" },
+        ),
         queue(resource, "OLD.id", "update", "json_group_object(n, v)", "json_group_object(n, w)", &format!("({set})")),
         refuse_foreign_text(),
         LOWER_GATE.to_owned(),
@@ -189,7 +192,7 @@ fn after_delete(resource: &Resource) -> String {
 /// Whether the row was there before this statement. To one that is just coming in only a trigger that is not ours can do
 /// anything, and what it did is in the edit that follows.
 fn made(resource: &Resource) -> String {
-    let kind = resource.kind.word();
+    let kind = resource.kind.as_str();
     format!("(OLD.rev IS NOT NULL OR EXISTS (SELECT 1 FROM edits WHERE kind = '{kind}' AND record_id = OLD.id))")
 }
 
@@ -202,7 +205,7 @@ fn refuse_delete(resource: &Resource) -> String {
 /// The server's form of the record, kept when its first edit begins to wait. A conflict clause in here would be
 /// overruled by the one of the statement that fired the trigger, hence NOT EXISTS.
 fn keep_image(resource: &Resource, row: &str) -> String {
-    let kind = resource.kind.word();
+    let kind = resource.kind.as_str();
     let members = resource.fields.iter().map(|f| format!("'{0}', {row}.{0}", f.name)).collect::<Vec<_>>().join(", ");
     format!(
         "INSERT INTO _images (kind, record_id, rev, fields, created_at, updated_at, extra)\n  \
@@ -215,7 +218,7 @@ fn queue(resource: &Resource, id: &str, method: &str, patch: &str, base: &str, f
     format!(
         "INSERT INTO edits (kind, record_id, method, patch, base, origin)\n  SELECT '{}', {id}, '{method}', {patch}, {base}, \
          (SELECT origin FROM _gate)\n  FROM {from};",
-        resource.kind.word()
+        resource.kind.as_str()
     )
 }
 

@@ -247,7 +247,7 @@ pub(crate) enum Phase {
 
 impl Phase {
     /// The word in `sync_status`.
-    pub(crate) const fn word(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Phase::Backfilling => "backfilling",
             Phase::CatchingUp => "catching_up",

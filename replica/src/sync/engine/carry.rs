@@ -38,7 +38,7 @@ impl Engine {
                 let Stretch { events, cursor, ready } = stretch;
                 let batch = mirror::Batch { events, cursor, ready };
                 let proof = mirror::Proof {
-                    phase: phase.word(),
+                    phase: phase.as_str(),
                     reason,
                     transport: if polled { "poll" } else { "stream" },
                     current,
@@ -75,7 +75,8 @@ impl Engine {
             Effect::Show { phase, reason, retry_at } => {
                 let retry_at = retry_at.map(|at| moment(now, at));
                 self.say(phase, reason.as_deref(), None)?;
-                let shown = self.keep(|c| standing::set_phase(c, phase.word(), reason.as_deref(), retry_at, now.wall));
+                let shown =
+                    self.keep(|c| standing::set_phase(c, phase.as_str(), reason.as_deref(), retry_at, now.wall));
                 unless_unwritten(shown)?;
             }
             Effect::Reload => {

@@ -56,9 +56,9 @@ impl Telling {
             tracing::info!("the server takes the key again");
         }
         match phase {
-            _ if !is_news => tracing::trace!(phase = phase.word(), reason, "phase"),
+            _ if !is_news => tracing::trace!(phase = phase.as_str(), reason, "phase"),
             Phase::Live => tracing::info!(head, "in step"),
-            _ => tracing::info!(phase = phase.word(), reason, "phase"),
+            _ => tracing::info!(phase = phase.as_str(), reason, "phase"),
         }
         is_taken.then(|| ("info", "The server takes the key again.".to_owned()))
     }

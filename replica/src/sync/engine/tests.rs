@@ -152,9 +152,9 @@ fn an_answer_from_before_the_feed_leapt_proves_nothing() {
     scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
     let sent = ticket_of(&scene.hear(Heard::DatabaseChanged), "/v1/rooms");
     // The command that puts a home back leaves a million numbers out, and contact need not end for that.
-    let hall = |id: i64, happening: &str| {
+    let hall = |id: i64, event_type: &str| {
         let event = json!({
-            "id": id, "type": format!("room.{happening}"), "resource_type": "room", "event": happening,
+            "id": id, "type": format!("room.{event_type}"), "resource_type": "room", "event": event_type,
             "resource_id": "0190a3b0-0000-7000-8000-000000000001", "created_at": "2026-06-01T00:00:00.000Z",
             "idempotency_key": null, "api_version": "2026-06-01",
             "payload": { "id": "0190a3b0-0000-7000-8000-000000000001", "rev": id, "name": "Hall" },
@@ -244,13 +244,13 @@ fn nothing_is_written_to_a_file_that_was_taken_away() {
 fn triggers_of_others_fire_on_what_the_sync_writes_and_search_follows_with_and_without_them() {
     let mut scene = Scene::in_step();
     let stranger = Connection::open(scene.directory.path().join("replica.db")).unwrap();
-    let mut told = |id: i64, happening: &str, room: u32| {
+    let mut told = |id: i64, event_type: &str, room: u32| {
         let at = "2026-06-01T00:00:00.000Z";
         let room = format!("0190a3b0-0000-7000-8000-{room:012}");
         let name = json!({ "id": room, "name": format!("Room {id}"), "rev": id, "created_at": at, "updated_at": at });
         let event = json!({
-            "id": id, "type": happening, "resource_type": "room", "resource_id": room, "created_at": at,
-            "payload": (happening != "deleted").then_some(name),
+            "id": id, "type": event_type, "resource_type": "room", "resource_id": room, "created_at": at,
+            "payload": (event_type != "deleted").then_some(name),
         });
         let events = vec![serde_json::from_value(event).unwrap()];
         scene.hear(Heard::Frames(Stretch { events, cursor: Some(format!("c{id}")), ready: None }));

@@ -90,7 +90,7 @@ fn argument(parameter: &Parameter, kind: Option<Kind>) -> Value {
         Takes::Kinds(_) | Takes::Fields | Takes::Relations => several(),
     };
     let names: Vec<&str> = match (parameter.takes, kind) {
-        (Takes::Kinds(kinds), _) => kinds.iter().map(|kind| kind.word()).collect(),
+        (Takes::Kinds(kinds), _) => kinds.iter().map(|kind| kind.as_str()).collect(),
         (Takes::Fields, Some(kind)) => COMMON.into_iter().chain(resource(kind).fields.iter().map(|f| f.name)).collect(),
         (Takes::Relations, Some(kind)) => resource(kind).relations().map(|(relation, _)| relation).collect(),
         _ => Vec::new(),

@@ -23,7 +23,7 @@ impl Form {
             _ => None,
         });
         Some(Draft {
-            kind: self.kind.word().to_owned(),
+            kind: self.kind.as_str().to_owned(),
             id: self.id.clone(),
             title: self.title.clone(),
             before: self.before.clone(),
@@ -36,7 +36,7 @@ impl Form {
 
     /// The form of a draft. None: it is of a kind that is not known here.
     pub fn of_draft(draft: &Draft, today: Date) -> Option<Form> {
-        let kind = Kind::from_word(&draft.kind)?;
+        let kind = Kind::parse(&draft.kind)?;
         let mut form =
             Form::holding(kind, draft.id.clone(), draft.title.clone(), draft.before.clone(), today, |name| {
                 draft.names.get(name).cloned()

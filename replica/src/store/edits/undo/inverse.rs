@@ -143,7 +143,7 @@ pub(super) fn again(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, Ed
             let free: bool = tx.query_row(
                 "SELECT NOT EXISTS (SELECT 1 FROM _tombs WHERE kind = ?1 AND record_id = ?2)
                     AND NOT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)",
-                (kind.word(), record),
+                (kind.as_str(), record),
                 |row| row.get(0),
             )?;
             if free && rows::get(tx, kind, record)?.is_none() {
@@ -191,7 +191,7 @@ pub(crate) fn make_anew(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -
     gate::pass(tx, |tx| {
         let all: Vec<i64> = tx
             .prepare_cached("SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id DESC")?
-            .query_map((kind.word(), record), |row| row.get(0))?
+            .query_map((kind.as_str(), record), |row| row.get(0))?
             .collect::<Result<_, _>>()?;
         for edit in all {
             take_back::take_back(tx, edit, "superseded", Some("made anew as another record"), now)?;
@@ -205,7 +205,7 @@ pub(crate) fn make_anew(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -
 
 fn newest_of(tx: &Connection, kind: Kind, record: &str) -> Result<Option<i64>, EditError> {
     let text = "SELECT max(id) FROM edits WHERE kind = ?1 AND record_id = ?2";
-    Ok(tx.prepare_cached(text)?.query_row((kind.word(), record), |row| row.get(0))?)
+    Ok(tx.prepare_cached(text)?.query_row((kind.as_str(), record), |row| row.get(0))?)
 }
 
 fn gone(error: EditError, past: &Past<'_>) -> EditError {

@@ -45,7 +45,7 @@ pub(super) fn dead(
     present: &Fields,
 ) -> Result<Vec<&'static str>, EditError> {
     let subject = values.get(SUBJECT_TYPE).or(present.get(SUBJECT_TYPE)).and_then(Value::as_str);
-    let subject = subject.and_then(Kind::from_word);
+    let subject = subject.and_then(Kind::parse);
     let mut dead = Vec::new();
     for field in resource(kind).fields {
         let target = match field.format {
@@ -74,13 +74,13 @@ pub(super) fn whole_subject(tx: &Connection, values: &mut Fields, present: &Fiel
     match (text(values, SUBJECT_TYPE), text(values, SUBJECT_ID)) {
         (None, Some(id)) if !values.contains_key(SUBJECT_TYPE) => {
             if let Some(kind) = first_subject(|kind| is_of(kind, &id))?
-                && text(present, SUBJECT_TYPE).as_deref() != Some(kind.word())
+                && text(present, SUBJECT_TYPE).as_deref() != Some(kind.as_str())
             {
-                values.insert(SUBJECT_TYPE.to_owned(), kind.word().into());
+                values.insert(SUBJECT_TYPE.to_owned(), kind.as_str().into());
             }
         }
         (Some(word), None) if !values.contains_key(SUBJECT_ID) => {
-            if let (Some(kind), Some(id)) = (Kind::from_word(&word), text(present, SUBJECT_ID))
+            if let (Some(kind), Some(id)) = (Kind::parse(&word), text(present, SUBJECT_ID))
                 && !is_of(kind, &id)?
             {
                 values.shift_remove(SUBJECT_TYPE);

@@ -58,7 +58,7 @@ pub(super) fn missed(tx: &Transaction<'_>, meant: Meant) -> Result<Judged, Store
     let mut statement = tx.prepare_cached(&text)?;
     let mut found = statement.query([])?;
     while let Some(row) = found.next()? {
-        let Some(kind) = Kind::from_word(&row.get::<_, String>(1)?) else { continue };
+        let Some(kind) = Kind::parse(&row.get::<_, String>(1)?) else { continue };
         let lost = Lost { edit: row.get(0)?, kind, record: row.get(2)? };
         let method: String = row.get(3)?;
         let is_meant = row.get::<_, Option<bool>>(6)? == Some(true);
@@ -144,7 +144,7 @@ fn shown(tx: &Transaction<'_>, of: &str) -> Result<(Vec<i64>, Vec<i64>), StoreEr
     let mut found = statement.query([])?;
     let (mut there, mut over) = (Vec::new(), Vec::new());
     while let Some(row) = found.next()? {
-        let Some(kind) = Kind::from_word(&row.get::<_, String>(1)?) else { continue };
+        let Some(kind) = Kind::parse(&row.get::<_, String>(1)?) else { continue };
         let lost = Lost { edit: row.get(0)?, kind, record: row.get(2)? };
         let is_create = row.get::<_, String>(3)? == "create";
         let shows_any = match form(tx, &lost)? {
@@ -171,7 +171,7 @@ pub(super) fn forget(tx: &Transaction<'_>, over: &[i64]) -> Result<(), StoreErro
 fn form(tx: &Connection, lost: &Lost) -> Result<Option<rows::Stored>, StoreError> {
     let pending: bool = tx
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)")?
-        .query_row((lost.kind.word(), &lost.record), |row| row.get(0))?;
+        .query_row((lost.kind.as_str(), &lost.record), |row| row.get(0))?;
     if !pending {
         return rows::get(tx, lost.kind, &lost.record);
     }

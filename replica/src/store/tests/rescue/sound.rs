@@ -30,7 +30,7 @@ fn what_a_restored_server_has_again_is_shown_after_a_rebuild() {
     for damaged in [false, true] {
         let mut wreck = Wreck::new();
         let shed = "0190a3b0-0000-7000-8000-000000000009";
-        let room = |id, happening: &str, payload| event(id, happening, "room", shed, payload);
+        let room = |id, event_type: &str, payload| event(id, event_type, "room", shed, payload);
         wreck.scene.hear(vec![
             room(6, "created", json!({ "name": "Shed" })),
             event(8, "updated", "room", ROOM, json!({ "name": "Scullery", "floor": "1" })),
