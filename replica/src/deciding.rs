@@ -20,7 +20,7 @@ impl Replica {
     /// Gives an edit up. If it may be on the server already, its inverse is queued instead, so that its effect ends
     /// whatever became of it.
     pub fn discard(&self, edit: i64) -> Result<Decided, EditError> {
-        self.changed(decide::discard(&mut *self.writing()?, self.origin.as_str(), edit, now()))
+        self.changed(decide::discard(&mut *self.writing()?, self.origin, edit, now()))
     }
 
     /// Gives an edit that is not on its way other values and lets it go (again). A null clears a field.
@@ -30,20 +30,20 @@ impl Replica {
 
     /// Ends a conflict. The values that lose are kept in the history and can be brought back by [`Replica::undo`].
     pub fn resolve(&self, edit: i64, resolution: &Resolution) -> Result<Decided, EditError> {
-        let origin = self.origin.as_str();
+        let origin = self.origin;
         self.changed(resolve::resolve(&mut *self.writing()?, origin, edit, resolution, now()))
     }
 
     /// Undoes an edit, waiting or settled; None: the newest change made here that stands. An edit that was never sent
     /// is taken back; of any other the inverse is queued. Undoing an edit that undoes does the first again.
     pub fn undo(&self, edit: Option<i64>) -> Result<Decided, EditError> {
-        self.changed(undo::undo(&mut *self.writing()?, self.origin.as_str(), edit, now()))
+        self.changed(undo::undo(&mut *self.writing()?, self.origin, edit, now()))
     }
 
     /// Undoes the newest change made here that stands and is none of these: who undoes step by step does not take back what
     /// undoing has made.
     pub fn undo_newest(&self, but: &BTreeSet<i64>) -> Result<Decided, EditError> {
-        self.changed(undo::undo_newest(&mut *self.writing()?, self.origin.as_str(), but, now()))
+        self.changed(undo::undo_newest(&mut *self.writing()?, self.origin, but, now()))
     }
 
     /// [`Replica::retry`] of each, in this order.
@@ -56,11 +56,11 @@ impl Replica {
 
     /// [`Replica::discard`] of each, in this order.
     pub fn discard_each(&self, edits: &[i64]) -> Result<Vec<Result<Decided, EditError>>, EditError> {
-        self.changed(decide::discard_each(&mut *self.writing()?, self.origin.as_str(), edits, now()))
+        self.changed(decide::discard_each(&mut *self.writing()?, self.origin, edits, now()))
     }
 
     /// [`Replica::undo`] of each, in this order: what came later is to be undone first.
     pub fn undo_each(&self, edits: &[i64]) -> Result<Vec<Result<Decided, EditError>>, EditError> {
-        self.changed(undo::undo_each(&mut *self.writing()?, self.origin.as_str(), edits, now()))
+        self.changed(undo::undo_each(&mut *self.writing()?, self.origin, edits, now()))
     }
 }

@@ -15,6 +15,7 @@ pub mod bell;
 mod deciding;
 pub mod doctor;
 pub mod log;
+mod model;
 pub mod profile;
 mod recovery;
 mod scripting;
@@ -34,14 +35,16 @@ use hearth_contract::schema::Kind;
 use store::Connection;
 pub use store::place::Place;
 
+pub use model::{
+    Conflict, Edit, EditOutcome, EditProgress, EditState, Method, Origin, Phase, ReasonCode, Settled, Transport,
+};
 pub use scripting::{can_be_replica, is_gone, is_there, rebuild};
 pub use steady::keep_in_step;
 pub use store::StoreError;
+pub use store::edits::EditError;
 pub use store::edits::decide::Decided;
-pub use store::edits::history::{Conflict, Settled};
 pub use store::edits::judge::ConflictPolicy;
 pub use store::edits::resolve::{Choice, Resolution};
-pub use store::edits::{Edit, EditError};
 pub use store::journal::LogLine;
 pub use store::read::filter::{Condition, Test, WAITING};
 pub use store::read::find::{Found, ID_PREFIX_MIN};
@@ -64,24 +67,6 @@ pub struct Replica {
     db: PathBuf,
     place: Place,
     origin: Origin,
-}
-
-/// Who edits through a [`Replica`]; written into `edits.origin`. A script's plain SQL is `sql`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    /// The terminal UI.
-    Tui,
-    /// The command line.
-    Cli,
-}
-
-impl Origin {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Origin::Tui => "tui",
-            Origin::Cli => "cli",
-        }
-    }
 }
 
 impl Replica {
@@ -154,24 +139,24 @@ impl Replica {
 
     /// Creates a record and gives its id. An `id` among the fields is taken.
     pub fn create(&self, kind: Kind, fields: &Fields) -> Result<String, EditError> {
-        self.changed(store::edits::create(&mut *self.writing()?, self.origin.as_str(), kind, fields))
+        self.changed(store::edits::create(&mut *self.writing()?, self.origin, kind, fields))
     }
 
     /// Changes the fields that differ. The home's profile needs no id and no row.
     pub fn update(&self, kind: Kind, id: &str, fields: &Fields) -> Result<(), EditError> {
-        self.changed(store::edits::update(&mut *self.writing()?, self.origin.as_str(), kind, id, fields))
+        self.changed(store::edits::update(&mut *self.writing()?, self.origin, kind, id, fields))
     }
 
     /// [`Replica::update`] by somebody who saw these values when they began, as in a form that stayed open. False: a field
     /// of `seen` has got another value since, so nothing is written and they can look before they write over it.
     pub fn update_seen(&self, kind: Kind, id: &str, fields: &Fields, seen: &Fields) -> Result<bool, EditError> {
-        let origin = self.origin.as_str();
+        let origin = self.origin;
         self.changed(store::edits::update_seen(&mut *self.writing()?, origin, kind, id, fields, seen))
     }
 
     /// Deletes a record.
     pub fn delete(&self, kind: Kind, id: &str) -> Result<(), EditError> {
-        self.changed(store::edits::delete(&mut *self.writing()?, self.origin.as_str(), kind, id))
+        self.changed(store::edits::delete(&mut *self.writing()?, self.origin, kind, id))
     }
 
     /// The edits that were settled within the last 30 days, the last settled first.

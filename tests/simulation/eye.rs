@@ -88,7 +88,7 @@ pub fn standing(eye: &Connection) -> rusqlite::Result<Standing> {
     let (on_its_way, tail, question, live_at): (bool, Option<i64>, Option<String>, Option<i64>) = eye
         .prepare_cached(
             "SELECT NOT filled OR replay OR r.tail IS NOT NULL, r.tail, r.question, CASE phase WHEN 'live' THEN head END
-             FROM _sync LEFT JOIN _recovery r",
+             FROM _sync LEFT JOIN _reconcile r",
         )?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     let (phase, position, head) = status;
@@ -131,13 +131,13 @@ fn fields(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Fields> {
 
 /// The edits that an edit carries with it, or that any does.
 pub fn parts(eye: &Connection, edit: Option<i64>) -> rusqlite::Result<Vec<i64>> {
-    let mut statement = eye.prepare_cached("SELECT edit_id FROM _parts WHERE of_edit = coalesce(?1, of_edit)")?;
+    let mut statement = eye.prepare_cached("SELECT edit_id FROM _coalesced WHERE of_edit = coalesce(?1, of_edit)")?;
     statement.query_map([edit], |row| row.get(0))?.collect()
 }
 
 /// What was written by edits that go together with another.
 pub fn patches_of_parts(eye: &Connection) -> rusqlite::Result<Vec<Fields>> {
-    let mut statement = eye.prepare_cached("SELECT patch FROM _parts WHERE patch IS NOT NULL")?;
+    let mut statement = eye.prepare_cached("SELECT patch FROM _coalesced WHERE patch IS NOT NULL")?;
     statement.query_map([], |row| fields(row, 0))?.collect()
 }
 

@@ -185,7 +185,7 @@ impl Machine {
     /// server was put back under it, it recovers instead, along a cursor that may expire.
     pub fn is_filling(&self) -> bool {
         let text = "SELECT NOT filled AND NOT replay AND position > 0 AND position < ?1
-                        AND NOT EXISTS (SELECT 1 FROM _recovery)
+                        AND NOT EXISTS (SELECT 1 FROM _reconcile)
                     FROM _sync";
         let up_to = [self.reads_up_to];
         self.stranger
@@ -196,13 +196,13 @@ impl Machine {
 
     /// At which step a recovery is; Err: none is.
     pub fn recovery_step(&self) -> rusqlite::Result<String> {
-        let text = "SELECT cause || ', ' || step FROM _recovery";
+        let text = "SELECT cause || ', ' || step FROM _reconcile";
         self.stranger.prepare_cached(text)?.query_row([], |row| row.get(0))
     }
 
     /// What a recovery asks a person.
     pub fn question(&self) -> rusqlite::Result<Option<String>> {
-        self.stranger.prepare_cached("SELECT max(question) FROM _recovery")?.query_row([], |row| row.get(0))
+        self.stranger.prepare_cached("SELECT max(question) FROM _reconcile")?.query_row([], |row| row.get(0))
     }
 
     /// When the process wants to be woken, in the world's time.

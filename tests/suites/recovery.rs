@@ -142,18 +142,18 @@ async fn a_walk_that_is_killed_goes_on_where_it_was() {
     // The changes are listed, a page of ids is walked, and the next never comes.
     let (server, _) = serve(&mut home, &["--faults", "latency=once:3 by=1h route=list_tasks", "--faults-on-live"]);
     let daemon = device.daemon();
-    let place = "SELECT step || kind || (cursor IS NOT NULL) FROM _recovery";
+    let place = "SELECT step || kind || (cursor IS NOT NULL) FROM _reconcile";
     wait_until("it is in the middle of the walk", || device.one(place) == "idstask1");
     assert_eq!(device.phase(), "reconciling");
     wait_until("edits do not wait for it", || device.one("SELECT state FROM edits") == "sent");
     daemon.kill();
     server.kill();
-    let cursor = device.one("SELECT cursor FROM _recovery");
+    let cursor = device.one("SELECT cursor FROM _reconcile");
     assert_eq!(device.phase(), "reconciling", "what is not compared does not claim to be");
 
     // Were it to begin anew, it would ask for the profile, and for the changes.
     let (_server, _) = serve(&mut home, &["--faults", "503=always route=get_property", "--faults-on-live"]);
-    assert_eq!(device.one("SELECT cursor FROM _recovery"), cursor);
+    assert_eq!(device.one("SELECT cursor FROM _reconcile"), cursor);
     assert_eq!(device.sync(), 0);
     assert_eq!(told(&device, TOO_LONG_AWAY), "1");
     assert_eq!(device.one("SELECT count(*) FROM tasks WHERE notes = 'changed'"), "5");
@@ -174,7 +174,7 @@ async fn a_recovery_that_is_killed_again_and_again_and_falls_out_again_comes_to_
     // Slow enough that most steps are seen.
     let slow = ["--faults", "latency=always by=20ms route=reads", "--faults-on-live"];
     let (_server, client) = serve(&mut home, &slow);
-    let place = "SELECT step || coalesce(kind, '') || coalesce(cursor, '') FROM _recovery";
+    let place = "SELECT step || coalesce(kind, '') || coalesce(cursor, '') FROM _reconcile";
     let (mut last, mut kills) = (String::new(), 0);
     loop {
         let daemon = device.daemon();

@@ -3,7 +3,7 @@
 use hearth_contract::check::{Intent, check};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
-use hearth_replica::{Conflict, Pending, Row, Status};
+use hearth_replica::{Conflict, Pending, Phase, Row, Status};
 use serde_json::{Value, json};
 use time::UtcOffset;
 
@@ -49,7 +49,7 @@ pub(crate) fn task(id: &str, title: &str, due_on: Option<&str>) -> Row {
 /// The status of a replica in step with its server.
 pub(crate) fn live() -> Status {
     Status {
-        phase: "live".into(),
+        phase: Phase::Live,
         server: Some("http://127.0.0.1:8750".into()),
         home: Some("Maple Street".into()),
         environment: Some("live".into()),

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use clap::{Args, Subcommand, ValueEnum};
 use hearth_contract::check::Fields;
 use hearth_contract::schema::is_subject;
-use hearth_replica::{Choice, Decided, EditError, Replica, Resolution, Table};
+use hearth_replica::{Choice, Decided, EditError, EditOutcome, EditState, Replica, Resolution, Table};
 use serde_json::{Value, json};
 
 use super::decided::{Known, Meant, tell, tell_each};
@@ -53,7 +53,9 @@ impl Decision {
                     for (decided, edit) in all.iter_mut().zip(edits) {
                         // With a create goes what was done to its record, which may have been named as well.
                         let is_gone = matches!(decided, Err(EditError::Refused(_))) && waited.contains(edit);
-                        if is_gone && known.settled()?.any(|one| one.id == *edit && one.outcome == "discarded") {
+                        if is_gone
+                            && known.settled()?.any(|one| one.id == *edit && one.outcome == EditOutcome::Discarded)
+                        {
                             let said = "the change is given up with that before it".to_owned();
                             *decided = Ok(Decided { said, otherwise: None, edit: None });
                         }
@@ -172,7 +174,7 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
     // Of what is not there, the edit says why: it was deleted, or the id of a new record is in use for something else.
     let edits = replica.edits()?;
     if conflicts.is_empty() {
-        if edits.iter().any(|edit| edit.state == "conflict") {
+        if edits.iter().any(|edit| edit.state == EditState::Conflict) {
             output::note("no field was changed on both sides, and yet there is an edit for you to decide on");
             output::next("hearth-replica edits");
         } else {
@@ -202,7 +204,7 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
 
 /// A field that is not in conflict was mistyped; of one that is not named the replica says what is missing.
 fn known(replica: &Replica, edit: i64, resolution: &Resolution) -> Result<(), Failure> {
-    if !replica.edits()?.iter().any(|one| one.id == edit && one.state == "conflict") {
+    if !replica.edits()?.iter().any(|one| one.id == edit && one.state == EditState::Conflict) {
         return Ok(());
     }
     let all = replica.conflicts()?;

@@ -4,7 +4,7 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use hearth_replica::{Decided, Edit, EditError, Replica, Settled, StoreError};
+use hearth_replica::{Decided, Edit, EditError, EditState, Replica, Settled, StoreError};
 use serde_json::{Value, json};
 
 use super::{Context, Exit, Failure, output};
@@ -116,7 +116,7 @@ fn failure(known: &Known<'_>, meant: Meant, refused: EditError) -> Result<Failur
         return Ok(Failure::new(Exit::Failure, refused.to_string()).hint("hearth-replica edits --history"));
     };
     let (exit, next) = match known.waiting()?.find(|one| one.id == edit) {
-        Some(one) if matches!(one.state.as_str(), "rejected" | "conflict" | "blocked") => {
+        Some(one) if matches!(one.state, EditState::Rejected | EditState::Conflict | EditState::Blocked) => {
             (Exit::NeedsYou, "hearth-replica edits")
         }
         Some(_) => (Exit::Failure, "hearth-replica edits"),

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use hearth_contract::check::Fields;
-use hearth_replica::{Edit, Settled, Status, Table};
+use hearth_replica::{Edit, EditState, Phase, Settled, Status, Table};
 use serde_json::{Value, json};
 
 use super::decide::Decision;
@@ -73,9 +73,9 @@ fn waiting(context: &Context) -> Result<(), Failure> {
 /// What to type about an edit that needs a person; None: it needs none, or another does first.
 pub(super) fn to_decide(edit: &Edit) -> Option<String> {
     let id = edit.id;
-    match edit.state.as_str() {
-        "conflict" => Some(format!("hearth-replica resolve {id} mine, or theirs")),
-        "rejected" => {
+    match edit.state {
+        EditState::Conflict => Some(format!("hearth-replica resolve {id} mine, or theirs")),
+        EditState::Rejected => {
             Some(format!("hearth-replica edits change {id} FIELD=VALUE, or edits retry {id}, or edits discard {id}"))
         }
         _ => None,
@@ -84,14 +84,14 @@ pub(super) fn to_decide(edit: &Edit) -> Option<String> {
 
 /// Says of edits that the server has what they still wait for.
 pub(super) fn explain(edits: &mut [Edit], status: &Status) {
-    let then = match status.phase.as_str() {
+    let then = match status.phase {
         _ if status.asks_about_deletions => {
             output::addressed("it is confirmed once you have decided on the deletions (hearth-replica status)")
         }
-        "reconciling" => "it is confirmed when the comparison has ended".to_owned(),
+        Phase::Reconciling => "it is confirmed when the comparison has ended".to_owned(),
         _ => "it is confirmed when the feed has brought it".to_owned(),
     };
-    for edit in edits.iter_mut().filter(|edit| edit.state == "sent") {
+    for edit in edits.iter_mut().filter(|edit| edit.state == EditState::Sent) {
         edit.reason.get_or_insert_with(|| format!("the server has it; {then}"));
     }
 }

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use hearth_replica::Status;
 use hearth_replica::doctor::{AGREE, about_disk, key_elsewhere};
 use hearth_replica::sync::Until;
+use hearth_replica::{Phase, Status};
 
 use super::failure::after_block;
 use super::{ANOTHER_KEY, Context, Exit, Failure, output};
 
 /// Whether who syncs takes the server's present for reached.
 pub(super) fn believes_to_be_in_step(now: &Status) -> bool {
-    matches!(now.phase.as_str(), "live" | "polling") && now.behind_events == Some(0)
+    matches!(now.phase, Phase::Live | Phase::Polling) && now.behind_events == Some(0)
 }
 
 /// Whether the goal is reached, with the server's present as it was after the goal was named.
@@ -34,15 +34,15 @@ pub(super) fn not_proven(now: &Status, head: Option<i64>) -> Failure {
 pub(super) fn stopped(db: &Path, then: &Status) -> Option<Failure> {
     let reason = output::one_line(then.reason.as_deref().unwrap_or_default());
     let reason = reason.as_str();
-    match then.phase.as_str() {
-        "blocked" if then.asks_about_deletions => Some(Failure::new(Exit::NeedsYou, reason).hint(AGREE)),
-        "blocked" => Some(match about_disk(db, reason) {
+    match then.phase {
+        Phase::Blocked if then.asks_about_deletions => Some(Failure::new(Exit::NeedsYou, reason).hint(AGREE)),
+        Phase::Blocked => Some(match about_disk(db, reason) {
             // Nobody has to decide about a disk.
             Some(next) => Failure::new(Exit::Failure, reason).hint(next),
             None => Failure::new(Exit::NeedsYou, reason).hint(after_block(reason)),
         }),
-        "paused" => Some(Failure::new(Exit::Failure, "syncing is paused").hint("hearth-replica resume")),
-        "needs_key" => {
+        Phase::Paused => Some(Failure::new(Exit::Failure, "syncing is paused").hint("hearth-replica resume")),
+        Phase::NeedsKey => {
             let hint = key_elsewhere(db).unwrap_or_else(|| ANOTHER_KEY.to_owned());
             Some(Failure::new(Exit::Key, format!("the server wants another key{}", because(reason))).hint(hint))
         }
@@ -60,8 +60,8 @@ pub(super) fn too_late(context: &Context, then: &Status) -> Failure {
         return failure;
     }
     let why = because(&output::one_line(then.reason.as_deref().unwrap_or_default()));
-    match then.phase.as_str() {
-        "live" | "polling" if then.waiting > 0 => {
+    match then.phase {
+        Phase::Live | Phase::Polling if then.waiting > 0 => {
             let text = format!("in step, but {} still on the way", output::count(then.waiting, "edit"));
             Failure::new(Exit::StillWaiting, text).hint("hearth-replica edits")
         }
@@ -104,23 +104,23 @@ pub(super) mod tests {
     use super::*;
 
     /// A status in this phase, at a position that the daemon takes for the present.
-    pub(in super::super) fn status(phase: &str, position: i64, waiting: i64) -> Status {
+    pub(in super::super) fn status(phase: Phase, position: i64, waiting: i64) -> Status {
         let directory = tempfile::tempdir().unwrap();
         let replica = Replica::open(&directory.path().join("replica.db"), hearth_replica::Origin::Cli).unwrap();
         let now = replica.status().unwrap();
-        Status { phase: phase.to_owned(), position, waiting, behind_events: Some(0), ..now }
+        Status { phase, position, waiting, behind_events: Some(0), ..now }
     }
 
     #[test]
     fn what_the_daemon_believes_counts_once_the_server_is_not_ahead_of_it() {
-        for phase in ["live", "polling"] {
+        for phase in [Phase::Live, Phase::Polling] {
             assert!(!is_reached(Until::Current, &status(phase, 7, 0), None));
             assert!(!is_reached(Until::Current, &status(phase, 7, 0), Some(8)));
             assert!(is_reached(Until::Current, &status(phase, 8, 1), Some(8)));
             assert!(!is_reached(Until::Pushed, &status(phase, 8, 1), Some(8)));
         }
-        assert!(!is_reached(Until::Current, &status("offline", 8, 0), Some(8)));
-        let failure = not_proven(&status("live", 7, 0), Some(8));
+        assert!(!is_reached(Until::Current, &status(Phase::Offline, 8, 0), Some(8)));
+        let failure = not_proven(&status(Phase::Live, 7, 0), Some(8));
         assert_eq!(failure.exit, Exit::Unreachable);
         assert_eq!(failure.text, "not in step in time: the server is at position 8, this replica at 7");
     }
@@ -130,7 +130,7 @@ pub(super) mod tests {
         let db = std::env::temp_dir().join("hearth-sync-too-late.db");
         let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
         let context = Context { profile, named: false, db_given: true, json: false };
-        for phase in ["live", "polling"] {
+        for phase in [Phase::Live, Phase::Polling] {
             let failure = too_late(&context, &status(phase, 8, 1));
             assert_eq!(
                 (failure.exit, failure.text.as_str()),
@@ -144,7 +144,7 @@ pub(super) mod tests {
         let db = std::env::temp_dir().join("hearth-sync-asks.db");
         let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
         let context = Context { profile, named: false, db_given: true, json: false };
-        let asks = Status { asks_about_deletions: true, ..status("blocked", 8, 0) };
+        let asks = Status { asks_about_deletions: true, ..status(Phase::Blocked, 8, 0) };
         let failure = too_late(&context, &asks);
         assert_eq!((failure.exit, failure.hint.as_deref()), (Exit::NeedsYou, Some(AGREE)));
     }
@@ -155,13 +155,13 @@ pub(super) mod tests {
         let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
         let context = Context { profile, named: false, db_given: true, json: false };
         let heard = Some("2026-06-01T00:00:00.000Z".to_owned());
-        let slow = Status { head: Some(9), last_contact_at: heard, ..status("backfilling", 4, 0) };
+        let slow = Status { head: Some(9), last_contact_at: heard, ..status(Phase::Backfilling, 4, 0) };
         let failure = too_late(&context, &slow);
         assert_eq!(
             (failure.exit, failure.text.as_str()),
             (Exit::Unreachable, "not in step in time, backfilling: at position 4 of 9")
         );
-        for phase in ["offline", "backfilling"] {
+        for phase in [Phase::Offline, Phase::Backfilling] {
             assert_eq!(too_late(&context, &status(phase, 4, 0)).exit, Exit::Unreachable, "{phase}");
         }
     }

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hearth_replica::{Origin, Replica, StoreError};
+use hearth_replica::{Origin, Phase, Replica, StoreError};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::{Request, Response, StatusCode};
@@ -57,20 +57,6 @@ async fn answer(request: Request<Incoming>, db: PathBuf) -> Result<Response<Full
     }
 }
 
-/// Every phase, so that a graph shows which one was when.
-const PHASES: [&str; 10] = [
-    "new",
-    "backfilling",
-    "catching_up",
-    "live",
-    "polling",
-    "reconciling",
-    "offline",
-    "paused",
-    "needs_key",
-    "blocked",
-];
-
 fn write(db: &Path) -> Result<String, StoreError> {
     // Only who syncs makes or renews a database.
     let replica = Replica::open_to_read(db, Origin::Cli)?;
@@ -89,7 +75,10 @@ fn write(db: &Path) -> Result<String, StoreError> {
     let counted = |name: &str, all: &[(String, i64)]| {
         all.iter().map(|(word, count)| (label(name, word), *count as f64)).collect::<Vec<_>>()
     };
-    let phases = PHASES.map(|phase| (label("phase", phase), f64::from(u8::from(status.phase == phase))));
+    let phases = Phase::ALL
+        .iter()
+        .map(|phase| (label("phase", phase.as_str()), f64::from(u8::from(status.phase == *phase))))
+        .collect::<Vec<_>>();
     tell("phase", "1 for the phase the replica is in.", &phases);
     tell("position", "Up to where the server's changes are applied.", &one(Some(status.position as f64)));
     tell("head", "Newest position the server was heard to have.", &one(status.head.map(|n| n as f64)));

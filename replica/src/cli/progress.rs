@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use hearth_replica::{Origin, Replica, Status};
+use hearth_replica::{Origin, Phase, Replica, Status};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// How often the bar is drawn.
@@ -48,7 +48,7 @@ impl Drop for Progress {
 }
 
 fn draw(bar: &mut Option<ProgressBar>, status: &Status) {
-    if !matches!(status.phase.as_str(), "backfilling" | "catching_up") {
+    if !matches!(status.phase, Phase::Backfilling | Phase::CatchingUp) {
         if let Some(bar) = bar.take() {
             bar.finish_and_clear();
         }
@@ -61,7 +61,7 @@ fn draw(bar: &mut Option<ProgressBar>, status: &Status) {
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar
     });
-    bar.set_message(status.phase.replace('_', " "));
+    bar.set_message(status.phase.as_str().replace('_', " "));
     bar.set_length(status.head.unwrap_or(status.position).unsigned_abs());
     bar.set_position(status.position.unsigned_abs());
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use hearth_replica::doctor::quoted;
 use hearth_replica::log::{self, Form};
 use hearth_replica::sync::{SyncConfig, SyncLock, Until};
-use hearth_replica::{Replica, Rescue};
+use hearth_replica::{Phase, Replica, Rescue};
 use serde_json::json;
 
 use super::{Context, Exit, Failure, duration, goal, holder, output, run, stop, sync};
@@ -69,7 +69,7 @@ impl Rebuild {
 /// server, has nothing to ask; of one that fails meanwhile nothing better can come.
 fn hear_first(context: &Context, config: &SyncConfig, lock: SyncLock, limit: Duration) -> Result<SyncLock, Failure> {
     // A server that was put back to nobody knows when leaves the position 0.
-    let knows = |replica: &Replica| replica.status().is_ok_and(|now| now.position > 0 || now.phase != "new");
+    let knows = |replica: &Replica| replica.status().is_ok_and(|now| now.position > 0 || now.phase != Phase::New);
     let Some(replica) = context.replica().ok().filter(knows) else { return Ok(lock) };
     sync::reachable(config, limit)?;
     match sync::in_process(config.clone(), lock, Until::Current, limit, &replica) {

@@ -3,8 +3,8 @@
 use std::sync::mpsc::channel;
 
 use clap::Args;
-use hearth_replica::bell;
 use hearth_replica::doctor::{AGREE, another_key, key_elsewhere};
+use hearth_replica::{Phase, bell};
 use serde_json::{Map, Value};
 
 use super::{Context, Failure, output};
@@ -65,10 +65,10 @@ pub(super) fn write(context: &Context, status: &hearth_replica::Status) -> Resul
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
         output::line(&format!("{:<24}{}", name.replace('_', " "), output::shown(value)))?;
     }
-    if status.phase == "blocked" && status.asks_about_deletions {
+    if status.phase == Phase::Blocked && status.asks_about_deletions {
         output::next(AGREE);
     }
-    if status.phase == "needs_key" {
+    if status.phase == Phase::NeedsKey {
         let elsewhere = key_elsewhere(&context.profile.db);
         output::next(
             &elsewhere.unwrap_or_else(|| format!("{}; it is taken up at once", another_key(&context.profile))),
@@ -80,38 +80,38 @@ pub(super) fn write(context: &Context, status: &hearth_replica::Status) -> Resul
 /// A status in a sentence.
 pub(super) fn sentence(status: &hearth_replica::Status) -> String {
     let why = status.reason.as_deref().unwrap_or("no reason is known");
-    let mut sentence = match (status.phase.as_str(), &status.offline_since) {
-        ("live", _) => "In step with the server".to_owned(),
-        ("backfilling", None) => {
+    let mut sentence = match (status.phase, &status.offline_since) {
+        (Phase::Live, _) => "In step with the server".to_owned(),
+        (Phase::Backfilling, None) => {
             format!("Reading everything: {} of {}", status.position, status.head.unwrap_or_default())
         }
-        ("backfilling", Some(since)) => format!("Not complete yet, and without contact since {since}"),
+        (Phase::Backfilling, Some(since)) => format!("Not complete yet, and without contact since {since}"),
         // How far the server is since the stream was opened is not known before it says so.
-        ("catching_up", _) => match status.behind_events {
+        (Phase::CatchingUp, _) => match status.behind_events {
             Some(behind @ 1..) => format!("Catching up, {} behind", output::count(behind, "event")),
             _ => "Catching up with the server".to_owned(),
         },
-        ("polling", _) => match status.behind_events {
+        (Phase::Polling, _) => match status.behind_events {
             Some(0) => "In step with the server when it was asked last; it is asked from time to time".to_owned(),
             _ => "Catching up with the server, which is asked from time to time".to_owned(),
         },
-        ("offline", Some(since)) => format!("Without contact since {since}"),
-        ("new", _) => "Nothing was read yet".to_owned(),
-        ("reconciling", None) => "Comparing with the server's lists".to_owned(),
-        ("reconciling", Some(since)) => {
+        (Phase::Offline, Some(since)) => format!("Without contact since {since}"),
+        (Phase::New, _) => "Nothing was read yet".to_owned(),
+        (Phase::Reconciling, None) => "Comparing with the server's lists".to_owned(),
+        (Phase::Reconciling, Some(since)) => {
             format!("Comparison with the server not finished, and without contact since {since}")
         }
-        ("blocked", _) if status.asks_about_deletions => "Waiting for your decision".to_owned(),
-        ("blocked", _) => format!("Stopped: {}", why.trim_end_matches('.')),
-        ("paused", _) => output::addressed("Paused by a person; `hearth-replica resume` goes on"),
+        (Phase::Blocked, _) if status.asks_about_deletions => "Waiting for your decision".to_owned(),
+        (Phase::Blocked, _) => format!("Stopped: {}", why.trim_end_matches('.')),
+        (Phase::Paused, _) => output::addressed("Paused by a person; `hearth-replica resume` goes on"),
         // Refused as a whole, or for some of what waits: the server's words say which.
-        ("needs_key", _) => format!("The server wants another key: {}", why.trim_end_matches('.')),
-        (phase, _) => phase.replace('_', " "),
+        (Phase::NeedsKey, _) => format!("The server wants another key: {}", why.trim_end_matches('.')),
+        (phase, _) => phase.as_str().replace('_', " "),
     };
     if status.waiting > 0 {
-        let then = match status.phase.as_str() {
+        let then = match status.phase {
             _ if status.asks_about_deletions => ", confirmed once you have decided",
-            "reconciling" => ", confirmed when that has ended",
+            Phase::Reconciling => ", confirmed when that has ended",
             _ => "",
         };
         sentence.push_str(&format!("; {} on the way{then}", output::count(status.waiting, "edit")));
@@ -157,10 +157,10 @@ mod tests {
     #[test]
     fn what_is_not_known_is_not_said() {
         let said =
-            |phase: &str, behind_events| sentence(&hearth_replica::Status { behind_events, ..status(phase, 5, 0) });
-        assert_eq!(said("catching_up", Some(2)), "Catching up, 2 events behind.");
-        assert_eq!(said("catching_up", Some(0)), "Catching up with the server.");
-        assert!(said("polling", Some(0)).starts_with("In step with the server when it was asked last"));
-        assert!(said("polling", None).starts_with("Catching up"));
+            |phase: Phase, behind_events| sentence(&hearth_replica::Status { behind_events, ..status(phase, 5, 0) });
+        assert_eq!(said(Phase::CatchingUp, Some(2)), "Catching up, 2 events behind.");
+        assert_eq!(said(Phase::CatchingUp, Some(0)), "Catching up with the server.");
+        assert!(said(Phase::Polling, Some(0)).starts_with("In step with the server when it was asked last"));
+        assert!(said(Phase::Polling, None).starts_with("Catching up"));
     }
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::Args;
-use hearth_replica::log;
 use hearth_replica::sync::Until;
+use hearth_replica::{Phase, log};
 
 use super::{Context, Exit, Failure, duration, goal, output, status, stop, sync};
 
@@ -33,7 +33,7 @@ impl Reconcile {
                 if let Some(now) = now.as_ref().filter(|_| context.json) {
                     status::write(context, now)?;
                 }
-                return Err(still_wished(failure, now.is_some_and(|now| now.phase == "paused")));
+                return Err(still_wished(failure, now.is_some_and(|now| now.phase == Phase::Paused)));
             }
         };
         if context.json {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use hearth_replica::sync::{self, ClientError, SyncConfig, SyncLock, Until};
-use hearth_replica::{Replica, Status, bell, log};
+use hearth_replica::{Phase, Replica, Status, bell, log};
 use tokio::sync::watch;
 
 use super::goal::{believes_to_be_in_step, is_reached, not_proven, settled, too_late};
@@ -131,7 +131,7 @@ pub(super) fn bring_in_step(
 fn may_still_come(ended: &Result<Attempt, Failure>) -> bool {
     match ended {
         Ok(Attempt::Reached(_)) => false,
-        Ok(Attempt::TooLate(then)) => !matches!(then.phase.as_str(), "paused" | "blocked" | "needs_key"),
+        Ok(Attempt::TooLate(then)) => !matches!(then.phase, Phase::Paused | Phase::Blocked | Phase::NeedsKey),
         Err(failure) => failure.exit == Exit::Unreachable,
     }
 }
@@ -238,14 +238,14 @@ fn by_daemon(
             return Ok(None);
         }
         // What it was told of its key may be long ago: the server may be gone by now.
-        if !asked && now.phase == "needs_key" && !left.is_zero() {
+        if !asked && now.phase == Phase::NeedsKey && !left.is_zero() {
             reachable(&config, left)?;
             asked = true;
             continue;
         }
-        let held = match now.phase.as_str() {
-            "paused" | "blocked" => true,
-            "needs_key" => began.elapsed() >= KEY_TAKEN_UP_WITHIN,
+        let held = match now.phase {
+            Phase::Paused | Phase::Blocked => true,
+            Phase::NeedsKey => began.elapsed() >= KEY_TAKEN_UP_WITHIN,
             _ => false,
         };
         if held {
@@ -296,17 +296,25 @@ mod tests {
 
     #[test]
     fn a_server_that_is_there_is_worth_more_time() {
-        let ended = |phase: &str| Ok(Attempt::TooLate(status(phase, 4, 0)));
-        for phase in ["new", "backfilling", "catching_up", "reconciling", "live", "polling", "offline"] {
+        let ended = |phase: Phase| Ok(Attempt::TooLate(status(phase, 4, 0)));
+        for phase in [
+            Phase::New,
+            Phase::Backfilling,
+            Phase::CatchingUp,
+            Phase::Reconciling,
+            Phase::Live,
+            Phase::Polling,
+            Phase::Offline,
+        ] {
             let heard = Some("2026-06-01T00:00:00.000Z".to_owned());
             assert!(may_still_come(&ended(phase)), "{phase}");
             let slow = Status { last_contact_at: heard, ..status(phase, 4, 0) };
             assert!(may_still_come(&Ok(Attempt::TooLate(slow))), "{phase}");
         }
-        for phase in ["paused", "blocked", "needs_key"] {
+        for phase in [Phase::Paused, Phase::Blocked, Phase::NeedsKey] {
             assert!(!may_still_come(&ended(phase)), "{phase}");
         }
-        assert!(!may_still_come(&Ok(Attempt::Reached(status("live", 4, 0)))));
+        assert!(!may_still_come(&Ok(Attempt::Reached(status(Phase::Live, 4, 0)))));
         assert!(may_still_come(&Err(Failure::new(Exit::Unreachable, "gone"))));
         assert!(!may_still_come(&Err(Failure::new(Exit::Interrupted, "told to stop"))));
     }

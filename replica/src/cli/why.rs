@@ -2,7 +2,7 @@
 
 use clap::Args;
 use hearth_contract::schema::Kind;
-use hearth_replica::{Source, Table, ValueOrigin, Why as Origins};
+use hearth_replica::{Method, Source, Table, ValueOrigin, Why as Origins};
 use serde_json::{Value, json};
 
 use super::{Context, Exit, Failure, output, records, values};
@@ -69,7 +69,9 @@ impl Why {
 fn standing(why: &Origins) -> String {
     let here = match (why.shown, why.edits.last()) {
         (true, _) => "shown here".to_owned(),
-        (false, Some(edit)) if edit.method == "delete" => format!("hidden here by edit {}, which deletes it", edit.id),
+        (false, Some(edit)) if edit.method == Method::Delete => {
+            format!("hidden here by edit {}, which deletes it", edit.id)
+        }
         (false, _) => "not here".to_owned(),
     };
     let there = match (why.rev, why.deleted_at) {

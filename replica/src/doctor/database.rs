@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::trouble::{Cause, WITHOUT, about_disk, is_for_place, make_room, trouble, without_unique};
 use super::{AGREE, Finding, Grade, Matter, REBUILD, another_key, count, first_step, key_elsewhere, size, span};
+use crate::model::Phase;
 use crate::profile::Profile;
 use crate::store::StoreError;
 use crate::store::rescue::health::{self, Health};
@@ -201,7 +202,7 @@ fn process(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding
             Finding::fine(Matter::Process, format!("{holder} keeps it in step, {}", status.phase))
         }
         (true, _) => {
-            let phase = status.phase.replace('_', " ");
+            let phase = status.phase.as_str().replace('_', " ");
             let since = status.offline_since.as_deref().filter(|_| status.is_under_way());
             let since = since.map(|since| format!(", without contact since {since}")).unwrap_or_default();
             Finding::fine(Matter::Process, format!("{holder} has the right to sync; {phase}{since}"))
@@ -232,7 +233,7 @@ fn is_silent(db: &Path, status: &Status) -> bool {
     let now = crate::sync::wall_clock().seconds();
     let heard = status.last_contact_at.as_deref().and_then(hearth_contract::formats::Timestamp::parse);
     let is_long_ago = |seconds: i64| now - seconds > SILENT_SECONDS;
-    (status.phase == "offline" || status.is_under_way())
+    (status.phase == Phase::Offline || status.is_under_way())
         && status.next_attempt_at.is_none()
         && heard.is_none_or(|at| is_long_ago(at.seconds()))
         && SyncLock::taken_at(db).is_none_or(|at| is_long_ago(at.seconds()))
@@ -263,12 +264,12 @@ fn edits(status: &Status) -> Vec<Finding> {
 pub(super) fn feed(profile: &Profile, status: &Status, has_key: bool) -> Finding {
     let sync = "hearth-replica sync --until-current";
     // What a person is asked, and what was stopped, stands in the way of everything else.
-    match status.phase.as_str() {
-        phase @ ("needs_key" | "blocked") => {
+    match status.phase {
+        phase @ (Phase::NeedsKey | Phase::Blocked) => {
             let reason = status.reason.as_deref().unwrap_or("no reason is known");
-            let text = format!("{}: {reason}", phase.replace('_', " "));
+            let text = format!("{}: {reason}", phase.as_str().replace('_', " "));
             let next = match phase {
-                "needs_key" => key_elsewhere(&profile.db),
+                Phase::NeedsKey => key_elsewhere(&profile.db),
                 _ if status.asks_about_deletions => Some(AGREE.to_owned()),
                 _ if is_for_place(reason) => Some(REBUILD.to_owned()),
                 _ => about_disk(&profile.db, reason),
@@ -282,7 +283,7 @@ pub(super) fn feed(profile: &Profile, status: &Status, has_key: bool) -> Finding
                 None => Finding::fault(Matter::Feed, text, another_key(profile)),
             };
         }
-        "paused" => {
+        Phase::Paused => {
             return Finding::new(
                 Matter::Feed,
                 Grade::Notice,
@@ -290,7 +291,7 @@ pub(super) fn feed(profile: &Profile, status: &Status, has_key: bool) -> Finding
                 "hearth-replica resume",
             );
         }
-        "reconciling" => {
+        Phase::Reconciling => {
             let hitch = hitch(status);
             let text = format!("the comparison with the server is not finished; it goes on where it was{hitch}");
             return Finding::new(Matter::Feed, Grade::Notice, text, sync);
@@ -313,9 +314,9 @@ pub(super) fn feed(profile: &Profile, status: &Status, has_key: bool) -> Finding
             ),
             sync,
         ),
-        _ => match (&status.phase[..], status.behind_seconds) {
-            ("new", _) => Finding::new(Matter::Feed, Grade::Notice, "nothing was read from the server yet", sync),
-            ("live" | "polling", Some(0)) => {
+        _ => match (status.phase, status.behind_seconds) {
+            (Phase::New, _) => Finding::new(Matter::Feed, Grade::Notice, "nothing was read from the server yet", sync),
+            (Phase::Live | Phase::Polling, Some(0)) => {
                 Finding::fine(Matter::Feed, format!("in step at position {}", status.position))
             }
             (_, Some(behind)) => {
@@ -337,7 +338,7 @@ fn is_low(left: i64, behind: i64) -> bool {
 
 /// What keeps whoever syncs from being in step. Of one that has ended nothing is kept from anything.
 fn hitch(status: &Status) -> String {
-    let is_kept = status.phase == "offline" || status.is_under_way();
+    let is_kept = status.phase == Phase::Offline || status.is_under_way();
     let reason = status.reason.as_ref().filter(|_| is_kept && status.daemon_pid.is_some());
     reason.map(|reason| format!("; {}: {reason}", status.phase)).unwrap_or_default()
 }
@@ -349,34 +350,34 @@ mod tests {
     #[test]
     fn what_keeps_a_replica_from_being_in_step_is_told() {
         let profile = Profile::locate("home", Some(&std::env::temp_dir().join("hearth-doctor.db")), true).unwrap();
-        let told = |phase: &str, daemon_pid| {
+        let told = |phase: Phase, daemon_pid| {
             let (reason, behind_seconds) = (Some("the list is broken".to_owned()), Some(600));
-            let status = Status { phase: phase.to_owned(), reason, behind_seconds, daemon_pid, ..Status::default() };
+            let status = Status { phase, reason, behind_seconds, daemon_pid, ..Status::default() };
             feed(&profile, &status, false)
         };
-        for phase in ["offline", "reconciling", "backfilling"] {
+        for phase in [Phase::Offline, Phase::Reconciling, Phase::Backfilling] {
             assert!(told(phase, Some(1)).text.ends_with(&format!("; {phase}: the list is broken")), "{phase}");
             assert!(!told(phase, None).text.contains("the list is broken"), "{phase}");
         }
-        assert_eq!(told("catching_up", Some(1)).text, "last proven in step 10 minutes ago");
+        assert_eq!(told(Phase::CatchingUp, Some(1)).text, "last proven in step 10 minutes ago");
     }
 
     #[test]
     fn a_silent_process_is_none_that_compares() {
         let directory = tempfile::tempdir().unwrap();
-        let told = |phase: &str, next_attempt_at: Option<&str>| {
+        let told = |phase: Phase, next_attempt_at: Option<&str>| {
             let status = Status {
-                phase: phase.to_owned(),
+                phase,
                 last_contact_at: Some("2026-01-01T00:00:00.000Z".to_owned()),
                 next_attempt_at: next_attempt_at.map(str::to_owned),
                 ..Status::default()
             };
             is_silent(&directory.path().join("replica.db"), &status)
         };
-        assert!(["offline", "reconciling", "backfilling"].into_iter().all(|phase| told(phase, None)));
-        assert!(!told("reconciling", Some("2026-01-01T00:01:00.000Z")), "it says when it tries again");
+        assert!([Phase::Offline, Phase::Reconciling, Phase::Backfilling].into_iter().all(|phase| told(phase, None)));
+        assert!(!told(Phase::Reconciling, Some("2026-01-01T00:01:00.000Z")), "it says when it tries again");
         assert!(
-            !["paused", "needs_key", "blocked"].into_iter().any(|phase| told(phase, None)),
+            ![Phase::Paused, Phase::NeedsKey, Phase::Blocked].into_iter().any(|phase| told(phase, None)),
             "it waits for a person"
         );
     }

@@ -3,6 +3,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
+use crate::model::Origin;
 use crate::store::schema::{LOWER_GATE, RAISE_GATE, others, search};
 use crate::store::{StoreError, open};
 
@@ -48,12 +49,12 @@ fn at(point: &'static str) -> Result<(), StoreError> {
 
 /// What the last editor's transaction of a connection drew from the numbers of edits: the last before it, and its own last.
 /// In a table that the connection has for itself.
-const DRAWN: &str = "CREATE TEMP TABLE IF NOT EXISTS _drawn (one INTEGER PRIMARY KEY, before INTEGER, last INTEGER)";
+const DRAWN: &str = "CREATE TEMP TABLE IF NOT EXISTS _written_ids (one INTEGER PRIMARY KEY, before INTEGER, last INTEGER)";
 
 /// Runs `work` as an editor of this name. All or nothing.
 pub(crate) fn edit<T, E: From<rusqlite::Error>>(
     connection: &mut Connection,
-    origin: &str,
+    origin: Origin,
     work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -64,7 +65,7 @@ pub(crate) fn edit<T, E: From<rusqlite::Error>>(
     search::merge(&tx)?;
     // Nobody else writes meanwhile, so that all of these numbers are its own.
     tx.prepare_cached(DRAWN)?.execute([])?;
-    tx.prepare_cached("INSERT OR REPLACE INTO _drawn VALUES (1, ?1, ?2)")?.execute((before, newest(&tx)?))?;
+    tx.prepare_cached("INSERT OR REPLACE INTO _written_ids VALUES (1, ?1, ?2)")?.execute((before, newest(&tx)?))?;
     tx.commit()?;
     Ok(value)
 }
@@ -73,7 +74,7 @@ pub(crate) fn edit<T, E: From<rusqlite::Error>>(
 /// kept in the history.
 pub(crate) fn drawn(connection: &Connection) -> Result<Vec<i64>, StoreError> {
     connection.prepare_cached(DRAWN)?.execute([])?;
-    let text = "SELECT before, last FROM _drawn";
+    let text = "SELECT before, last FROM _written_ids";
     let found: Option<(i64, i64)> =
         connection.prepare_cached(text)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     Ok(found.map_or_else(Vec::new, |(before, last)| (before + 1..=last).collect()))

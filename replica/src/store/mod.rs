@@ -21,6 +21,7 @@ pub(crate) mod reserve;
 mod rows;
 mod schema;
 pub(crate) mod snapshot;
+mod sql_words;
 pub(crate) mod standing;
 pub(crate) mod status;
 pub(crate) mod wishes;

@@ -4,14 +4,15 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
+use crate::model::{Phase, Transport};
 use crate::store::StoreError;
 use crate::sync::SyncLock;
 
 /// The one row of `sync_status`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Status {
-    /// `new`, `backfilling`, `catching_up`, `live`, `polling`, `reconciling`, `offline`, `paused`, `needs_key`, `blocked`.
-    pub phase: String,
+    /// How far the replica is in step.
+    pub phase: Phase,
     /// Why it is that, when there is more to say.
     pub reason: Option<String>,
     /// The server's address; None before `init`.
@@ -42,8 +43,8 @@ pub struct Status {
     pub last_contact_at: Option<String>,
     /// Since when there is no contact.
     pub offline_since: Option<String>,
-    /// `stream` or `poll`.
-    pub transport: Option<String>,
+    /// How events arrive; None while no process syncs.
+    pub transport: Option<Transport>,
     /// When the replica was last compared with the server.
     pub verified_at: Option<String>,
     /// The version of the tables and views.
@@ -62,13 +63,13 @@ impl Status {
 
     /// Whether the server is heard at this moment, as far as whoever syncs has written it down.
     pub fn is_in_contact(&self) -> bool {
-        matches!(self.phase.as_str(), "live" | "polling" | "catching_up")
+        matches!(self.phase, Phase::Live | Phase::Polling | Phase::CatchingUp)
             || self.is_under_way() && self.offline_since.is_none() && self.last_contact_at.is_some()
     }
 
     /// Whether it is on the way to a position, in contact or not.
     pub fn is_under_way(&self) -> bool {
-        matches!(self.phase.as_str(), "backfilling" | "reconciling")
+        matches!(self.phase, Phase::Backfilling | Phase::Reconciling)
     }
 }
 
@@ -99,7 +100,7 @@ pub(crate) fn read(connection: &Connection) -> Result<Status, StoreError> {
             asks_about_deletions: false,
         })
     })?;
-    let question = "SELECT EXISTS (SELECT 1 FROM _recovery WHERE question IS NOT NULL)";
+    let question = "SELECT EXISTS (SELECT 1 FROM _reconcile WHERE question IS NOT NULL)";
     status.asks_about_deletions = connection.prepare_cached(question)?.query_row([], |row| row.get(0))?;
     // SQL cannot see processes; a program can, and so knows of a killed one before its silence shows. One that still has the
     // right to sync runs where this program sees no processes but its own, as in a container.
@@ -109,11 +110,11 @@ pub(crate) fn read(connection: &Connection) -> Result<Status, StoreError> {
         status.next_attempt_at = None;
         status.transport = None;
         status.behind_events = None;
-        if matches!(status.phase.as_str(), "live" | "catching_up" | "polling") {
-            status.phase = "offline".to_owned();
+        if matches!(status.phase, Phase::Live | Phase::CatchingUp | Phase::Polling) {
+            status.phase = Phase::Offline;
             status.reason = Some("the process that synced is gone".to_owned());
         }
-        if matches!(status.phase.as_str(), "offline" | "needs_key") {
+        if matches!(status.phase, Phase::Offline | Phase::NeedsKey) {
             status.offline_since = status.offline_since.or(status.last_contact_at.clone());
         }
     }

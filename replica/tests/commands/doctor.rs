@@ -390,10 +390,10 @@ fn faults_of_who_syncs_and_of_what_waits() {
     let blocked = "UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked', reason =";
     let question = "'60 of 80 tasks are gone'";
     as_keeper(&db, &format!("{blocked} NULL"));
-    let asks = "INSERT INTO _recovery (one, cause, tail, step, kind, question) VALUES (1, 'gap', 0, 'sweep', 'task',";
+    let asks = "INSERT INTO _reconcile (one, cause, tail, step, kind, question) VALUES (1, 'gap', 0, 'sweep', 'task',";
     as_keeper(&db, &format!("{asks} {question})"));
     assert_found(&db, 5, "fault", "feed", "60 of 80 tasks are gone", "hearth-replica reconcile --accept-deletions, or");
-    as_keeper(&db, "DELETE FROM _recovery");
+    as_keeper(&db, "DELETE FROM _reconcile");
     as_keeper(&db, &format!("{blocked} 'the disk that holds the replica is full'"));
     assert_found(&db, 1, "fault", "feed", "is full", "df -h");
     as_keeper(&db, &format!("{blocked} 'the server does not know where this replica stands: Unknown cursor.'"));
@@ -432,11 +432,11 @@ fn a_question_is_not_hidden_by_an_absence() {
     let (_dir, db) = of(&good_server());
     let away = "filled = 1, cursor = 'c', current_at = '2020-01-01T00:00:00.000Z', retention_seconds = 60";
     as_keeper(&db, &format!("UPDATE _sync SET {away}, phase = 'reconciling'"));
-    as_keeper(&db, "INSERT INTO _recovery (one, cause, tail, step, kind) VALUES (1, 'gap', 0, 'sweep', 'task')");
+    as_keeper(&db, "INSERT INTO _reconcile (one, cause, tail, step, kind) VALUES (1, 'gap', 0, 'sweep', 'task')");
     assert_found(&db, 0, "note", "feed", "comparison with the server", "--until-current");
-    as_keeper(&db, "UPDATE _recovery SET question = '60 of 80 tasks are gone'");
+    as_keeper(&db, "UPDATE _reconcile SET question = '60 of 80 tasks are gone'");
     assert_found(&db, 5, "fault", "feed", "60 of 80 tasks are gone", "hearth-replica reconcile --accept-deletions, or");
-    as_keeper(&db, "UPDATE _sync SET phase = 'needs_key', reason = 'The key was revoked.'; DELETE FROM _recovery");
+    as_keeper(&db, "UPDATE _sync SET phase = 'needs_key', reason = 'The key was revoked.'; DELETE FROM _reconcile");
     assert_found(&db, 1, "warning", "feed", "needs key: The key was revoked", "hearth-replica sync");
     as_keeper(&db, "UPDATE _sync SET phase = 'paused', paused = 1");
     assert_found(&db, 0, "note", "feed", "paused by a person", "hearth-replica resume");

@@ -38,7 +38,7 @@ fn a_newer_schema_keeps_rows_values_that_had_no_column_and_edits() {
     assert_eq!(says(&db, "SELECT name, floor FROM rooms ORDER BY id"), "Kitchen|2\nHall|");
     assert_eq!(says(&db, "SELECT name FROM inventory"), "Kettle");
     assert_eq!(says(&db, "SELECT outcome FROM edit_history"), "confirmed");
-    let image = "SELECT json_extract(fields, '$.estimated_cost'), extra IS NULL FROM _images WHERE kind = 'task'";
+    let image = "SELECT json_extract(fields, '$.estimated_cost'), extra IS NULL FROM _base WHERE kind = 'task'";
     assert_eq!(says(&db, image), "40.00|1", "the server's form of an edited record gains the column too");
 }
 
@@ -63,15 +63,15 @@ fn what_is_upgraded_works_as_if_it_were_new() {
 #[test]
 fn what_stands_in_the_way_of_a_newer_schema_is_no_fault_of_the_disk() {
     let (_dir, db) = old();
-    says(&db, "CREATE TABLE _had (mine)");
+    says(&db, "CREATE TABLE _already_applied (mine)");
     let look = format!("next: sqlite3 {} .schema, and rename ", db.display());
     let said = text(&replica(&db, &["status"]).stderr);
-    assert!(said.contains("_had already exists") && said.contains(&look), "{said}");
+    assert!(said.contains("_already_applied already exists") && said.contains(&look), "{said}");
     let doctor = replica(&db, &["doctor"]);
     let said = text(&doctor.stdout);
     assert!(said.contains("fault    setup     ") && said.contains(&look), "{said}");
     assert!(!said.contains("make room") && doctor.status.code() == Some(1), "{said}");
-    says(&db, "DROP TABLE _had");
+    says(&db, "DROP TABLE _already_applied");
     assert!(replica(&db, &["status"]).status.success());
 }
 

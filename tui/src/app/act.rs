@@ -14,6 +14,7 @@ use crate::state::list::List;
 use crate::state::palette::Palette;
 use crate::state::search::Search;
 use crate::words::glyphs::Tone;
+use hearth_replica::{EditState, Method, Phase};
 
 /// How many months the calendar goes either way.
 const MONTHS_MAX: i32 = 60;
@@ -90,7 +91,7 @@ impl App {
     }
 
     fn is_paused(&self) -> bool {
-        self.status.as_ref().is_some_and(|status| status.phase == "paused")
+        self.status.as_ref().is_some_and(|status| status.phase == Phase::Paused)
     }
 
     /// Why the server would not be tried at once, if it would not.
@@ -109,9 +110,9 @@ impl App {
         let edit = self.selected_edit();
         match action {
             Action::Edit if context == Context::Edits => {
-                edit.is_some_and(|edit| edit.method != "delete" && edit.state != "conflict")
+                edit.is_some_and(|edit| edit.method != Method::Delete && edit.state != EditState::Conflict)
             }
-            Action::Retry => edit.is_some_and(|edit| !matches!(edit.state.as_str(), "sending" | "sent")),
+            Action::Retry => edit.is_some_and(|edit| !matches!(edit.state, EditState::Sending | EditState::Sent)),
             Action::Discard => edit.is_some(),
             Action::Typed => match self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_))) {
                 Some(Layer::Conflict(screen)) => screen.can_type(),

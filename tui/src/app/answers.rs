@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hearth_contract::schema::Kind;
-use hearth_replica::{Latest, Row, RowPage, RowQuery};
+use hearth_replica::{Latest, Phase, Row, RowPage, RowQuery};
 
 use super::{App, Layer, NOTICE_MILLIS, Notice, Results};
 use crate::keys::{Action, Context};
@@ -233,13 +233,13 @@ impl App {
     /// Whether the home is still on its way here for the first time. A cursor at the top then stays there instead of following the
     /// record that happened to come first.
     fn is_first_sync(&self) -> bool {
-        self.status.as_ref().is_some_and(|status| matches!(status.phase.as_str(), "new" | "backfilling"))
+        self.status.as_ref().is_some_and(|status| matches!(status.phase, Phase::New | Phase::Backfilling))
     }
 
     /// While in step, what lies after the position that was last read is news. The status is read after the page, so the
     /// position still is the one before it.
     fn hear_news(&mut self, now: Now, kind: Kind, page: &RowPage) {
-        let Some(status) = self.status.as_ref().filter(|status| matches!(status.phase.as_str(), "live" | "polling"))
+        let Some(status) = self.status.as_ref().filter(|status| matches!(status.phase, Phase::Live | Phase::Polling))
         else {
             return;
         };
@@ -254,7 +254,7 @@ impl App {
     fn hear_latest(&mut self, now: Now, latest: Option<&Latest>) {
         let before =
             self.home.overview.as_ref().map(|overview| overview.latest.as_ref().map_or(0, |latest| latest.rev));
-        let is_live = self.status.as_ref().is_some_and(|status| matches!(status.phase.as_str(), "live" | "polling"));
+        let is_live = self.status.as_ref().is_some_and(|status| matches!(status.phase, Phase::Live | Phase::Polling));
         if let (Some(before), Some(latest), true) = (before, latest, is_live)
             && latest.rev > before
         {

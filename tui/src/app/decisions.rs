@@ -1,6 +1,6 @@
 //! What keys do to edits that wait and to conflicts. Pure; must not know how a decision is carried out.
 
-use hearth_replica::{Choice, Edit};
+use hearth_replica::{Choice, Edit, EditState, Method};
 
 use super::act::scrolled;
 use super::layers::SAVING;
@@ -40,13 +40,13 @@ impl App {
     pub(super) fn ask_discard(&mut self) -> Vec<Effect> {
         let question = self.selected_edit().map(|edit| {
             // What was made here is nowhere else.
-            let (what, consequence) = match edit.method.as_str() {
-                "create" => (
+            let (what, consequence) = match edit.method {
+                Method::Create => (
                     format!("the new {}", words::singular(edit.kind)),
                     "The record goes from here, with every change of it that waits; they stay in the history for 30 days.",
                 ),
-                "delete" => ("the deletion of".to_owned(), SERVERS),
-                _ => ("the change of".to_owned(), SERVERS),
+                Method::Delete => ("the deletion of".to_owned(), SERVERS),
+                Method::Update => ("the change of".to_owned(), SERVERS),
             };
             let question = format!("Give {what} “{}” up?", edit.title);
             let then = Then::Write(Box::new(Write::Decide(edit.id, Decision::Discard)));
@@ -57,7 +57,7 @@ impl App {
 
     /// A form for what the edit changes. In a conflict other values are chosen field by field.
     pub(super) fn change_edit(&mut self) -> Vec<Effect> {
-        if self.selected_edit().is_some_and(|edit| edit.state == "conflict") {
+        if self.selected_edit().is_some_and(|edit| edit.state == EditState::Conflict) {
             return self.act_in_edits(Action::Open);
         }
         let today = self.today;
@@ -65,7 +65,7 @@ impl App {
             Some(Layer::Edits(screen)) => screen.names.clone(),
             _ => Names::new(),
         };
-        let edit = self.selected_edit().filter(|edit| edit.method != "delete");
+        let edit = self.selected_edit().filter(|edit| edit.method != Method::Delete);
         let form = edit.map(|edit| Form::of_edit(edit, &names, today));
         form.map_or_else(Vec::new, |form| self.put(Layer::Form(Box::new(form))))
     }
@@ -75,8 +75,8 @@ impl App {
         if action == Action::Open {
             let Some(edit) = self.selected_edit() else { return Vec::new() };
             let (id, kind, record) = (edit.id, edit.kind, edit.record_id.clone());
-            if edit.state == "conflict" {
-                let screen = ConflictScreen::of(id, &edit.method);
+            if edit.state == EditState::Conflict {
+                let screen = ConflictScreen::of(id, edit.method);
                 self.layers.push(Layer::Conflict(screen));
                 return self.reload();
             }

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::schema::Kind;
-use hearth_replica::{Choice, Edit, Hit, Pending, Rescue, Row, RowPage, Status};
+use hearth_replica::{Choice, Edit, EditState, Hit, Method, Origin, Pending, Phase, Rescue, Row, RowPage, Status};
 use serde_json::json;
 
 use crate::app::{App, Edits, Layer, Setup};
@@ -100,20 +100,21 @@ fn selected(app: &App) -> &str {
 }
 
 /// An edit of the first of three tasks that the server has refused.
-fn edit(method: &str) -> Edit {
+fn edit(method: Method) -> Edit {
     Edit {
         id: 1,
         kind: Kind::Task,
         record_id: "a".into(),
-        method: method.into(),
+        method,
         patch: json!({ "title": "Bleed radiators" }).as_object().cloned().unwrap(),
         base: Default::default(),
-        state: "rejected".into(),
+        state: EditState::Rejected,
         reason: None,
+        reason_code: None,
         attempts: 1,
         next_attempt_at: None,
         problem: None,
-        origin: "tui".into(),
+        origin: Origin::Tui,
         created_at: "2026-11-21T13:48:00.000Z".into(),
         title: "Bleed radiators".into(),
     }
@@ -227,9 +228,9 @@ fn undoing_where_no_change_waits_says_where_it_is_done() {
 #[test]
 fn giving_up_what_was_made_here_says_that_it_goes() {
     for (method, asked, follows) in [
-        ("create", "Give the new task “Bleed radiators” up?", "The record goes from here"),
-        ("update", "Give the change of “Bleed radiators” up?", "as the server has it"),
-        ("delete", "Give the deletion of “Bleed radiators” up?", "as the server has it"),
+        (Method::Create, "Give the new task “Bleed radiators” up?", "The record goes from here"),
+        (Method::Update, "Give the change of “Bleed radiators” up?", "as the server has it"),
+        (Method::Delete, "Give the deletion of “Bleed radiators” up?", "as the server has it"),
     ] {
         let mut app = with_tasks(three());
         let mut edits = Edits::default();
@@ -246,7 +247,7 @@ fn giving_up_what_was_made_here_says_that_it_goes() {
 fn an_edit_in_conflict_gets_other_values_where_it_is_settled() {
     let mut app = with_tasks(three());
     let mut edits = Edits::default();
-    edits.take(vec![Edit { state: "conflict".into(), ..edit("update") }]);
+    edits.take(vec![Edit { state: EditState::Conflict, ..edit(Method::Update) }]);
     app.layers.push(Layer::Edits(edits));
     assert!(!app.applies(Context::Edits, Action::Edit));
     press(&mut app, "e");
@@ -271,7 +272,7 @@ fn what_can_be_copied_is_listed_without_the_way_there() {
 #[test]
 fn while_syncing_rests_the_server_is_not_said_to_be_tried() {
     let mut app = with_tasks(three());
-    let paused = Status { phase: "paused".into(), ..live() };
+    let paused = Status { phase: Phase::Paused, ..live() };
     app.update(now(), Message::Answer(Answer::Status(Ok(paused))));
     assert_eq!(keys(&mut app, &["S", "r"]), []);
     assert_eq!(app.notice.as_ref().unwrap().text, "Syncing rests; p lets it go on.");

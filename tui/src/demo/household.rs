@@ -11,7 +11,7 @@ use hearth_contract::record::Record;
 use hearth_contract::schema::Kind;
 use hearth_replica::ConflictPolicy;
 use hearth_replica::sync::{SyncConfig, SyncLock, Until};
-use hearth_replica::{Origin, Replica, Row, RowQuery, Sort, bell};
+use hearth_replica::{Origin, Phase, Replica, Row, RowQuery, Sort, bell};
 use hearth_server::Running;
 use hearth_server::clock::Clock;
 use hearth_server::config::Config;
@@ -90,7 +90,7 @@ impl Household {
     /// A second device of the same home, in step.
     pub(super) async fn another_device(&self) -> anyhow::Result<Device> {
         let device = Device::start(self.sync_of(self.directory.path().join("phone.db")))?;
-        device.wait_for("the second device is in step", |replica| Ok(replica.status()?.phase == "live")).await?;
+        device.wait_for("the second device is in step", |replica| Ok(replica.status()?.phase == Phase::Live)).await?;
         Ok(device)
     }
 

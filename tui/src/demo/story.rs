@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use hearth_contract::schema::Kind;
-use hearth_replica::{Replica, Row, StoreError};
+use hearth_replica::{Phase, Replica, Row, StoreError};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub(super) async fn tell(mut household: Household) -> anyhow::Result<()> {
 
     let began = Instant::now();
     let here = Device::start(household.sync())?;
-    here.wait_for("the first sync is done", |replica| Ok(replica.status()?.phase == "live")).await?;
+    here.wait_for("the first sync is done", |replica| Ok(replica.status()?.phase == Phase::Live)).await?;
     let records = here.records()?.len();
     writeln!(stdout(), "First sync: {records} records in {} ms, by one request.", millis(began))?;
 
@@ -31,7 +31,7 @@ pub(super) async fn tell(mut household: Household) -> anyhow::Result<()> {
     writeln!(stdout(), "Live: Mateo's phone began “{}”; it was seen here after {} ms.", task.title, millis(began))?;
 
     household.unplug().await;
-    here.wait_for("the lost server is noticed", |replica| Ok(replica.status()?.phase == "offline")).await?;
+    here.wait_for("the lost server is noticed", |replica| Ok(replica.status()?.phase == Phase::Offline)).await?;
     let began = Instant::now();
     let id = here.replica.create(Kind::Task, &fields(json!({ "title": "Call the roofer", "priority": "high" })))?;
     let kept = millis(began);

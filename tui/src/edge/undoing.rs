@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use hearth_replica::{Change, Decided, Edit, EditError, Replica};
+use hearth_replica::{Change, Decided, Edit, EditError, EditOutcome, EditProgress, Replica};
 
 /// More steps than this nobody takes back.
 const STEPS_MAX: usize = 200;
@@ -66,9 +66,12 @@ impl Steps {
         if edits.is_empty()
             && let Some(decided) = waited.iter().find(|one| one.id == edit)
         {
-            let gave_way = |outcome: &str| matches!(outcome, "undone" | "discarded" | "superseded");
+            let gave_way = |progress| {
+                use EditOutcome::{Discarded, Superseded, Undone};
+                matches!(progress, EditProgress::Ended(Undone | Discarded | Superseded))
+            };
             let changes = replica.changes(decided.kind, &decided.record_id, STEPS_MAX).unwrap_or_default();
-            let changes = changes.into_iter().filter(|change| gave_way(&change.state) && change.edit >= edit);
+            let changes = changes.into_iter().filter(|change| gave_way(change.state) && change.edit >= edit);
             let did_wait = |change: &Change| waited.iter().any(|one| one.id == change.edit);
             edits = changes.filter(did_wait).map(|change| change.edit).collect();
         }
@@ -177,7 +180,7 @@ fn made(replica: &Replica) -> Vec<i64> {
 /// The edit that was taken back last.
 fn taken_back(replica: &Replica) -> Option<i64> {
     let history = replica.history(STEPS_MAX).ok()?;
-    let undone = history.into_iter().filter(|edit| edit.outcome == "undone");
+    let undone = history.into_iter().filter(|edit| edit.outcome == EditOutcome::Undone);
     undone.max_by(|a, b| a.settled_at.cmp(&b.settled_at)).map(|edit| edit.id)
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use hearth_contract::check::{Intent, check_field};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, is_subject};
-use hearth_replica::{Choice, Conflict, Resolution};
+use hearth_replica::{Choice, Conflict, Method, Resolution};
 use serde_json::Value;
 use time::Date;
 
@@ -48,8 +48,8 @@ pub struct ConflictScreen {
 
 impl ConflictScreen {
     /// The conflict of an edit, still to be read.
-    pub fn of(edit: i64, method: &str) -> ConflictScreen {
-        let (deletes, creates) = (method == "delete", method == "create");
+    pub fn of(edit: i64, method: Method) -> ConflictScreen {
+        let (deletes, creates) = (method == Method::Delete, method == Method::Create);
         ConflictScreen {
             edit,
             deletes,
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn each_field_is_mine_theirs_or_typed_and_all_must_be_chosen() {
         let today = parse_date("2026-11-21").unwrap();
-        let mut screen = ConflictScreen::of(4, "update");
+        let mut screen = ConflictScreen::of(4, Method::Update);
         let other = Conflict { edit_id: 9, ..conflict("title", "x") };
         screen.take(vec![conflict("due_on", "2026-11-25"), conflict("assignee", "Ana"), other]);
         assert_eq!(screen.fields.len(), 2);
@@ -289,7 +289,7 @@ mod tests {
     fn the_cursor_stays_on_its_field_whatever_the_server_has_by_now() {
         let today = parse_date("2026-11-21").unwrap();
         let all = ["title", "notes", "due_on"].map(|field| conflict(field, "2026-11-25"));
-        let mut screen = ConflictScreen::of(4, "update");
+        let mut screen = ConflictScreen::of(4, Method::Update);
         screen.take(all.to_vec());
         screen.selected = 1;
         screen.type_value();
@@ -311,7 +311,7 @@ mod tests {
             (&all[1..], "Nothing stands against Title any more: leave the line."),
             (&deleted[..], "The server has deleted the record meanwhile: leave the line, then choose."),
         ] {
-            let mut screen = ConflictScreen::of(4, "update");
+            let mut screen = ConflictScreen::of(4, Method::Update);
             screen.take(all.to_vec());
             screen.type_value();
             screen.take(by_now.to_vec());
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn a_value_that_was_typed_is_no_choice_once_the_record_is_deleted() {
-        let mut screen = ConflictScreen::of(4, "update");
+        let mut screen = ConflictScreen::of(4, Method::Update);
         let cleared = Conflict { theirs: Value::Null, ..conflict("due_on", "") };
         screen.take(vec![cleared.clone()]);
         screen.choose(Choice::Value(json!("2026-12-01")));
@@ -338,7 +338,8 @@ mod tests {
     fn a_record_that_is_there_or_not_is_one_choice() {
         let gone = |field| Conflict { theirs: Value::Null, theirs_at: None, ..conflict(field, "") };
         let there = ["due_on", "title"].map(|field| conflict(field, "2026-11-25"));
-        let cases = [("update", ["due_on", "title"].map(gone)), ("create", there.clone()), ("delete", there)];
+        let cases =
+            [(Method::Update, ["due_on", "title"].map(gone)), (Method::Create, there.clone()), (Method::Delete, there)];
         for (method, fields) in cases {
             for (choice, expected) in [(Choice::Mine, Resolution::mine()), (Choice::Theirs, Resolution::theirs())] {
                 let mut screen = ConflictScreen::of(4, method);
@@ -356,7 +357,7 @@ mod tests {
 
     #[test]
     fn both_halves_of_a_subject_are_one_choice() {
-        let mut screen = ConflictScreen::of(4, "update");
+        let mut screen = ConflictScreen::of(4, Method::Update);
         screen.take(vec![conflict("title", "x"), conflict("subject_type", "room"), conflict("subject_id", "r")]);
         screen.selected = 2;
         screen.choose(Choice::Theirs);
@@ -372,7 +373,7 @@ mod tests {
     #[test]
     fn a_choice_is_typed_as_it_is_read_and_a_record_not_at_all() {
         let today = parse_date("2026-11-21").unwrap();
-        let mut screen = ConflictScreen::of(4, "update");
+        let mut screen = ConflictScreen::of(4, Method::Update);
         let status = Conflict { mine: json!("in_progress"), theirs: json!("done"), ..conflict("status", "") };
         screen.take(vec![status, conflict("subject_type", "room"), conflict("subject_id", "r")]);
         screen.type_value();

@@ -4,7 +4,7 @@
 use hearth_contract::formats::parse_date;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind, SUBJECT_ID, SUBJECT_TYPE};
-use hearth_replica::{Change, Pending, Related, Row};
+use hearth_replica::{Change, Method, Pending, Related, Row};
 
 use crate::now::Now;
 use crate::words::glyphs::{Sign, Tone};
@@ -252,10 +252,10 @@ pub fn full_lines(now: Now, full: &Full, columns: usize, ascii: bool) -> Vec<Det
     }
     for (index, change) in full.changes.iter().enumerate() {
         let label = if index == 0 { "Changed here" } else { "" };
-        let (said, tone) = words::edit_state(&change.state);
-        let head = format!("{}: {}, {said}", words::moment(now, &change.at), words::method(&change.method));
+        let (said, tone) = words::edit_progress(change.state);
+        let head = format!("{}: {}, {said}", words::moment(now, &change.at), words::method(change.method));
         out.push(label, &head, tone);
-        if change.method == "update" {
+        if change.method == Method::Update {
             for (name, value) in &change.patch {
                 let text = words::changed(row.kind, name, change.base.get(name), value, &full.names, ascii);
                 out.push("", &format!("  {text}"), Tone::Quiet);

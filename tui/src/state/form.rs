@@ -9,7 +9,7 @@ use crossterm::event::KeyEvent;
 use hearth_contract::check::{Fields, Intent, check};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind, SUBJECT_ID, SUBJECT_TYPE};
-use hearth_replica::{Edit, Row};
+use hearth_replica::{Edit, Method, Row};
 use serde_json::Value;
 use time::Date;
 
@@ -110,7 +110,7 @@ impl Form {
     pub fn of_edit(edit: &Edit, names: &Names, today: Date) -> Form {
         let mut fields = edit.base.clone();
         fields.extend(edit.patch.clone());
-        if edit.method == "create" {
+        if edit.method == Method::Create {
             // What it leaves out the record does not have.
             for field in resource(edit.kind).fields {
                 fields.entry(field.name).or_insert(Value::Null);

@@ -1,6 +1,6 @@
 //! The edits that wait, with their state and the server's words.
 
-use hearth_replica::Edit;
+use hearth_replica::{Edit, EditProgress, EditState, Method};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -12,7 +12,7 @@ use crate::keys::{Action, Context};
 use crate::now::Now;
 use crate::words::glyphs::{Sign, Tone};
 use crate::words::sanitize::{fit, wrap};
-use crate::words::{age, capital, changed, edit_state, field_label, figure, method, reason, shown, singular};
+use crate::words::{age, capital, changed, edit_progress, field_label, figure, method, reason, shown, singular};
 
 /// Columns of the state.
 const STATE: usize = 14;
@@ -52,11 +52,15 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
         // On the narrowest screens the sign stands for the state; the words under the list have it in full.
         let (state, age_columns) = if columns < NARROW { (2, 0) } else { (STATE, AGE) };
         let sign = sign.text(app.setup.ascii);
-        let said = if columns < NARROW { sign.to_owned() } else { format!("{sign} {}", edit_state(&edit.state).0) };
+        let said = if columns < NARROW {
+            sign.to_owned()
+        } else {
+            format!("{sign} {}", edit_progress(EditProgress::Open(edit.state)).0)
+        };
         let what = columns.saturating_sub(state + age_columns + 3);
         let state = padded(app, &said, state, false);
         let text =
-            padded(app, &format!("{} {}: {}", method(&edit.method), singular(edit.kind), edit.title), what, false);
+            padded(app, &format!("{} {}: {}", method(edit.method), singular(edit.kind), edit.title), what, false);
         let old = padded(app, &age(now, &edit.created_at), age_columns, true);
         let is_selected = index == screen.selected;
         let style = if is_selected { Default::default() } else { theme.tone(tone) };
@@ -78,9 +82,9 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
 }
 
 fn look(edit: &Edit) -> (Sign, Tone) {
-    match edit.state.as_str() {
-        "waiting" => (Sign::Waiting, Tone::Notice),
-        "sending" | "sent" => (Sign::Working, Tone::Notice),
+    match edit.state {
+        EditState::Waiting => (Sign::Waiting, Tone::Notice),
+        EditState::Sending | EditState::Sent => (Sign::Working, Tone::Notice),
         _ => (Sign::NeedsYou, Tone::Alarm),
     }
 }
@@ -97,10 +101,14 @@ fn said(app: &App, screen: &Edits, edit: &Edit, columns: usize) -> Vec<(String, 
         out.extend(wrap(&sentence, columns).into_iter().map(|text| (text, tone)));
     }
     let key = |action| app.setup.keys.key_of(Context::Edits, action).unwrap_or("?").to_owned();
-    let advice = match edit.state.as_str() {
-        "conflict" => format!("{} shows both sides and settles it.", key(Action::Open)),
-        "rejected" if edit.method == "delete" => format!("{} gives the change up.", key(Action::Discard)),
-        "rejected" => format!("{} gives it other values, {} gives it up.", key(Action::Edit), key(Action::Discard)),
+    let advice = match edit.state {
+        EditState::Conflict => format!("{} shows both sides and settles it.", key(Action::Open)),
+        EditState::Rejected if edit.method == Method::Delete => {
+            format!("{} gives the change up.", key(Action::Discard))
+        }
+        EditState::Rejected => {
+            format!("{} gives it other values, {} gives it up.", key(Action::Edit), key(Action::Discard))
+        }
         _ => String::new(),
     };
     if !advice.is_empty() {
@@ -110,9 +118,9 @@ fn said(app: &App, screen: &Edits, edit: &Edit, columns: usize) -> Vec<(String, 
         out.push((format!("Tried {} times.", edit.attempts), Tone::Quiet));
     }
     let (names, ascii) = (&screen.names, app.setup.ascii);
-    for (name, value) in edit.patch.iter().filter(|(_, value)| edit.method != "create" || !value.is_null()) {
-        let text = match edit.method.as_str() {
-            "update" => changed(edit.kind, name, edit.base.get(name), value, names, ascii),
+    for (name, value) in edit.patch.iter().filter(|(_, value)| edit.method != Method::Create || !value.is_null()) {
+        let text = match edit.method {
+            Method::Update => changed(edit.kind, name, edit.base.get(name), value, names, ascii),
             _ => format!("{}: {}", field_label(edit.kind, name), shown(edit.kind, name, Some(value), names, ascii)),
         };
         out.push((fit(&text, columns, Sign::Cut.text(ascii)), Tone::Quiet));

@@ -3,8 +3,8 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::schema::Kind;
 use hearth_replica::{
-    Change, Choice, Conflict, Edit, Expiring, Figures, Group, Hit, Overview, Pending, Related, Row, RowPage, Status,
-    Totals,
+    Change, Choice, Conflict, Edit, EditProgress, EditState, Expiring, Figures, Group, Hit, Method, Origin, Overview,
+    Pending, Related, Row, RowPage, Status, Totals,
 };
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -164,7 +164,7 @@ fn every_screen() -> Vec<(&'static str, App)> {
     add("bulk", &[KeyCode::Char(' '), KeyCode::Char(' '), KeyCode::Char('e')]);
     for typing in [false, true] {
         let mut app = household();
-        let mut conflict = ConflictScreen::of(1, "update");
+        let mut conflict = ConflictScreen::of(1, Method::Update);
         conflict.take(vec![clash("title", "Evil \u{1b}[2J"), clash("due_on", "2026-12-24")]);
         conflict.choose(Choice::Mine);
         if typing {
@@ -226,11 +226,11 @@ fn full() -> Full {
         changes: vec![Change {
             edit: 4,
             at: "2026-11-21T12:48:00.000Z".into(),
-            method: "update".into(),
+            method: Method::Update,
             patch: fields(json!({ "due_on": "2026-11-18" })),
             base: fields(json!({ "due_on": null })),
-            origin: "tui".into(),
-            state: "waiting".into(),
+            origin: Origin::Tui,
+            state: EditProgress::Open(EditState::Waiting),
             reason: None,
         }],
         names: Default::default(),
@@ -242,15 +242,16 @@ fn edit() -> Edit {
         id: 1,
         kind: Kind::Task,
         record_id: "a".into(),
-        method: "update".into(),
+        method: Method::Update,
         patch: json!({ "due_on": "2026-12-01" }).as_object().cloned().unwrap(),
         base: json!({ "due_on": "2026-11-18" }).as_object().cloned().unwrap(),
-        state: "rejected".into(),
+        state: EditState::Rejected,
         reason: None,
+        reason_code: None,
         attempts: 1,
         next_attempt_at: None,
         problem: Some(json!({ "message": "The day lies before the task was made.", "fix": "Choose a later day." })),
-        origin: "tui".into(),
+        origin: Origin::Tui,
         created_at: "2026-11-21T13:48:00.000Z".into(),
         title: "Service the boiler".into(),
     }
@@ -334,7 +335,7 @@ fn a_long_text_in_a_conflict_has_the_free_lines_and_is_never_cut_without_a_mark(
     let long = |name: &str| json!((1..=9).map(|line| format!("{name} line {line}")).collect::<Vec<_>>().join("\n"));
     let conflict = |height: u16| {
         let mut app = household();
-        let mut conflict = ConflictScreen::of(1, "update");
+        let mut conflict = ConflictScreen::of(1, Method::Update);
         let notes = Conflict { mine: long("my"), theirs: long("their"), base: json!("short"), ..clash("notes", "") };
         conflict.take(vec![notes]);
         app.layers.push(Layer::Conflict(conflict));
@@ -352,8 +353,8 @@ fn a_long_text_in_a_conflict_has_the_free_lines_and_is_never_cut_without_a_mark(
 fn whoever_deleted_the_record_has_deleted_written_on_their_side() {
     let deleted_there = Conflict { theirs: json!(null), theirs_at: None, ..clash("due_on", "") };
     for (method, field, mine, theirs) in [
-        ("delete", Conflict { mine: json!(null), ..clash("due_on", "2026-12-24") }, "deleted", "Thu 24 Dec 2026"),
-        ("update", deleted_there, "Tue 1 Dec 2026", "deleted"),
+        (Method::Delete, Conflict { mine: json!(null), ..clash("due_on", "2026-12-24") }, "deleted", "Thu 24 Dec 2026"),
+        (Method::Update, deleted_there, "Tue 1 Dec 2026", "deleted"),
     ] {
         let mut app = household();
         let mut conflict = ConflictScreen::of(1, method);

@@ -24,7 +24,7 @@ use crate::now::Now;
 use crate::words::glyphs::Sign;
 
 pub use days::{Due, age, day, distance, due, full_day, moment, month_name};
-pub use writes::{GONE, decision, doing, edit_state, kind_of, method, rebuilt, refusal, stays, step, written};
+pub use writes::{GONE, decision, doing, edit_progress, kind_of, method, rebuilt, refusal, stays, step, written};
 
 /// A value of a field for reading; empty when it is not set. References show the name of what they point at.
 pub fn value(now: Now, field: &Field, row: &Row) -> String {

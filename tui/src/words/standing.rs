@@ -2,7 +2,7 @@
 
 use hearth_contract::formats::Timestamp;
 use hearth_replica::doctor::AGREE;
-use hearth_replica::{LogLine, Status};
+use hearth_replica::{LogLine, Phase, Status, Transport};
 
 use crate::now::Now;
 use crate::words::glyphs::{Sign, Tone};
@@ -55,20 +55,20 @@ fn contact(now: Now, status: &Status, halt: Option<Halt<'_>>) -> Standing {
     if let Some(Halt { words, .. }) = halt {
         return Standing::new(Sign::NeedsYou, Tone::Alarm, words);
     }
-    match status.phase.as_str() {
+    match status.phase {
         _ if status.server.is_none() => Standing::new(Sign::Offline, Tone::Quiet, "not connected"),
-        "new" => busy("first sync has not begun".into()),
-        "backfilling" => busy(progress("first sync", status)),
-        "catching_up" => busy(match status.behind_events {
+        Phase::New => busy("first sync has not begun".into()),
+        Phase::Backfilling => busy(progress("first sync", status)),
+        Phase::CatchingUp => busy(match status.behind_events {
             Some(behind) if behind > 0 => format!("catching up, {} behind", grouped(behind)),
             _ => "catching up".into(),
         }),
-        "reconciling" => busy("comparing with the server".into()),
-        "live" => Standing::new(Sign::Live, Tone::Good, "live"),
-        "polling" => Standing::new(Sign::Live, Tone::Good, "live, by asking now and then"),
-        "paused" => Standing::new(Sign::Paused, Tone::Quiet, "paused"),
-        "needs_key" => Standing::new(Sign::NeedsYou, Tone::Alarm, "the server wants another key"),
-        "blocked" => Standing::new(Sign::NeedsYou, Tone::Alarm, "syncing stopped"),
+        Phase::Reconciling => busy("comparing with the server".into()),
+        Phase::Live => Standing::new(Sign::Live, Tone::Good, "live"),
+        Phase::Polling => Standing::new(Sign::Live, Tone::Good, "live, by asking now and then"),
+        Phase::Paused => Standing::new(Sign::Paused, Tone::Quiet, "paused"),
+        Phase::NeedsKey => Standing::new(Sign::NeedsYou, Tone::Alarm, "the server wants another key"),
+        Phase::Blocked => Standing::new(Sign::NeedsYou, Tone::Alarm, "syncing stopped"),
         _ => match status.offline_since.as_deref().or(status.last_contact_at.as_deref()) {
             Some(since) => Standing::new(Sign::Offline, Tone::Notice, format!("offline since {}", moment(now, since))),
             None => Standing::new(Sign::Offline, Tone::Notice, "offline"),
@@ -129,7 +129,7 @@ pub fn report(
     if let Some(reason) = halt.map(|halt| halt.why).or(status.reason.as_deref()) {
         say("Why", reason.to_owned(), Tone::Notice);
     }
-    if let Some(command) = another_key.filter(|_| status.phase == "needs_key" && halt.is_none()) {
+    if let Some(command) = another_key.filter(|_| status.phase == Phase::NeedsKey && halt.is_none()) {
         say("To do", format!("{command}; it is taken up as soon as it is there"), Tone::Notice);
     }
     if status.asks_about_deletions {
@@ -143,9 +143,9 @@ pub fn report(
         };
         say("Next attempt", text, Tone::Plain);
     }
-    match status.transport.as_deref() {
-        Some("stream") => say("Connection", "a stream: changes arrive as they are made".into(), Tone::Plain),
-        Some("poll") => {
+    match status.transport {
+        Some(Transport::Stream) => say("Connection", "a stream: changes arrive as they are made".into(), Tone::Plain),
+        Some(Transport::Poll) => {
             say("Connection", "asks now and then: something on the way holds streams back".into(), Tone::Plain)
         }
         _ => {}

@@ -4,7 +4,7 @@
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
-use hearth_replica::Rescue;
+use hearth_replica::{EditOutcome, EditProgress, EditState, Method, Rescue};
 
 use super::glyphs::Tone;
 use super::{capital, choice, counted, full_day, of_any, reason, singular, text};
@@ -12,26 +12,28 @@ use crate::message::{Decision, Write};
 use crate::typed::dates::Again;
 
 /// What an edit does, in a word.
-pub fn method(method: &str) -> &str {
+pub fn method(method: Method) -> &'static str {
     match method {
-        "create" => "made",
-        "delete" => "deleted",
-        _ => "changed",
+        Method::Create => "made",
+        Method::Delete => "deleted",
+        Method::Update => "changed",
     }
 }
 
 /// How an edit stands or how it ended, in words, and how much that wants to be seen.
-pub fn edit_state(state: &str) -> (&str, Tone) {
-    match state {
-        "waiting" => ("waiting", Tone::Notice),
-        "sending" | "sent" => ("on its way", Tone::Notice),
-        "blocked" => ("blocked", Tone::Alarm),
-        "rejected" => ("rejected", Tone::Alarm),
-        "conflict" => ("in conflict", Tone::Alarm),
-        "merged" => ("on the server, merged", Tone::Quiet),
-        "confirmed" => ("on the server", Tone::Quiet),
-        "superseded" => ("overtaken by a later change", Tone::Quiet),
-        other => (other, Tone::Quiet),
+pub fn edit_progress(progress: EditProgress) -> (&'static str, Tone) {
+    match progress {
+        EditProgress::Open(EditState::Waiting) => ("waiting", Tone::Notice),
+        EditProgress::Open(EditState::Sending | EditState::Sent) => ("on its way", Tone::Notice),
+        EditProgress::Open(EditState::Blocked) => ("blocked", Tone::Alarm),
+        EditProgress::Open(EditState::Rejected) => ("rejected", Tone::Alarm),
+        EditProgress::Open(EditState::Conflict) => ("in conflict", Tone::Alarm),
+        EditProgress::Ended(EditOutcome::Merged) => ("on the server, merged", Tone::Quiet),
+        EditProgress::Ended(EditOutcome::Confirmed) => ("on the server", Tone::Quiet),
+        EditProgress::Ended(EditOutcome::Superseded) => ("overtaken by a later change", Tone::Quiet),
+        EditProgress::Ended(outcome @ (EditOutcome::Discarded | EditOutcome::Undone)) => {
+            (outcome.as_str(), Tone::Quiet)
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
-use hearth_replica::{Edit, Origin, Replica, Row, RowQuery, Sort, StoreError, read_query};
+use hearth_replica::{Edit, Origin, Phase, Replica, Row, RowQuery, Sort, StoreError, read_query};
 use serde_json::Value;
 
 use super::super::output;
@@ -100,7 +100,7 @@ impl Device {
                 return Err(failed(format!("the daemon has ended with {status}; its log says why, with --keep")));
             }
             let status = self.replica.status()?;
-            let current = matches!(status.phase.as_str(), "live" | "polling") && status.behind_events == Some(0);
+            let current = matches!(status.phase, Phase::Live | Phase::Polling) && status.behind_events == Some(0);
             Ok(current && status.position >= head && status.waiting == 0)
         });
         settled.map_err(|stop| match (stop, self.replica.status()) {
@@ -154,7 +154,8 @@ impl Device {
                 if let Ok(status) = replica.status() {
                     said.push(Said {
                         at: Instant::now(),
-                        current: matches!(status.phase.as_str(), "live" | "polling") && status.behind_events == Some(0),
+                        current: matches!(status.phase, Phase::Live | Phase::Polling)
+                            && status.behind_events == Some(0),
                         phase: status.phase,
                         position: status.position,
                     });
@@ -195,7 +196,7 @@ pub(super) fn fields(value: Value) -> Fields {
 /// What the status said at one moment.
 pub(super) struct Said {
     pub(super) at: Instant,
-    pub(super) phase: String,
+    pub(super) phase: Phase,
     pub(super) position: i64,
     /// It claimed to be in step.
     pub(super) current: bool,

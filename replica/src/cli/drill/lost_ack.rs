@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use hearth_contract::schema::Kind;
-use hearth_replica::Edit;
+use hearth_replica::{Edit, EditState};
 use reqwest::Method;
 use serde_json::json;
 
@@ -95,7 +95,7 @@ fn commit_unheard(scene: &mut Scene, device: &mut Device, many: i64) -> Result<(
     scene.wait("writes whose answers are lost are committed", LIMIT, || Ok(scene.head()? >= before + many))?;
     device.kill();
     let edits = device.edits()?;
-    if edits.is_empty() || edits.iter().any(|edit| edit.state == "sent") {
+    if edits.is_empty() || edits.iter().any(|edit| edit.state == EditState::Sent) {
         return Err(failed("the replica has heard of what it wrote, so nothing was drilled"));
     }
     Ok(())
@@ -106,7 +106,7 @@ fn commit_unheard(scene: &mut Scene, device: &mut Device, many: i64) -> Result<(
 fn retry_unheard(scene: &mut Scene, device: &mut Device) -> Result<(), Stop> {
     let before = device.edits()?;
     device.start()?;
-    let again = |edit: &Edit| edit.attempts > attempts(&before, edit.id) && edit.state != "sending";
+    let again = |edit: &Edit| edit.attempts > attempts(&before, edit.id) && edit.state != EditState::Sending;
     scene.wait("every edit is sent again", LIMIT, || Ok(device.edits()?.iter().all(again)))?;
     scene.stop_server();
     scene.serve(None)

@@ -11,6 +11,7 @@ use super::device::fields;
 use super::judge::{Effect, Made, account, equal};
 use super::scene::Scene;
 use super::{Outcome, failed};
+use hearth_replica::EditState;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -48,7 +49,7 @@ pub(super) fn run(scene: &mut Scene) -> Outcome {
     }
     let edits = device.edits()?;
     let poison = edits.iter().find(|edit| edit.record_id == item);
-    let Some(poison) = poison.filter(|edit| edit.state == "rejected" && edit.problem.is_some()) else {
+    let Some(poison) = poison.filter(|edit| edit.state == EditState::Rejected && edit.problem.is_some()) else {
         return Err(failed("the refused edit is not kept as rejected, with the server's own words"));
     };
     let reason = poison.reason.clone().unwrap_or_default();

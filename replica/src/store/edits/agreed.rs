@@ -6,6 +6,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
+use crate::model::EditState;
 use crate::store::edits::judge::Judgement;
 use crate::store::edits::{decide, had, parcel, plan};
 use crate::store::mirror::image;
@@ -18,7 +19,7 @@ pub(crate) fn look_again(tx: &Transaction<'_>, kind: Kind, record: &str, now: Ti
     if image::known(tx, kind, record)?.and_then(|known| known.rev).is_none_or(|rev| rev == 0) {
         return Ok(false);
     }
-    let edits: Vec<(i64, String, Option<String>)> = tx
+    let edits: Vec<(i64, EditState, Option<String>)> = tx
         .prepare_cached(
             "SELECT id, state, reason FROM edits WHERE kind = ?1 AND record_id = ?2 AND state <> 'sent' ORDER BY id",
         )?
@@ -26,7 +27,7 @@ pub(crate) fn look_again(tx: &Transaction<'_>, kind: Kind, record: &str, now: Ti
         .collect::<Result<_, _>>()?;
     let mut goes_on = false;
     for (edit, state, reason) in edits {
-        let Some(found) = decide::load(tx, edit)?.filter(|_| state == "conflict") else { break };
+        let Some(found) = decide::load(tx, edit)?.filter(|_| state == EditState::Conflict) else { break };
         let reason = reason.unwrap_or_default();
         match decide::look(tx, &found)? {
             Judgement::Done => {
@@ -47,7 +48,7 @@ pub(crate) fn look_again(tx: &Transaction<'_>, kind: Kind, record: &str, now: Ti
                 goes_on = true;
             }
             Judgement::Clash(clashes) if parcel::is_clash(&reason) => {
-                let said = parcel::clash(&found.method, &clashes);
+                let said = parcel::clash(found.method, &clashes);
                 if said != reason {
                     tx.prepare_cached("UPDATE edits SET reason = ?2 WHERE id = ?1")?.execute((edit, said))?;
                 }

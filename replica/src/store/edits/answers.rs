@@ -6,6 +6,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
+use crate::model::{EditOutcome, EditState};
 use crate::store::edits::doubt::ABSENT;
 use crate::store::edits::judge::{Judgement, Known, judge};
 use crate::store::edits::parcel::{self, Parcel};
@@ -49,7 +50,7 @@ pub(crate) fn compare(connection: &Connection, edit: i64, record: &Fields) -> Re
     let Some(Parcel { kind, method, patch, base, .. }) = parcel::load(connection, edit)? else { return Ok(None) };
     let rev = record.get("rev").and_then(Value::as_i64);
     let known = Known { rev, fields: record.clone(), gone: false };
-    Ok(rev.filter(|_| judge(kind, &method, &patch, &base, Some(&known)) == Judgement::Done))
+    Ok(rev.filter(|_| judge(kind, method, &patch, &base, Some(&known)) == Judgement::Done))
 }
 
 /// Writes down what came of a request, for each of its edits. An edit that was settled meanwhile stays settled. Nothing
@@ -106,12 +107,12 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
     if matches!(verdict, Verdict::Rejected { .. })
         && hearth_simulated::planted(hearth_simulated::Fault::RejectedEditDropped)
     {
-        return settle::finish(tx, edit, "discarded", None, Timestamp::from_millis(0));
+        return settle::finish(tx, edit, EditOutcome::Discarded, None, Timestamp::from_millis(0));
     }
     if matches!(verdict, Verdict::Rejected { .. })
         && hearth_simulated::planted(hearth_simulated::Fault::RejectedEditSuperseded)
     {
-        return settle::finish(tx, edit, "superseded", None, Timestamp::from_millis(0));
+        return settle::finish(tx, edit, EditOutcome::Superseded, None, Timestamp::from_millis(0));
     }
     if matches!(verdict, Verdict::Overtaken)
         && hearth_simulated::planted(hearth_simulated::Fault::PreconditionFailureIsSuccess)
@@ -121,15 +122,19 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
     let (state, reason, problem, at) = match verdict {
         // Noted together with the others of an answer.
         Verdict::Sent { .. } | Verdict::There { .. } => return Ok(()),
-        Verdict::Later { at, reason } => ("waiting", reason.as_str(), None, at.map(|at| at.to_string())),
-        Verdict::TurnedAway { reason } => ("waiting", reason.as_str(), None, None),
+        Verdict::Later { at, reason } => (EditState::Waiting, reason.as_str(), None, at.map(|at| at.to_string())),
+        Verdict::TurnedAway { reason } => (EditState::Waiting, reason.as_str(), None, None),
         Verdict::Overtaken if hearth_simulated::planted(hearth_simulated::Fault::AnyRemoteChangeConflicts) => {
-            ("conflict", "changed there meanwhile", None, None)
+            (EditState::Conflict, "changed there meanwhile", None, None)
         }
-        Verdict::Overtaken => ("waiting", "changed there meanwhile; its new form is on the way", None, None),
-        Verdict::Apart => ("waiting", "goes again by itself", None, None),
-        Verdict::Rejected { reason, problem } => ("rejected", reason.as_str(), Some(problem.to_string()), None),
-        Verdict::Conflict { reason, problem, .. } => ("conflict", reason.as_str(), Some(problem.to_string()), None),
+        Verdict::Overtaken => (EditState::Waiting, "changed there meanwhile; its new form is on the way", None, None),
+        Verdict::Apart => (EditState::Waiting, "goes again by itself", None, None),
+        Verdict::Rejected { reason, problem } => {
+            (EditState::Rejected, reason.as_str(), Some(problem.to_string()), None)
+        }
+        Verdict::Conflict { reason, problem, .. } => {
+            (EditState::Conflict, reason.as_str(), Some(problem.to_string()), None)
+        }
     };
     let changed = tx
         .prepare_cached(
@@ -146,11 +151,11 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
         }
         Verdict::Apart => return push::split(tx, edit),
         Verdict::Overtaken => {
-            tx.prepare_cached("UPDATE _frozen SET refused = 1, guard = coalesce(guard, ?2) WHERE edit_id = ?1")?
+            tx.prepare_cached("UPDATE _outbox SET refused = 1, guard = coalesce(guard, ?2) WHERE edit_id = ?1")?
                 .execute((edit, ABSENT))?;
         }
         Verdict::Rejected { .. } | Verdict::Conflict { .. } => {
-            tx.prepare_cached("UPDATE _frozen SET refused = 1 WHERE edit_id = ?1")?.execute([edit])?;
+            tx.prepare_cached("UPDATE _outbox SET refused = 1 WHERE edit_id = ?1")?.execute([edit])?;
         }
     }
     if let Verdict::Conflict { gone, .. } = verdict {
@@ -159,7 +164,7 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
         }
         sides::spell(tx, edit)?;
     }
-    if state != "waiting" {
+    if state != EditState::Waiting {
         let name = super::decide::load(tx, edit)?.map(|found| found.name).unwrap_or_default();
         log(tx, "warning", &format!("{name} needs you (edit {edit}, {state}): {reason}"))?;
     }

@@ -8,6 +8,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
+use crate::model::{EditOutcome, EditState, Method, Origin};
 use crate::store::edits::EditError;
 use crate::store::edits::each::{self, Came, Decisions};
 use crate::store::edits::judge::{Judgement, judge};
@@ -43,10 +44,10 @@ pub(crate) struct Pending {
     pub name: String,
     pub kind: Kind,
     pub record: String,
-    pub method: String,
+    pub method: Method,
     pub patch: Fields,
     pub base: Fields,
-    pub state: String,
+    pub state: EditState,
     /// Its request was sent or may have been, and may still take effect.
     pub in_doubt: bool,
 }
@@ -55,13 +56,13 @@ pub(crate) fn load(tx: &Connection, edit: i64) -> Result<Option<Pending>, StoreE
     let found = tx
         .prepare_cached("SELECT kind, record_id, method, patch, base, state FROM edits WHERE id = ?1")?
         .query_row([edit], |row| {
-            let first: (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok((first, row.get::<_, String>(3)?, row.get::<_, String>(4)?, row.get::<_, String>(5)?))
+            let first: (String, String, Method) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok((first, row.get::<_, String>(3)?, row.get::<_, String>(4)?, row.get::<_, EditState>(5)?))
         })
         .optional()?;
     let Some(((word, record, method), patch, base, state)) = found else { return Ok(None) };
     let kind = Kind::parse(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
-    let in_doubt = state == "sent" || push::fixed(tx, edit)?.is_some() || push::may_be_in(tx, edit)?;
+    let in_doubt = state == EditState::Sent || push::fixed(tx, edit)?.is_some() || push::may_be_in(tx, edit)?;
     let (patch, base) = (rows::object(&patch)?, rows::object(&base)?);
     let name = quoted(&history::title(tx, kind, &record, &[&patch, &base])?);
     Ok(Some(Pending { id: edit, name, kind, record, method, patch, base, state, in_doubt }))
@@ -89,7 +90,7 @@ pub(super) fn said(sentence: impl Into<String>) -> Decided {
 
 /// Lets edits that the server refused, or that are in conflict, go to the server again.
 pub(crate) fn retry_each(connection: &mut Connection, edits: &[i64]) -> Result<Decisions, EditError> {
-    each::decide(connection, "sql", edits, |tx, edit| gate::pass(tx, |tx| retry_in(tx, edit)))
+    each::decide(connection, Origin::Sql, edits, |tx, edit| gate::pass(tx, |tx| retry_in(tx, edit)))
 }
 
 /// The same of one.
@@ -100,9 +101,9 @@ pub(crate) fn retry(connection: &mut Connection, edit: i64) -> Result<Decided, E
 fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<Came, EditError> {
     let found = pending(tx, edit)?;
     let name = &found.name;
-    match found.state.as_str() {
-        "rejected" => {}
-        "conflict" => match look(tx, &found)? {
+    match found.state {
+        EditState::Rejected => {}
+        EditState::Conflict => match look(tx, &found)? {
             Judgement::Gone => return Err(refused(deleted_there(&found))),
             Judgement::Taken(differs) => return Err(refused(taken(&found, !differs.is_empty()))),
             // As long as what it builds on is not there, the two sides cannot but differ.
@@ -116,12 +117,14 @@ fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<Came, EditError> {
             },
             Judgement::Go | Judgement::Done => {}
         },
-        "blocked" => return Ok(Came::Held(found)),
-        "sent" => return Ok(said(format!("{name}: the server has this change; nothing is left to try")).into()),
+        EditState::Blocked => return Ok(Came::Held(found)),
+        EditState::Sent => {
+            return Ok(said(format!("{name}: the server has this change; nothing is left to try")).into());
+        }
         _ => return Ok(said(each::on_its_way(name)).into()),
     }
     // A request that nobody has refused may be in: it must stay the same.
-    let open = "SELECT EXISTS (SELECT 1 FROM _frozen WHERE edit_id = ?1 AND NOT refused)";
+    let open = "SELECT EXISTS (SELECT 1 FROM _outbox WHERE edit_id = ?1 AND NOT refused)";
     if tx.query_row(open, [edit], |row| row.get(0))? {
         tx.execute("UPDATE edits SET state = 'waiting', reason = NULL, problem = NULL WHERE id = ?1", [edit])?;
     } else {
@@ -144,7 +147,7 @@ fn before(tx: &Connection, found: &Pending) -> Result<Option<(i64, bool)>, EditE
 /// Gives edits up. What they changed here is as if it had never been; what came after them stays, in order.
 pub(crate) fn discard_each(
     connection: &mut Connection,
-    origin: &str,
+    origin: Origin,
     edits: &[i64],
     now: Timestamp,
 ) -> Result<Decisions, EditError> {
@@ -154,7 +157,7 @@ pub(crate) fn discard_each(
 /// The same of one.
 pub(crate) fn discard(
     connection: &mut Connection,
-    origin: &str,
+    origin: Origin,
     edit: i64,
     now: Timestamp,
 ) -> Result<Decided, EditError> {
@@ -175,7 +178,7 @@ fn discard_in(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided
     }
     gate::pass(tx, |tx| {
         let (with, named) = rests_on(tx, &found)?;
-        take_back::take_back(tx, edit, "discarded", None, now)?;
+        take_back::take_back(tx, edit, EditOutcome::Discarded, None, now)?;
         Ok(said(format!("{name}: the change is given up{with}{named}")))
     })
 }
@@ -183,7 +186,7 @@ fn discard_in(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided
 /// What is said of the changes that rest on one that is taken back: those of what it would have made go with it, and those that
 /// name that stay and come to nothing.
 pub(super) fn rests_on(tx: &Connection, found: &Pending) -> Result<(String, String), StoreError> {
-    if found.method != "create" {
+    if found.method != Method::Create {
         return Ok(Default::default());
     }
     let with = match take_back::later(tx, found.kind, &found.record, found.id)?.len() {
@@ -207,7 +210,7 @@ pub(crate) fn change(
     fields: &Fields,
     now: Timestamp,
 ) -> Result<Decided, EditError> {
-    each::only(each::decide(connection, "sql", &[edit], |tx, edit| {
+    each::only(each::decide(connection, Origin::Sql, &[edit], |tx, edit| {
         gate::pass(tx, |tx| change_in(tx, edit, fields, now))
     }))
 }
@@ -220,19 +223,19 @@ fn change_in(tx: &Transaction<'_>, edit: i64, fields: &Fields, now: Timestamp) -
             found.name, found.kind
         )));
     }
-    if found.method == "delete" {
+    if found.method == Method::Delete {
         return Err(refused(format!("{} is to be deleted; there are no values to change", found.name)));
     }
-    if found.state == "conflict" && look(tx, &found)? == Judgement::Gone {
+    if found.state == EditState::Conflict && look(tx, &found)? == Judgement::Gone {
         return Err(refused(deleted_there(&found)));
     }
     set(tx, &mut found, fields)?;
     // Other values do not say which of the two sides shall stand.
-    if found.state == "conflict" && matches!(look(tx, &found)?, Judgement::Clash(_)) {
+    if found.state == EditState::Conflict && matches!(look(tx, &found)?, Judgement::Clash(_)) {
         return Err(refused(both_differ(&found.name)));
     }
-    if found.method == "update" && found.patch.is_empty() {
-        take_back::take_back(tx, edit, "discarded", None, now)?;
+    if found.method == Method::Update && found.patch.is_empty() {
+        take_back::take_back(tx, edit, EditOutcome::Discarded, None, now)?;
         return Ok(said(format!("{}: nothing of the change is left, so it is given up", found.name)).into());
     }
     wait_again(tx, &found)?;
@@ -250,10 +253,10 @@ pub(super) fn set(tx: &Transaction<'_>, found: &mut Pending, fields: &Fields) ->
             return Err(refused(format!("{kind} has no field {name}")));
         };
         let value = check_field(field, Intent::Patch, value).map_err(|fault| refused(fault.message))?;
-        if found.method == "update" {
+        if found.method == Method::Update {
             found.base.entry(name.clone()).or_insert_with(|| before.get(name).cloned().unwrap_or_default());
         }
-        if found.method == "update" && found.base.get(name) == Some(&value) {
+        if found.method == Method::Update && found.base.get(name) == Some(&value) {
             found.patch.shift_remove(name);
             found.base.shift_remove(name);
         } else {
@@ -261,7 +264,7 @@ pub(super) fn set(tx: &Transaction<'_>, found: &mut Pending, fields: &Fields) ->
         }
     }
     let mut faults = Vec::new();
-    if found.method == "create" {
+    if found.method == Method::Create {
         faults = check(kind, Intent::Create, &Value::Object(found.patch.clone())).faults;
     } else {
         let mut after = before.clone();
@@ -287,11 +290,11 @@ pub(super) fn wait_again(tx: &Transaction<'_>, found: &Pending) -> Result<(), St
     )?
     .execute((
         found.id,
-        &found.method,
+        found.method,
         Value::Object(found.patch.clone()).to_string(),
         Value::Object(found.base.clone()).to_string(),
     ))?;
-    parts::follow(tx, found.id, &found.method, &found.patch, &found.base)
+    parts::follow(tx, found.id, found.method, &found.patch, &found.base)
 }
 
 /// What stands against an edit now.
@@ -299,8 +302,8 @@ pub(super) fn look(tx: &Connection, found: &Pending) -> Result<Judgement, StoreE
     let known = image::known(tx, found.kind, &found.record)?;
     let (mut patch, mut base) = (found.patch.clone(), found.base.clone());
     parcel::fit(tx, found.kind, &mut patch, &mut base, known.as_ref())?;
-    let judgement = judge(found.kind, &found.method, &patch, &base, known.as_ref());
-    if found.method == "create" && found.state == "conflict" && judgement == Judgement::Go {
+    let judgement = judge(found.kind, found.method, &patch, &base, known.as_ref());
+    if found.method == Method::Create && found.state == EditState::Conflict && judgement == Judgement::Go {
         // Its record came and went without having been seen here.
         if parcel::is_deleted(tx, found.kind, &found.record)? {
             return Ok(Judgement::Gone);

@@ -15,7 +15,7 @@ pub(super) const ABSENT: i64 = -1;
 /// record at 0 something will: a recovery brings its form of now, or its end.
 pub(crate) fn expect_nothing(tx: &Connection) -> Result<(), StoreError> {
     tx.execute(
-        "UPDATE _frozen SET guard = NULL
+        "UPDATE _outbox SET guard = NULL
          WHERE refused AND guard <> 0 AND edit_id IN (SELECT id FROM edits WHERE state = 'waiting')",
         [],
     )?;
@@ -25,9 +25,9 @@ pub(crate) fn expect_nothing(tx: &Connection) -> Result<(), StoreError> {
 /// Events are missed from here on, perhaps that of a request whose answer never came. A refusal tells only of the last time
 /// that it was sent.
 pub(crate) fn doubt(tx: &Connection) -> Result<(), StoreError> {
-    tx.prepare_cached("UPDATE _frozen SET missed = 1 WHERE missed = 0 AND NOT refused")?.execute([])?;
+    tx.prepare_cached("UPDATE _outbox SET missed = 1 WHERE missed = 0 AND NOT refused")?.execute([])?;
     let refused =
-        format!("UPDATE _frozen SET missed = 2 WHERE missed = 0 AND refused AND edit_id IN ({})", push::SENT_BEFORE);
+        format!("UPDATE _outbox SET missed = 2 WHERE missed = 0 AND refused AND edit_id IN ({})", push::SENT_BEFORE);
     tx.prepare_cached(&refused)?.execute([])?;
     Ok(())
 }
@@ -36,12 +36,12 @@ pub(crate) fn doubt(tx: &Connection) -> Result<(), StoreError> {
 /// insists on shows that it is not in. One that insists on none, because there was no profile yet, must not go again now
 /// that there is one.
 pub(crate) fn doubt_less(tx: &Connection) -> Result<(), StoreError> {
-    let rev = "(SELECT i.rev FROM _images i JOIN edits e ON e.kind = i.kind AND e.record_id = i.record_id
+    let rev = "(SELECT i.rev FROM _base i JOIN edits e ON e.kind = i.kind AND e.record_id = i.record_id
                 WHERE e.id = edit_id)";
-    tx.execute(&format!("UPDATE _frozen SET missed = 0 WHERE missed AND guard = {rev}"), [])?;
+    tx.execute(&format!("UPDATE _outbox SET missed = 0 WHERE missed AND guard = {rev}"), [])?;
     let blind = "SELECT id FROM edits WHERE method = 'update' AND state IN ('waiting', 'sending', 'blocked')";
     let text = format!(
-        "UPDATE _frozen SET refused = 1, missed = 2
+        "UPDATE _outbox SET refused = 1, missed = 2
          WHERE missed AND NOT refused AND guard IS NULL AND edit_id IN ({blind}) AND {rev} IS NOT NULL"
     );
     tx.execute(&text, [])?;

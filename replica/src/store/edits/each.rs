@@ -5,6 +5,7 @@ use rusqlite::{Connection, Transaction};
 
 use super::decide::{Decided, Pending, refused, said};
 use super::{EditError, plan};
+use crate::model::Origin;
 use crate::store::gate;
 
 /// What comes of a decision, as far as it shows before it is marked what depends on what.
@@ -29,7 +30,7 @@ pub(crate) type Decisions = Vec<Result<Decided, EditError>>;
 /// Decides about each in its turn. Err: the database failed, and nothing is decided.
 pub(super) fn decide<T: Copy>(
     connection: &mut Connection,
-    origin: &str,
+    origin: Origin,
     all: &[T],
     mut work: impl FnMut(&Transaction<'_>, T) -> Result<Came, EditError>,
 ) -> Result<Decisions, EditError> {

@@ -22,19 +22,19 @@ pub(super) fn note(
     let is_there = |name: &str, value: &Value| {
         known.is_some_and(|known| *known.fields.get(name).unwrap_or(&Value::Null) == spelled(kind, name, Some(value)))
     };
-    tx.prepare_cached(&format!("DELETE FROM _had WHERE edit_id IN {AS_ONE}"))?.execute([edit])?;
+    tx.prepare_cached(&format!("DELETE FROM _already_applied WHERE edit_id IN {AS_ONE}"))?.execute([edit])?;
     for (name, _) in patch.iter().filter(|(name, value)| is_there(name, value)) {
-        tx.prepare_cached(&format!("INSERT INTO _had (edit_id, field) SELECT id, ?2 FROM {AS_ONE}"))?
+        tx.prepare_cached(&format!("INSERT INTO _already_applied (edit_id, field) SELECT id, ?2 FROM {AS_ONE}"))?
             .execute((edit, name))?;
     }
     Ok(())
 }
 
 /// The numbers of an edit and of those that go as one with it.
-const AS_ONE: &str = "(SELECT ?1 AS id UNION SELECT edit_id FROM _parts WHERE of_edit = ?1)";
+const AS_ONE: &str = "(SELECT ?1 AS id UNION SELECT edit_id FROM _coalesced WHERE of_edit = ?1)";
 
 /// The fields that are noted of an edit.
 pub(super) fn of(tx: &Connection, edit: i64) -> Result<HashSet<String>, StoreError> {
-    let mut statement = tx.prepare_cached("SELECT field FROM _had WHERE edit_id = ?1")?;
+    let mut statement = tx.prepare_cached("SELECT field FROM _already_applied WHERE edit_id = ?1")?;
     Ok(statement.query_map([edit], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }

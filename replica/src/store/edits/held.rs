@@ -7,6 +7,7 @@ use hearth_contract::event::Event;
 use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
+use crate::model::Method;
 use crate::store::StoreError;
 
 /// An edit and the position since which the server holds it, if that is known.
@@ -23,7 +24,7 @@ pub(crate) fn mark_sent(tx: &Transaction<'_>, edits: &[Held]) -> Result<(), Stor
         .execute([&list])?;
     if known > 0 {
         tx.prepare_cached(
-            "INSERT INTO _sent (edit_id, rev)
+            "INSERT INTO _acked (edit_id, rev)
              SELECT e.id, j.value FROM json_each(?1) j CROSS JOIN edits e ON e.id = CAST(j.key AS INTEGER) WHERE true
              ON CONFLICT DO UPDATE SET rev = coalesce(rev, excluded.rev)",
         )?
@@ -58,7 +59,7 @@ pub(super) fn listed(edits: impl IntoIterator<Item = Held>) -> String {
 #[derive(Debug)]
 pub(crate) struct OfRecord {
     pub edit: i64,
-    pub method: String,
+    pub method: Method,
     pub is_sent: bool,
     /// The key of its request.
     pub key: Option<String>,
@@ -76,7 +77,7 @@ impl OfRecord {
 /// The edits of a record, in their order.
 pub(crate) fn of_record(tx: &Transaction<'_>, kind: Kind, record: &str) -> Result<Vec<OfRecord>, StoreError> {
     let mut statement = tx.prepare_cached(
-        "SELECT e.id, e.method, e.state = 'sent', e.idempotency_key, s.rev FROM edits e LEFT JOIN _sent s ON s.edit_id = e.id
+        "SELECT e.id, e.method, e.state = 'sent', e.idempotency_key, s.rev FROM edits e LEFT JOIN _acked s ON s.edit_id = e.id
          WHERE e.kind = ?1 AND e.record_id = ?2 ORDER BY e.id",
     )?;
     let found = statement.query_map((kind.as_str(), record), |row| {
@@ -97,7 +98,7 @@ pub(crate) fn recognise(
     if *rev != Some(event.id) {
         mark_sent(tx, &[(*edit, Some(event.id))])?;
         // Whatever was said of its position before, perhaps by a history that is put back: here it is.
-        tx.prepare_cached("UPDATE _sent SET rev = ?2 WHERE edit_id = ?1")?.execute((edit, event.id))?;
+        tx.prepare_cached("UPDATE _acked SET rev = ?2 WHERE edit_id = ?1")?.execute((edit, event.id))?;
     }
     Ok(Some((*edit, *rev != Some(event.id))))
 }

@@ -1,73 +1,11 @@
 //! What a person can look back on: edits that ended, and what is in conflict now. Must not write.
 
+use crate::model::{Conflict, Settled};
+use crate::store::{StoreError, rows};
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
-use serde_json::Value;
-
-use crate::store::{StoreError, rows};
-
-/// A local change that was settled.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Settled {
-    /// Its number, as among the edits.
-    pub id: i64,
-    /// The kind of the record.
-    pub kind: Kind,
-    /// Which record.
-    pub record_id: String,
-    /// `create`, `update` or `delete`.
-    pub method: String,
-    /// The changed fields and their values; of a `superseded` entry the values that lost.
-    pub patch: Fields,
-    /// Their values before; of a `superseded` entry the values that won, where that is known.
-    pub base: Fields,
-    /// `confirmed`, `merged`, `superseded`, `discarded` or `undone`.
-    pub outcome: String,
-    /// The position at which the server holds it.
-    pub rev: Option<i64>,
-    /// More about the outcome.
-    pub reason: Option<String>,
-    /// `tui`, `cli` or `sql`.
-    pub origin: String,
-    /// When the change was made.
-    pub created_at: String,
-    /// When it was settled.
-    pub settled_at: String,
-    /// What the record is called, as far as it is known.
-    pub title: String,
-}
-
-impl Settled {
-    /// Whether the server has it; otherwise it was taken back, given up, or lost.
-    pub(crate) fn stands(&self) -> bool {
-        matches!(self.outcome.as_str(), "confirmed" | "merged")
-    }
-}
-
-/// A field that was changed here and there.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Conflict {
-    /// The edit that waits for a decision.
-    pub edit_id: i64,
-    /// The kind of the record.
-    pub kind: Kind,
-    /// Which record.
-    pub record_id: String,
-    /// Which field.
-    pub field: String,
-    /// Its value before.
-    pub base: Value,
-    /// What you want; null for a delete.
-    pub mine: Value,
-    /// What the server has; null when the record is deleted there.
-    pub theirs: Value,
-    /// Since when; None when the record is deleted there.
-    pub theirs_at: Option<String>,
-    /// What the record is called, as far as it is known.
-    pub title: String,
-}
 
 /// Settled edits, the last settled first.
 pub(crate) fn list(connection: &Connection, limit: usize) -> Result<Vec<Settled>, StoreError> {

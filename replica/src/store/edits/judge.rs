@@ -1,6 +1,7 @@
 //! The three-way look at an edit: what a person saw, what they want, what the server has. Pure: must not know where
 //! the three come from, nor how a clash is settled.
 
+use crate::model::Method;
 use hearth_contract::check::{Fields, Intent, check_field};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, is_subject};
@@ -55,21 +56,21 @@ pub(crate) struct Clash {
 }
 
 /// Judges an edit against what the server is known to hold of its record; None: it never held it.
-pub(crate) fn judge(kind: Kind, method: &str, patch: &Fields, base: &Fields, known: Option<&Known>) -> Judgement {
+pub(crate) fn judge(kind: Kind, method: Method, patch: &Fields, base: &Fields, known: Option<&Known>) -> Judgement {
     let Some(known) = known else {
         // A profile that is begun without a value, or with none left, is no profile at the server.
         let clears = kind.is_singleton() && patch.values().all(Value::is_null);
-        let is_nothing = method == "update" && (patch.is_empty() || clears);
+        let is_nothing = method == Method::Update && (patch.is_empty() || clears);
         return if is_nothing { Judgement::Done } else { Judgement::Go };
     };
     match method {
-        "delete" if known.gone => Judgement::Done,
-        "delete" => {
+        Method::Delete if known.gone => Judgement::Done,
+        Method::Delete => {
             let changed = differing(kind, base, base, known, |clash| clash.base != clash.theirs);
             let changed: Vec<Clash> = changed.into_iter().map(|clash| Clash { mine: Value::Null, ..clash }).collect();
             if changed.is_empty() { Judgement::Go } else { Judgement::Clash(changed) }
         }
-        "create" => {
+        Method::Create => {
             let others = differing(kind, patch, &Fields::new(), known, |clash| clash.mine != clash.theirs);
             if others.is_empty() && !known.gone { Judgement::Done } else { Judgement::Taken(others) }
         }
@@ -130,7 +131,7 @@ mod tests {
     }
 
     fn update(patch: Value, base: Value, there: &Known) -> Judgement {
-        judge(Kind::Vehicle, "update", &fields(patch), &fields(base), Some(there))
+        judge(Kind::Vehicle, Method::Update, &fields(patch), &fields(base), Some(there))
     }
 
     #[test]
@@ -167,23 +168,23 @@ mod tests {
         let there = known(json!({ "subject_type": "inventory", "subject_id": item }));
         let base = fields(json!({ "subject_type": "inventory", "subject_id": null }));
         let mine = fields(json!({ "subject_type": "room", "subject_id": room }));
-        let Judgement::Clash(clashes) = judge(Kind::Task, "update", &mine, &base, Some(&there)) else { panic!() };
+        let Judgement::Clash(clashes) = judge(Kind::Task, Method::Update, &mine, &base, Some(&there)) else { panic!() };
         assert_eq!(clashes.len(), 2, "{clashes:?}");
     }
 
     #[test]
     fn a_delete_meets_changes_that_nobody_here_saw() {
         let there = known(json!({ "name": "Car", "color": "red" }));
-        let delete = |base| judge(Kind::Vehicle, "delete", &Fields::new(), &fields(base), Some(&there));
+        let delete = |base| judge(Kind::Vehicle, Method::Delete, &Fields::new(), &fields(base), Some(&there));
         assert_eq!(delete(json!({ "name": "Car", "color": "red" })), Judgement::Go);
         assert!(matches!(delete(json!({ "name": "Car", "color": null })), Judgement::Clash(c) if c[0].mine.is_null()));
         let gone = Known { gone: true, ..there.clone() };
-        assert_eq!(judge(Kind::Vehicle, "delete", &Fields::new(), &Fields::new(), Some(&gone)), Judgement::Done);
+        assert_eq!(judge(Kind::Vehicle, Method::Delete, &Fields::new(), &Fields::new(), Some(&gone)), Judgement::Done);
     }
 
     #[test]
     fn only_a_profile_that_is_not_there_has_nothing_to_clear() {
-        let clear = |kind, patch| judge(kind, "update", &fields(patch), &Fields::new(), None);
+        let clear = |kind, patch| judge(kind, Method::Update, &fields(patch), &Fields::new(), None);
         assert_eq!(clear(Kind::Property, json!({ "city": null })), Judgement::Done);
         assert_eq!(clear(Kind::Property, json!({ "city": null, "state": "x" })), Judgement::Go);
         assert_eq!(clear(Kind::Vehicle, json!({ "color": null })), Judgement::Go, "it may be there");
@@ -192,7 +193,7 @@ mod tests {
     #[test]
     fn a_create_meets_its_id() {
         let mine = fields(json!({ "name": "Car", "purchase_price": "7.5" }));
-        let create = |there: Option<&Known>| judge(Kind::Vehicle, "create", &mine, &Fields::new(), there);
+        let create = |there: Option<&Known>| judge(Kind::Vehicle, Method::Create, &mine, &Fields::new(), there);
         assert_eq!(create(None), Judgement::Go);
         assert_eq!(create(Some(&known(json!({ "name": "Car", "purchase_price": "7.50" })))), Judgement::Done);
         assert!(matches!(create(Some(&known(json!({ "name": "Bus" })))), Judgement::Taken(c) if c.len() == 2));

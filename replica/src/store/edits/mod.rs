@@ -39,41 +39,9 @@ use rusqlite::{Connection, OptionalExtension, Params, Row as SqlRow, Transaction
 use serde_json::Value;
 use uuid::{Builder, Uuid};
 
+use crate::model::{Edit, Origin};
 use crate::store::edits::judge::spelled;
 use crate::store::{StoreError, gate, rows};
-
-/// A local change that the server has not confirmed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Edit {
-    /// Its number; later changes have higher ones.
-    pub id: i64,
-    /// The kind of the record.
-    pub kind: Kind,
-    /// Which record.
-    pub record_id: String,
-    /// `create`, `update` or `delete`.
-    pub method: String,
-    /// The changed fields and their new values.
-    pub patch: Fields,
-    /// Their values before.
-    pub base: Fields,
-    /// `waiting`, `sending`, `sent`, or one that needs a person: `blocked`, `rejected`, `conflict`.
-    pub state: String,
-    /// Why it does not go on.
-    pub reason: Option<String>,
-    /// How often it was sent.
-    pub attempts: i64,
-    /// When it is tried again.
-    pub next_attempt_at: Option<String>,
-    /// The server's error object.
-    pub problem: Option<Value>,
-    /// `tui`, `cli` or `sql`.
-    pub origin: String,
-    /// When the change was made.
-    pub created_at: String,
-    /// What the record is called, as far as it is known.
-    pub title: String,
-}
 
 /// Why a change was not made.
 #[derive(Debug, thiserror::Error)]
@@ -115,7 +83,7 @@ impl From<rusqlite::Error> for EditError {
 /// Inserts a record and gives its id.
 pub(crate) fn create(
     connection: &mut Connection,
-    origin: &str,
+    origin: Origin,
     kind: Kind,
     fields: &Fields,
 ) -> Result<String, EditError> {
@@ -125,7 +93,7 @@ pub(crate) fn create(
 /// Updates the fields of a record that differ. The home's profile comes into being by its first update.
 pub(crate) fn update(
     connection: &mut Connection,
-    origin: &str,
+    origin: Origin,
     kind: Kind,
     id: &str,
     fields: &Fields,
@@ -137,7 +105,7 @@ pub(crate) fn update(
 /// and it says false.
 pub(crate) fn update_seen(
     connection: &mut Connection,
-    origin: &str,
+    origin: Origin,
     kind: Kind,
     id: &str,
     fields: &Fields,
@@ -167,7 +135,7 @@ fn is_as_seen(tx: &Connection, kind: Kind, id: &str, fields: &Fields, seen: &Fie
 }
 
 /// Deletes a record.
-pub(crate) fn delete(connection: &mut Connection, origin: &str, kind: Kind, id: &str) -> Result<(), EditError> {
+pub(crate) fn delete(connection: &mut Connection, origin: Origin, kind: Kind, id: &str) -> Result<(), EditError> {
     gate::edit(connection, origin, |tx| delete_in(tx, kind, id))
 }
 
@@ -298,6 +266,7 @@ fn read(row: &SqlRow<'_>) -> Result<Edit, StoreError> {
         base,
         state: row.get("state")?,
         reason: row.get("reason")?,
+        reason_code: row.get("reason_code")?,
         attempts: row.get("attempts")?,
         next_attempt_at: row.get("next_attempt_at")?,
         problem: row.get::<_, Option<String>>("problem")?.and_then(|text| serde_json::from_str(&text).ok()),

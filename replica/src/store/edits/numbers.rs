@@ -8,12 +8,12 @@ use crate::store::{StoreError, gate, log};
 /// The highest number that was ever given, as far as anything still shows it.
 const NEWEST: &str =
     "(SELECT max(coalesce((SELECT max(id) FROM edits), 0), coalesce((SELECT max(id) FROM edit_history), 0),
-     coalesce((SELECT max(edit_id) FROM _parts), 0)))";
+     coalesce((SELECT max(edit_id) FROM _coalesced), 0)))";
 /// The edits since the first whose number is another's too: that of one that is settled, or goes with another. A new number
 /// is higher than those of all that wait, so what comes after it was made after it.
 const TWICE: &str =
     "SELECT id FROM edits WHERE id >= (SELECT min(id) FROM edits WHERE id IN (SELECT id FROM edit_history)
-     OR id IN (SELECT edit_id FROM _parts WHERE edit_id <> of_edit)) ORDER BY id";
+     OR id IN (SELECT edit_id FROM _coalesced WHERE edit_id <> of_edit)) ORDER BY id";
 
 /// Sets right what somebody has done to the count (`sqlite_sequence`): it goes on from the highest number, and edits that
 /// got a number for the second time get another, in their order, with all after them. Otherwise none of them could ever be
@@ -48,10 +48,10 @@ fn renumber(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
         })?;
     for text in [
         "UPDATE edits SET id = ?2 WHERE id = ?1",
-        "UPDATE _frozen SET edit_id = ?2 WHERE edit_id = ?1",
-        "UPDATE _sent SET edit_id = ?2 WHERE edit_id = ?1",
-        "UPDATE _had SET edit_id = ?2 WHERE edit_id = ?1",
-        "UPDATE _parts SET edit_id = iif(edit_id = of_edit, ?2, edit_id), of_edit = ?2 WHERE of_edit = ?1",
+        "UPDATE _outbox SET edit_id = ?2 WHERE edit_id = ?1",
+        "UPDATE _acked SET edit_id = ?2 WHERE edit_id = ?1",
+        "UPDATE _already_applied SET edit_id = ?2 WHERE edit_id = ?1",
+        "UPDATE _coalesced SET edit_id = iif(edit_id = of_edit, ?2, edit_id), of_edit = ?2 WHERE of_edit = ?1",
     ] {
         tx.execute(text, (edit, new))?;
     }

@@ -11,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::model::{EditOutcome, Method};
 use crate::store::edits::judge::{Clash, ConflictPolicy, Judgement, Known, judge, spelled};
 use crate::store::edits::{had, history, parts, settle, sides};
 use crate::store::mirror::image;
@@ -21,7 +22,7 @@ pub(super) struct Parcel {
     pub(super) edit: i64,
     pub(super) kind: Kind,
     pub(super) record: String,
-    pub(super) method: String,
+    pub(super) method: Method,
     pub(super) patch: Fields,
     pub(super) base: Fields,
     /// A request of it was refused because the record had moved on.
@@ -39,10 +40,10 @@ pub(super) fn load(tx: &Connection, edit: i64) -> Result<Option<Parcel>, StoreEr
     let found = tx
         .prepare_cached(
             "SELECT kind, record_id, method, patch, base, coalesce(f.refused, 0), coalesce(f.refused AND f.missed = 2, 0)
-             FROM edits e LEFT JOIN _frozen f ON f.edit_id = e.id WHERE id = ?1 AND state IN ('waiting', 'sending')",
+             FROM edits e LEFT JOIN _outbox f ON f.edit_id = e.id WHERE id = ?1 AND state IN ('waiting', 'sending')",
         )?
         .query_row([edit], |row| {
-            let strings: (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let strings: (String, String, Method) = (row.get(0)?, row.get(1)?, row.get(2)?);
             Ok((strings, row.get::<_, String>(3)?, row.get::<_, String>(4)?, (row.get(5)?, row.get(6)?)))
         })
         .optional()?;
@@ -83,12 +84,12 @@ pub(super) fn join(
         if !hearth_simulated::planted(hearth_simulated::Fault::CoalescedEditLost) {
             sum.patch.extend(part.patch);
         }
-        if part.method == "delete" {
+        if part.method == Method::Delete {
             sum.patch.clear();
-            if sum.method == "create" {
-                settle::finish(tx, part.edit, "merged", Some("it was never sent"), now)?;
-                tx.prepare_cached("DELETE FROM _parts WHERE edit_id = ?1")?.execute([part.edit])?;
-                settle::finish(tx, sum.edit, "superseded", Some("deleted again before it was sent"), now)?;
+            if sum.method == Method::Create {
+                settle::finish(tx, part.edit, EditOutcome::Merged, Some("it was never sent"), now)?;
+                tx.prepare_cached("DELETE FROM _coalesced WHERE edit_id = ?1")?.execute([part.edit])?;
+                settle::finish(tx, sum.edit, EditOutcome::Superseded, Some("deleted again before it was sent"), now)?;
                 image::project(tx, sum.kind, &sum.record)?;
                 return Ok(None);
             }
@@ -96,7 +97,7 @@ pub(super) fn join(
         }
         tx.prepare_cached("DELETE FROM edits WHERE id = ?1")?.execute([part.edit])?;
     }
-    if sum.method == "create" {
+    if sum.method == Method::Create {
         sum.base.clear();
     }
     write(tx, &sum)?;
@@ -106,7 +107,7 @@ pub(super) fn join(
 fn write(tx: &Connection, parcel: &Parcel) -> Result<(), StoreError> {
     tx.prepare_cached("UPDATE edits SET method = ?2, patch = ?3, base = ?4 WHERE id = ?1")?.execute((
         parcel.edit,
-        &parcel.method,
+        parcel.method,
         text(&parcel.patch),
         text(&parcel.base),
     ))?;
@@ -136,19 +137,19 @@ pub(super) fn admit(
         image::project(tx, kind, &parcel.record)?;
     }
     // The server would only say that the id was used, and it uses none twice (contract 6.1).
-    if parcel.method == "create"
+    if parcel.method == Method::Create
         && let Some(other) = other_kind(tx, kind, &parcel.record)?
     {
         return wait_for_a_person(tx, &parcel, &format!("its id belongs to another kind, {other}"));
     }
     // Of one that may be in already, it may be that which is there.
-    if parcel.method == "update" && !parcel.in_doubt {
+    if parcel.method == Method::Update && !parcel.in_doubt {
         had::note(tx, edit, kind, &parcel.patch, known.as_ref())?;
     }
-    let guard = known.as_ref().and_then(|known| known.rev).filter(|_| parcel.method != "create");
-    match judge(kind, &parcel.method, &parcel.patch, &parcel.base, known.as_ref()) {
+    let guard = known.as_ref().and_then(|known| known.rev).filter(|_| parcel.method != Method::Create);
+    match judge(kind, parcel.method, &parcel.patch, &parcel.base, known.as_ref()) {
         // A second effect would undo what others have done since.
-        Judgement::Go | Judgement::Clash(_) if parcel.in_doubt && parcel.method == "update" => {
+        Judgement::Go | Judgement::Clash(_) if parcel.in_doubt && parcel.method == Method::Update => {
             return wait_for_a_person(tx, &parcel, IN_DOUBT);
         }
         Judgement::Go if parcel.overtaken => {
@@ -157,15 +158,15 @@ pub(super) fn admit(
         Judgement::Go => {}
         Judgement::Done => {
             // Where its record stands, or somewhere: a server that is put back to before that has lost this as well.
-            let nothing = parcel.method == "update" && (parcel.patch.is_empty() || known.is_none());
+            let nothing = parcel.method == Method::Update && (parcel.patch.is_empty() || known.is_none());
             let rev = known.and_then(|known| known.rev).unwrap_or(0);
             end(tx, edit, kind, &parcel.record, rev, if nothing { Ends::IsNothing } else { Ends::IsThere }, now)?;
             return Ok(None);
         }
         Judgement::Gone => return wait_for_a_person(tx, &parcel, "deleted there"),
         Judgement::Taken(_) => return wait_for_a_person(tx, &parcel, "a record with this id is there already"),
-        Judgement::Clash(clashes) if parcel.method == "delete" || policy == ConflictPolicy::Ask => {
-            let reason = clash(&parcel.method, &clashes);
+        Judgement::Clash(clashes) if parcel.method == Method::Delete || policy == ConflictPolicy::Ask => {
+            let reason = clash(parcel.method, &clashes);
             return wait_for_a_person(tx, &parcel, &reason);
         }
         Judgement::Clash(clashes) => {
@@ -200,7 +201,7 @@ pub(super) fn end(
         Ends::IsNothing => ("it changes nothing", "stays as it is, for nothing of it was changed"),
         Ends::IsThere => ("the server has it already", "is already so on the server"),
     };
-    settle::finish_at(tx, edit, rev, "merged", reason, now)?;
+    settle::finish_at(tx, edit, rev, EditOutcome::Merged, reason, now)?;
     image::project(tx, kind, record)?;
     log(tx, "info", &format!("Edit {edit}: the {kind} {told}."))
 }
@@ -211,8 +212,8 @@ const SINCE_DELETED: &str = "changed there since you deleted it";
 const TOO: &str = " changed there too";
 
 /// What is said of an edit that clashes.
-pub(super) fn clash(method: &str, clashes: &[Clash]) -> String {
-    if method == "delete" {
+pub(super) fn clash(method: Method, clashes: &[Clash]) -> String {
+    if method == Method::Delete {
         return SINCE_DELETED.to_owned();
     }
     let names: Vec<&str> = clashes.iter().map(|clash| clash.field).collect();
@@ -353,7 +354,7 @@ fn forget_cleared(
 
 /// Whether the server is known to have deleted a record, because the feed has told it or it has taken a delete from here.
 pub(super) fn is_deleted(tx: &Connection, kind: Kind, record: &str) -> Result<bool, StoreError> {
-    let told = "SELECT EXISTS (SELECT 1 FROM _tombs WHERE kind = ?1 AND record_id = ?2)";
+    let told = "SELECT EXISTS (SELECT 1 FROM _tombstones WHERE kind = ?1 AND record_id = ?2)";
     Ok(tx.prepare_cached(told)?.query_row((kind.as_str(), record), |row| row.get(0))?
         || image::known(tx, kind, record)?.is_some_and(|known| known.gone))
 }
@@ -393,7 +394,7 @@ fn decide(
             &format!("Edit {edit}: {names} changed on both sides; yours was kept (undo {kept} takes theirs)."),
         )?;
         write(tx, parcel)?;
-        parts::follow(tx, edit, &parcel.method, &parcel.patch, &parcel.base)?;
+        parts::follow(tx, edit, parcel.method, &parcel.patch, &parcel.base)?;
         return Ok(true);
     }
     let why = format!("of edit {edit}: the profile keeps what was written there");
@@ -402,7 +403,7 @@ fn decide(
         parcel.base.shift_remove(clash.field);
     }
     if parcel.patch.is_empty() {
-        settle::finish(tx, edit, "superseded", Some("the profile keeps what was written there"), now)?;
+        settle::finish(tx, edit, EditOutcome::Superseded, Some("the profile keeps what was written there"), now)?;
         log(
             tx,
             "info",
@@ -416,7 +417,7 @@ fn decide(
             &format!("Edit {edit}: {names} changed on both sides; theirs was kept (undo {kept} takes yours)."),
         )?;
         write(tx, parcel)?;
-        parts::follow(tx, edit, &parcel.method, &parcel.patch, &parcel.base)?;
+        parts::follow(tx, edit, parcel.method, &parcel.patch, &parcel.base)?;
     }
     image::project(tx, parcel.kind, &parcel.record)?;
     Ok(!parcel.patch.is_empty())

@@ -3,14 +3,15 @@
 use hearth_contract::check::Fields;
 use rusqlite::Transaction;
 
+use crate::model::Method;
 use crate::store::edits::parcel::text;
 use crate::store::{StoreError, rows};
 
 /// Remembers an edit as it is now, as a part of another or of itself; one that has parts already goes with them.
 pub(super) fn remember(tx: &Transaction<'_>, edit: i64, of: i64) -> Result<(), StoreError> {
-    tx.prepare_cached("UPDATE _parts SET of_edit = ?2 WHERE of_edit = ?1")?.execute((edit, of))?;
+    tx.prepare_cached("UPDATE _coalesced SET of_edit = ?2 WHERE of_edit = ?1")?.execute((edit, of))?;
     tx.prepare_cached(
-        "INSERT INTO _parts (edit_id, of_edit, method, patch, base, origin, created_at)
+        "INSERT INTO _coalesced (edit_id, of_edit, method, patch, base, origin, created_at)
          SELECT id, ?2, method, patch, base, origin, created_at FROM edits WHERE id = ?1
          ON CONFLICT DO NOTHING",
     )?
@@ -25,10 +26,10 @@ pub(super) fn apart(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
         "INSERT INTO edits (id, kind, record_id, method, patch, base, state, reason, attempts, next_attempt_at, origin, created_at)
          SELECT p.edit_id, e.kind, e.record_id, p.method, p.patch, p.base, e.state, e.reason, e.attempts, e.next_attempt_at,
                 p.origin, p.created_at
-         FROM _parts p JOIN edits e ON e.id = p.of_edit WHERE p.of_edit = ?1 AND p.edit_id <> ?1",
-        "UPDATE edits SET (method, patch, base) = (SELECT method, patch, base FROM _parts WHERE edit_id = ?1)
-         WHERE id = ?1 AND EXISTS (SELECT 1 FROM _parts WHERE edit_id = ?1)",
-        "DELETE FROM _parts WHERE of_edit = ?1",
+         FROM _coalesced p JOIN edits e ON e.id = p.of_edit WHERE p.of_edit = ?1 AND p.edit_id <> ?1",
+        "UPDATE edits SET (method, patch, base) = (SELECT method, patch, base FROM _coalesced WHERE edit_id = ?1)
+         WHERE id = ?1 AND EXISTS (SELECT 1 FROM _coalesced WHERE edit_id = ?1)",
+        "DELETE FROM _coalesced WHERE of_edit = ?1",
     ] {
         tx.prepare_cached(text)?.execute([edit])?;
     }
@@ -40,17 +41,17 @@ pub(super) fn apart(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
 pub(super) fn follow(
     tx: &Transaction<'_>,
     edit: i64,
-    method: &str,
+    method: Method,
     patch: &Fields,
     base: &Fields,
 ) -> Result<(), StoreError> {
     // Whatever came before a delete was never sent, and says what it was.
-    if method == "delete" {
+    if method == Method::Delete {
         return Ok(());
     }
     let mut parts: Vec<(i64, Fields, Fields)> = Vec::new();
     let mut statement =
-        tx.prepare_cached("SELECT edit_id, patch, base FROM _parts WHERE of_edit = ?1 ORDER BY edit_id")?;
+        tx.prepare_cached("SELECT edit_id, patch, base FROM _coalesced WHERE of_edit = ?1 ORDER BY edit_id")?;
     let mut found = statement.query([edit])?;
     while let Some(row) = found.next()? {
         let side = |n: usize| -> Result<Fields, StoreError> { rows::object(row.get_ref(n)?.as_str().unwrap_or("{}")) };
@@ -74,7 +75,7 @@ pub(super) fn follow(
     }
     for (number, (part, values, before)) in parts.iter().enumerate() {
         tx.prepare_cached(
-            "UPDATE _parts SET patch = ?2, base = ?3, method = CASE WHEN ?4 THEN ?5 ELSE method END WHERE edit_id = ?1",
+            "UPDATE _coalesced SET patch = ?2, base = ?3, method = CASE WHEN ?4 THEN ?5 ELSE method END WHERE edit_id = ?1",
         )?
         .execute((part, text(values), text(before), number == 0, method))?;
     }

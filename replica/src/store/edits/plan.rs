@@ -7,6 +7,7 @@ use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
+use crate::model::{EditState, Method};
 use crate::store::edits::ahead::Ahead;
 use crate::store::edits::doubt::ABSENT;
 use crate::store::edits::held::listed;
@@ -87,8 +88,8 @@ pub(crate) fn mark(tx: &Transaction<'_>) -> Result<(), StoreError> {
 fn write(tx: &Transaction<'_>, changes: Marks) -> Result<(), StoreError> {
     for (id, cause) in changes {
         let (state, reason) = match cause {
-            Some(cause) => ("blocked", Some(waits_for(cause))),
-            None => ("waiting", None),
+            Some(cause) => (EditState::Blocked, Some(waits_for(cause))),
+            None => (EditState::Waiting, None),
         };
         tx.prepare_cached("UPDATE edits SET state = ?2, reason = ?3 WHERE id = ?1")?.execute((id, state, reason))?;
     }
@@ -108,7 +109,7 @@ fn is_open(connection: &Connection) -> Result<bool, StoreError> {
 /// Whether the tables show all that the server had done when contact with it began. The phase does not tell: it may speak
 /// of a key that is refused.
 fn is_in_step(connection: &Connection) -> Result<bool, StoreError> {
-    let text = "SELECT filled AND NOT replay AND coalesce(position >= head, 0) AND NOT EXISTS (SELECT 1 FROM _recovery)
+    let text = "SELECT filled AND NOT replay AND coalesce(position >= head, 0) AND NOT EXISTS (SELECT 1 FROM _reconcile)
                 FROM _sync";
     Ok(connection.prepare_cached(text)?.query_row([], |row| row.get(0))?)
 }
@@ -125,12 +126,12 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
                 coalesce(f.refused, 0), e.reason,
                 CASE e.method WHEN 'create' THEN (
                     SELECT d.record_id FROM _undone u
-                        JOIN edits d ON d.id = coalesce((SELECT of_edit FROM _parts WHERE edit_id = u.edit_id), u.edit_id)
+                        JOIN edits d ON d.id = coalesce((SELECT of_edit FROM _coalesced WHERE edit_id = u.edit_id), u.edit_id)
                     WHERE u.by_edit = e.id AND d.method = 'delete') END
-         FROM edits e LEFT JOIN _frozen f ON f.edit_id = e.id
+         FROM edits e LEFT JOIN _outbox f ON f.edit_id = e.id
          -- The effect of what is sent is in, if it is known where; nothing waits for it, unless it says why.
          WHERE e.state <> 'sent' OR e.reason IS NOT NULL
-             OR NOT EXISTS (SELECT 1 FROM _sent s WHERE s.edit_id = e.id AND s.rev IS NOT NULL)
+             OR NOT EXISTS (SELECT 1 FROM _acked s WHERE s.edit_id = e.id AND s.rev IS NOT NULL)
          ORDER BY e.id",
     )?;
     let mut found = statement.query([])?;
@@ -146,7 +147,7 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
     let mut looked_over = None;
     while let Some(row) = found.next()? {
         let (id, word, record): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let state: String = row.get(5)?;
+        let state: EditState = row.get(5)?;
         if hearth_simulated::planted(hearth_simulated::Fault::RetryUsesWallClock) {
             // What is nearer than a pause can be long comes in time, as it would with a timer.
             let later = "SELECT next_attempt_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+2 minutes')
@@ -160,23 +161,23 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
         };
         let texts = [row.get_ref(3)?.as_str().unwrap_or("{}"), row.get_ref(4)?.as_str().unwrap_or("{}")];
         let bytes = texts[0].len() + OPERATION_BYTES;
-        let method = row.get_ref(7)?.as_str().unwrap_or_default();
+        let method: Method = row.get(7)?;
         let targets = references(kind, texts)?;
         let own = of_record.get(&record).copied();
         // Who refers to what is about to be made waits for it, and does not mind what it is made of.
         let with_create =
-            method == "update" && own.and_then(|it| it.chain).is_some_and(|first| creates.contains(&first));
+            method == Method::Update && own.and_then(|it| it.chain).is_some_and(|first| creates.contains(&first));
         let mut others = None;
         if let Some(own) = &own {
             ahead.follow(id, own.edit);
         }
-        if method != "create" && !with_create {
+        if method != Method::Create && !with_create {
             others = referring.get(&record).map(|holder| (holder.holds, holder.edit));
             others.into_iter().for_each(|(_, other)| ahead.follow(id, other));
         }
         for target in &targets {
             let held = match of_record.get(target) {
-                Some(holder) if method == "create" && ahead.is_for(holder.edit, &record) => None,
+                Some(holder) if method == Method::Create && ahead.is_for(holder.edit, &record) => None,
                 Some(holder) => {
                     ahead.follow(id, holder.edit);
                     Some((holder.holds, holder.edit))
@@ -191,7 +192,7 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
             ahead.follow(id, holder.edit);
             others = others.max(Some((holder.holds, holder.edit)));
         }
-        if method == "create" {
+        if method == Method::Create {
             ahead.made(id, &record);
         }
         if hearth_simulated::planted(hearth_simulated::Fault::DependentsDoNotWait) {
@@ -203,20 +204,22 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
         let frozen = key.is_some() && !refused;
         let mut chain = None;
         let before = ready.len();
-        let holds = match (state.as_str(), held_by) {
-            ("rejected" | "conflict", _) => Holds::UntilAPersonActs,
+        let holds = match (state, held_by) {
+            (EditState::Rejected | EditState::Conflict, _) => Holds::UntilAPersonActs,
             // Another history: whether it is in shows at the end of the recovery.
-            ("sent", _) => Holds::UntilSettled,
+            (EditState::Sent, _) => Holds::UntilSettled,
             (_, Some((Holds::UntilAPersonActs, cause))) => {
                 let said: Option<String> = row.get(10)?;
-                if state != "blocked" || said != Some(waits_for(cause)) {
+                if state != EditState::Blocked || said != Some(waits_for(cause)) {
                     changes.insert(id, Some(cause));
                 }
                 Holds::UntilAPersonActs
             }
-            ("blocked", _) if hearth_simulated::planted(hearth_simulated::Fault::BlockedForever) => Holds::UntilSettled,
+            (EditState::Blocked, _) if hearth_simulated::planted(hearth_simulated::Fault::BlockedForever) => {
+                Holds::UntilSettled
+            }
             (_, held_by) => {
-                if state == "blocked" {
+                if state == EditState::Blocked {
                     changes.insert(id, None);
                 }
                 match (held_by, key) {
@@ -225,7 +228,7 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
                     (None, Some(key)) if frozen => {
                         // A profile that did not exist had no revision to insist on. Only the feed can tell whether
                         // its first update, sent long ago, is in; so it must have reached the present.
-                        let blind = guard.is_none() && method == "update";
+                        let blind = guard.is_none() && method == Method::Update;
                         if blind && !in_step {
                             held_requests.insert(key);
                         } else {
@@ -242,7 +245,7 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
                     // to insist on until it is told again would only be refused, or be in doubt if nothing came back.
                     (None, _)
                         if !in_step
-                            && method != "create"
+                            && method != Method::Create
                             && image::known(connection, kind, &record)?.is_none_or(|known| known.rev == Some(0)) => {}
                     // What was refused because the record has moved on, or is there already, is judged anew once the feed has
                     // brought it.
@@ -258,12 +261,12 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
                     (None, key) => {
                         // What was sent before may be in: then its event must not speak for what was written since.
                         chain = key.is_none().then_some(ready.len());
-                        if method == "create" {
+                        if method == Method::Create {
                             creates.insert(ready.len());
                         }
                         ready.push(Ready { edits: vec![id], kind, frozen: false, bytes });
                     }
-                    (Some(_), None) if others.is_none() && state == "waiting" => {
+                    (Some(_), None) if others.is_none() && state == EditState::Waiting => {
                         // Held by nothing but what it goes with.
                         if let Some(first) = own.and_then(|holder| holder.chain)
                             && ready[first].edits.len() < CHAIN_EDITS_MAX
@@ -326,7 +329,7 @@ fn goes_on(connection: &Connection, ready: &[Ready], after: i64) -> Result<bool,
 fn later_create(connection: &Connection, record: &str, after: i64) -> Result<Option<(Holds, i64)>, StoreError> {
     let text = "SELECT id, state IN ('rejected', 'conflict', 'blocked') FROM edits
                 WHERE record_id = ?1 AND id > ?2 AND method = 'create'
-                    AND (state <> 'sent' OR NOT EXISTS (SELECT 1 FROM _sent WHERE edit_id = edits.id AND rev IS NOT NULL))";
+                    AND (state <> 'sent' OR NOT EXISTS (SELECT 1 FROM _acked WHERE edit_id = edits.id AND rev IS NOT NULL))";
     let found = connection.prepare_cached(text)?.query_row((record, after), |row| {
         let holds = if row.get(1)? { Holds::UntilAPersonActs } else { Holds::UntilSettled };
         Ok((holds, row.get(0)?))

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::model::Method;
 use crate::store::edits::held::listed;
 use crate::store::edits::judge::ConflictPolicy;
 use crate::store::edits::parcel::{Parcel, admit, join, load, text};
@@ -82,7 +83,7 @@ fn freeze_one(
             )?
             .execute([key])?;
             tx.prepare_cached(
-                "UPDATE _frozen SET missed = 2
+                "UPDATE _outbox SET missed = 2
                      WHERE missed = 1 AND edit_id IN (SELECT id FROM edits WHERE idempotency_key = ?1)",
             )?
             .execute([key])?;
@@ -120,7 +121,7 @@ fn freeze_one(
     )?
     .execute((&list, new_key))?;
     tx.prepare_cached(
-        "INSERT OR REPLACE INTO _frozen (edit_id, guard) SELECT CAST(key AS INTEGER), value FROM json_each(?1)",
+        "INSERT OR REPLACE INTO _outbox (edit_id, guard) SELECT CAST(key AS INTEGER), value FROM json_each(?1)",
     )?
     .execute([list])?;
     frozen(tx, new_key)
@@ -136,7 +137,7 @@ fn fixed_keys(tx: &Connection, parcels: &[Vec<i64>]) -> Result<HashMap<i64, Stri
     let list = listed(parcels.iter().flatten().map(|edit| (*edit, None)));
     let mut statement = tx.prepare_cached(
         "SELECT e.id, e.idempotency_key
-         FROM json_each(?1) j CROSS JOIN edits e ON e.id = CAST(j.key AS INTEGER) LEFT JOIN _frozen f ON f.edit_id = e.id
+         FROM json_each(?1) j CROSS JOIN edits e ON e.id = CAST(j.key AS INTEGER) LEFT JOIN _outbox f ON f.edit_id = e.id
          WHERE NOT coalesce(f.refused, 0) AND e.state IN ('waiting', 'sending', 'blocked')
              AND e.idempotency_key IS NOT NULL",
     )?;
@@ -148,7 +149,7 @@ fn fixed_keys(tx: &Connection, parcels: &[Vec<i64>]) -> Result<HashMap<i64, Stri
 fn frozen(connection: &Connection, key: &str) -> Result<Option<Request>, StoreError> {
     let edits: Vec<(i64, String, Option<i64>)> = connection
         .prepare_cached(
-            "SELECT e.id, e.record_id, f.guard FROM edits e LEFT JOIN _frozen f ON f.edit_id = e.id
+            "SELECT e.id, e.record_id, f.guard FROM edits e LEFT JOIN _outbox f ON f.edit_id = e.id
              WHERE e.idempotency_key = ?1 AND NOT coalesce(f.refused, 0) AND e.state IN ('waiting', 'sending') ORDER BY e.id",
         )?
         .query_map([key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
@@ -172,16 +173,15 @@ type Frozen = (&'static str, String, Option<String>);
 fn single(parcel: &Parcel) -> Result<Frozen, StoreError> {
     let Parcel { kind, record, .. } = parcel;
     let id = Uuid::try_parse(record).map_err(|_| StoreError::Garbled(format!("an edit of the record {record}")))?;
-    Ok(match parcel.method.as_str() {
-        "create" => {
+    Ok(match parcel.method {
+        Method::Create => {
             let mut body = Map::new();
             body.insert("id".to_owned(), record.as_str().into());
             body.extend(parcel.patch.clone());
             ("POST", paths::collection(*kind), Some(Value::Object(body).to_string()))
         }
-        "update" => ("PATCH", paths::record(*kind, id), Some(Value::Object(parcel.patch.clone()).to_string())),
-        "delete" => ("DELETE", paths::record(*kind, id), None),
-        other => return Err(StoreError::Garbled(format!("an edit with the method {other}"))),
+        Method::Update => ("PATCH", paths::record(*kind, id), Some(Value::Object(parcel.patch.clone()).to_string())),
+        Method::Delete => ("DELETE", paths::record(*kind, id), None),
     })
 }
 
@@ -202,10 +202,10 @@ fn bulk(kind: Kind, fit: &[(Parcel, Option<i64>)]) -> Frozen {
         operations: Vec<Operation<'a>>,
     }
     let operations = fit.iter().map(|(Parcel { method, record, patch, .. }, guard)| Operation {
-        method,
+        method: method.as_str(),
         id: record,
         if_match: *guard,
-        data: (method != "delete").then_some(patch),
+        data: (*method != Method::Delete).then_some(patch),
     });
     let body = text(&Body { operations: operations.collect() });
     ("POST", format!("{}{BULK}", paths::collection(kind)), Some(body))
@@ -220,7 +220,7 @@ const FORGET_BYTES: &str =
 pub(crate) fn forget_request(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     for text in [
         FORGET_BYTES,
-        "DELETE FROM _frozen WHERE edit_id = ?1",
+        "DELETE FROM _outbox WHERE edit_id = ?1",
         "UPDATE edits SET idempotency_key = NULL WHERE id = ?1",
     ] {
         tx.prepare_cached(text)?.execute([edit])?;
@@ -239,7 +239,7 @@ fn free_one(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
 pub(crate) fn split(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     match may_be_in(tx, edit)? {
         true => {
-            tx.prepare_cached("UPDATE _frozen SET refused = 1, guard = NULL WHERE edit_id = ?1")?.execute([edit])?;
+            tx.prepare_cached("UPDATE _outbox SET refused = 1, guard = NULL WHERE edit_id = ?1")?.execute([edit])?;
             Ok(())
         }
         false => free_one(tx, edit),

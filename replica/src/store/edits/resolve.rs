@@ -13,6 +13,7 @@ use super::decide::{Decided, Pending, look, pending, refused, said, set, wait_ag
 use super::each::{self, Came};
 use super::judge::{Clash, Judgement};
 use super::{EditError, settle, take_back, undo};
+use crate::model::{EditOutcome, EditState, Method, Origin};
 use crate::store::gate;
 use crate::store::mirror::image;
 
@@ -69,7 +70,7 @@ fn other_half(field: &str) -> Option<&'static str> {
 /// Ends a conflict. The values that lose are kept in the history.
 pub(crate) fn resolve(
     connection: &mut Connection,
-    origin: &str,
+    origin: Origin,
     edit: i64,
     resolution: &Resolution,
     now: Timestamp,
@@ -79,7 +80,7 @@ pub(crate) fn resolve(
 
 fn resolve_in(tx: &Transaction<'_>, edit: i64, resolution: &Resolution, now: Timestamp) -> Result<Came, EditError> {
     let mut found = pending(tx, edit)?;
-    if found.state != "conflict" {
+    if found.state != EditState::Conflict {
         return Err(refused(format!("{} is not in conflict; its change is {}", found.name, found.state)));
     }
     let judgement = look(tx, &found)?;
@@ -99,7 +100,7 @@ fn resolve_in(tx: &Transaction<'_>, edit: i64, resolution: &Resolution, now: Tim
             }
             // The record is there, so what was meant as a new one becomes a change of it.
             gate::pass(tx, |tx| {
-                found.method = "update".to_owned();
+                found.method = Method::Update;
                 found.patch = clashes.iter().map(|clash| (clash.field.to_owned(), clash.mine.clone())).collect();
                 found.base = Fields::new();
                 win(tx, &mut found, &clashes, now)?;
@@ -107,16 +108,16 @@ fn resolve_in(tx: &Transaction<'_>, edit: i64, resolution: &Resolution, now: Tim
                 again(tx, found, text)
             })
         }
-        (Judgement::Clash(clashes), Some(true)) if found.method == "delete" => gate::pass(tx, |tx| {
+        (Judgement::Clash(clashes), Some(true)) if found.method == Method::Delete => gate::pass(tx, |tx| {
             found.base.extend(clashes.into_iter().map(|clash| (clash.field.to_owned(), clash.theirs)));
             let text = format!("{} is deleted as it is now", found.name);
             again(tx, found, text)
         }),
-        (Judgement::Clash(_), None) if found.method == "delete" => {
+        (Judgement::Clash(_), None) if found.method == Method::Delete => {
             Err(refused(format!("{} is to be deleted: settle it as mine, or as theirs", found.name)))
         }
         (Judgement::Gone | Judgement::Taken(_), Some(false)) => gate::pass(tx, |tx| give_in(tx, &found, true, now)),
-        (Judgement::Clash(_), Some(false)) if found.method == "delete" => {
+        (Judgement::Clash(_), Some(false)) if found.method == Method::Delete => {
             gate::pass(tx, |tx| give_in(tx, &found, false, now))
         }
         (Judgement::Clash(clashes), _) => gate::pass(tx, |tx| resolve_fields(tx, found, &clashes, resolution, now)),
@@ -199,12 +200,12 @@ fn win(tx: &Transaction<'_>, found: &mut Pending, clashes: &[Clash], now: Timest
 
 /// `is_gone`: the record is not there any more, or another is, so that what was written here cannot come back to it.
 fn give_in(tx: &Transaction<'_>, found: &Pending, is_gone: bool, now: Timestamp) -> Result<Came, EditError> {
-    take_back::take_back(tx, found.id, "superseded", Some("you took what was there"), now)?;
+    take_back::take_back(tx, found.id, EditOutcome::Superseded, Some("you took what was there"), now)?;
     let Pending { id, name, .. } = found;
     let sentence = format!("{name} is as the server has it");
-    Ok(match (is_gone, found.method.as_str()) {
+    Ok(match (is_gone, found.method) {
         (true, _) => said(format!("{sentence}; the history of edits keeps what was written here")),
-        (false, "delete") => Decided { otherwise: Some(format!("undo {id} deletes it")), ..said(sentence) },
+        (false, Method::Delete) => Decided { otherwise: Some(format!("undo {id} deletes it")), ..said(sentence) },
         (false, _) => {
             Decided { otherwise: Some(format!("undo {id} brings back what was written here")), ..said(sentence) }
         }

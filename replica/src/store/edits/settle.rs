@@ -9,6 +9,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 use serde_json::Value;
 
+use crate::model::{EditOutcome, EditState, Method};
 use crate::store::edits::held::{Held, listed};
 use crate::store::edits::sides;
 use crate::store::mirror::image;
@@ -31,9 +32,9 @@ pub(crate) fn settle(
     let done: Vec<(i64, String, String, Option<i64>)> = tx
         .prepare_cached(&format!(
             "SELECT e.id, e.kind, e.record_id, CASE WHEN e.method = 'create' AND i.kind IS NULL THEN t.rev END
-             FROM _sent s JOIN edits e ON e.id = s.edit_id
-             LEFT JOIN _images i ON i.kind = e.kind AND i.record_id = e.record_id
-             LEFT JOIN _tombs t ON t.kind = e.kind AND t.record_id = e.record_id WHERE {passed}"
+             FROM _acked s JOIN edits e ON e.id = s.edit_id
+             LEFT JOIN _base i ON i.kind = e.kind AND i.record_id = e.record_id
+             LEFT JOIN _tombstones t ON t.kind = e.kind AND t.record_id = e.record_id WHERE {passed}"
         ))?
         .query_map([position], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
         .collect::<Result<_, _>>()?;
@@ -60,7 +61,7 @@ pub(crate) fn confirm(tx: &Transaction<'_>, edits: &[Held], now: Timestamp) -> R
     if edits.is_empty() {
         return Ok(());
     }
-    move_to_history(tx, edits, "confirmed", None, now)
+    move_to_history(tx, edits, EditOutcome::Confirmed, None, now)
 }
 
 /// Forgets what was settled long before a moment, of the oldest so many: this is asked with each stretch of the feed. A
@@ -74,7 +75,7 @@ pub(crate) fn forget_old(tx: &Transaction<'_>, now: Timestamp, told: Timestamp) 
     if old != "[]" {
         for text in [
             "DELETE FROM _undone WHERE edit_id IN",
-            "DELETE FROM _had WHERE edit_id IN",
+            "DELETE FROM _already_applied WHERE edit_id IN",
             "DELETE FROM edit_history WHERE id IN",
         ] {
             tx.prepare_cached(&format!("{text} (SELECT value FROM json_each(?1))"))?.execute([&old])?;
@@ -87,7 +88,7 @@ pub(crate) fn forget_old(tx: &Transaction<'_>, now: Timestamp, told: Timestamp) 
 pub(crate) fn finish(
     tx: &Transaction<'_>,
     edit: i64,
-    outcome: &str,
+    outcome: EditOutcome,
     reason: Option<&str>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -99,7 +100,7 @@ pub(crate) fn finish_at(
     tx: &Transaction<'_>,
     edit: i64,
     rev: i64,
-    outcome: &str,
+    outcome: EditOutcome,
     reason: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -109,7 +110,7 @@ pub(crate) fn finish_at(
 fn move_to_history(
     tx: &Transaction<'_>,
     edits: &[Held],
-    outcome: &str,
+    outcome: EditOutcome,
     reason: Option<&str>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -126,7 +127,7 @@ fn move_to_history(
              CASE ?2 WHEN 'confirmed' THEN ?4 ELSE coalesce(?4, e.reason) END, attempts, idempotency_key, coalesce(p.origin, e.origin),
              coalesce(p.created_at, e.created_at), ?3
          FROM json_each(?1) j CROSS JOIN edits e ON e.id = CAST(j.key AS INTEGER)
-             LEFT JOIN _sent s ON s.edit_id = e.id LEFT JOIN _parts p ON p.of_edit = e.id",
+             LEFT JOIN _acked s ON s.edit_id = e.id LEFT JOIN _coalesced p ON p.of_edit = e.id",
     )?
     .execute((&list, outcome, now.to_string(), reason))?;
     let keys: BTreeSet<Option<String>> = tx
@@ -136,13 +137,13 @@ fn move_to_history(
         .query_map([&list], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     if tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM _undone)")?.query_row([], |row| row.get(0))? {
-        if matches!(outcome, "confirmed" | "merged") {
+        if matches!(outcome, EditOutcome::Confirmed | EditOutcome::Merged) {
             tell_undone(tx, &list)?;
         } else {
             // What was undone while it was on its way and came to nothing was never undone: it can be made again.
             tx.prepare_cached(
                 "DELETE FROM _undone WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)
-                     UNION ALL SELECT edit_id FROM _parts
+                     UNION ALL SELECT edit_id FROM _coalesced
                          WHERE of_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)))",
             )?
             .execute([&list])?;
@@ -151,16 +152,16 @@ fn move_to_history(
         // may have done so.
         tx.prepare_cached(
             "DELETE FROM _undone WHERE by_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)
-                 UNION ALL SELECT edit_id FROM _parts
+                 UNION ALL SELECT edit_id FROM _coalesced
                      WHERE of_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)))
              AND NOT EXISTS (SELECT 1 FROM edit_history h WHERE h.id = by_edit AND h.outcome IN ('confirmed', 'merged'))",
         )?
         .execute([&list])?;
     }
     for text in [
-        "DELETE FROM _frozen WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
-        "DELETE FROM _sent WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
-        "DELETE FROM _parts WHERE of_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
+        "DELETE FROM _outbox WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
+        "DELETE FROM _acked WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
+        "DELETE FROM _coalesced WHERE of_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
     ] {
         tx.prepare_cached(text)?.execute([&list])?;
     }
@@ -179,7 +180,7 @@ fn tell_undone(tx: &Transaction<'_>, list: &str) -> Result<(), StoreError> {
     let pairs: Vec<(i64, i64, bool)> = tx
         .prepare_cached(
             "WITH ended AS (SELECT CAST(key AS INTEGER) AS id FROM json_each(?1)
-                 UNION SELECT edit_id FROM json_each(?1) JOIN _parts ON of_edit = CAST(key AS INTEGER))
+                 UNION SELECT edit_id FROM json_each(?1) JOIN _coalesced ON of_edit = CAST(key AS INTEGER))
              SELECT u.edit_id, u.by_edit, coalesce(h.outcome IN ('confirmed', 'merged'), 1)
              FROM _undone u JOIN edit_history b ON b.id = u.by_edit LEFT JOIN edit_history h ON h.id = u.edit_id
              WHERE b.outcome IN ('confirmed', 'merged') AND (u.by_edit IN ended OR u.edit_id IN ended)
@@ -246,28 +247,32 @@ pub(crate) fn record_is_gone(
     rev: i64,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let edits: Vec<(i64, String, String, Option<i64>)> = tx
+    let edits: Vec<(i64, Method, EditState, Option<i64>)> = tx
         .prepare_cached(
-            "SELECT e.id, e.method, e.state, s.rev FROM edits e LEFT JOIN _sent s ON s.edit_id = e.id
+            "SELECT e.id, e.method, e.state, s.rev FROM edits e LEFT JOIN _acked s ON s.edit_id = e.id
              WHERE e.kind = ?1 AND e.record_id = ?2 ORDER BY e.id",
         )?
         .query_map((kind.as_str(), record), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
         .collect::<Result<_, _>>()?;
-    let agreed = edits.last().is_some_and(|(_, method, ..)| method == "delete");
+    let agreed = edits.last().is_some_and(|(_, method, ..)| *method == Method::Delete);
     for (edit, method, state, told) in &edits {
         if agreed {
-            let outcome = if method == "delete" || state == "sent" { "confirmed" } else { "superseded" };
+            let outcome = if *method == Method::Delete || *state == EditState::Sent {
+                EditOutcome::Confirmed
+            } else {
+                EditOutcome::Superseded
+            };
             // A delete is answered with a position, not with its own; and after a gap none may be known any more.
-            let at = if method == "delete" { Some(told.map_or(rev, |told| told.min(rev))) } else { *told };
+            let at = if *method == Method::Delete { Some(told.map_or(rev, |told| told.min(rev))) } else { *told };
             move_to_history(tx, &[(*edit, at)], outcome, None, now)?;
-        } else if state != "sent" {
+        } else if *state != EditState::Sent {
             tx.execute(
                 "UPDATE edits SET state = 'conflict', reason = 'deleted there', next_attempt_at = NULL WHERE id = ?1",
                 [edit],
             )?;
             sides::spell(tx, *edit)?;
             // A deleted id is never used again (contract 6.1), so whatever was sent cannot take effect later.
-            tx.execute("UPDATE _frozen SET refused = 1 WHERE edit_id = ?1", [edit])?;
+            tx.execute("UPDATE _outbox SET refused = 1 WHERE edit_id = ?1", [edit])?;
             let name = super::decide::load(tx, *edit)?.map(|found| found.name).unwrap_or_default();
             log(tx, "warning", &format!("{name} needs you (edit {edit}, conflict): the {kind} was deleted there."))?;
         }

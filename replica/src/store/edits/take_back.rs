@@ -6,6 +6,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
+use crate::model::{EditOutcome, Method};
 use crate::store::edits::parts;
 use crate::store::edits::settle::finish;
 use crate::store::mirror::image;
@@ -16,22 +17,28 @@ use crate::store::{StoreError, rows};
 pub(crate) fn take_back(
     tx: &Transaction<'_>,
     edit: i64,
-    outcome: &str,
+    outcome: EditOutcome,
     reason: Option<&str>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let (word, record, method, patch, base): (String, String, String, String, String) = tx
+    let (word, record, method, patch, base): (String, String, Method, String, String) = tx
         .prepare_cached("SELECT kind, record_id, method, patch, base FROM edits WHERE id = ?1")?
         .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?;
     let kind = Kind::parse(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
-    if method == "delete"
+    if method == Method::Delete
         && let Some(copy) = unsent_copy(tx, edit)?
     {
-        take_back(tx, copy, "superseded", Some("the deletion came to nothing, so the record is there"), now)?;
+        take_back(
+            tx,
+            copy,
+            EditOutcome::Superseded,
+            Some("the deletion came to nothing, so the record is there"),
+            now,
+        )?;
     }
     let later = later(tx, kind, &record, edit)?;
     finish(tx, edit, outcome, reason, now)?;
-    if method == "create" {
+    if method == Method::Create {
         for edit in later {
             finish(tx, edit, outcome, reason, now)?;
         }
@@ -45,7 +52,7 @@ pub(crate) fn take_back(
 fn unsent_copy(tx: &Connection, delete: i64) -> Result<Option<i64>, StoreError> {
     let mut statement = tx.prepare_cached(
         "SELECT e.id FROM _undone u JOIN edits e ON e.id = u.by_edit
-         WHERE (u.edit_id = ?1 OR u.edit_id IN (SELECT edit_id FROM _parts WHERE of_edit = ?1))
+         WHERE (u.edit_id = ?1 OR u.edit_id IN (SELECT edit_id FROM _coalesced WHERE of_edit = ?1))
              AND e.method = 'create' AND e.idempotency_key IS NULL
              AND NOT EXISTS (SELECT 1 FROM edits l WHERE l.kind = e.kind AND l.record_id = e.record_id AND l.id > e.id)",
     )?;
@@ -71,7 +78,7 @@ pub(crate) fn hand_on(
 ) -> Result<(), StoreError> {
     let mut open: Vec<&String> = fields.keys().collect();
     for later in later.iter().filter(|later| **later != edit) {
-        let (method, patch, base): (String, String, String) = tx
+        let (method, patch, base): (Method, String, String) = tx
             .prepare_cached("SELECT method, patch, base FROM edits WHERE id = ?1")?
             .query_row([later], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         let mut base = rows::object(&base)?;
@@ -83,7 +90,7 @@ pub(crate) fn hand_on(
         for name in touched {
             base.insert(name.clone(), values.get(name).cloned().unwrap_or(Value::Null));
         }
-        parts::follow(tx, *later, &method, &rows::object(&patch)?, &base)?;
+        parts::follow(tx, *later, method, &rows::object(&patch)?, &base)?;
         tx.prepare_cached("UPDATE edits SET base = ?2 WHERE id = ?1")?
             .execute((later, Value::Object(base).to_string()))?;
     }

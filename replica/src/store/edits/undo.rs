@@ -14,6 +14,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 
 pub(crate) use self::inverse::make_anew;
 use self::inverse::{Past, again, inverse};
+use crate::model::{EditOutcome, EditState, Method, Origin};
 use crate::store::edits::decide::{Decided, Pending, load, quoted, rests_on, said};
 use crate::store::edits::each::{self, Came, Decisions};
 use crate::store::edits::history;
@@ -26,7 +27,7 @@ const PASSED_OVER_MAX: usize = 20;
 /// Undoes edits in this order. An edit that undoes can be undone too.
 pub(crate) fn undo_each(
     connection: &mut Connection,
-    origin: &str,
+    origin: Origin,
     edits: &[i64],
     now: Timestamp,
 ) -> Result<Decisions, EditError> {
@@ -36,7 +37,7 @@ pub(crate) fn undo_each(
 /// Undoes one; None: the newest change made here that stands.
 pub(crate) fn undo(
     connection: &mut Connection,
-    origin: &str,
+    origin: Origin,
     edit: Option<i64>,
     now: Timestamp,
 ) -> Result<Decided, EditError> {
@@ -49,7 +50,7 @@ pub(crate) fn undo(
 /// Undoes the newest change that can be undone and is none of these.
 pub(crate) fn undo_newest(
     connection: &mut Connection,
-    origin: &str,
+    origin: Origin,
     but: &BTreeSet<i64>,
     now: Timestamp,
 ) -> Result<Decided, EditError> {
@@ -77,7 +78,7 @@ fn undo_newest_in(tx: &Transaction<'_>, but: &BTreeSet<i64>, now: Timestamp) -> 
 fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, EditError> {
     if let Some(by) = undone_by(tx, edit)? {
         return Err(refused(match history::get(tx, edit)? {
-            Some(found) if !found.stands() => {
+            Some(found) if !found.is_on_server() => {
                 format!("this change is made again already, by edit {by}; undo {by} takes it back")
             }
             _ => undone_already(by),
@@ -91,21 +92,21 @@ fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, 
             return invert(tx, &found);
         }
         let attempted = tx.query_row("SELECT attempts > 0 FROM edits WHERE id = ?1", [edit], |row| row.get(0))?;
-        let how_far = match (attempted, found.state.as_str()) {
+        let how_far = match (attempted, found.state) {
             (false, _) => "it was never sent",
-            (true, "rejected") => "the server had refused it",
+            (true, EditState::Rejected) => "the server had refused it",
             (true, _) => "the server does not have it",
         };
         return gate::pass(tx, |tx| {
             let (with, named) = rests_on(tx, &found)?;
-            take_back::take_back(tx, edit, "undone", None, now)?;
+            take_back::take_back(tx, edit, EditOutcome::Undone, None, now)?;
             Ok(said(format!("{}: the change is taken back{with}; {how_far}{named}", found.name)))
         });
     }
     if let Some(found) = history::get(tx, edit)? {
         let name = quoted(&found.title);
         let past = Past::of(&found, &name);
-        return if found.stands() { inverse(tx, &past) } else { again(tx, &past) };
+        return if found.is_on_server() { inverse(tx, &past) } else { again(tx, &past) };
     }
     Err(refused(match part_of(tx, edit)? {
         Some(with) => format!(
@@ -118,7 +119,7 @@ fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, 
 /// Queues the inverse of an edit that the server has, or may have.
 pub(crate) fn invert(tx: &Transaction<'_>, found: &Pending) -> Result<Decided, EditError> {
     let Pending { id, name, kind, record, method, patch, base, .. } = found;
-    inverse(tx, &Past { id: *id, name, kind: *kind, record, method, patch, base })
+    inverse(tx, &Past { id: *id, name, kind: *kind, record, method: *method, patch, base })
 }
 
 /// A change that goes to the server as one with others of its record, as it was made.
@@ -127,7 +128,7 @@ struct Part {
     name: String,
     kind: Kind,
     record: String,
-    method: String,
+    method: Method,
     patch: Fields,
     base: Fields,
 }
@@ -135,7 +136,7 @@ struct Part {
 impl Part {
     fn past(&self) -> Past<'_> {
         let Part { id, name, kind, record, method, patch, base } = self;
-        Past { id: *id, name, kind: *kind, record, method, patch, base }
+        Past { id: *id, name, kind: *kind, record, method: *method, patch, base }
     }
 }
 
@@ -143,11 +144,11 @@ impl Part {
 /// one.
 fn part(tx: &Connection, edit: i64) -> Result<Option<Part>, EditError> {
     let found = tx
-        .prepare_cached("SELECT of_edit, method, patch, base FROM _parts WHERE edit_id = ?1")?
+        .prepare_cached("SELECT of_edit, method, patch, base FROM _coalesced WHERE edit_id = ?1")?
         .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?, row.get::<_, String>(3)?)))
         .optional()?;
     let Some((with, method, patch, base)) = found else { return Ok(None) };
-    let stays_one = |sum: &Pending| !sum.in_doubt && matches!(sum.state.as_str(), "rejected" | "conflict");
+    let stays_one = |sum: &Pending| !sum.in_doubt && matches!(sum.state, EditState::Rejected | EditState::Conflict);
     let Some(sum) = load(tx, with)?.filter(|sum| !stays_one(sum)) else { return Ok(None) };
     let (patch, base) = (rows::object(&patch)?, rows::object(&base)?);
     Ok(Some(Part { id: edit, name: sum.name, kind: sum.kind, record: sum.record, method, patch, base }))
@@ -157,7 +158,7 @@ fn part(tx: &Connection, edit: i64) -> Result<Option<Part>, EditError> {
 /// those that are on their way as one each counts; what was refused as one is one, as new as its last. None of `but`.
 fn newest(tx: &Connection, but: &BTreeSet<i64>) -> Result<Vec<i64>, EditError> {
     let mut statement = tx.prepare_cached(
-        "SELECT id FROM edits UNION ALL SELECT edit_id FROM _parts
+        "SELECT id FROM edits UNION ALL SELECT edit_id FROM _coalesced
          UNION ALL SELECT id FROM edit_history WHERE outcome IN ('confirmed', 'merged')
          EXCEPT SELECT by_edit FROM _undone WHERE edit_id NOT IN
              (SELECT id FROM edit_history WHERE outcome NOT IN ('confirmed', 'merged')) ORDER BY id DESC",
@@ -181,13 +182,13 @@ fn newest(tx: &Connection, but: &BTreeSet<i64>) -> Result<Vec<i64>, EditError> {
 
 /// The edit that a change is, or was refused, as one with.
 fn part_of(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
-    let text = "SELECT of_edit FROM _parts WHERE edit_id = ?1";
+    let text = "SELECT of_edit FROM _coalesced WHERE edit_id = ?1";
     Ok(tx.prepare_cached(text)?.query_row([edit], |row| row.get(0)).optional()?)
 }
 
 /// The edit that undoes this one, or one that goes to the server with it.
 pub(crate) fn is_undone(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
-    let mut statement = tx.prepare_cached("SELECT ?1 UNION SELECT edit_id FROM _parts WHERE of_edit = ?1")?;
+    let mut statement = tx.prepare_cached("SELECT ?1 UNION SELECT edit_id FROM _coalesced WHERE of_edit = ?1")?;
     let parts: Vec<i64> = statement.query_map([edit], |row| row.get(0))?.collect::<Result<_, _>>()?;
     parts.into_iter().find_map(|part| undone_by(tx, part).transpose()).transpose()
 }

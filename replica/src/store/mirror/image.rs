@@ -5,13 +5,14 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
+use crate::model::Method;
 use crate::store::edits::judge::Known;
 use crate::store::{StoreError, rows};
 
 /// Keeps the server's newest form of a record.
 pub(crate) fn keep(tx: &Transaction<'_>, kind: Kind, id: &str, stored: &rows::Stored) -> Result<(), StoreError> {
     tx.prepare_cached(
-        "INSERT INTO _images (kind, record_id, rev, fields, created_at, updated_at, extra) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        "INSERT INTO _base (kind, record_id, rev, fields, created_at, updated_at, extra) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
          ON CONFLICT DO UPDATE SET rev = excluded.rev, fields = excluded.fields, created_at = excluded.created_at,
              updated_at = excluded.updated_at, extra = excluded.extra, gone = 0, not_found = 0",
     )?
@@ -37,7 +38,7 @@ pub(crate) fn end(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64) -> Resul
         let (created_at, updated_at) = (row.created_at, row.updated_at);
         keep(tx, kind, id, &rows::Stored { fields, rev: taken.or(Some(rev)), created_at, updated_at, extra: None })?;
     }
-    tx.prepare_cached("UPDATE _images SET gone = 1, rev = max(rev, ?3) WHERE kind = ?1 AND record_id = ?2")?
+    tx.prepare_cached("UPDATE _base SET gone = 1, rev = max(rev, ?3) WHERE kind = ?1 AND record_id = ?2")?
         .execute((kind.as_str(), id, rev))?;
     Ok(())
 }
@@ -46,7 +47,7 @@ pub(crate) fn end(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64) -> Resul
 /// what the feed has told, and it has not told this.
 pub(crate) fn not_found(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     tx.prepare_cached(
-        "UPDATE _images SET not_found = 1 WHERE (kind, record_id) = (SELECT kind, record_id FROM edits WHERE id = ?1)",
+        "UPDATE _base SET not_found = 1 WHERE (kind, record_id) = (SELECT kind, record_id FROM edits WHERE id = ?1)",
     )?
     .execute([edit])?;
     Ok(())
@@ -54,7 +55,7 @@ pub(crate) fn not_found(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreErro
 
 /// What answers said of records is no longer known to be so: the server may have been put back since.
 pub(crate) fn ask_anew(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    tx.prepare_cached("UPDATE _images SET not_found = 0 WHERE not_found")?.execute([])?;
+    tx.prepare_cached("UPDATE _base SET not_found = 0 WHERE not_found")?.execute([])?;
     Ok(())
 }
 
@@ -82,13 +83,13 @@ pub(crate) fn project(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), 
 
 /// Lets go of the server's form of a record whose row shows it.
 pub(crate) fn forget(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
-    tx.prepare_cached("DELETE FROM _images WHERE kind = ?1 AND record_id = ?2")?.execute((kind.as_str(), id))?;
+    tx.prepare_cached("DELETE FROM _base WHERE kind = ?1 AND record_id = ?2")?.execute((kind.as_str(), id))?;
     Ok(())
 }
 
 /// A record as the server has it, with the edits before this one laid over; None: there would be none.
 pub(crate) fn form(tx: &Connection, kind: Kind, id: &str, before: i64) -> Result<Option<rows::Stored>, StoreError> {
-    let edits: Vec<(String, String)> = tx
+    let edits: Vec<(Method, String)> = tx
         .prepare_cached("SELECT method, patch FROM edits WHERE kind = ?1 AND record_id = ?2 AND id < ?3 ORDER BY id")?
         .query_map((kind.as_str(), id, before), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
@@ -96,10 +97,10 @@ pub(crate) fn form(tx: &Connection, kind: Kind, id: &str, before: i64) -> Result
     let provisional = rows::get(tx, kind, id)?;
     let mut row = get(tx, kind, id)?.map(|(stored, _)| stored);
     for (method, patch) in edits {
-        match method.as_str() {
-            "delete" => row = None,
+        match method {
+            Method::Delete => row = None,
             method => {
-                if row.is_none() && (method == "create" || kind.is_singleton()) {
+                if row.is_none() && (method == Method::Create || kind.is_singleton()) {
                     let times = provisional.as_ref();
                     row = Some(rows::Stored {
                         created_at: times.and_then(|stored| stored.created_at.clone()),
@@ -124,9 +125,9 @@ pub(crate) fn known(tx: &Connection, kind: Kind, id: &str) -> Result<Option<Know
         gone: end.told || end.answered,
     });
     let seen = known.as_ref().and_then(|known| known.rev).unwrap_or(-1);
-    let sent: Vec<(String, String, Option<i64>)> = tx
+    let sent: Vec<(Method, String, Option<i64>)> = tx
         .prepare_cached(
-            "SELECT e.method, e.patch, s.rev FROM edits e JOIN _sent s ON s.edit_id = e.id
+            "SELECT e.method, e.patch, s.rev FROM edits e JOIN _acked s ON s.edit_id = e.id
              WHERE e.kind = ?1 AND e.record_id = ?2 AND coalesce(s.rev, ?3 + 1) > ?3 ORDER BY e.id",
         )?
         .query_map((kind.as_str(), id, seen), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
@@ -134,7 +135,7 @@ pub(crate) fn known(tx: &Connection, kind: Kind, id: &str) -> Result<Option<Know
     for (method, patch, rev) in sent {
         let known = known.get_or_insert_default();
         known.rev = known.rev.max(rev);
-        known.gone |= method == "delete";
+        known.gone |= method == Method::Delete;
         for (name, value) in rows::object(&patch)? {
             known.fields.insert(name.clone(), crate::store::edits::judge::spelled(kind, &name, Some(&value)));
         }
@@ -158,7 +159,7 @@ struct End {
 fn read(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows::Stored, End)>, StoreError> {
     let found = tx
         .prepare_cached(
-            "SELECT rev, fields, created_at, updated_at, extra, gone, not_found FROM _images
+            "SELECT rev, fields, created_at, updated_at, extra, gone, not_found FROM _base
              WHERE kind = ?1 AND record_id = ?2",
         )?
         .query_row((kind.as_str(), id), |row| {

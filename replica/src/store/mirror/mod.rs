@@ -13,6 +13,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 
+use crate::model::Method;
 use crate::recovery::Recovery;
 use crate::store::edits::{agreed, doubt, held, settle};
 use crate::store::recovery::{self, lost, replay};
@@ -77,12 +78,12 @@ pub(crate) fn apply(connection: &mut Connection, batch: &Batch, proof: &Proof) -
 fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applied, StoreError> {
     // In a recovery the feed is applied at the tail, and the tables are not all there yet: `position` waits.
     let (shown, filled, replaying, tail): (i64, bool, bool, Option<i64>) = tx
-        .prepare_cached("SELECT position, filled, replay, (SELECT tail FROM _recovery) FROM _sync")?
+        .prepare_cached("SELECT position, filled, replay, (SELECT tail FROM _reconcile) FROM _sync")?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     let mut position = tail.unwrap_or(shown);
     let (editing, mut elsewhere): (bool, bool) = tx
         .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM edits), EXISTS (SELECT 1 FROM _images) OR EXISTS (SELECT 1 FROM _tombs)",
+            "SELECT EXISTS (SELECT 1 FROM edits), EXISTS (SELECT 1 FROM _base) OR EXISTS (SELECT 1 FROM _tombstones)",
         )?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     if editing && !filled {
@@ -121,7 +122,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
             own.retain(|edit| !ended.contains(&edit.edit));
             if let ([only], Some(payload)) = (&own[..], &event.payload)
                 && ends_at_once
-                && only.method != "delete"
+                && only.method != Method::Delete
                 && only.is_told_by(event)
                 && (!elsewhere || seen_elsewhere(tx, kind, &id)?.is_none_or(|seen| seen < event.id))
                 && let stored = rows::Stored::from_payload(kind, event.id, payload)
@@ -204,7 +205,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
         proof.current && to_compare.is_none(),
     ))?;
     if tail.is_some() {
-        tx.prepare_cached("UPDATE _recovery SET tail = ?1")?.execute([position])?;
+        tx.prepare_cached("UPDATE _reconcile SET tail = ?1")?.execute([position])?;
     }
     if tail == Some(0) {
         lost::leap(tx, shown, position, &brought)?;
@@ -309,12 +310,12 @@ fn delete(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, waits: bool, now
         return Ok(());
     }
     tx.prepare_cached(
-        "INSERT INTO _tombs (kind, record_id, rev) VALUES (?1, ?2, ?3)
+        "INSERT INTO _tombstones (kind, record_id, rev) VALUES (?1, ?2, ?3)
          ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
     )?
     .execute((kind.as_str(), id, rev))?;
     if hearth_simulated::planted(hearth_simulated::Fault::TombstonesNotStored) {
-        tx.execute("DELETE FROM _tombs", [])?;
+        tx.execute("DELETE FROM _tombstones", [])?;
     }
     if !waits {
         return rows::remove(tx, kind, id);
@@ -331,8 +332,8 @@ pub(crate) fn seen(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<i64, St
 fn seen_elsewhere(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<i64>, StoreError> {
     Ok(tx
         .prepare_cached(
-            "SELECT max(rev) FROM (SELECT rev FROM _images WHERE kind = ?1 AND record_id = ?2
-             UNION ALL SELECT rev FROM _tombs WHERE kind = ?1 AND record_id = ?2)",
+            "SELECT max(rev) FROM (SELECT rev FROM _base WHERE kind = ?1 AND record_id = ?2
+             UNION ALL SELECT rev FROM _tombstones WHERE kind = ?1 AND record_id = ?2)",
         )?
         .query_row((kind.as_str(), id), |row| row.get(0))?)
 }

@@ -40,7 +40,7 @@ pub(crate) fn by_id(
         let table = kind.collection();
         let mut text = format!("SELECT id FROM {table} WHERE id >= :from AND id < :from || 'g' AND :kind IS NOT NULL");
         if also_gone {
-            for (table, id) in [("edits", "record_id"), ("edit_history", "record_id"), ("_tombs", "record_id")] {
+            for (table, id) in [("edits", "record_id"), ("edit_history", "record_id"), ("_tombstones", "record_id")] {
                 text.push_str(&format!(
                     " UNION SELECT {id} FROM {table} WHERE kind = :kind AND {id} >= :from AND {id} < :from || 'g'"
                 ));

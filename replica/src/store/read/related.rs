@@ -5,6 +5,7 @@ use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
+use crate::model::{EditProgress, Method, Origin};
 use crate::store::read::view::{Row, or_kind};
 use crate::store::{StoreError, rows};
 
@@ -27,15 +28,15 @@ pub struct Change {
     /// When it was made.
     pub at: String,
     /// `create`, `update` or `delete`.
-    pub method: String,
+    pub method: Method,
     /// The changed fields and their new values.
     pub patch: Fields,
     /// Their values before.
     pub base: Fields,
     /// `tui`, `cli` or `sql`.
-    pub origin: String,
+    pub origin: Origin,
     /// The state of the edit while it waits, afterwards how it ended.
-    pub state: String,
+    pub state: EditProgress,
     /// Why, where there is more to say.
     pub reason: Option<String>,
 }

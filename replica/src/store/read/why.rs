@@ -5,10 +5,10 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
+use crate::model::Edit;
+use crate::model::Settled;
 use crate::store::edits;
-use crate::store::edits::Edit;
 use crate::store::edits::history;
-use crate::store::edits::history::Settled;
 use crate::store::mirror::image;
 use crate::store::{StoreError, rows};
 
@@ -104,6 +104,6 @@ pub(crate) fn read(connection: &Connection, kind: Kind, id: &str) -> Result<Opti
 }
 
 fn tomb(connection: &Connection, kind: Kind, id: &str) -> Result<Option<i64>, StoreError> {
-    let mut statement = connection.prepare_cached("SELECT rev FROM _tombs WHERE kind = ?1 AND record_id = ?2")?;
+    let mut statement = connection.prepare_cached("SELECT rev FROM _tombstones WHERE kind = ?1 AND record_id = ?2")?;
     Ok(statement.query_row((kind.as_str(), id), |row| row.get(0)).optional()?)
 }

@@ -31,16 +31,16 @@ pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Re
     let_go_of_guards(tx, fork)?;
     let fork = fork.unwrap_or(0);
     // Whether these are in, only what the server holds now can tell: perhaps they were accepted by the new history.
-    tx.execute("UPDATE _sent SET rev = NULL WHERE rev > ?1", [fork])?;
+    tx.execute("UPDATE _acked SET rev = NULL WHERE rev > ?1", [fork])?;
     let mut unknown = 0;
     for kind in Kind::ALL {
         let text = format!("UPDATE {} SET rev = 0 WHERE rev > ?1", kind.collection());
         unknown += i64::try_from(tx.execute(&text, [fork])?).unwrap_or(i64::MAX);
     }
     // Of one without edits the row is gone already.
-    let edited = "EXISTS (SELECT 1 FROM edits e WHERE e.kind = _images.kind AND e.record_id = _images.record_id)";
-    tx.execute(&format!("UPDATE _images SET rev = 0, gone = gone AND NOT {edited} WHERE rev > ?1"), [fork])?;
-    unknown += i64::try_from(tx.execute("DELETE FROM _tombs WHERE rev > ?1", [fork])?).unwrap_or(i64::MAX);
+    let edited = "EXISTS (SELECT 1 FROM edits e WHERE e.kind = _base.kind AND e.record_id = _base.record_id)";
+    tx.execute(&format!("UPDATE _base SET rev = 0, gone = gone AND NOT {edited} WHERE rev > ?1"), [fork])?;
+    unknown += i64::try_from(tx.execute("DELETE FROM _tombstones WHERE rev > ?1", [fork])?).unwrap_or(i64::MAX);
     Ok(unknown)
 }
 
@@ -55,10 +55,10 @@ pub(crate) fn note_overwritten(tx: &Transaction<'_>) -> Result<(), StoreError> {
 /// may be in: it counts as refused in doubt, and is judged once the record has come in its form of now.
 fn let_go_of_guards(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), StoreError> {
     let carried = "SELECT id FROM edits WHERE state <> 'sent' AND idempotency_key IN
-         (SELECT idempotency_key FROM edits JOIN _frozen ON edit_id = id WHERE guard > ?1)";
+         (SELECT idempotency_key FROM edits JOIN _outbox ON edit_id = id WHERE guard > ?1)";
     if fork.is_none() {
         let text = format!(
-            "UPDATE _frozen SET refused = 1, missed = 2, guard = min(guard, 0) WHERE NOT refused AND edit_id IN ({carried})"
+            "UPDATE _outbox SET refused = 1, missed = 2, guard = min(guard, 0) WHERE NOT refused AND edit_id IN ({carried})"
         );
         tx.execute(&text, [0])?;
         return Ok(());
@@ -77,13 +77,13 @@ pub(crate) fn offer(tx: &Transaction<'_>, fork: i64) -> Result<(), StoreError> {
 /// At the end of a recovery: offers again what the server had accepted at a place that nobody knows any more, and does not
 /// hold. What it does hold is confirmed. `restored`: it may be of a lost history.
 pub(crate) fn offer_accepted(tx: &Transaction<'_>, restored: bool, now: Timestamp) -> Result<(), StoreError> {
-    let unknown: bool = tx.query_row("SELECT EXISTS (SELECT 1 FROM _sent WHERE rev IS NULL)", [], |row| row.get(0))?;
+    let unknown: bool = tx.query_row("SELECT EXISTS (SELECT 1 FROM _acked WHERE rev IS NULL)", [], |row| row.get(0))?;
     if !unknown {
         return Ok(());
     }
     let Judged { missed, over } = missed(tx, Meant::Accepted)?;
     give_back(tx, if restored { Why::Lost } else { Why::NotThere }, &missed, &[])?;
-    let unknown = "SELECT e.id, kind, record_id FROM edits e JOIN _sent s ON s.edit_id = e.id WHERE s.rev IS NULL";
+    let unknown = "SELECT e.id, kind, record_id FROM edits e JOIN _acked s ON s.edit_id = e.id WHERE s.rev IS NULL";
     let held = candidates(tx, unknown, [])?;
     let edits: Vec<held::Held> = held.iter().map(|held| (held.edit, Some(0))).collect();
     settle::confirm(tx, &edits, now)?;
@@ -100,8 +100,8 @@ pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result
     missed::forget(tx, &over)?;
     give_back(tx, Why::Lost, &[], &missed)?;
     tx.execute(
-        "DELETE FROM _images WHERE gone AND NOT EXISTS
-             (SELECT 1 FROM edits e WHERE e.kind = _images.kind AND e.record_id = _images.record_id)",
+        "DELETE FROM _base WHERE gone AND NOT EXISTS
+             (SELECT 1 FROM edits e WHERE e.kind = _base.kind AND e.record_id = _base.record_id)",
         [],
     )?;
     if fork.is_none() {
@@ -119,7 +119,7 @@ pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result
 /// whose record is not there, was there all the same: by somebody else, or the number was higher than its own.
 pub(crate) fn confirm_deletes(tx: &Transaction<'_>, now: Timestamp) -> Result<(), StoreError> {
     let text = "SELECT id, kind, record_id FROM edits e WHERE method = 'delete' AND state = 'conflict' AND reason = ?1
-                AND NOT EXISTS (SELECT 1 FROM _images i
+                AND NOT EXISTS (SELECT 1 FROM _base i
                     WHERE i.kind = e.kind AND i.record_id = e.record_id AND NOT gone)
                 AND NOT EXISTS (SELECT 1 FROM edits o
                     WHERE o.kind = e.kind AND o.record_id = e.record_id AND o.id <> e.id)";
@@ -134,7 +134,7 @@ pub(crate) fn confirm_deletes(tx: &Transaction<'_>, now: Timestamp) -> Result<()
 pub(crate) fn keep_last_form(tx: &Transaction<'_>, kind: Kind, id: &str, as_of: i64) -> Result<(), StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM edit_history WHERE kind = ?1 AND record_id = ?2 AND method = 'update'
                     AND outcome IN ('confirmed', 'merged') AND rev IS NOT NULL)
-                AND EXISTS (SELECT 1 FROM _recovery WHERE cause = 'restored')";
+                AND EXISTS (SELECT 1 FROM _reconcile WHERE cause = 'restored')";
     if tx.prepare_cached(text)?.query_row((kind.as_str(), id), |row| row.get(0))? {
         keep_form(tx, kind, id)?;
         image::end(tx, kind, id, as_of)?;
@@ -146,11 +146,11 @@ pub(crate) fn keep_last_form(tx: &Transaction<'_>, kind: Kind, id: &str, as_of: 
 /// after that is not told, unless it was seen to come with it or before (`known`), so at the end of the recovery the records
 /// alone show whether it is in.
 pub(crate) fn leap(tx: &Transaction<'_>, from: i64, to: i64, known: &HashSet<i64>) -> Result<(), StoreError> {
-    let accepted = "SELECT s.edit_id, e.kind, e.record_id FROM _sent s JOIN edits e ON e.id = s.edit_id
+    let accepted = "SELECT s.edit_id, e.kind, e.record_id FROM _acked s JOIN edits e ON e.id = s.edit_id
          WHERE s.rev > ?1 AND s.rev <= ?2";
     for Lost { edit, .. } in candidates(tx, accepted, [from, to])? {
         if !known.contains(&edit) {
-            tx.prepare_cached("UPDATE _sent SET rev = NULL WHERE edit_id = ?1")?.execute([edit])?;
+            tx.prepare_cached("UPDATE _acked SET rev = NULL WHERE edit_id = ?1")?.execute([edit])?;
         }
     }
     Ok(())
@@ -159,9 +159,9 @@ pub(crate) fn leap(tx: &Transaction<'_>, from: i64, to: i64, known: &HashSet<i64
 /// The edits that the feed has brought or passed already, though what is shown has not come so far: in a recovery that begins
 /// anew before its end.
 pub(crate) fn told_before(tx: &Transaction<'_>) -> Result<Vec<i64>, StoreError> {
-    let text = "SELECT s.edit_id FROM _sent s JOIN edits e ON e.id = s.edit_id
-                    LEFT JOIN _images i ON i.kind = e.kind AND i.record_id = e.record_id
-                    LEFT JOIN _tombs t ON t.kind = e.kind AND t.record_id = e.record_id
+    let text = "SELECT s.edit_id FROM _acked s JOIN edits e ON e.id = s.edit_id
+                    LEFT JOIN _base i ON i.kind = e.kind AND i.record_id = e.record_id
+                    LEFT JOIN _tombstones t ON t.kind = e.kind AND t.record_id = e.record_id
                 WHERE t.rev >= s.rev OR (e.method <> 'delete' AND i.rev >= s.rev)";
     Ok(tx.prepare_cached(text)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
@@ -170,9 +170,9 @@ pub(crate) fn told_before(tx: &Transaction<'_>) -> Result<Vec<i64>, StoreError> 
 /// the server has accepted before this position, and which was not shown, is gone.
 pub(crate) fn end_deletes(tx: &Transaction<'_>, position: i64) -> Result<(), StoreError> {
     tx.prepare_cached(
-        "INSERT INTO _tombs (kind, record_id, rev)
-         SELECT kind, record_id, max(s.rev) FROM _sent s JOIN edits e ON e.id = s.edit_id
-             LEFT JOIN _images i USING (kind, record_id)
+        "INSERT INTO _tombstones (kind, record_id, rev)
+         SELECT kind, record_id, max(s.rev) FROM _acked s JOIN edits e ON e.id = s.edit_id
+             LEFT JOIN _base i USING (kind, record_id)
          WHERE e.method = 'delete' AND s.rev <= ?1 AND coalesce(i.gone, 1) GROUP BY kind, record_id
          ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
     )?
@@ -194,7 +194,7 @@ pub(crate) fn notice(
     known: &HashSet<i64>,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    let passed = "SELECT e.id, kind, record_id FROM _sent s JOIN edits e ON e.id = s.edit_id
+    let passed = "SELECT e.id, kind, record_id FROM _acked s JOIN edits e ON e.id = s.edit_id
          WHERE s.rev <= ?1 AND (?2 OR s.rev > ?3 AND e.method <> 'delete') ORDER BY e.id";
     let (mut sent, mut not_there) = (Vec::new(), Vec::new());
     for lost in
@@ -202,15 +202,15 @@ pub(crate) fn notice(
     {
         // A delete names the position of its answer, not its own.
         let (rev, delete): (i64, bool) = tx.query_row(
-            "SELECT s.rev, e.method = 'delete' FROM _sent s JOIN edits e ON e.id = s.edit_id WHERE e.id = ?1",
+            "SELECT s.rev, e.method = 'delete' FROM _acked s JOIN edits e ON e.id = s.edit_id WHERE e.id = ?1",
             [lost.edit],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
         let is_there = if delete {
             // What was never shown here, or is known to be gone, has no end to come.
             tx.query_row(
-                "SELECT EXISTS (SELECT 1 FROM _tombs WHERE kind = ?1 AND record_id = ?2)
-                     OR NOT EXISTS (SELECT 1 FROM _images WHERE kind = ?1 AND record_id = ?2 AND NOT gone)",
+                "SELECT EXISTS (SELECT 1 FROM _tombstones WHERE kind = ?1 AND record_id = ?2)
+                     OR NOT EXISTS (SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2 AND NOT gone)",
                 (lost.kind.as_str(), &lost.record),
                 |row| row.get(0),
             )?
@@ -257,7 +257,7 @@ fn is_deleted_since(tx: &Transaction<'_>, Lost { edit, kind, record }: &Lost) ->
 /// Offers such edits again.
 pub(crate) fn compare_head(tx: &Transaction<'_>, head: i64, accepted: &[i64]) -> Result<(), StoreError> {
     let above =
-        "SELECT e.id, kind, record_id FROM _sent s JOIN edits e ON e.id = s.edit_id WHERE s.rev > ?1 ORDER BY e.id";
+        "SELECT e.id, kind, record_id FROM _acked s JOIN edits e ON e.id = s.edit_id WHERE s.rev > ?1 ORDER BY e.id";
     let mut sent = candidates(tx, above, [head])?;
     sent.retain(|lost| accepted.contains(&lost.edit));
     give_back(tx, Why::Lost, &sent, &[])
@@ -265,7 +265,7 @@ pub(crate) fn compare_head(tx: &Transaction<'_>, head: i64, accepted: &[i64]) ->
 
 /// The edits that the server has accepted and the feed has not brought.
 pub(crate) fn accepted(connection: &Connection) -> Result<Vec<i64>, StoreError> {
-    let mut statement = connection.prepare_cached("SELECT edit_id FROM _sent")?;
+    let mut statement = connection.prepare_cached("SELECT edit_id FROM _acked")?;
     Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 

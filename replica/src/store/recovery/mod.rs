@@ -52,7 +52,7 @@ fn begin_in(tx: &Transaction<'_>, cause: &Cause) -> Result<Option<Recovery>, Sto
         return Ok(None);
     }
     // What one that is under way has fetched was not here before it.
-    let known: Option<String> = tx.query_row("SELECT known FROM _recovery", [], |row| row.get(0)).optional()?.flatten();
+    let known: Option<String> = tx.query_row("SELECT known FROM _reconcile", [], |row| row.get(0)).optional()?.flatten();
     let known = known.map_or_else(|| walk::known_of_each(tx), Ok)?;
     walk::forget(tx)?;
     image::ask_anew(tx)?;
@@ -60,7 +60,7 @@ fn begin_in(tx: &Transaction<'_>, cause: &Cause) -> Result<Option<Recovery>, Sto
         doubt::doubt(tx)?;
     }
     // What a replay would have shown from here on, the lists show.
-    tx.execute_batch("UPDATE _sync SET replay = 0; DELETE FROM _shown;")?;
+    tx.execute_batch("UPDATE _sync SET replay = 0; DELETE FROM _seen;")?;
     let mut since = match &before {
         Some(recovery) => recovery.since.clone(),
         None if replaying => None,
@@ -68,7 +68,7 @@ fn begin_in(tx: &Transaction<'_>, cause: &Cause) -> Result<Option<Recovery>, Sto
     };
     // A history of which it was not known where it ends is still to be told from the one before it.
     let unknown_fork: bool =
-        tx.query_row("SELECT EXISTS (SELECT 1 FROM _recovery WHERE cause = 'restored' AND fork IS NULL)", [], |row| {
+        tx.query_row("SELECT EXISTS (SELECT 1 FROM _reconcile WHERE cause = 'restored' AND fork IS NULL)", [], |row| {
             row.get(0)
         })?;
     let fork = match cause {
@@ -89,7 +89,7 @@ fn begin_in(tx: &Transaction<'_>, cause: &Cause) -> Result<Option<Recovery>, Sto
         Cause::Restored { resume, .. } => {
             let shared = fork.unwrap_or(0).min(position);
             // The lost history ends the tail too.
-            tx.execute("DELETE FROM _recovery", [])?;
+            tx.execute("DELETE FROM _reconcile", [])?;
             tx.execute("UPDATE _sync SET cursor = ?1, position = ?2, head = NULL", (resume, shared))?;
             // What one that is under way has found, it may have found in the next history already.
             let whole = filled && !replaying && before.is_none();
@@ -117,7 +117,7 @@ fn begin_in(tx: &Transaction<'_>, cause: &Cause) -> Result<Option<Recovery>, Sto
         Cause::Gap { .. } | Cause::Restored { .. } => 0,
     };
     tx.execute(
-        "INSERT INTO _recovery (one, cause, since, fork, tail, step, accepted, known)
+        "INSERT INTO _reconcile (one, cause, since, fork, tail, step, accepted, known)
          VALUES (1, ?1, ?2, ?3, ?5, 'property', ?4, ?6)
          ON CONFLICT DO UPDATE SET since = excluded.since, tail = excluded.tail, step = 'property', kind = NULL,
              cursor = NULL, as_of = NULL, accepted = excluded.accepted, question = NULL, known = excluded.known",
@@ -134,7 +134,7 @@ pub(super) fn begin_at_the_present(
     position: i64,
 ) -> Result<Option<Recovery>, StoreError> {
     begin_in(tx, cause)?;
-    tx.execute("UPDATE _recovery SET tail = ?1", [position])?;
+    tx.execute("UPDATE _reconcile SET tail = ?1", [position])?;
     tx.execute("UPDATE _sync SET head = ?1", [position])?;
     read(tx)
 }
@@ -163,7 +163,7 @@ fn count_all() -> String {
 /// The recovery that is under way.
 pub(crate) fn read(connection: &Connection) -> Result<Option<Recovery>, StoreError> {
     let found = connection
-        .prepare_cached("SELECT since, step, kind, cursor, as_of, tail, accepted, question FROM _recovery")?
+        .prepare_cached("SELECT since, step, kind, cursor, as_of, tail, accepted, question FROM _reconcile")?
         .query_row([], |row| {
             let words: (String, Option<String>) = (row.get(1)?, row.get(2)?);
             let place: (Option<String>, Option<i64>) = (row.get(3)?, row.get(4)?);
@@ -229,7 +229,7 @@ pub(crate) fn keep(
 
 /// The home's profile is never deleted, but a server that was put back may be from before it was first set.
 fn unset_profile(tx: &Transaction<'_>, as_of: i64) -> Result<(), StoreError> {
-    tx.execute("DELETE FROM _images WHERE kind = 'property' AND rev <= ?1", [as_of])?;
+    tx.execute("DELETE FROM _base WHERE kind = 'property' AND rev <= ?1", [as_of])?;
     let known = "SELECT id, EXISTS (SELECT 1 FROM edits WHERE kind = 'property') FROM property WHERE rev <= ?1";
     let known: Option<(String, bool)> =
         tx.query_row(known, [as_of], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
@@ -254,7 +254,7 @@ fn advance(tx: &Transaction<'_>, step: &Step) -> Result<(), StoreError> {
         Step::Sweep { kind, as_of } => ("sweep", Some(kind), None, Some(as_of)),
         Step::Done => ("done", None, None, None),
     };
-    tx.prepare_cached("UPDATE _recovery SET step = ?1, kind = ?2, cursor = ?3, as_of = ?4")?.execute((
+    tx.prepare_cached("UPDATE _reconcile SET step = ?1, kind = ?2, cursor = ?3, as_of = ?4")?.execute((
         word,
         kind.map(|kind| kind.as_str()),
         cursor,
@@ -296,7 +296,7 @@ pub(crate) fn sweep(
         let lost: Vec<&str> = vanished.iter().filter(|one| !one.deleted_here).map(|one| one.id.as_str()).collect();
         let gone = i64::try_from(lost.len()).unwrap_or(i64::MAX);
         let (accepted, restored, before): (bool, bool, i64) = tx.query_row(
-            "SELECT accepted, cause = 'restored', coalesce(known ->> ?1, 0) FROM _recovery",
+            "SELECT accepted, cause = 'restored', coalesce(known ->> ?1, 0) FROM _reconcile",
             [kind.as_str()],
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
         )?;
@@ -311,7 +311,7 @@ pub(crate) fn sweep(
         }
         for walk::Vanished { id, waits, .. } in &vanished {
             tx.execute(
-                "INSERT INTO _tombs (kind, record_id, rev) VALUES (?1, ?2, ?3)
+                "INSERT INTO _tombstones (kind, record_id, rev) VALUES (?1, ?2, ?3)
                  ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
                 (kind.as_str(), id, as_of),
             )?;
@@ -323,7 +323,7 @@ pub(crate) fn sweep(
                 rows::remove(tx, kind, id)?;
             }
         }
-        tx.execute("UPDATE _recovery SET gone = gone + ?1", [gone])?;
+        tx.execute("UPDATE _reconcile SET gone = gone + ?1", [gone])?;
         walk::forget(tx)?;
         advance(tx, then)?;
         Ok(Swept::Done)
@@ -338,7 +338,7 @@ const fn is_too_many(gone: i64, of: i64) -> bool {
 /// Asks a person before it goes on.
 pub(crate) fn ask(connection: &mut Connection, question: &str) -> Result<(), StoreError> {
     gate::keep(connection, |tx| {
-        tx.execute("UPDATE _recovery SET question = ?1", [question])?;
+        tx.execute("UPDATE _reconcile SET question = ?1", [question])?;
         log(tx, "warning", question)
     })
 }
@@ -348,7 +348,7 @@ pub(crate) fn heed(connection: &mut Connection, accepted: bool) -> Result<(), St
     gate::keep(connection, |tx| {
         tx.execute("UPDATE _sync SET reconcile = 0", [])?;
         if accepted {
-            tx.execute("UPDATE _recovery SET accepted = 1, question = NULL", [])?;
+            tx.execute("UPDATE _reconcile SET accepted = 1, question = NULL", [])?;
             tx.execute("UPDATE _sync SET phase = 'reconciling' WHERE phase = 'blocked'", [])?;
             log(tx, "info", "A person has agreed to the deletions.")?;
         }
@@ -360,7 +360,7 @@ pub(crate) fn heed(connection: &mut Connection, accepted: bool) -> Result<(), St
 pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     gate::keep(connection, |tx| {
         let (cause, fork, gone): (String, Option<i64>, i64) =
-            tx.query_row("SELECT cause, fork, gone FROM _recovery", [], |row| {
+            tx.query_row("SELECT cause, fork, gone FROM _reconcile", [], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?))
             })?;
         let restored = cause == "restored";
@@ -370,11 +370,11 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
             lost::confirm_deletes(tx, now)?;
         }
         let position: i64 = tx.query_row(
-            "UPDATE _sync SET position = (SELECT tail FROM _recovery), filled = 1 RETURNING position",
+            "UPDATE _sync SET position = (SELECT tail FROM _reconcile), filled = 1 RETURNING position",
             [],
             |row| row.get(0),
         )?;
-        tx.execute("DELETE FROM _recovery", [])?;
+        tx.execute("DELETE FROM _reconcile", [])?;
         walk::forget(tx)?;
         settle::settle(tx, position, now)?;
         doubt::doubt_less(tx)?;

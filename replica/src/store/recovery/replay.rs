@@ -6,6 +6,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
+use crate::model::Method;
 use crate::recovery::Cause;
 use crate::store::edits::settle;
 use crate::store::mirror::image;
@@ -15,8 +16,8 @@ use crate::store::{StoreError, log, rows};
 /// Notes that the replay has shown a record, or its end.
 pub(crate) fn note(tx: &Transaction<'_>, kind: Kind, id: &str, event_type: EventType) -> Result<(), StoreError> {
     let text = match event_type {
-        EventType::Deleted => "DELETE FROM _shown WHERE kind = ?1 AND record_id = ?2",
-        _ => "INSERT INTO _shown (kind, record_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+        EventType::Deleted => "DELETE FROM _seen WHERE kind = ?1 AND record_id = ?2",
+        _ => "INSERT INTO _seen (kind, record_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
     };
     tx.prepare_cached(text)?.execute((kind.as_str(), id))?;
     Ok(())
@@ -50,7 +51,7 @@ pub(crate) fn finish(
     }
     let gone = all.iter().filter(|one| one.is_lost()).count();
     for Missing { kind, id, last } in all {
-        tx.execute("INSERT INTO _tombs VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", (kind.as_str(), &id, head))?;
+        tx.execute("INSERT INTO _tombstones VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", (kind.as_str(), &id, head))?;
         if last.is_some() {
             image::end(tx, kind, &id, head)?;
             settle::record_is_gone(tx, kind, &id, head, now)?;
@@ -58,7 +59,7 @@ pub(crate) fn finish(
             rows::remove(tx, kind, &id)?;
         }
     }
-    tx.execute_batch("DELETE FROM _shown; UPDATE _sync SET replay = 0")?;
+    tx.execute_batch("DELETE FROM _seen; UPDATE _sync SET replay = 0")?;
     log(tx, "info", &told::read_again(i64::try_from(gone).unwrap_or(i64::MAX)))?;
     Ok(None)
 }
@@ -68,13 +69,13 @@ struct Missing {
     kind: Kind,
     id: String,
     /// What the last edit of it does; None: it has none.
-    last: Option<String>,
+    last: Option<Method>,
 }
 
 impl Missing {
     /// What was deleted here as well, nobody loses by its end.
     fn is_lost(&self) -> bool {
-        self.last.as_deref() != Some("delete")
+        self.last != Some(Method::Delete)
     }
 }
 
@@ -83,8 +84,8 @@ fn missing(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<Missing>, StoreError>
         "SELECT id, (SELECT method FROM edits e WHERE e.kind = ?1 AND e.record_id = known.id ORDER BY e.id DESC LIMIT 1)
          FROM (
              SELECT id FROM {} WHERE rev IS NOT NULL
-             UNION SELECT record_id FROM _images WHERE kind = ?1 AND NOT gone) AS known
-         WHERE id NOT IN (SELECT record_id FROM _shown WHERE kind = ?1)",
+             UNION SELECT record_id FROM _base WHERE kind = ?1 AND NOT gone) AS known
+         WHERE id NOT IN (SELECT record_id FROM _seen WHERE kind = ?1)",
         kind.collection()
     ))?;
     let found = statement.query_map([kind.as_str()], |row| Ok(Missing { kind, id: row.get(0)?, last: row.get(1)? }))?;
@@ -103,7 +104,7 @@ fn is_another_history(tx: &Transaction<'_>, head: i64) -> Result<bool, StoreErro
         let before = format!(
             "SELECT EXISTS (SELECT 1 {confirmed} AND h.kind = ?1 AND h.rev > (
                  SELECT rev FROM (SELECT coalesce(i.rev, r.rev) AS rev FROM {} r
-                     LEFT JOIN _images i ON i.kind = ?1 AND i.record_id = r.id WHERE r.id = h.record_id) WHERE rev > 0))",
+                     LEFT JOIN _base i ON i.kind = ?1 AND i.record_id = r.id WHERE r.id = h.record_id) WHERE rev > 0))",
             kind.collection()
         );
         if tx.query_row(&before, [kind.as_str()], |row| row.get(0))? {

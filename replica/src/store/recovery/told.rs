@@ -64,6 +64,6 @@ fn title(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<String>, S
     if let Some(stored) = rows::get(tx, kind, id)? {
         return Ok(stored.fields.get(name).and_then(|title| title.as_str()).map(str::to_owned));
     }
-    let text = "SELECT json_extract(fields, '$.' || ?3) FROM _images WHERE kind = ?1 AND record_id = ?2";
+    let text = "SELECT json_extract(fields, '$.' || ?3) FROM _base WHERE kind = ?1 AND record_id = ?2";
     Ok(tx.prepare_cached(text)?.query_row((kind.as_str(), id, name), |row| row.get(0)).optional()?.flatten())
 }

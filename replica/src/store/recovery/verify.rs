@@ -98,7 +98,7 @@ fn compare_all(
 ) -> Result<Option<Verification>, StoreError> {
     gate::keep(connection, |tx| {
         let (position, recovering): (i64, bool) =
-            tx.query_row("SELECT position, EXISTS (SELECT 1 FROM _recovery) FROM _sync", [], |row| {
+            tx.query_row("SELECT position, EXISTS (SELECT 1 FROM _reconcile) FROM _sync", [], |row| {
                 Ok((row.get(0)?, row.get(1)?))
             })?;
         if recovering || listings.iter().any(|(_, listing)| listing.as_of > position) {
@@ -165,8 +165,8 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
         .prepare(&format!(
             "SELECT id, rev, coalesce({1}, id) FROM {0} t
              WHERE (rev IS NOT NULL OR NOT EXISTS (SELECT 1 FROM edits e WHERE e.kind = ?1 AND e.record_id = t.id))
-                 AND NOT EXISTS (SELECT 1 FROM _images i WHERE i.kind = ?1 AND i.record_id = t.id AND i.gone)
-             UNION SELECT record_id, rev, record_id FROM _images i WHERE kind = ?1 AND NOT gone
+                 AND NOT EXISTS (SELECT 1 FROM _base i WHERE i.kind = ?1 AND i.record_id = t.id AND i.gone)
+             UNION SELECT record_id, rev, record_id FROM _base i WHERE kind = ?1 AND NOT gone
                  AND NOT EXISTS (SELECT 1 FROM {0} t WHERE t.id = i.record_id)",
             kind.collection(),
             resource(kind).title
@@ -199,7 +199,7 @@ struct Ours {
 
 fn ours(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Ours, StoreError> {
     let tomb: Option<i64> = tx
-        .prepare_cached("SELECT rev FROM _tombs WHERE kind = ?1 AND record_id = ?2")?
+        .prepare_cached("SELECT rev FROM _tombstones WHERE kind = ?1 AND record_id = ?2")?
         .query_row((kind.as_str(), id), |row| row.get(0))
         .optional()?;
     let image = image::get(tx, kind, id)?;
@@ -254,7 +254,7 @@ fn mend(tx: &Transaction<'_>, difference: &Difference, listing: &Listing, now: T
     let is_it = |record: &&(Fields, i64)| record.0.get("id").and_then(Value::as_str) == Some(id);
     match listing.records.iter().find(is_it) {
         Some((record, _)) => {
-            tx.execute("DELETE FROM _tombs WHERE kind = ?1 AND record_id = ?2", (kind.as_str(), id))?;
+            tx.execute("DELETE FROM _tombstones WHERE kind = ?1 AND record_id = ?2", (kind.as_str(), id))?;
             let rev = record.get("rev").and_then(Value::as_i64).unwrap_or_default();
             let stored = rows::Stored::from_payload(*kind, rev, record);
             if !waits {
@@ -265,7 +265,7 @@ fn mend(tx: &Transaction<'_>, difference: &Difference, listing: &Listing, now: T
         }
         None => {
             tx.execute(
-                "INSERT INTO _tombs (kind, record_id, rev) VALUES (?1, ?2, ?3)
+                "INSERT INTO _tombstones (kind, record_id, rev) VALUES (?1, ?2, ?3)
                  ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
                 (kind.as_str(), id, listing.as_of),
             )?;

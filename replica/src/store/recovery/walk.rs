@@ -12,6 +12,7 @@ use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::model::Method;
 use crate::recovery::Listed;
 use crate::store::StoreError;
 
@@ -25,7 +26,7 @@ const FETCHED: i64 = 0;
 
 /// Forgets a walk.
 pub(super) fn forget(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    tx.prepare_cached("DELETE FROM _walked")?.execute([])?;
+    tx.prepare_cached("DELETE FROM _walk_pages")?.execute([])?;
     Ok(())
 }
 
@@ -36,13 +37,13 @@ pub(super) fn keep(tx: &Transaction<'_>, kind: Kind, page: &[Listed]) -> Result<
         bytes.extend(id.as_bytes());
         bytes.extend(rev.to_le_bytes());
     }
-    tx.prepare_cached("INSERT INTO _walked (kind, ids) VALUES (?1, ?2)")?.execute((kind.as_str(), bytes))?;
+    tx.prepare_cached("INSERT INTO _walk_pages (kind, ids) VALUES (?1, ?2)")?.execute((kind.as_str(), bytes))?;
     Ok(())
 }
 
 /// Whether a collection was walked at all: of one without records there is an empty page.
 pub(super) fn is_there(tx: &Transaction<'_>, kind: Kind) -> Result<bool, StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM _walked WHERE kind = ?1)";
+    let text = "SELECT EXISTS (SELECT 1 FROM _walk_pages WHERE kind = ?1)";
     Ok(tx.prepare_cached(text)?.query_row([kind.as_str()], |row| row.get(0))?)
 }
 
@@ -57,7 +58,7 @@ struct Walked(Vec<Listed>);
 
 impl Walked {
     fn read(connection: &Connection, kind: Kind) -> Result<Walked, StoreError> {
-        let mut statement = connection.prepare_cached("SELECT ids FROM _walked WHERE kind = ?1 ORDER BY place DESC")?;
+        let mut statement = connection.prepare_cached("SELECT ids FROM _walk_pages WHERE kind = ?1 ORDER BY place DESC")?;
         let mut pages = statement.query([kind.as_str()])?;
         let mut all = Vec::new();
         while let Some(page) = pages.next()? {
@@ -87,8 +88,8 @@ pub(crate) fn missing(connection: &Connection, kind: Kind) -> Result<Vec<String>
     let table = kind.collection();
     for text in [
         format!("SELECT id, rev FROM {table} WHERE ?1 IS NOT NULL"),
-        "SELECT record_id, rev FROM _images WHERE kind = ?1".to_owned(),
-        "SELECT record_id, rev FROM _tombs WHERE kind = ?1".to_owned(),
+        "SELECT record_id, rev FROM _base WHERE kind = ?1".to_owned(),
+        "SELECT record_id, rev FROM _tombstones WHERE kind = ?1".to_owned(),
     ] {
         let mut statement = connection.prepare_cached(&text)?;
         let mut rows = statement.query([kind.as_str()])?;
@@ -120,7 +121,7 @@ pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<V
     // Of most rows no more is read than this, which is in an index.
     for text in [
         format!("SELECT id FROM {table} WHERE ?1 IS NOT NULL"),
-        "SELECT record_id FROM _images WHERE kind = ?1 AND NOT gone".to_owned(),
+        "SELECT record_id FROM _base WHERE kind = ?1 AND NOT gone".to_owned(),
         format!("SELECT e.record_id {SENT_CREATES}"),
     ] {
         let mut statement = tx.prepare_cached(&text)?;
@@ -139,11 +140,11 @@ pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<V
     ))?;
     let mut gone = Vec::new();
     for id in unseen {
-        let (rev, last): (Option<i64>, Option<String>) =
+        let (rev, last): (Option<i64>, Option<Method>) =
             statement.query_row((kind.as_str(), &id), |row| Ok((row.get(0)?, row.get(1)?)))?;
         // What changed after the walk began, the tail tells.
         if rev.is_some_and(|rev| rev <= as_of) {
-            gone.push(Vanished { id, waits: last.is_some(), deleted_here: last.as_deref() == Some("delete") });
+            gone.push(Vanished { id, waits: last.is_some(), deleted_here: last == Some(Method::Delete) });
         }
     }
     Ok(gone)
@@ -174,13 +175,13 @@ pub(super) fn known_of(tx: &Transaction<'_>, kind: Kind) -> Result<i64, StoreErr
 fn known(kind: Kind) -> String {
     format!(
         "SELECT id, rev FROM {} WHERE rev IS NOT NULL
-             AND id NOT IN (SELECT record_id FROM _images WHERE kind = ?1 AND gone)
-         UNION ALL SELECT record_id, rev FROM _images WHERE kind = ?1 AND NOT gone
+             AND id NOT IN (SELECT record_id FROM _base WHERE kind = ?1 AND gone)
+         UNION ALL SELECT record_id, rev FROM _base WHERE kind = ?1 AND NOT gone
          UNION ALL SELECT e.record_id, s.rev {SENT_CREATES}",
         kind.collection()
     )
 }
 
 /// Creates that the server has taken, whose records have not come back.
-const SENT_CREATES: &str = "FROM _sent s JOIN edits e ON e.id = s.edit_id
+const SENT_CREATES: &str = "FROM _acked s JOIN edits e ON e.id = s.edit_id
      WHERE e.kind = ?1 AND e.method = 'create' AND s.rev IS NOT NULL";

@@ -19,19 +19,19 @@ use crate::store::{StoreError, gate, open};
 
 /// The tables that hold what the server cannot tell again.
 pub(in crate::store) const LOCAL: [&str; 10] =
-    ["edits", "edit_history", "_requests", "_frozen", "_sent", "_parts", "_undone", "_had", "_images", "sync_log"];
+    ["edits", "edit_history", "_requests", "_outbox", "_acked", "_coalesced", "_undone", "_already_applied", "_base", "sync_log"];
 
 /// Where the numbers of edits stand. One that was ever given is never given again, whatever became of its edit.
 const NUMBERED: [(&str, &str); 10] = [
     ("edits", "id"),
     ("edit_history", "id"),
-    ("_frozen", "edit_id"),
-    ("_sent", "edit_id"),
-    ("_parts", "edit_id"),
-    ("_parts", "of_edit"),
+    ("_outbox", "edit_id"),
+    ("_acked", "edit_id"),
+    ("_coalesced", "edit_id"),
+    ("_coalesced", "of_edit"),
     ("_undone", "edit_id"),
     ("_undone", "by_edit"),
-    ("_had", "edit_id"),
+    ("_already_applied", "edit_id"),
     (COUNTED, "seq"),
 ];
 /// Where SQLite itself counts them.
@@ -79,7 +79,7 @@ pub(super) fn read(kept: &Path, blank: &Connection) -> Result<Saved, StoreError>
             saved.tables.push((name, table));
         }
         let of = |name| saved.tables.iter().find(|(of, _)| *of == name).map(|(_, table)| table);
-        if let (Some(edits), Some(images)) = (of("edits"), of("_images"))
+        if let (Some(edits), Some(images)) = (of("edits"), of("_base"))
             && !edits.complete
         {
             saved.traces = traces::read(&connection, images)?;
@@ -158,24 +158,24 @@ pub(super) fn restore(connection: &mut Connection, saved: Saved) -> Result<Rescu
             // A request whose bytes are lost is made anew, and so is one of which it is lost what it insists on or that it
             // was refused: the same bytes would overwrite what others have done since. An edit whose proof is lost is sent
             // again, by its key. The other edits of a bulk call keep its bytes, in which each operation says its own guard.
-            "DELETE FROM _sent WHERE rev IS NULL;
-             UPDATE edits SET state = 'waiting' WHERE state = 'sent' AND id NOT IN (SELECT edit_id FROM _sent);
+            "DELETE FROM _acked WHERE rev IS NULL;
+             UPDATE edits SET state = 'waiting' WHERE state = 'sent' AND id NOT IN (SELECT edit_id FROM _acked);
              UPDATE edits SET idempotency_key = NULL, state = CASE state WHEN 'sending' THEN 'waiting' ELSE state END
                  WHERE state IN ('waiting', 'sending', 'blocked')
                      AND (idempotency_key NOT IN (SELECT idempotency_key FROM _requests)
-                         OR id NOT IN (SELECT edit_id FROM _frozen));
+                         OR id NOT IN (SELECT edit_id FROM _outbox));
              -- What is left of an edit that is gone must not be taken for that of another; and of one that stands by itself
              -- nothing goes with another too.
-             DELETE FROM _parts WHERE of_edit NOT IN (SELECT id FROM edits)
+             DELETE FROM _coalesced WHERE of_edit NOT IN (SELECT id FROM edits)
                  OR edit_id <> of_edit AND edit_id IN (SELECT id FROM edits);
-             DELETE FROM _frozen WHERE edit_id NOT IN (SELECT id FROM edits);
+             DELETE FROM _outbox WHERE edit_id NOT IN (SELECT id FROM edits);
              -- It was being moved while the file broke; asked again, by its key, the server tells.
-             DELETE FROM edit_history WHERE id IN (SELECT id FROM edits UNION SELECT edit_id FROM _parts);
+             DELETE FROM edit_history WHERE id IN (SELECT id FROM edits UNION SELECT edit_id FROM _coalesced);
              -- The server may have been put back since: whatever it says now is newer.
-             UPDATE _images SET rev = 0, gone = 0;
-             DELETE FROM _sent WHERE edit_id NOT IN (SELECT id FROM edits);
-             DELETE FROM _images WHERE NOT EXISTS
-                 (SELECT 1 FROM edits e WHERE e.kind = _images.kind AND e.record_id = _images.record_id);
+             UPDATE _base SET rev = 0, gone = 0;
+             DELETE FROM _acked WHERE edit_id NOT IN (SELECT id FROM edits);
+             DELETE FROM _base WHERE NOT EXISTS
+                 (SELECT 1 FROM edits e WHERE e.kind = _base.kind AND e.record_id = _base.record_id);
              UPDATE _sync SET replay = 1;",
         )?;
         tx.execute("UPDATE _sync SET paused = ?1", [paused])?;

@@ -123,7 +123,7 @@ fn start_over(db: &Path) -> Result<Rescue, StoreError> {
     // First of all that writes: whatever was done to it, nobody stumbles over it afterwards.
     search::refill(&mut connection)?;
     let edits = gate::keep(&mut connection, |tx| {
-        let whole = "SELECT filled AND NOT replay AND NOT EXISTS (SELECT 1 FROM _recovery) FROM _sync";
+        let whole = "SELECT filled AND NOT replay AND NOT EXISTS (SELECT 1 FROM _reconcile) FROM _sync";
         if tx.query_row(whole, [], |row| row.get(0))? {
             lost::note_overwritten(tx)?;
         }
@@ -132,26 +132,26 @@ fn start_over(db: &Path) -> Result<Rescue, StoreError> {
             tx.execute_batch(&format!("UPDATE {} SET rev = 0 WHERE rev IS NOT NULL", kind.collection()))?;
         }
         let again: bool =
-            tx.query_row("SELECT EXISTS (SELECT 1 FROM _recovery WHERE cause = 'restored')", [], |row| row.get(0))?;
+            tx.query_row("SELECT EXISTS (SELECT 1 FROM _reconcile WHERE cause = 'restored')", [], |row| row.get(0))?;
         tx.execute_batch(
             // Deletes too: what was put back there from an older copy is told again, and nothing else.
-            "UPDATE _images SET rev = 0, gone = 0;
-             DELETE FROM _tombs;
-             DELETE FROM _shown;
-             DELETE FROM _walked;",
+            "UPDATE _base SET rev = 0, gone = 0;
+             DELETE FROM _tombstones;
+             DELETE FROM _seen;
+             DELETE FROM _walk_pages;",
         )?;
         tx.execute_batch(if again {
             // A cursor that the server does not know, which alone stops it without a question, is given up as well.
-            "UPDATE _sync SET cursor = CASE WHEN phase = 'blocked' AND (SELECT question IS NULL FROM _recovery) THEN NULL
+            "UPDATE _sync SET cursor = CASE WHEN phase = 'blocked' AND (SELECT question IS NULL FROM _reconcile) THEN NULL
                  ELSE cursor END;
-             UPDATE _recovery SET since = NULL, step = 'property', kind = NULL, cursor = NULL, as_of = NULL, question = NULL,
+             UPDATE _reconcile SET since = NULL, step = 'property', kind = NULL, cursor = NULL, as_of = NULL, question = NULL,
                  tail = CASE WHEN (SELECT cursor IS NULL FROM _sync) THEN 0 ELSE tail END;
              UPDATE _sync SET replay = 0, current_at = NULL, phase = 'new', reason = NULL, verified_at = NULL;"
         } else {
             // Whether these are in, the recovery that was under way would have shown; asked again, by their keys, the server tells.
-            "DELETE FROM _recovery;
-             UPDATE edits SET state = 'waiting' WHERE id IN (SELECT edit_id FROM _sent WHERE rev IS NULL);
-             DELETE FROM _sent WHERE rev IS NULL;
+            "DELETE FROM _reconcile;
+             UPDATE edits SET state = 'waiting' WHERE id IN (SELECT edit_id FROM _acked WHERE rev IS NULL);
+             DELETE FROM _acked WHERE rev IS NULL;
              UPDATE _sync SET cursor = NULL, position = 0, head = NULL, filled = 0, replay = 1, current_at = NULL,
                  phase = 'new', reason = NULL, verified_at = NULL;"
         })?;

@@ -80,7 +80,7 @@ fn before_insert(resource: &Resource) -> String {
     let same = format!("kind = '{kind}' AND record_id = NEW.id");
     body.push(refuse(&rule(
         format!(
-            "NOT EXISTS (SELECT 1 FROM {table} WHERE id = NEW.id) AND (EXISTS (SELECT 1 FROM _tombs WHERE {same}) \
+            "NOT EXISTS (SELECT 1 FROM {table} WHERE id = NEW.id) AND (EXISTS (SELECT 1 FROM _tombstones WHERE {same}) \
              OR EXISTS (SELECT 1 FROM edits WHERE {same}))"
         ),
         "id was used before by a record that is deleted; leave it out to get a new one",
@@ -208,9 +208,9 @@ fn keep_image(resource: &Resource, row: &str) -> String {
     let kind = resource.kind.as_str();
     let members = resource.fields.iter().map(|f| format!("'{0}', {row}.{0}", f.name)).collect::<Vec<_>>().join(", ");
     format!(
-        "INSERT INTO _images (kind, record_id, rev, fields, created_at, updated_at, extra)\n  \
+        "INSERT INTO _base (kind, record_id, rev, fields, created_at, updated_at, extra)\n  \
          SELECT '{kind}', OLD.id, OLD.rev, json_object({members}), OLD.created_at, OLD.updated_at, OLD.extra\n  \
-         WHERE OLD.rev IS NOT NULL AND NOT EXISTS (SELECT 1 FROM _images WHERE kind = '{kind}' AND record_id = OLD.id);"
+         WHERE OLD.rev IS NOT NULL AND NOT EXISTS (SELECT 1 FROM _base WHERE kind = '{kind}' AND record_id = OLD.id);"
     )
 }
 

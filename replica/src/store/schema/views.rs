@@ -20,14 +20,14 @@ const SYNC_STATUS: &str = "
 -- killed reads as offline when its last sign of life is 45 seconds old.
 WITH sync AS (
     -- Where it has accepted an edit, the server is, though it may not have told of that yet.
-    SELECT *, max(head, coalesce((SELECT max(rev) FROM _sent), head)) AS known_head FROM _sync
+    SELECT *, max(head, coalesce((SELECT max(rev) FROM _acked), head)) AS known_head FROM _sync
 ), contact AS (
     SELECT *, (phase IN ('catching_up', 'live', 'polling', 'reconciling', 'backfilling')
                -- A key may be too weak for an edit and good for the feed.
                OR (phase = 'needs_key' AND offline_since IS NULL))
               AND daemon_pid IS NOT NULL AND NOT paused
               AND last_contact_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-45 seconds') AS in_contact
-    FROM sync LEFT JOIN (SELECT 1 AS recovering, question FROM _recovery) ON 1
+    FROM sync LEFT JOIN (SELECT 1 AS recovering, question FROM _reconcile) ON 1
 ), standing AS (
     SELECT *, in_contact AND phase = 'live' AND coalesce(known_head <= position, 1) AS is_level FROM contact
 )
@@ -78,7 +78,7 @@ const CONFLICTS: &str = "
 WITH c AS (
     SELECT e.id, e.kind, e.record_id, e.method, e.base, e.patch, i.updated_at,
            CASE WHEN i.gone OR i.not_found THEN NULL ELSE i.fields END AS there
-    FROM edits e LEFT JOIN _images i USING (kind, record_id) LEFT JOIN _tombs t USING (kind, record_id)
+    FROM edits e LEFT JOIN _base i USING (kind, record_id) LEFT JOIN _tombstones t USING (kind, record_id)
     -- Of what it is not known to have or to have had, only its own word can say that something stands against the edit.
     WHERE e.state = 'conflict' AND (i.rev IS NOT NULL OR t.rev IS NOT NULL OR e.problem IS NOT NULL)
 ), f AS (

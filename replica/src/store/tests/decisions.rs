@@ -6,6 +6,7 @@ use hearth_contract::check::Fields;
 use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, at, deleted, event, task, with_key};
+use crate::model::Origin;
 use crate::store::edits::EditError;
 use crate::store::edits::answers::Verdict;
 use crate::store::edits::decide::{self, Decided};
@@ -25,16 +26,16 @@ impl Scene {
         said(decide::retry(&mut self.db, edit))
     }
     fn discard(&mut self, edit: i64) -> Result<Decided, String> {
-        said(decide::discard(&mut self.db, "cli", edit, at(0)))
+        said(decide::discard(&mut self.db, Origin::Cli, edit, at(0)))
     }
     fn change(&mut self, edit: i64, fields: Value) -> Result<Decided, String> {
         said(decide::change(&mut self.db, edit, &object(fields), at(0)))
     }
     fn resolve(&mut self, edit: i64, resolution: &Resolution) -> Result<Decided, String> {
-        said(resolve::resolve(&mut self.db, "cli", edit, resolution, at(0)))
+        said(resolve::resolve(&mut self.db, Origin::Cli, edit, resolution, at(0)))
     }
     fn undo(&mut self, edit: Option<i64>) -> Result<Decided, String> {
-        said(undo::undo(&mut self.db, "cli", edit, at(0)))
+        said(undo::undo(&mut self.db, Origin::Cli, edit, at(0)))
     }
     fn reject(&mut self, edit: i64) {
         self.send(edit);

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, at, deleted, event, greeting, task, with_key};
+use crate::model::Origin;
 use crate::store::edits::answers::Verdict;
 use crate::store::{edits, gate, open, standing, status};
 
@@ -14,7 +15,7 @@ fn an_update_queues_only_what_changes_and_keeps_the_servers_form() {
     scene.does("UPDATE tasks SET title = title");
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "1");
     assert_eq!(scene.one("SELECT patch || base || origin FROM edits"), r#"{"priority":"high"}{"priority":"low"}sql"#);
-    assert_eq!(scene.one("SELECT rev || (fields ->> 'priority') FROM _images"), "5low");
+    assert_eq!(scene.one("SELECT rev || (fields ->> 'priority') FROM _base"), "5low");
 
     // Another's change of another field shows under ours; the same field stays ours until the feed has passed it.
     scene.hear(vec![task(6, "Paint the shed", "urgent")]);
@@ -28,8 +29,8 @@ fn an_update_queues_only_what_changes_and_keeps_the_servers_form() {
     scene.hear(vec![task(9, "Paint all", "high")]);
     assert_eq!(scene.one("SELECT priority || rev FROM tasks"), "high9");
     assert_eq!(scene.one("SELECT outcome || rev FROM edit_history"), "confirmed9");
-    assert_eq!(scene.one("SELECT (SELECT count(*) FROM edits) + (SELECT count(*) FROM _images)"), "0");
-    assert_eq!(scene.one("SELECT (SELECT count(*) FROM _sent) + (SELECT count(*) FROM _requests)"), "0");
+    assert_eq!(scene.one("SELECT (SELECT count(*) FROM edits) + (SELECT count(*) FROM _base)"), "0");
+    assert_eq!(scene.one("SELECT (SELECT count(*) FROM _acked) + (SELECT count(*) FROM _requests)"), "0");
 }
 
 #[test]
@@ -125,14 +126,14 @@ fn an_edit_of_what_was_deleted_there_is_kept_and_shown() {
         scene.one("SELECT group_concat(outcome) FROM (SELECT outcome FROM edit_history ORDER BY id)"),
         "superseded,confirmed"
     );
-    assert_eq!(scene.one("SELECT (SELECT count(*) FROM tasks) + (SELECT count(*) FROM _images)"), "0");
+    assert_eq!(scene.one("SELECT (SELECT count(*) FROM tasks) + (SELECT count(*) FROM _base)"), "0");
 }
 
 #[test]
 fn the_profile_comes_into_being_by_its_first_update() {
     let mut scene = Scene::new();
     let fields = json!({ "city": "Ghent", "bedrooms": 3 }).as_object().cloned().unwrap();
-    edits::update(&mut scene.db, "tui", hearth_contract::schema::Kind::Property, "", &fields).unwrap();
+    edits::update(&mut scene.db, Origin::Tui, hearth_contract::schema::Kind::Property, "", &fields).unwrap();
     assert_eq!(scene.one("SELECT id FROM property"), HOME);
     assert_eq!(scene.one("SELECT record_id || method || origin FROM edits"), format!("{HOME}updatetui"));
     let request = scene.send(1);
@@ -242,7 +243,8 @@ fn what_became_another_value_since_it_was_seen_is_not_written_over() {
     let fields = |value: serde_json::Value| value.as_object().cloned().unwrap();
     let (task_kind, seen) = (hearth_contract::schema::Kind::Task, fields(json!({ "title": "Paint" })));
     let update = |scene: &mut Scene, title: &str, seen: &hearth_contract::check::Fields| {
-        edits::update_seen(&mut scene.db, "tui", task_kind, TASK, &fields(json!({ "title": title })), seen).unwrap()
+        edits::update_seen(&mut scene.db, Origin::Tui, task_kind, TASK, &fields(json!({ "title": title })), seen)
+            .unwrap()
     };
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.hear(vec![task(6, "Paint the fence", "low")]);
@@ -262,10 +264,10 @@ fn a_call_knows_the_numbers_it_drew_and_no_others() {
     let kind = hearth_contract::schema::Kind::Room;
     assert!(gate::drawn(&scene.db).unwrap().is_empty());
     scene.does("INSERT INTO rooms (name) VALUES ('Script')");
-    let id = edits::create(&mut scene.db, "tui", kind, &room("Hall")).unwrap();
+    let id = edits::create(&mut scene.db, Origin::Tui, kind, &room("Hall")).unwrap();
     let mut other = open::read_write(&scene.directory.join("replica.db")).unwrap();
-    edits::create(&mut other, "cli", kind, &room("Shed")).unwrap();
+    edits::create(&mut other, Origin::Cli, kind, &room("Shed")).unwrap();
     assert_eq!((gate::drawn(&scene.db).unwrap(), gate::drawn(&other).unwrap()), (vec![2], vec![3]));
-    edits::update(&mut scene.db, "tui", kind, &id, &room("Hall")).unwrap();
+    edits::update(&mut scene.db, Origin::Tui, kind, &id, &room("Hall")).unwrap();
     assert!(gate::drawn(&scene.db).unwrap().is_empty(), "what changed nothing made nothing");
 }

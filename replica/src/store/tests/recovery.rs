@@ -5,6 +5,7 @@ use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::model::Phase;
 use crate::recovery::{Cause, Found, Listed, Question, Step, Swept};
 use crate::store::edits::decide;
 use crate::store::{recovery, standing, status, wishes};
@@ -118,9 +119,9 @@ fn the_fuse_counts_per_collection_and_a_word_lifts_it() {
     assert_eq!(shown.reason.as_deref(), Some("51 of 100 rooms are gone"));
     standing::set_daemon(&mut scene.db, Some(std::process::id()), at(0)).unwrap();
     wishes::set_reconcile(&mut scene.db, true).unwrap();
-    assert_eq!(status::read(&scene.db).unwrap().phase, "reconciling", "answered, so nobody is asked again");
+    assert_eq!(status::read(&scene.db).unwrap().phase, Phase::Reconciling, "answered, so nobody is asked again");
     recovery::heed(&mut scene.db, true).unwrap();
-    assert_eq!(status::read(&scene.db).unwrap().phase, "reconciling");
+    assert_eq!(status::read(&scene.db).unwrap().phase, Phase::Reconciling);
     assert_eq!(scene.is_walked(Kind::Room, &walked, 200), Swept::Done);
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "49");
 }
@@ -168,7 +169,7 @@ fn what_is_gone_and_stays_in_sight_does_not_vanish_again() {
     assert_eq!((scene.states().as_str(), scene.one(said).as_str()), ("conflict", "1"));
     scene.recovers(&gap());
     assert_eq!(scene.is_walked(Kind::Task, &[], 90), Swept::Done);
-    assert_eq!(scene.one("SELECT gone || (known ->> 'task') FROM _recovery"), "00");
+    assert_eq!(scene.one("SELECT gone || (known ->> 'task') FROM _reconcile"), "00");
     assert_eq!((scene.one("SELECT title FROM tasks").as_str(), scene.one(said).as_str()), ("Mine", "1"));
 }
 
@@ -415,7 +416,7 @@ fn only_what_is_newer_there_is_fetched_and_what_is_gone_meanwhile_goes_with_its_
     assert!(recovery::missing(&scene.db, Kind::Task).unwrap().is_empty(), "a walk is of one collection");
     assert_eq!(recovery::sweep(&mut scene.db, kind, as_of, &Step::Done, at(0)).unwrap(), Swept::Done);
     assert_eq!(scene.one(rooms), "10Room,12Room,25Newer");
-    assert_eq!(scene.one("SELECT count(*) FROM _walked"), "0");
+    assert_eq!(scene.one("SELECT count(*) FROM _walk_pages"), "0");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use hearth_contract::formats::{Timestamp, is_url};
 use serde_json::{Value, json};
 
 use super::{ConflictPolicy, HOME, ROOM, Scene, TASK, at, deleted, event, greeting, task, with_key};
+use crate::model::Phase;
 use crate::store::edits::answers::Verdict;
 use crate::store::edits::numbers;
 use crate::store::read::{query, view};
@@ -287,7 +288,7 @@ fn what_a_strangers_trigger_does_to_a_changed_row_comes_after_it() {
             r#"{"title":"fence"}{"title":"paint"} {"title":"FENCE","notes":"was paint"}{"title":"fence","notes":null}"#,
             "{renew}"
         );
-        assert_eq!(scene.one("SELECT fields ->> 'title' FROM _images"), "paint", "the server's form");
+        assert_eq!(scene.one("SELECT fields ->> 'title' FROM _base"), "paint", "the server's form");
         assert_eq!(view::search(&scene.db, "fence", 9).unwrap()[0].title, "FENCE", "{renew}");
         let parcels = scene.parcels();
         assert!(scene.freeze(&parcels, ConflictPolicy::Ask).is_some(), "nothing stands against it");
@@ -330,7 +331,7 @@ fn search_follows_every_writer() {
 #[test]
 fn status_claims_nothing_without_proof() {
     let mut scene = Scene::new();
-    assert_eq!(status::read(&scene.db).unwrap().phase, "new");
+    assert_eq!(status::read(&scene.db).unwrap().phase, Phase::New);
     let pid = Some(std::process::id());
     standing::set_daemon(&mut scene.db, pid, at(0)).unwrap();
     scene.is_at_present(3);
@@ -348,7 +349,7 @@ fn status_claims_nothing_without_proof() {
     let told = (status.phase.as_str(), status.head, status.behind_events);
     assert_eq!(told, ("catching_up", Some(5), Some(2)), "the server was there, and has not told of it");
     standing::set_daemon(&mut scene.db, None, now).unwrap();
-    assert_eq!(status::read(&scene.db).unwrap().phase, "offline");
+    assert_eq!(status::read(&scene.db).unwrap().phase, Phase::Offline);
 }
 
 /// What a first read brings is old; that says nothing of how long this replica was away.

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{Scene, event, task};
+use crate::model::Origin;
 use crate::store::read::view;
 use crate::store::{gate, schema};
 
@@ -27,7 +28,7 @@ fn what_scripts_add_to_search_is_merged_by_the_keeper_alone() {
     // An editor of ours leaves no more behind than it found.
     for id in 0..100 {
         let text = format!("UPDATE tasks SET title = 'Oil {id}' WHERE title = 'Sand {id}'");
-        gate::edit(&mut scene.db, "tui", |tx| tx.execute(&text, [])).unwrap();
+        gate::edit(&mut scene.db, Origin::Tui, |tx| tx.execute(&text, [])).unwrap();
     }
     assert!(pieces(&scene) < 20);
     // Made anew, it is as it was made.

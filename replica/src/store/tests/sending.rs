@@ -122,7 +122,7 @@ fn the_profile_decides_and_the_loser_is_kept() {
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Theirs), None);
     assert_eq!(scene.outcomes(), "1 superseded");
-    assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM _images) FROM tasks"), "Theirs0");
+    assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM _base) FROM tasks"), "Theirs0");
 }
 
 #[test]
@@ -361,7 +361,7 @@ fn edits_of_one_record_that_were_never_sent_go_as_one() {
     scene.hear(vec![task(9, "Paint all", "medium")]);
     assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed,3 confirmed", "each as it was made");
     assert_eq!(scene.one("SELECT patch FROM edit_history WHERE id = 2"), r#"{"title":"Paint all","notes":"Twice"}"#);
-    assert_eq!(scene.one("SELECT count(*) FROM _parts"), "0");
+    assert_eq!(scene.one("SELECT count(*) FROM _coalesced"), "0");
 }
 
 #[test]
@@ -372,7 +372,7 @@ fn what_came_and_went_is_never_heard_of() {
     scene.does("DELETE FROM tasks");
     assert_eq!(scene.freeze(&[vec![1, 2, 3]], ConflictPolicy::Ask), None);
     assert_eq!(scene.outcomes(), "1 superseded,2 superseded,3 merged");
-    assert_eq!(scene.one("SELECT (SELECT count(*) FROM edits) + (SELECT count(*) FROM _parts)"), "0");
+    assert_eq!(scene.one("SELECT (SELECT count(*) FROM edits) + (SELECT count(*) FROM _coalesced)"), "0");
 }
 
 #[test]

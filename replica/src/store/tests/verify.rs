@@ -56,7 +56,7 @@ fn what_a_server_leaves_out_is_null_and_the_order_of_what_is_unknown_says_nothin
 fn what_nobody_has_told_is_no_change_meanwhile() {
     for wrong in [
         "UPDATE tasks SET rev = 999, notes = 'Rot'",
-        "INSERT INTO _tombs (kind, record_id, rev) SELECT 'task', id, 999 FROM tasks; DELETE FROM tasks",
+        "INSERT INTO _tombstones (kind, record_id, rev) SELECT 'task', id, 999 FROM tasks; DELETE FROM tasks",
     ] {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);

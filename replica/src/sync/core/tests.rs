@@ -7,6 +7,7 @@ use hearth_contract::schema::Kind;
 use serde_json::json;
 
 use super::*;
+use crate::model::Phase;
 
 fn started(until: Until) -> Core {
     let mut core = Core::new(until, 7);

@@ -4,6 +4,7 @@ use hearth_contract::event::Event;
 use hearth_contract::schema::Kind;
 use serde_json::Value;
 
+pub(crate) use crate::model::Phase;
 use crate::recovery::{Cause, Found, Question, Recovery, Step, Swept};
 
 /// Milliseconds of a clock that never goes back; its zero means nothing.
@@ -228,37 +229,6 @@ impl Stretch {
     /// Whether the feed ends with it before a head that was told earlier.
     pub(crate) fn ends_before(&self, head: Option<i64>) -> bool {
         self.ready.is_some_and(|ready| ready > 0 && Some(ready) < head)
-    }
-}
-
-/// How far the replica is in step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Phase {
-    Backfilling,
-    CatchingUp,
-    Live,
-    Polling,
-    Reconciling,
-    Offline,
-    Paused,
-    NeedsKey,
-    Blocked,
-}
-
-impl Phase {
-    /// The word in `sync_status`.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Phase::Backfilling => "backfilling",
-            Phase::CatchingUp => "catching_up",
-            Phase::Live => "live",
-            Phase::Polling => "polling",
-            Phase::Reconciling => "reconciling",
-            Phase::Offline => "offline",
-            Phase::Paused => "paused",
-            Phase::NeedsKey => "needs_key",
-            Phase::Blocked => "blocked",
-        }
     }
 }
 

@@ -8,6 +8,7 @@ use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::model::{EditState, Phase, Transport};
 use crate::sync::core::Stretch;
 use crate::sync::wire::Answer;
 use crate::{Origin, Replica};
@@ -72,8 +73,8 @@ impl Scene {
         self.answered(ticket_of(&begun, "/v1/events?limit=1"), 200, &feed)
     }
 
-    fn state(&self) -> String {
-        self.replica.edits().unwrap()[0].state.clone()
+    fn state(&self) -> EditState {
+        self.replica.edits().unwrap()[0].state
     }
 }
 
@@ -97,7 +98,7 @@ fn an_answer_from_before_the_server_was_put_back_proves_nothing() {
     scene.greets(begun, 3);
     let room = json!({ "data": { "id": "x", "name": "Shed", "rev": 6 }, "meta": {} });
     scene.hear(Heard::Answer { ticket: sent, answer: Ok(Answer { etag: Some("\"6\"".into()), ..answer(201, &room) }) });
-    assert_eq!(scene.state(), "waiting", "the same request finds out whether the history of now has it");
+    assert_eq!(scene.state(), EditState::Waiting, "the same request finds out whether the history of now has it");
 }
 
 #[test]
@@ -111,13 +112,13 @@ fn an_answer_from_before_the_last_contact_proves_nothing() {
     // Files of an older copy that has our cursor as well: nothing but the head would tell, and it was asked for.
     let room = json!({ "data": { "id": "x", "name": "Shed", "rev": 6 }, "meta": {} });
     scene.hear(Heard::Answer { ticket: sent, answer: Ok(Answer { etag: Some("\"6\"".into()), ..answer(201, &room) }) });
-    assert_eq!(scene.state(), "waiting", "the same request finds out whether the history of now has it");
+    assert_eq!(scene.state(), EditState::Waiting, "the same request finds out whether the history of now has it");
     scene.greets(begun, 5);
 }
 
 /// An answer to an edit that comes after another poll was asked for; gives the edit's state. `has_more`: the poll before it
 /// has not reached the present.
-fn answered_after_a_poll(has_more: bool) -> String {
+fn answered_after_a_poll(has_more: bool) -> EditState {
     let mut scene = Scene::in_step();
     let later = |scene: &mut Scene| {
         let moment = Moment { steady: scene.engine.wake_at().unwrap(), ..now() };
@@ -142,8 +143,12 @@ fn answered_after_a_poll(has_more: bool) -> String {
 #[test]
 fn an_answer_from_before_a_poll_proves_nothing() {
     // The server may have been put back before the poll reaches it, and after the answer was on its way.
-    assert_eq!(answered_after_a_poll(false), "sending", "the same request goes again");
-    assert_eq!(answered_after_a_poll(true), "sent", "polls that follow each other at once leave no time for that");
+    assert_eq!(answered_after_a_poll(false), EditState::Sending, "the same request goes again");
+    assert_eq!(
+        answered_after_a_poll(true),
+        EditState::Sent,
+        "polls that follow each other at once leave no time for that"
+    );
 }
 
 #[test]
@@ -165,7 +170,7 @@ fn an_answer_from_before_the_feed_leapt_proves_nothing() {
     scene.hear(Heard::Frames(Stretch { events, cursor: Some("c".into()), ready: None }));
     let room = json!({ "data": { "id": "x", "name": "Shed", "rev": 7 }, "meta": {} });
     scene.hear(Heard::Answer { ticket: sent, answer: Ok(Answer { etag: Some("\"7\"".into()), ..answer(201, &room) }) });
-    assert_eq!(scene.state(), "sending", "the same request goes again");
+    assert_eq!(scene.state(), EditState::Sending, "the same request goes again");
 }
 
 #[test]
@@ -194,7 +199,7 @@ fn an_answer_to_an_earlier_greeting_is_not_taken_for_one_to_the_last() {
     scene.answered(feed, 200, &stands);
     scene.greets(third, 6);
     scene.hear(Heard::StreamOpened);
-    assert_eq!(scene.state(), "sent", "a head from before it says nothing against it");
+    assert_eq!(scene.state(), EditState::Sent, "a head from before it says nothing against it");
 }
 
 #[test]
@@ -209,7 +214,7 @@ fn what_was_wished_while_there_was_no_room_is_heard_once_there_is() {
     let begun: bool = scene
         .engine
         .connection
-        .query_row("SELECT reconcile = 0 AND EXISTS (SELECT 1 FROM _recovery) FROM _sync", [], |row| row.get(0))
+        .query_row("SELECT reconcile = 0 AND EXISTS (SELECT 1 FROM _reconcile) FROM _sync", [], |row| row.get(0))
         .unwrap();
     assert!(begun);
 }
@@ -327,7 +332,7 @@ fn a_key_too_weak_for_an_edit_leaves_the_feed_in_contact() {
     let heartbeat = Stretch { cursor: Some("c5".into()), ..Stretch::default() };
     scene.engine.hear(Moment { steady: 20_000, wall }, Heard::Frames(heartbeat)).unwrap();
     let status = scene.replica.status().unwrap();
-    assert_eq!((status.phase.as_str(), status.transport.as_deref()), ("needs_key", Some("stream")));
+    assert_eq!((status.phase, status.transport), (Phase::NeedsKey, Some(Transport::Stream)));
     assert!(status.behind_seconds.is_some_and(|behind| behind < 40) && status.offline_since.is_none(), "{status:?}");
     // Without the stream there is no contact, and the key stays refused.
     let later = Moment { steady: 20_001, wall };

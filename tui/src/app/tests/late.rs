@@ -1,6 +1,6 @@
 //! Answers that come late: each changes what it answers and nothing else, however much has been done since it was asked for.
 
-use hearth_replica::{Resolution, Totals};
+use hearth_replica::{Method, Resolution, Totals};
 
 use super::*;
 use crate::fixtures::conflict;
@@ -107,7 +107,7 @@ fn a_form_stays_until_its_own_change_is_answered_whatever_else_is_written() {
 #[test]
 fn a_conflict_that_is_settled_closes_no_other_that_is_being_settled() {
     let mut app = with_tasks(three());
-    let mut screen = ConflictScreen::of(2, "update");
+    let mut screen = ConflictScreen::of(2, Method::Update);
     screen.typing = Some(Line::holding("Clean the"));
     app.layers.push(Layer::Conflict(screen));
     let settled = |edit| {
@@ -330,7 +330,7 @@ fn what_stands_too_deep_is_not_called_hidden() {
 #[test]
 fn a_conflict_that_is_being_settled_is_not_asked_about() {
     let mut app = with_tasks(three());
-    let mut screen = ConflictScreen::of(4, "update");
+    let mut screen = ConflictScreen::of(4, Method::Update);
     screen.take(vec![conflict("due_on", "2026-11-25")]);
     app.layers.push(Layer::Conflict(screen));
     let settled = change(keys(&mut app, &["m", "ctrl-s"]));

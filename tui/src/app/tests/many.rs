@@ -1,6 +1,6 @@
 //! What is marked, and what is done to many at once: asked first, counted, and said how far it is.
 
-use hearth_replica::RowQuery;
+use hearth_replica::{Method, RowQuery};
 
 use super::*;
 
@@ -203,7 +203,7 @@ fn what_became_of_many_opens_over_nothing_that_is_being_typed() {
     }
     // A value of a conflict that is typed.
     let mut app = with_tasks(three());
-    let mut screen = ConflictScreen::of(4, "update");
+    let mut screen = ConflictScreen::of(4, Method::Update);
     screen.typing = Some(Line::holding("Clean"));
     app.layers.push(Layer::Conflict(screen));
     app.update(now(), refused());

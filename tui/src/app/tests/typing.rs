@@ -3,12 +3,13 @@
 use super::*;
 use crate::message::Decision;
 use crate::state::form::Wish;
+use hearth_replica::Method;
 
 #[test]
 fn what_was_typed_in_a_conflict_is_not_left_without_a_question() {
     let mut app = with_tasks(three());
     assert_eq!(press(&mut app, "ctrl-c"), [Effect::Quit], "nothing would be lost");
-    let mut screen = ConflictScreen::of(4, "update");
+    let mut screen = ConflictScreen::of(4, Method::Update);
     screen.typing = Some(Line::holding("Clean the gutters"));
     app.layers.push(Layer::Conflict(screen));
     assert_eq!(press(&mut app, "ctrl-c"), []);
@@ -22,7 +23,7 @@ fn what_was_typed_in_a_conflict_is_not_left_without_a_question() {
 #[test]
 fn what_was_typed_in_a_conflict_outlives_what_the_server_does_meanwhile() {
     let mut app = with_tasks(three());
-    let mut screen = ConflictScreen::of(4, "update");
+    let mut screen = ConflictScreen::of(4, Method::Update);
     screen.take(vec![conflict("notes", "theirs"), conflict("due_on", "2026-11-25")]);
     app.layers.push(Layer::Conflict(screen));
     press(&mut app, "e");
@@ -54,7 +55,7 @@ fn what_was_typed_in_a_conflict_outlives_what_the_server_does_meanwhile() {
 #[test]
 fn what_was_typed_for_an_edit_that_is_settled_meanwhile_is_saved_in_its_record() {
     let mut app = with_tasks(three());
-    app.layers.push(Layer::Form(Box::new(Form::of_edit(&edit("update"), &Default::default(), app.today))));
+    app.layers.push(Layer::Form(Box::new(Form::of_edit(&edit(Method::Update), &Default::default(), app.today))));
     write(&mut app, "!");
     let save = |app: &mut App| match &press(app, "ctrl-s")[..] {
         [Effect::Write(write)] => write.clone(),
@@ -75,7 +76,7 @@ fn what_was_typed_for_an_edit_that_is_settled_meanwhile_is_saved_in_its_record()
 #[test]
 fn what_was_wrong_with_a_value_is_said_no_more_once_it_is_another() {
     let mut app = with_tasks(three());
-    let mut screen = ConflictScreen::of(4, "update");
+    let mut screen = ConflictScreen::of(4, Method::Update);
     (screen.typing, screen.fault) = (Some(Line::holding("some")), Some("some is no day".to_owned()));
     app.layers.push(Layer::Conflict(screen));
     app.update(now(), Message::Paste("day".to_owned()));
@@ -105,7 +106,7 @@ fn a_form_is_there_again_whatever_it_changes() {
     assert_eq!((records.len(), fields["title"].as_str()), (2, Some("Alike")));
 
     let mut app = with_tasks(three());
-    app.layers.push(Layer::Form(Box::new(Form::of_edit(&edit("update"), &Default::default(), app.today))));
+    app.layers.push(Layer::Form(Box::new(Form::of_edit(&edit(Method::Update), &Default::default(), app.today))));
     write(&mut app, "!");
     let mut waiting = again(&mut app);
     let wish = waiting.act(Action::Save);

@@ -4,6 +4,7 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
 use super::*;
 use crate::state::search::Search;
+use hearth_replica::Method;
 
 fn mouse(app: &mut App, kind: MouseEventKind, column: u16, row: u16) {
     app.update(now(), Message::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
@@ -118,7 +119,7 @@ fn a_click_on_a_tab_leaves_what_is_only_looked_at() {
     click(&mut app, rooms, 0);
     assert_eq!((app.tab, app.layers.len()), (Kind::Room, 0));
     letter(&mut app, '2');
-    let mut conflict = ConflictScreen::of(1, "update");
+    let mut conflict = ConflictScreen::of(1, Method::Update);
     conflict.take(vec![clash("title", "x")]);
     app.layers.push(Layer::Conflict(conflict));
     app.layers.push(Layer::Search(Search::default()));
@@ -140,7 +141,7 @@ fn a_click_beside_the_tabs_goes_nowhere() {
 #[test]
 fn the_wheel_leaves_the_field_alone_for_which_a_value_is_typed() {
     let mut app = household();
-    let mut conflict = ConflictScreen::of(1, "update");
+    let mut conflict = ConflictScreen::of(1, Method::Update);
     conflict.take(vec![clash("title", "x"), clash("due_on", "2026-12-24")]);
     conflict.type_value();
     app.layers.push(Layer::Conflict(conflict));

@@ -1,6 +1,7 @@
 //! What small screens still say: what matters is shortened with a mark, and never left out unseen.
 
 use super::*;
+use hearth_replica::Method;
 
 /// What is on the screen as one line of words.
 fn flat(app: &mut App, width: u16, height: u16) -> String {
@@ -26,7 +27,7 @@ fn every_tab_has_its_key_on_the_narrowest_screen() {
 fn a_conflict_shows_its_field_and_both_sides_on_every_screen() {
     for (width, height) in [(20, 5), (20, 24), (80, 5), (39, 7), (40, 9)] {
         let mut app = household();
-        let mut conflict = ConflictScreen::of(1, "update");
+        let mut conflict = ConflictScreen::of(1, Method::Update);
         conflict.take(vec![clash("due_on", "2026-12-24")]);
         app.layers.push(Layer::Conflict(conflict));
         let text = screen(&mut app, width, height);

@@ -1,6 +1,7 @@
 //! How syncing stands, in the bars and on its screen: in plain words, and what to type where something is wanted.
 
 use super::*;
+use hearth_replica::Phase;
 
 #[test]
 fn the_way_back_on_the_sync_screen_begins_at_once() {
@@ -17,19 +18,19 @@ fn the_way_back_on_the_sync_screen_begins_at_once() {
 
 #[test]
 fn the_status_is_said_in_plain_words() {
-    let phase = |phase: &str| Status { phase: phase.into(), ..live() };
+    let phase = |phase: Phase| Status { phase, ..live() };
     for (status, words) in [
         (live(), "● live"),
-        (Status { server: None, ..phase("new") }, "○ not connected"),
+        (Status { server: None, ..phase(Phase::New) }, "○ not connected"),
         (
-            Status { offline_since: Some("2026-11-21T13:02:00.000Z".into()), ..phase("offline") },
+            Status { offline_since: Some("2026-11-21T13:02:00.000Z".into()), ..phase(Phase::Offline) },
             "○ offline since 13:02",
         ),
-        (Status { position: 1_200, head: Some(5_000), ..phase("backfilling") }, "◌ first sync 1,200 of 5,000"),
-        (Status { behind_events: Some(312), ..phase("catching_up") }, "◌ catching up, 312 behind"),
+        (Status { position: 1_200, head: Some(5_000), ..phase(Phase::Backfilling) }, "◌ first sync 1,200 of 5,000"),
+        (Status { behind_events: Some(312), ..phase(Phase::CatchingUp) }, "◌ catching up, 312 behind"),
         (Status { waiting: 4, needs_you: 1, ..live() }, "● live   ! 1 needs you   ▲ 4 waiting"),
-        (phase("needs_key"), "! the server wants another key"),
-        (phase("paused"), "‖ paused"),
+        (phase(Phase::NeedsKey), "! the server wants another key"),
+        (phase(Phase::Paused), "‖ paused"),
     ] {
         let mut app = household();
         app.update(now(), Message::Answer(Answer::Status(Ok(status))));
@@ -56,7 +57,7 @@ fn a_key_that_cannot_be_read_is_said_where_syncing_is_until_another_process_sync
     let why = "the key's file /home/ada/home.key: Permission denied; next: ls -l /home/ada/home.key";
     let setup = Setup { keyless: Some(why.into()), ..Setup::default() };
     let (mut app, _) = App::start(now(), setup, Session::default(), (80, 24));
-    let offline = Status { phase: "offline".into(), ..live() };
+    let offline = Status { phase: Phase::Offline, ..live() };
     app.update(now(), Message::Answer(Answer::Status(Ok(offline.clone()))));
     let first = screen(&mut app, 80, 24);
     assert_says(&first, &["! no key to sync with", "Changes stay here for now; S says why and what to do."]);
@@ -90,7 +91,7 @@ fn a_notice_is_read_to_its_end() {
 #[test]
 fn syncing_that_has_stopped_is_said_as_long_as_it_is_so() {
     let (mut app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
-    let offline = Status { phase: "offline".into(), ..live() };
+    let offline = Status { phase: Phase::Offline, ..live() };
     app.update(now(), Message::Answer(Answer::Status(Ok(offline))));
     app.update(now(), Message::SyncEnded { reason: "the file was moved".into(), again: false });
     let mut later = now();
@@ -109,7 +110,7 @@ fn syncing_that_has_stopped_is_said_as_long_as_it_is_so() {
 fn where_nobody_would_try_a_server_none_is_said_to_be_tried() {
     let setup = Setup { serverless: true, ..Setup::default() };
     let (mut app, _) = App::start(now(), setup, Session::default(), (80, 24));
-    let alone = Status { phase: "offline".into(), server: None, ..live() };
+    let alone = Status { phase: Phase::Offline, server: None, ..live() };
     app.update(now(), Message::Answer(Answer::Status(Ok(alone.clone()))));
     letter(&mut app, 'S');
     letter(&mut app, 'r');
@@ -128,18 +129,18 @@ fn where_nobody_would_try_a_server_none_is_said_to_be_tried() {
 #[test]
 fn syncing_that_fails_again_and_again_is_said_until_there_is_contact() {
     let (mut app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
-    let status = |app: &mut App, phase: &str| {
-        app.update(now(), Message::Answer(Answer::Status(Ok(Status { phase: phase.into(), ..live() }))));
+    let status = |app: &mut App, phase: Phase| {
+        app.update(now(), Message::Answer(Answer::Status(Ok(Status { phase, ..live() }))));
     };
-    status(&mut app, "offline");
+    status(&mut app, Phase::Offline);
     app.update(now(), Message::SyncEnded { reason: "the lock is another user's".into(), again: true });
     let mut later = now();
     later.moment = later.moment.plus_millis(60_000);
     app.update(later, Message::Tick);
     letter(&mut app, 'S');
     assert_says(&screen(&mut app, 80, 24), &["! syncing fails", "the lock is another user's"]);
-    status(&mut app, "live");
-    status(&mut app, "offline");
+    status(&mut app, Phase::Live);
+    status(&mut app, Phase::Offline);
     let shown = screen(&mut app, 80, 24);
     assert!(!shown.contains("syncing fails") && !shown.contains("another user"), "{shown}");
 }
@@ -160,8 +161,8 @@ fn where_the_server_wants_another_key_it_is_said_what_to_type() {
     let command = "hearth-replica --profile cabin init --server http://home:8750, with another key";
     let setup = Setup { another_key: Some(command.into()), ..Setup::default() };
     let (mut app, _) = App::start(now(), setup, Session::default(), (80, 24));
-    for (phase, is_told) in [("needs_key", true), ("live", false)] {
-        app.update(now(), Message::Answer(Answer::Status(Ok(Status { phase: phase.into(), ..live() }))));
+    for (phase, is_told) in [(Phase::NeedsKey, true), (Phase::Live, false)] {
+        app.update(now(), Message::Answer(Answer::Status(Ok(Status { phase, ..live() }))));
         letter(&mut app, 'S');
         let flat = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(flat.contains(&format!("To do {command}")), is_told, "{flat}");
@@ -186,7 +187,7 @@ fn work_under_way_breathes_unless_nothing_shall_move() {
     for (reduced_motion, sign) in [(false, "◍ catching up"), (true, "◌ catching up")] {
         let mut app = household();
         app.setup.reduced_motion = reduced_motion;
-        let status = Status { phase: "catching_up".into(), ..live() };
+        let status = Status { phase: Phase::CatchingUp, ..live() };
         app.update(later, Message::Answer(Answer::Status(Ok(status))));
         let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
         terminal.draw(|frame| draw(&app, later, &Theme::new(Colors::Mono), frame)).unwrap();

@@ -8,9 +8,10 @@ use rusqlite::{Connection, Transaction};
 
 use super::living::{dead, left, living, whole_subject};
 use super::refused;
+use crate::model::Settled;
+use crate::model::{EditOutcome, Method};
 use crate::store::edits;
 use crate::store::edits::decide::{Decided, Pending, said};
-use crate::store::edits::history::Settled;
 use crate::store::edits::judge::spelled;
 use crate::store::edits::{EditError, had, take_back};
 use crate::store::mirror::image;
@@ -23,7 +24,7 @@ pub(super) struct Past<'a> {
     pub name: &'a str,
     pub kind: Kind,
     pub record: &'a str,
-    pub method: &'a str,
+    pub method: Method,
     pub patch: &'a Fields,
     pub base: &'a Fields,
 }
@@ -31,7 +32,7 @@ pub(super) struct Past<'a> {
 impl<'a> Past<'a> {
     pub(super) fn of(found: &'a Settled, name: &'a str) -> Past<'a> {
         let Settled { id, kind, record_id, method, patch, base, .. } = found;
-        Past { id: *id, name, kind: *kind, record: record_id, method, patch, base }
+        Past { id: *id, name, kind: *kind, record: record_id, method: *method, patch, base }
     }
 }
 
@@ -39,11 +40,11 @@ impl<'a> Past<'a> {
 pub(super) fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> {
     let Past { id, name, kind, record, .. } = *past;
     let (sentence, of) = match past.method {
-        "create" => {
+        Method::Create => {
             edits::delete_in(tx, kind, record).map_err(|error| gone(error, past))?;
             (format!("{name} is deleted again"), record.to_owned())
         }
-        "delete" => {
+        Method::Delete => {
             let (fields, without) = living(tx, kind, past.base, past.base)?;
             let new = edits::create_in(tx, kind, &fields)?;
             let unnamed = match kind {
@@ -138,10 +139,10 @@ fn note(tx: &Transaction<'_>, edit: i64, by: Option<i64>) -> Result<(), EditErro
 pub(super) fn again(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> {
     let Past { id, name, kind, record, .. } = *past;
     let (sentence, of) = match past.method {
-        "create" => {
+        Method::Create => {
             let (mut fields, without) = living(tx, kind, past.patch, &Fields::new())?;
             let free: bool = tx.query_row(
-                "SELECT NOT EXISTS (SELECT 1 FROM _tombs WHERE kind = ?1 AND record_id = ?2)
+                "SELECT NOT EXISTS (SELECT 1 FROM _tombstones WHERE kind = ?1 AND record_id = ?2)
                     AND NOT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)",
                 (kind.as_str(), record),
                 |row| row.get(0),
@@ -154,7 +155,7 @@ pub(super) fn again(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, Ed
             note(tx, id, newest_of(tx, kind, &new)?)?;
             (format!("{name} is there again{without}"), new)
         }
-        "delete" => {
+        Method::Delete => {
             edits::delete_in(tx, kind, record).map_err(|error| gone(error, past))?;
             (format!("{name} is deleted"), record.to_owned())
         }
@@ -194,7 +195,7 @@ pub(crate) fn make_anew(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -
             .query_map((kind.as_str(), record), |row| row.get(0))?
             .collect::<Result<_, _>>()?;
         for edit in all {
-            take_back::take_back(tx, edit, "superseded", Some("made anew as another record"), now)?;
+            take_back::take_back(tx, edit, EditOutcome::Superseded, Some("made anew as another record"), now)?;
         }
         Ok::<_, EditError>(())
     })?;

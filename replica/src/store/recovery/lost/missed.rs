@@ -11,6 +11,7 @@ use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
 use super::Lost;
+use crate::model::Method;
 use crate::store::mirror::image;
 use crate::store::{StoreError, rows};
 
@@ -47,7 +48,7 @@ pub(super) fn missed(tx: &Transaction<'_>, meant: Meant) -> Result<Judged, Store
         "SELECT id, kind, record_id, method, patch, base, {confirmed} FROM edit_history
          WHERE outcome IN ('confirmed', 'merged')
          UNION ALL
-         SELECT id, kind, record_id, method, patch, base, {accepted} FROM edits JOIN _sent s ON s.edit_id = id
+         SELECT id, kind, record_id, method, patch, base, {accepted} FROM edits JOIN _acked s ON s.edit_id = id
          ORDER BY 1 DESC"
     );
     let mut missed: Vec<(Lost, Fields, Fields)> = Vec::new();
@@ -60,18 +61,18 @@ pub(super) fn missed(tx: &Transaction<'_>, meant: Meant) -> Result<Judged, Store
     while let Some(row) = found.next()? {
         let Some(kind) = Kind::parse(&row.get::<_, String>(1)?) else { continue };
         let lost = Lost { edit: row.get(0)?, kind, record: row.get(2)? };
-        let method: String = row.get(3)?;
+        let method: Method = row.get(3)?;
         let is_meant = row.get::<_, Option<bool>>(6)? == Some(true);
         let [mut patch, mut base] =
             [rows::object(&row.get::<_, String>(4)?)?, rows::object(&row.get::<_, String>(5)?)?];
         let of = (kind, lost.record.clone());
         let form = form(tx, &lost)?;
         let later = later.entry(of.clone()).or_default();
-        let wrote = if method == "delete" { base.clone() } else { patch.clone() };
+        let wrote = if method == Method::Delete { base.clone() } else { patch.clone() };
         // A subject is one thing in two fields.
         let half = wrote.keys().any(|name| is_subject(name) && !later.contains_key(name));
         let mut judged = patch.clone();
-        if method == "update" {
+        if method == Method::Update {
             for (name, value) in &wrote {
                 let Some(by) = later.get_mut(name) else { continue };
                 judged.shift_remove(name);
@@ -89,16 +90,16 @@ pub(super) fn missed(tx: &Transaction<'_>, meant: Meant) -> Result<Judged, Store
                 }
             }
         }
-        let is_over = deleted.contains(&of) || method == "update" && judged.is_empty();
+        let is_over = deleted.contains(&of) || method == Method::Update && judged.is_empty();
         // One that shows was not written over in the history of now, and may be lost with the next.
-        if is_meant && is_over && !is_there(&method, kind, &wrote, form.as_ref()) {
+        if is_meant && is_over && !is_there(method, kind, &wrote, form.as_ref()) {
             over.push(lost.edit);
         }
-        let is_missed = is_meant && !is_over && !is_there(&method, kind, &judged, form.as_ref());
+        let is_missed = is_meant && !is_over && !is_there(method, kind, &judged, form.as_ref());
         for name in wrote.into_iter().map(|(name, _)| name) {
             later.entry(name).or_insert(is_missed.then_some(missed.len()));
         }
-        if method == "delete" {
+        if method == Method::Delete {
             deleted.insert(of);
         }
         if is_missed {
@@ -146,7 +147,7 @@ fn shown(tx: &Transaction<'_>, of: &str) -> Result<(Vec<i64>, Vec<i64>), StoreEr
     while let Some(row) = found.next()? {
         let Some(kind) = Kind::parse(&row.get::<_, String>(1)?) else { continue };
         let lost = Lost { edit: row.get(0)?, kind, record: row.get(2)? };
-        let is_create = row.get::<_, String>(3)? == "create";
+        let is_create = row.get::<_, Method>(3)? == Method::Create;
         let shows_any = match form(tx, &lost)? {
             None => false,
             Some(_) if is_create => true,
@@ -179,10 +180,10 @@ fn form(tx: &Connection, lost: &Lost) -> Result<Option<rows::Stored>, StoreError
 }
 
 /// Whether the server's form of a record shows an edit's effect.
-fn is_there(method: &str, kind: Kind, patch: &Fields, form: Option<&rows::Stored>) -> bool {
+fn is_there(method: Method, kind: Kind, patch: &Fields, form: Option<&rows::Stored>) -> bool {
     match (method, form) {
-        ("delete", form) => form.is_none(),
-        ("create", form) => form.is_some(),
+        (Method::Delete, form) => form.is_none(),
+        (Method::Create, form) => form.is_some(),
         (_, Some(stored)) => shows(kind, &stored.fields, patch),
         (_, None) => false,
     }

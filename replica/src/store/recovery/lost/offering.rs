@@ -4,6 +4,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::{OptionalExtension, Transaction};
 
 use super::Lost;
+use crate::model::Method;
 use crate::store::edits::{push, sides};
 use crate::store::mirror::image;
 use crate::store::{StoreError, log, rows};
@@ -56,7 +57,7 @@ pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: 
     for Lost { edit, .. } in sent {
         // A retry is a new request: the bytes of the old one may be guarded by the lost history's numbers.
         push::forget_request(tx, *edit)?;
-        tx.execute("DELETE FROM _sent WHERE edit_id = ?1", [edit])?;
+        tx.execute("DELETE FROM _acked WHERE edit_id = ?1", [edit])?;
     }
     for Lost { edit, kind, record } in settled {
         keep_form(tx, *kind, record)?;
@@ -68,15 +69,15 @@ pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: 
         tx.execute("DELETE FROM edit_history WHERE id = ?1", [edit])?;
     }
     for Lost { edit, kind, record } in sent.iter().chain(settled) {
-        let method: String = tx.query_row(
+        let method: Method = tx.query_row(
             "UPDATE edits SET state = 'conflict', reason = ?2, problem = NULL, next_attempt_at = NULL
              WHERE id = ?1 RETURNING method",
             (edit, why.reason()),
             |row| row.get(0),
         )?;
-        if method == "create" {
+        if method == Method::Create {
             // The server does not hold the record at all any more.
-            for table in ["_images", "_tombs"] {
+            for table in ["_base", "_tombstones"] {
                 tx.execute(
                     &format!("DELETE FROM {table} WHERE kind = ?1 AND record_id = ?2"),
                     (kind.as_str(), record),
@@ -100,7 +101,7 @@ pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: 
 /// Keeps the row of a record as the server's form before edits are laid over it.
 pub(super) fn keep_form(tx: &Transaction<'_>, kind: Kind, record: &str) -> Result<(), StoreError> {
     let has: Option<i64> = tx
-        .query_row("SELECT 1 FROM _images WHERE kind = ?1 AND record_id = ?2", (kind.as_str(), record), |row| {
+        .query_row("SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2", (kind.as_str(), record), |row| {
             row.get(0)
         })
         .optional()?;

@@ -1,6 +1,7 @@
 //! What a server that was put back has lost, and what only looks so: offered again, confirmed, or waited for.
 
 use super::*;
+use crate::model::Origin;
 use crate::store::edits::resolve::{self, Resolution};
 
 mod accepted;
@@ -262,7 +263,7 @@ fn a_call_goes_as_a_whole_when_one_of_its_edits_insists_on_a_lost_revision() {
     }
     scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
     assert_eq!(scene.one("SELECT count(*) FROM _requests"), "0");
-    assert_eq!(scene.one("SELECT count(*) FROM _frozen"), "0");
+    assert_eq!(scene.one("SELECT count(*) FROM _outbox"), "0");
     assert_eq!(scene.one("SELECT count(*) FROM edits WHERE idempotency_key IS NULL"), "2");
 }
 
@@ -521,7 +522,7 @@ fn a_lost_change_of_a_record_that_was_lost_with_it_can_make_it_anew() {
         assert_eq!(scene.one("SELECT name || make || color FROM vehicles"), "CarVolvored", "{fork:?}");
         let refused = decide::retry(&mut scene.db, 1).unwrap_err().to_string();
         assert!(refused.contains("made anew"), "{refused}");
-        resolve::resolve(&mut scene.db, "cli", 1, &Resolution::mine(), at(0)).unwrap();
+        resolve::resolve(&mut scene.db, Origin::Cli, 1, &Resolution::mine(), at(0)).unwrap();
         let sent = "SELECT method || (patch ->> 'name') || (patch ->> 'color') FROM edits WHERE state = 'waiting'";
         assert_eq!(scene.one(sent), "createCarred", "{fork:?}");
     }

@@ -74,7 +74,7 @@ fn what_is_left_of_edits_that_are_lost_is_not_taken_for_that_of_others() {
     let wreck = Wreck { scene, db }.checkpointed();
     wreck.break_page_of("edits");
     wreck.rebuilt();
-    let left = "SELECT (SELECT count(*) FROM _parts) + (SELECT count(*) FROM _frozen)";
+    let left = "SELECT (SELECT count(*) FROM _coalesced) + (SELECT count(*) FROM _outbox)";
     assert_eq!(wreck.scene.one(left), "0");
     wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
     assert_eq!(
@@ -91,7 +91,7 @@ fn a_request_whose_guard_is_lost_is_judged_and_made_anew() {
         let mut wreck = Wreck::new();
         assert_eq!(wreck.scene.send(1).guard, Some(5));
         let wreck = wreck.checkpointed();
-        wreck.break_page_of("_frozen");
+        wreck.break_page_of("_outbox");
         wreck.rebuilt();
         let mut scene = wreck.scene;
         scene.hear(vec![floor_is(8, floor)]);
@@ -107,7 +107,7 @@ fn the_other_edits_of_a_bulk_call_keep_its_bytes() {
     let mut wreck = Wreck::new();
     wreck.scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
     let before = wreck.scene.freeze_as("bulk", &[vec![1], vec![3]], ConflictPolicy::Ask).unwrap();
-    gate::keep(&mut wreck.scene.db, |tx| Ok(tx.execute("DELETE FROM _frozen WHERE edit_id = 1", [])?)).unwrap();
+    gate::keep(&mut wreck.scene.db, |tx| Ok(tx.execute("DELETE FROM _outbox WHERE edit_id = 1", [])?)).unwrap();
     let wreck = wreck.checkpointed();
     wreck.break_page_of("sync_log");
     wreck.rebuilt();
@@ -130,7 +130,7 @@ fn edits_of_an_unknown_home_wait_for_a_person() {
 
 #[test]
 fn every_table_is_either_carried_over_or_told_again_by_the_server() {
-    let told_again = ["_schema", "_sync", "_tombs", "_shown", "_search_rows", "_recovery", "_walked"];
+    let told_again = ["_schema", "_sync", "_tombstones", "_seen", "_search_rows", "_reconcile", "_walk_pages"];
     for (table, _) in schema::KEPT {
         assert_ne!(LOCAL.contains(&table), told_again.contains(&table), "{table}: does it hold what only exists here?");
     }

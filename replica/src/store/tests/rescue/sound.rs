@@ -93,7 +93,7 @@ fn a_rebuild_sees_that_the_server_was_put_back() {
         scene.is_at_present(7);
         assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed");
         if is_damaged {
-            scene.does("DROP TABLE _tombs");
+            scene.does("DROP TABLE _tombstones");
         }
         assert_eq!(wreck.rebuilt().kept_as.is_some(), is_damaged);
         let scene = &mut wreck.scene;
@@ -104,7 +104,7 @@ fn a_rebuild_sees_that_the_server_was_put_back() {
         let begun = recovery::read(&scene.db).unwrap().expect("a recovery");
         assert_eq!((begun.step, begun.since), (Step::Property, None), "{is_damaged} {head}");
         assert_eq!(
-            scene.one("SELECT cause || _sync.cursor || replay FROM _recovery JOIN _sync"),
+            scene.one("SELECT cause || _sync.cursor || replay FROM _reconcile JOIN _sync"),
             format!("restoredc{head}0")
         );
         for (kind, ids) in [(Kind::Task, &[][..]), (Kind::Room, &[(ROOM, room), (HOME, head)])] {
@@ -131,7 +131,7 @@ fn a_rebuild_asks_before_much_is_gone() {
     let scene = &mut wreck.scene;
     scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" })), task(159)]);
     scene.is_at_present(200);
-    assert_eq!(scene.one("SELECT cause || replay || filled FROM _recovery JOIN _sync"), "asked01");
+    assert_eq!(scene.one("SELECT cause || replay || filled FROM _reconcile JOIN _sync"), "asked01");
     assert_eq!(scene.one("SELECT count(*) FROM tasks WHERE rev IS NOT NULL"), "60", "nothing is gone yet");
     let there = uuid::Uuid::from_u128(159).to_string();
     let swept = scene.is_walked(Kind::Task, &[(there.as_str(), 159)], 200);
@@ -145,13 +145,13 @@ fn a_rebuild_in_a_recovery_whose_cursor_is_unknown_there_reads_from_the_beginnin
     scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
     gate::keep(&mut scene.db, |tx| Ok(tx.execute("UPDATE _sync SET phase = 'blocked'", [])?)).unwrap();
     wreck.rebuilt();
-    let stands = "SELECT coalesce(_sync.cursor, 'none') || replay || cause || tail FROM _sync JOIN _recovery";
+    let stands = "SELECT coalesce(_sync.cursor, 'none') || replay || cause || tail FROM _sync JOIN _reconcile";
     assert_eq!(wreck.scene.one(stands), "none0restored0");
 }
 
 #[test]
 fn a_table_that_was_dropped_is_damage() {
-    for table in ["_tombs", "search", "_schema", "_gate", "refinery_schema_history"] {
+    for table in ["_tombstones", "search", "_schema", "_gate", "refinery_schema_history"] {
         let wreck = Wreck::new();
         wreck.scene.does(&format!("DROP TABLE {table}"));
         let refused = open::read_write(&wreck.db).unwrap_err();

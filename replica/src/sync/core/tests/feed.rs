@@ -1,6 +1,7 @@
 //! Moments of the feed's way here: streams that are refused, cut, kept back or filled by others, and what polls prove.
 
 use super::*;
+use crate::model::Phase;
 
 fn nothing_new() -> Input {
     Input::Polled(Ok(Stretch { ready: Some(9), cursor: Some("c9".into()), ..Stretch::default() }))

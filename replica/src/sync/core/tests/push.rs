@@ -1,6 +1,7 @@
 //! Moments of the push: what goes together and when, and what answers mean.
 
 use super::*;
+use crate::model::Phase;
 
 /// Edits of one kind.
 fn alike(edits: std::ops::Range<i64>) -> Input {

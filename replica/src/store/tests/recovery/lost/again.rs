@@ -59,7 +59,7 @@ fn what_comes_back_with_the_next_copy_has_no_form_from_before() {
         assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 6)], 8), Swept::Done);
         scene.is_at_present(8);
         recovery::finish(&mut scene.db, at(0)).unwrap();
-        assert_eq!((scene.states().as_str(), scene.one("SELECT count(*) FROM _images").as_str()), ("", "0"));
+        assert_eq!((scene.states().as_str(), scene.one("SELECT count(*) FROM _base").as_str()), ("", "0"));
 
         // Another change of it was lost: that is laid over what the copy has.
         let mut scene = gone_and_put_back_again(second);

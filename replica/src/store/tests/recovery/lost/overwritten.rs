@@ -1,6 +1,7 @@
 //! Edits that a later edit of one's own wrote over: they were not there to be lost, unless the later one was lost itself.
 
 use super::*;
+use crate::model::Origin;
 
 /// A task whose title becomes B and then C, and a room that comes and goes.
 const OVERWRITING: [&str; 4] = [
@@ -78,7 +79,7 @@ fn what_was_overwritten_is_not_lost_either_when_what_overwrote_it_is_given_up() 
         assert_eq!(scene.states(), states, "the notes, and the last title until it is given up");
         if states != "conflict" {
             assert_eq!(scene.one("SELECT title FROM tasks"), "D");
-            decide::discard(&mut scene.db, "cli", 5, at(0)).unwrap();
+            decide::discard(&mut scene.db, Origin::Cli, 5, at(0)).unwrap();
         }
     }
     assert_eq!(scene.one("SELECT title FROM tasks"), "A");
@@ -142,7 +143,7 @@ fn what_shows_again_because_what_overwrote_it_was_lost_is_lost_with_the_next() {
         scene.recovers(&restored(None));
         ends_with_task(&mut scene, 6, json!({ "title": "B", "notes": "n", "priority": "low" }), true);
         for edit in [3, 4] {
-            decide::discard(&mut scene.db, "cli", edit, at(0)).unwrap();
+            decide::discard(&mut scene.db, Origin::Cli, edit, at(0)).unwrap();
         }
         assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM rooms) FROM tasks"), "B1");
         scene.recovers(&restored(next));
@@ -209,5 +210,5 @@ fn what_is_made_again_after_it_was_lost_is_not_called_deleted() {
     assert_eq!(scene.is_walked(Kind::Vehicle, &[], 20), Swept::Done);
     scene.is_at_present(20);
     recovery::finish(&mut scene.db, at(0)).unwrap();
-    assert_eq!(scene.one("SELECT name || (SELECT count(*) FROM _tombs) FROM vehicles"), "Car0");
+    assert_eq!(scene.one("SELECT name || (SELECT count(*) FROM _tombstones) FROM vehicles"), "Car0");
 }

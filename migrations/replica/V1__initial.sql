@@ -1,0 +1,224 @@
+-- The tables that a replica keeps beside the six typed tables (rooms, inventory, vehicles, documents, tasks, property).
+-- The typed tables, all triggers and all views are generated from the contract's resource table when the database is
+-- opened (replica/src/store/schema). Tables whose names begin with an underscore are internal and may change.
+-- Times are RFC 3339, UTC, with milliseconds. A rev or a position is an event id of the home's feed.
+
+CREATE TABLE _gate (
+    -- One row. The triggers that queue edits and the guards of internal tables act only while `open` is 0. The sync opens
+    -- and closes the gate inside one transaction, so no other connection ever reads an open gate.
+    one    INTEGER PRIMARY KEY CHECK (one = 1),
+    open   INTEGER NOT NULL DEFAULT 0,
+    origin TEXT NOT NULL DEFAULT 'sql', -- who edits in this transaction: tui, cli or sql
+    mark   TEXT,                        -- JSON: ids of the existing rows that an INSERT meets; tells REPLACE from an upsert
+    turn   INTEGER NOT NULL DEFAULT 0   -- rises with each change of `open`; an UPDATE of `open` alone is refused
+) STRICT;
+INSERT INTO _gate (one) VALUES (1);
+
+CREATE TABLE _schema (
+    -- One row: which description the generated tables, triggers and views were made from.
+    one     INTEGER PRIMARY KEY CHECK (one = 1),
+    stamp   TEXT NOT NULL,              -- a hash of the generated SQL
+    version TEXT NOT NULL               -- the version of the public tables, for example 1.0
+) STRICT;
+
+CREATE TABLE _sync (
+    -- One row: how far this replica is. Each value is written in the transaction that proves it.
+    one               INTEGER PRIMARY KEY CHECK (one = 1),
+    server            TEXT,                       -- the server's address
+    home_id           TEXT,
+    home_name         TEXT,
+    environment       TEXT,                       -- live, test
+    phase             TEXT NOT NULL DEFAULT 'new',
+    reason            TEXT,                       -- why the phase is what it is, as a sentence
+    filled            INTEGER NOT NULL DEFAULT 0, -- 1 once a backfill has reached the head
+    replay            INTEGER NOT NULL DEFAULT 0, -- 1 while the feed is read from the beginning over existing rows
+    cursor            TEXT,                       -- where the feed goes on; NULL is its beginning
+    position          INTEGER NOT NULL DEFAULT 0, -- the last event that the rows reflect
+    head              INTEGER,                    -- the newest position that the server has reported
+    retention_seconds INTEGER,                    -- NULL: the server keeps events for ever
+    current_at        TEXT,                       -- when the position was last proven to be at the head
+    last_contact_at   TEXT,
+    offline_since     TEXT,
+    next_attempt_at   TEXT,
+    transport         TEXT,                       -- stream, poll
+    verified_at       TEXT,
+    daemon_pid        INTEGER,
+    paused            INTEGER NOT NULL DEFAULT 0, -- 1: a person has paused syncing
+    reconcile         INTEGER NOT NULL DEFAULT 0, -- 1: a person wants a reconcile; 2: and agrees to its deletions
+    hurried           INTEGER NOT NULL DEFAULT 0  -- how often people asked for an attempt at once
+) STRICT;
+INSERT INTO _sync (one) VALUES (1);
+
+CREATE TABLE _base (
+    -- The base image: the server's version of every record that has pending edits.
+    kind       TEXT NOT NULL,
+    record_id  TEXT NOT NULL,
+    rev        INTEGER NOT NULL,
+    fields     TEXT NOT NULL,                     -- JSON object
+    created_at TEXT,
+    updated_at TEXT,
+    extra      TEXT,
+    gone       INTEGER NOT NULL DEFAULT 0,        -- 1: deleted on the server at `rev`; the rest is its last version
+    not_found  INTEGER NOT NULL DEFAULT 0,        -- 1: a response said 404, and the feed has not shown the delete yet
+    PRIMARY KEY (kind, record_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE _tombstones (
+    -- Ids of records that were deleted on the server. An id is never used again, and no older image may revive it.
+    kind      TEXT NOT NULL,
+    record_id TEXT NOT NULL,
+    rev       INTEGER NOT NULL,
+    PRIMARY KEY (kind, record_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE _seen (
+    -- Records that a replay over existing rows has seen; empty otherwise.
+    kind      TEXT NOT NULL,
+    record_id TEXT NOT NULL,
+    PRIMARY KEY (kind, record_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE _reconcile (
+    -- One row while a reconcile runs; `position` in _sync keeps its value until the end.
+    one      INTEGER PRIMARY KEY CHECK (one = 1),
+    cause    TEXT NOT NULL,              -- gap, restored, asked
+    since    TEXT,                       -- records updated at or after this moment are listed; NULL lists all
+    fork     INTEGER,                    -- restored: the last position that both histories share; NULL when unknown
+    tail     INTEGER NOT NULL,           -- the position up to which the feed is applied meanwhile
+    step     TEXT NOT NULL,              -- property, changes, ids, records, sweep, done
+    kind     TEXT,                       -- the collection of the step
+    cursor   TEXT,                       -- where the list of the step goes on
+    as_of    INTEGER,                    -- position of the first page of the walk over the ids
+    gone     INTEGER NOT NULL DEFAULT 0, -- how many records were found to be deleted on the server
+    accepted INTEGER NOT NULL DEFAULT 0, -- 1: a person has agreed to every deletion
+    question TEXT,                       -- what a person is asked before the reconcile goes on
+    known    TEXT                        -- JSON: how many records of each collection were known at the start
+) STRICT;
+
+CREATE TABLE _walk_pages (
+    -- Pages of ids that the walk over a collection has listed so far; empty otherwise. A home of 100,000 records has a
+    -- thousand pages.
+    place INTEGER PRIMARY KEY,
+    kind  TEXT NOT NULL,
+    ids   BLOB NOT NULL                  -- 24 bytes a record: its id (16) and its rev (8, little-endian)
+) STRICT;
+
+CREATE TABLE _requests (
+    -- Requests as they were first sent: a retry sends the same bytes. The edits of a request carry its key.
+    idempotency_key TEXT PRIMARY KEY,
+    verb            TEXT NOT NULL,
+    path            TEXT NOT NULL,
+    body            TEXT,
+    in_the_air      INTEGER NOT NULL     -- attempts without a definite answer; 0: the request was surely not applied
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE _outbox (
+    -- Edits whose request is frozen.
+    edit_id INTEGER PRIMARY KEY,
+    guard   INTEGER,                       -- the revision that the request insists on; NULL for none
+    refused INTEGER NOT NULL DEFAULT 0,    -- 1: the server refused the request for good, so it never takes effect later
+    missed  INTEGER NOT NULL DEFAULT 0     -- 0: every event since the first attempt was seen; 1: some were missed, and the
+                                           -- request's own may be among them; 2: and the request was sent again after that
+) STRICT;
+
+CREATE TABLE _acked (
+    -- Edits that the server has accepted, and the position; NULL when the response does not tell a position.
+    edit_id INTEGER PRIMARY KEY,
+    rev     INTEGER
+) STRICT;
+
+CREATE TABLE _coalesced (
+    -- Edits that were sent as one, each as it was made; the history shows these edits, not their sum.
+    edit_id    INTEGER PRIMARY KEY,
+    of_edit    INTEGER NOT NULL,           -- the edit that carries the sum
+    method     TEXT NOT NULL,
+    patch      TEXT NOT NULL,
+    base       TEXT NOT NULL,
+    origin     TEXT NOT NULL,
+    created_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX _coalesced_of ON _coalesced (of_edit);
+
+CREATE TABLE _undone (
+    -- Edits that a person has undone by another edit.
+    edit_id INTEGER PRIMARY KEY,
+    by_edit INTEGER NOT NULL
+) STRICT;
+CREATE INDEX _undone_by ON _undone (by_edit);
+
+CREATE TABLE _already_applied (
+    -- Fields of edits whose values the server already had: undo leaves these fields alone.
+    edit_id INTEGER NOT NULL,
+    field   TEXT NOT NULL,
+    PRIMARY KEY (edit_id, field)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE _search_rows (
+    -- Which row of `search` belongs to a record. The key is explicit because implicit rowids change on VACUUM.
+    id        INTEGER PRIMARY KEY,
+    kind      TEXT NOT NULL,
+    record_id TEXT NOT NULL,
+    UNIQUE (kind, record_id)
+) STRICT;
+
+CREATE TABLE edits (
+    -- One row for each local change that the server has not confirmed.
+    id              INTEGER PRIMARY KEY AUTOINCREMENT, -- rises in the order of the changes; never used again
+    kind            TEXT NOT NULL,                     -- inventory, vehicle, document, task, room, property
+    record_id       TEXT NOT NULL,
+    method          TEXT NOT NULL,                     -- create, update, delete
+    patch           TEXT NOT NULL,                     -- JSON object: the changed fields and their new values
+    base            TEXT NOT NULL,                     -- JSON object: their values before
+    state           TEXT NOT NULL DEFAULT 'waiting',   -- waiting, sending, sent; blocked, rejected, conflict need a person
+    reason          TEXT,                              -- why it does not go on, in one sentence
+    reason_code     TEXT,                              -- the same as a fixed word, for programs: changed_on_both_sides, …
+    attempts        INTEGER NOT NULL DEFAULT 0,
+    next_attempt_at TEXT,
+    problem         TEXT,                              -- the server's error object, JSON
+    idempotency_key TEXT,                              -- set before the first send
+    origin          TEXT NOT NULL DEFAULT 'sql',       -- tui, cli, sql
+    created_at      TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+) STRICT;
+CREATE INDEX _edits_record ON edits (record_id);
+CREATE INDEX _edits_key ON edits (idempotency_key);
+CREATE INDEX _edits_state ON edits (state);
+
+CREATE TABLE edit_history (
+    -- Edits that ended within the last 30 days, and how they ended.
+    id              INTEGER PRIMARY KEY,               -- as in edits
+    kind            TEXT NOT NULL,
+    record_id       TEXT NOT NULL,
+    method          TEXT NOT NULL,
+    patch           TEXT NOT NULL,
+    base            TEXT NOT NULL,
+    outcome         TEXT NOT NULL,                     -- confirmed, merged, superseded, discarded, undone
+    rev             INTEGER,                           -- the position at which the server holds it
+    reason          TEXT,
+    attempts        INTEGER NOT NULL,
+    idempotency_key TEXT,
+    origin          TEXT NOT NULL,
+    created_at      TEXT NOT NULL,
+    settled_at      TEXT NOT NULL
+) STRICT;
+CREATE INDEX _edit_history_settled ON edit_history (settled_at);
+
+CREATE TABLE sync_log (
+    -- What happened, in plain words; the newest 10,000 lines.
+    id    INTEGER PRIMARY KEY AUTOINCREMENT,
+    at    TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    level TEXT NOT NULL,                               -- info, warning
+    text  TEXT NOT NULL
+) STRICT;
+
+CREATE VIRTUAL TABLE search
+    -- What records of every kind are found by: a row for each, kept in step by triggers. Words match from their start,
+    -- accents and case do not count: SELECT title FROM search WHERE search MATCH 'chim*' ORDER BY rank.
+    -- kind, record_id: which record. title: its name. body: its other texts, codes such as a vin among them.
+    USING fts5(
+    kind UNINDEXED, record_id UNINDEXED, title, body,
+    prefix = '2 3', tokenize = 'unicode61 remove_diacritics 2'
+);
+-- Scripts only add to the index, and the sync merges it: SQLite versions differ in how they merge. A merge by a script
+-- begins at 1,000 segments, because FTS5 refuses more than 2,000 as if the disk were full.
+INSERT INTO search (search, rank) VALUES ('automerge', 0);
+INSERT INTO search (search, rank) VALUES ('crisismerge', 1000);

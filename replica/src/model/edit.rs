@@ -1,0 +1,103 @@
+//! An edit as people and programs see it: waiting, settled, or in conflict. Must not know how edits are stored or sent.
+
+use hearth_contract::check::Fields;
+use hearth_contract::schema::Kind;
+use serde_json::Value;
+
+use super::words::{EditOutcome, EditState, Method, Origin, ReasonCode};
+
+/// A local change that the server has not confirmed: one row of `edits`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Edit {
+    /// The number of the edit. Later edits have higher numbers.
+    pub id: i64,
+    /// The kind of the record.
+    pub kind: Kind,
+    /// The id of the record, a UUID in lower case.
+    pub record_id: String,
+    /// What the edit does to the record.
+    pub method: Method,
+    /// The changed fields and their new values.
+    pub patch: Fields,
+    /// The values of the same fields before the edit.
+    pub base: Fields,
+    /// How far the edit is.
+    pub state: EditState,
+    /// Why the edit does not go on, as one sentence for people.
+    pub reason: Option<String>,
+    /// The same reason as a fixed word, for programs. None while nothing delays the edit.
+    pub reason_code: Option<ReasonCode>,
+    /// How often the edit was sent.
+    pub attempts: i64,
+    /// When the next attempt is due (RFC 3339, UTC, milliseconds). None when none is scheduled.
+    pub next_attempt_at: Option<String>,
+    /// The server's error object, when the server refused the edit.
+    pub problem: Option<Value>,
+    /// Who made the edit.
+    pub origin: Origin,
+    /// When the edit was made (RFC 3339, UTC, milliseconds).
+    pub created_at: String,
+    /// The record's title; the kind's word when no title is known.
+    pub title: String,
+}
+
+/// A local change that has ended: one row of `edit_history`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settled {
+    /// The number that the edit had in `edits`.
+    pub id: i64,
+    /// The kind of the record.
+    pub kind: Kind,
+    /// The id of the record, a UUID in lower case.
+    pub record_id: String,
+    /// What the edit did to the record.
+    pub method: Method,
+    /// The changed fields and their values. Of a superseded entry: the values that lost.
+    pub patch: Fields,
+    /// The values before. Of a superseded entry: the values that won, where they are known.
+    pub base: Fields,
+    /// How the edit ended.
+    pub outcome: EditOutcome,
+    /// The position at which the server has the edit; None when the server never had the edit, or the position is unknown.
+    pub rev: Option<i64>,
+    /// More about the outcome, as one sentence for people.
+    pub reason: Option<String>,
+    /// Who made the edit.
+    pub origin: Origin,
+    /// When the edit was made (RFC 3339, UTC, milliseconds).
+    pub created_at: String,
+    /// When the edit ended (RFC 3339, UTC, milliseconds).
+    pub settled_at: String,
+    /// The record's title; the kind's word when no title is known.
+    pub title: String,
+}
+
+impl Settled {
+    /// True when the server has the edit. False when the edit was taken back, given up, or lost.
+    pub(crate) fn is_on_server(&self) -> bool {
+        matches!(self.outcome, EditOutcome::Confirmed | EditOutcome::Merged)
+    }
+}
+
+/// A field that was changed both here and on the server: one row of `conflicts`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conflict {
+    /// The edit that waits for a decision.
+    pub edit_id: i64,
+    /// The kind of the record.
+    pub kind: Kind,
+    /// The id of the record, a UUID in lower case.
+    pub record_id: String,
+    /// The name of the field.
+    pub field: String,
+    /// The value before both changes.
+    pub base: Value,
+    /// The value of the edit; null for a delete.
+    pub mine: Value,
+    /// The server's value; null when the record is deleted on the server.
+    pub theirs: Value,
+    /// When the server's record last changed (RFC 3339, UTC, milliseconds). None when the record is deleted on the server.
+    pub theirs_at: Option<String>,
+    /// The record's title; the kind's word when no title is known.
+    pub title: String,
+}

@@ -1,0 +1,7 @@
+//! Plain types that every layer of the replica shares. Must not know SQL, HTTP or any other module of the crate.
+
+mod edit;
+mod words;
+
+pub use edit::{Conflict, Edit, Settled};
+pub use words::{EditOutcome, EditProgress, EditState, Method, Origin, Phase, ReasonCode, Transport};

@@ -1,0 +1,26 @@
+//! Stores the fixed words of the model as TEXT and reads them back. Must not know which table they stand in.
+
+use rusqlite::ToSql;
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
+
+use crate::model::{EditOutcome, EditProgress, EditState, Method, Origin, Phase, ReasonCode, Transport};
+
+macro_rules! stored_as_text {
+    ($($name:ident),+) => {
+        $(impl ToSql for $name {
+            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+                Ok(ToSqlOutput::from(self.as_str()))
+            }
+        }
+
+        impl FromSql for $name {
+            fn column_result(value: ValueRef<'_>) -> FromSqlResult<$name> {
+                let word = value.as_str()?;
+                let unknown = || FromSqlError::Other(format!("{} has no value {word}", stringify!($name)).into());
+                $name::parse(word).ok_or_else(unknown)
+            }
+        })+
+    };
+}
+
+stored_as_text!(EditOutcome, EditProgress, EditState, Method, Origin, Phase, ReasonCode, Transport);
