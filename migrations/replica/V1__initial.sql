@@ -30,6 +30,7 @@ CREATE TABLE _sync (
     environment       TEXT,                       -- live, test
     phase             TEXT NOT NULL DEFAULT 'new',
     reason            TEXT,                       -- why the phase is what it is, as a sentence
+    blocked_by        TEXT,                       -- why the phase is `blocked`, as a fixed word; NULL in other phases
     filled            INTEGER NOT NULL DEFAULT 0, -- 1 once a backfill has reached the head
     replay            INTEGER NOT NULL DEFAULT 0, -- 1 while the feed is read from the beginning over existing rows
     cursor            TEXT,                       -- where the feed goes on; NULL is its beginning

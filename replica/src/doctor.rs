@@ -18,10 +18,13 @@ use crate::sync::SyncLock;
 pub use files::directory;
 pub use server::{scopes, told};
 pub(crate) use trouble::unwritten;
-pub use trouble::{Cause, Trouble, about_disk, is_for_place, make_room, trouble};
+pub use trouble::{Cause, Trouble, after_block, make_room, trouble};
 
 /// What to type where only all of it anew helps.
 pub const REBUILD: &str = "hearth-replica rebuild";
+
+/// What to type where the server answers for another home than the replica's.
+pub const ANOTHER_HOME: &str = "hearth-replica init with another --profile or --db, for the other home";
 
 /// What to type where many records would be deleted here. The question itself does not say it: the database knows no flags
 /// that say which home is meant.

@@ -36,7 +36,8 @@ use store::Connection;
 pub use store::place::Place;
 
 pub use model::{
-    Conflict, Edit, EditOutcome, EditProgress, EditState, Method, Origin, Phase, ReasonCode, Settled, Transport,
+    BlockCause, Conflict, Edit, EditOutcome, EditProgress, EditState, Method, Origin, Phase, ReasonCode, Settled,
+    Transport,
 };
 pub use scripting::{can_be_replica, is_gone, is_there, rebuild};
 pub use steady::keep_in_step;

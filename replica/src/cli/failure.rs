@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use hearth_replica::doctor::{AGREE, REBUILD, is_for_place, put_right, quoted, told, trouble};
+use hearth_replica::BlockCause;
+use hearth_replica::doctor::{AGREE, ANOTHER_HOME, REBUILD, put_right, quoted, told, trouble};
 use hearth_replica::profile::ProfileError;
 use hearth_replica::sync::{ClientError, SyncError};
 use hearth_replica::{EditError, StoreError};
@@ -42,14 +43,6 @@ Exit codes:
 
 /// What helps when a key is refused. Whoever syncs takes the new one up by itself.
 pub(super) const ANOTHER_KEY: &str = "hearth-replica init --server URL, with another key";
-
-/// What helps when going on would mix two homes.
-const ANOTHER_HOME: &str = "hearth-replica init with another --profile or --db, for the other home";
-
-/// What helps when syncing is blocked for this reason.
-pub(super) fn after_block(reason: &str) -> &'static str {
-    if is_for_place(reason) { REBUILD } else { ANOTHER_HOME }
-}
 
 /// A failed command: what happened, and what to type next.
 #[derive(Debug)]
@@ -161,7 +154,15 @@ impl From<SyncError> for Failure {
             SyncError::AnotherServer(..) => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica run"),
             SyncError::Asks(why) => Failure::new(Exit::NeedsYou, output::one_line(&why)).hint(AGREE),
             SyncError::Paused => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica resume"),
-            SyncError::Blocked(why) => Failure::new(Exit::NeedsYou, output::one_line(&why)).hint(after_block(&why)),
+            SyncError::Blocked(cause, why) => {
+                let failure = Failure::new(Exit::NeedsYou, output::one_line(&why));
+                match cause {
+                    BlockCause::UnknownCursor => failure.hint(REBUILD),
+                    BlockCause::AnotherHome => failure.hint(ANOTHER_HOME),
+                    BlockCause::Deletions => failure.hint(AGREE),
+                    BlockCause::DiskFull | BlockCause::DiskUnwritable => failure,
+                }
+            }
         }
     }
 }
@@ -187,8 +188,8 @@ mod tests {
 
     #[test]
     fn each_block_has_its_own_next_step() {
-        let hint = |why: &str| Failure::from(SyncError::Blocked(why.to_owned())).hint.unwrap();
-        assert_eq!(hint("the server does not know where this replica stands: Unknown cursor."), REBUILD);
-        assert_eq!(hint("this replica is of home a, but the server answers as home b"), ANOTHER_HOME);
+        let hint = |cause| Failure::from(SyncError::Blocked(cause, "why".to_owned())).hint.unwrap();
+        assert_eq!(hint(BlockCause::UnknownCursor), REBUILD);
+        assert_eq!(hint(BlockCause::AnotherHome), ANOTHER_HOME);
     }
 }

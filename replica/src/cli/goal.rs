@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use hearth_replica::doctor::{AGREE, about_disk, key_elsewhere};
+use hearth_replica::doctor::{after_block, key_elsewhere};
 use hearth_replica::sync::Until;
-use hearth_replica::{Phase, Status};
+use hearth_replica::{BlockCause, Phase, Status};
 
-use super::failure::after_block;
 use super::{ANOTHER_KEY, Context, Exit, Failure, output};
 
 /// Whether who syncs takes the server's present for reached.
@@ -35,12 +34,15 @@ pub(super) fn stopped(db: &Path, then: &Status) -> Option<Failure> {
     let reason = output::one_line(then.reason.as_deref().unwrap_or_default());
     let reason = reason.as_str();
     match then.phase {
-        Phase::Blocked if then.asks_about_deletions => Some(Failure::new(Exit::NeedsYou, reason).hint(AGREE)),
-        Phase::Blocked => Some(match about_disk(db, reason) {
-            // Nobody has to decide about a disk.
-            Some(next) => Failure::new(Exit::Failure, reason).hint(next),
-            None => Failure::new(Exit::NeedsYou, reason).hint(after_block(reason)),
-        }),
+        Phase::Blocked => {
+            let about_disk = matches!(then.blocked_by, Some(BlockCause::DiskFull | BlockCause::DiskUnwritable));
+            // No person has to decide about a disk.
+            let failure = Failure::new(if about_disk { Exit::Failure } else { Exit::NeedsYou }, reason);
+            Some(match after_block(db, then.blocked_by) {
+                Some(next) => failure.hint(next),
+                None => failure,
+            })
+        }
         Phase::Paused => Some(Failure::new(Exit::Failure, "syncing is paused").hint("hearth-replica resume")),
         Phase::NeedsKey => {
             let hint = key_elsewhere(db).unwrap_or_else(|| ANOTHER_KEY.to_owned());
@@ -144,9 +146,13 @@ pub(super) mod tests {
         let db = std::env::temp_dir().join("hearth-sync-asks.db");
         let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
         let context = Context { profile, named: false, db_given: true, json: false };
-        let asks = Status { asks_about_deletions: true, ..status(Phase::Blocked, 8, 0) };
+        let asks = Status {
+            asks_about_deletions: true,
+            blocked_by: Some(BlockCause::Deletions),
+            ..status(Phase::Blocked, 8, 0)
+        };
         let failure = too_late(&context, &asks);
-        assert_eq!((failure.exit, failure.hint.as_deref()), (Exit::NeedsYou, Some(AGREE)));
+        assert_eq!((failure.exit, failure.hint.as_deref()), (Exit::NeedsYou, Some(hearth_replica::doctor::AGREE)));
     }
 
     #[test]

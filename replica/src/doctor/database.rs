@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::trouble::{Cause, WITHOUT, about_disk, is_for_place, make_room, trouble, without_unique};
-use super::{AGREE, Finding, Grade, Matter, REBUILD, another_key, count, first_step, key_elsewhere, size, span};
+use super::trouble::{Cause, WITHOUT, after_block, make_room, trouble, without_unique};
+use super::{Finding, Grade, Matter, REBUILD, another_key, count, first_step, key_elsewhere, size, span};
 use crate::model::Phase;
 use crate::profile::Profile;
 use crate::store::StoreError;
@@ -270,9 +270,7 @@ pub(super) fn feed(profile: &Profile, status: &Status, has_key: bool) -> Finding
             let text = format!("{}: {reason}", phase.as_str().replace('_', " "));
             let next = match phase {
                 Phase::NeedsKey => key_elsewhere(&profile.db),
-                _ if status.asks_about_deletions => Some(AGREE.to_owned()),
-                _ if is_for_place(reason) => Some(REBUILD.to_owned()),
-                _ => about_disk(&profile.db, reason),
+                _ => after_block(&profile.db, status.blocked_by),
             };
             return match next {
                 Some(next) => Finding::fault(Matter::Feed, text, next),

@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use super::files::directory;
-use super::{REBUILD, quoted};
+use super::{AGREE, ANOTHER_HOME, REBUILD, quoted};
+use crate::model::BlockCause;
 use crate::store::open::beside;
 use crate::store::{StoreError, place};
 
@@ -117,24 +118,19 @@ pub(super) const WITHOUT: &str = "DROP INDEX, DROP TRIGGER or ALTER TABLE ... DR
 /// A disk that fails says so in many ways, of which SQLite makes one.
 pub(crate) fn unwritten(what: &str, error: &StoreError) -> String {
     format!(
-        "the disk that holds {what} {UNWRITTEN} ({error}): it fails, is mounted for reading alone, or your share of it is used up"
+        "the disk that holds {what} does not take what is written to it ({error}): it fails, is mounted for reading alone, or your share of it is used up"
     )
 }
 
-const UNWRITTEN: &str = "does not take what is written to it";
-
-/// What to type where a status is blocked by the disk, by its reason. None: by something else.
-pub fn about_disk(db: &Path, reason: &str) -> Option<String> {
-    match reason {
-        _ if reason.contains("is full") => Some(make_room(db)),
-        _ if reason.contains(UNWRITTEN) => Some(look_at_disk(db)),
-        _ => None,
-    }
-}
-
-/// Whether a status is blocked because the server cannot go on from where the replica stands, by its reason.
-pub fn is_for_place(reason: &str) -> bool {
-    reason.contains("does not know where this replica stands")
+/// What to type where syncing is blocked; None where the cause is not known.
+pub fn after_block(db: &Path, cause: Option<BlockCause>) -> Option<String> {
+    Some(match cause? {
+        BlockCause::DiskFull => make_room(db),
+        BlockCause::DiskUnwritable => look_at_disk(db),
+        BlockCause::Deletions => AGREE.to_owned(),
+        BlockCause::UnknownCursor => REBUILD.to_owned(),
+        BlockCause::AnotherHome => ANOTHER_HOME.to_owned(),
+    })
 }
 
 fn cause(db: &Path, error: &StoreError) -> Cause {

@@ -4,4 +4,4 @@ mod edit;
 mod words;
 
 pub use edit::{Conflict, Edit, Settled};
-pub use words::{EditOutcome, EditProgress, EditState, Method, Origin, Phase, ReasonCode, Transport};
+pub use words::{BlockCause, EditOutcome, EditProgress, EditState, Method, Origin, Phase, ReasonCode, Transport};

@@ -2,11 +2,13 @@
 
 /// Declares an enum whose cases are stored and printed as fixed words.
 macro_rules! words {
-    ($(#[doc = $doc:literal])+ $name:ident { $($(#[doc = $case_doc:literal])+ $case:ident = $word:literal,)+ }) => {
-        $(#[doc = $doc])+
+    ($(#[$attribute:meta])+ $name:ident {
+        $($(#[$case_attribute:meta])+ $case:ident = $word:literal,)+
+    }) => {
+        $(#[$attribute])+
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
-            $($(#[doc = $case_doc])+ $case,)+
+            $($(#[$case_attribute])+ $case,)+
         }
 
         impl $name {
@@ -173,8 +175,10 @@ words! {
 
 words! {
     /// How far the replica is in step with the server (`sync_status.phase`).
+    #[derive(Default)]
     Phase {
         /// No server has answered yet.
+        #[default]
         New = "new",
         /// The first copy is being read from the beginning of the feed.
         Backfilling = "backfilling",
@@ -197,9 +201,19 @@ words! {
     }
 }
 
-impl Default for Phase {
-    fn default() -> Phase {
-        Phase::New
+words! {
+    /// Why the phase is `blocked`.
+    BlockCause {
+        /// The disk has no room for what must be written.
+        DiskFull = "disk_full",
+        /// The disk has room and does not take what is written.
+        DiskUnwritable = "disk_unwritable",
+        /// A person is asked before many records are deleted.
+        Deletions = "deletions",
+        /// The server does not know the cursor of this replica.
+        UnknownCursor = "unknown_cursor",
+        /// The server answers for another home.
+        AnotherHome = "another_home",
     }
 }
 

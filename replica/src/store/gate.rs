@@ -49,7 +49,8 @@ fn at(point: &'static str) -> Result<(), StoreError> {
 
 /// What the last editor's transaction of a connection drew from the numbers of edits: the last before it, and its own last.
 /// In a table that the connection has for itself.
-const DRAWN: &str = "CREATE TEMP TABLE IF NOT EXISTS _written_ids (one INTEGER PRIMARY KEY, before INTEGER, last INTEGER)";
+const DRAWN: &str =
+    "CREATE TEMP TABLE IF NOT EXISTS _written_ids (one INTEGER PRIMARY KEY, before INTEGER, last INTEGER)";
 
 /// Runs `work` as an editor of this name. All or nothing.
 pub(crate) fn edit<T, E: From<rusqlite::Error>>(

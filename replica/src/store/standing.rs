@@ -3,6 +3,7 @@
 use hearth_contract::formats::Timestamp;
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::model::{BlockCause, Phase};
 use crate::store::edits::doubt;
 use crate::store::mirror::image;
 use crate::store::recovery::lost;
@@ -61,17 +62,18 @@ pub(crate) fn set_daemon(connection: &mut Connection, pid: Option<u32>, now: Tim
 /// contact.
 pub(crate) fn set_phase(
     connection: &mut Connection,
-    phase: &str,
+    phase: Phase,
+    blocked_by: Option<BlockCause>,
     reason: Option<&str>,
     next_attempt_at: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     gate::keep_cheaply(connection, |tx| {
         tx.execute(
-            "UPDATE _sync SET phase = ?1, reason = ?2, next_attempt_at = ?3,
+            "UPDATE _sync SET phase = ?1, reason = ?2, next_attempt_at = ?3, blocked_by = ?5,
                  offline_since = CASE WHEN ?1 = 'offline' OR (?1 = 'needs_key' AND ?3 IS NOT NULL)
                                       THEN coalesce(offline_since, ?4) ELSE offline_since END",
-            (phase, reason, next_attempt_at.map(|at| at.to_string()), now.to_string()),
+            (phase, reason, next_attempt_at.map(|at| at.to_string()), now.to_string(), blocked_by),
         )?;
         Ok(())
     })

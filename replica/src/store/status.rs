@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use crate::model::{Phase, Transport};
+use crate::model::{BlockCause, Phase, Transport};
 use crate::store::StoreError;
 use crate::sync::SyncLock;
 
@@ -53,6 +53,8 @@ pub struct Status {
     pub daemon_pid: Option<i64>,
     /// Whether syncing waits for a person to agree to many deletions.
     pub asks_about_deletions: bool,
+    /// Why the phase is `blocked`; None in other phases.
+    pub blocked_by: Option<BlockCause>,
 }
 
 impl Status {
@@ -98,10 +100,16 @@ pub(crate) fn read(connection: &Connection) -> Result<Status, StoreError> {
             schema_version: row.get("schema_version")?,
             daemon_pid: row.get("daemon_pid")?,
             asks_about_deletions: false,
+            blocked_by: None,
         })
     })?;
     let question = "SELECT EXISTS (SELECT 1 FROM _reconcile WHERE question IS NOT NULL)";
     status.asks_about_deletions = connection.prepare_cached(question)?.query_row([], |row| row.get(0))?;
+    if status.phase == Phase::Blocked {
+        let cause = "SELECT blocked_by FROM _sync";
+        let stored = connection.prepare_cached(cause)?.query_row([], |row| row.get(0))?;
+        status.blocked_by = if status.asks_about_deletions { Some(BlockCause::Deletions) } else { stored };
+    }
     // SQL cannot see processes; a program can, and so knows of a killed one before its silence shows. One that still has the
     // right to sync runs where this program sees no processes but its own, as in a container.
     let is_held = || connection.path().is_some_and(|db| SyncLock::is_held(Path::new(db)));

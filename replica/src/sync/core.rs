@@ -19,6 +19,7 @@ mod words;
 use hearth_contract::schema::Kind;
 
 use super::Until;
+use crate::model::BlockCause;
 use crate::recovery::Cause;
 use gap::Recovering;
 use push::Push;
@@ -113,8 +114,8 @@ pub(crate) struct Core {
     fell_silent: bool,
     /// The server had forgotten our cursor, and nothing has come since.
     forgotten: bool,
-    /// The disk was full: what is known here may not be what is on disk.
-    full: bool,
+    /// Why the disk did not take a write. Until the disk takes writes again, memory may be ahead of the database.
+    disk: Option<BlockCause>,
     recovering: Option<Recovering>,
     /// Reads a minute that the key may make, as far as it was told.
     reads: Option<u32>,
@@ -155,7 +156,7 @@ impl Core {
             no_stream: None,
             fell_silent: false,
             forgotten: false,
-            full: false,
+            disk: None,
             recovering: None,
             reads: None,
             rounds: 0,
@@ -194,7 +195,7 @@ impl Core {
         let begins = matches!(input, Input::Started { .. });
         match input {
             Input::Started { cursor, filled, home, recovery, paused } => {
-                (self.cursor, self.filled, self.home, self.full) = (cursor, filled, home, false);
+                (self.cursor, self.filled, self.home, self.disk) = (cursor, filled, home, None);
                 self.applying = 0;
                 self.forget_push();
                 self.take_up(recovery);
@@ -261,13 +262,13 @@ impl Core {
             }
             Input::Frames(stretch) => self.frames(now, stretch, &mut effects),
             Input::Polled(answer) => self.polled(now, answer, &mut effects),
-            Input::DiskFull { reason } => {
+            Input::DiskFull { reason, cause } => {
                 self.lost(now, reason, None, &mut effects);
                 self.lose_track();
                 if let Link::Down { retry_at, .. } = &mut self.link {
                     *retry_at = (*retry_at).min(now + ROOM_RETRY);
                 }
-                self.full = true;
+                self.disk = Some(cause);
             }
             Input::StreamEnded { reason } => match self.link {
                 Link::Opening { .. } => self.turned_down(now, &reason, None, &mut effects),
@@ -319,7 +320,7 @@ impl Core {
 
     /// Asked side by side, and the stream last, so that its frames wait for nobody.
     fn open(&mut self, effects: &mut Vec<Effect>) {
-        if self.full {
+        if self.disk.is_some() {
             return effects.push(Effect::Reload);
         }
         self.link = Link::Greeting { identity: None, standing: None };
@@ -336,7 +337,7 @@ impl Core {
 
     /// Another key may be another home's or may do more: contact begins anew, and nothing is sent before that.
     fn key_changed(&mut self, effects: &mut Vec<Effect>) {
-        if self.link == Link::Paused || self.full {
+        if self.link == Link::Paused || self.disk.is_some() {
             return; // it is used when they end
         }
         // So are its streams counted by themselves.
@@ -355,7 +356,7 @@ impl Core {
         let (identity, standing) = (identity.clone(), *standing);
         if let Some(ours) = self.home.as_ref().filter(|ours| **ours != identity.home_id) {
             let why = format!("this replica is of home {ours}, but the server answers as home {}", identity.home_id);
-            return self.block(why, effects);
+            return self.block(BlockCause::AnotherHome, why, effects);
         }
         self.link = Link::Opening { identity, standing };
         self.open_stream(now, effects);
@@ -457,17 +458,23 @@ impl Core {
                 }
             }
             (400, "invalid_cursor") => {
-                self.block(format!("the server does not know where this replica stands: {}", refusal.message), effects);
+                let why = format!("the server does not know where this replica stands: {}", refusal.message);
+                self.block(BlockCause::UnknownCursor, why, effects);
             }
             _ => self.lost(now, refusal.message, refusal.retry_after, effects),
         }
     }
 
     /// Going on would mix what does not belong together, and no waiting helps: a person must decide.
-    fn block(&mut self, why: String, effects: &mut Vec<Effect>) {
+    fn block(&mut self, cause: BlockCause, why: String, effects: &mut Vec<Effect>) {
         effects.push(Effect::CloseStream);
-        effects.push(Effect::Show { phase: Phase::Blocked, reason: Some(why.clone()), retry_at: None });
-        effects.push(Effect::Finish(Verdict::Blocked(why)));
+        effects.push(Effect::Show {
+            phase: Phase::Blocked,
+            blocked_by: Some(cause),
+            reason: Some(why.clone()),
+            retry_at: None,
+        });
+        effects.push(Effect::Finish(Verdict::Blocked(cause, why)));
         self.link = Link::Ended;
     }
 

@@ -76,7 +76,7 @@ pub(super) async fn run(
     match end?.unwrap_or(Verdict::Done) {
         Verdict::Done => Ok(left.map(drop)?),
         Verdict::NeedsKey(why) => Err(SyncError::NeedsKey(why)),
-        Verdict::Blocked(why) => Err(SyncError::Blocked(why)),
+        Verdict::Blocked(cause, why) => Err(SyncError::Blocked(cause, why)),
         Verdict::Asks(why) => Err(SyncError::Asks(why)),
         Verdict::Paused => Err(SyncError::Paused),
     }

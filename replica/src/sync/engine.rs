@@ -23,6 +23,7 @@ use super::core::{Core, Effect, Errand, Input, Millis};
 use super::walked::Kept;
 use super::wire;
 use crate::doctor::unwritten;
+use crate::model::BlockCause;
 use crate::store::edits::judge::ConflictPolicy;
 use crate::store::edits::numbers;
 use crate::store::place::Place;
@@ -132,8 +133,8 @@ impl Engine {
         unless_unwritten(self.patiently(numbers::set_right))?;
         let refused = self.patiently(|c| standing::refused(c))?;
         self.telling.begin(refused);
-        if let Some(reason) = full {
-            let done = self.tell(now, [Input::DiskFull { reason }])?;
+        if let Some((cause, reason)) = full {
+            let done = self.tell(now, [Input::DiskFull { reason, cause }])?;
             open::take_over_log(&self.connection, &self.db, true)?;
             return Ok(done);
         }
@@ -232,11 +233,11 @@ impl Engine {
                         // Nothing of this effect was written, and what follows rests on it.
                         tracing::warn!(%error, "not written");
                         // Before room is given back.
-                        let reason = self.why_unwritten(&error);
+                        let (cause, reason) = self.why_unwritten(&error);
                         // To take the log over may need room as well, and what is set aside is there to say what is wrong.
                         is_log_left = open::give_back_log(&self.connection).is_err();
                         reserve::release(&self.db);
-                        inputs = VecDeque::from([Input::DiskFull { reason }]);
+                        inputs = VecDeque::from([Input::DiskFull { reason, cause }]);
                         break;
                     }
                     Err(error) => return Err(error),
@@ -250,11 +251,12 @@ impl Engine {
     }
 
     /// Why nothing goes on while the disk does not take what is written.
-    fn why_unwritten(&self, error: &StoreError) -> String {
+    fn why_unwritten(&self, error: &StoreError) -> (BlockCause, String) {
         if error.is_for_room(&self.db) {
-            return NO_ROOM.to_owned();
+            return (BlockCause::DiskFull, NO_ROOM.to_owned());
         }
-        unwritten("the replica", error) + "; it goes on by itself once that is over"
+        let why = unwritten("the replica", error) + "; it goes on by itself once that is over";
+        (BlockCause::DiskUnwritable, why)
     }
 
     /// Writes.

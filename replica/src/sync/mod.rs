@@ -40,6 +40,7 @@ pub use listing::listings;
 pub use lock::SyncLock;
 pub use wire::{Answer, Ask};
 
+use crate::model::BlockCause;
 use crate::profile::ProfileError;
 use crate::store::StoreError;
 use crate::store::edits::judge::ConflictPolicy;
@@ -97,8 +98,8 @@ pub enum SyncError {
     #[error("syncing is paused")]
     Paused,
     /// Going on would mix what does not belong together.
-    #[error("{0}")]
-    Blocked(String),
+    #[error("{1}")]
+    Blocked(BlockCause, String),
 }
 
 /// Syncs until told to stop or until the goal is reached. SQLite's work happens off the async threads.

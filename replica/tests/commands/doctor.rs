@@ -394,9 +394,12 @@ fn faults_of_who_syncs_and_of_what_waits() {
     as_keeper(&db, &format!("{asks} {question})"));
     assert_found(&db, 5, "fault", "feed", "60 of 80 tasks are gone", "hearth-replica reconcile --accept-deletions, or");
     as_keeper(&db, "DELETE FROM _reconcile");
-    as_keeper(&db, &format!("{blocked} 'the disk that holds the replica is full'"));
+    as_keeper(&db, &format!("{blocked} 'the disk that holds the replica is full', blocked_by = 'disk_full'"));
     assert_found(&db, 1, "fault", "feed", "is full", "df -h");
-    as_keeper(&db, &format!("{blocked} 'the server does not know where this replica stands: Unknown cursor.'"));
+    as_keeper(
+        &db,
+        &format!("{blocked} 'the server does not know where this replica stands', blocked_by = 'unknown_cursor'"),
+    );
     assert_found(&db, 5, "fault", "feed", "does not know where", "hearth-replica rebuild");
 
     let (_dir, db) = of(&good_server());

@@ -15,7 +15,7 @@ use super::judge::{Effect, Made, account, equal};
 use super::keeper::{Program, to_end};
 use super::scene::Scene;
 use super::{Outcome, Stop, failed};
-use hearth_replica::Phase;
+use hearth_replica::{BlockCause, Phase};
 
 const LIMIT: Duration = Duration::from_secs(90);
 /// Size of the small disk: room for the first read, and little more.
@@ -98,7 +98,7 @@ fn on_small_disk(scene: &mut Scene, disk: &Path) -> Outcome {
         if status.position >= head {
             return Err(failed("the replica got by without room, so nothing was drilled"));
         }
-        Ok(status.phase == Phase::Blocked && status.reason.is_some_and(|reason| reason.contains("is full")))
+        Ok(status.phase == Phase::Blocked && status.blocked_by == Some(BlockCause::DiskFull))
     })?;
     let status = device.replica.status()?;
     scene.say(format!(

@@ -109,7 +109,8 @@ fn is_open(connection: &Connection) -> Result<bool, StoreError> {
 /// Whether the tables show all that the server had done when contact with it began. The phase does not tell: it may speak
 /// of a key that is refused.
 fn is_in_step(connection: &Connection) -> Result<bool, StoreError> {
-    let text = "SELECT filled AND NOT replay AND coalesce(position >= head, 0) AND NOT EXISTS (SELECT 1 FROM _reconcile)
+    let text =
+        "SELECT filled AND NOT replay AND coalesce(position >= head, 0) AND NOT EXISTS (SELECT 1 FROM _reconcile)
                 FROM _sync";
     Ok(connection.prepare_cached(text)?.query_row([], |row| row.get(0))?)
 }

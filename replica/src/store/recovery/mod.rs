@@ -52,7 +52,8 @@ fn begin_in(tx: &Transaction<'_>, cause: &Cause) -> Result<Option<Recovery>, Sto
         return Ok(None);
     }
     // What one that is under way has fetched was not here before it.
-    let known: Option<String> = tx.query_row("SELECT known FROM _reconcile", [], |row| row.get(0)).optional()?.flatten();
+    let known: Option<String> =
+        tx.query_row("SELECT known FROM _reconcile", [], |row| row.get(0)).optional()?.flatten();
     let known = known.map_or_else(|| walk::known_of_each(tx), Ok)?;
     walk::forget(tx)?;
     image::ask_anew(tx)?;
@@ -67,10 +68,11 @@ fn begin_in(tx: &Transaction<'_>, cause: &Cause) -> Result<Option<Recovery>, Sto
         None => last_change(tx, position)?,
     };
     // A history of which it was not known where it ends is still to be told from the one before it.
-    let unknown_fork: bool =
-        tx.query_row("SELECT EXISTS (SELECT 1 FROM _reconcile WHERE cause = 'restored' AND fork IS NULL)", [], |row| {
-            row.get(0)
-        })?;
+    let unknown_fork: bool = tx.query_row(
+        "SELECT EXISTS (SELECT 1 FROM _reconcile WHERE cause = 'restored' AND fork IS NULL)",
+        [],
+        |row| row.get(0),
+    )?;
     let fork = match cause {
         Cause::Restored { fork, .. } => fork.filter(|_| !unknown_fork),
         _ => None,

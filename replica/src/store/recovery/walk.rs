@@ -58,7 +58,8 @@ struct Walked(Vec<Listed>);
 
 impl Walked {
     fn read(connection: &Connection, kind: Kind) -> Result<Walked, StoreError> {
-        let mut statement = connection.prepare_cached("SELECT ids FROM _walk_pages WHERE kind = ?1 ORDER BY place DESC")?;
+        let mut statement =
+            connection.prepare_cached("SELECT ids FROM _walk_pages WHERE kind = ?1 ORDER BY place DESC")?;
         let mut pages = statement.query([kind.as_str()])?;
         let mut all = Vec::new();
         while let Some(page) = pages.next()? {

@@ -18,8 +18,18 @@ use crate::store::place::holds_bytes;
 use crate::store::{StoreError, gate, open};
 
 /// The tables that hold what the server cannot tell again.
-pub(in crate::store) const LOCAL: [&str; 10] =
-    ["edits", "edit_history", "_requests", "_outbox", "_acked", "_coalesced", "_undone", "_already_applied", "_base", "sync_log"];
+pub(in crate::store) const LOCAL: [&str; 10] = [
+    "edits",
+    "edit_history",
+    "_requests",
+    "_outbox",
+    "_acked",
+    "_coalesced",
+    "_undone",
+    "_already_applied",
+    "_base",
+    "sync_log",
+];
 
 /// Where the numbers of edits stand. One that was ever given is never given again, whatever became of its edit.
 const NUMBERED: [(&str, &str); 10] = [

@@ -1,7 +1,7 @@
 //! How it stands, as others read it, and when that is what was asked for. Must not change where it stands.
 
 use super::gap::Recovering;
-use super::{Core, Effect, Link, Phase, Verdict};
+use super::{BlockCause, Core, Effect, Link, Phase, Verdict};
 use crate::sync::Until;
 
 impl Core {
@@ -9,7 +9,7 @@ impl Core {
         match (&self.link, &self.key_refused) {
             (Link::Paused, _) => Phase::Paused,
             (_, Some(_)) => Phase::NeedsKey,
-            _ if self.full => Phase::Blocked,
+            _ if self.disk.is_some() => Phase::Blocked,
             _ if self.in_contact() && self.recovering.is_some() => self.recovery_phase(),
             (Link::Open { current: true }, _) => Phase::Live,
             (Link::Polling { current: true, .. }, _) => Phase::Polling,
@@ -27,6 +27,11 @@ impl Core {
         }
     }
 
+    /// Why the phase is `blocked`; None in other phases.
+    fn blocked_by(&self) -> Option<BlockCause> {
+        (self.phase() == Phase::Blocked).then(|| self.disk.unwrap_or(BlockCause::Deletions))
+    }
+
     /// Whether the feed is being told, so that what is asked beside it is covered by it.
     pub(super) fn in_contact(&self) -> bool {
         matches!(self.link, Link::Open { .. } | Link::Polling { proven: true, .. })
@@ -36,7 +41,7 @@ impl Core {
     /// that is too weak for an edit.
     pub(super) fn is_at_present(&self) -> bool {
         let current = matches!(self.link, Link::Open { current: true } | Link::Polling { current: true, .. });
-        current && !self.full && self.recovering.is_none()
+        current && self.disk.is_none() && self.recovering.is_none()
     }
 
     /// What a person must do something about, contact or not.
@@ -69,7 +74,8 @@ impl Core {
         let state = (phase, reason, retry_at);
         if self.shown.as_ref() != Some(&state) {
             let (phase, reason, retry_at) = state.clone();
-            effects.push(Effect::Show { phase, reason, retry_at });
+            let blocked_by = self.blocked_by();
+            effects.push(Effect::Show { phase, blocked_by, reason, retry_at });
             self.shown = Some(state);
         }
     }

@@ -7,7 +7,7 @@ use hearth_contract::schema::Kind;
 use serde_json::json;
 
 use super::*;
-use crate::model::Phase;
+use crate::model::{BlockCause, Phase};
 
 fn started(until: Until) -> Core {
     let mut core = Core::new(until, 7);
@@ -211,7 +211,7 @@ fn another_home_behind_the_address_is_refused() {
     let at = cut(&mut core, 0);
     core.handle(at, Input::FeedStands(Ok(Standing::default())));
     let effects = core.handle(at, met("other"));
-    assert!(effects.iter().any(|e| matches!(e, Effect::Finish(Verdict::Blocked(_)))), "{effects:?}");
+    assert!(effects.iter().any(|e| matches!(e, Effect::Finish(Verdict::Blocked(..)))), "{effects:?}");
     assert_eq!(phases(&effects), [Phase::Blocked]);
     assert!(core.handle(1, ready(9)).is_empty(), "nothing of it is applied");
 }
@@ -444,7 +444,7 @@ fn a_full_disk_stops_the_feed_and_heals_from_what_is_on_disk() {
     let mut core = opened(Until::Stopped);
     core.handle(0, Input::EditsChanged);
     core.handle(0, planned(&[1], true));
-    let effects = core.handle(1, Input::DiskFull { reason: "full".into() });
+    let effects = core.handle(1, Input::DiskFull { reason: "full".into(), cause: BlockCause::DiskFull });
     assert_eq!((&effects[0], phases(&effects)), (&Effect::CloseStream, vec![Phase::Blocked]));
     let at = core.wake_at().unwrap();
     assert_eq!(core.handle(at, Input::Timer), [Effect::Reload]);
@@ -461,7 +461,7 @@ fn a_single_sync_ends_after_a_full_disk_has_healed() {
     let mut core = opened(Until::Current);
     let effects = core.handle(1, ready(9));
     assert!(matches!(effects[..], [Effect::Apply { .. }]), "{effects:?}");
-    core.handle(1, Input::DiskFull { reason: "full".into() });
+    core.handle(1, Input::DiskFull { reason: "full".into(), cause: BlockCause::DiskFull });
     let at = core.wake_at().unwrap();
     core.handle(at, Input::Timer);
     core.handle(at, on_disk());
@@ -478,7 +478,7 @@ fn a_disk_that_is_full_at_the_very_end_is_not_the_end() {
     let mut core = opened(Until::Stopped);
     core.handle(1, Input::StopRequested);
     // What stood before the end found no room, so the end was not heard of.
-    core.handle(1, Input::DiskFull { reason: "full".into() });
+    core.handle(1, Input::DiskFull { reason: "full".into(), cause: BlockCause::DiskFull });
     let effects = core.handle(2, Input::StopRequested);
     assert!(effects.contains(&Effect::Finish(Verdict::Done)), "{effects:?}");
 }
@@ -506,7 +506,7 @@ fn another_key_is_tried_at_once_and_nothing_is_sent_before_its_home_is_known() {
 #[test]
 fn a_pause_on_a_full_disk_ends_with_what_is_on_disk() {
     let mut core = opened(Until::Stopped);
-    core.handle(1, Input::DiskFull { reason: "full".into() });
+    core.handle(1, Input::DiskFull { reason: "full".into(), cause: BlockCause::DiskFull });
     core.handle(2, wish(true));
     let effects = core.handle(3, wish(false));
     assert!(effects.contains(&Effect::Reload), "{effects:?}");

@@ -4,7 +4,7 @@ use hearth_contract::event::Event;
 use hearth_contract::schema::Kind;
 use serde_json::Value;
 
-pub(crate) use crate::model::Phase;
+pub(crate) use crate::model::{BlockCause, Phase};
 use crate::recovery::{Cause, Found, Question, Recovery, Step, Swept};
 
 /// Milliseconds of a clock that never goes back; its zero means nothing.
@@ -36,7 +36,7 @@ pub(crate) enum Input {
     /// A stretch is applied. `leapt`: it left numbers out, so that the server was put back.
     Applied { cursor: Option<String>, tail: i64, leapt: bool, touched_edits: bool, found_edits: bool },
     /// The disk has no room for what was to be written; nothing of it was.
-    DiskFull { reason: String },
+    DiskFull { reason: String, cause: BlockCause },
     /// Somebody changed the database.
     EditsChanged,
     /// The edits were looked through.
@@ -92,7 +92,7 @@ pub(crate) enum Effect {
     /// Write down what came of edits.
     Record { endings: Vec<(i64, Ending)> },
     /// Write the phase down.
-    Show { phase: Phase, reason: Option<String>, retry_at: Option<Millis> },
+    Show { phase: Phase, blocked_by: Option<BlockCause>, reason: Option<String>, retry_at: Option<Millis> },
     /// Begin a recovery.
     Recover(Cause),
     /// Apply what a recovery was answered, and note how far it is with it.
@@ -354,7 +354,7 @@ pub enum Verdict {
     /// The server does not accept the key, in these words.
     NeedsKey(String),
     /// A person must decide, for this reason.
-    Blocked(String),
+    Blocked(BlockCause, String),
     /// A person is asked this before it goes on.
     Asks(String),
     /// A person has paused it.

@@ -72,11 +72,11 @@ impl Engine {
                 let verdicts: Vec<_> = endings.into_iter().map(|(edit, ending)| (edit, verdict(now, ending))).collect();
                 self.keep(|c| answers::record(c, &verdicts, now.wall))?;
             }
-            Effect::Show { phase, reason, retry_at } => {
+            Effect::Show { phase, blocked_by, reason, retry_at } => {
                 let retry_at = retry_at.map(|at| moment(now, at));
                 self.say(phase, reason.as_deref(), None)?;
                 let shown =
-                    self.keep(|c| standing::set_phase(c, phase.as_str(), reason.as_deref(), retry_at, now.wall));
+                    self.keep(|c| standing::set_phase(c, phase, blocked_by, reason.as_deref(), retry_at, now.wall));
                 unless_unwritten(shown)?;
             }
             Effect::Reload => {

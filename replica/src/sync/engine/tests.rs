@@ -8,7 +8,7 @@ use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{EditState, Phase, Transport};
+use crate::model::{BlockCause, EditState, Phase, Transport};
 use crate::sync::core::Stretch;
 use crate::sync::wire::Answer;
 use crate::{Origin, Replica};
@@ -205,7 +205,7 @@ fn an_answer_to_an_earlier_greeting_is_not_taken_for_one_to_the_last() {
 #[test]
 fn what_was_wished_while_there_was_no_room_is_heard_once_there_is() {
     let mut scene = Scene::in_step();
-    scene.engine.tell(now(), [Input::DiskFull { reason: NO_ROOM.to_owned() }]).unwrap();
+    scene.engine.tell(now(), [Input::DiskFull { reason: NO_ROOM.to_owned(), cause: BlockCause::DiskFull }]).unwrap();
     scene.replica.reconcile(false).unwrap();
     // Its commit was heard of, and what came of it found no room.
     scene.engine.seen = open::data_version(&scene.engine.connection).unwrap();

@@ -94,7 +94,7 @@ fn a_profile_that_did_not_exist_goes_again_only_in_step() {
     assert_eq!(scene.plan(), [0; 0], "only the feed can tell whether it is in");
     scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Liege" }))]);
     // What is shown of a key does not matter.
-    crate::store::standing::set_phase(&mut scene.db, "needs_key", None, None, at(0)).unwrap();
+    crate::store::standing::set_phase(&mut scene.db, crate::model::Phase::NeedsKey, None, None, None, at(0)).unwrap();
     assert_eq!(scene.plan(), [1], "the feed has come to the present without it");
 }
 
