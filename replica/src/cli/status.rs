@@ -125,7 +125,7 @@ pub(super) fn sentence(status: &hearth_replica::Status) -> String {
 /// The columns of `sync_status`, by name.
 fn members(status: &hearth_replica::Status) -> Map<String, Value> {
     let members: [(&str, Value); 20] = [
-        ("phase", status.phase.clone().into()),
+        ("phase", status.phase.into()),
         ("reason", status.reason.clone().into()),
         ("server", status.server.clone().into()),
         ("home", status.home.clone().into()),
@@ -141,7 +141,7 @@ fn members(status: &hearth_replica::Status) -> Map<String, Value> {
         ("next_attempt_at", status.next_attempt_at.clone().into()),
         ("last_contact_at", status.last_contact_at.clone().into()),
         ("offline_since", status.offline_since.clone().into()),
-        ("transport", status.transport.clone().into()),
+        ("transport", status.transport.into()),
         ("verified_at", status.verified_at.clone().into()),
         ("schema_version", status.schema_version.clone().into()),
         ("daemon_pid", status.daemon_pid.into()),
