@@ -1,6 +1,7 @@
 //! The suites, in one binary but for `simulation.rs`, which has its own:
 //!
 //! - [`http`]: the API over HTTP, sentence by sentence of the contract.
+//! - [`citations`]: each citation of the contract names a section of `docs/contract.md`.
 //! - [`operating`]: the operator's commands on the real program.
 //! - [`crash`]: the real programs, killed without warning.
 //! - [`edits`]: local edits against the real server: conflicts, poison, bulk, undo, exactly once.
@@ -13,6 +14,7 @@
 //! - [`tidy`]: the rules of the house that a compiler does not check.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
+mod citations;
 mod crash;
 mod docs;
 mod drills;
