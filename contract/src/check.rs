@@ -1,49 +1,48 @@
-//! A body against the resource table: values in the server's spelling, or every fault at once. Pure; whether a
-//! referred record exists is for whoever holds the records.
+//! Checks a body against the resource table. The result is normalized values, or all faults at once. Pure. Must not know
+//! the records of a home: the caller checks whether a referenced record exists.
 
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::formats;
-use crate::problem::{FAULTS_MAX, FaultCode, FieldFault, NAME_SHOWN, nearest, shortened};
+use crate::problem::{FAULTS_MAX, FaultCode, FieldFault, QUOTED_NAME_MAX, nearest, shorten};
 use crate::resources::resource;
 use crate::schema::{
     COMMON, COUNT_MAX, Field, Format, Kind, Lines, Presence, Preset, Resource, SUBJECT_ID, SUBJECT_TYPE, URL_MAX,
     is_subject,
 };
 
-/// Field values by name, each in the server's spelling.
+/// Field values by name, normalized (contract 2).
 pub type Fields = Map<String, Value>;
 
-/// What a body is for.
+/// The purpose of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Intent {
-    /// A new record: required fields must be there, absent ones take their presets.
+    /// A new record. Required fields must be present; absent fields take their defaults.
     Create,
-    /// A merge: only what is sent changes.
+    /// A merge into a record. Absent fields stay.
     Patch,
 }
 
-/// A body that was looked through. Only without faults may its fields be applied.
+/// A body after the check. Apply `fields` only if `faults` is empty.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Checked {
-    /// The id that a create chose.
+pub struct CheckedBody {
+    /// The id that the client chose for a create. None: the server makes an id.
     pub id: Option<Uuid>,
-    /// On create all writable fields in the table's order; on a patch those sent.
+    /// On create: all fields of the kind, in the order of the table. On a patch: the sent fields.
     pub fields: Fields,
-    /// Everything that is wrong, in the order of the body, then what is missing. More than [`FAULTS_MAX`] of them are not
-    /// looked for.
+    /// The faults in the order of the body, then the missing fields. The check stops after [`FAULTS_MAX`] + 1 faults.
     pub faults: Vec<FieldFault>,
 }
 
-/// Looks a body through. A body that is no object has one fault, on the empty field name.
-pub fn check(kind: Kind, intent: Intent, body: &Value) -> Checked {
+/// Checks a body. A body that is not a JSON object gives one fault with an empty field name.
+pub fn check(kind: Kind, intent: Intent, body: &Value) -> CheckedBody {
     let resource = resource(kind);
     let Value::Object(members) = body else {
         let fault = FieldFault::new("", FaultCode::WrongType, "The body must be a JSON object.");
-        return Checked { id: None, fields: Fields::new(), faults: vec![fault] };
+        return CheckedBody { id: None, fields: Fields::new(), faults: vec![fault] };
     };
-    let mut checked = Checked { id: None, fields: Fields::new(), faults: Vec::new() };
+    let mut checked = CheckedBody { id: None, fields: Fields::new(), faults: Vec::new() };
     for (name, value) in members {
         if checked.faults.len() > FAULTS_MAX {
             return checked;
@@ -68,7 +67,7 @@ pub fn check(kind: Kind, intent: Intent, body: &Value) -> Checked {
     checked
 }
 
-/// Checks one value of one field and gives it in the server's spelling.
+/// Checks one value of one field and returns the normalized value.
 pub fn check_field(field: &Field, intent: Intent, value: &Value) -> Result<Value, FieldFault> {
     if field.presence == Presence::ReadOnly {
         return Err(read_only(field.name));
@@ -89,8 +88,8 @@ pub fn check_field(field: &Field, intent: Intent, value: &Value) -> Result<Value
     }
 }
 
-/// The rule that spans two fields: a subject of a kind with ids needs an id, any other must have none (contract 3).
-/// `fields` is the whole record as it would be; says nothing when one of the two is faulty by itself.
+/// Checks `subject_type` and `subject_id` against each other (contract 3) and adds a fault if they disagree. `fields` is the
+/// whole record after the write. Adds nothing if one of the two fields has a fault already.
 pub fn check_subject(kind: Kind, fields: &Fields, faults: &mut Vec<FieldFault>) {
     let faulty = faults.iter().any(|fault| is_subject(&fault.field));
     if faulty || !resource(kind).has_subject() {
@@ -111,7 +110,7 @@ pub fn check_subject(kind: Kind, fields: &Fields, faults: &mut Vec<FieldFault>) 
     }
 }
 
-/// The records a record refers to: field, kind and id. `fields` is the whole record.
+/// The references of a record: field, kind and id of the target. `fields` is the whole record.
 pub fn references(kind: Kind, fields: &Fields) -> Vec<(&'static Field, Kind, Uuid)> {
     let target = |field: &Field| match field.format {
         Format::Reference(kind) => Some(kind),
@@ -128,7 +127,8 @@ pub fn references(kind: Kind, fields: &Fields) -> Vec<(&'static Field, Kind, Uui
         .collect()
 }
 
-fn complete(resource: &Resource, members: &Map<String, Value>, checked: &mut Checked) {
+/// Puts the fields of a create into the order of the table, and adds defaults and faults for missing fields.
+fn complete(resource: &Resource, members: &Map<String, Value>, checked: &mut CheckedBody) {
     let mut fields = Fields::new();
     for field in resource.fields {
         let value = match checked.fields.remove(field.name) {
@@ -165,7 +165,7 @@ fn check_integer(field: &Field, value: &Value) -> Result<Value, FieldFault> {
         Value::Number(number) => number,
         _ => return Err(fault(field, FaultCode::WrongType, "must be an integer")),
     };
-    // `3.0` is an integer, as in JSON Schema; what is too large for i64 is out of range all the same.
+    // `3.0` is an integer, as in JSON Schema. A number too large for i64 is out of range, not a wrong type.
     let whole = number.as_i64().map(|n| n as f64).or(number.as_f64()).unwrap_or(f64::INFINITY);
     if whole.fract() != 0.0 {
         return Err(fault(field, FaultCode::WrongType, "must be an integer"));
@@ -204,9 +204,9 @@ fn check_text(field: &Field, text: &str) -> Result<String, FieldFault> {
                 nearest(text, words.iter().copied()).map(|word| format!("; did you mean {word}?")).unwrap_or_default();
             Err(fault(field, FaultCode::NotAChoice, &format!("must be one of {}{hint}", words.join(", "))))
         }
-        Format::Vin => formats::normal_vin(text)
+        Format::Vin => formats::normalize_vin(text)
             .ok_or_else(|| malformed("must be 11 to 17 of the letters A-Z and digits, without I, O and Q")),
-        Format::Money => formats::normal_money(text)
+        Format::Money => formats::normalize_money(text)
             .ok_or_else(|| malformed("must be a decimal string such as \"1299.00\", at most 12 digits and 2 decimals")),
         Format::Date => match formats::parse_date(text) {
             Some(_) => Ok(text.to_owned()),
@@ -240,7 +240,7 @@ fn read_only(name: &str) -> FieldFault {
 fn unknown(resource: &Resource, name: &str) -> FieldFault {
     let known = resource.fields.iter().filter(|field| field.is_writable()).map(|field| field.name);
     let hint = nearest(name, known).map(|known| format!("; did you mean {known}?")).unwrap_or(".".to_owned());
-    let message = format!("{} has no field {}{hint}", resource.kind, shortened(name, NAME_SHOWN));
+    let message = format!("{} has no field {}{hint}", resource.kind, shorten(name, QUOTED_NAME_MAX));
     FieldFault::new(name, FaultCode::UnknownField, message)
 }
 
@@ -250,13 +250,13 @@ mod tests {
 
     use super::*;
 
-    /// The faults of a body as `field code`, in order.
+    /// The faults of a body, each as `field code`, in order.
     fn faults(kind: Kind, intent: Intent, body: Value) -> Vec<String> {
         check(kind, intent, &body).faults.iter().map(|f| format!("{} {}", f.field, f.code.as_str())).collect()
     }
 
     #[test]
-    fn a_create_is_complete_and_in_the_tables_order() {
+    fn create_fills_fields_in_table_order() {
         let checked = check(Kind::Task, Intent::Create, &json!({ "priority": "high", "title": "Buy filter" }));
         assert!(checked.faults.is_empty());
         let names: Vec<&str> = checked.fields.keys().map(String::as_str).collect();
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn all_faults_come_at_once() {
+    fn check_reports_all_faults() {
         let body = json!({ "titel": "x", "priority": "hihg", "due_on": "2026-02-30", "estimated_cost": 5, "completed_at": null, "rev": 1 });
         assert_eq!(
             faults(Kind::Task, Intent::Create, body),
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_of_nothing_but_faults_is_not_looked_through() {
+    fn check_stops_after_faults_max() {
         let many: Map<String, Value> = (0..5000).map(|number| (format!("nothing_{number}"), Value::Null)).collect();
         assert_eq!(check(Kind::Task, Intent::Create, &Value::Object(many)).faults.len(), FAULTS_MAX + 1);
         let long = check(Kind::Task, Intent::Patch, &json!({ "x".repeat(1000): 0 })).faults;
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_name_is_said() {
+    fn fault_names_nearest_word() {
         let checked =
             check(Kind::Task, Intent::Create, &json!({ "title": "a", "priorty": "high", "status": "opened" }));
         let messages: Vec<&str> = checked.faults.iter().map(|f| f.message.as_str()).collect();
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn each_format_keeps_its_rule() {
+    fn each_format_refuses_wrong_values() {
         for (kind, body, expected) in [
             (Kind::Room, json!({ "name": "  " }), "name too_short"),
             (Kind::Room, json!({ "name": null }), "name required"),
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_differently_is_stored_one_way() {
+    fn check_normalizes_values() {
         let body = json!({ "name": "Car", "vin": "1hgcm82633a004352", "odometer": 3.0, "purchase_price": "07.5" });
         let checked = check(Kind::Vehicle, Intent::Create, &body);
         assert!(checked.faults.is_empty());
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_holds_only_what_was_sent() {
+    fn patch_keeps_only_sent_fields() {
         let checked = check(Kind::Room, Intent::Patch, &json!({ "floor": null }));
         assert_eq!(Value::Object(checked.fields), json!({ "floor": null }));
         assert_eq!(faults(Kind::Room, Intent::Patch, json!({ "name": null })), ["name not_nullable"]);
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn references_name_kind_and_id() {
+    fn references_give_kind_and_id() {
         let id = "0190a3b0-0000-7000-8000-00000000abcd";
         let fields =
             check(Kind::Task, Intent::Create, &json!({ "title": "a", "subject_type": "room", "subject_id": id }))

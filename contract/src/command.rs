@@ -1,75 +1,102 @@
-//! A wish: what a client wants done to one record. Commands go up; what comes of them comes down as events.
+//! Commands: the changes that clients ask for. A committed command becomes an event (`event`). Must not know records, HTTP
+//! or storage.
 
 use uuid::Uuid;
 
-use crate::check::Checked;
+use crate::check::CheckedBody;
 use crate::schema::Kind;
 
-/// One change that a client asks for. Its body was looked through before; faults travel with it, because existence
-/// and preconditions are answered first (contract 4).
+/// One change of one record. The body is already checked. A command may carry faults, because the server checks
+/// existence and preconditions before fields (contract 4).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    /// Make a record.
+    /// Create a record.
     Create {
-        /// Of this kind; never the singleton.
+        /// The kind of the record; a collection, never the profile.
         kind: Kind,
-        /// With these fields, and this id if it chose one.
-        body: Checked,
+        /// The fields, and the id if the client chose one.
+        body: CheckedBody,
     },
-    /// Merge fields into a record, or into the home's profile.
+    /// Merge fields into a record (RFC 7396), or set the profile.
     Update {
-        /// Of this kind.
+        /// The kind of the record.
         kind: Kind,
-        /// Which record; the profile has one id per home and needs none.
+        /// The id of the record. None for the profile, whose id is the home's id.
         id: Option<Uuid>,
         /// The fields to merge.
-        body: Checked,
-        /// Only under these conditions.
-        guard: Guard,
+        body: CheckedBody,
+        /// The preconditions of the write.
+        guard: Preconditions,
     },
-    /// Remove a record.
+    /// Delete a record.
     Delete {
-        /// Of this kind.
+        /// The kind of the record.
         kind: Kind,
-        /// Which record.
+        /// The id of the record.
         id: Uuid,
-        /// Only under these conditions.
-        guard: Guard,
+        /// The preconditions of the write.
+        guard: Preconditions,
     },
 }
 
-/// The conditions of a write, each of which must hold if it was sent (RFC 9110 13.1).
+/// The preconditions of a write (RFC 9110 13.1). Each must hold, if present.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Guard {
-    /// `If-Match`: the record exists at one of these.
-    pub only: Option<Revs>,
-    /// `If-None-Match`: the record exists at none of these.
-    pub unless: Option<Revs>,
+pub struct Preconditions {
+    /// `If-Match`: the record exists, at one of these revisions.
+    pub if_match: Option<RevMatch>,
+    /// `If-None-Match`: the record does not exist at any of these revisions.
+    pub if_none_match: Option<RevMatch>,
 }
 
-/// Revisions that a condition names.
+/// The revisions that a precondition names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Revs {
-    /// `*`: whichever it is.
+pub enum RevMatch {
+    /// `*`: any revision.
     Any,
-    /// These. No record is at one of an empty list.
-    These(Vec<i64>),
+    /// One of these revisions. An empty list matches no record.
+    OneOf(Vec<i64>),
 }
 
-impl Revs {
-    /// Whether a revision is one of these.
-    pub fn have(&self, rev: i64) -> bool {
+impl RevMatch {
+    /// Whether the precondition names a revision.
+    pub fn matches(&self, rev: i64) -> bool {
         match self {
-            Revs::Any => true,
-            Revs::These(revs) => revs.contains(&rev),
+            RevMatch::Any => true,
+            RevMatch::OneOf(revs) => revs.contains(&rev),
         }
     }
 }
 
-impl Guard {
-    /// Whether a record at this revision passes. None: it does not exist.
+impl Preconditions {
+    /// Whether a write to a record at this revision is allowed. `rev` None: the record does not exist.
     pub fn admits(&self, rev: Option<i64>) -> bool {
-        let is_one = |revs: &Revs| rev.is_some_and(|rev| revs.have(rev));
-        self.only.as_ref().is_none_or(is_one) && !self.unless.as_ref().is_some_and(is_one)
+        let matches = |revs: &RevMatch| rev.is_some_and(|rev| revs.matches(rev));
+        self.if_match.as_ref().is_none_or(matches) && !self.if_none_match.as_ref().is_some_and(matches)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn preconditions_admit_matching_revisions() {
+        let listed = |revs: &[i64]| Some(RevMatch::OneOf(revs.to_vec()));
+        for (if_match, if_none_match, rev, admitted) in [
+            (None, None, None, true),
+            (None, None, Some(3), true),
+            (Some(RevMatch::Any), None, Some(3), true),
+            (Some(RevMatch::Any), None, None, false),
+            (listed(&[2, 3]), None, Some(3), true),
+            (listed(&[2]), None, Some(3), false),
+            (listed(&[]), None, Some(3), false),
+            (None, Some(RevMatch::Any), None, true),
+            (None, Some(RevMatch::Any), Some(3), false),
+            (None, listed(&[3]), Some(4), true),
+            (listed(&[3]), listed(&[3]), Some(3), false),
+        ] {
+            let guard = Preconditions { if_match, if_none_match };
+            assert_eq!(guard.admits(rev), admitted, "{guard:?} at {rev:?}");
+        }
     }
 }

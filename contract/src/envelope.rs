@@ -1,29 +1,30 @@
-//! The frames around what is sent (contract 4): one, many, or an error. Writing concatenates finished texts; reading
-//! is for clients.
+//! The envelopes of responses (contract 4): success, list, error. The server writes envelopes by concatenating finished
+//! JSON texts; clients read the structs. Must not know what the data is.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::problem::Problem;
 
-/// Where a page stands in its list.
+/// `meta.page`: the place of a page in its list.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Page {
-    /// Whether there is more now.
+    /// Whether more entries follow at this moment.
     pub has_more: bool,
-    /// What to send as `cursor` for what follows.
+    /// The `cursor` of the next page. None at the end of a list; the change feed always has a cursor.
     pub next_cursor: Option<String>,
 }
 
-/// A single answer: `{ data, meta }`. `meta` is further members of the meta object, `"as_of":3` for instance, or "".
-pub fn one(data: &str, request_id: &str, meta: &str) -> String {
+/// Writes `{ data, meta }`. `data` is finished JSON. `meta` is more members of the meta object, such as `"as_of":3`, or
+/// empty.
+pub fn success(data: &str, request_id: &str, meta: &str) -> String {
     let comma = if meta.is_empty() { "" } else { "," };
     let parts = [r#"{"data":"#, data, r#","meta":{"request_id":""#, request_id, "\"", comma, meta, "}}"];
     parts.concat()
 }
 
-/// A list answer: `{ data: [...], meta: { request_id, page, ... } }` out of the finished texts of its members.
-pub fn many<T: AsRef<str>>(items: &[T], page: &Page, request_id: &str, meta: &str) -> String {
+/// Writes `{ data: [...], meta: { request_id, page, ... } }`. Each item is finished JSON; `meta` as for [`success`].
+pub fn list<T: AsRef<str>>(items: &[T], page: &Page, request_id: &str, meta: &str) -> String {
     let size: usize = items.iter().map(|item| item.as_ref().len() + 1).sum();
     let mut out = String::with_capacity(size + 256);
     out.push_str(r#"{"data":["#);
@@ -42,81 +43,81 @@ pub fn many<T: AsRef<str>>(items: &[T], page: &Page, request_id: &str, meta: &st
     out
 }
 
-/// An error answer: `{ error, meta }`.
+/// Writes `{ error, meta }`. `base_url` begins `error.doc_url`.
 pub fn error(problem: &Problem, request_id: &str, base_url: &str) -> String {
     format!(r#"{{"error":{},"meta":{{"request_id":"{request_id}"}}}}"#, problem.to_value(base_url))
 }
 
-/// The error type of an answer's text; None: the text is no error answer.
+/// The `error.type` of a response text that [`error`] wrote. None for any other text.
 pub fn error_type(text: &str) -> Option<&str> {
     text.strip_prefix(r#"{"error":{"type":""#)?.split('"').next()
 }
 
-/// A single answer as a client reads it.
+/// A success response with one object, as a client reads it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct One<T> {
-    /// What was asked for.
+pub struct SingleResponse<T> {
+    /// The object; clients that expect null use `Option`.
     pub data: T,
-    /// The rest.
+    /// The meta object.
     pub meta: Meta,
 }
 
-/// A list answer as a client reads it.
+/// A list response, as a client reads it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Many<T> {
-    /// What was asked for.
+pub struct ListResponse<T> {
+    /// The entries of the page.
     pub data: Vec<T>,
-    /// The rest.
+    /// The meta object.
     pub meta: Meta,
 }
 
-/// The meta object as a client reads it; what an answer does not carry is None.
+/// The meta object, as a client reads it. A member that the response lacks is None.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Meta {
-    /// The request's id.
+    /// The id of the request: `req_` and 26 characters.
     #[serde(default)]
     pub request_id: Option<String>,
-    /// The home's position, read with the records.
+    /// The home's position, read in the transaction of the data (contract 5).
     #[serde(default)]
     pub as_of: Option<i64>,
-    /// Where a list's page stands.
+    /// The place of the page in its list.
     #[serde(default)]
     pub page: Option<Page>,
-    /// Where the feed stands.
+    /// The state of the change feed; `GET /v1/events` only.
     #[serde(default)]
     pub feed: Option<Feed>,
 }
 
-/// Where a home's feed stands (contract 9.1).
+/// `meta.feed`: the state of a home's change feed (contract 9.1).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Feed {
     /// Id of the newest event; 0 in an empty home.
     pub head: i64,
-    /// The lowest event id that a first read would show.
+    /// The lowest event id that a backfill returns. None in an empty home.
     pub oldest: Option<i64>,
-    /// How long events are kept whole; None is for ever.
+    /// How long events are kept whole, in seconds. None: for ever.
     pub retention_seconds: Option<u64>,
 }
 
-/// An error answer as a client reads it. Types this version does not know stay words.
+/// An error response, as a client reads it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct ErrorAnswer {
-    /// What was wrong.
+pub struct ErrorResponse {
+    /// The error object.
     pub error: ErrorBody,
 }
 
-/// The error object as a client reads it.
+/// The error object, as a client reads it. A type of a newer server stays a word.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ErrorBody {
-    /// `error.type`.
+    /// `error.type`, such as `not_found`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// One sentence.
+    /// One sentence for people.
     pub message: String,
-    /// What to do next.
+    /// The next step, for people. None in versions without `fix` (contract 13).
     #[serde(default)]
     pub fix: Option<String>,
-    /// Particulars.
+    /// Members that depend on the type; perhaps empty.
     #[serde(default)]
     pub details: Map<String, Value>,
 }
@@ -127,19 +128,19 @@ mod tests {
     use crate::problem::ProblemType;
 
     #[test]
-    fn written_envelopes_can_be_read() {
+    fn envelopes_round_trip() {
         let page = Page { has_more: true, next_cursor: Some("abc".to_owned()) };
-        let text = many(&["{\"a\":1}", "{\"a\":2}"], &page, "req_1", r#""as_of":7"#);
-        let list: Many<Value> = serde_json::from_str(&text).unwrap();
-        assert_eq!((list.data.len(), list.meta.as_of, list.meta.page), (2, Some(7), Some(page)));
+        let text = list(&["{\"a\":1}", "{\"a\":2}"], &page, "req_1", r#""as_of":7"#);
+        let read: ListResponse<Value> = serde_json::from_str(&text).unwrap();
+        assert_eq!((read.data.len(), read.meta.as_of, read.meta.page), (2, Some(7), Some(page)));
 
-        let single: One<Value> = serde_json::from_str(&one("null", "req_1", "")).unwrap();
+        let single: SingleResponse<Value> = serde_json::from_str(&success("null", "req_1", "")).unwrap();
         assert_eq!((single.data, single.meta.request_id.as_deref()), (Value::Null, Some("req_1")));
 
         let problem = Problem::new(ProblemType::NotFound, "No such task.").with("id", "x");
         assert_eq!(error_type(&error(&problem, "req_1", "http://h")), Some("not_found"));
-        assert_eq!(error_type(&one("null", "req_1", "")), None);
-        let answer: ErrorAnswer = serde_json::from_str(&error(&problem, "req_1", "http://h")).unwrap();
+        assert_eq!(error_type(&success("null", "req_1", "")), None);
+        let answer: ErrorResponse = serde_json::from_str(&error(&problem, "req_1", "http://h")).unwrap();
         assert_eq!((answer.error.kind.as_str(), answer.error.details["id"].as_str()), ("not_found", Some("x")));
     }
 }

@@ -1,4 +1,5 @@
-//! What the server committed: one entry of a home's change feed (contract 9). Must not know cursors or transport.
+//! Events: the entries of a home's change feed (contract 9), as the server writes and as clients read. Must not know
+//! cursors or transport.
 
 use std::fmt;
 
@@ -10,7 +11,7 @@ use crate::formats::Timestamp;
 use crate::headers::CURRENT_VERSION;
 use crate::schema::Kind;
 
-/// What an event did to its record (`type` in the seed).
+/// The `type` of an event: the change of the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventType {
     /// The record was created.
@@ -31,9 +32,9 @@ impl EventType {
         }
     }
 
-    /// The event type with this name; None for a name of a newer server.
+    /// The event type with this name. None for a name of a newer server.
     pub fn parse(word: &str) -> Option<EventType> {
-        [EventType::Created, EventType::Updated, EventType::Deleted].into_iter().find(|h| h.as_str() == word)
+        [EventType::Created, EventType::Updated, EventType::Deleted].into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
@@ -43,27 +44,27 @@ impl fmt::Display for EventType {
     }
 }
 
-/// An event with its payload as stored text: the server's side, which writes events and never reads their payloads.
+/// An event with its payload as stored text. The server writes events and never parses payloads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredEvent {
-    /// Its position in the home's order.
+    /// The position of the event in the home's order.
     pub id: i64,
-    /// What the event did.
+    /// The change of the record.
     pub event_type: EventType,
-    /// Of which kind the record is.
+    /// The kind of the record.
     pub kind: Kind,
-    /// Which record.
+    /// The id of the record.
     pub record: Uuid,
-    /// The record's wire JSON after the event; None when deleted.
+    /// The wire JSON of the record after the event. None for `deleted`.
     pub payload: Option<String>,
-    /// When it was committed.
+    /// The time of the commit; equals `updated_at` in the payload.
     pub created_at: Timestamp,
-    /// The key of the write that made it.
+    /// The Idempotency-Key of the write. None: the write had no key.
     pub idempotency_key: Option<String>,
 }
 
 impl StoredEvent {
-    /// Appends the event record as one line of JSON.
+    /// Appends the event as one line of JSON, in the current version of the API.
     pub fn write_json(&self, out: &mut String) {
         use fmt::Write as _;
         let StoredEvent { id, event_type, kind, record, created_at, .. } = self;
@@ -80,23 +81,23 @@ impl StoredEvent {
     }
 }
 
-/// An event as a reader gets it. Words this version does not know stay words, so that a newer server is no error.
+/// An event as a client reads it. Types and kinds stay words: an unknown word of a newer server is not an error.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Event {
-    /// Its position in the home's order.
+    /// The position of the event in the home's order.
     pub id: i64,
     /// `created`, `updated` or `deleted`.
     #[serde(rename = "type")]
     pub event_type: String,
-    /// The kind's singular word.
+    /// The singular word of the kind.
     pub resource_type: String,
-    /// Which record.
+    /// The id of the record.
     pub resource_id: Uuid,
-    /// The record after the event; None when deleted.
+    /// The members of the record after the event. None for `deleted`.
     pub payload: Option<Map<String, Value>>,
-    /// When it was committed.
+    /// The time of the commit.
     pub created_at: Timestamp,
-    /// The key of the write that made it; None when it had none, or when the server does not say.
+    /// The Idempotency-Key of the write. None: the write had no key, or the server does not report keys.
     #[serde(default)]
     pub idempotency_key: Option<String>,
 }
@@ -106,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_can_be_read() {
+    fn event_json_round_trips() {
         let stored = StoredEvent {
             id: 9,
             event_type: EventType::Created,

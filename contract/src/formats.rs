@@ -1,4 +1,5 @@
-//! The exact rules of the contract's formats (section 2). Pure text in, value out; no clock.
+//! The formats of the API (contract 2): timestamps, dates, ids, money, VINs, urls, text. Pure functions of a text. Must
+//! not know fields or the clock.
 
 use std::fmt;
 
@@ -7,12 +8,13 @@ use time::macros::format_description;
 use time::{Date, OffsetDateTime, UtcOffset};
 use uuid::Uuid;
 
-/// A moment in UTC with millisecond precision. Written with a fixed number of digits, so text order is time order.
+/// A moment in UTC with millisecond precision, as milliseconds since 1970-01-01T00:00:00Z. The text form has a fixed
+/// width (`YYYY-MM-DDTHH:MM:SS.mmmZ`), which makes the order of texts the order of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// From milliseconds since 1970-01-01T00:00:00Z.
+    /// A moment, from milliseconds since 1970-01-01T00:00:00Z.
     pub const fn from_millis(millis: i64) -> Timestamp {
         Timestamp(millis)
     }
@@ -32,35 +34,36 @@ impl Timestamp {
         Timestamp(self.0.saturating_add(millis))
     }
 
-    /// The day it falls on in UTC.
+    /// The calendar day of the moment in UTC.
     pub fn date(self) -> Date {
         self.date_time().date()
     }
 
-    /// Reads `YYYY-MM-DD` (midnight UTC) or an RFC 3339 date-time with `Z` or offset. What is finer than a millisecond is
-    /// left out.
+    /// Parses `YYYY-MM-DD` (midnight UTC) or an RFC 3339 date-time with `Z` or offset. Drops digits below a millisecond.
+    /// None for another form.
     pub fn parse(text: &str) -> Option<Timestamp> {
         let nanos = nanos(text)?;
         i64::try_from(nanos.div_euclid(1_000_000)).ok().map(Timestamp)
     }
 
-    /// The first timestamp that is not before such a text.
-    pub fn not_before(text: &str) -> Option<Timestamp> {
+    /// Parses the forms of [`Timestamp::parse`] and rounds up to the next millisecond: no earlier record passes the filter
+    /// "at or after this moment" (contract 5).
+    pub fn parse_rounded_up(text: &str) -> Option<Timestamp> {
         let nanos = nanos(text)?;
         let millis = i64::try_from(-(-nanos).div_euclid(1_000_000)).ok()?;
         Some(Timestamp(millis.min(LAST)))
     }
 
-    /// To the second.
+    /// The moment without its milliseconds.
     fn date_time(self) -> OffsetDateTime {
         OffsetDateTime::from_unix_timestamp(self.seconds()).unwrap_or(OffsetDateTime::UNIX_EPOCH)
     }
 }
 
-/// The last moment that four digits of a year can say, in milliseconds since 1970.
+/// The last moment of year 9999, in milliseconds since 1970: the text form has four digits for the year.
 const LAST: i64 = 253_402_300_799_999;
 
-/// Nanoseconds since 1970 of a date or a date-time.
+/// Nanoseconds since 1970 of a date or a date-time. None for another form.
 fn nanos(text: &str) -> Option<i128> {
     if let Some(date) = parse_date(text) {
         return Some(date.midnight().assume_utc().unix_timestamp_nanos());
@@ -70,7 +73,7 @@ fn nanos(text: &str) -> Option<i128> {
         return None;
     }
     let moment = OffsetDateTime::parse(text, &Rfc3339).ok()?.checked_to_offset(UtcOffset::UTC)?;
-    // An offset can reach past the years that four digits write.
+    // An offset can move the moment out of the years 0000 to 9999.
     (0..=9999).contains(&moment.year()).then(|| moment.unix_timestamp_nanos())
 }
 
@@ -78,7 +81,7 @@ impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let moment = self.date_time();
         let mut text = *b"0000-00-00T00:00:00.000Z";
-        // Digits are written right to left: this stands in every record, and formatting seven numbers costs more.
+        // Digits are written right to left: every record has timestamps, and `write!` of seven numbers is slower.
         let mut put = |mut value: u32, end: usize, digits: usize| {
             for place in text[end - digits..end].iter_mut().rev() {
                 *place = b'0' + (value % 10) as u8;
@@ -109,7 +112,7 @@ impl<'de> serde::Deserialize<'de> for Timestamp {
     }
 }
 
-/// Reads a real calendar date written `YYYY-MM-DD`.
+/// Parses a real calendar date in the form `YYYY-MM-DD`.
 pub fn parse_date(text: &str) -> Option<Date> {
     if text.len() != 10
         || !text.bytes().enumerate().all(|(i, b)| if i == 4 || i == 7 { b == b'-' } else { b.is_ascii_digit() })
@@ -120,17 +123,17 @@ pub fn parse_date(text: &str) -> Option<Date> {
 }
 
 /// Writes a date as `YYYY-MM-DD`.
-pub fn date_text(date: Date) -> String {
+pub fn format_date(date: Date) -> String {
     format!("{:04}-{:02}-{:02}", date.year(), u8::from(date.month()), date.day())
 }
 
-/// Reads an id: a UUID with hyphens, upper case folded. Braces, URNs and bare hex are other spellings and refused.
+/// Parses an id: a UUID with hyphens, upper or lower case. None for braces, URNs and bare hex digits.
 pub fn parse_id(text: &str) -> Option<Uuid> {
     if text.len() == 36 { Uuid::try_parse(text).ok() } else { None }
 }
 
-/// Reads a money text and writes it the one way the server does: no leading zeros, two decimals.
-pub fn normal_money(text: &str) -> Option<String> {
+/// Parses a money text and writes the normal form: no leading zeros, two decimals. None: the text breaks the rule.
+pub fn normalize_money(text: &str) -> Option<String> {
     let (whole, cents) = text.split_once('.').unwrap_or((text, "00"));
     let digits = |part: &str, max: usize| (1..=max).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
     if !digits(whole, 12) || !digits(cents, 2) {
@@ -140,15 +143,15 @@ pub fn normal_money(text: &str) -> Option<String> {
     Some(format!("{}.{cents:0<2}", if whole.is_empty() { "0" } else { whole }))
 }
 
-/// Reads a vehicle identification number and upper-cases it.
-pub fn normal_vin(text: &str) -> Option<String> {
+/// Parses a vehicle identification number and upper-cases the letters. None: the text breaks the rule.
+pub fn normalize_vin(text: &str) -> Option<String> {
     let vin = text.to_ascii_uppercase();
     let fits = (11..=17).contains(&vin.len())
         && vin.bytes().all(|b| b.is_ascii_digit() || (b.is_ascii_uppercase() && !matches!(b, b'I' | b'O' | b'Q')));
     fits.then_some(vin)
 }
 
-/// Whether a text is an absolute http or https address: a scheme, a host, and nothing that is blank or a control.
+/// Whether a text is an absolute http or https address with a host, without white space and control characters.
 pub fn is_url(text: &str) -> bool {
     let rest = ["http://", "https://"].into_iter().find_map(|scheme| {
         text.get(..scheme.len()).filter(|head| head.eq_ignore_ascii_case(scheme)).map(|_| &text[scheme.len()..])
@@ -159,12 +162,12 @@ pub fn is_url(text: &str) -> bool {
     !host.is_empty() && !host.starts_with(':') && !rest.chars().any(|c| c.is_whitespace() || c.is_control())
 }
 
-/// Whether a character may stand in a text of one line.
+/// Whether a one-line text may hold a character: all but control characters (C0, DEL, C1).
 pub fn is_line_char(c: char) -> bool {
     !c.is_control()
 }
 
-/// Whether a character may stand in a text of several lines.
+/// Whether a multi-line text may hold a character: line characters, `\n` and `\t`.
 pub fn is_text_char(c: char) -> bool {
     is_line_char(c) || c == '\n' || c == '\t'
 }
@@ -174,10 +177,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timestamps_have_fixed_width_and_text_order() {
+    fn timestamp_text_sorts_by_time() {
         assert_eq!(Timestamp::from_millis(0).to_string(), "1970-01-01T00:00:00.000Z");
         assert_eq!(Timestamp::from_millis(1_780_272_000_500).to_string(), "2026-06-01T00:00:00.500Z");
-        // Every month, hour and number of digits, and the last moment that four digits can say.
+        // Every month, hour and number of digits, and the last moment of year 9999.
         for millis in (0..4_000).map(|step| step * 31_556_952_707 / 12).chain([LAST]) {
             let moment = Timestamp::from_millis(millis);
             assert_eq!(Timestamp::parse(&moment.to_string()), Some(moment));
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn timestamps_are_read_as_date_or_rfc3339() {
+    fn timestamp_parses_date_or_rfc3339() {
         for (text, expected) in [
             ("2026-06-01", Some("2026-06-01T00:00:00.000Z")),
             ("2026-06-01T12:00:00Z", Some("2026-06-01T12:00:00.000Z")),
@@ -201,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn money_has_one_spelling() {
+    fn money_has_one_normal_form() {
         for (text, expected) in [
             ("1299", Some("1299.00")),
             ("007.5", Some("7.50")),
@@ -216,12 +219,12 @@ mod tests {
             ("1,00", None),
             ("", None),
         ] {
-            assert_eq!(normal_money(text).as_deref(), expected, "{text}");
+            assert_eq!(normalize_money(text).as_deref(), expected, "{text}");
         }
     }
 
     #[test]
-    fn ids_have_hyphens() {
+    fn ids_need_hyphens() {
         let id = "0190a3b0-0000-7000-8000-00000000ABCD";
         assert_eq!(parse_id(id).unwrap().to_string(), id.to_lowercase());
         for text in [
@@ -235,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_finer_than_a_millisecond_is_after_it() {
+    fn timestamp_rounds_up_below_millisecond() {
         for (text, first) in [
             ("2026-06-01T12:00:00.1230Z", "2026-06-01T12:00:00.123Z"),
             ("2026-06-01T12:00:00.1239Z", "2026-06-01T12:00:00.124Z"),
@@ -243,13 +246,17 @@ mod tests {
             ("2026-06-01", "2026-06-01T00:00:00.000Z"),
             ("9999-12-31T23:59:59.9999Z", "9999-12-31T23:59:59.999Z"),
         ] {
-            assert_eq!(Timestamp::not_before(text).map(|it| it.to_string()).as_deref(), Some(first), "{text}");
+            assert_eq!(
+                Timestamp::parse_rounded_up(text).map(|moment| moment.to_string()).as_deref(),
+                Some(first),
+                "{text}"
+            );
         }
-        assert_eq!(Timestamp::not_before("yesterday"), None);
+        assert_eq!(Timestamp::parse_rounded_up("yesterday"), None);
     }
 
     #[test]
-    fn urls_are_absolute() {
+    fn urls_must_be_absolute() {
         for (text, expected) in [
             ("https://example.com/a?b#c", true),
             ("HTTP://example.com", true),
@@ -266,8 +273,8 @@ mod tests {
 
     #[test]
     fn vins_are_upper_cased() {
-        assert_eq!(normal_vin("1hgcm82633a004352").as_deref(), Some("1HGCM82633A004352"));
-        assert_eq!(normal_vin("SHORT"), None);
-        assert_eq!(normal_vin("1HGCM82633A00435O"), None);
+        assert_eq!(normalize_vin("1hgcm82633a004352").as_deref(), Some("1HGCM82633A004352"));
+        assert_eq!(normalize_vin("SHORT"), None);
+        assert_eq!(normalize_vin("1HGCM82633A00435O"), None);
     }
 }

@@ -1,6 +1,7 @@
-//! The text form of an API key (contract 11): prefix, 256 random bits in base62, checksum. Entropy is an argument.
+//! The text form of an API key (contract 11): prefix, 256 random bits in base62, checksum. Must not know a source of
+//! random numbers: the bits are an argument.
 
-/// Which of a team's homes a key reaches.
+/// The environment of a key: the home of the team that the key reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Environment {
     /// The live home.
@@ -10,7 +11,7 @@ pub enum Environment {
 }
 
 impl Environment {
-    /// The word in key texts and answers.
+    /// The word in key texts and responses: `live` or `test`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Environment::Live => "live",
@@ -18,12 +19,12 @@ impl Environment {
         }
     }
 
-    /// The environment a word names.
+    /// The environment with this word.
     pub fn parse(word: &str) -> Option<Environment> {
         [Environment::Live, Environment::Test].into_iter().find(|environment| environment.as_str() == word)
     }
 
-    /// How its keys begin.
+    /// The first characters of a key of this environment.
     pub const fn prefix(self) -> &'static str {
         match self {
             Environment::Live => "svc_live_",
@@ -32,21 +33,23 @@ impl Environment {
     }
 }
 
-/// Whether a text holds what begins as a key does, so that it must not be shown.
+/// Whether a text contains the prefix of a key. Such a text must not be logged or shown.
 pub fn holds_key(text: &str) -> bool {
     [Environment::Live, Environment::Test].iter().any(|environment| text.contains(environment.prefix()))
 }
 
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/// Base62 digits of the random part.
 const RANDOM_DIGITS: usize = 43;
+/// Base62 digits of the checksum.
 const CHECK_DIGITS: usize = 6;
 
-/// Characters of a key that may be shown: enough to tell keys apart.
+/// Characters at the start of a key that a hint may show: enough to tell keys apart.
 pub const HINT_START: usize = 12;
-/// Characters of a key's end that may be shown.
+/// Characters at the end of a key that a hint may show.
 pub const HINT_END: usize = 4;
 
-/// The text of a key made of these random bytes.
+/// The text of a key made from random bytes.
 pub fn key_text(environment: Environment, entropy: [u8; 32]) -> String {
     let mut text = String::from(environment.prefix());
     push_base62(&mut text, entropy, RANDOM_DIGITS);
@@ -55,8 +58,8 @@ pub fn key_text(environment: Environment, entropy: [u8; 32]) -> String {
     text
 }
 
-/// The environment of a well-formed key; None if the form or the checksum is wrong. Says nothing of whether the key
-/// was ever given out.
+/// The environment of a well-formed key. None: the form or the checksum is wrong. A well-formed key may still be unknown
+/// to the server.
 pub fn parse_key(text: &str) -> Option<Environment> {
     let environment = [Environment::Live, Environment::Test].into_iter().find(|e| text.starts_with(e.prefix()))?;
     let fits = text.len() == environment.prefix().len() + RANDOM_DIGITS + CHECK_DIGITS;
@@ -67,13 +70,14 @@ pub fn parse_key(text: &str) -> Option<Environment> {
     (checksum(body) == sum).then_some(environment)
 }
 
+/// The checksum of a text: CRC32 in base62.
 fn checksum(text: &str) -> String {
     let mut out = String::new();
     push_base62(&mut out, crc32fast::hash(text.as_bytes()).to_be_bytes(), CHECK_DIGITS);
     out
 }
 
-/// Appends a big-endian number in base62, most significant digit first, padded with `0` to `width`.
+/// Appends a big-endian number in base62: most significant digit first, padded with `0` to `width` digits.
 fn push_base62<const N: usize>(out: &mut String, mut number: [u8; N], width: usize) {
     let mut digits = vec![b'0'; width];
     for digit in digits.iter_mut().rev() {
@@ -93,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_has_its_form_and_checks() {
+    fn key_text_parses_with_checksum() {
         let text = key_text(Environment::Test, [0xff; 32]);
         assert_eq!(text.len(), "svc_test_".len() + 49);
         assert_eq!(parse_key(&text), Some(Environment::Test));
@@ -101,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_key_does_not_check() {
+    fn changed_key_text_is_refused() {
         let text = key_text(Environment::Live, [7; 32]);
         for at in 0..text.len() {
             let mut bytes = text.clone().into_bytes();

@@ -1,15 +1,15 @@
-//! What both sides of Hearth agree on. Read in this order:
+//! The contract between server and clients (`docs/contract.md`). Read the modules in this order:
 //!
-//! - [`schema`]: the words a resource is described in: kinds, fields, formats.
-//! - [`resources`]: the one table of the six kinds. Validation, discovery, replica columns and forms read it.
+//! - [`schema`]: the types that describe a resource: kind, field, format.
+//! - [`resources`]: the table of the six kinds. Validation, discovery, replica columns and forms read the table.
 //! - [`formats`]: the exact rules of dates, timestamps, money, ids and texts.
-//! - [`check`]: a body against the table; every fault at once.
-//! - [`question`]: the words by which records are found.
-//! - [`record`], [`command`], [`event`]: a thing, a wish, and what was committed.
-//! - [`problem`]: every refusal: its status, whether to retry, what to do next.
-//! - [`envelope`], [`headers`], [`paths`], [`key`]: the wire around them.
+//! - [`check`]: checks a body against the table and reports all faults at once.
+//! - [`search_text`]: the searched words of a record.
+//! - [`record`], [`command`], [`event`]: a record, a change that a client asks for, a change that the server committed.
+//! - [`problem`]: refusals with status, retry rule and next step.
+//! - [`envelope`], [`headers`], [`paths`], [`key`]: the parts of HTTP messages.
 //!
-//! No IO, no clock, no randomness, no async: whatever needs one of these takes it as an argument.
+//! No IO, clock, random numbers or async code: a function that needs a time or random bytes takes an argument.
 
 pub mod check;
 pub mod command;
@@ -20,7 +20,7 @@ pub mod headers;
 pub mod key;
 pub mod paths;
 pub mod problem;
-pub mod question;
 pub mod record;
 pub mod resources;
 pub mod schema;
+pub mod search_text;

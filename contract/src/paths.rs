@@ -1,63 +1,63 @@
-//! The paths of the API. Both sides build and match them from here.
+//! The paths of the API, for the server and for clients. Must not know methods or handlers.
 
 use uuid::Uuid;
 
 use crate::schema::Kind;
 
-/// Root index.
+/// The root index: resources, conventions, formats, links (contract 14).
 pub const ROOT: &str = "/v1";
-/// Supported versions, scopes, errors and limits.
+/// Supported versions, scopes, errors and limits (contract 14).
 pub const META: &str = "/v1/_meta";
-/// Who the key belongs to and what it may do.
+/// The key that asks: team, home, scopes, limits (contract 14).
 pub const ME: &str = "/v1/me";
-/// The home's profile.
+/// The home's profile (contract 10).
 pub const PROPERTY: &str = "/v1/property";
-/// Search over the collections.
+/// Search over the collections (contract 8).
 pub const SEARCH: &str = "/v1/search";
-/// The change feed by poll.
+/// The change feed by polling (contract 9.1).
 pub const EVENTS: &str = "/v1/events";
-/// The change feed as a stream.
+/// The change feed as Server-Sent Events (contract 9.4).
 pub const STREAM: &str = "/v1/events/stream";
-/// The API's description, JSON or YAML as asked.
+/// The OpenAPI document; the `Accept` header chooses JSON or YAML.
 pub const OPENAPI: &str = "/openapi/v1";
-/// The API's description as JSON.
+/// The OpenAPI document as JSON.
 pub const OPENAPI_JSON: &str = "/openapi/v1.json";
-/// The API's description as YAML.
+/// The OpenAPI document as YAML.
 pub const OPENAPI_YAML: &str = "/openapi/v1.yaml";
-/// The tools for language models.
+/// The Model Context Protocol (contract 15).
 pub const MCP: &str = "/mcp";
-/// The developer portal.
+/// The developer portal, an HTML page.
 pub const DOCS: &str = "/docs";
-/// What changed from version to version.
+/// The changelog of the API versions, an HTML page.
 pub const CHANGELOG: &str = "/docs/changelog";
-/// The reference for people.
+/// The API reference, an HTML page.
 pub const REFERENCE: &str = "/docs/reference";
-/// The style of the pages.
+/// The style sheet of the pages.
 pub const STYLE: &str = "/docs/style.css";
-/// The script of the reference.
+/// The script of the reference page.
 pub const VIEWER: &str = "/docs/viewer.js";
-/// The page of an error type; `{type}` stands for its word.
+/// The page of an error type; `{type}` stands for `error.type`.
 pub const ERROR_PAGE: &str = "/docs/errors/{type}";
-/// Export jobs.
+/// Export jobs (contract 16).
 pub const EXPORTS: &str = "/v1/exports";
-/// Counts and times, for whoever watches the service.
+/// Metrics in the text format of Prometheus; only on `--metrics-listen`.
 pub const METRICS: &str = "/metrics";
-/// Liveness.
+/// Liveness: the process answers.
 pub const HEALTH: &str = "/healthz";
-/// Readiness.
+/// Readiness: the database answers too.
 pub const READY: &str = "/readyz";
 
-/// The path of a kind: a collection, or the profile.
+/// The path of a kind: a collection such as `/v1/tasks`, or the profile.
 pub fn collection(kind: Kind) -> String {
     format!("/v1/{}", kind.collection())
 }
 
-/// The path of one export job.
+/// The path of an export job.
 pub fn export(id: Uuid) -> String {
     format!("{EXPORTS}/{id}")
 }
 
-/// The path of one record; the profile has no id in it.
+/// The path of a record. The path of the profile has no id.
 pub fn record(kind: Kind, id: Uuid) -> String {
     if kind.is_singleton() { PROPERTY.to_owned() } else { format!("/v1/{}/{id}", kind.collection()) }
 }

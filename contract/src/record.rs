@@ -1,4 +1,4 @@
-//! A thing in the home, and its one wire form. Must not know where records are stored.
+//! Records, their JSON form and their ETags (contract 1, 3, 4). Must not know where records are stored.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -8,25 +8,25 @@ use crate::formats::{Timestamp, parse_id};
 use crate::resources::resource;
 use crate::schema::Kind;
 
-/// One resource of a kind.
+/// One record of a kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
-    /// Which kind.
+    /// The kind of the record.
     pub kind: Kind,
-    /// Its id in the home, for ever its own.
+    /// The id within the home. An id is never used again, also after a delete.
     pub id: Uuid,
-    /// Id of the event that last changed it; its ETag.
+    /// The id of the event that last changed the record; also the ETag.
     pub rev: i64,
-    /// Its own fields by name. A record read from the wire may hold members that this version does not know.
+    /// The fields of the kind by name. A record from a newer server may hold unknown members.
     pub fields: Fields,
-    /// When it was created; never changes.
+    /// The time of the create; never changes.
     pub created_at: Timestamp,
-    /// When it last changed; never goes backwards within a home.
+    /// The time of the last change; never goes backwards within a home.
     pub updated_at: Timestamp,
 }
 
 impl Record {
-    /// The finished wire JSON: `id`, `rev`, every field of the table in its order, `created_at`, `updated_at`.
+    /// Writes the JSON form: `id`, `rev`, all fields of the kind in the order of the table, `created_at`, `updated_at`.
     pub fn to_json(&self) -> String {
         let mut members = serde_json::Map::with_capacity(self.fields.len() + 4);
         members.insert("id".into(), self.id.to_string().into());
@@ -39,7 +39,7 @@ impl Record {
         Value::Object(members).to_string()
     }
 
-    /// Reads the wire form. None: not an object with the four common members.
+    /// Parses the JSON form. None: the text is not an object with the four common members.
     pub fn from_json(kind: Kind, text: &str) -> Option<Record> {
         match serde_json::from_str(text) {
             Ok(Value::Object(members)) => Record::from_members(kind, members),
@@ -47,7 +47,7 @@ impl Record {
         }
     }
 
-    /// Reads the members of the wire form.
+    /// Builds a record from the members of its JSON form. None: a common member is missing or malformed.
     pub fn from_members(kind: Kind, mut members: Fields) -> Option<Record> {
         let text = |value: Option<Value>| value.as_ref().and_then(Value::as_str).map(str::to_owned);
         let id = parse_id(&text(members.shift_remove("id"))?)?;
@@ -58,13 +58,13 @@ impl Record {
     }
 }
 
-/// The text of a revision as an ETag.
+/// The ETag of a revision: the number in quotes.
 pub fn etag(rev: i64) -> String {
     format!("\"{rev}\"")
 }
 
-/// Reads a revision written as an ETag, quoted. Weak tags are no revisions (RFC 9110 13.1.1: strong comparison), nor are
-/// other spellings of a number: a tag is its text.
+/// Parses an ETag that [`etag`] wrote. None for a weak tag, because conditions compare strongly (RFC 9110 13.1.1). None for
+/// another spelling of the number, because ETags are compared as texts.
 pub fn parse_etag(text: &str) -> Option<i64> {
     let rev = text.strip_prefix('"')?.strip_suffix('"')?.parse().ok()?;
     (etag(rev) == text).then_some(rev)
@@ -78,7 +78,7 @@ mod tests {
     use crate::check::{Intent, check};
 
     #[test]
-    fn the_wire_form_round_trips() {
+    fn record_json_round_trips() {
         let record = Record {
             kind: Kind::Room,
             id: Uuid::from_u128(7),
@@ -96,11 +96,11 @@ mod tests {
     }
 
     #[test]
-    fn an_etag_is_a_quoted_revision() {
+    fn etag_is_quoted_revision() {
         assert_eq!(parse_etag(&etag(42)), Some(42));
         assert_eq!(parse_etag("W/\"42\""), None);
         assert_eq!(parse_etag("42"), None);
-        // A tag is its text: another spelling of the number is another tag.
+        // Another spelling of the number is another tag.
         for other in ["\"042\"", "\"+42\"", "\"-0\"", "\"\""] {
             assert_eq!(parse_etag(other), None, "{other}");
         }

@@ -1,12 +1,12 @@
-//! The one table of the six kinds: every field, format, limit, choice and relation of contract section 3.
-//! A noun table only: what happens when a task is done or a room is deleted is behaviour, and lives with the server.
+//! The table of the six kinds: every field, format, limit, choice and relation of contract 3. Must not know behaviour:
+//! the server decides what follows when a task is done or a room is deleted.
 
 use crate::schema::{Field, Format, Kind, Lines, Presence, Preset, Resource};
 
 /// The six resources, in the order of [`Kind::ALL`].
 pub const RESOURCES: [Resource; 6] = [INVENTORY, VEHICLE, DOCUMENT, TASK, ROOM, PROPERTY];
 
-/// The description of a kind.
+/// The row of a kind in [`RESOURCES`].
 pub const fn resource(kind: Kind) -> &'static Resource {
     &RESOURCES[kind as usize]
 }

@@ -1,21 +1,21 @@
-//! The words in which a resource is described. Must not know any particular resource.
+//! The types that describe a resource: kind, field, format. Must not know a particular resource.
 
 use std::fmt;
 
-/// One of the six kinds of thing a home consists of (contract 1).
+/// A kind of record (contract 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
-    /// A thing one owns.
+    /// An item that the household owns.
     Inventory,
-    /// A car, a bike with a plate, a trailer.
+    /// A vehicle, such as a car or a trailer.
     Vehicle,
-    /// A paper, or what is known of it.
+    /// A document of the household: a description, not the file.
     Document,
-    /// Something to do.
+    /// A task to do.
     Task,
     /// A room of the home.
     Room,
-    /// The home's own profile; there is one.
+    /// The profile of the home; a home has at most one.
     Property,
 }
 
@@ -23,10 +23,10 @@ impl Kind {
     /// All kinds, in the contract's order.
     pub const ALL: [Kind; 6] = [Kind::Inventory, Kind::Vehicle, Kind::Document, Kind::Task, Kind::Room, Kind::Property];
 
-    /// The kinds of which a home has many.
+    /// The kinds with a collection: all but the profile.
     pub const COLLECTIONS: [Kind; 5] = [Kind::Inventory, Kind::Vehicle, Kind::Document, Kind::Task, Kind::Room];
 
-    /// The singular word used in events, search and subjects.
+    /// The singular word, for events, search and subjects.
     pub const fn as_str(self) -> &'static str {
         match self {
             Kind::Inventory => "inventory",
@@ -38,7 +38,7 @@ impl Kind {
         }
     }
 
-    /// The word of paths, scopes and replica tables: plural where the kind is a collection.
+    /// The word in paths, scopes and replica tables. Plural for most collections.
     pub const fn collection(self) -> &'static str {
         match self {
             Kind::Inventory => "inventory",
@@ -50,17 +50,17 @@ impl Kind {
         }
     }
 
-    /// The kind a singular word names.
+    /// The kind with this singular word.
     pub fn parse(word: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
-    /// The kind a collection name names, the singleton's included.
+    /// The kind with this collection word; `property` is the profile.
     pub fn from_collection(name: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.collection() == name)
     }
 
-    /// Whether a home has at most one of it, without an id in its path.
+    /// Whether a home has at most one record of the kind. The path of a singleton has no id.
     pub const fn is_singleton(self) -> bool {
         matches!(self, Kind::Property)
     }
@@ -75,33 +75,33 @@ impl fmt::Display for Kind {
 /// The description of one kind.
 #[derive(Debug)]
 pub struct Resource {
-    /// Which kind it describes.
+    /// The described kind.
     pub kind: Kind,
     /// One sentence for people.
     pub about: &'static str,
-    /// The field that names a record to people.
+    /// The name of the field that people know a record by.
     pub title: &'static str,
-    /// Its own fields in the contract's order; `id`, `rev`, `created_at` and `updated_at` are common to all.
+    /// The fields of the kind in the contract's order, without the common members ([`COMMON`]).
     pub fields: &'static [Field],
 }
 
 impl Resource {
-    /// The field of that name.
+    /// The field with this name. None for common members and unknown names.
     pub fn field(&self, name: &str) -> Option<&'static Field> {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// What `expand` may name: relation and the field that holds the id.
+    /// The relations that `expand` may name, each with the field that holds the id.
     pub fn relations(&self) -> impl Iterator<Item = (&'static str, &'static Field)> {
         self.fields.iter().filter_map(|field| field.relation().map(|relation| (relation, field)))
     }
 
-    /// The kinds of records that a relation may lead to.
+    /// The kinds that a relation may lead to; empty for an unknown relation.
     pub fn targets(&self, relation: &str) -> Vec<Kind> {
         let named = self.relations().find(|(name, _)| *name == relation);
         match named.map(|(_, field)| field.format) {
             Some(Format::Reference(kind)) => vec![kind],
-            // Not every kind may have every subject: a document has no room (contract 3).
+            // The choices differ by kind: a document has no room (contract 3).
             Some(Format::Subject) => match self.field(SUBJECT_TYPE).map(|field| field.format) {
                 Some(Format::Choice(words)) => words.iter().filter_map(|word| Kind::parse(word)).collect(),
                 _ => Vec::new(),
@@ -110,62 +110,63 @@ impl Resource {
         }
     }
 
-    /// The fields whose words a search looks through (contract 8).
+    /// The searched fields (contract 8).
     pub fn searchable(&self) -> impl Iterator<Item = &'static Field> {
         self.fields.iter().filter(|field| field.is_searchable())
     }
 
-    /// Whether records of this kind carry a `subject_type` and `subject_id`.
+    /// Whether records of the kind have `subject_type` and `subject_id`.
     pub fn has_subject(&self) -> bool {
         self.field(SUBJECT_ID).is_some()
     }
 }
 
-/// The field that says of which kind a record's subject is.
+/// The field that holds the kind of a record's subject.
 pub const SUBJECT_TYPE: &str = "subject_type";
 /// The field that holds the id of a record's subject.
 pub const SUBJECT_ID: &str = "subject_id";
 
-/// What a subject can name, besides the home itself; each kind takes these or some of them (`Resource::targets`).
+/// The kinds that a subject can have. Documents take two of them ([`Resource::targets`]).
 pub const SUBJECTS: [Kind; 3] = [Kind::Inventory, Kind::Vehicle, Kind::Room];
 
-/// Whether a field is one half of a subject: both halves together name one record.
+/// Whether a field is `subject_type` or `subject_id`: together they name one record.
 pub fn is_subject(field: &str) -> bool {
     field == SUBJECT_TYPE || field == SUBJECT_ID
 }
-/// The members that every record has beside its own fields; all are set by the server.
+
+/// The members of every record beside the fields of its kind. The server sets all four.
 pub const COMMON: [&str; 4] = ["id", "rev", "created_at", "updated_at"];
 
 /// One field of a resource.
 #[derive(Debug)]
 pub struct Field {
-    /// Its member and column name.
+    /// The name of the JSON member and of the database column.
     pub name: &'static str,
-    /// One phrase for people: help texts, schemas, column comments.
+    /// One phrase for people, in help texts, schemas and column comments.
     pub about: &'static str,
-    /// Which values it takes.
+    /// The values that the field takes.
     pub format: Format,
-    /// Whether it must, may or must not be sent.
+    /// Whether a client must, may or must not send the field.
     pub presence: Presence,
 }
 
 impl Field {
-    /// Whether `null` is a value of it.
+    /// Whether the field may be null.
     pub const fn is_nullable(&self) -> bool {
         matches!(self.presence, Presence::Optional | Presence::ReadOnly)
     }
 
-    /// Whether a client may set it.
+    /// Whether a client may set the field.
     pub const fn is_writable(&self) -> bool {
         !matches!(self.presence, Presence::ReadOnly)
     }
 
-    /// Whether its words are found by search: texts and codes, not choices, dates and addresses (contract 8).
+    /// Whether search looks at the field: texts and codes, not choices, dates and urls (contract 8).
     pub const fn is_searchable(&self) -> bool {
         matches!(self.format, Format::Text { .. } | Format::Vin)
     }
 
-    /// The relation it holds the id of.
+    /// The relation whose id the field holds: `room` for `room_id`. None for other fields.
     pub fn relation(&self) -> Option<&'static str> {
         match self.format {
             Format::Reference(_) | Format::Subject => self.name.strip_suffix("_id"),
@@ -173,7 +174,7 @@ impl Field {
         }
     }
 
-    /// Its name as people read it: `purchase_price` is `Purchase price`.
+    /// The name for people: `Purchase price` for `purchase_price`.
     pub fn label(&self) -> String {
         let words = self.name.strip_suffix("_id").unwrap_or(self.name).replace('_', " ");
         let mut letters = words.chars();
@@ -184,43 +185,43 @@ impl Field {
     }
 }
 
-/// Whether a field must, may or must not be sent.
+/// Whether a client must, may or must not send a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// Sent on create, never null.
+    /// A create must send the field. Never null.
     Required,
-    /// Null when not set.
+    /// A client may send the field. Null if not set.
     Optional,
-    /// Takes this value when not sent, never null.
+    /// A client may send the field. A create without the field takes the default. Never null.
     Default(Preset),
-    /// Set by the server alone.
+    /// Only the server sets the field. May be null.
     ReadOnly,
 }
 
-/// The value of a field that was not sent.
+/// The default value of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Preset {
-    /// A choice.
+    /// A word of a choice.
     Word(&'static str),
-    /// A count.
+    /// The value of a count.
     Number(i64),
 }
 
-/// Which values a field takes (contract 2).
+/// The values that a field takes (contract 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Characters: at most `max` of them, on one line or several.
+    /// A text of at most `max` characters.
     Text {
-        /// Greatest length in characters.
+        /// The most characters.
         max: usize,
-        /// Whether line breaks and tabs are allowed.
+        /// Whether the text may have line breaks and tabs.
         lines: Lines,
     },
     /// A vehicle identification number: 11–17 of A–Z and 0–9 without I, O, Q; upper-cased.
     Vin,
     /// An absolute http or https address of at most [`URL_MAX`] characters.
     Url,
-    /// One of these words.
+    /// One of the listed words.
     Choice(&'static [&'static str]),
     /// An integer from 0 to [`COUNT_MAX`].
     Count,
@@ -228,27 +229,27 @@ pub enum Format {
     Year,
     /// A non-negative decimal string with at most 12 integer digits and 2 decimals.
     Money,
-    /// `YYYY-MM-DD`.
+    /// A calendar date: `YYYY-MM-DD`.
     Date,
-    /// `YYYY-MM-DDTHH:MM:SS.mmmZ`.
+    /// A moment in UTC: `YYYY-MM-DDTHH:MM:SS.mmmZ`.
     Timestamp,
-    /// The id of a record of this kind.
+    /// The id of a record of the given kind.
     Reference(Kind),
     /// The id of a record of the kind that `subject_type` names.
     Subject,
 }
 
-/// Greatest length of a url in characters.
+/// The most characters of a url.
 pub const URL_MAX: usize = 2000;
-/// Greatest count.
+/// The greatest count: the largest signed 32-bit integer.
 pub const COUNT_MAX: i64 = 2_147_483_647;
 
-/// One line or several.
+/// Whether a text is one line or several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lines {
-    /// No control character at all.
+    /// No control characters.
     One,
-    /// `\n` and `\t` are allowed.
+    /// No control characters but `\n` and `\t`.
     Many,
 }
 
@@ -269,7 +270,7 @@ impl Format {
         }
     }
 
-    /// Whether its values are JSON integers; all others are strings.
+    /// Whether the values are JSON integers. All other formats are JSON strings.
     pub const fn is_integer(self) -> bool {
         matches!(self, Format::Count | Format::Year)
     }

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use hearth_contract::command::{Command as Order, Guard};
+use hearth_contract::command::{Command as Order, Preconditions};
 use hearth_contract::key::Environment;
 use hearth_contract::schema::Kind;
 use hearth_server::clock::Clock;
@@ -134,7 +134,7 @@ async fn a_seed_is_finished_also_when_what_it_refers_to_is_gone() {
         let mut writing = Writing::begin(tx, number, 1, Clock::system().now(), None)?;
         for kind in [Kind::Inventory, Kind::Room, Kind::Vehicle] {
             for id in records::ids(tx, number, kind)? {
-                writing.apply(Order::Delete { kind, id, guard: Guard::default() }, &mut Uuid::nil)?.unwrap();
+                writing.apply(Order::Delete { kind, id, guard: Preconditions::default() }, &mut Uuid::nil)?.unwrap();
             }
         }
         writing.finish()

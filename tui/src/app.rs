@@ -27,7 +27,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use hearth_contract::formats::{Timestamp, date_text};
+use hearth_contract::formats::{Timestamp, format_date};
 use hearth_contract::schema::Kind;
 use hearth_replica::{Edit, LogLine, Status};
 use time::Date;
@@ -454,7 +454,7 @@ impl App {
     pub(crate) fn ask_home(&mut self) -> Vec<Effect> {
         self.home.ticket = self.ticket();
         let days = self.home.days(self.today);
-        vec![Effect::Overview(self.home.ticket, days), Effect::Figures(date_text(Home::since(self.today)))]
+        vec![Effect::Overview(self.home.ticket, days), Effect::Figures(format_date(Home::since(self.today)))]
     }
 
     fn resize(&mut self, width: u16, height: u16) -> Vec<Effect> {

@@ -1,7 +1,7 @@
 //! Questions to the server and what its answers mean, as plain values. Must not know how bytes travel, nor whether to
 //! try again.
 
-use hearth_contract::envelope::{Feed, Many, Meta, One};
+use hearth_contract::envelope::{Feed, ListResponse, Meta, SingleResponse};
 use hearth_contract::event::Event;
 use hearth_contract::headers::{CURRENT_VERSION, IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION};
 use hearth_contract::paths;
@@ -159,20 +159,20 @@ pub(super) fn found(question: &Question, answer: &Answer) -> Result<Found, Failu
     let no_position = || Failure::NoAnswer("a list without the position that it was read at".to_owned());
     match question {
         Question::Changes { .. } | Question::Walk { .. } => {
-            let Many { data: records, meta } = success::<Many<Map<String, Value>>>(answer)?;
+            let ListResponse { data: records, meta } = success::<ListResponse<Map<String, Value>>>(answer)?;
             let as_of = meta.as_of.ok_or_else(no_position)?;
             Ok(Found { records, ids: Vec::new(), next_cursor: next(meta), as_of })
         }
         // There are as many of these as a home has records, so they are not read as records.
         Question::Ids { .. } => {
-            let Many { data: ids, meta } = success::<Many<Listed>>(answer)?;
+            let ListResponse { data: ids, meta } = success::<ListResponse<Listed>>(answer)?;
             let as_of = meta.as_of.ok_or_else(no_position)?;
             Ok(Found { records: Vec::new(), ids, next_cursor: next(meta), as_of })
         }
         // When it was deleted, the tail tells.
         Question::Record { .. } if is_not_found(answer) => Ok(Found::default()),
         Question::Property | Question::Record { .. } => {
-            let One { data, meta } = success::<One<Option<Map<String, Value>>>>(answer)?;
+            let SingleResponse { data, meta } = success::<SingleResponse<Option<Map<String, Value>>>>(answer)?;
             Ok(Found {
                 records: data.into_iter().collect(),
                 ids: Vec::new(),
@@ -208,7 +208,7 @@ pub(super) fn identity(answer: &Answer) -> Result<Identity, Failure> {
         id: String,
         environment: String,
     }
-    let One { data: Me { team, home, scopes, rate_limits }, .. } = success(answer)?;
+    let SingleResponse { data: Me { team, home, scopes, rate_limits }, .. } = success(answer)?;
     let limits = rate_limits.and_then(|limits| {
         let (reads, writes) = (limits.reads_per_minute?, limits.writes_per_minute?);
         Some(Limits { reads, writes, bulk: limits.bulk_per_minute? })
@@ -218,7 +218,7 @@ pub(super) fn identity(answer: &Answer) -> Result<Identity, Failure> {
 
 /// Where the feed stands, of the answer to [`Ask::feed`].
 pub(super) fn standing(answer: &Answer) -> Result<Standing, Failure> {
-    let page: Many<Value> = success(answer)?;
+    let page: ListResponse<Value> = success(answer)?;
     let Some(Feed { head, retention_seconds, .. }) = page.meta.feed else { return Ok(Standing::default()) };
     let retention_seconds = retention_seconds.and_then(|seconds| i64::try_from(seconds).ok());
     Ok(Standing { head: Some(head), retention_seconds })
@@ -226,7 +226,7 @@ pub(super) fn standing(answer: &Answer) -> Result<Standing, Failure> {
 
 /// What a poll of the feed brought. Where nothing is said of the feed, a page without more ends at the present.
 pub(super) fn polled(answer: &Answer) -> Result<Stretch, Failure> {
-    let Many { data: events, meta } = success::<Many<Event>>(answer)?;
+    let ListResponse { data: events, meta } = success::<ListResponse<Event>>(answer)?;
     let cursor = meta.page.as_ref().and_then(|page| page.next_cursor.clone());
     let more = meta.page.is_some_and(|page| page.has_more);
     let end = || events.last().map_or(0, |last| last.id);
@@ -246,10 +246,10 @@ pub(super) fn outcome(answer: &Answer) -> Result<Word, String> {
         };
     }
     let rev = answer.etag.as_deref().and_then(parse_etag);
-    match success::<One<Option<Map<String, Value>>>>(answer) {
+    match success::<SingleResponse<Option<Map<String, Value>>>>(answer) {
         // The answers to a delete and to a change of nothing have no rev; the position at which it was given will do: the
         // feed passes it later.
-        Ok(One { data, meta }) => {
+        Ok(SingleResponse { data, meta }) => {
             let told = || data?.get("rev")?.as_i64();
             Ok(Word::Accepted { rev: rev.or_else(told).or(meta.as_of) })
         }
@@ -280,7 +280,7 @@ pub(super) fn outcomes(answer: &Answer, edits: &[(i64, String)]) -> Outcome {
             Failure::NoAnswer(reason) => Outcome::NoAnswer { reason },
         };
     }
-    let One { data: operations, meta } = match success::<One<Vec<Operation>>>(answer) {
+    let SingleResponse { data: operations, meta } = match success::<SingleResponse<Vec<Operation>>>(answer) {
         Ok(one) => one,
         Err(failure) => return Outcome::NoAnswer { reason: failure.to_string() },
     };
@@ -308,7 +308,7 @@ pub(super) fn record(answer: &Answer) -> Result<Option<Map<String, Value>>, Fail
     if is_not_found(answer) {
         return Ok(None);
     }
-    success::<One<Map<String, Value>>>(answer).map(|one| Some(one.data))
+    success::<SingleResponse<Map<String, Value>>>(answer).map(|one| Some(one.data))
 }
 
 fn success<T: DeserializeOwned>(answer: &Answer) -> Result<T, Failure> {

@@ -1,10 +1,10 @@
 //! `POST /v1/{collection}/bulk`: up to 50 commands in one transaction, each with its own result (contract 7).
 
 use hearth_contract::check::{Intent, check};
-use hearth_contract::command::{Command, Guard, Revs};
+use hearth_contract::command::{Command, Preconditions, RevMatch};
 use hearth_contract::formats::parse_id;
 use hearth_contract::problem::{
-    FAULTS_MAX, FaultCode, FieldFault, NAME_SHOWN, Problem, ProblemType, nearest, shortened,
+    FAULTS_MAX, FaultCode, FieldFault, Problem, ProblemType, QUOTED_NAME_MAX, nearest, shorten,
 };
 use hearth_contract::record::parse_etag;
 use hearth_contract::schema::Kind;
@@ -53,8 +53,8 @@ pub async fn run(call: Call) -> Result<Reply, Refusal> {
                 Ok(command) => writing.apply(command, &mut || fresh_id(now))?,
                 Err(problem) => Err(problem),
             };
-            let verdict = verdict.map_err(|problem| problem.telling_at_most(tells - (count - 1 - index)));
-            tells -= verdict.as_ref().err().map_or(0, Problem::faults).max(1);
+            let verdict = verdict.map_err(|problem| problem.limit_faults(tells - (count - 1 - index)));
+            tells -= verdict.as_ref().err().map_or(0, Problem::fault_count).max(1);
             results.push(result(index, method, id, verdict, &wording.base_url));
         }
         Ok((wording.one(207, &format!("[{}]", results.join(",")), &as_of_meta(writing.as_of())), None))
@@ -150,11 +150,11 @@ fn read_one(kind: Kind, at: &str, members: &Map<String, Value>, faults: &mut Vec
         None | Some(Value::Null) => None,
         // `3.0` is an integer, as in JSON Schema.
         Some(Value::Number(rev)) if rev.as_f64().is_some_and(|rev| rev.fract() == 0.0) => {
-            Some(Revs::These(rev.as_i64().or(rev.as_f64().map(|rev| rev as i64)).into_iter().collect()))
+            Some(RevMatch::OneOf(rev.as_i64().or(rev.as_f64().map(|rev| rev as i64)).into_iter().collect()))
         }
-        Some(Value::String(tag)) if tag == "*" => Some(Revs::Any),
+        Some(Value::String(tag)) if tag == "*" => Some(RevMatch::Any),
         Some(Value::String(tag)) if parse_etag(tag).is_some() => {
-            Some(Revs::These(parse_etag(tag).into_iter().collect()))
+            Some(RevMatch::OneOf(parse_etag(tag).into_iter().collect()))
         }
         Some(_) => {
             fault("if_match", FaultCode::WrongType, "must be a revision or a quoted ETag.");
@@ -196,7 +196,13 @@ fn read_one(kind: Kind, at: &str, members: &Map<String, Value>, faults: &mut Vec
     }
     Some(Operation {
         method,
-        command: command(kind, method, members.get("id"), fields, Guard { only, unless: None }),
+        command: command(
+            kind,
+            method,
+            members.get("id"),
+            fields,
+            Preconditions { if_match: only, if_none_match: None },
+        ),
         id,
     })
 }
@@ -211,13 +217,13 @@ fn command(
     method: &str,
     id: Option<&Value>,
     mut fields: Map<String, Value>,
-    guard: Guard,
+    guard: Preconditions,
 ) -> Result<Command, Problem> {
     if method == "create" {
         if !guard.admits(None) {
             let message = "A record that is to be made has no revision yet.";
             let fix = "Leave if_match out; a create with an id is applied at most once.";
-            return Err(Problem::new(ProblemType::PreconditionFailed, message).with("rev", Value::Null).fixed_by(fix));
+            return Err(Problem::new(ProblemType::PreconditionFailed, message).with("rev", Value::Null).with_fix(fix));
         }
         if let Some(id) = id.filter(|id| !id.is_null()) {
             fields.insert("id".to_owned(), id.clone());
@@ -225,7 +231,8 @@ fn command(
         return Ok(Command::Create { kind, body: check(kind, Intent::Create, &Value::Object(fields)) });
     }
     let text = id.and_then(Value::as_str).unwrap_or_default();
-    let id: Uuid = parse_id(text).ok_or_else(|| not_found(kind, format_args!("`{}`", shortened(text, NAME_SHOWN))))?;
+    let id: Uuid =
+        parse_id(text).ok_or_else(|| not_found(kind, format_args!("`{}`", shorten(text, QUOTED_NAME_MAX))))?;
     if method == "update" {
         return Ok(Command::Update {
             kind,

@@ -76,7 +76,7 @@ pub async fn error(visit: Visit) -> Result<Reply, Refusal> {
     let Some(kind) = ProblemType::parse(&visit.name) else {
         let message = format!("There is no error type `{}`.", visit.name);
         let fix = format!("See {} for every error type.", paths::META);
-        return Err(Problem::new(ProblemType::NotFound, message).fixed_by(fix).into());
+        return Err(Problem::new(ProblemType::NotFound, message).with_fix(fix).into());
     };
     if visit.media == "application/json" {
         let data = json!({

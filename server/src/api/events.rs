@@ -44,7 +44,7 @@ pub async fn poll(call: Call) -> Result<Reply, Refusal> {
         })
         .await?;
     // It is a stream's word.
-    let read = read.map_err(|problem| if is_word { problem.fixed_by(BEGIN) } else { problem });
+    let read = read.map_err(|problem| if is_word { problem.with_fix(BEGIN) } else { problem });
     let (Piece { events, next_text, has_more, head, .. }, oldest) = read?;
     let texts: Vec<String> = events
         .iter()

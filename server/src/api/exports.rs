@@ -8,7 +8,7 @@ use hearth_contract::formats::{Timestamp, parse_id};
 use hearth_contract::headers::SERVICE_API_VERSION;
 use hearth_contract::paths;
 use hearth_contract::problem::{
-    FAULTS_MAX, FaultCode, FieldFault, NAME_SHOWN, Problem, ProblemType, nearest, shortened,
+    FAULTS_MAX, FaultCode, FieldFault, Problem, ProblemType, QUOTED_NAME_MAX, nearest, shorten,
 };
 use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ pub async fn create(call: Call) -> Result<Reply, Refusal> {
             let message = format!("This home has {KEPT_MAX} exports; delete one, or wait until one expires.");
             let problem = Problem::new(ProblemType::RateLimited, message)
                 .with("retry_after_seconds", RETRY_SECONDS)
-                .fixed_by("Delete an export that is no longer needed: its place is free at once.");
+                .with_fix("Delete an export that is no longer needed: its place is free at once.");
             return Ok((call.wording.problem(&problem), Some(problem.kind)));
         }
         let job = Job {
@@ -106,7 +106,7 @@ pub async fn download(call: Call) -> Result<Reply, Refusal> {
     let status = status_at(&job, call.app.clock.now());
     let (Some(Product { file, size_bytes, .. }), Status::Succeeded) = (&job.product, status) else {
         let message = format!("The export {} has no file: it is {}.", job.id, status.as_str());
-        return Err(Problem::new(ProblemType::NotFound, message).fixed_by(next_step(status)).into());
+        return Err(Problem::new(ProblemType::NotFound, message).with_fix(next_step(status)).into());
     };
     let (media, name) = match job.format {
         Format::Json => ("application/json", "hearth-export.json"),
@@ -164,12 +164,12 @@ fn id(call: &Call) -> Result<Uuid, Problem> {
 
 fn unknown(id: impl std::fmt::Display) -> Problem {
     Problem::new(ProblemType::NotFound, format!("No export {id} in this home."))
-        .fixed_by("List the exports to find the ids that exist.")
+        .with_fix("List the exports to find the ids that exist.")
 }
 
 /// Why a job failed, as every error is told (contract 12).
 fn failed(why: &str) -> Problem {
-    Problem::new(ProblemType::InternalError, why).fixed_by(next_step(Status::Failed))
+    Problem::new(ProblemType::InternalError, why).with_fix(next_step(Status::Failed))
 }
 
 const fn next_step(status: Status) -> &'static str {
@@ -231,7 +231,7 @@ fn read_wish(body: &Value) -> Result<(Format, Vec<Kind>), Vec<FieldFault>> {
             },
             _ => {
                 let near = nearest(name, ["format", "types"]).map(|near| format!("; did you mean {near}?"));
-                let (name, near) = (shortened(name, NAME_SHOWN), near.as_deref().unwrap_or("."));
+                let (name, near) = (shorten(name, QUOTED_NAME_MAX), near.as_deref().unwrap_or("."));
                 let message = format!("An export has no field {name}{near}");
                 faults.push(FieldFault::new(name, FaultCode::UnknownField, message));
             }

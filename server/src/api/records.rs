@@ -226,7 +226,7 @@ fn place(kind: Kind, query: &Query, home: Uuid) -> Result<Place, Problem> {
             "the collection" => "Use the cursor with the collection that it was given out for.".to_owned(),
             what => format!("Leave {what} out, or send it as for the first page; or start again without cursor."),
         };
-        return Err(Problem::new(ProblemType::InvalidCursor, message).with("parameter", "cursor").fixed_by(fix));
+        return Err(Problem::new(ProblemType::InvalidCursor, message).with("parameter", "cursor").with_fix(fix));
     }
     Ok(Place { cursor, after: Some(cursor.after) })
 }

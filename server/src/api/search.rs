@@ -68,7 +68,7 @@ fn too_long(time_max: Duration) -> Problem {
     let message = format!("The search did not end within {} s.", time_max.as_secs_f32());
     Problem::new(ProblemType::Unavailable, message)
         .with("retry_after_seconds", 1)
-        .fixed_by("Ask for fewer or longer words, or send the request again after the seconds that Retry-After names.")
+        .with_fix("Ask for fewer or longer words, or send the request again after the seconds that Retry-After names.")
 }
 
 fn describe(hit: &Hit, words: &[String]) -> Result<String, Fault> {

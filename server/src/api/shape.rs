@@ -134,7 +134,7 @@ fn may_expand(relation: &str, needed: &[String], principal: &Principal) -> Resul
     let message = format!("To expand {relation} needs the scopes {} as well.", missing.join(", "));
     Err(Problem::new(ProblemType::InsufficientScope, message)
         .with("required_scope", *first)
-        .fixed_by(format!("Leave {relation} out of expand, or use a key that has them.")))
+        .with_fix(format!("Leave {relation} out of expand, or use a key that has them.")))
 }
 
 fn words(list: &str, unknown: impl Fn() -> String, parameter: &str, known: Vec<&str>) -> Result<Vec<String>, Problem> {
@@ -148,8 +148,8 @@ fn words(list: &str, unknown: impl Fn() -> String, parameter: &str, known: Vec<&
             let problem = Problem::parameter(parameter, name, near, message);
             Err(match (near, &known[..]) {
                 (Some(_), _) => problem,
-                (None, []) => problem.fixed_by(format!("Leave {parameter} out: there is nothing to name.")),
-                (None, known) => problem.fixed_by(format!("Known here: {}.", known.join(", "))),
+                (None, []) => problem.with_fix(format!("Leave {parameter} out: there is nothing to name.")),
+                (None, known) => problem.with_fix(format!("Known here: {}.", known.join(", "))),
             })
         })
         .collect()

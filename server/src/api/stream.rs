@@ -63,7 +63,7 @@ pub async fn open(call: Call) -> Result<Reply, Refusal> {
     let begun = call.app.db.read(move |tx| feed::begin(tx, number, &begin, retention)).await?;
     // Without a cursor it would begin at the present, and what the reader has missed would be lost to it.
     let cursor = begun.map_err(|problem| match problem.kind {
-        ProblemType::InvalidCursor => problem.fixed_by(BEGIN_AGAIN),
+        ProblemType::InvalidCursor => problem.with_fix(BEGIN_AGAIN),
         _ => problem,
     })?;
     let (now, shelf) = (Instant::now(), call.app.shelves.of(number));

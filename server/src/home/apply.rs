@@ -2,14 +2,14 @@
 //! else. Must not know who asked, or how the answer is worded on the wire.
 
 use hearth_contract::check::{Fields, check_subject, references};
-use hearth_contract::command::{Command, Guard};
+use hearth_contract::command::{Command, Preconditions};
 use hearth_contract::event::{EventType, StoredEvent};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{FaultCode, FieldFault, Problem, ProblemType};
-use hearth_contract::question;
 use hearth_contract::record::Record;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, is_subject};
+use hearth_contract::search_text;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -128,7 +128,7 @@ impl<'a, 'c> Writing<'a, 'c> {
         id: Uuid,
         changes: Fields,
         mut faults: Vec<FieldFault>,
-        guard: &Guard,
+        guard: &Preconditions,
         ids: Ids<'_>,
     ) -> Result<Verdict, Fault> {
         let before = match self.load(kind, id)? {
@@ -165,7 +165,7 @@ impl<'a, 'c> Writing<'a, 'c> {
         id: Uuid,
         changes: Fields,
         faults: Vec<FieldFault>,
-        guard: &Guard,
+        guard: &Preconditions,
     ) -> Result<Verdict, Fault> {
         if !guard.admits(None) {
             return Ok(Err(moved_on(None)));
@@ -184,7 +184,7 @@ impl<'a, 'c> Writing<'a, 'c> {
         Ok(Ok(Outcome::Stands(Some(image))))
     }
 
-    fn delete(&mut self, kind: Kind, id: Uuid, guard: &Guard) -> Result<Verdict, Fault> {
+    fn delete(&mut self, kind: Kind, id: Uuid, guard: &Preconditions) -> Result<Verdict, Fault> {
         let Some(before) = self.load(kind, id)? else {
             return Ok(Ok(Outcome::Gone(id)));
         };
@@ -254,9 +254,10 @@ impl<'a, 'c> Writing<'a, 'c> {
 
     /// Keeps what of a record can be found, unless it is found by the same words already.
     fn keep_words(&self, created: i64, before: Option<&Record>, record: &Record) {
-        let (title, body) = question::indexed(record.kind, &record.fields);
-        let is_known =
-            |before: &Record| question::indexed(before.kind, &before.fields) == (title.clone(), body.clone());
+        let (title, body) = search_text::folded_title_and_rest(record.kind, &record.fields);
+        let is_known = |before: &Record| {
+            search_text::folded_title_and_rest(before.kind, &before.fields) == (title.clone(), body.clone())
+        };
         if !record.kind.is_singleton() && !before.is_some_and(is_known) {
             let (number, record) = (self.home.number, (record.kind, record.id));
             crate::store::search::put(self.tx, number, created, before.is_none(), record, title, body);
@@ -344,14 +345,14 @@ fn already_exists(id: Uuid, deleted: bool) -> Problem {
         .with("id", id.to_string())
         .with("deleted", deleted);
     // What is deleted cannot be patched.
-    if deleted { problem.fixed_by("Choose another id: one that was used is never free again.") } else { problem }
+    if deleted { problem.with_fix("Choose another id: one that was used is never free again.") } else { problem }
 }
 
 /// The id of a home is that of its profile, also before there is one (contract 10).
 fn belongs_to_the_profile(id: Uuid) -> Problem {
     let message = format!("The id {id} is the home's own: its profile has it.");
     let problem = Problem::new(ProblemType::AlreadyExists, message).with("id", id.to_string()).with("deleted", false);
-    problem.fixed_by("Choose another id.")
+    problem.with_fix("Choose another id.")
 }
 
 fn moved_on(rev: Option<i64>) -> Problem {

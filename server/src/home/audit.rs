@@ -2,9 +2,9 @@
 //! holds just the references in the images, and search finds just what is in them. Looks only.
 
 use hearth_contract::check::references;
-use hearth_contract::question;
 use hearth_contract::record::Record;
 use hearth_contract::schema::Kind;
+use hearth_contract::search_text;
 
 use crate::store::records::{self, Bounds, Direction, Sort};
 use crate::store::{self, Fault, HomeNo, Tx, check};
@@ -33,7 +33,8 @@ pub fn images(tx: &Tx<'_>, number: HomeNo) -> Result<Vec<String>, Fault> {
                 };
                 if !kind.is_singleton() {
                     findable += 1;
-                    if store::search::kept(tx, number, entry.created)? != Some(question::indexed(kind, &record.fields))
+                    if store::search::kept(tx, number, entry.created)?
+                        != Some(search_text::folded_title_and_rest(kind, &record.fields))
                     {
                         faults.push(format!("{kind} {} is found by other words than its own", record.id));
                     }

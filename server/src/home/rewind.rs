@@ -2,8 +2,8 @@
 //! happened. For trying what clients make of a bad restore; nothing that serves calls it. Must not know the clock.
 
 use hearth_contract::check::references;
-use hearth_contract::question;
 use hearth_contract::record::Record;
+use hearth_contract::search_text;
 
 use crate::store::copies::GAP;
 use crate::store::rewind::{self, Undone};
@@ -97,7 +97,7 @@ fn put_back(tx: &Tx<'_>, number: HomeNo, undone: &Undone) -> Result<(), Fault> {
                 links::add(tx, number, target, (kind, id))?;
             }
             if !kind.is_singleton() {
-                let (title, body) = question::indexed(kind, &record.fields);
+                let (title, body) = search_text::folded_title_and_rest(kind, &record.fields);
                 store::search::put(tx, number, created, false, (kind, id), title, body);
             }
         }

@@ -2,7 +2,7 @@
 //! becomes of a reference whose target is gone (contract 3). Pure functions of fields and a moment.
 
 use hearth_contract::check::Fields;
-use hearth_contract::formats::{Timestamp, date_text, parse_date};
+use hearth_contract::formats::{Timestamp, format_date, parse_date};
 use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE};
 use serde_json::Value;
 use time::{Date, Duration, Month};
@@ -32,7 +32,10 @@ pub fn follow_up(kind: Kind, before: Option<&Fields>, after: &Fields, now: Times
     let mut next = after.clone();
     next.insert("status".to_owned(), "open".into());
     next.insert("completed_at".to_owned(), Value::Null);
-    next.insert("due_on".to_owned(), one_period_later(due, period).map_or(Value::Null, |date| date_text(date).into()));
+    next.insert(
+        "due_on".to_owned(),
+        one_period_later(due, period).map_or(Value::Null, |date| format_date(date).into()),
+    );
     Some(next)
 }
 

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use hearth_contract::check::{Intent, check};
-use hearth_contract::command::{Command, Guard};
-use hearth_contract::formats::{Timestamp, date_text};
+use hearth_contract::command::{Command, Preconditions};
+use hearth_contract::formats::{Timestamp, format_date};
 use hearth_contract::schema::{Format, Kind};
 use hearth_contract::{problem::Problem, resources::resource};
 use serde_json::Value;
@@ -51,7 +51,7 @@ pub fn reset(
 ) -> Result<usize, Fault> {
     for kind in EMPTYING {
         for id in records::ids(tx, number, kind)? {
-            if let Err(problem) = writing.apply(Command::Delete { kind, id, guard: Guard::default() }, ids)? {
+            if let Err(problem) = writing.apply(Command::Delete { kind, id, guard: Preconditions::default() }, ids)? {
                 return Err(broken(&problem));
             }
         }
@@ -83,7 +83,7 @@ pub fn commands(now: Timestamp, ids: Ids<'_>) -> Result<Vec<Command>, Fault> {
                 for field in resource(kind).fields {
                     body.fields.entry(field.name).or_insert(Value::Null);
                 }
-                Command::Update { kind, id: None, body, guard: Guard::default() }
+                Command::Update { kind, id: None, body, guard: Preconditions::default() }
             } else {
                 let id = ids();
                 if let Some(Value::String(name)) = name {
@@ -107,7 +107,7 @@ fn resolve(kind: Kind, field: &str, value: &mut Value, now: Timestamp, known: &H
         }
         Format::Date => text.strip_prefix("today").and_then(|days| {
             let days = if days.is_empty() { 0 } else { days.strip_suffix('d')?.parse().ok()? };
-            Some(date_text(now.date().checked_add(Duration::days(days))?))
+            Some(format_date(now.date().checked_add(Duration::days(days))?))
         }),
         _ => None,
     };

@@ -1,8 +1,8 @@
 //! How a question becomes words, and how a hit is shown (contract 8). Pure.
 
 use hearth_contract::problem::Problem;
-use hearth_contract::question;
 use hearth_contract::record::Record;
+use hearth_contract::search_text;
 
 /// Characters of a question after trimming, at least and at most.
 pub const QUESTION: (usize, usize) = (2, 200);
@@ -19,7 +19,7 @@ pub fn words(question: &str) -> Result<Vec<String>, Problem> {
     if !(QUESTION.0..=QUESTION.1).contains(&length) {
         return refuse(format!("q must have {} to {} characters.", QUESTION.0, QUESTION.1));
     }
-    let words = saying_more(&question::words(&question::folded(question)).collect::<Vec<_>>());
+    let words = saying_more(&search_text::words(&search_text::fold(question)).collect::<Vec<_>>());
     if words.is_empty() {
         return refuse("q must have a word to look for.".to_owned());
     }
@@ -40,7 +40,7 @@ fn saying_more(words: &[&str]) -> Vec<String> {
 
 /// How a record is shown that was found by these words: its title, and where they stand.
 pub fn shown(record: &Record, words: &[String]) -> (String, String) {
-    let (title, rest) = question::texts(record.kind, &record.fields);
+    let (title, rest) = search_text::title_and_rest(record.kind, &record.fields);
     let snippet = marked(&rest, words, SNIPPET_WORDS).or_else(|| marked(title, words, usize::MAX));
     (title.to_owned(), snippet.unwrap_or_else(|| title.to_owned()))
 }
@@ -48,11 +48,11 @@ pub fn shown(record: &Record, words: &[String]) -> (String, String) {
 /// As many words of a text, around those that were looked for, each of these marked; of all such stretches the first with
 /// the most different ones. None: there is none of them.
 fn marked(text: &str, wanted: &[String], most: usize) -> Option<String> {
-    let places = question::places(text);
+    let places = search_text::word_ranges(text);
     // Which of them begins each word of the text. One that is written together may be several, as ½ is.
     let begun = |word: &str| {
-        let word = question::folded(word);
-        wanted.iter().position(|wanted| question::words(&word).any(|part| part.starts_with(wanted.as_str())))
+        let word = search_text::fold(word);
+        wanted.iter().position(|wanted| search_text::words(&word).any(|part| part.starts_with(wanted.as_str())))
     };
     let hits: Vec<(usize, usize)> =
         places.iter().enumerate().filter_map(|(at, place)| Some((at, begun(&text[place.clone()])?))).collect();

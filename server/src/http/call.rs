@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
-use hearth_contract::command::{Guard, Revs};
+use hearth_contract::command::{Preconditions, RevMatch};
 use hearth_contract::formats::parse_id;
-use hearth_contract::problem::{NAME_SHOWN, Problem, ProblemType, shortened};
+use hearth_contract::problem::{Problem, ProblemType, QUOTED_NAME_MAX, shorten};
 use hearth_contract::record::parse_etag;
 use hearth_contract::schema::Kind;
 use serde_json::Value;
@@ -68,29 +68,32 @@ impl Call {
     pub fn record_id(&self, kind: Kind) -> Result<Uuid, Problem> {
         let text = self.id.as_deref().unwrap_or_default();
         parse_id(text)
-            .ok_or_else(|| crate::home::apply::not_found(kind, format_args!("`{}`", shortened(text, NAME_SHOWN))))
+            .ok_or_else(|| crate::home::apply::not_found(kind, format_args!("`{}`", shorten(text, QUOTED_NAME_MAX))))
     }
 
     /// The conditions of a write.
-    pub fn guard(&self) -> Guard {
-        Guard { only: self.if_match.as_deref().map(|list| revs(list, parse_etag)), unless: self.unless() }
+    pub fn guard(&self) -> Preconditions {
+        Preconditions {
+            if_match: self.if_match.as_deref().map(|list| revs(list, parse_etag)),
+            if_none_match: self.unless(),
+        }
     }
 
     /// Whether the reader has this revision already.
     pub fn has_revision(&self, rev: i64) -> bool {
-        self.unless().is_some_and(|revs| revs.have(rev))
+        self.unless().is_some_and(|revs| revs.matches(rev))
     }
 
     /// The revisions of `If-None-Match`, to which a weak tag is as good as a strong one (RFC 9110 13.1.2).
-    fn unless(&self) -> Option<Revs> {
+    fn unless(&self) -> Option<RevMatch> {
         self.if_none_match.as_deref().map(|list| revs(list, |tag| parse_etag(tag.strip_prefix("W/").unwrap_or(tag))))
     }
 }
 
 /// The revisions that a list of tags names. A tag that is none of ours is of no revision.
-fn revs(list: &str, read: fn(&str) -> Option<i64>) -> Revs {
+fn revs(list: &str, read: fn(&str) -> Option<i64>) -> RevMatch {
     match list.trim() {
-        "*" => Revs::Any,
-        list => Revs::These(list.split(',').filter_map(|tag| read(tag.trim())).collect()),
+        "*" => RevMatch::Any,
+        list => RevMatch::OneOf(list.split(',').filter_map(|tag| read(tag.trim())).collect()),
     }
 }

@@ -317,9 +317,9 @@ fn find_route(found: Option<&Found<'static>>, parts: &Parts) -> Result<&'static 
         let problem = Problem::new(ProblemType::RouteNotFound, format!("There is no path {target}."));
         let known = parts.extensions.get::<Served>().map_or(&[][..], |Served(map)| map.paths());
         return Err(match nearest_path(target, known) {
-            Some(near) => problem.fixed_by(format!("Did you mean {near}? Paths are exact in case and slashes.")),
+            Some(near) => problem.with_fix(format!("Did you mean {near}? Paths are exact in case and slashes.")),
             // Where the API is not served, there is little enough to tell all of it.
-            None if !known.contains(&paths::ROOT) => problem.fixed_by(format!("The paths here: {}.", known.join(", "))),
+            None if !known.contains(&paths::ROOT) => problem.with_fix(format!("The paths here: {}.", known.join(", "))),
             None => problem,
         });
     };

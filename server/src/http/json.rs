@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use hearth_contract::problem::{NAME_SHOWN, Problem, ProblemType, shortened};
+use hearth_contract::problem::{Problem, ProblemType, QUOTED_NAME_MAX, shorten};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
@@ -146,7 +146,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
         let mut map = Map::new();
         while let Some((name, Strict(value))) = members.next_entry::<String, Strict>()? {
             if map.contains_key(&name) {
-                let name = shortened(&name, NAME_SHOWN);
+                let name = shorten(&name, QUOTED_NAME_MAX);
                 return Err(A::Error::custom(format_args!("the member `{name}` is there twice")));
             }
             map.insert(name, value);

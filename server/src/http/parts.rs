@@ -55,7 +55,7 @@ pub(super) fn check_host(parts: &Parts) -> Result<(), Problem> {
     };
     let sent = joined(&parts.headers, HOST).unwrap_or_default();
     Err(Problem::parameter("Host", &sent, None, message)
-        .fixed_by("Send one Host header with the name and port of the service."))
+        .with_fix("Send one Host header with the name and port of the service."))
 }
 
 /// Whether a text is `host [":" port]`; nothing at all is the host of a target that has none.
@@ -78,7 +78,7 @@ pub(super) fn check_accept(route: &Route, headers: &HeaderMap) -> Result<&'stati
     let given = given.join(" or ");
     let problem =
         Problem::new(ProblemType::NotAcceptable, format!("This path answers {given}, which Accept excludes."));
-    Err(problem.fixed_by(format!("Accept {given}, or send no Accept header.")))
+    Err(problem.with_fix(format!("Accept {given}, or send no Accept header.")))
 }
 
 /// Refuses a body of a type or encoding that the route does not read.
@@ -115,13 +115,13 @@ pub(super) fn check_conditions(route: &Route, headers: &HeaderMap) -> Result<(),
         let Some((name, value)) = sent.find(|(_, value)| !is_tags(value)) else { return Ok(()) };
         let message = format!("{name} is neither * nor a list of quoted ETags.");
         let fix = format!("Send the record's ETag as it came, with its quotes: {name}: \"3\".");
-        return Err(Problem::parameter(name, &value, None, message).fixed_by(fix));
+        return Err(Problem::parameter(name, &value, None, message).with_fix(fix));
     }
     let Some((name, value)) = sent.next() else { return Ok(()) };
     let message = format!("{name} has no revision to be held to here.");
     let fix =
         format!("Leave {name} out; a create with an id is applied at most once, as is one with an Idempotency-Key.");
-    Err(Problem::parameter(name, &value, None, message).fixed_by(fix))
+    Err(Problem::parameter(name, &value, None, message).with_fix(fix))
 }
 
 /// Whether a text is `*` or tags between commas, of which some may stand alone (RFC 9110 5.6.1.2, 8.8.3, 13.1.1). A tag may

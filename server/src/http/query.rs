@@ -2,7 +2,7 @@
 //! parameters do.
 
 use hearth_contract::formats::Timestamp;
-use hearth_contract::problem::{NAME_SHOWN, Problem, nearest, shortened};
+use hearth_contract::problem::{Problem, QUOTED_NAME_MAX, nearest, shorten};
 use percent_encoding::percent_decode_str;
 
 use super::parameters::Parameter;
@@ -20,8 +20,8 @@ impl Query {
         let is_text = |part: &&str| percent_decode_str(part).decode_utf8().is_ok();
         if let Some(part) = text.split('&').find(|part| !is_text(part)) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
-            let message = format!("The parameter `{}` is not UTF-8.", shortened(name, NAME_SHOWN));
-            return Err(Problem::parameter(name, value, None, message).fixed_by("Send text as UTF-8, percent-encoded."));
+            let message = format!("The parameter `{}` is not UTF-8.", shorten(name, QUOTED_NAME_MAX));
+            return Err(Problem::parameter(name, value, None, message).with_fix("Send text as UTF-8, percent-encoded."));
         }
         let sent = form_urlencoded::parse(text.as_bytes()).map(|(name, value)| {
             let mut value = value.into_owned();
@@ -38,12 +38,12 @@ impl Query {
         for (name, value) in sent {
             let (name, value): (String, String) = (name.into(), value.into());
             if !names().any(|known| known == name) {
-                let message = format!("There is no parameter `{}` here.", shortened(&name, NAME_SHOWN));
+                let message = format!("There is no parameter `{}` here.", shorten(&name, QUOTED_NAME_MAX));
                 let problem = Problem::parameter(&name, &value, nearest(&name, names()), message);
                 return Err(if nearest(&name, names()).is_some() {
                     problem
                 } else {
-                    problem.fixed_by(leave_out(known))
+                    problem.with_fix(leave_out(known))
                 });
             }
             if value.is_empty() {
@@ -99,7 +99,7 @@ impl Query {
     /// A date or date-time from which on something is asked for.
     pub fn since(&self, name: &str) -> Result<Option<Timestamp>, Problem> {
         let Some(value) = self.get(name) else { return Ok(None) };
-        match Timestamp::not_before(value) {
+        match Timestamp::parse_rounded_up(value) {
             Some(moment) => Ok(Some(moment)),
             None => {
                 let message = format!("{name} must be a date (2026-06-01) or an RFC 3339 date-time.");

@@ -113,12 +113,12 @@ impl Wording {
 
     /// `{ data, meta }` out of a finished text; `meta` is further members or "".
     pub fn one(&self, status: u16, data: &str, meta: &str) -> Reply {
-        self.json(status, envelope::one(data, &self.request_id, meta))
+        self.json(status, envelope::success(data, &self.request_id, meta))
     }
 
     /// `{ data: [...], meta }` out of finished texts.
     pub fn many<T: AsRef<str>>(&self, items: &[T], page: &Page, meta: &str) -> Reply {
-        self.json(200, envelope::many(items, page, &self.request_id, meta))
+        self.json(200, envelope::list(items, page, &self.request_id, meta))
     }
 
     /// `{ error, meta }`, with the headers that its type demands.

@@ -4,7 +4,7 @@
 
 use fastrand::Rng;
 use hearth_contract::check::Fields;
-use hearth_contract::formats::date_text;
+use hearth_contract::formats::format_date;
 use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 use time::{Date, Duration};
@@ -139,7 +139,7 @@ pub fn change<E>(dice: &mut Rng, today: Date, look: Look<'_, E>) -> Result<Optio
             let before = task.fields.get("notes").and_then(Value::as_str).unwrap_or_default();
             // The newest remark comes first; old ones fall off the end.
             let kept: String = before.chars().take(500).collect();
-            json!({ "notes": format!("{} {} asked about this.\n{kept}", date_text(today), pick(dice, &FAMILY)) })
+            json!({ "notes": format!("{} {} asked about this.\n{kept}", format_date(today), pick(dice, &FAMILY)) })
         }),
         Habit::Drive => of(dice, Kind::Vehicle, see(Kind::Vehicle)?, |car| number(car, "odometer").is_some_and(|so_far| so_far < 900_000), |dice, car| {
             json!({ "odometer": number(car, "odometer").unwrap_or_default() + dice.i64(2..80) })
@@ -157,7 +157,7 @@ pub fn change<E>(dice: &mut Rng, today: Date, look: Look<'_, E>) -> Result<Optio
             Some(create(Kind::Inventory, object(json!({
                 "name": good.name, "category": good.category, "make": pick(dice, good.makes), "room_id": room,
                 "quantity": if good.category == "consumable" { dice.i64(2..9) } else { 1 }, "condition": "new",
-                "purchase_date": date_text(today), "purchase_price": money(price), "current_value": money(price),
+                "purchase_date": format_date(today), "purchase_price": money(price), "current_value": money(price),
                 "warranty_expires_on": day(today, 730),
             }))))
         }
@@ -166,7 +166,7 @@ pub fn change<E>(dice: &mut Rng, today: Date, look: Look<'_, E>) -> Result<Optio
             let sort = pick(dice, &["receipt", "manual", "warranty"]);
             create(Kind::Document, object(json!({
                 "title": short(&format!("{name}, {sort}")), "category": sort, "subject_type": "inventory", "subject_id": item.id,
-                "issued_on": date_text(today), "content_type": "application/pdf", "size_bytes": dice.i64(20_000..900_000),
+                "issued_on": format_date(today), "content_type": "application/pdf", "size_bytes": dice.i64(20_000..900_000),
             })))
         }),
         Habit::Move => {
@@ -183,7 +183,7 @@ pub fn change<E>(dice: &mut Rng, today: Date, look: Look<'_, E>) -> Result<Optio
         Habit::ThrowOut => any(dice, see(Kind::Inventory)?).map(|item| delete(Kind::Inventory, item)),
         Habit::Paint => of(dice, Kind::Room, see(Kind::Room)?, |_| true, |dice, _| json!({ "paint_color": pick(dice, &PAINTS) })),
         Habit::Service => {
-            let fields = object(json!({ "hvac_last_serviced_on": date_text(today), "hvac_filter_size": pick(dice, &["16x25x4", "16x25x1", "20x25x4"]) }));
+            let fields = object(json!({ "hvac_last_serviced_on": format_date(today), "hvac_filter_size": pick(dice, &["16x25x4", "16x25x1", "20x25x4"]) }));
             Some(Change { kind: Kind::Property, what: What::Update(String::new(), fields) })
         }
         Habit::Insure => of(dice, Kind::Vehicle, see(Kind::Vehicle)?, |_| true, |dice, _| {
@@ -260,7 +260,7 @@ fn short(text: &str) -> String {
 }
 
 fn day(today: Date, days: i64) -> String {
-    date_text(today.checked_add(Duration::days(days)).unwrap_or(today))
+    format_date(today.checked_add(Duration::days(days)).unwrap_or(today))
 }
 
 fn object(value: Value) -> Fields {

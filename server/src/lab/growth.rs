@@ -4,7 +4,7 @@
 use fastrand::Rng;
 use hearth_contract::check::{Intent, check};
 use hearth_contract::command::Command;
-use hearth_contract::formats::date_text;
+use hearth_contract::formats::format_date;
 use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 use time::{Date, Duration};
@@ -189,7 +189,7 @@ impl Growth {
 
     fn day(&mut self, from: i64, to: i64) -> String {
         let days = self.dice.i64(from..to);
-        date_text(self.today.checked_add(Duration::days(days)).unwrap_or(self.today))
+        format_date(self.today.checked_add(Duration::days(days)).unwrap_or(self.today))
     }
 }
 

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 use fastrand::Rng;
 use hearth_contract::check::{Intent, check, references};
-use hearth_contract::command::{Command, Guard};
+use hearth_contract::command::{Command, Preconditions};
 use hearth_contract::formats::{Timestamp, parse_id};
 use hearth_contract::key::Environment;
 use hearth_contract::problem::{Problem, ProblemType};
@@ -308,9 +308,14 @@ fn command(change: &Change) -> (Command, String) {
             let body = check(kind, Intent::Patch, &Value::Object(fields.clone()));
             let named: Vec<&str> = fields.keys().map(String::as_str).collect();
             let id = (!kind.is_singleton()).then(|| id(of));
-            (Command::Update { kind, id, body, guard: Guard::default() }, format!("set {} of {kind}", named.join(", ")))
+            (
+                Command::Update { kind, id, body, guard: Preconditions::default() },
+                format!("set {} of {kind}", named.join(", ")),
+            )
         }
-        What::Delete(of) => (Command::Delete { kind, id: id(of), guard: Guard::default() }, format!("deleted {kind}")),
+        What::Delete(of) => {
+            (Command::Delete { kind, id: id(of), guard: Preconditions::default() }, format!("deleted {kind}"))
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The words of records, and finding records by them (FTS5).
 
 use hearth_contract::check::Fields;
-use hearth_contract::question;
 use hearth_contract::schema::Kind;
+use hearth_contract::search_text;
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, named_params, params};
 use uuid::Uuid;
@@ -46,7 +46,7 @@ fn indexed(ctx: &Context<'_>) -> rusqlite::Result<(String, String)> {
     let kind = kind(ctx.get(0)?).map_err(|fault| rusqlite::Error::UserFunctionError(fault.into()))?;
     let fields: Fields = serde_json::from_str(ctx.get_raw(1).as_str()?)
         .map_err(|error| rusqlite::Error::UserFunctionError(error.into()))?;
-    Ok(question::indexed(kind, &fields))
+    Ok(search_text::folded_title_and_rest(kind, &fields))
 }
 
 /// Gives a connection the functions with which a change of the tables indexes all records anew: `search_title` and

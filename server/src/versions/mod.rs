@@ -6,7 +6,7 @@
 
 mod v2026_03_01;
 
-use hearth_contract::formats::{Timestamp, date_text};
+use hearth_contract::formats::{Timestamp, format_date};
 use hearth_contract::headers::CURRENT_VERSION;
 use hearth_contract::problem::{Problem, ProblemType};
 use serde_json::{Value, json};
@@ -133,9 +133,9 @@ impl Version {
         json!({
             "version": self.name,
             "status": self.status(),
-            "released_on": date_text(self.released_on),
-            "deprecated_on": past.map(|past| date_text(past.deprecated_on)),
-            "sunset_on": past.map(|past| date_text(past.sunset_on)),
+            "released_on": format_date(self.released_on),
+            "deprecated_on": past.map(|past| format_date(past.deprecated_on)),
+            "sunset_on": past.map(|past| format_date(past.sunset_on)),
         })
     }
 
@@ -210,7 +210,7 @@ mod tests {
             assert!(months_before(past.sunset_on, 12) >= past.deprecated_on, "twelve months at least");
         }
         for version in &VERSIONS {
-            assert_eq!(version.name, date_text(version.released_on));
+            assert_eq!(version.name, format_date(version.released_on));
         }
         assert!(Version::current().is_current() && Version::current().name == CURRENT_VERSION);
     }

@@ -345,7 +345,7 @@ async fn what_is_told_of_a_faulty_body_has_its_bound() {
             assert!(answer.text.len() < TOLD_MAX, "{path}: {}", answer.text.len());
             let message = answer.json["error"]["message"].as_str().unwrap();
             assert_eq!(
-                message == "More than 100 fields break a rule; the first 100 are told.",
+                message == "More than 100 fields break a rule; the first 100 are listed.",
                 faults == 100,
                 "{message}"
             );
@@ -360,7 +360,7 @@ async fn what_is_told_of_a_faulty_body_has_its_bound() {
     assert_eq!((told[0], told[1], told[49], told.iter().sum::<usize>()), (51, 1, 1, 100));
     assert!(answer.text.len() < 2 * TOLD_MAX, "{}", answer.text.len());
     let message = answer.data()[1]["error"]["message"].as_str().unwrap();
-    assert_eq!(message, "91 fields break a rule; the first is told.");
+    assert_eq!(message, "91 fields break a rule; the first is listed.");
     // What is quoted outside of fields is short, too.
     let twice = format!(r#"{{"{name}":0,"{name}":0}}"#);
     let request = client.request(Method::POST, "/v1/rooms").header("content-type", "application/json");

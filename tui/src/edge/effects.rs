@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use hearth_contract::formats::date_text;
+use hearth_contract::formats::format_date;
 use hearth_replica::{EditError, Replica, RowQuery, StoreError};
 
 use super::looks::{about, counts, full, names, titles};
@@ -49,7 +49,7 @@ pub(crate) fn fulfil(
             Answer::Page { ticket, kind: query.kind, offset: query.offset, page }
         }
         Effect::Totals(ticket, query, today) => {
-            let totals = replica.totals(&query, &date_text(today), &date_text(week_end(today)));
+            let totals = replica.totals(&query, &format_date(today), &format_date(week_end(today)));
             Answer::Totals { ticket, kind: query.kind, totals: said(totals) }
         }
         Effect::Overview(ticket, days) => Answer::Overview(ticket, said(replica.overview(&days))),

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
-use hearth_contract::formats::date_text;
+use hearth_contract::formats::format_date;
 use hearth_contract::resources::resource;
 use hearth_replica::{Near, Replica, RowQuery};
 use time::Date;
@@ -24,7 +24,7 @@ pub fn write(replica: &Replica, directory: &Path, form: Form, query: &RowQuery, 
         Form::Csv => "csv",
         Form::Json => "json",
     };
-    let stem = format!("hearth-{}-{}", query.kind.collection(), date_text(today));
+    let stem = format!("hearth-{}-{}", query.kind.collection(), format_date(today));
     let (path, file) =
         create(directory, &stem, extension).map_err(|error| format!("No file could be made: {error}"))?;
     let number = fill(replica, BufWriter::new(file), form, query)

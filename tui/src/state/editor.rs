@@ -2,7 +2,7 @@
 //! around it, nor whether what it holds is right.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use hearth_contract::formats::date_text;
+use hearth_contract::formats::format_date;
 use hearth_contract::schema::{Field, Format, Kind, Lines, Presence};
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use serde_json::Value;
@@ -83,7 +83,7 @@ impl Editor {
             Editor::Line(line) => match line.text() {
                 "" => Value::Null,
                 text if field.format == Format::Date => match dates::understood(text, today) {
-                    Some(date) => date_text(date).into(),
+                    Some(date) => format_date(date).into(),
                     None => text.trim().into(),
                 },
                 text if field.format == Format::Money => numbers::money(text).into(),

@@ -1,6 +1,6 @@
 //! The home screen's state: what needs attention, in sections, and the month of its calendar. Must not know how it is drawn.
 
-use hearth_contract::formats::{date_text, parse_date};
+use hearth_contract::formats::{format_date, parse_date};
 use hearth_contract::schema::Kind;
 use hearth_replica::{Days, Expiring, Figures, Overview, Row};
 use time::{Date, Duration};
@@ -136,10 +136,10 @@ impl Home {
         let from = month.min(today.saturating_sub(Duration::days(PAST_DAYS)));
         let until = end.max(today.saturating_add(Duration::days(SOON_DAYS)));
         Days {
-            today: date_text(today),
-            week: date_text(week_end(today)),
-            from: date_text(from),
-            until: date_text(until),
+            today: format_date(today),
+            week: format_date(week_end(today)),
+            from: format_date(from),
+            until: format_date(until),
         }
     }
 

@@ -208,7 +208,7 @@ fn day_and_month(text: &str, today: Date) -> Option<Date> {
 
 #[cfg(test)]
 mod tests {
-    use hearth_contract::formats::date_text;
+    use hearth_contract::formats::format_date;
 
     use super::*;
 
@@ -274,15 +274,15 @@ mod tests {
             ("99999999999d", None),
             ("é", None),
         ] {
-            assert_eq!(understood(text, today).map(date_text).as_deref(), expected, "{text:?}");
+            assert_eq!(understood(text, today).map(format_date).as_deref(), expected, "{text:?}");
         }
         let sunday = parse_date("2026-11-22").unwrap();
         assert_eq!(understood("eow", sunday), Some(sunday), "the week ends today");
-        assert_eq!(understood("sun", sunday).map(date_text).as_deref(), Some("2026-11-29"));
+        assert_eq!(understood("sun", sunday).map(format_date).as_deref(), Some("2026-11-29"));
         let leap = parse_date("2028-03-01").unwrap();
-        assert_eq!(understood("29 feb", leap).map(date_text).as_deref(), Some("2032-02-29"), "never another day");
+        assert_eq!(understood("29 feb", leap).map(format_date).as_deref(), Some("2032-02-29"), "never another day");
         let end = parse_date("2027-01-31").unwrap();
-        assert_eq!(months_on(end, 1).map(date_text).as_deref(), Some("2027-02-28"));
+        assert_eq!(months_on(end, 1).map(format_date).as_deref(), Some("2027-02-28"));
     }
 
     #[test]
@@ -321,7 +321,7 @@ mod tests {
             (&["someday", "fri"], None),
             (&[], None),
         ] {
-            let found = leading(words, today).map(|(date, number)| (date_text(date), number));
+            let found = leading(words, today).map(|(date, number)| (format_date(date), number));
             assert_eq!(found.as_ref().map(|(date, number)| (date.as_str(), *number)), expected, "{words:?}");
         }
     }

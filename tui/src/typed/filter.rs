@@ -1,7 +1,7 @@
 //! The filter line of a list, understood: `status:open due<fri room:garage words`. What is no condition is a word to be
 //! searched. Told what day it is; must not know how rows are found.
 
-use hearth_contract::formats::date_text;
+use hearth_contract::formats::format_date;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind, Presence, SUBJECT_ID, SUBJECT_TYPE};
 use hearth_replica::{Condition, Test, WAITING};
@@ -149,9 +149,9 @@ fn condition(
         _ => {}
     }
     let value = match field.format {
-        Format::Date | Format::Timestamp => {
-            date_text(dates::understood(value, today).ok_or_else(|| format!("{value} is no day: try {}", dates::HOW))?)
-        }
+        Format::Date | Format::Timestamp => format_date(
+            dates::understood(value, today).ok_or_else(|| format!("{value} is no day: try {}", dates::HOW))?,
+        ),
         Format::Choice(words) => {
             let shown = || words.iter().map(|word| choice(word).replace(' ', "_")).collect::<Vec<_>>().join(", ");
             let word = choice_meant(words, value).ok_or_else(|| format!("{name} is one of {}", shown()))?;
@@ -213,7 +213,7 @@ fn state(kind: Kind, sign: &str, value: &str, today: Date) -> Result<Vec<Conditi
         (Kind::Task, "done") => Ok(vec![is("status", Test::Is(done()))]),
         (Kind::Task, "doing") => Ok(vec![is("status", Test::Is("in_progress".to_owned()))]),
         (Kind::Task, "overdue") => {
-            Ok(vec![is("status", Test::IsNot(done())), is("due_on", Test::Below(date_text(today)))])
+            Ok(vec![is("status", Test::IsNot(done())), is("due_on", Test::Below(format_date(today)))])
         }
         _ if kind == Kind::Task => Err(format!("is: takes {}", STATES.join(", "))),
         _ => Err("is: takes waiting".to_owned()),

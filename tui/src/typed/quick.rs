@@ -1,7 +1,7 @@
 //! Quick add: a task in one line, `Buy filter !high due:fri @hvac`. Told what day it is; must not know how names are found.
 
 use hearth_contract::check::Fields;
-use hearth_contract::formats::date_text;
+use hearth_contract::formats::format_date;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind};
 use time::Date;
@@ -50,7 +50,7 @@ pub fn understand(text: &str, today: Date) -> Quick {
             match dates::leading(&words, today) {
                 Some((date, taken)) => {
                     rest = &after[taken - 1..];
-                    quick.set("due_on", date_text(date), &parts_of(part, &after[..taken - 1]));
+                    quick.set("due_on", format_date(date), &parts_of(part, &after[..taken - 1]));
                 }
                 None => quick.fault(part, format!("{day} is no day: try {}", dates::HOW)),
             }

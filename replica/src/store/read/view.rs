@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use hearth_contract::check::Fields;
-use hearth_contract::question;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind, SUBJECT_TYPE};
+use hearth_contract::search_text;
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 use serde_json::Value;
 
@@ -213,7 +213,7 @@ pub(crate) fn titles(
 
 /// A person's words as an FTS5 query: each a prefix, quoted, so that nothing in them is query syntax.
 pub(crate) fn match_words(words: &str) -> Option<String> {
-    let terms: Vec<String> = question::words(words).map(|word| format!("\"{word}\"*")).collect();
+    let terms: Vec<String> = search_text::words(words).map(|word| format!("\"{word}\"*")).collect();
     (!terms.is_empty()).then(|| terms.join(" "))
 }
 

@@ -15,7 +15,7 @@ use axum::http::{HeaderValue, Method, Request, Uri};
 use futures_util::FutureExt;
 use hearth_contract::headers::IDEMPOTENCY_REPLAYED;
 use hearth_contract::paths;
-use hearth_contract::problem::{NAME_SHOWN, Problem, ProblemType, shortened};
+use hearth_contract::problem::{Problem, ProblemType, QUOTED_NAME_MAX, shorten};
 use http_body_util::{BodyExt, Full};
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
@@ -123,18 +123,18 @@ fn message(call: &Call) -> Request<Full<bytes::Bytes>> {
 fn refusal(status: u16, text: String) -> Problem {
     match status {
         403 if text.contains("Host") => Problem::new(ProblemType::OriginNotAllowed, text)
-            .fixed_by("Use a loopback name, or start the service with --base-url and the name it is reached by."),
+            .with_fix("Use a loopback name, or start the service with --base-url and the name it is reached by."),
         403 => Problem::new(ProblemType::OriginNotAllowed, text),
         500.. => Problem::new(ProblemType::InternalError, "The service failed on this message."),
         415 => Problem::new(ProblemType::InvalidRequest, "The body is not one JSON-RPC 2.0 message of MCP.")
-            .fixed_by("Send one message, a JSON object with jsonrpc and method; batches are not read."),
+            .with_fix("Send one message, a JSON object with jsonrpc and method; batches are not read."),
         _ if text.contains("Unsupported MCP-Protocol-Version") => {
             let known: Vec<&str> = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect();
             Problem::new(ProblemType::InvalidRequest, text)
-                .fixed_by(format!("Send one of {} as MCP-Protocol-Version.", known.join(", ")))
+                .with_fix(format!("Send one of {} as MCP-Protocol-Version.", known.join(", ")))
         }
         _ => {
-            Problem::new(ProblemType::InvalidRequest, text).fixed_by("Send the headers as the protocol's version asks.")
+            Problem::new(ProblemType::InvalidRequest, text).with_fix("Send the headers as the protocol's version asks.")
         }
     }
 }
@@ -185,7 +185,7 @@ impl ServerHandler for Agent {
         let Some(tool) = TOOLS.iter().find(|tool| tool.name == request.name) else {
             let hint = tools::nearest_tool(&request.name)
                 .map_or("; tools/list gives all.".to_owned(), |near| format!("; did you mean {near}?"));
-            let name = shortened(&request.name, NAME_SHOWN);
+            let name = shorten(&request.name, QUOTED_NAME_MAX);
             return Err(ErrorData::invalid_params(format!("There is no tool {name}{hint}"), None));
         };
         // The SDK runs a call as a task of its own, out of the edge's reach: a panic would leave it without an answer.

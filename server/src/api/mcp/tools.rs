@@ -138,7 +138,7 @@ fn one_key(argument: Option<Value>, named: Option<&str>) -> Result<Option<String
     };
     if named.is_some_and(|named| named != key) {
         let message = format!("{KEY} and the header Idempotency-Key name different keys.");
-        return Err(Problem::parameter(KEY, key, None, message).fixed_by("Send one of them, or the same key in both."));
+        return Err(Problem::parameter(KEY, key, None, message).with_fix("Send one of them, or the same key in both."));
     }
     Ok(Some(key.to_owned()))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hearth_contract::formats::{date_text, parse_date};
+use hearth_contract::formats::{format_date, parse_date};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
@@ -223,7 +223,7 @@ fn activity(app: &App, days: &[(String, usize)], theme: &Theme, frame: &mut Fram
     let mut line = String::new();
     let mut sum = 0;
     for number in 0..ACTIVITY_DAYS {
-        let date = date_text(since.saturating_add(Duration::days(i64::try_from(number).unwrap_or(0))));
+        let date = format_date(since.saturating_add(Duration::days(i64::try_from(number).unwrap_or(0))));
         let count = days.iter().find(|(day, _)| *day == date).map_or(0, |(_, count)| *count);
         sum += count;
         // Any change is more than none, however lively another day was.

@@ -1,5 +1,5 @@
-//! The words by which records are found, of texts and of questions alike (contract 8). The server and a replica look for the
-//! same. Must not know how they are found.
+//! The searched words of records and of queries (contract 8). The server and the replica use the same words, which gives
+//! the same results. Must not know how words are indexed.
 
 use std::ops::Range;
 
@@ -10,37 +10,37 @@ use crate::check::Fields;
 use crate::resources::resource;
 use crate::schema::Kind;
 
-/// The title of a record, and the rest of what it is found by.
-pub fn texts(kind: Kind, fields: &Fields) -> (&str, String) {
+/// The searched texts of a record: the title, and all other searchable fields, joined by line breaks.
+pub fn title_and_rest(kind: Kind, fields: &Fields) -> (&str, String) {
     let resource = resource(kind);
     let text = |name: &str| fields.get(name).and_then(|value| value.as_str());
     let rest = resource.searchable().filter(|field| field.name != resource.title).filter_map(|field| text(field.name));
     (text(resource.title).unwrap_or_default(), rest.collect::<Vec<_>>().join("\n"))
 }
 
-/// The same in the spelling in which words are compared.
-pub fn indexed(kind: Kind, fields: &Fields) -> (String, String) {
-    let (title, rest) = texts(kind, fields);
-    (folded(title), folded(&rest))
+/// The texts of [`title_and_rest`], folded for comparison.
+pub fn folded_title_and_rest(kind: Kind, fields: &Fields) -> (String, String) {
+    let (title, rest) = title_and_rest(kind, fields);
+    (fold(title), fold(&rest))
 }
 
-/// The words of a text: what stands between punctuation. They are words and nothing else, whatever was asked.
+/// The words of a text, as written. Punctuation separates words and has no other meaning: there is no query syntax.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
-    places(text).into_iter().map(|place| &text[place])
+    word_ranges(text).into_iter().map(|range| &text[range])
 }
 
-/// Where in a text its words stand.
-pub fn places(text: &str) -> Vec<Range<usize>> {
+/// The byte ranges of the words in a text.
+pub fn word_ranges(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut is_open = false;
     for (at, c) in text.char_indices() {
-        match part(c) {
-            Part::Letter if !is_open => {
+        match char_role(c) {
+            CharRole::Letter if !is_open => {
                 found.push(at..at + c.len_utf8());
                 is_open = true;
             }
-            Part::Between => is_open = false,
-            Part::Letter | Part::Follower => {
+            CharRole::Separator => is_open = false,
+            CharRole::Letter | CharRole::Mark => {
                 if let Some(last) = found.last_mut().filter(|_| is_open) {
                     last.end = at + c.len_utf8();
                 }
@@ -50,54 +50,54 @@ pub fn places(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// A text in the one spelling in which words are compared: neither case nor accents count, nor whether a letter with an
-/// accent is one character or two, nor what is not seen. Other marks are part of a letter, as the vowels of Devanagari and
-/// the voicing of kana. What is between the words is blank, or ASCII.
-pub fn folded(text: &str) -> String {
+/// Folds a text for comparison. Case, accents, composition (one character or two) and invisible characters do not count.
+/// Other marks belong to a letter, such as the vowels of Devanagari and the voicing marks of kana. Separators become
+/// spaces or stay ASCII.
+pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
     let mut out = String::with_capacity(text.len());
     for c in text.nfkd() {
-        match part(c) {
-            Part::Between => out.push(' '),
-            // By way of upper case, which writes ß as it writes ss, and both forms of the small sigma alike.
-            Part::Letter => out.extend(c.to_uppercase().flat_map(char::to_lowercase)),
-            Part::Follower if is_combining_mark(c) && !is_passed_over(c) && !out.is_empty() && !out.ends_with(' ') => {
+        match char_role(c) {
+            CharRole::Separator => out.push(' '),
+            // Upper case first: ß becomes SS, and both forms of the small sigma become the same letter.
+            CharRole::Letter => out.extend(c.to_uppercase().flat_map(char::to_lowercase)),
+            CharRole::Mark if is_combining_mark(c) && !is_ignored(c) && !out.is_empty() && !out.ends_with(' ') => {
                 out.push(c);
             }
-            Part::Follower => {}
+            CharRole::Mark => {}
         }
     }
-    // Together again, so that a syllable of Hangul does not begin like another.
+    // Compose again: otherwise one Hangul syllable would be a prefix of another.
     out.nfc().collect()
 }
 
-/// What a character is to the words of a text.
-enum Part {
-    /// A letter or a digit, or what is written like some.
+/// The role of a character in a text.
+enum CharRole {
+    /// A letter or digit, or a character that decomposes into letters or digits, such as ½.
     Letter,
-    /// Belongs to the letter before it, if there is one.
-    Follower,
-    /// Stands between words.
-    Between,
+    /// A mark or an invisible character. Belongs to the letter before, if any.
+    Mark,
+    /// A separator between words.
+    Separator,
 }
 
-fn part(c: char) -> Part {
+fn char_role(c: char) -> CharRole {
     if c.is_ascii() {
-        return if c.is_ascii_alphanumeric() { Part::Letter } else { Part::Between };
+        return if c.is_ascii_alphanumeric() { CharRole::Letter } else { CharRole::Separator };
     }
-    if is_combining_mark(c) || is_passed_over(c) {
-        return Part::Follower;
+    if is_combining_mark(c) || is_ignored(c) {
+        return CharRole::Mark;
     }
     let mut has_letter = false;
     decompose_compatible(c, |piece| has_letter |= piece.is_alphanumeric());
-    if has_letter { Part::Letter } else { Part::Between }
+    if has_letter { CharRole::Letter } else { CharRole::Separator }
 }
 
-/// Whether a character does not count: an accent or a vowel point, by its combining class (the others with one are the
-/// nukta, the marks of kana and viramas, and what is above and below in scripts of their own), or one that is not seen.
-fn is_passed_over(c: char) -> bool {
+/// Whether comparison ignores a character. Ignored are accents and vowel points, by combining class, and invisible
+/// characters. Marks of other combining classes count: nukta, kana voicing marks, viramas, and marks of single scripts.
+fn is_ignored(c: char) -> bool {
     matches!(canonical_combining_class(c), 10..=35 | 200..=240)
         || matches!(
             c,
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_stand_between_punctuation_and_keep_their_accents() {
+    fn words_split_at_punctuation_keep_accents() {
         for (question, expected) in [
             ("a AND \"b\" NEAR(c) col:x -y ^z*", &["a", "AND", "b", "NEAR", "c", "col", "x", "y", "z"][..]),
             ("serial_number OPS-306", &["serial", "number", "OPS", "306"]),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn spellings_of_one_word_fold_to_one() {
+    fn fold_unifies_spellings() {
         for spellings in [
             &["Crème", "cre\u{300}me", "CREME"][..],
             &["Καφές", "ΚΑΦΕΣ", "καφεσ", "καφές"],
@@ -141,12 +141,12 @@ mod tests {
             &["m²", "M2"],
         ] {
             for spelling in spellings {
-                assert_eq!(folded(spelling), folded(spellings[0]), "{spelling}");
+                assert_eq!(fold(spelling), fold(spellings[0]), "{spelling}");
             }
         }
         for (one, other) in [("हि", "हु"), ("か", "が"), ("กิ", "กุ"), ("가", "간"), ("o", "ø")] {
-            assert!(!folded(other).starts_with(&folded(one)), "{one} {other}");
+            assert!(!fold(other).starts_with(&fold(one)), "{one} {other}");
         }
-        assert_eq!(folded("Two: \u{301}words, ½"), "two  words  1 2");
+        assert_eq!(fold("Two: \u{301}words, ½"), "two  words  1 2");
     }
 }
