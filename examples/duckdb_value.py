@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What the home is worth, with DuckDB reading the replica in place, and the items as a Parquet file.
+"""Prints the value of the home and writes the items to a Parquet file. DuckDB reads the replica in place.
 
-Tables have types; a number of a view is cast, because DuckDB takes every column of an SQLite view for text.
+DuckDB reads every column of an SQLite view as text; numbers of views need a cast. Columns of tables have types.
 Usage: pip install duckdb; REPLICA=$(hearth-replica path) duckdb_value.py FILE.parquet
-HEARTH_DUCKDB_SQLITE names the extension's file where it cannot be fetched.
+HEARTH_DUCKDB_SQLITE: path of DuckDB's SQLite extension, for machines that cannot download it.
 """
 import os
 import sys

@@ -1,4 +1,4 @@
-// What runs out within so many days, and a task for each that has none yet. Node 22.16 or newer alone.
+// Lists dates that expire within DAYS days (60) and adds a reminder task for each. Needs Node 22.16 or newer, no packages.
 // Usage: REPLICA=$(hearth-replica path) node expiring.mjs [DAYS]
 import { DatabaseSync } from 'node:sqlite';
 
@@ -16,11 +16,11 @@ const known = home.prepare('SELECT 1 FROM tasks WHERE title = ?');
 const add = home.prepare('INSERT INTO tasks (title, due_on, subject_type, subject_id) VALUES (?, ?, ?, ?)');
 
 let made = 0;
-home.exec('BEGIN IMMEDIATE'); // all of them or none
+home.exec('BEGIN IMMEDIATE'); // one transaction: all tasks or none
 for (const row of soon) {
   const title = `Renew ${row.what}: ${row.name}`.slice(0, 200);
   if (known.get(title)) continue;
-  // A task may be about an item or a vehicle; about a paper it speaks in its title alone.
+  // The subject of a task can be an item or a vehicle, but not a document.
   const about = row.kind === 'document' ? [null, null] : [row.kind, row.record_id];
   add.run(title, row.expires_on, ...about);
   made += 1;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Adds the tasks of a CSV file (title,due_on,priority) to the home, and ticks off those that are gone from it.
+"""Adds the tasks of a CSV file (title,due_on,priority) and completes tasks that are no longer in the file.
 
-Runs as often as one likes: a task's id is made from its title, so a second run changes nothing. Python alone.
+The id of a task is made from the title; a second run with the same file changes nothing. Needs no packages.
 Usage: REPLICA=$(hearth-replica path) tasks_from_csv.py FILE
 """
 import csv
@@ -10,7 +10,7 @@ import sqlite3
 import sys
 import uuid
 
-OURS = uuid.UUID("6f0d1a52-6c0b-4c6e-9d0e-2f6a8a0b7c11")  # any fixed id of one's own
+OURS = uuid.UUID("6f0d1a52-6c0b-4c6e-9d0e-2f6a8a0b7c11")  # any fixed UUID of your own
 
 
 def main(path):
@@ -19,7 +19,7 @@ def main(path):
     with open(path, newline="", encoding="utf-8") as file:
         wanted = {str(uuid.uuid5(OURS, row["title"])): row for row in csv.DictReader(file)}
     faults = 0
-    with home:  # one transaction: all of it or nothing
+    with home:  # one transaction: all rows or none
         for id, row in wanted.items():
             try:
                 home.execute(
