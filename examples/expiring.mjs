@@ -1,4 +1,5 @@
-// Lists dates that expire within DAYS days (60) and adds a reminder task for each. Needs Node 22.16 or newer, no packages.
+// Lists dates that expire within DAYS days (default 60) and adds a reminder task for each.
+// Needs Node 22.16 or newer, no packages.
 // Usage: REPLICA=$(hearth-replica path) node expiring.mjs [DAYS]
 import { DatabaseSync } from 'node:sqlite';
 
