@@ -1,14 +1,76 @@
-//! The rules of the house that a compiler does not check: who may know whom, and that every file says what it is.
+//! The rules of the tree that a compiler does not check: which file may import which, and that each file opens with its
+//! purpose. Must not know how the product behaves.
+
+mod imports;
+mod layers;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use self::imports::Graph;
+use self::layers::{Ban, is_in_any, missing_places, violations};
+
+/// The layers of each crate, from top to bottom.
+const LAYERS: &[&[&str]] = &[
+    &["server/src/routes", "server/src/api", "server/src/http", "server/src/home", "server/src/store"],
+    &["replica/src/cli", "replica/src/doctor", "replica/src/sync", "replica/src/store", "replica/src/model"],
+    &["tui/src/edge", "tui/src/app", "tui/src/state"],
+    &["tui/src/app", "tui/src/words"],
+    &["tui/src/app", "tui/src/parse"],
+];
+
+/// The folders with SQL. The demo of the terminal UI opens one plain connection, as a script does.
+const SQL: &[&str] = &["server/src/store", "replica/src/store", "tui/src/demo"];
+
+/// The decisions of the terminal UI, without files and threads.
+const SCREENS: &[&str] =
+    &["tui/src/app", "tui/src/state", "tui/src/parse", "tui/src/words", "tui/src/layout", "tui/src/view"];
+
+const BANS: &[Ban] = &[
+    Ban {
+        files: &["contract/src"],
+        except: &[],
+        imports: &["std::fs", "std::net", "std::io", "tokio", "reqwest", "hyper", "axum"],
+    },
+    Ban {
+        files: &["contract/src", "simulated/src", "server/src", "replica/src", "tui/src"],
+        except: SQL,
+        imports: &["rusqlite"],
+    },
+    Ban { files: &["server/src/home", "server/src/store"], except: &[], imports: &["axum", "hyper"] },
+    // The test bench for developers of clients.
+    Ban {
+        files: &["server/src"],
+        except: &["server/src/bench", "server/src/cli", "server/src/lib", "server/src/main"],
+        imports: &["server/src/bench"],
+    },
+    Ban { files: &["server/src"], except: &[], imports: &["replica/src"] },
+    Ban { files: &["replica/src"], except: &[], imports: &["server/src"] },
+    Ban { files: &["tui/src"], except: &["tui/src/demo"], imports: &["server/src"] },
+    Ban { files: &["replica/src/model"], except: &[], imports: &["replica/src"] },
+    Ban {
+        files: &["replica/src/sync/core"],
+        except: &[],
+        imports: &["replica/src/store", "replica/src/sync/engine", "rusqlite"],
+    },
+    Ban {
+        files: &["replica/src/sync/core", "replica/src/sync/engine", "replica/src/store"],
+        except: &[],
+        imports: &["replica/src/sync/driver", "replica/src/sync/client", "replica/src/sync/stream", "tokio", "reqwest"],
+    },
+    Ban { files: SCREENS, except: &[], imports: &["tui/src/edge", "std::fs", "std::thread"] },
+];
+
+/// The imports of the production code: without tests.
+static IMPORTS: LazyLock<Graph> = LazyLock::new(|| imports::read(&root()));
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
 }
 
-/// The Rust files under a directory of the tree, with their texts.
+/// The Rust files in a folder, each as path from the root of the tree and text.
 fn files(under: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut open = vec![root().join(under)];
@@ -24,15 +86,14 @@ fn files(under: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The code of a file: its tests and comments may speak of anything. A file's own tests are its end; what is only named for
-/// tests takes a line.
+/// The code of a file, without comments and without the tests at the end of the file.
 fn code(text: &str) -> String {
     let mut code = Vec::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         if line.trim() == "#[cfg(test)]" {
             match lines.next() {
-                Some(named) if named.ends_with(';') => continue,
+                Some(item) if item.ends_with(';') => continue,
                 _ => break,
             }
         }
@@ -43,103 +104,70 @@ fn code(text: &str) -> String {
     code.join("\n")
 }
 
-/// Nothing under a directory, save what is excepted, may hold one of these words.
-fn forbid(under: &str, except: &[&str], words: &[&str]) {
-    for (name, text) in files(under) {
-        if except.iter().any(|except| name.starts_with(except)) {
-            continue;
-        }
-        let code = code(&text);
+/// Fails when production code in one of the places contains one of the words.
+fn forbid_words(places: &[&str], except: &[&str], words: &[&str]) {
+    for file in IMPORTS.files.iter().filter(|file| is_in_any(file, places) && !is_in_any(file, except)) {
+        let code = code(&fs::read_to_string(root().join(file)).expect("UTF-8"));
         for word in words {
-            assert!(!code.contains(word), "{name} must not know {word}");
+            assert!(!code.contains(word), "{file} must not contain {word}");
         }
     }
 }
 
 #[test]
-fn sql_stays_in_the_stores() {
-    forbid("server/src", &["server/src/store/"], &["rusqlite", "SELECT ", "INSERT INTO"]);
-    forbid("replica/src", &["replica/src/store/"], &["rusqlite"]);
-    // The demo opens one plain connection, to do what a script does.
-    forbid("tui/src", &["tui/src/demo/"], &["rusqlite", "SELECT ", "INSERT INTO"]);
+fn imports_have_no_cycle() {
+    let cycles: String = IMPORTS.cycles().iter().map(|cycle| format!("\n{cycle}")).collect();
+    assert!(cycles.is_empty(), "import cycles:{cycles}");
 }
 
 #[test]
-fn homes_and_stores_know_no_http() {
-    forbid("server/src/home", &[], &["axum", "hyper", "crate::http", "crate::api"]);
-    forbid("server/src/store", &[], &["axum", "hyper", "crate::http", "crate::api", "crate::home"]);
+fn imports_follow_the_layers() {
+    let broken = violations(&IMPORTS, LAYERS, BANS);
+    assert!(broken.is_empty(), "imports against the layers:\n{}", broken.join("\n"));
 }
 
 #[test]
-fn a_sync_is_driven_from_outside_in() {
-    let edge = ["reqwest", "tokio", "sync::driver", "super::driver", "sync::stream", "sync::client"];
-    for core in ["replica/src/sync/core.rs", "replica/src/sync/core"] {
-        forbid(core, &[], &edge);
-        forbid(core, &[], &["crate::store", "sync::engine", "super::engine"]);
-    }
-    for engine in ["replica/src/sync/engine.rs", "replica/src/sync/engine"] {
-        forbid(engine, &[], &edge);
-    }
-    forbid("replica/src/store", &[], &edge);
-    forbid("replica/src/store", &[], &["sync::core", "sync::engine"]);
+fn layers_name_existing_files() {
+    let missing = missing_places(&IMPORTS, LAYERS, BANS);
+    assert!(missing.is_empty(), "the rules name files that do not exist: {missing:?}");
 }
 
 #[test]
-fn what_is_pure_asks_neither_clock_nor_chance() {
+fn sql_stands_in_stores_only() {
+    forbid_words(&["server/src", "tui/src"], SQL, &["SELECT ", "INSERT INTO"]);
+}
+
+#[test]
+fn pure_code_reads_no_clock_or_random() {
+    let pure = [&["contract/src", "server/src/home", "replica/src/sync/core"], SCREENS].concat();
     let impure = ["SystemTime::now", "Instant::now", "now_utc", "new_v4", "now_v7", "getrandom", "async"];
-    forbid("contract/src", &[], &impure);
-    forbid("server/src/home", &[], &impure);
-    for core in ["replica/src/sync/core.rs", "replica/src/sync/core"] {
-        forbid(core, &["replica/src/sync/core/tests", "replica/src/sync/core/gap/tests"], &impure);
-    }
-    for app in ["app.rs", "app", "state", "typed", "words", "layout", "view"] {
-        forbid(&format!("tui/src/{app}"), &["tui/src/app/tests", "tui/src/view/tests"], &impure);
-    }
+    forbid_words(&pure, &[], &impure);
 }
 
 #[test]
-fn a_screen_does_not_reach_outside() {
-    for inside in ["app.rs", "app", "state", "typed", "words", "layout", "view"] {
-        forbid(&format!("tui/src/{inside}"), &["tui/src/app/fuzz.rs"], &["crate::edge", "std::fs", "std::thread"]);
-    }
-}
-
-#[test]
-fn the_contract_knows_only_its_libraries() {
-    forbid("contract/src", &[], &["std::fs", "std::net", "std::io", "tokio", "reqwest"]);
-}
-
-#[test]
-fn only_the_demo_knows_both_sides() {
-    forbid("replica/src", &[], &["hearth_server"]);
-    forbid("server/src", &[], &["hearth_replica"]);
-    forbid("tui/src", &["tui/src/demo/"], &["hearth_server"]);
-}
-
-#[test]
-fn every_file_says_what_it_is() {
+fn files_open_with_their_purpose() {
     for under in ["contract", "server/src", "replica/src", "tui/src", "tests"] {
         for (name, text) in files(under) {
-            assert!(text.starts_with("//! "), "{name} does not open with what it is");
+            assert!(text.starts_with("//! "), "{name} does not open with `//! ` and its purpose");
         }
     }
 }
 
-/// Whoever prints an error with its causes would say them twice.
+/// An error printed with its sources would repeat a source that stands in its own text.
 #[test]
-fn a_cause_that_an_error_tells_itself_is_not_handed_on() {
+fn error_text_leaves_out_its_source() {
     for under in ["contract/src", "server/src", "replica/src", "tui/src"] {
         for (name, text) in files(under) {
-            for (said, rest) in text.split("#[error(").skip(1).filter_map(|rest| rest.split_once(")]")) {
+            for (message, rest) in text.split("#[error(").skip(1).filter_map(|rest| rest.split_once(")]")) {
                 let variant = rest.split(",\n").next().unwrap_or_default();
-                let handed_on = variant.contains("#[from]") || variant.contains("#[source]");
-                assert!(!(handed_on && said.contains('{')), "{name}: {said} tells the cause that {variant} hands on");
+                let has_source = variant.contains("#[from]") || variant.contains("#[source]");
+                assert!(!(has_source && message.contains('{')), "{name}: {message} repeats the source of {variant}");
             }
         }
     }
 }
 
-/// The tests in some files, each as `file::function`.
+/// The names of the tests in a folder, each as `file::function`.
 fn tests(under: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (name, text) in files(under) {
@@ -156,7 +184,7 @@ fn tests(under: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_table_of_the_contract_names_tests_that_exist_and_all_of_the_api() {
+fn contract_table_and_tests_match() {
     let table = fs::read_to_string(root().join("tests/suites/http/contract.md")).expect("the table");
     let rows: Vec<Vec<&str>> = table
         .lines()
@@ -168,21 +196,21 @@ fn the_table_of_the_contract_names_tests_that_exist_and_all_of_the_api() {
     let mut named = BTreeSet::new();
     for row in rows.iter().skip(2) {
         let tests: Vec<&str> = row[3].split_whitespace().map(|word| word.trim_matches('`')).collect();
-        assert!(!tests.is_empty(), "nothing holds {} {}", row[1], row[2]);
+        assert!(!tests.is_empty(), "no test for {} {}", row[1], row[2]);
         for test in tests {
             let exists = match test.strip_suffix(".sh") {
                 Some(_) => root().join("tests/clients").join(test).exists(),
                 None => known.contains(test),
             };
-            assert!(exists, "the table of the contract names {test}, which does not exist");
+            assert!(exists, "contract.md names the test {test}, which does not exist");
             named.insert(test.to_owned());
         }
     }
     for test in tests("tests/suites/http") {
-        assert!(named.contains(&test), "{test} is not in the table of the contract");
+        assert!(named.contains(&test), "{test} is missing in contract.md");
     }
     for section in 1..=17 {
         let begins = |row: &Vec<&str>| row[1].split('.').next() == Some(&section.to_string());
-        assert!(rows.iter().any(begins), "the table of the contract leaves out section {section}");
+        assert!(rows.iter().any(begins), "contract.md has no row for section {section}");
     }
 }
