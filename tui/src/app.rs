@@ -6,7 +6,6 @@
 //! come after the end, `sessions` what is found again after a restart.
 
 mod act;
-mod ahead;
 mod answers;
 #[cfg(test)]
 mod bursts;
@@ -24,6 +23,7 @@ mod records;
 mod sessions;
 #[cfg(test)]
 mod tests;
+mod type_ahead;
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{Edit, LogLine, Status};
 use time::Date;
 
-use crate::app::ahead::Ahead;
+use crate::app::type_ahead::TypeAhead;
 use crate::keys::{Context, Keymap};
 use crate::layout::{Layout, list_and_preview};
 use crate::message::{Effect, Message, Write};
@@ -80,7 +80,7 @@ pub struct App {
     /// The home screen.
     pub home: Home,
     /// Whether the keyboard is in the filter line.
-    pub filtering: bool,
+    pub is_filtering: bool,
     /// What lies over the tabs, the topmost last.
     pub layers: Vec<Layer>,
     /// How syncing stands, once it is read.
@@ -99,11 +99,11 @@ pub struct App {
     results: Vec<Results>,
     tickets: u64,
     /// What was typed ahead of an answer.
-    ahead: Ahead,
+    type_ahead: TypeAhead,
     /// The session as it was last kept.
-    kept: Session,
+    saved_session: Session,
     /// When it was last looked how syncing stands, without any news.
-    looked: Timestamp,
+    status_asked_at: Timestamp,
 }
 
 /// How a person wants the screen to be.
@@ -186,7 +186,7 @@ pub struct QuickLine {
     /// The newest request for a name.
     pub ticket: u64,
     /// Whether an answer to that is awaited.
-    pub looking: bool,
+    pub is_looking_up: bool,
     /// Why it was not saved.
     pub refusal: Option<String>,
     /// What was sent to save it, as long as its answer is awaited.
@@ -216,7 +216,7 @@ pub struct Edits {
     /// Which of them is under the cursor.
     pub selected: usize,
     /// Whether they have been read.
-    pub loaded: bool,
+    pub is_loaded: bool,
 }
 
 /// A sentence that goes away by itself.
@@ -241,7 +241,7 @@ impl App {
             tab: TABS[0],
             lists: Kind::COLLECTIONS.map(List::new),
             home: Home::default(),
-            filtering: false,
+            is_filtering: false,
             layers: Vec::new(),
             status: None,
             stopped: None,
@@ -251,14 +251,14 @@ impl App {
             news: None,
             results: Vec::new(),
             tickets: 0,
-            ahead: Ahead::default(),
-            kept: session.clone(),
-            looked: now.moment,
+            type_ahead: TypeAhead::default(),
+            saved_session: session.clone(),
+            status_asked_at: now.moment,
         };
         app.resize(size.0, size.1);
         app.restore(now, session);
         let effects = app.reload();
-        app.ahead.ask(&effects, true);
+        app.type_ahead.note_requests(&effects, true);
         (app, effects)
     }
 
@@ -266,42 +266,42 @@ impl App {
     pub fn update(&mut self, now: Now, message: Message) -> Vec<Effect> {
         self.now = now;
         let mut effects = match message {
-            typed @ (Message::Key(_) | Message::Paste(_) | Message::Mouse(_)) => self.input(now, typed),
+            typed @ (Message::Key(_) | Message::Paste(_) | Message::Mouse(_)) => self.take_input(now, typed),
             other => self.handle(now, other),
         };
-        effects.extend(self.go_on(now));
-        if !self.is_ahead() && !self.is_typing() {
+        effects.extend(self.handle_waiting(now));
+        if !self.has_typed_ahead() && !self.is_typing() {
             self.layers.extend(self.results.drain(..).map(Layer::Results));
         }
-        self.keep(&mut effects);
+        self.save_session(&mut effects);
         effects
     }
 
     /// Does what a message means at once.
     fn handle(&mut self, now: Now, message: Message) -> Vec<Effect> {
         if let Message::Answer(answer) = &message {
-            self.ahead.hear(answer);
+            self.type_ahead.note_answer(answer);
         }
         // What others change is read again beside what a person does; nobody waits for it.
-        let by_person = !matches!(message, Message::Stale | Message::Tick | Message::Resize(..));
+        let by_person = !matches!(message, Message::DatabaseChanged | Message::Tick | Message::Resize(..));
         let effects = match message {
             Message::Key(key) => self.key(now, key),
             Message::Paste(text) => self.paste(&text),
             Message::Mouse(event) => self.mouse(now, event),
-            Message::Edited(text) => {
-                self.ahead.come_back();
-                self.edited(now, text)
+            Message::EditorClosed(text) => {
+                self.type_ahead.note_terminal_back();
+                self.editor_closed(now, text)
             }
             Message::Resize(width, height) => self.resize(width, height),
             Message::Tick => self.tick(now),
-            Message::Stale => {
-                self.lists.iter_mut().for_each(List::stale);
+            Message::DatabaseChanged => {
+                self.lists.iter_mut().for_each(List::mark_stale);
                 self.reload()
             }
             Message::Answer(answer) => self.answer(now, answer),
-            Message::Continued => vec![Effect::Takeover],
+            Message::Continued => vec![Effect::TakeTerminal],
             Message::End => vec![Effect::Quit],
-            Message::SyncEnded { reason, again } => {
+            Message::SyncEnded { reason, will_retry: again } => {
                 if again {
                     self.notify(now, Tone::Notice, format!("Syncing failed and is tried again shortly: {reason}"));
                 } else {
@@ -310,20 +310,20 @@ impl App {
                 self.stopped = Some((reason, again));
                 vec![Effect::Status]
             }
-            Message::SyncBegins => {
+            Message::SyncResumed => {
                 self.stopped = None;
                 self.notify(now, Tone::Good, "Syncing goes on.".to_owned());
                 vec![Effect::Status]
             }
             Message::Rebuilt(rescue) => {
                 self.notify(now, Tone::Notice, words::rebuilt(&rescue));
-                self.lists.iter_mut().for_each(List::stale);
+                self.lists.iter_mut().for_each(List::mark_stale);
                 let mut effects = vec![Effect::Reopen];
                 effects.extend(self.reload());
                 effects
             }
         };
-        self.ahead.ask(&effects, by_person);
+        self.type_ahead.note_requests(&effects, by_person);
         effects
     }
 
@@ -342,7 +342,7 @@ impl App {
             Some(Layer::Results(_)) => Context::Results,
             Some(Layer::Palette(_)) => Context::Palette,
             None if self.tab == Kind::Property => Context::Home,
-            None if self.filtering => Context::Filter,
+            None if self.is_filtering => Context::Filter,
             None => Context::List,
         }
     }
@@ -403,7 +403,7 @@ impl App {
         let ticket = self.ticket();
         let ask = |list: &mut List| {
             list.ticket = ticket;
-            Effect::Page(ticket, list.query())
+            Effect::Page(ticket, list.page_query())
         };
         self.list_mut().map(ask).into_iter().collect()
     }
@@ -414,7 +414,7 @@ impl App {
         let today = self.today;
         let ask = |list: &mut List| {
             list.sums = list.ticket;
-            Effect::Totals(list.sums, list.whole(), today)
+            Effect::Totals(list.sums, list.whole_query(), today)
         };
         effects.extend(self.list_mut().map(ask));
         effects
@@ -454,7 +454,7 @@ impl App {
     pub(crate) fn ask_home(&mut self) -> Vec<Effect> {
         self.home.ticket = self.ticket();
         let days = self.home.days(self.today);
-        vec![Effect::Overview(self.home.ticket, days), Effect::Figures(date_text(Home::since(self.today)))]
+        vec![Effect::Overview(self.home.ticket, days), Effect::Figures(date_text(Home::activity_start(self.today)))]
     }
 
     fn resize(&mut self, width: u16, height: u16) -> Vec<Effect> {
@@ -491,9 +491,9 @@ impl App {
         }
         if self.today == now.today() {
             // Whoever syncs may have ended without a word, and only a look at the clock tells.
-            let due = now.moment >= self.looked.plus_millis(STATUS_MILLIS);
+            let due = now.moment >= self.status_asked_at.plus_millis(STATUS_MILLIS);
             if due {
-                self.looked = now.moment;
+                self.status_asked_at = now.moment;
             }
             return due.then_some(Effect::Status).into_iter().collect();
         }
@@ -501,11 +501,11 @@ impl App {
         self.today = now.today();
         for list in &mut self.lists {
             list.understand(self.today);
-            list.stale();
+            list.mark_stale();
         }
         for layer in &mut self.layers {
             if let Layer::Form(form) = layer {
-                form.turn(self.today);
+                form.change_day(self.today);
             }
         }
         self.reload()
@@ -541,11 +541,11 @@ impl Layer {
 
 impl Edits {
     /// Takes what was read; the cursor stays on its edit.
-    pub fn take(&mut self, edits: Vec<Edit>) {
+    pub fn set_edits(&mut self, edits: Vec<Edit>) {
         let before = self.edits.get(self.selected).map(|edit| edit.id);
         let found = before.and_then(|id| edits.iter().position(|edit| edit.id == id));
         self.selected = found.unwrap_or(self.selected).min(edits.len().saturating_sub(1));
         self.edits = edits;
-        self.loaded = true;
+        self.is_loaded = true;
     }
 }

@@ -9,7 +9,7 @@ mod table;
 use hearth_contract::schema::Kind;
 
 pub use map::Keymap;
-pub use names::{is_name, name, shown};
+pub use names::{is_key_name, key_name, key_symbol};
 pub use table::BINDINGS;
 
 /// Where the keyboard is.
@@ -154,15 +154,15 @@ pub enum Action {
     AllMine,
     AllTheirs,
     Pause,
-    Hurry,
-    Copy(What),
-    Export(Form),
+    SyncNow,
+    Copy(CopyTarget),
+    Export(ExportFormat),
 }
 
 /// What can be copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the table says what each is")]
-pub enum What {
+pub enum CopyTarget {
     Value,
     Title,
     Id,
@@ -174,7 +174,7 @@ pub enum What {
 /// In which form a list is written to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "they are known by their names")]
-pub enum Form {
+pub enum ExportFormat {
     Csv,
     Json,
 }

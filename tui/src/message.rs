@@ -9,7 +9,7 @@ use hearth_replica::{
 use time::Date;
 
 use crate::keys;
-use crate::state::detail::Full;
+use crate::state::detail::FullRecord;
 use crate::state::session::Session;
 use crate::typed::dates::Again;
 use crate::words::Names;
@@ -25,13 +25,13 @@ pub enum Message {
     /// The mouse was used, when it is ours.
     Mouse(MouseEvent),
     /// The person's own editor gave this text back, or why it did not.
-    Edited(Result<String, String>),
+    EditorClosed(Result<String, String>),
     /// The terminal has this size now: columns, lines.
     Resize(u16, u16),
     /// Some time went by.
     Tick,
     /// The database changed: what is shown must be read again. A bell, not a parcel.
-    Stale,
+    DatabaseChanged,
     /// An answer to an effect.
     Answer(Answer),
     /// Syncing in this process ended.
@@ -39,10 +39,10 @@ pub enum Message {
         /// For this reason.
         reason: String,
         /// Whether it is tried again after a pause.
-        again: bool,
+        will_retry: bool,
     },
     /// It begins anew, because what had ended it is over.
-    SyncBegins,
+    SyncResumed,
     /// The database was damaged and has been made anew.
     Rebuilt(Rescue),
     /// The program was stopped from outside and goes on.
@@ -81,7 +81,7 @@ pub enum Answer {
     /// What quick add's `@name` means: kind, id, title.
     About(u64, Option<(Kind, String, String)>),
     /// Where a record stands in its list.
-    Place {
+    RowPosition {
         /// Of the request.
         ticket: u64,
         /// Of which list.
@@ -89,7 +89,7 @@ pub enum Answer {
         /// The record's id.
         id: String,
         /// Its place.
-        place: Result<Place, String>,
+        position: Result<RowPosition, String>,
     },
     /// Every record of this list, ids and titles, to be marked.
     All(RowQuery, Result<Vec<(String, String)>, String>),
@@ -104,7 +104,7 @@ pub enum Answer {
         /// Its kind.
         kind: Kind,
         /// The record.
-        full: Result<Option<Full>, String>,
+        full: Result<Option<FullRecord>, String>,
     },
     /// What a search found.
     Hits {
@@ -127,13 +127,13 @@ pub enum Answer {
     /// The waiting edits, and names of what their values point at.
     Edits(Result<(Vec<Edit>, Names), String>),
     /// A write is under way: what is being done, to how many records it is done, and to how many it will be.
-    UnderWay(&'static str, usize, usize),
+    Progress(&'static str, usize, usize),
     /// A write was carried out, or refused with a sentence.
     Written(Write, Result<String, String>),
     /// A write was not carried out, because what the person saw is something else by now: the record as it is.
-    Overtaken(Write, Box<Row>),
+    RecordChanged(Write, Box<Row>),
     /// A write was not carried out, because its record has been deleted.
-    Gone(Write),
+    RecordDeleted(Write),
     /// A decision about edits was carried out, in a sentence, or refused with one.
     Decided(Write, Result<String, String>),
     /// What the sync has done, newest first.
@@ -146,11 +146,11 @@ pub enum Answer {
 
 /// Where a record stands in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum RowPosition {
     /// So many stand before it.
     At(usize),
     /// It is not in the list.
-    Nowhere,
+    Absent,
     /// The list is longer than was looked through, and so far it is not in it.
     Beyond,
 }
@@ -187,7 +187,7 @@ pub enum Effect {
     /// A change.
     Write(Write),
     /// The number of a record in a list.
-    Place(u64, RowQuery, String),
+    RowPosition(u64, RowQuery, String),
     /// Every record of a list, to be marked.
     All(RowQuery),
     /// To open the database anew, because another file is in its place.
@@ -195,15 +195,15 @@ pub enum Effect {
     /// To put a text on the clipboard.
     Copy(String),
     /// To write a list to a file, told the day.
-    Export(keys::Form, RowQuery, Date),
+    Export(keys::ExportFormat, RowQuery, Date),
     /// To have a text written in the person's own editor.
     Editor(String),
     /// To keep the session.
-    Keep(Session),
+    SaveSession(Session),
     /// To go to the shell until called back.
     Suspend,
     /// To take the terminal over once more.
-    Takeover,
+    TakeTerminal,
     /// To draw every cell afresh.
     Redraw,
     /// The end.
@@ -254,7 +254,7 @@ pub enum Write {
     /// Have syncing rest, or go on.
     Pause(bool),
     /// Try the server now.
-    Hurry,
+    SyncNow,
     /// Remove one.
     Delete {
         /// Of this kind.
@@ -290,9 +290,9 @@ impl Effect {
             Effect::Overview(..) => Some("overview"),
             Effect::Figures(_) => Some("figures"),
             Effect::About(..) => Some("about"),
-            Effect::Place(..) => Some("place"),
+            Effect::RowPosition(..) => Some("place"),
             Effect::All(_) => Some("all"),
-            Effect::Keep(_) => Some("keep"),
+            Effect::SaveSession(_) => Some("keep"),
             Effect::Record(..) => Some("record"),
             Effect::Search(..) => Some("search"),
             Effect::Titles(..) => Some("titles"),
@@ -302,7 +302,7 @@ impl Effect {
             Effect::Log => Some("log"),
             Effect::Conflicts => Some("conflicts"),
             Effect::Write(_) | Effect::Export(..) | Effect::Copy(_) | Effect::Editor(_) => None,
-            Effect::Reopen | Effect::Suspend | Effect::Takeover | Effect::Redraw | Effect::Quit => None,
+            Effect::Reopen | Effect::Suspend | Effect::TakeTerminal | Effect::Redraw | Effect::Quit => None,
         }
     }
 
@@ -316,7 +316,7 @@ impl Effect {
             | Effect::Record(ticket, ..)
             | Effect::Search(ticket, _)
             | Effect::Titles(ticket, ..)
-            | Effect::Place(ticket, ..) => *ticket,
+            | Effect::RowPosition(ticket, ..) => *ticket,
             _ => 0,
         }
     }
@@ -332,7 +332,7 @@ impl Answer {
             Answer::Record { ticket, .. } => Some(("record", *ticket)),
             Answer::Hits { ticket, .. } => Some(("search", *ticket)),
             Answer::Titles { ticket, .. } => Some(("titles", *ticket)),
-            Answer::Place { ticket, .. } => Some(("place", *ticket)),
+            Answer::RowPosition { ticket, .. } => Some(("place", *ticket)),
             Answer::All(..) => Some(("all", 0)),
             Answer::Edits(_) => Some(("edits", 0)),
             Answer::Conflicts(_) => Some(("conflicts", 0)),

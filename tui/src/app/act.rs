@@ -30,7 +30,7 @@ impl App {
         let context = self.context();
         match self.setup.keys.action(context, key) {
             Some(action) => self.act(now, context, action),
-            None => self.typed(key),
+            None => self.type_key(key),
         }
     }
 
@@ -41,7 +41,7 @@ impl App {
             (Action::Suspend, _) => vec![Effect::Suspend],
             (Action::Palette, _) => self.open_palette(context, ""),
             (Action::PaletteCopy, _) => self.open_palette(context, COPY),
-            (Action::Search, _) => self.put(Layer::Search(Search::default())),
+            (Action::Search, _) => self.push_layer(Layer::Search(Search::default())),
             (Action::QuickAdd, _) => self.quick_add(),
             (Action::Edits, _) => {
                 self.layers.push(Layer::Edits(Edits::default()));
@@ -51,7 +51,7 @@ impl App {
                 self.layers.push(Layer::Sync(0));
                 self.reload()
             }
-            (Action::Profile, _) => self.open(Detail::of(Kind::Property, String::new())),
+            (Action::Profile, _) => self.open(Detail::new(Kind::Property, String::new())),
             (Action::Reload, _) => {
                 let mut effects = self.reload();
                 effects.push(Effect::Redraw);
@@ -63,12 +63,12 @@ impl App {
             (Action::Retry, _) => self.decide(now, Decision::Retry),
             (Action::Discard, _) => self.ask_discard(),
             (Action::Pause, _) => vec![Effect::Write(Write::Pause(!self.is_paused()))],
-            (Action::Hurry, _) => match self.not_tried() {
+            (Action::SyncNow, _) => match self.why_not_tried() {
                 Some(text) => {
                     self.notify(now, Tone::Notice, text);
                     Vec::new()
                 }
-                None => vec![Effect::Write(Write::Hurry)],
+                None => vec![Effect::Write(Write::SyncNow)],
             },
             (Action::Edit, Context::Edits) => self.change_edit(),
             (Action::Edit, _) => self.edit(),
@@ -76,15 +76,15 @@ impl App {
             (Action::Done, _) => self.done(context),
             (Action::Copy(what), _) => self.copy(now, what),
             (action, Context::List | Context::Filter) => self.act_in_list(action),
-            (action, Context::Home) => self.act_at_home(action),
+            (action, Context::Home) => self.act_in_home(action),
             (action, Context::Detail) => self.act_in_detail(action),
             (action, Context::Form | Context::Choice | Context::Notes | Context::Options) => self.act_in_form(action),
             (action, Context::Quick) => self.act_in_quick(action),
-            (action, Context::Confirm) => self.act_at_question(action),
+            (action, Context::Confirm) => self.act_in_confirm(action),
             (action, Context::Search) => self.act_in_search(action),
             (action, Context::Edits) => self.act_in_edits(action),
-            (action, Context::Conflict | Context::ConflictValue) => self.act_on_conflict(action),
-            (action, Context::Sync | Context::Results) => self.act_on_lines(action),
+            (action, Context::Conflict | Context::ConflictValue) => self.act_in_conflict(action),
+            (action, Context::Sync | Context::Results) => self.act_in_text(action),
             (action, Context::Palette) => self.act_in_palette(now, action),
         }
     }
@@ -94,7 +94,7 @@ impl App {
     }
 
     /// Why the server would not be tried at once, if it would not.
-    fn not_tried(&self) -> Option<String> {
+    fn why_not_tried(&self) -> Option<String> {
         if self.status.as_ref().is_some_and(|status| status.server.is_none()) {
             return Some("There is no server: hearth-replica init connects this home with one.".to_owned());
         }
@@ -117,7 +117,7 @@ impl App {
                 Some(Layer::Conflict(screen)) => screen.can_type(),
                 _ => false,
             },
-            Action::Hurry => {
+            Action::SyncNow => {
                 let waits = |status: &hearth_replica::Status| {
                     status.offline_since.is_some() && status.next_attempt_at.is_some()
                 };
@@ -126,13 +126,13 @@ impl App {
             Action::Undo | Action::Open if context == Context::Edits => edit.is_some(),
             Action::Done => self.shown_kind() == Some(Kind::Task) || (marks && self.tab == Kind::Task),
             Action::Delete => self.shown_kind().is_some_and(|kind| kind != Kind::Property) || marks,
-            Action::Edit => self.shown().is_some() || marks || self.is_profile_unset(),
-            Action::PaletteCopy | Action::Copy(_) => self.shown().is_some(),
+            Action::Edit => self.current_record().is_some() || marks || self.is_profile_unset(),
+            Action::PaletteCopy | Action::Copy(_) => self.current_record().is_some(),
             Action::MarkAll | Action::Mark | Action::Export(_) => {
                 self.list(self.tab).is_some_and(|list| list.total > 0)
             }
             Action::Open if context == Context::Home => !self.home.is_empty(self.today),
-            Action::Open if context == Context::Detail => self.followed().is_some(),
+            Action::Open if context == Context::Detail => self.link_target().is_some(),
             _ => true,
         }
     }
@@ -141,12 +141,12 @@ impl App {
         // What has opened the list to choose from would only open it again.
         let is_round = |action| action == Action::PaletteCopy && words == COPY;
         let offered = |action| !is_round(action) && self.applies(context, action);
-        let mut palette = Palette::over(context, words, |index| offered(BINDINGS[index].action));
+        let mut palette = Palette::new(context, words, |index| offered(BINDINGS[index].action));
         palette.cursor = self.cursor();
-        self.put(Layer::Palette(palette))
+        self.push_layer(Layer::Palette(palette))
     }
 
-    pub(super) fn put(&mut self, layer: Layer) -> Vec<Effect> {
+    pub(super) fn push_layer(&mut self, layer: Layer) -> Vec<Effect> {
         self.layers.push(layer);
         Vec::new()
     }
@@ -158,7 +158,7 @@ impl App {
 
     pub(super) fn go_to(&mut self, kind: Kind) -> Vec<Effect> {
         self.tab = kind;
-        self.filtering = false;
+        self.is_filtering = false;
         self.reload()
     }
 
@@ -182,25 +182,25 @@ impl App {
         if let Some(kind) = self.tab_of(action) {
             return self.go_to(kind);
         }
-        let filtering = self.filtering;
+        let filtering = self.is_filtering;
         match action {
-            Action::Filter => self.filtering = true,
+            Action::Filter => self.is_filtering = true,
             // What is not understood filters nothing: the list would be another than the one that was meant.
             Action::Open if filtering => {
-                self.filtering = self.list(self.tab).is_some_and(|list| list.understood.fault.is_some());
+                self.is_filtering = self.list(self.tab).is_some_and(|list| list.understood.fault.is_some());
             }
             Action::Open => {
-                if let Some(row) = self.shown() {
-                    let detail = Detail::showing(row.clone());
+                if let Some(row) = self.current_record() {
+                    let detail = Detail::with_row(row.clone());
                     return self.open(detail);
                 }
             }
-            Action::New => return self.put(Layer::Form(Box::new(Form::create(self.tab, self.today)))),
+            Action::New => return self.push_layer(Layer::Form(Box::new(Form::create(self.tab, self.today)))),
             Action::ClearFilter => return self.clear_filter(),
             Action::MarkAll => return self.mark_all(),
             Action::Export(form) => {
                 let today = self.today;
-                let export = |list: &mut List| Effect::Export(form, list.whole(), today);
+                let export = |list: &mut List| Effect::Export(form, list.whole_query(), today);
                 return self.list_mut().map(export).into_iter().collect();
             }
             _ => {}
@@ -212,8 +212,8 @@ impl App {
             Action::Up => list.step(-1),
             Action::PageDown => list.step(page),
             Action::PageUp => list.step(-page),
-            Action::First => list.go(0),
-            Action::Last => list.go(usize::MAX),
+            Action::First => list.select(0),
+            Action::Last => list.select(usize::MAX),
             Action::Mark => list.mark(),
             Action::Group => {
                 let resort = list.toggle_groups();
@@ -234,7 +234,7 @@ impl App {
 
     /// Drops the marks if there are some and nothing is being typed, else the filter.
     fn clear_filter(&mut self) -> Vec<Effect> {
-        let (today, filtering) = (self.today, self.filtering);
+        let (today, filtering) = (self.today, self.is_filtering);
         let Some(list) = self.list_mut() else { return Vec::new() };
         if !filtering && !list.marks.is_empty() {
             list.marks.clear();
@@ -245,16 +245,16 @@ impl App {
         if had {
             list.filter_changed(today);
         }
-        self.filtering = false;
+        self.is_filtering = false;
         if had { self.ask_list() } else { Vec::new() }
     }
 
     /// Marks every record of the list; where that many are marked already, which ones they are says the answer.
     fn mark_all(&mut self) -> Vec<Effect> {
-        self.list_mut().map(|list| Effect::All(list.whole())).into_iter().collect()
+        self.list_mut().map(|list| Effect::All(list.whole_query())).into_iter().collect()
     }
 
-    fn act_at_home(&mut self, action: Action) -> Vec<Effect> {
+    fn act_in_home(&mut self, action: Action) -> Vec<Effect> {
         if let Some(kind) = self.tab_of(action) {
             return self.go_to(kind);
         }
@@ -264,7 +264,7 @@ impl App {
             Action::Open => {
                 let record = self.home.current(self.today).map(|entry| (entry.record().0, entry.record().1.to_owned()));
                 if let Some((kind, id)) = record {
-                    return self.open(Detail::of(kind, id));
+                    return self.open(Detail::new(kind, id));
                 }
             }
             Action::MonthNext | Action::MonthPrevious => {
@@ -282,14 +282,14 @@ impl App {
             return self.close();
         }
         if action == Action::Open {
-            let followed = self.followed();
-            return followed.map_or_else(Vec::new, |(kind, id)| self.open(Detail::of(kind, id)));
+            let followed = self.link_target();
+            return followed.map_or_else(Vec::new, |(kind, id)| self.open(Detail::new(kind, id)));
         }
         let page = self.page();
         let Some(Layer::Detail(detail)) = self.layers.last_mut() else { return Vec::new() };
         let number = detail.lines(page).len();
         let to = scrolled(detail.selected, action, page.height, number.saturating_sub(1));
-        detail.go(to, number, page.height);
+        detail.select_line(to, number, page.height);
         Vec::new()
     }
 

@@ -7,7 +7,7 @@ use hearth_replica::{Latest, Row, RowPage, RowQuery};
 
 use super::{App, Layer, NOTICE_MILLIS, Notice, Results};
 use crate::keys::{Action, Context};
-use crate::message::{Answer, Decision, Effect, Place, Write};
+use crate::message::{Answer, Decision, Effect, RowPosition, Write};
 use crate::now::Now;
 use crate::state::list::{List, MARKS_MAX};
 use crate::words::glyphs::Tone;
@@ -29,45 +29,45 @@ impl App {
         if matches!(
             answer,
             Answer::Written(..)
-                | Answer::Overtaken(..)
-                | Answer::Gone(_)
+                | Answer::RecordChanged(..)
+                | Answer::RecordDeleted(_)
                 | Answer::Decided(..)
                 | Answer::ManyWritten(..)
         ) {
             // What was written stands elsewhere now; a page must not be read from where it stood.
-            self.lists.iter_mut().for_each(List::stale);
+            self.lists.iter_mut().for_each(List::mark_stale);
         }
         let outcome = match answer {
             Answer::Page { ticket, kind, offset, page } => page.map(|page| {
-                self.hear_news(now, kind, &page);
+                self.note_list_news(now, kind, &page);
                 let first = self.is_first_sync();
                 let list = self.lists.iter_mut().find(|list| list.kind == kind && list.ticket == ticket);
                 let taken = list.map(|list| {
                     if first && list.selected == 0 {
-                        list.let_go();
+                        list.release_selection();
                     }
-                    list.take(offset, page)
+                    list.set_page(offset, page)
                 });
                 if taken == Some(true) {
                     effects = self.ask_page();
                 } else if taken == Some(false) {
-                    effects = self.ask_place(kind);
+                    effects = self.ask_position(kind);
                 }
             }),
-            Answer::Place { ticket, kind, id, place } => place.map(|place| {
-                effects = self.take_place(now, kind, ticket, &id, place);
+            Answer::RowPosition { ticket, kind, id, position } => position.map(|position| {
+                effects = self.go_to_position(now, kind, ticket, &id, position);
             }),
             Answer::Totals { ticket, kind, totals } => totals.map(|totals| {
                 let list = self.lists.iter_mut().find(|list| list.kind == kind && list.sums == ticket);
                 if let Some(list) = list {
-                    list.take_totals(totals);
+                    list.set_totals(totals);
                 }
             }),
             Answer::Overview(ticket, overview) => overview.map(|overview| {
                 if self.home.ticket == ticket {
-                    self.hear_latest(now, overview.latest.as_ref());
+                    self.note_home_news(now, overview.latest.as_ref());
                     let first = self.is_first_sync();
-                    self.home.take(overview, self.today, first);
+                    self.home.set_overview(overview, self.today, first);
                 }
             }),
             Answer::Figures(figures) => figures.map(|figures| self.home.figures = Some(figures)),
@@ -78,7 +78,7 @@ impl App {
                     _ => None,
                 });
                 if let Some(detail) = all.find(|detail| detail.kind == kind && detail.ticket == ticket) {
-                    detail.take(full, page);
+                    detail.set_record(full, page);
                 }
             }),
             Answer::About(ticket, about) => {
@@ -87,11 +87,11 @@ impl App {
                     _ => None,
                 });
                 if let Some(quick) = lines.find(|quick| quick.ticket == ticket) {
-                    (quick.about, quick.looking) = (about, false);
+                    (quick.about, quick.is_looking_up) = (about, false);
                 }
                 Ok(())
             }
-            Answer::All(query, records) => records.map(|records| self.mark_these(now, &query, records)),
+            Answer::All(query, records) => records.map(|records| self.mark_all_of(now, &query, records)),
             Answer::Reopened(result) => result,
             Answer::Exported(Ok(what)) => {
                 self.notify(now, Tone::Good, format!("Exported {what}"));
@@ -102,7 +102,7 @@ impl App {
                 if let Some(Layer::Search(search)) = self.layers.last_mut()
                     && search.ticket == ticket
                 {
-                    search.take(hits);
+                    search.set_hits(hits);
                 }
             }),
             Answer::Titles { ticket, titles } => titles.map(|titles| {
@@ -111,7 +111,7 @@ impl App {
                     _ => None,
                 });
                 if let Some(form) = forms.find(|form| form.ticket == ticket) {
-                    form.found(titles);
+                    form.set_options(titles);
                 }
             }),
             Answer::Status(status) => status.map(|status| {
@@ -133,39 +133,39 @@ impl App {
             Answer::Edits(edits) => edits.map(|(edits, names)| {
                 if let Some(Layer::Edits(screen)) = self.layers.last_mut() {
                     screen.names = names;
-                    screen.take(edits);
+                    screen.set_edits(edits);
                 }
             }),
-            Answer::UnderWay(doing, done, of) => {
+            Answer::Progress(doing, done, of) => {
                 let far = format!("{doing}: {} of {}", words::figure(done), words::figure(of));
                 self.notify(now, Tone::Notice, far);
                 Ok(())
             }
             Answer::Written(write, result) => {
-                effects = self.written(now, &write, result);
+                effects = self.after_write(now, &write, result);
                 Ok(())
             }
-            Answer::Overtaken(write, row) => {
-                effects = self.overtaken(now, &write, &row);
+            Answer::RecordChanged(write, row) => {
+                effects = self.after_record_changed(now, &write, &row);
                 Ok(())
             }
-            Answer::Gone(write) => {
-                effects = self.gone(now, &write);
+            Answer::RecordDeleted(write) => {
+                effects = self.after_record_deleted(now, &write);
                 Ok(())
             }
             Answer::Decided(write, result) => {
-                effects = self.decided(now, &write, result);
+                effects = self.after_decision(now, &write, result);
                 Ok(())
             }
             Answer::Log(log) => log.map(|log| self.log = log),
             Answer::Conflicts(conflicts) => conflicts.map(|(conflicts, names)| {
                 if let Some(Layer::Conflict(screen)) = self.layers.last_mut() {
                     screen.names = names;
-                    screen.take(conflicts);
+                    screen.set_conflicts(conflicts);
                 }
             }),
             Answer::ManyWritten(write, each) => {
-                effects = self.many_written(now, &write, each);
+                effects = self.after_bulk_write(now, &write, each);
                 Ok(())
             }
         };
@@ -176,11 +176,11 @@ impl App {
     }
 
     /// Marks every record of a list. What is not marked after that, though somebody may think so, is counted.
-    fn mark_these(&mut self, now: Now, query: &RowQuery, records: Vec<(String, String)>) {
+    fn mark_all_of(&mut self, now: Now, query: &RowQuery, records: Vec<(String, String)>) {
         let kind = query.kind;
         let Some(list) = self.lists.iter_mut().find(|list| list.kind == kind) else { return };
         // It is another list by now.
-        if list.whole() != *query {
+        if list.whole_query() != *query {
             return;
         }
         let listed = records.len();
@@ -203,24 +203,25 @@ impl App {
     }
 
     /// Asks where the record stands that the list's page should have had: it is new, and the list is long.
-    fn ask_place(&mut self, kind: Kind) -> Vec<Effect> {
-        let ask = |list: &mut List| Some(Effect::Place(list.ticket, list.whole(), list.missed()?));
+    fn ask_position(&mut self, kind: Kind) -> Vec<Effect> {
+        let ask =
+            |list: &mut List| Some(Effect::RowPosition(list.ticket, list.whole_query(), list.take_missing_target()?));
         self.list_mut().filter(|list| list.kind == kind).and_then(ask).into_iter().collect()
     }
 
     /// Goes to the record that was sought. Where the list does not have it, that is said.
-    fn take_place(&mut self, now: Now, kind: Kind, ticket: u64, id: &str, place: Place) -> Vec<Effect> {
+    fn go_to_position(&mut self, now: Now, kind: Kind, ticket: u64, id: &str, position: RowPosition) -> Vec<Effect> {
         let Some(list) = self.list_mut().filter(|list| list.kind == kind) else { return Vec::new() };
         if list.ticket != ticket {
             // It was sought in a list that is another by now; the newest page has it or asks again.
-            list.seek(id);
+            list.select_when_loaded(id);
             return Vec::new();
         }
-        let hides = place == Place::Nowhere && !list.filter.text().trim().is_empty();
-        if let Place::At(number) = place
-            && list.go(number)
+        let hides = position == RowPosition::Absent && !list.filter.text().trim().is_empty();
+        if let RowPosition::At(number) = position
+            && list.select(number)
         {
-            list.seek(id);
+            list.select_when_loaded(id);
             return self.ask_page();
         }
         if let Some(notice) = self.notice.as_mut().filter(|_| hides) {
@@ -238,20 +239,20 @@ impl App {
 
     /// While in step, what lies after the position that was last read is news. The status is read after the page, so the
     /// position still is the one before it.
-    fn hear_news(&mut self, now: Now, kind: Kind, page: &RowPage) {
+    fn note_list_news(&mut self, now: Now, kind: Kind, page: &RowPage) {
         let Some(status) = self.status.as_ref().filter(|status| matches!(status.phase.as_str(), "live" | "polling"))
         else {
             return;
         };
         let until = now.moment.plus_millis(NOTICE_MILLIS);
         let list = self.lists.iter_mut().find(|list| list.kind == kind);
-        if let Some(title) = list.and_then(|list| list.note_news(status.position, now.moment, until, page)) {
+        if let Some(title) = list.and_then(|list| list.record_news(status.position, now.moment, until, page)) {
             self.news = Some(Notice { text: title, tone: Tone::Good, until });
         }
     }
 
     /// The same for the home screen, which knows only the newest change.
-    fn hear_latest(&mut self, now: Now, latest: Option<&Latest>) {
+    fn note_home_news(&mut self, now: Now, latest: Option<&Latest>) {
         let before =
             self.home.overview.as_ref().map(|overview| overview.latest.as_ref().map_or(0, |latest| latest.rev));
         let is_live = self.status.as_ref().is_some_and(|status| matches!(status.phase.as_str(), "live" | "polling"));
@@ -264,7 +265,7 @@ impl App {
     }
 
     /// After a change of many: a sentence where all went well, every record with its own where not.
-    fn many_written(&mut self, now: Now, write: &Write, each: Vec<(String, Result<bool, String>)>) -> Vec<Effect> {
+    fn after_bulk_write(&mut self, now: Now, write: &Write, each: Vec<(String, Result<bool, String>)>) -> Vec<Effect> {
         let Write::Many { kind, change, records } = write else { return Vec::new() };
         let same = each.iter().filter(|(_, result)| *result == Ok(false)).count();
         // Those that are listed beside what was refused are as they should be, whoever made them so.
@@ -278,7 +279,7 @@ impl App {
         // Who is still in the form that sent it waits for this; who is in another is not disturbed.
         let is_awaited = self.layers.last().is_some_and(|layer| layer.has_sent(write));
         match (self.layers.iter_mut().find(|layer| layer.has_sent(write)), in_vain) {
-            (Some(Layer::Form(form)), Some(sentence)) => form.refused(format!("Not saved: {sentence}")),
+            (Some(Layer::Form(form)), Some(sentence)) => form.refuse(format!("Not saved: {sentence}")),
             _ => self.layers.retain(|layer| !layer.has_sent(write)),
         }
         // By id: several records may have the same title.
@@ -322,7 +323,7 @@ impl App {
     }
 
     /// After a decision about edits.
-    fn decided(&mut self, now: Now, write: &Write, result: Result<String, String>) -> Vec<Effect> {
+    fn after_decision(&mut self, now: Now, write: &Write, result: Result<String, String>) -> Vec<Effect> {
         match result {
             Ok(sentence) => {
                 self.layers.retain(|layer| match (layer, write) {
@@ -331,15 +332,15 @@ impl App {
                 });
                 self.notify(now, Tone::Good, capital(&sentence));
             }
-            Err(sentence) => self.refused(now, write, &sentence),
+            Err(sentence) => self.show_refusal(now, write, &sentence),
         }
         self.reload()
     }
 
     /// After a write that was not carried out, because its record is another by now.
-    fn overtaken(&mut self, now: Now, write: &Write, row: &Row) -> Vec<Effect> {
+    fn after_record_changed(&mut self, now: Now, write: &Write, row: &Row) -> Vec<Effect> {
         match self.layers.iter_mut().find(|layer| layer.has_sent(write)) {
-            Some(Layer::Form(form)) => form.overtaken(now, row),
+            Some(Layer::Form(form)) => form.record_changed(now, row),
             _ => {
                 let text = format!("Not saved, because it was changed meanwhile: {}", words::written(write));
                 self.notify(now, Tone::Alarm, text);
@@ -349,37 +350,40 @@ impl App {
     }
 
     /// After a write to a record that is not there any more. A form keeps what it holds, for a new one.
-    fn gone(&mut self, now: Now, write: &Write) -> Vec<Effect> {
+    fn after_record_deleted(&mut self, now: Now, write: &Write) -> Vec<Effect> {
         match self.layers.iter_mut().find(|layer| layer.has_sent(write)) {
-            Some(Layer::Form(form)) => form.gone(),
-            _ => return self.written(now, write, Err(words::GONE.to_owned())),
+            Some(Layer::Form(form)) => form.record_deleted(),
+            _ => return self.after_write(now, write, Err(words::GONE.to_owned())),
         }
         self.reload()
     }
 
-    fn written(&mut self, now: Now, write: &Write, result: Result<String, String>) -> Vec<Effect> {
+    fn after_write(&mut self, now: Now, write: &Write, result: Result<String, String>) -> Vec<Effect> {
         if let Write::Update { kind, id, .. } = write {
             let lists = self.lists.iter_mut().filter(|list| list.kind == *kind);
-            lists.for_each(|list| list.hold_again(id, result.is_err()));
+            lists.for_each(|list| list.end_release(id, result.is_err()));
         }
         match result {
             Ok(id) => {
                 self.layers.retain(|layer| !layer.has_sent(write));
                 if let Write::Create { kind, .. } = write {
-                    self.lists.iter_mut().filter(|list| list.kind == *kind).for_each(|list| list.seek(&id));
+                    self.lists
+                        .iter_mut()
+                        .filter(|list| list.kind == *kind)
+                        .for_each(|list| list.select_when_loaded(&id));
                 }
                 self.notify(now, Tone::Good, words::written(write));
             }
-            Err(sentence) => self.refused(now, write, &sentence),
+            Err(sentence) => self.show_refusal(now, write, &sentence),
         }
         self.reload()
     }
 
     /// Says why a write was not carried out: where it was typed, as long as that waits for it, or else as a notice.
-    fn refused(&mut self, now: Now, write: &Write, sentence: &str) {
+    fn show_refusal(&mut self, now: Now, write: &Write, sentence: &str) {
         let sentence = words::refusal(write, sentence);
         match self.layers.iter_mut().find(|layer| layer.has_sent(write)) {
-            Some(Layer::Form(form)) => form.refused(sentence),
+            Some(Layer::Form(form)) => form.refuse(sentence),
             Some(Layer::Quick(quick)) => (quick.saving, quick.refusal) = (None, Some(sentence)),
             Some(Layer::Conflict(screen)) => (screen.saving, screen.fault) = (None, Some(sentence)),
             _ => self.notify(now, Tone::Alarm, capital(&sentence)),

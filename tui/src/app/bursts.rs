@@ -23,7 +23,7 @@ fn household() -> Scene {
     for title in ["Tune the piano", "Sharpen the chainsaw", "Buy a torch"] {
         make(Kind::Task, json!({ "title": title, "due_on": "2026-12-24" }));
     }
-    scene.takes(Message::Stale);
+    scene.takes(Message::DatabaseChanged);
     scene
 }
 
@@ -206,12 +206,12 @@ fn a_key_waits_for_an_answer_but_not_for_ever() {
         effects.extend(scene.app.update(now, message));
     }
     let writes = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::Write(_)));
-    assert!(!writes(&effects) && scene.app.is_ahead());
+    assert!(!writes(&effects) && scene.app.has_typed_ahead());
     now.moment = now.moment.plus_millis(400);
-    assert!(!writes(&scene.app.update(now, Message::Tick)) && scene.app.is_ahead());
+    assert!(!writes(&scene.app.update(now, Message::Tick)) && scene.app.has_typed_ahead());
     now.moment = now.moment.plus_millis(200);
     let late = scene.app.update(now, Message::Tick);
-    assert!(matches!(&late[..], [Effect::Write(Write::Update { .. }), ..]) && !scene.app.is_ahead(), "{late:?}");
+    assert!(matches!(&late[..], [Effect::Write(Write::Update { .. }), ..]) && !scene.app.has_typed_ahead(), "{late:?}");
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn what_is_typed_ahead_without_an_end_is_bounded() {
     assert_eq!(effects.len(), 1);
     let mut now = scene.now;
     let mut handled = 0;
-    while scene.app.is_ahead() {
+    while scene.app.has_typed_ahead() {
         now.moment = now.moment.plus_millis(600);
         // How syncing stands is looked at whatever is typed.
         let effects = scene.app.update(now, Message::Tick);
@@ -237,7 +237,7 @@ fn seen(scene: &Scene) -> (Vec<(String, String)>, String, Option<String>) {
     let query = RowQuery::of(Kind::Task, Sort { column: "title", descending: false }, 999);
     let rows = scene.replica.rows(&query).unwrap().rows;
     let tasks = rows.into_iter().map(|row| (row.title, row.fields["status"].to_string())).collect();
-    (tasks, format!("{:?}", scene.app.context()), scene.app.shown().map(|row| row.title.clone()))
+    (tasks, format!("{:?}", scene.app.context()), scene.app.current_record().map(|row| row.title.clone()))
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn any_keys_at_once_do_what_they_do_one_after_another() {
             burst(&mut at_once, &words);
             words.iter().for_each(|word| keys(&[word]).into_iter().for_each(|key| in_turn.takes(key)));
             assert_eq!(seen(&at_once), seen(&in_turn), "seed {seed}: {words:?}");
-            assert!(!at_once.app.is_ahead(), "seed {seed}: {words:?} still wait");
+            assert!(!at_once.app.has_typed_ahead(), "seed {seed}: {words:?} still wait");
         }
     }
 }

@@ -52,7 +52,7 @@ impl App {
             let then = Then::Write(Box::new(Write::Decide(edit.id, Decision::Discard)));
             Confirm { question, consequence: consequence.into(), then }
         });
-        question.map_or_else(Vec::new, |question| self.put(Layer::Confirm(question)))
+        question.map_or_else(Vec::new, |question| self.push_layer(Layer::Confirm(question)))
     }
 
     /// A form for what the edit changes. In a conflict other values are chosen field by field.
@@ -67,7 +67,7 @@ impl App {
         };
         let edit = self.selected_edit().filter(|edit| edit.method != "delete");
         let form = edit.map(|edit| Form::of_edit(edit, &names, today));
-        form.map_or_else(Vec::new, |form| self.put(Layer::Form(Box::new(form))))
+        form.map_or_else(Vec::new, |form| self.push_layer(Layer::Form(Box::new(form))))
     }
 
     pub(super) fn act_in_edits(&mut self, action: Action) -> Vec<Effect> {
@@ -80,7 +80,7 @@ impl App {
                 self.layers.push(Layer::Conflict(screen));
                 return self.reload();
             }
-            return self.open(Detail::of(kind, record));
+            return self.open(Detail::new(kind, record));
         }
         let Some(Layer::Edits(screen)) = self.layers.last_mut() else { return Vec::new() };
         if action == Action::Back {
@@ -90,7 +90,7 @@ impl App {
         Vec::new()
     }
 
-    pub(super) fn act_on_conflict(&mut self, action: Action) -> Vec<Effect> {
+    pub(super) fn act_in_conflict(&mut self, action: Action) -> Vec<Effect> {
         let today = self.today;
         let page = usize::from(Layout::of(self.height).screen());
         let Some(Layer::Conflict(screen)) = self.layers.last_mut() else { return Vec::new() };
@@ -99,7 +99,7 @@ impl App {
                 self.notify(self.now, Tone::Notice, SAVING.to_owned());
             }
             Action::Back if screen.typing.is_some() => screen.drop_value(),
-            Action::Back if screen.has_typed() => return self.ask_to_leave("the conflict"),
+            Action::Back if screen.has_typed() => return self.ask_before_leaving("the conflict"),
             Action::Back => return self.close(),
             Action::Mine => screen.choose(Choice::Mine),
             Action::Theirs => screen.choose(Choice::Theirs),

@@ -19,7 +19,7 @@ impl App {
             }
         }
         let session = self.session();
-        (undone, Some(session).filter(|session| *session != self.kept))
+        (undone, Some(session).filter(|session| *session != self.saved_session))
     }
 }
 
@@ -29,8 +29,8 @@ fn not_done(answer: &Answer) -> Vec<String> {
         Answer::Written(write, Err(sentence)) | Answer::Decided(write, Err(sentence)) => {
             vec![format!("{}: {sentence}", words::step(write))]
         }
-        Answer::Overtaken(write, _) => vec![format!("{}: somebody else changed it meanwhile", words::step(write))],
-        Answer::Gone(write) => vec![format!("{}: {}", words::step(write), words::GONE)],
+        Answer::RecordChanged(write, _) => vec![format!("{}: somebody else changed it meanwhile", words::step(write))],
+        Answer::RecordDeleted(write) => vec![format!("{}: {}", words::step(write), words::GONE)],
         Answer::ManyWritten(_, each) => {
             let failed = each.iter().filter_map(|(title, result)| Some((title, result.as_ref().err()?)));
             failed.map(|(title, sentence)| format!("“{title}”: {sentence}")).collect()

@@ -85,7 +85,7 @@ impl Scene {
             rounds += 1;
             assert!(rounds < 500, "it asks for ever; lately for {effect:?}");
             let message = match effect {
-                Effect::Editor(text) => Some(Message::Edited(Ok(text + "\nmore"))),
+                Effect::Editor(text) => Some(Message::EditorClosed(Ok(text + "\nmore"))),
                 effect => {
                     fulfil(&self.replica, &self.places, &mut self.steps, effect, &mut |_| {}).map(Message::Answer)
                 }
@@ -156,7 +156,7 @@ fn chance(dice: &mut Dice) -> Message {
             dice.of(&[1, 12, 20, 21, 33, 50, 71, 72, 80, 109, 110, 132, 300]),
             dice.of(&[1, 4, 5, 6, 7, 8, 9, 13, 14, 15, 24, 40]),
         ),
-        _ => dice.of(&[Some(()), None]).map_or(Message::Tick, |()| Message::Stale),
+        _ => dice.of(&[Some(()), None]).map_or(Message::Tick, |()| Message::DatabaseChanged),
     }
 }
 
@@ -186,7 +186,7 @@ fn a_change_that_arrives_leaves_the_cursor_on_its_record() {
         let shown = |scene: &Scene| {
             let list = scene.app.list(scene.app.tab);
             let line = list.map(|list| list.selected - list.top);
-            (scene.app.shown().map(|row| row.id.clone()), line)
+            (scene.app.current_record().map(|row| row.id.clone()), line)
         };
         let (record, _) = shown(&scene);
         assert!(record.is_some(), "seed {seed}: nothing is under the cursor");
@@ -202,7 +202,7 @@ fn a_change_that_arrives_leaves_the_cursor_on_its_record() {
             if dice.below(3) == 0 {
                 scene.other.delete(kind, &made).unwrap();
             }
-            scene.takes(Message::Stale);
+            scene.takes(Message::DatabaseChanged);
             let (found, line) = shown(&scene);
             assert_eq!(found, record, "seed {seed}: the cursor moved");
             let height = scene.app.list(scene.app.tab).map(crate::state::list::List::height);

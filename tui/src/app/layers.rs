@@ -14,7 +14,7 @@ use crate::layout::Layout;
 use crate::message::{Effect, Write};
 use crate::now::Now;
 use crate::state::detail::Detail;
-use crate::state::form::{Form, Wish};
+use crate::state::form::{Form, FormRequest};
 use crate::state::session::Draft;
 use crate::typed::quick;
 use crate::words::glyphs::Tone;
@@ -51,7 +51,7 @@ impl App {
     }
 
     /// On screens of lines without a cursor.
-    pub(super) fn act_on_lines(&mut self, action: Action) -> Vec<Effect> {
+    pub(super) fn act_in_text(&mut self, action: Action) -> Vec<Effect> {
         let page = usize::from(Layout::of(self.height).screen());
         let columns = usize::from(self.width).saturating_sub(2);
         // No further than the last line, so that the way back begins at once.
@@ -81,35 +81,35 @@ impl App {
     pub(super) fn act_in_form(&mut self, action: Action) -> Vec<Effect> {
         let wish = match self.layers.last_mut() {
             Some(Layer::Form(form)) => form.act(action),
-            _ => Wish::Nothing,
+            _ => FormRequest::Nothing,
         };
-        self.grant(wish)
+        self.carry_out(wish)
     }
 
-    fn grant(&mut self, wish: Wish) -> Vec<Effect> {
+    fn carry_out(&mut self, wish: FormRequest) -> Vec<Effect> {
         let ticket = self.ticket();
         let Some(Layer::Form(form)) = self.layers.last_mut() else { return Vec::new() };
         match wish {
-            Wish::Nothing => Vec::new(),
-            Wish::Titles(kinds, words) => {
+            FormRequest::Nothing => Vec::new(),
+            FormRequest::Titles(kinds, words) => {
                 form.ticket = ticket;
                 vec![Effect::Titles(ticket, kinds, words)]
             }
-            Wish::Save(write) => vec![Effect::Write(write)],
-            Wish::Editor(text) => vec![Effect::Editor(text)],
-            Wish::Close if form.is_changed() => self.ask_to_leave("the form"),
-            Wish::Close => self.close(),
+            FormRequest::Save(write) => vec![Effect::Write(write)],
+            FormRequest::Editor(text) => vec![Effect::Editor(text)],
+            FormRequest::Close if form.is_changed() => self.ask_before_leaving("the form"),
+            FormRequest::Close => self.close(),
         }
     }
 
     /// Asks before something that was typed is lost.
-    pub(super) fn ask_to_leave(&mut self, what: &str) -> Vec<Effect> {
+    pub(super) fn ask_before_leaving(&mut self, what: &str) -> Vec<Effect> {
         if self.layers.last().is_some_and(Layer::is_saving) {
             self.notify(self.now, Tone::Notice, SAVING.to_owned());
             return Vec::new();
         }
         let question = format!("Leave {what}?");
-        self.put(Layer::Confirm(Confirm { question, consequence: LOST.into(), then: Then::Leave }))
+        self.push_layer(Layer::Confirm(Confirm { question, consequence: LOST.into(), then: Then::Leave }))
     }
 
     /// Leaves Hearth; asks once where that would lose what no draft keeps. Where something is asked already, it is the answer.
@@ -122,19 +122,19 @@ impl App {
             return vec![Effect::Quit];
         };
         let question = format!("Leave Hearth in the middle of {what}?");
-        self.put(Layer::Confirm(Confirm { question, consequence: LOST.into(), then: Then::Quit }))
+        self.push_layer(Layer::Confirm(Confirm { question, consequence: LOST.into(), then: Then::Quit }))
     }
 
-    pub(super) fn edited(&mut self, now: Now, text: Result<String, String>) -> Vec<Effect> {
+    pub(super) fn editor_closed(&mut self, now: Now, text: Result<String, String>) -> Vec<Effect> {
         match (text, self.layers.last_mut()) {
-            (Ok(text), Some(Layer::Form(form))) => form.edited(&text),
+            (Ok(text), Some(Layer::Form(form))) => form.set_notes(&text),
             (Ok(_), _) => {}
             (Err(sentence), _) => self.notify(now, Tone::Alarm, sentence),
         }
         Vec::new()
     }
 
-    pub(super) fn act_at_question(&mut self, action: Action) -> Vec<Effect> {
+    pub(super) fn act_in_confirm(&mut self, action: Action) -> Vec<Effect> {
         let Some(Layer::Confirm(question)) = self.layers.pop() else { return Vec::new() };
         match (action, question.then) {
             (Action::Yes, Then::Write(write)) => {
@@ -160,7 +160,7 @@ impl App {
             Action::PageUp => search.step(-page),
             Action::Open => {
                 if let Some(hit) = search.hits.get(search.selected) {
-                    let detail = Detail::of(hit.kind, hit.id.clone());
+                    let detail = Detail::new(hit.kind, hit.id.clone());
                     return self.open(detail);
                 }
             }
@@ -179,7 +179,7 @@ impl App {
                 .map(|row| (row.kind, row.id.clone(), row.title.clone())),
             _ => None,
         };
-        self.put(Layer::Quick(QuickLine { about: preset.clone(), preset, ..QuickLine::default() }))
+        self.push_layer(Layer::Quick(QuickLine { about: preset.clone(), preset, ..QuickLine::default() }))
     }
 
     pub(super) fn act_in_quick(&mut self, action: Action) -> Vec<Effect> {
@@ -187,13 +187,13 @@ impl App {
         let Some(Layer::Quick(quick)) = self.layers.last_mut() else { return Vec::new() };
         match action {
             Action::Back if quick.is_empty() => self.close(),
-            Action::Back => self.ask_to_leave("quick add"),
+            Action::Back => self.ask_before_leaving("quick add"),
             // In a form it could be saved once more.
             Action::Open | Action::Save if quick.saving.is_some() => {
                 self.notify(self.now, Tone::Notice, SAVING.to_owned());
                 Vec::new()
             }
-            Action::Save if quick.looking => {
+            Action::Save if quick.is_looking_up => {
                 let name = quick.understood.about.clone().unwrap_or_default();
                 self.notify(self.now, Tone::Notice, format!("“{name}” is still being looked for; save again."));
                 Vec::new()
@@ -201,7 +201,7 @@ impl App {
             Action::Open => {
                 let draft = quick.draft();
                 self.layers.pop();
-                Form::of_draft(&draft, today).map_or_else(Vec::new, |form| self.put(Layer::Form(Box::new(form))))
+                Form::of_draft(&draft, today).map_or_else(Vec::new, |form| self.push_layer(Layer::Form(Box::new(form))))
             }
             Action::Save => match quick.write() {
                 Some(write) => vec![Effect::Write(write)],
@@ -211,21 +211,21 @@ impl App {
         }
     }
 
-    pub(super) fn typed(&mut self, key: KeyEvent) -> Vec<Effect> {
+    pub(super) fn type_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         let wish = match self.layers.last_mut() {
             Some(Layer::Form(form)) => form.key(key),
             Some(Layer::Quick(quick)) => {
                 let changed = quick.line.key(key);
-                return if changed { self.quick_again() } else { Vec::new() };
+                return if changed { self.reparse_quick() } else { Vec::new() };
             }
             Some(Layer::Search(search)) => {
                 let changed = search.words.key(key);
-                return if changed { self.search_again() } else { Vec::new() };
+                return if changed { self.ask_search() } else { Vec::new() };
             }
             Some(Layer::Conflict(screen)) => {
                 if let Some(line) = &mut screen.typing {
                     line.key(key);
-                    screen.typed();
+                    screen.after_typing();
                 }
                 return Vec::new();
             }
@@ -235,33 +235,33 @@ impl App {
                 }
                 return Vec::new();
             }
-            None if self.filtering => {
+            None if self.is_filtering => {
                 let changed = self.list_mut().is_some_and(|list| list.filter.key(key));
-                return if changed { self.filter_again() } else { Vec::new() };
+                return if changed { self.reparse_filter() } else { Vec::new() };
             }
             _ => return Vec::new(),
         };
-        self.grant(wish)
+        self.carry_out(wish)
     }
 
     pub(super) fn paste(&mut self, text: &str) -> Vec<Effect> {
         match self.layers.last_mut() {
             Some(Layer::Form(form)) => {
                 let wish = form.paste(text);
-                self.grant(wish)
+                self.carry_out(wish)
             }
             Some(Layer::Quick(quick)) => {
                 quick.line.paste(text);
-                self.quick_again()
+                self.reparse_quick()
             }
             Some(Layer::Search(search)) => {
                 search.words.paste(text);
-                self.search_again()
+                self.ask_search()
             }
             Some(Layer::Conflict(screen)) => {
                 if let Some(line) = &mut screen.typing {
                     line.paste(text);
-                    screen.typed();
+                    screen.after_typing();
                 }
                 Vec::new()
             }
@@ -270,24 +270,24 @@ impl App {
                 palette.narrow();
                 Vec::new()
             }
-            None if self.filtering => {
+            None if self.is_filtering => {
                 if let Some(list) = self.list_mut() {
                     list.filter.paste(text);
                 }
-                self.filter_again()
+                self.reparse_filter()
             }
             _ => Vec::new(),
         }
     }
 
-    fn search_again(&mut self) -> Vec<Effect> {
+    fn ask_search(&mut self) -> Vec<Effect> {
         let ticket = self.ticket();
         let Some(Layer::Search(search)) = self.layers.last_mut() else { return Vec::new() };
-        (search.ticket, search.answered) = (ticket, false);
+        (search.ticket, search.is_answered) = (ticket, false);
         vec![Effect::Search(ticket, search.words.text().to_owned())]
     }
 
-    fn filter_again(&mut self) -> Vec<Effect> {
+    fn reparse_filter(&mut self) -> Vec<Effect> {
         let today = self.today;
         if let Some(list) = self.list_mut() {
             list.filter_changed(today);
@@ -295,7 +295,7 @@ impl App {
         self.ask_list()
     }
 
-    fn quick_again(&mut self) -> Vec<Effect> {
+    fn reparse_quick(&mut self) -> Vec<Effect> {
         let (today, ticket) = (self.today, self.ticket());
         let Some(Layer::Quick(quick)) = self.layers.last_mut() else { return Vec::new() };
         let before = quick.understood.about.clone();
@@ -303,14 +303,14 @@ impl App {
         quick.refusal = None;
         match &quick.understood.about {
             Some(name) if quick.understood.about != before => {
-                (quick.ticket, quick.looking) = (ticket, true);
+                (quick.ticket, quick.is_looking_up) = (ticket, true);
                 // What another name meant, or was meant without one, is not what this one means.
                 quick.about = None;
                 vec![Effect::About(ticket, name.clone())]
             }
             None => {
                 // An answer that is on its way is to a name that is no longer there.
-                (quick.ticket, quick.looking) = (ticket, false);
+                (quick.ticket, quick.is_looking_up) = (ticket, false);
                 quick.about = quick.preset.clone();
                 Vec::new()
             }
@@ -355,7 +355,7 @@ impl QuickLine {
     }
 
     /// What a crash must not lose; it is there again as a form.
-    pub(super) fn kept(&self) -> Option<Draft> {
+    pub(super) fn draft_to_keep(&self) -> Option<Draft> {
         (!self.is_empty()).then(|| self.draft())
     }
 

@@ -13,7 +13,7 @@ fn saves(scene: &mut Scene) {
 }
 
 fn under_the_cursor(scene: &Scene) -> &str {
-    scene.app.shown().map_or("", |row| row.title.as_str())
+    scene.app.current_record().map_or("", |row| row.title.as_str())
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn a_record_that_was_just_made_is_under_the_cursor_also_at_the_other_end_of_the_
     saves(&mut scene);
     assert_eq!(under_the_cursor(&scene), "Zebra");
     // Its changes that arrive afterwards keep it there.
-    scene.takes(Message::Stale);
+    scene.takes(Message::DatabaseChanged);
     assert_eq!(under_the_cursor(&scene), "Zebra");
 }
 
@@ -49,7 +49,7 @@ fn a_task_that_is_done_is_not_followed_and_the_next_can_be_done_at_once() {
     let done = |title: &str| {
         let query = crate::typed::filter::understand(hearth_contract::schema::Kind::Task, "is:done", scene.app.today);
         let list = scene.app.list(hearth_contract::schema::Kind::Task).unwrap();
-        let query = hearth_replica::RowQuery { conditions: query.conditions, offset: 0, ..list.whole() };
+        let query = hearth_replica::RowQuery { conditions: query.conditions, offset: 0, ..list.whole_query() };
         scene.replica.rows(&query).unwrap().rows.iter().any(|row| row.title == title)
     };
     assert!(done(&first) && done(&second));
@@ -71,7 +71,7 @@ fn a_line_of_quick_add_is_not_left_without_a_question_and_is_there_again_after_a
     let letters = " now".chars().map(|letter| Message::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE)));
     let effects: Vec<Effect> = letters.flat_map(|letter| scene.app.update(scene.now, letter)).collect();
     let kept = effects.into_iter().rev().find_map(|effect| match effect {
-        Effect::Keep(session) => Some(session),
+        Effect::SaveSession(session) => Some(session),
         _ => None,
     });
     let (again, _) = App::start(scene.now, Setup::default(), kept.unwrap(), (80, 24));

@@ -14,7 +14,7 @@ use crate::state::form::Form;
 fn editing() -> (Scene, Row) {
     let mut scene = Scene::new();
     scene.types("2");
-    let row = scene.app.shown().expect("a task").clone();
+    let row = scene.app.current_record().expect("a task").clone();
     scene.types("e");
     (scene, row)
 }
@@ -42,7 +42,7 @@ fn what_was_changed_while_a_form_was_open_is_shown_before_it_is_written_over() {
     saves(&mut scene);
     assert_eq!(task(&scene, &row.id).title, "Theirs, important", "nothing is written over unseen");
     let shown = form(&scene.app).expect("the form stays");
-    assert_eq!(shown.entries[shown.focus].meanwhile.as_deref(), Some("Theirs, important"));
+    assert_eq!(shown.entries[shown.focus].their_value.as_deref(), Some("Theirs, important"));
     assert_eq!(shown.refusal.as_deref(), Some("Not saved: title was changed meanwhile. Save again to keep yours."));
     let draft = shown.draft().expect("what was typed is kept");
     assert_eq!(
@@ -108,7 +108,7 @@ fn what_was_typed_for_a_record_that_was_deleted_can_be_saved_as_a_new_one() {
     scene.types("n");
     saves(&mut scene);
     assert!(form(&scene.app).is_none());
-    let new = scene.app.shown().expect("the new one is under the cursor");
+    let new = scene.app.current_record().expect("the new one is under the cursor");
     assert_eq!(new.title, format!("{}!", row.title));
     let kept = |row: &Row| (row.fields["due_on"].clone(), row.fields["notes"].clone());
     assert_eq!(kept(new), kept(&row), "it has what was not typed, too");

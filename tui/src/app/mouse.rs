@@ -19,14 +19,14 @@ impl App {
     pub(super) fn mouse(&mut self, now: Now, event: MouseEvent) -> Vec<Effect> {
         let context = self.context();
         match event.kind {
-            MouseEventKind::ScrollDown => self.turn(now, context, Action::Down),
-            MouseEventKind::ScrollUp => self.turn(now, context, Action::Up),
+            MouseEventKind::ScrollDown => self.scroll(now, context, Action::Down),
+            MouseEventKind::ScrollUp => self.scroll(now, context, Action::Up),
             MouseEventKind::Down(MouseButton::Left) => self.click(now, context, event.column, event.row),
             _ => Vec::new(),
         }
     }
 
-    fn turn(&mut self, now: Now, context: Context, action: Action) -> Vec<Effect> {
+    fn scroll(&mut self, now: Now, context: Context, action: Action) -> Vec<Effect> {
         let is_typed = matches!(context, Context::Form | Context::Choice | Context::Notes | Context::ConflictValue);
         if is_typed || context == Context::Confirm {
             return Vec::new();
@@ -68,7 +68,7 @@ impl App {
         if number == list.selected {
             return self.act(now, Context::List, Action::Open);
         }
-        let ask = list.go(number);
+        let ask = list.select(number);
         if ask { self.ask_page() } else { Vec::new() }
     }
 
@@ -86,7 +86,7 @@ impl App {
         let number = detail.lines(page).len();
         match line.map(|line| detail.scroll + line).filter(|at| *at < number) {
             Some(at) if at == detail.selected => return self.act_in_detail(Action::Open),
-            Some(at) => detail.go(at, number, page.height),
+            Some(at) => detail.select_line(at, number, page.height),
             None => {}
         }
         Vec::new()

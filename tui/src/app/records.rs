@@ -5,7 +5,7 @@ use hearth_contract::schema::Kind;
 use hearth_replica::Row;
 
 use super::{App, Confirm, Layer, Then};
-use crate::keys::{Action, Context, What};
+use crate::keys::{Action, Context, CopyTarget};
 use crate::message::{Effect, Write};
 use crate::now::Now;
 use crate::state::detail::{Detail, DetailLine};
@@ -23,7 +23,7 @@ const NAMED_MAX: usize = 3;
 
 impl App {
     /// The record that an action is about: the one in full, or the selected one.
-    pub(super) fn shown(&self) -> Option<&Row> {
+    pub(super) fn current_record(&self) -> Option<&Row> {
         let top = self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_)));
         match top {
             Some(Layer::Detail(detail)) => detail.row(),
@@ -38,7 +38,7 @@ impl App {
 
     /// The kind of that record.
     pub fn shown_kind(&self) -> Option<Kind> {
-        self.shown().map(|row| row.kind)
+        self.current_record().map(|row| row.kind)
     }
 
     /// What the cursor is on.
@@ -49,7 +49,7 @@ impl App {
             None if self.tab == Kind::Property => {
                 self.home.current(self.today).map(|entry| entry.record().1.to_owned())
             }
-            _ => self.shown().map(|row| row.id.clone()),
+            _ => self.current_record().map(|row| row.id.clone()),
         };
         Cursor { record, edit: self.selected_edit().map(|edit| edit.id) }
     }
@@ -68,7 +68,7 @@ impl App {
     /// Whether the home's profile is in front and was never written.
     pub(super) fn is_profile_unset(&self) -> bool {
         let top = self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_)));
-        matches!(top, Some(Layer::Detail(Detail { kind: Kind::Property, gone: true, .. })))
+        matches!(top, Some(Layer::Detail(Detail { kind: Kind::Property, is_missing: true, .. })))
     }
 
     /// The marked records of the list in front, where there are some and no layer hides them.
@@ -85,7 +85,7 @@ impl App {
     pub(super) fn edit(&mut self) -> Vec<Effect> {
         let form = if let Some(records) = self.marked() {
             Some(Form::bulk(self.tab, records, self.hidden_marks(), self.today))
-        } else if let Some(row) = self.shown() {
+        } else if let Some(row) = self.current_record() {
             Some(Form::edit(row, self.today))
         } else if self.is_profile_unset() {
             Some(Form::profile(self.today))
@@ -93,18 +93,18 @@ impl App {
             None
         };
         match form {
-            Some(form) => self.put(Layer::Form(Box::new(form))),
+            Some(form) => self.push_layer(Layer::Form(Box::new(form))),
             None => Vec::new(),
         }
     }
 
     pub(super) fn delete(&mut self) -> Vec<Effect> {
         let question = match self.marked() {
-            Some(records) => Some(deletion_of_many(self.tab, records, self.hidden_marks())),
-            None => self.shown().filter(|row| row.kind != Kind::Property).map(deletion),
+            Some(records) => Some(bulk_deletion_question(self.tab, records, self.hidden_marks())),
+            None => self.current_record().filter(|row| row.kind != Kind::Property).map(deletion_question),
         };
         match question {
-            Some(question) => self.put(Layer::Confirm(question)),
+            Some(question) => self.push_layer(Layer::Confirm(question)),
             None => Vec::new(),
         }
     }
@@ -114,20 +114,20 @@ impl App {
             && let Some(records) = self.marked()
         {
             return match self.hidden_marks() {
-                0 => vec![Effect::Write(done_together(records))],
-                hidden => self.put(Layer::Confirm(done_out_of_sight(records, hidden))),
+                0 => vec![Effect::Write(bulk_done(records))],
+                hidden => self.push_layer(Layer::Confirm(bulk_done_question(records, hidden))),
             };
         }
-        let Some(write) = self.shown().and_then(turned) else { return Vec::new() };
+        let Some(write) = self.current_record().and_then(toggled_status) else { return Vec::new() };
         // What is done moves away; the next one comes under the cursor, so that the key can be pressed again.
         if context == Context::List {
-            self.list_mut().into_iter().for_each(List::let_go);
+            self.list_mut().into_iter().for_each(List::release_selection);
         }
         vec![Effect::Write(write)]
     }
 
     /// The line under the cursor of the record in full.
-    fn line(&self) -> Option<DetailLine> {
+    fn detail_line(&self) -> Option<DetailLine> {
         match self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_))) {
             Some(Layer::Detail(detail)) => detail.lines(self.page()).into_iter().nth(detail.selected),
             _ => None,
@@ -135,13 +135,14 @@ impl App {
     }
 
     /// The record that the line under the cursor leads to.
-    pub(super) fn followed(&self) -> Option<(Kind, String)> {
-        self.line()?.target
+    pub(super) fn link_target(&self) -> Option<(Kind, String)> {
+        self.detail_line()?.target
     }
 
-    pub(super) fn copy(&mut self, now: Now, what: What) -> Vec<Effect> {
-        let line = self.line();
-        let copied = self.shown().and_then(|row| copying::text(what, row, line.as_ref(), self.status.as_ref()));
+    pub(super) fn copy(&mut self, now: Now, what: CopyTarget) -> Vec<Effect> {
+        let line = self.detail_line();
+        let copied =
+            self.current_record().and_then(|row| copying::text(what, row, line.as_ref(), self.status.as_ref()));
         match copied {
             Some((text, _)) if text.is_empty() => {
                 self.notify(now, Tone::Notice, "There is nothing to copy here.".into());
@@ -161,7 +162,7 @@ impl App {
 }
 
 /// The question before a record is deleted.
-fn deletion(row: &Row) -> Confirm {
+fn deletion_question(row: &Row) -> Confirm {
     Confirm {
         question: format!("Delete the {} “{}”?", words::singular(row.kind), row.title),
         consequence: consequence(row.kind).into(),
@@ -170,7 +171,7 @@ fn deletion(row: &Row) -> Confirm {
 }
 
 /// The same for many, some of which may not be in sight: they are named as far as a question can.
-fn deletion_of_many(kind: Kind, records: Vec<(String, String)>, hidden: usize) -> Confirm {
+fn bulk_deletion_question(kind: Kind, records: Vec<(String, String)>, hidden: usize) -> Confirm {
     let number = records.len();
     let consequence = match (kind, number) {
         (_, 1) => consequence(kind),
@@ -190,19 +191,19 @@ fn deletion_of_many(kind: Kind, records: Vec<(String, String)>, hidden: usize) -
 }
 
 /// The change that marks many tasks as done.
-fn done_together(records: Vec<(String, String)>) -> Write {
+fn bulk_done(records: Vec<(String, String)>) -> Write {
     let change = Some(Fields::from_iter([("status".to_owned(), "done".into())]));
     Write::Many { kind: Kind::Task, records, change }
 }
 
 /// The question before tasks are done that cannot be seen.
-fn done_out_of_sight(records: Vec<(String, String)>, hidden: usize) -> Confirm {
+fn bulk_done_question(records: Vec<(String, String)>, hidden: usize) -> Confirm {
     let number = records.len();
     let counted = words::counted(Kind::Task, number);
     Confirm {
         question: format!("Mark {counted} as done{}? {}", unseen(number, hidden), named(&records)),
         consequence: "Undo opens them again.".into(),
-        then: Then::Write(Box::new(done_together(records))),
+        then: Then::Write(Box::new(bulk_done(records))),
     }
 }
 
@@ -235,7 +236,7 @@ const fn consequence(kind: Kind) -> &'static str {
 }
 
 /// The change that marks a task as done, or opens a done one again.
-fn turned(row: &Row) -> Option<Write> {
+fn toggled_status(row: &Row) -> Option<Write> {
     if row.kind != Kind::Task {
         return None;
     }

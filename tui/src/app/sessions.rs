@@ -20,7 +20,7 @@ impl App {
             let order = orders(list.kind).iter().position(|order| order.column == was.sort).unwrap_or(0);
             list.sort_by(order, was.reversed);
             list.grouped = was.grouped;
-            list.filter = Line::holding(&was.filter);
+            list.filter = Line::with_text(&was.filter);
             list.understand(now.today());
         }
         if let Some(form) = session.draft.and_then(|draft| Form::of_draft(&draft, now.today())) {
@@ -30,12 +30,12 @@ impl App {
     }
 
     /// Has the session kept when it has changed.
-    pub(super) fn keep(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn save_session(&mut self, effects: &mut Vec<Effect>) {
         let session = self.session();
-        if session != self.kept {
-            self.kept = session.clone();
+        if session != self.saved_session {
+            self.saved_session = session.clone();
             // Before the end, if this is the end.
-            effects.insert(0, Effect::Keep(session));
+            effects.insert(0, Effect::SaveSession(session));
         }
     }
 
@@ -50,7 +50,7 @@ impl App {
         let draft = self.layers.iter().rev().find_map(|layer| match layer {
             // Also while it is saved: only the answer says that it is.
             Layer::Form(form) => form.draft(),
-            Layer::Quick(quick) => quick.kept(),
+            Layer::Quick(quick) => quick.draft_to_keep(),
             _ => None,
         });
         Session {

@@ -10,7 +10,7 @@ use crate::fixtures::{conflict, live, now, record, room, task};
 use crate::keys::{Action, BINDINGS, Context};
 use crate::message::{Answer, Effect, Message, Write};
 use crate::state::conflict::ConflictScreen;
-use crate::state::detail::Full;
+use crate::state::detail::FullRecord;
 use crate::state::form::Form;
 use crate::state::input::Line;
 use crate::state::list::MARKS_MAX;
@@ -66,7 +66,7 @@ fn press(app: &mut App, name: &str) -> Vec<Effect> {
 
 /// The effects that a test is about; the session is kept beside them.
 fn without_keeping(effects: Vec<Effect>) -> Vec<Effect> {
-    effects.into_iter().filter(|effect| !matches!(effect, Effect::Keep(_))).collect()
+    effects.into_iter().filter(|effect| !matches!(effect, Effect::SaveSession(_))).collect()
 }
 
 /// Presses several keys and gives the effects of the last.
@@ -128,7 +128,7 @@ fn a_change_that_arrives_keeps_the_selection_on_its_record() {
     let mut app = with_tasks(three());
     press(&mut app, "j");
     assert_eq!(selected(&app), "Clean gutters");
-    let effects = app.update(now(), Message::Stale);
+    let effects = app.update(now(), Message::DatabaseChanged);
     let mut more = vec![task("z", "Air the attic", None)];
     more.extend(three());
     answer(&mut app, &effects, more);
@@ -138,7 +138,7 @@ fn a_change_that_arrives_keeps_the_selection_on_its_record() {
 #[test]
 fn what_others_change_is_news_for_a_while_and_ones_own_is_not() {
     let mut app = with_tasks(three());
-    let effects = app.update(now(), Message::Stale);
+    let effects = app.update(now(), Message::DatabaseChanged);
     let mut rows = three();
     rows[1].rev = Some(813);
     answer(&mut app, &effects, rows.clone());
@@ -150,7 +150,7 @@ fn what_others_change_is_news_for_a_while_and_ones_own_is_not() {
     let mut app = with_tasks(three());
     for (pending, rev, own) in [(Pending::Waiting, 7, false), (Pending::No, 813, true)] {
         (rows[1].pending, rows[1].rev, rows[1].own) = (pending, Some(rev), own);
-        let effects = app.update(now(), Message::Stale);
+        let effects = app.update(now(), Message::DatabaseChanged);
         answer(&mut app, &effects, rows.clone());
     }
     assert_eq!(app.news, None);
@@ -183,7 +183,7 @@ fn a_task_is_done_with_one_key_and_opened_again_with_it() {
     let Some(Effect::Write(write)) = effects.into_iter().next() else { panic!("nothing written") };
     app.update(now(), Message::Answer(Answer::Written(write, Ok("a".into()))));
     let finished = record(Kind::Task, "a", json!({ "title": "Bleed radiators", "status": "done" }));
-    let effects = app.update(now(), Message::Stale);
+    let effects = app.update(now(), Message::DatabaseChanged);
     answer(&mut app, &effects, vec![finished]);
     assert_eq!(press(&mut app, "x"), [done("open")]);
 }
@@ -233,7 +233,7 @@ fn giving_up_what_was_made_here_says_that_it_goes() {
     ] {
         let mut app = with_tasks(three());
         let mut edits = Edits::default();
-        edits.take(vec![edit(method)]);
+        edits.set_edits(vec![edit(method)]);
         app.layers.push(Layer::Edits(edits));
         press(&mut app, "d");
         let Some(Layer::Confirm(question)) = app.layers.last() else { panic!("nothing is asked") };
@@ -246,7 +246,7 @@ fn giving_up_what_was_made_here_says_that_it_goes() {
 fn an_edit_in_conflict_gets_other_values_where_it_is_settled() {
     let mut app = with_tasks(three());
     let mut edits = Edits::default();
-    edits.take(vec![Edit { state: "conflict".into(), ..edit("update") }]);
+    edits.set_edits(vec![Edit { state: "conflict".into(), ..edit("update") }]);
     app.layers.push(Layer::Edits(edits));
     assert!(!app.applies(Context::Edits, Action::Edit));
     press(&mut app, "e");
@@ -289,7 +289,7 @@ fn search_opens_what_it_found_and_comes_back_to_it() {
     let effects = press(&mut app, "enter");
     let Effect::Record(ticket, Kind::Room, id) = &effects[0] else { panic!("{effects:?}") };
     assert_eq!(id, "r");
-    let full = Ok(Some(Full {
+    let full = Ok(Some(FullRecord {
         row: room("r", "Quiet room"),
         related: Vec::new(),
         changes: Vec::new(),
@@ -328,7 +328,7 @@ fn it_is_looked_now_and_then_whether_anybody_still_syncs() {
 #[test]
 fn a_notice_goes_away_by_itself() {
     let mut app = with_tasks(three());
-    app.update(now(), Message::SyncEnded { reason: "the disk is full".into(), again: true });
+    app.update(now(), Message::SyncEnded { reason: "the disk is full".into(), will_retry: true });
     assert!(app.notice.is_some());
     let mut later = now();
     later.moment = later.moment.plus_millis(60_000);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crossterm::event::KeyEvent;
 
 use super::table::is_typed_into;
-use super::{Action, BINDINGS, Context, in_context, is_name, name};
+use super::{Action, BINDINGS, Context, in_context, is_key_name, key_name};
 
 /// The keys of every row of the table.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ impl Keymap {
                 return Err(format!("{id:?} is no action; the nearest is {nearest:?} (`hearth keys` lists all)"));
             };
             for key in keys {
-                if !is_name(key) {
+                if !is_key_name(key) {
                     return Err(format!(
                         "{id}: {key:?} is no key; keys are written j, G, space, f5, ctrl-s, alt-x, pagedown"
                     ));
@@ -66,7 +66,7 @@ impl Keymap {
 
     /// The action a key starts in a context.
     pub fn action(&self, context: Context, key: KeyEvent) -> Option<Action> {
-        let name = name(key)?;
+        let name = key_name(key)?;
         let starts = |name: &str| {
             let found = in_context(context).find(|(index, _)| self.0[*index].iter().any(|key| key == name));
             found.map(|(_, binding)| binding.action)

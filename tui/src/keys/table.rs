@@ -6,7 +6,7 @@ use super::Context::{
     self, Choice, Confirm, Conflict, ConflictValue, Detail, Edits, Filter, Form, Home, List, Notes, Options, Palette,
     Quick, Results, Search, Sync,
 };
-use super::{Action, Binding, What};
+use super::{Action, Binding, CopyTarget};
 
 const fn row(
     id: &'static str,
@@ -84,7 +84,7 @@ pub const BINDINGS: &[Binding] = &[
     row("conflict.save", &["ctrl-s", "enter"], &[Conflict], "settle", "Settle the conflict as chosen", Action::Save),
     row("conflict.value", &["enter"], &[ConflictValue], "take", "Take the typed value", Action::Take),
     row("conflict.drop", &["esc"], &[ConflictValue], "cancel", "Leave the value as it was", Action::Back),
-    row("hurry", &["r"], &[Sync], "try now", "Try the server again without waiting", Action::Hurry),
+    row("hurry", &["r"], &[Sync], "try now", "Try the server again without waiting", Action::SyncNow),
     row("pause", &["p"], &[Sync], "pause or go on", "Have syncing rest, or let it go on", Action::Pause),
     // Records.
     row("open", &["enter"], &[Home, List, Detail], "open", "Open what is under the cursor", Action::Open),
@@ -113,18 +113,18 @@ pub const BINDINGS: &[Binding] = &[
     row("sort", &["s"], &[List], "sort", "Sort by the next column", Action::Sort),
     row("reverse", &["r"], &[List], "", "Turn the order round", Action::Reverse),
     row("group", &["v"], &[List], "", "Show groups with their sums, or none", Action::Group),
-    row("export.csv", &[], &[List], "", "Export this list as a CSV file", Action::Export(super::Form::Csv)),
-    row("export.json", &[], &[List], "", "Export this list as a JSON file", Action::Export(super::Form::Json)),
+    row("export.csv", &[], &[List], "", "Export this list as a CSV file", Action::Export(super::ExportFormat::Csv)),
+    row("export.json", &[], &[List], "", "Export this list as a JSON file", Action::Export(super::ExportFormat::Json)),
     row("month.next", &["right", "l", ">"], &[Home], "", "Next month of the calendar", Action::MonthNext),
     row("month.previous", &["left", "h", "<"], &[Home], "", "Previous month of the calendar", Action::MonthPrevious),
     // Taking something along.
     row("copy", &["y"], RECORDS, "copy", "Copy something of the record", Action::PaletteCopy),
-    row("copy.value", &["c"], &[Detail], "", "Copy the value under the cursor", Action::Copy(What::Value)),
-    row("copy.title", &[], RECORDS, "", "Copy the title", Action::Copy(What::Title)),
-    row("copy.id", &[], RECORDS, "", "Copy the id", Action::Copy(What::Id)),
-    row("copy.json", &[], RECORDS, "", "Copy the record as JSON", Action::Copy(What::Json)),
-    row("copy.sql", &[], RECORDS, "", "Copy the record as SQL", Action::Copy(What::Sql)),
-    row("copy.curl", &[], RECORDS, "", "Copy the record's address as curl", Action::Copy(What::Curl)),
+    row("copy.value", &["c"], &[Detail], "", "Copy the value under the cursor", Action::Copy(CopyTarget::Value)),
+    row("copy.title", &[], RECORDS, "", "Copy the title", Action::Copy(CopyTarget::Title)),
+    row("copy.id", &[], RECORDS, "", "Copy the id", Action::Copy(CopyTarget::Id)),
+    row("copy.json", &[], RECORDS, "", "Copy the record as JSON", Action::Copy(CopyTarget::Json)),
+    row("copy.sql", &[], RECORDS, "", "Copy the record as SQL", Action::Copy(CopyTarget::Sql)),
+    row("copy.curl", &[], RECORDS, "", "Copy the record's address as curl", Action::Copy(CopyTarget::Curl)),
     // Places.
     row("tab.home", &["1"], &[Home, List], "", "Home: what needs attention", Action::Show(Kind::Property)),
     row("tab.tasks", &["2"], &[Home, List], "", "Tasks", Action::Show(Kind::Task)),

@@ -37,11 +37,11 @@ pub struct ConflictScreen {
     pub drafts: BTreeMap<String, Value>,
     /// Why no value can be taken for it any more: the server has moved on while it was typed. The line stays until it is left,
     /// so that none of its letters is taken for a key.
-    pub in_vain: Option<String>,
+    pub typing_blocked: Option<String>,
     /// Why that value cannot be taken, or the conflict not be settled.
     pub fault: Option<String>,
     /// Whether it has been read.
-    pub loaded: bool,
+    pub is_loaded: bool,
     /// What was sent to settle it, as long as its answer is awaited.
     pub saving: Option<Write>,
 }
@@ -59,9 +59,9 @@ impl ConflictScreen {
             selected: 0,
             typing: None,
             drafts: BTreeMap::new(),
-            in_vain: None,
+            typing_blocked: None,
             fault: None,
-            loaded: false,
+            is_loaded: false,
             saving: None,
         }
     }
@@ -73,7 +73,7 @@ impl ConflictScreen {
 
     /// Takes what was read; what was chosen stays chosen unless the server has another value by now, or has deleted the record.
     /// What was typed is kept in any case. The cursor stays on its field.
-    pub fn take(&mut self, all: Vec<Conflict>) {
+    pub fn set_conflicts(&mut self, all: Vec<Conflict>) {
         let under = self.fields.get(self.selected).map(|(conflict, _)| (conflict.kind, conflict.field.clone()));
         let mut before: BTreeMap<String, (Conflict, Option<Choice>)> =
             self.fields.drain(..).map(|field| (field.0.field.clone(), field)).collect();
@@ -97,7 +97,7 @@ impl ConflictScreen {
             .iter()
             .position(|(conflict, _)| under.as_ref().is_some_and(|(_, field)| *field == conflict.field));
         self.selected = found.unwrap_or(self.selected).min(self.fields.len().saturating_sub(1));
-        self.loaded = true;
+        self.is_loaded = true;
         let gone = match (under, found) {
             (Some((kind, field)), None) => {
                 Some(format!("Nothing stands against {} any more: leave the line.", field_label(kind, &field)))
@@ -108,21 +108,21 @@ impl ConflictScreen {
             _ => None,
         };
         if let Some(gone) = gone.filter(|_| self.typing.is_some()) {
-            self.in_vain.get_or_insert(gone);
-            self.typed();
+            self.typing_blocked.get_or_insert(gone);
+            self.after_typing();
         } else if let Some(label) = unsettled.filter(|_| self.typing.is_none()) {
             self.fault = Some(format!("{label} was changed on the server again: choose anew; what you typed is kept."));
         }
     }
 
     /// After what is being typed has changed: what was wrong with it is said no more, unless it is in vain.
-    pub fn typed(&mut self) {
-        self.fault = self.in_vain.clone();
+    pub fn after_typing(&mut self) {
+        self.fault = self.typing_blocked.clone();
     }
 
     /// Leaves the line without its value.
     pub fn drop_value(&mut self) {
-        (self.typing, self.in_vain, self.fault) = (None, None, None);
+        (self.typing, self.typing_blocked, self.fault) = (None, None, None);
     }
 
     /// Chooses for the field under the cursor and goes on to the next that waits; for all where there is one choice.
@@ -169,7 +169,7 @@ impl ConflictScreen {
         if self.can_type() {
             let text = plain(self.drafts.get(&conflict.field).unwrap_or(&conflict.mine));
             let is_choice = self.field().is_some_and(|field| matches!(field.format, Format::Choice(_)));
-            self.typing = Some(Line::holding(&if is_choice { choice(&text) } else { text }));
+            self.typing = Some(Line::with_text(&if is_choice { choice(&text) } else { text }));
         } else if self.deletes {
             self.fault = Some("A deletion is kept or given up; there is no third value.".into());
         } else if self.is_whole() {
@@ -183,7 +183,7 @@ impl ConflictScreen {
 
     /// Takes the typed value, or says why not.
     pub fn take_value(&mut self, today: Date) {
-        if self.in_vain.is_some() {
+        if self.typing_blocked.is_some() {
             return self.drop_value();
         }
         let (Some(line), Some((conflict, _)), Some(field)) =
@@ -215,7 +215,7 @@ impl ConflictScreen {
     /// the server as it is.
     pub fn resolution(&mut self) -> Option<Resolution> {
         if self.fields.is_empty() {
-            return self.loaded.then(Resolution::mine);
+            return self.is_loaded.then(Resolution::mine);
         }
         let waiting: Vec<String> = self
             .fields
@@ -260,17 +260,17 @@ mod tests {
         let today = parse_date("2026-11-21").unwrap();
         let mut screen = ConflictScreen::of(4, "update");
         let other = Conflict { edit_id: 9, ..conflict("title", "x") };
-        screen.take(vec![conflict("due_on", "2026-11-25"), conflict("assignee", "Ana"), other]);
+        screen.set_conflicts(vec![conflict("due_on", "2026-11-25"), conflict("assignee", "Ana"), other]);
         assert_eq!(screen.fields.len(), 2);
         assert!(screen.resolution().is_none());
         screen.choose(Choice::Mine);
         assert!(!screen.has_typed());
         (screen.selected, screen.fields[0].1) = (0, None);
         screen.type_value();
-        screen.typing = Some(Line::holding("someday"));
+        screen.typing = Some(Line::with_text("someday"));
         screen.take_value(today);
         assert!(screen.fault.as_deref().unwrap().contains("someday is no day"));
-        screen.typing = Some(Line::holding("tomorrow"));
+        screen.typing = Some(Line::with_text("tomorrow"));
         screen.take_value(today);
         assert_eq!(screen.selected, 1, "the next that waits");
         assert!(screen.has_typed());
@@ -278,10 +278,10 @@ mod tests {
         let resolution = screen.resolution().unwrap();
         assert_eq!(resolution.fields["due_on"], Choice::Value(json!("2026-11-22")));
         assert_eq!(resolution.fields["assignee"], Choice::Theirs);
-        screen.take(Vec::new());
+        screen.set_conflicts(Vec::new());
         assert_eq!(screen.resolution(), Some(Resolution::mine()), "nothing stands against it any more");
         // The server has moved on: the choice was about another value.
-        screen.take(vec![conflict("due_on", "2026-12-01"), conflict("assignee", "Ana")]);
+        screen.set_conflicts(vec![conflict("due_on", "2026-12-01"), conflict("assignee", "Ana")]);
         assert!(screen.resolution().is_none());
     }
 
@@ -290,13 +290,13 @@ mod tests {
         let today = parse_date("2026-11-21").unwrap();
         let all = ["title", "notes", "due_on"].map(|field| conflict(field, "2026-11-25"));
         let mut screen = ConflictScreen::of(4, "update");
-        screen.take(all.to_vec());
+        screen.set_conflicts(all.to_vec());
         screen.selected = 1;
         screen.type_value();
         screen.fault = Some("the fault of what is typed".to_owned());
-        screen.take(all[1..].to_vec());
+        screen.set_conflicts(all[1..].to_vec());
         assert!(screen.fault.is_some());
-        screen.typing = Some(Line::holding("Ring twice"));
+        screen.typing = Some(Line::with_text("Ring twice"));
         screen.take_value(today);
         assert_eq!(screen.fields[0].1, Some(Choice::Value(json!("Ring twice"))), "the notes, which are first by now");
         assert_eq!(screen.fields[1].1, None);
@@ -312,11 +312,11 @@ mod tests {
             (&deleted[..], "The server has deleted the record meanwhile: leave the line, then choose."),
         ] {
             let mut screen = ConflictScreen::of(4, "update");
-            screen.take(all.to_vec());
+            screen.set_conflicts(all.to_vec());
             screen.type_value();
-            screen.take(by_now.to_vec());
+            screen.set_conflicts(by_now.to_vec());
             // The next letter is none of the keys that decide.
-            screen.typed();
+            screen.after_typing();
             assert_eq!((screen.typing.is_some(), screen.fault.as_deref()), (true, Some(said)));
             screen.take_value(today);
             assert_eq!((screen.typing.is_some(), &screen.fault), (false, &None));
@@ -328,9 +328,9 @@ mod tests {
     fn a_value_that_was_typed_is_no_choice_once_the_record_is_deleted() {
         let mut screen = ConflictScreen::of(4, "update");
         let cleared = Conflict { theirs: Value::Null, ..conflict("due_on", "") };
-        screen.take(vec![cleared.clone()]);
+        screen.set_conflicts(vec![cleared.clone()]);
         screen.choose(Choice::Value(json!("2026-12-01")));
-        screen.take(vec![Conflict { theirs_at: None, ..cleared }]);
+        screen.set_conflicts(vec![Conflict { theirs_at: None, ..cleared }]);
         assert!(screen.resolution().is_none());
     }
 
@@ -342,7 +342,7 @@ mod tests {
         for (method, fields) in cases {
             for (choice, expected) in [(Choice::Mine, Resolution::mine()), (Choice::Theirs, Resolution::theirs())] {
                 let mut screen = ConflictScreen::of(4, method);
-                screen.take(fields.to_vec());
+                screen.set_conflicts(fields.to_vec());
                 assert!(screen.resolution().is_none());
                 let asked = screen.fault.take().unwrap_or_default();
                 assert!(asked.ends_with("the server has.") || asked.ends_with("the server has it."), "{asked}");
@@ -357,7 +357,11 @@ mod tests {
     #[test]
     fn both_halves_of_a_subject_are_one_choice() {
         let mut screen = ConflictScreen::of(4, "update");
-        screen.take(vec![conflict("title", "x"), conflict("subject_type", "room"), conflict("subject_id", "r")]);
+        screen.set_conflicts(vec![
+            conflict("title", "x"),
+            conflict("subject_type", "room"),
+            conflict("subject_id", "r"),
+        ]);
         screen.selected = 2;
         screen.choose(Choice::Theirs);
         assert_eq!(screen.selected, 0, "only the title waits");
@@ -374,7 +378,7 @@ mod tests {
         let today = parse_date("2026-11-21").unwrap();
         let mut screen = ConflictScreen::of(4, "update");
         let status = Conflict { mine: json!("in_progress"), theirs: json!("done"), ..conflict("status", "") };
-        screen.take(vec![status, conflict("subject_type", "room"), conflict("subject_id", "r")]);
+        screen.set_conflicts(vec![status, conflict("subject_type", "room"), conflict("subject_id", "r")]);
         screen.type_value();
         assert_eq!(screen.typing.as_ref().unwrap().text(), "doing", "as it is on the screen");
         screen.take_value(today);

@@ -20,11 +20,11 @@ pub const RELATED_MAX: usize = 8;
 pub const CHANGES_MAX: usize = 20;
 
 /// A space at which no line is broken: `in 26 d` is one thing.
-const KEPT: &str = "\u{a0}";
+const NO_BREAK_SPACE: &str = "\u{a0}";
 
 /// A record with what belongs to it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Full {
+pub struct FullRecord {
     /// The record.
     pub row: Row,
     /// The records that refer to it.
@@ -56,9 +56,9 @@ pub struct Detail {
     /// Its id.
     pub id: String,
     /// The record, once it is read.
-    pub full: Option<Full>,
+    pub full: Option<FullRecord>,
     /// Whether it was looked for and is not there.
-    pub gone: bool,
+    pub is_missing: bool,
     /// Which line is under the cursor.
     pub selected: usize,
     /// How many lines are above the picture.
@@ -69,14 +69,14 @@ pub struct Detail {
 
 impl Detail {
     /// A record that is still to be read.
-    pub fn of(kind: Kind, id: String) -> Detail {
-        Detail { kind, id, full: None, gone: false, selected: 0, scroll: 0, ticket: 0 }
+    pub fn new(kind: Kind, id: String) -> Detail {
+        Detail { kind, id, full: None, is_missing: false, selected: 0, scroll: 0, ticket: 0 }
     }
 
     /// A record that is at hand.
-    pub fn showing(row: Row) -> Detail {
-        let full = Full { row: row.clone(), related: Vec::new(), changes: Vec::new(), names: Names::new() };
-        Detail { full: Some(full), ..Detail::of(row.kind, row.id) }
+    pub fn with_row(row: Row) -> Detail {
+        let full = FullRecord { row: row.clone(), related: Vec::new(), changes: Vec::new(), names: Names::new() };
+        Detail { full: Some(full), ..Detail::new(row.kind, row.id) }
     }
 
     /// The record itself.
@@ -91,24 +91,24 @@ impl Detail {
     }
 
     /// Takes what was read. The cursor stays on its line.
-    pub fn take(&mut self, full: Option<Full>, page: Page) {
+    pub fn set_record(&mut self, full: Option<FullRecord>, page: Page) {
         let before = self.lines(page);
-        self.gone = full.is_none();
+        self.is_missing = full.is_none();
         if let Some(full) = &full {
             self.id.clone_from(&full.row.id);
         }
         self.full = full;
-        self.stay(&before, page);
+        self.keep_cursor(&before, page);
     }
 
     /// Goes from one page to another. The cursor stays on its line.
     pub fn refit(&mut self, from: Page, to: Page) {
         let before = self.lines(from);
-        self.stay(&before, to);
+        self.keep_cursor(&before, to);
     }
 
     /// Keeps the cursor on its line, and that one where it is on the screen unless the first line is there.
-    fn stay(&mut self, before: &[DetailLine], page: Page) {
+    fn keep_cursor(&mut self, before: &[DetailLine], page: Page) {
         let lines = self.lines(page);
         if lines.is_empty() {
             return;
@@ -117,11 +117,11 @@ impl Detail {
         if self.scroll > 0 {
             self.scroll = (self.scroll + line).saturating_sub(self.selected);
         }
-        self.go(line, lines.len(), page.height);
+        self.select_line(line, lines.len(), page.height);
     }
 
     /// Moves the cursor to a line of so many, so that it is among the visible ones.
-    pub fn go(&mut self, line: usize, of: usize, height: usize) {
+    pub fn select_line(&mut self, line: usize, of: usize, height: usize) {
         self.selected = line.min(of.saturating_sub(1));
         self.scroll = self.scroll.clamp((self.selected + 1).saturating_sub(height.max(1)), self.selected);
         self.scroll = self.scroll.min(of.saturating_sub(height));
@@ -228,7 +228,7 @@ pub fn lines(now: Now, row: &Row, columns: usize, all: bool, ascii: bool) -> Vec
 }
 
 /// The lines of a record with what belongs to it.
-pub fn full_lines(now: Now, full: &Full, columns: usize, ascii: bool) -> Vec<DetailLine> {
+pub fn full_lines(now: Now, full: &FullRecord, columns: usize, ascii: bool) -> Vec<DetailLine> {
     let row = &full.row;
     let mut out = Lines {
         room: columns.saturating_sub(label_width(row.kind, columns) + 2),
@@ -282,7 +282,7 @@ impl Lines {
     fn push_full(&mut self, label: &str, text: &str, tone: Tone, value: &str, target: Option<(Kind, String)>) {
         let parts = if text.is_empty() { vec![String::new()] } else { wrap(text, self.room) };
         for (index, part) in parts.into_iter().enumerate() {
-            let part = part.replace(KEPT, " ");
+            let part = part.replace(NO_BREAK_SPACE, " ");
             let label = if index == 0 { label.to_owned() } else { String::new() };
             let (value, target) = (value.to_owned(), target.clone());
             self.all.push(DetailLine { label, text: part, tone, value, target });
@@ -310,7 +310,7 @@ fn long_day(now: Now, text: &str) -> String {
     match (away.is_empty(), near.contains(' ')) {
         (true, false) => format!("{near}, {}", words::full_day(date)),
         (true, true) => words::full_day(date),
-        _ => format!("{}, {}", words::full_day(date), away.replace(' ', KEPT)),
+        _ => format!("{}, {}", words::full_day(date), away.replace(' ', NO_BREAK_SPACE)),
     }
 }
 
@@ -353,22 +353,22 @@ mod tests {
     }
 
     /// A task with notes of many lines, and the records that refer to it.
-    fn full(pending: Pending, documents: &[&str]) -> Full {
+    fn full(pending: Pending, documents: &[&str]) -> FullRecord {
         let notes = "Ring the plumber twice, he never hears it the first time. ".repeat(6);
         let mut row = record(Kind::Task, "a", json!({ "title": "Sweep", "due_on": "2026-12-01", "notes": notes }));
         row.pending = pending;
         let first = documents.iter().map(|title| (title.to_lowercase(), (*title).to_owned())).collect();
         let related = vec![Related { kind: Kind::Document, total: documents.len(), first }];
-        Full { row, related, changes: Vec::new(), names: Names::new() }
+        FullRecord { row, related, changes: Vec::new(), names: Names::new() }
     }
 
     /// The record as it is on a page, the cursor on the first line with this text.
-    fn showing(full: Full, text: &str, page: Page) -> Detail {
-        let mut detail = Detail::of(Kind::Task, "a".to_owned());
-        detail.take(Some(full), page);
+    fn showing(full: FullRecord, text: &str, page: Page) -> Detail {
+        let mut detail = Detail::new(Kind::Task, "a".to_owned());
+        detail.set_record(Some(full), page);
         let lines = detail.lines(page);
         let at = lines.iter().position(|line| line.text.contains(text)).unwrap();
-        detail.go(at, lines.len(), page.height);
+        detail.select_line(at, lines.len(), page.height);
         detail
     }
 
@@ -383,13 +383,13 @@ mod tests {
         let page = page(60, 6);
         for text in ["1 Dec 2026", "Warranty", "Sweep"] {
             let mut detail = showing(full(Pending::Waiting, &["Manual", "Warranty"]), text, page);
-            detail.take(Some(full(Pending::No, &["Bill", "Manual", "Warranty"])), page);
+            detail.set_record(Some(full(Pending::No, &["Bill", "Manual", "Warranty"])), page);
             assert!(under(&detail, page).contains(text), "{}", under(&detail, page));
         }
         let mut detail = showing(full(Pending::No, &[]), "1 Dec 2026", page);
         let mut other = full(Pending::Waiting, &[]);
         other.row.fields.insert("due_on".into(), "2026-12-24".into());
-        detail.take(Some(other), page);
+        detail.set_record(Some(other), page);
         assert!(under(&detail, page).contains("24 Dec 2026"), "its value is another by now");
     }
 

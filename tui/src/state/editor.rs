@@ -54,7 +54,7 @@ pub struct Picker {
     /// Which of it is under the cursor.
     pub selected: usize,
     /// Whether it was looked for: no name may be called unknown before.
-    pub answered: bool,
+    pub is_answered: bool,
 }
 
 impl Editor {
@@ -72,7 +72,7 @@ impl Editor {
                 let title = name.unwrap_or(&text).to_owned();
                 Editor::Reference(Reference { id: value.as_str().map(str::to_owned), title, picker: None })
             }
-            _ => Editor::Line(Line::holding(&text)),
+            _ => Editor::Line(Line::with_text(&text)),
         }
     }
 
@@ -105,7 +105,7 @@ impl Editor {
             && !line.text().is_empty()
         {
             let value = Editor::Line(line.clone()).value(field, today);
-            *line = Line::holding(&plain(&value));
+            *line = Line::with_text(&plain(&value));
         }
     }
 
@@ -157,7 +157,7 @@ impl Editor {
             },
             Editor::Reference(Reference { picker: Some(picker), .. }) => {
                 let changed = picker.words.key(key);
-                picker.answered &= !changed;
+                picker.is_answered &= !changed;
                 changed
             }
             Editor::Reference(reference) => {
@@ -183,7 +183,7 @@ impl Editor {
             Editor::Reference(reference) => {
                 let picker = reference.picker.get_or_insert_default();
                 picker.words.paste(text);
-                picker.answered = false;
+                picker.is_answered = false;
             }
         }
         true
@@ -268,8 +268,8 @@ impl Picker {
     }
 
     /// Takes what was found.
-    pub fn found(&mut self, options: Vec<(Kind, String, String)>) {
-        (self.options, self.selected, self.answered) = (options, 0, true);
+    pub fn set_options(&mut self, options: Vec<(Kind, String, String)>) {
+        (self.options, self.selected, self.is_answered) = (options, 0, true);
     }
 }
 

@@ -57,14 +57,14 @@ pub struct Entry {
     /// What is wrong with it.
     pub fault: Option<String>,
     /// What somebody else has set it to since the form was opened, in words; empty if they cleared it.
-    pub meanwhile: Option<String>,
+    pub their_value: Option<String>,
     /// What the editor held at first.
     initial: Value,
 }
 
 /// What a form asks for after a key.
 #[derive(Debug, PartialEq)]
-pub enum Wish {
+pub enum FormRequest {
     /// Nothing.
     Nothing,
     /// Names of some kinds that have these words.
@@ -81,18 +81,18 @@ impl Form {
     /// A form for a new record.
     pub fn create(kind: Kind, today: Date) -> Form {
         let presets = check(kind, Intent::Create, &Value::Object(Fields::new())).fields;
-        Form::holding(kind, None, String::new(), presets, today, |_| None)
+        Form::with_fields(kind, None, String::new(), presets, today, |_| None)
     }
 
     /// A form for a record.
     pub fn edit(row: &Row, today: Date) -> Form {
         let name = |field: &str| row.names.get(field).cloned();
-        Form::holding(row.kind, Some(row.id.clone()), row.title.clone(), row.fields.clone(), today, name)
+        Form::with_fields(row.kind, Some(row.id.clone()), row.title.clone(), row.fields.clone(), today, name)
     }
 
     /// A form for the home's profile while there is none yet.
     pub fn profile(today: Date) -> Form {
-        Form::holding(Kind::Property, Some(String::new()), String::new(), Fields::new(), today, |_| None)
+        Form::with_fields(Kind::Property, Some(String::new()), String::new(), Fields::new(), today, |_| None)
     }
 
     /// A form that changes several records alike: what is filled in is set for all of them, also for
@@ -100,8 +100,8 @@ impl Form {
     pub fn bulk(kind: Kind, many: Vec<(String, String)>, hidden: usize, today: Date) -> Form {
         let hidden = if hidden > 0 { format!(" ({} not in sight)", words::figure(hidden)) } else { String::new() };
         let title = format!("{}{hidden}", words::counted(kind, many.len()));
-        let mut form = Form::holding(kind, Some(String::new()), title, Fields::new(), today, |_| None);
-        form.leave_choices_open();
+        let mut form = Form::with_fields(kind, Some(String::new()), title, Fields::new(), today, |_| None);
+        form.make_choices_optional();
         Form { many, ..form }
     }
 
@@ -121,8 +121,9 @@ impl Form {
             let id = words::text(&values, field)?;
             Some(names.get(id).map_or(words::NOT_HERE, String::as_str).to_owned())
         };
-        let mut form = Form::holding(edit.kind, Some(edit.record_id.clone()), edit.title.clone(), fields, today, name);
-        form.leave_choices_open();
+        let mut form =
+            Form::with_fields(edit.kind, Some(edit.record_id.clone()), edit.title.clone(), fields, today, name);
+        form.make_choices_optional();
         let faults = edit.problem.as_ref().and_then(|problem| problem.pointer("/details/fields")?.as_array());
         for fault in faults.into_iter().flatten() {
             let said = |member: &str| fault.get(member).and_then(Value::as_str);
@@ -135,7 +136,7 @@ impl Form {
         Form { edit: Some(edit.id), ..form }
     }
 
-    fn holding(
+    fn with_fields(
         kind: Kind,
         id: Option<String>,
         title: String,
@@ -146,7 +147,7 @@ impl Form {
         let entry = |field: &'static Field| {
             let value = before.get(field.name).unwrap_or(&Value::Null);
             let editor = Editor::new(field, value, name(field.name).as_deref());
-            Entry { field, initial: editor.value(field, today), editor, fault: None, meanwhile: None }
+            Entry { field, initial: editor.value(field, today), editor, fault: None, their_value: None }
         };
         let entries = resource(kind).fields.iter().filter(|field| field.is_writable()).map(entry).collect();
         let many = Vec::new();
@@ -155,7 +156,7 @@ impl Form {
     }
 
     /// What is not set in a form for a part of a record can be left unset again, also where the record must have it.
-    fn leave_choices_open(&mut self) {
+    fn make_choices_optional(&mut self) {
         for entry in &mut self.entries {
             if let Editor::Choice { chosen: None, optional, .. } = &mut entry.editor {
                 *optional = true;
@@ -164,13 +165,13 @@ impl Form {
     }
 
     /// Whether what it holds at first is a part of a record, or of none: what stands empty stays as it is.
-    fn is_of_a_part(&self) -> bool {
+    fn is_partial(&self) -> bool {
         self.edit.is_some() || !self.many.is_empty()
     }
 
     /// Whether a field is left as it is unless something is filled in, whatever that may be.
     pub fn is_open(&self, entry: &Entry) -> bool {
-        self.is_of_a_part() && !self.before.contains_key(entry.field.name)
+        self.is_partial() && !self.before.contains_key(entry.field.name)
     }
 
     /// Whether something was typed that closing would lose.
@@ -189,7 +190,7 @@ impl Form {
     }
 
     /// Carries out an action of one of the form's contexts.
-    pub fn act(&mut self, action: Action) -> Wish {
+    pub fn act(&mut self, action: Action) -> FormRequest {
         let last = self.entries.len() - 1;
         match action {
             Action::NextField => self.focus_on(if self.focus == last { 0 } else { self.focus + 1 }),
@@ -202,35 +203,35 @@ impl Form {
             Action::ClearField => self.edit_focused(Editor::clear),
             Action::Down => self.in_picker(|picker| picker.step(1)),
             Action::Up => self.in_picker(|picker| picker.step(-1)),
-            Action::Take => drop(self.take()),
+            Action::Take => drop(self.take_suggestion()),
             Action::Save => return self.save(),
             Action::Editor => {
                 if let Editor::Notes(area) = &self.entries[self.focus].editor {
-                    return Wish::Editor(area.lines().join("\n"));
+                    return FormRequest::Editor(area.lines().join("\n"));
                 }
             }
             Action::Back => match &mut self.entries[self.focus].editor {
                 Editor::Reference(reference) if reference.picker.is_some() => reference.picker = None,
-                _ => return Wish::Close,
+                _ => return FormRequest::Close,
             },
             _ => {}
         }
-        Wish::Nothing
+        FormRequest::Nothing
     }
 
     /// Hands a key that is no action to the field under the keyboard.
-    pub fn key(&mut self, key: KeyEvent) -> Wish {
-        self.typed(|editor| editor.key(key))
+    pub fn key(&mut self, key: KeyEvent) -> FormRequest {
+        self.type_into(|editor| editor.key(key))
     }
 
     /// Types a text into the field under the keyboard.
-    pub fn paste(&mut self, text: &str) -> Wish {
-        self.typed(|editor| editor.paste(text))
+    pub fn paste(&mut self, text: &str) -> FormRequest {
+        self.type_into(|editor| editor.paste(text))
     }
 
-    fn typed(&mut self, edit: impl FnOnce(&mut Editor) -> bool) -> Wish {
+    fn type_into(&mut self, edit: impl FnOnce(&mut Editor) -> bool) -> FormRequest {
         if self.is_reference() && self.targets().is_empty() {
-            return Wish::Nothing;
+            return FormRequest::Nothing;
         }
         let today = self.today;
         let before = self.entries[self.focus].editor.value(self.entries[self.focus].field, today);
@@ -240,13 +241,13 @@ impl Form {
             entry.fault = None;
         }
         if entry.editor.value(entry.field, today) != before {
-            self.touched();
+            self.field_changed();
         }
-        if changed { self.wanted_titles() } else { Wish::Nothing }
+        if changed { self.titles_request() } else { FormRequest::Nothing }
     }
 
     /// Goes over to another day. What was typed before means the day it meant then.
-    pub fn turn(&mut self, today: Date) {
+    pub fn change_day(&mut self, today: Date) {
         let entry = &mut self.entries[self.focus];
         entry.editor.settle(entry.field, self.today);
         self.today = today;
@@ -258,17 +259,17 @@ impl Form {
     }
 
     /// Takes notes that were written elsewhere.
-    pub fn edited(&mut self, text: &str) {
+    pub fn set_notes(&mut self, text: &str) {
         self.edit_focused(|editor| editor.replace(text));
     }
 
     /// Takes the names that were asked for.
-    pub fn found(&mut self, options: Vec<(Kind, String, String)>) {
-        self.in_picker(|picker| picker.found(options));
+    pub fn set_options(&mut self, options: Vec<(Kind, String, String)>) {
+        self.in_picker(|picker| picker.set_options(options));
     }
 
     /// Takes the reason why it was not saved.
-    pub fn refused(&mut self, sentence: String) {
+    pub fn refuse(&mut self, sentence: String) {
         self.saving = None;
         self.refusal = Some(sentence);
     }
@@ -299,7 +300,7 @@ impl Form {
         entry.editor.settle(entry.field, today);
         // The faults of a field are shown when it is left, not while it is typed.
         let leaving = self.entries[self.focus].field.name;
-        let faults = self.faults().1;
+        let faults = self.fields_and_faults().1;
         if let Some((_, sentence)) = faults.into_iter().find(|(name, _)| name == leaving) {
             self.entries[self.focus].fault = Some(sentence);
         }
@@ -308,11 +309,11 @@ impl Form {
 
     fn edit_focused(&mut self, edit: impl FnOnce(&mut Editor)) {
         edit(&mut self.entries[self.focus].editor);
-        self.touched();
+        self.field_changed();
     }
 
     /// What was wrong may be right now; and another type of subject means another subject.
-    fn touched(&mut self) {
+    fn field_changed(&mut self) {
         self.refusal = None;
         self.entries[self.focus].fault = None;
         if self.entries[self.focus].field.name == SUBJECT_TYPE
@@ -329,29 +330,29 @@ impl Form {
         }
     }
 
-    fn open_picker(&mut self) -> Wish {
+    fn open_picker(&mut self) -> FormRequest {
         if self.targets().is_empty() {
-            return Wish::Nothing;
+            return FormRequest::Nothing;
         }
         if let Editor::Reference(reference) = &mut self.entries[self.focus].editor {
             reference.picker = Some(Picker::default());
         }
-        self.wanted_titles()
+        self.titles_request()
     }
 
-    fn wanted_titles(&self) -> Wish {
+    fn titles_request(&self) -> FormRequest {
         match &self.entries[self.focus].editor {
             Editor::Reference(Reference { picker: Some(picker), .. }) => {
-                Wish::Titles(self.targets(), picker.words.text().to_owned())
+                FormRequest::Titles(self.targets(), picker.words.text().to_owned())
             }
-            _ => Wish::Nothing,
+            _ => FormRequest::Nothing,
         }
     }
 
     /// Takes the suggestion under the cursor. False, with the reason under the field, where nothing has the letters that were
     /// typed: then they stay, and the record they were meant for is not left out unseen. False, too, while the suggestions are
     /// those for older letters.
-    pub(super) fn take(&mut self) -> bool {
+    pub(super) fn take_suggestion(&mut self) -> bool {
         let nobody = match self.targets().as_slice() {
             [kind] => format!("No {}", words::singular(*kind)),
             _ => "Nothing".to_owned(),
@@ -360,14 +361,14 @@ impl Form {
         let Editor::Reference(reference) = &mut entry.editor else { return true };
         let Some(picker) = &mut reference.picker else { return true };
         let typed = picker.words.text().trim().to_owned();
-        if !picker.answered && !picker.options.is_empty() {
+        if !picker.is_answered && !picker.options.is_empty() {
             return false;
         }
         if picker.selected < picker.options.len() {
             let (kind, id, title) = picker.options.swap_remove(picker.selected);
             *reference = Reference { id: Some(id), title, picker: None };
             let is_subject = entry.field.format == Format::Subject;
-            self.touched();
+            self.field_changed();
             let subject_type = self.entries.iter_mut().find(|entry| is_subject && entry.field.name == SUBJECT_TYPE);
             if let Some(entry) = subject_type {
                 entry.editor = Editor::new(entry.field, &kind.as_str().into(), None);
@@ -376,7 +377,7 @@ impl Form {
         } else if typed.is_empty() {
             reference.picker = None;
         } else {
-            entry.fault = picker.answered.then(|| format!("{nobody} has the letters “{typed}” in its name."));
+            entry.fault = picker.is_answered.then(|| format!("{nobody} has the letters “{typed}” in its name."));
             return false;
         }
         true

@@ -150,7 +150,7 @@ impl Home {
     }
 
     /// The first day of the sparkline.
-    pub fn since(today: Date) -> Date {
+    pub fn activity_start(today: Date) -> Date {
         today.saturating_sub(Duration::days(i64::try_from(ACTIVITY_DAYS).unwrap_or(30) - 1))
     }
 
@@ -205,7 +205,7 @@ impl Home {
 
     /// Takes what was read. The cursor stays on its record, or on its number; at the top in any case while the home comes
     /// here for the first time.
-    pub fn take(&mut self, overview: Overview, today: Date, first: bool) {
+    pub fn set_overview(&mut self, overview: Overview, today: Date, first: bool) {
         let before = self.current(today).filter(|_| !first || self.selected > 0);
         let before = before.map(|entry| (entry.record().0, entry.record().1.to_owned(), entry.what().to_owned()));
         self.overview = Some(overview);
@@ -246,13 +246,13 @@ mod tests {
         let oven = Expiring { on: "2026-11-01".into(), what: "warranty".into(), ..car.clone() };
         let due = vec![task("a", "Late", Some("2026-11-18")), task("b", "Now", Some("2026-11-21"))];
         let overview = Overview { overdue: 1, today: 1, due, expiring: vec![oven, car], ..Overview::default() };
-        home.take(overview.clone(), today, false);
+        home.set_overview(overview.clone(), today, false);
         let titles: Vec<&str> = home.sections(today).iter().map(|section| section.title).collect();
         assert_eq!(titles, ["Overdue", "Today", "Runs out soon"]);
         home.selected = 1;
         let mut more = overview;
         more.due.insert(0, record(Kind::Task, "z", json!({ "title": "Later still", "due_on": "2026-11-10" })));
-        home.take(more, today, false);
+        home.set_overview(more, today, false);
         assert_eq!(home.current(today).unwrap().record(), (Kind::Task, "b"));
         home.month = -1;
         assert_eq!(home.days(today).from, "2026-09-22");
@@ -273,11 +273,11 @@ mod tests {
         let registration = Expiring { on: "2026-12-05".into(), what: "registration".into(), ..insurance.clone() };
         let mut home = Home::default();
         let overview = Overview { expiring: vec![insurance.clone(), registration.clone()], ..Overview::default() };
-        home.take(overview, today, false);
+        home.set_overview(overview, today, false);
         home.selected = 1;
         let van = Expiring { on: "2026-11-30".into(), id: "van".into(), ..insurance.clone() };
         let expiring = vec![van, insurance, registration];
-        home.take(Overview { expiring, ..Overview::default() }, today, false);
+        home.set_overview(Overview { expiring, ..Overview::default() }, today, false);
         assert_eq!(home.selected, 2);
     }
 }

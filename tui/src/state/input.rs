@@ -13,7 +13,7 @@ pub struct Line(Input);
 
 impl Line {
     /// A line that holds this text, the cursor at its end.
-    pub fn holding(text: &str) -> Line {
+    pub fn with_text(text: &str) -> Line {
         Line(Input::new(text.to_owned()))
     }
 
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_pasted_text_stands_at_the_cursor_and_a_long_one_is_taken_at_once() {
-        let mut line = Line::holding("a zé");
+        let mut line = Line::with_text("a zé");
         line.key(KeyCode::Left.into());
         line.key(KeyCode::Left.into());
         line.paste("b\tc\r\nd\u{1b}\u{7}\n");
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn ctrl_h_is_backspace_as_terminals_send_it() {
-        let mut line = Line::holding("ab");
+        let mut line = Line::with_text("ab");
         assert!(line.key(KeyEvent::new(KeyCode::Char('h'), KeyModifiers::CONTROL)));
         assert_eq!(line.text(), "a");
     }

@@ -30,7 +30,7 @@ pub struct List {
     /// Which of the kind's orders.
     order: usize,
     /// Whether that order is turned round.
-    reversed: bool,
+    is_reversed: bool,
     /// Whether groups are shown where the order has some.
     pub grouped: bool,
     /// The filter as typed.
@@ -52,13 +52,13 @@ pub struct List {
     /// The loaded records.
     rows: Vec<Row>,
     /// Whether their numbers still are right, as far as is known.
-    fresh: bool,
+    is_fresh: bool,
     /// Id of the selected record, which a reload looks for.
     anchor: Option<String>,
     /// Id of the record that the selection let go of: it is not held again just because it has not moved yet.
-    left: Option<String>,
+    released: Option<String>,
     /// Id of a record that the selection shall go to as soon as it is known where it stands.
-    sought: Option<String>,
+    target: Option<String>,
     /// The marked records, ids and titles.
     pub marks: BTreeMap<String, String>,
     /// The newest request; older answers are dropped.
@@ -66,7 +66,7 @@ pub struct List {
     /// The newest request for sums and groups. Pages are asked for more often: what is scrolled is the same list.
     pub sums: u64,
     /// Whether any answer has come yet.
-    pub loaded: bool,
+    pub is_loaded: bool,
     /// Records that somebody else has just changed, and until when that is news.
     news: BTreeMap<String, Timestamp>,
 }
@@ -77,7 +77,7 @@ impl List {
         List {
             kind,
             order: 0,
-            reversed: false,
+            is_reversed: false,
             grouped: kind == Kind::Task,
             filter: Line::default(),
             understood: Filter::default(),
@@ -88,14 +88,14 @@ impl List {
             height: 1,
             offset: 0,
             rows: Vec::new(),
-            fresh: false,
+            is_fresh: false,
             anchor: None,
-            left: None,
-            sought: None,
+            released: None,
+            target: None,
             marks: BTreeMap::new(),
             ticket: 0,
             sums: 0,
-            loaded: false,
+            is_loaded: false,
             news: BTreeMap::new(),
         }
     }
@@ -103,7 +103,7 @@ impl List {
     /// How it is sorted.
     pub fn order(&self) -> Order {
         let order = orders(self.kind)[self.order];
-        Order { descending: order.descending != self.reversed, ..order }
+        Order { descending: order.descending != self.is_reversed, ..order }
     }
 
     /// Sorts by the kind's next order, from the top.
@@ -113,17 +113,17 @@ impl List {
 
     /// Turns the order round, from the top.
     pub fn reverse(&mut self) {
-        self.sort_by(self.order, !self.reversed);
+        self.sort_by(self.order, !self.is_reversed);
     }
 
     /// Whether the order is turned round.
     pub fn is_reversed(&self) -> bool {
-        self.reversed
+        self.is_reversed
     }
 
     /// Sorts by the kind's order of that number, if there is one, from the top.
     pub fn sort_by(&mut self, order: usize, reversed: bool) {
-        (self.order, self.reversed) = (order.min(orders(self.kind).len() - 1), reversed);
+        (self.order, self.is_reversed) = (order.min(orders(self.kind).len() - 1), reversed);
         self.totals.groups.clear();
         self.to_top();
     }
@@ -133,7 +133,7 @@ impl List {
         let groups = |order: &Order| is_grouping(self.kind, order.column);
         if groups(&self.order()) {
             self.grouped = !self.grouped;
-            self.fit();
+            self.clamp_selection();
             return false;
         }
         match orders(self.kind).iter().position(groups) {
@@ -159,30 +159,30 @@ impl List {
 
     /// Goes to the top and forgets the selected record: what is asked for is another list.
     pub fn to_top(&mut self) {
-        (self.selected, self.top, self.fresh) = (0, 0, false);
-        self.hold_nothing();
+        (self.selected, self.top, self.is_fresh) = (0, 0, false);
+        self.forget_selection();
     }
 
     /// Something changed: the numbers of the loaded rows may be wrong by now.
-    pub fn stale(&mut self) {
-        self.fresh = false;
+    pub fn mark_stale(&mut self) {
+        self.is_fresh = false;
     }
 
     /// What to ask for: a page before the visible one, the visible one, and a page after it, so that a record that
     /// moved a little is found again and scrolling seldom waits.
-    pub fn query(&self) -> RowQuery {
+    pub fn page_query(&self) -> RowQuery {
         let offset = self.top.saturating_sub(self.height);
         // From the nearest loaded row, while its number is known to be right.
         let last = self.rows.len().saturating_sub(1);
         let near = offset.saturating_sub(self.offset).min(last);
-        let near = self.rows.get(near).filter(|_| self.fresh);
+        let near = self.rows.get(near).filter(|_| self.is_fresh);
         let near = near
             .map(|row| Near { id: row.id.clone(), number: self.offset + offset.saturating_sub(self.offset).min(last) });
-        RowQuery { offset, limit: self.height * 3, near, ..self.whole() }
+        RowQuery { offset, limit: self.height * 3, near, ..self.whole_query() }
     }
 
     /// The whole list, for sums and exports.
-    pub fn whole(&self) -> RowQuery {
+    pub fn whole_query(&self) -> RowQuery {
         let order = self.order();
         RowQuery {
             words: self.understood.words.clone(),
@@ -191,15 +191,15 @@ impl List {
         }
     }
 
-    /// Takes an answer to [`List::query`] that began at `offset`. The selection stays on its record, and that record on
+    /// Takes an answer to [`List::page_query`] that began at `offset`. The selection stays on its record, and that record on
     /// its line, where the record is still to be seen; otherwise on its number. True: another stretch must be asked for.
-    pub fn take(&mut self, offset: usize, page: RowPage) -> bool {
-        (self.offset, self.rows, self.total, self.loaded) = (offset, page.rows, page.total, true);
-        self.fresh = true;
+    pub fn set_page(&mut self, offset: usize, page: RowPage) -> bool {
+        (self.offset, self.rows, self.total, self.is_loaded) = (offset, page.rows, page.total, true);
+        self.is_fresh = true;
         let place = |id: &Option<String>| id.as_ref().and_then(|id| self.rows.iter().position(|row| row.id == *id));
-        if let Some(found) = place(&self.sought) {
+        if let Some(found) = place(&self.target) {
             self.selected = self.offset + found;
-            self.sought = None;
+            self.target = None;
         } else if let Some(found) = place(&self.anchor) {
             let line = self.selected.saturating_sub(self.top);
             self.selected = self.offset + found;
@@ -210,21 +210,21 @@ impl List {
                 title.clone_from(&row.title);
             }
         }
-        self.settle();
+        self.settle_selection();
         // Asking again helps only if another stretch would be asked for: a database whose count and rows disagree for
         // a moment must not be asked for ever.
-        !self.covers_page() && self.query().offset != offset
+        !self.covers_page() && self.page_query().offset != offset
     }
 
     /// Takes sums and groups.
-    pub fn take_totals(&mut self, totals: Totals) {
+    pub fn set_totals(&mut self, totals: Totals) {
         self.totals = totals;
-        self.fit();
+        self.clamp_selection();
     }
 
     /// Notes which records of a page somebody else changed after a position, until a moment, and gives the title of the
     /// latest.
-    pub fn note_news(&mut self, position: i64, now: Timestamp, until: Timestamp, page: &RowPage) -> Option<String> {
+    pub fn record_news(&mut self, position: i64, now: Timestamp, until: Timestamp, page: &RowPage) -> Option<String> {
         self.news.retain(|_, until| *until > now);
         let is_new = |row: &&Row| row.rev.is_some_and(|rev| rev > position) && !row.own && row.pending == Pending::No;
         let fresh: Vec<&Row> = page.rows.iter().filter(is_new).collect();
@@ -239,44 +239,44 @@ impl List {
 
     /// Selects the record so many below, or above. True: the visible rows must be asked for.
     pub fn step(&mut self, by: isize) -> bool {
-        self.go(self.selected.saturating_add_signed(by))
+        self.select(self.selected.saturating_add_signed(by))
     }
 
     /// Selects the record of that number. True: the visible rows must be asked for.
-    pub fn go(&mut self, number: usize) -> bool {
+    pub fn select(&mut self, number: usize) -> bool {
         self.selected = number;
-        self.hold_nothing();
-        self.settle();
+        self.forget_selection();
+        self.settle_selection();
         !self.covers_page()
     }
 
-    fn hold_nothing(&mut self) {
-        (self.anchor, self.left, self.sought) = (None, None, None);
+    fn forget_selection(&mut self) {
+        (self.anchor, self.released, self.target) = (None, None, None);
     }
 
     /// Lets go of the selected record: wherever it moves, the selection stays on its number.
-    pub fn let_go(&mut self) {
-        self.left = self.current().map(|row| row.id.clone());
+    pub fn release_selection(&mut self) {
+        self.released = self.current().map(|row| row.id.clone());
         self.anchor = None;
     }
 
     /// After the change for which a record was let go of: by now it has moved away, if it ever will. From the next page on the
     /// selection holds on to what is under it; where the change was in vain, to that record.
-    pub fn hold_again(&mut self, id: &str, in_vain: bool) {
-        let left = self.left.take_if(|left| left.as_str() == id);
-        if in_vain && left.is_some() {
+    pub fn end_release(&mut self, id: &str, failed: bool) {
+        let left = self.released.take_if(|left| left.as_str() == id);
+        if failed && left.is_some() {
             self.anchor = left;
         }
     }
 
     /// Selects a record by its id once a page says where it stands.
-    pub fn seek(&mut self, id: &str) {
-        self.sought = Some(id.to_owned());
+    pub fn select_when_loaded(&mut self, id: &str) {
+        self.target = Some(id.to_owned());
     }
 
     /// The sought record, if the page that was just taken does not have it. From then on it is not sought any more.
-    pub fn missed(&mut self) -> Option<String> {
-        self.sought.take()
+    pub fn take_missing_target(&mut self) -> Option<String> {
+        self.target.take()
     }
 
     /// The id of the selected record.
@@ -324,13 +324,13 @@ impl List {
     /// Takes the number of visible lines. True: the visible rows must be asked for.
     pub fn resize(&mut self, height: usize) -> bool {
         self.height = height.max(1);
-        self.fit();
+        self.clamp_selection();
         !self.covers_page()
     }
 
     /// Whether it is known which record is under the cursor.
     pub fn is_settled(&self) -> bool {
-        self.fresh && (self.total == 0 || self.current().is_some())
+        self.is_fresh && (self.total == 0 || self.current().is_some())
     }
 
     /// How many lines are visible.
@@ -348,19 +348,19 @@ impl List {
     }
 
     /// Keeps the selection inside the list and on the page, and holds on to the record that is there.
-    fn settle(&mut self) {
-        self.fit();
-        let id = self.current().map(|row| row.id.clone()).filter(|id| self.left.as_ref() != Some(id));
+    fn settle_selection(&mut self) {
+        self.clamp_selection();
+        let id = self.current().map(|row| row.id.clone()).filter(|id| self.released.as_ref() != Some(id));
         if id.is_some() {
-            (self.anchor, self.left) = (id, None);
+            (self.anchor, self.released) = (id, None);
         }
     }
 
     /// Keeps the selection inside the list and on the page. Only what brings rows or moves the cursor says which record
     /// is selected: sums come before or after the rows they belong to.
-    fn fit(&mut self) {
+    fn clamp_selection(&mut self) {
         self.selected = self.selected.min(self.total.saturating_sub(1));
-        self.settle_lines();
+        self.clamp_page();
     }
 
     fn covers_page(&self) -> bool {

@@ -33,7 +33,7 @@ pub struct Cursor {
 
 impl Palette {
     /// The actions of a context that do something there.
-    pub fn over(context: Context, words: &str, applies: impl Fn(usize) -> bool) -> Palette {
+    pub fn new(context: Context, words: &str, applies: impl Fn(usize) -> bool) -> Palette {
         let mut all: Vec<usize> = in_context(context).map(|(index, _)| index).filter(|index| applies(*index)).collect();
         // Rows that start the same are one action with all their keys.
         let mut seen: Vec<Action> = Vec::new();
@@ -42,7 +42,7 @@ impl Palette {
             seen.push(BINDINGS[*index].action);
             is_new
         });
-        let (words, cursor, found) = (Line::holding(words), Cursor::default(), all.clone());
+        let (words, cursor, found) = (Line::with_text(words), Cursor::default(), all.clone());
         let mut palette = Palette { words, context, cursor, all, found, selected: 0 };
         palette.narrow();
         palette
@@ -73,15 +73,15 @@ mod tests {
     #[test]
     fn every_action_of_a_context_is_listed_and_found_by_a_few_letters() {
         for context in Context::ALL {
-            let palette = Palette::over(context, "", |_| true);
+            let palette = Palette::new(context, "", |_| true);
             let listed = |action| palette.found.iter().any(|index| BINDINGS[*index].action == action);
             assert!(in_context(context).all(|(_, binding)| listed(binding.action)), "{}", context.heading());
         }
-        let palette = Palette::over(Context::List, "xprt json", |_| true);
+        let palette = Palette::new(Context::List, "xprt json", |_| true);
         assert_eq!(BINDINGS[palette.chosen().unwrap()].id, "export.json");
         // The words of the status bar lead to what they speak of.
         for (words, id) in [("needs you", "edits"), ("conflict", "edits"), ("waiting", "edits"), ("sync", "sync")] {
-            let palette = Palette::over(Context::Home, words, |_| true);
+            let palette = Palette::new(Context::Home, words, |_| true);
             assert_eq!(palette.chosen().map(|index| BINDINGS[index].id), Some(id), "{words}");
         }
     }

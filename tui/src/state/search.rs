@@ -20,17 +20,17 @@ pub struct Search {
     /// The newest request; older answers are dropped.
     pub ticket: u64,
     /// Whether the hits belong to the words: nothing may be called unfindable before it was looked for.
-    pub answered: bool,
+    pub is_answered: bool,
 }
 
 impl Search {
     /// Takes what was found. For the same words the cursor stays on its record where that was found again; other words mean
     /// their best.
-    pub fn take(&mut self, hits: Vec<Hit>) {
-        let before = self.hits.get(self.selected).filter(|_| self.answered).map(|hit| hit.id.clone());
+    pub fn set_hits(&mut self, hits: Vec<Hit>) {
+        let before = self.hits.get(self.selected).filter(|_| self.is_answered).map(|hit| hit.id.clone());
         self.selected = before.and_then(|id| hits.iter().position(|hit| hit.id == id)).unwrap_or(0);
         self.hits = hits;
-        self.answered = true;
+        self.is_answered = true;
     }
 
     /// How many hits are above the picture, of which so many are visible.

@@ -41,12 +41,12 @@ fn each_change_that_failed_at_the_end_is_told() {
     let many = Write::Many { kind, records: vec![(id, title.clone()), ("b".into(), "Oil".into())], change: None };
     let held = || "it is held".to_owned();
     for (answer, told) in [
-        (Answer::Gone(delete.clone()), "the deletion of “Bleed radiators”: "),
+        (Answer::RecordDeleted(delete.clone()), "the deletion of “Bleed radiators”: "),
         (Answer::Written(delete, Err(held())), "the deletion of “Bleed radiators”: it is held"),
         (Answer::ManyWritten(many, vec![(title, Ok(true)), ("Oil".into(), Err(held()))]), "“Oil”: it is held"),
     ] {
         let mut app = with_tasks(three());
-        let (undone, _) = app.end(now(), [Message::Stale, Message::Answer(answer)].into_iter());
+        let (undone, _) = app.end(now(), [Message::DatabaseChanged, Message::Answer(answer)].into_iter());
         assert!(undone.len() == 1 && undone[0].starts_with(told), "{undone:?}");
     }
 }

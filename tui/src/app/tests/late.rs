@@ -4,7 +4,7 @@ use hearth_replica::{Resolution, Totals};
 
 use super::*;
 use crate::fixtures::conflict;
-use crate::message::{Decision, Place};
+use crate::message::{Decision, RowPosition};
 use crate::state::detail::Detail;
 use crate::state::editor::{Editor, Reference};
 use crate::state::palette::Palette;
@@ -72,7 +72,7 @@ fn a_refused_task_is_typed_again_also_from_under_the_list_of_actions() {
     press(&mut app, "a");
     write(&mut app, "Buy filter");
     let added = change(press(&mut app, "enter"));
-    app.layers.push(Layer::Palette(Palette::over(Context::Quick, "", |_| true)));
+    app.layers.push(Layer::Palette(Palette::new(Context::Quick, "", |_| true)));
     hears(&mut app, Answer::Written(added, Err("it is held".to_owned())));
     assert_eq!((&line(&app).saving, line(&app).refusal.as_deref()), (&None, Some("it is held")));
 }
@@ -87,8 +87,8 @@ fn a_form_stays_until_its_own_change_is_answered_whatever_else_is_written() {
         Answer::Decided(Write::Undo, Err("There is nothing to undo.".to_owned())),
         Answer::Written(delete.clone(), Ok("c".to_owned())),
         Answer::Written(delete.clone(), Err("it is held".to_owned())),
-        Answer::Gone(delete.clone()),
-        Answer::Overtaken(delete, Box::new(task("c", "Theirs", None))),
+        Answer::RecordDeleted(delete.clone()),
+        Answer::RecordChanged(delete, Box::new(task("c", "Theirs", None))),
     ] {
         let mut app = with_tasks(three());
         press(&mut app, "e");
@@ -98,7 +98,7 @@ fn a_form_stays_until_its_own_change_is_answered_whatever_else_is_written() {
         assert_eq!((&form(&app).saving, &form(&app).refusal), (&Some(saved.clone()), &None), "{}", notice(&app));
         assert_ne!(notice(&app), "", "it is told elsewhere");
         assert_eq!(app.session().draft.unwrap().typed["title"], "Bleed radiators!");
-        hears(&mut app, Answer::Overtaken(saved, Box::new(task("a", "Theirs", None))));
+        hears(&mut app, Answer::RecordChanged(saved, Box::new(task("a", "Theirs", None))));
         let said = "Not saved: title was changed meanwhile. Save again to keep yours.";
         assert_eq!((&form(&app).saving, form(&app).refusal.as_deref()), (&None, Some(said)));
     }
@@ -108,7 +108,7 @@ fn a_form_stays_until_its_own_change_is_answered_whatever_else_is_written() {
 fn a_conflict_that_is_settled_closes_no_other_that_is_being_settled() {
     let mut app = with_tasks(three());
     let mut screen = ConflictScreen::of(2, "update");
-    screen.typing = Some(Line::holding("Clean the"));
+    screen.typing = Some(Line::with_text("Clean the"));
     app.layers.push(Layer::Conflict(screen));
     let settled = |edit| {
         let write = Write::Decide(edit, Decision::Resolve(Resolution::mine()));
@@ -152,7 +152,7 @@ fn a_name_that_is_still_being_looked_for_is_in_the_title_of_the_form() {
 #[test]
 fn what_a_task_is_about_without_a_name_does_not_stand_in_for_one_that_was_typed() {
     let mut app = with_tasks(three());
-    app.layers.push(Layer::Detail(Detail::showing(room("r", "Attic"))));
+    app.layers.push(Layer::Detail(Detail::with_row(room("r", "Attic"))));
     press(&mut app, "a");
     write(&mut app, "Mop ");
     let preset = line(&app).about.clone();
@@ -168,9 +168,9 @@ fn a_name_that_is_found_while_the_list_of_actions_is_open_is_known_afterwards() 
     let mut app = with_tasks(three());
     press(&mut app, "a");
     let effects = write(&mut app, "Mop @gar");
-    app.layers.push(Layer::Palette(Palette::over(Context::Quick, "", |_| true)));
+    app.layers.push(Layer::Palette(Palette::new(Context::Quick, "", |_| true)));
     hears(&mut app, Answer::About(sought(&effects), garage()));
-    assert_eq!((line(&app).looking, &line(&app).about), (false, &garage()));
+    assert_eq!((line(&app).is_looking_up, &line(&app).about), (false, &garage()));
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_suggestion_for_older_letters_is_not_taken() {
         assert_eq!((app.context(), faults(&app)), (Context::Options, Vec::new()), "{key}");
     }
     // What is found is known also where the list of actions was open meanwhile.
-    app.layers.push(Layer::Palette(Palette::over(Context::Options, "", |_| true)));
+    app.layers.push(Layer::Palette(Palette::new(Context::Options, "", |_| true)));
     let garden = (Kind::Room, ROOM.to_owned(), "Garden room".to_owned());
     hears(&mut app, Answer::Titles { ticket: ticket(&effects), titles: Ok(vec![garden]) });
     app.layers.pop();
@@ -234,7 +234,7 @@ fn what_was_not_changed_or_has_not_moved_is_under_the_cursor_as_before() {
         let done = change(press(&mut app, "x"));
         let effects = hears(&mut app, Answer::Written(done, result));
         answer(&mut app, &effects, three());
-        let effects = app.update(now(), Message::Stale);
+        let effects = app.update(now(), Message::DatabaseChanged);
         let more = [task("z", "Air the attic", None)].into_iter().chain(three()).collect();
         answer(&mut app, &effects, more);
         assert_eq!(selected(&app), "Bleed radiators");
@@ -247,7 +247,7 @@ fn what_cannot_be_done_is_under_the_cursor_as_before() {
     let effects = press(&mut app, "4");
     answer(&mut app, &effects, vec![room("h", "Hall"), room("s", "Shed")]);
     assert_eq!(press(&mut app, "x"), []);
-    let effects = app.update(now(), Message::Stale);
+    let effects = app.update(now(), Message::DatabaseChanged);
     answer(&mut app, &effects, vec![room("a", "Attic"), room("h", "Hall"), room("s", "Shed")]);
     assert_eq!(selected(&app), "Hall");
 }
@@ -259,7 +259,7 @@ fn chosen_late(before: &[&str], words: &str) -> (App, Vec<Effect>) {
     let under = selected(&app).to_owned();
     press(&mut app, "?");
     write(&mut app, words);
-    let effects = app.update(now(), Message::Stale);
+    let effects = app.update(now(), Message::DatabaseChanged);
     answer(&mut app, &effects, three().into_iter().filter(|row| row.title != under).collect());
     let effects = press(&mut app, "enter");
     (app, effects)
@@ -311,7 +311,8 @@ fn whoever_leaves_what_is_being_saved_does_not_wait_behind_what_was_typed_into_i
 
 #[test]
 fn what_stands_too_deep_is_not_called_hidden() {
-    for (place, said) in [(Place::Nowhere, "New task: Zebra; the filter hides it"), (Place::Beyond, "New task: Zebra")]
+    for (position, said) in
+        [(RowPosition::Absent, "New task: Zebra; the filter hides it"), (RowPosition::Beyond, "New task: Zebra")]
     {
         let mut app = with_tasks(three());
         press(&mut app, "f");
@@ -321,8 +322,11 @@ fn what_stands_too_deep_is_not_called_hidden() {
         let fields = json!({ "title": "Zebra" }).as_object().cloned().unwrap();
         let effects = hears(&mut app, Answer::Written(Write::Create { kind: Kind::Task, fields }, Ok("z".to_owned())));
         let effects = answer(&mut app, &effects, three());
-        let [Effect::Place(ticket, query, id)] = &effects[..] else { panic!("{effects:?}") };
-        hears(&mut app, Answer::Place { ticket: *ticket, kind: query.kind, id: id.clone(), place: Ok(place) });
+        let [Effect::RowPosition(ticket, query, id)] = &effects[..] else { panic!("{effects:?}") };
+        hears(
+            &mut app,
+            Answer::RowPosition { ticket: *ticket, kind: query.kind, id: id.clone(), position: Ok(position) },
+        );
         assert_eq!(notice(&app), said);
     }
 }
@@ -331,7 +335,7 @@ fn what_stands_too_deep_is_not_called_hidden() {
 fn a_conflict_that_is_being_settled_is_not_asked_about() {
     let mut app = with_tasks(three());
     let mut screen = ConflictScreen::of(4, "update");
-    screen.take(vec![conflict("due_on", "2026-11-25")]);
+    screen.set_conflicts(vec![conflict("due_on", "2026-11-25")]);
     app.layers.push(Layer::Conflict(screen));
     let settled = change(keys(&mut app, &["m", "ctrl-s"]));
     for key in ["esc", "ctrl-s"] {

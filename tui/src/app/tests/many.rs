@@ -6,7 +6,7 @@ use super::*;
 
 /// The list of tasks as it is asked for.
 fn whole(app: &App) -> RowQuery {
-    app.list(Kind::Task).unwrap().whole()
+    app.list(Kind::Task).unwrap().whole_query()
 }
 
 #[test]
@@ -78,9 +78,9 @@ fn how_far_a_long_change_is_takes_the_place_of_what_was_said_before_it() {
     let done = Answer::Decided(Write::Undo, Ok("undone: 6,053 tasks".to_owned()));
     let said = |app: &App| app.notice.as_ref().map(|notice| notice.text.clone());
     for (answer, expected) in [
-        (Answer::UnderWay("Undoing", 2_500, 6_053), Some("Undoing: 2,500 of 6,053")),
+        (Answer::Progress("Undoing", 2_500, 6_053), Some("Undoing: 2,500 of 6,053")),
         (done, Some("Undone: 6,053 tasks")),
-        (Answer::UnderWay("Deleting", 1, 2), Some("Deleting: 1 of 2")),
+        (Answer::Progress("Deleting", 1, 2), Some("Deleting: 1 of 2")),
     ] {
         app.update(now(), Message::Answer(answer));
         assert_eq!(said(&app).as_deref(), expected);
@@ -204,7 +204,7 @@ fn what_became_of_many_opens_over_nothing_that_is_being_typed() {
     // A value of a conflict that is typed.
     let mut app = with_tasks(three());
     let mut screen = ConflictScreen::of(4, "update");
-    screen.typing = Some(Line::holding("Clean"));
+    screen.typing = Some(Line::with_text("Clean"));
     app.layers.push(Layer::Conflict(screen));
     app.update(now(), refused());
     assert_eq!(app.context(), Context::ConflictValue);

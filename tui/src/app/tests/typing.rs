@@ -2,14 +2,14 @@
 
 use super::*;
 use crate::message::Decision;
-use crate::state::form::Wish;
+use crate::state::form::FormRequest;
 
 #[test]
 fn what_was_typed_in_a_conflict_is_not_left_without_a_question() {
     let mut app = with_tasks(three());
     assert_eq!(press(&mut app, "ctrl-c"), [Effect::Quit], "nothing would be lost");
     let mut screen = ConflictScreen::of(4, "update");
-    screen.typing = Some(Line::holding("Clean the gutters"));
+    screen.typing = Some(Line::with_text("Clean the gutters"));
     app.layers.push(Layer::Conflict(screen));
     assert_eq!(press(&mut app, "ctrl-c"), []);
     assert_eq!(app.context(), Context::Confirm);
@@ -23,7 +23,7 @@ fn what_was_typed_in_a_conflict_is_not_left_without_a_question() {
 fn what_was_typed_in_a_conflict_outlives_what_the_server_does_meanwhile() {
     let mut app = with_tasks(three());
     let mut screen = ConflictScreen::of(4, "update");
-    screen.take(vec![conflict("notes", "theirs"), conflict("due_on", "2026-11-25")]);
+    screen.set_conflicts(vec![conflict("notes", "theirs"), conflict("due_on", "2026-11-25")]);
     app.layers.push(Layer::Conflict(screen));
     press(&mut app, "e");
     write(&mut app, " merged");
@@ -63,7 +63,7 @@ fn what_was_typed_for_an_edit_that_is_settled_meanwhile_is_saved_in_its_record()
     let first = save(&mut app);
     assert!(matches!(first, Write::Decide(..)), "{first:?}");
     let row = three().remove(0);
-    app.update(now(), Message::Answer(Answer::Overtaken(first, Box::new(row))));
+    app.update(now(), Message::Answer(Answer::RecordChanged(first, Box::new(row))));
     assert_eq!(
         form(&app).refusal.as_deref(),
         Some("Not saved: the change that was waiting is settled by now. Save again to write this to the task.")
@@ -76,7 +76,7 @@ fn what_was_typed_for_an_edit_that_is_settled_meanwhile_is_saved_in_its_record()
 fn what_was_wrong_with_a_value_is_said_no_more_once_it_is_another() {
     let mut app = with_tasks(three());
     let mut screen = ConflictScreen::of(4, "update");
-    (screen.typing, screen.fault) = (Some(Line::holding("some")), Some("some is no day".to_owned()));
+    (screen.typing, screen.fault) = (Some(Line::with_text("some")), Some("some is no day".to_owned()));
     app.layers.push(Layer::Conflict(screen));
     app.update(now(), Message::Paste("day".to_owned()));
     let Some(Layer::Conflict(screen)) = app.layers.last() else { panic!("{:?}", app.layers) };
@@ -101,7 +101,7 @@ fn a_form_is_there_again_whatever_it_changes() {
     assert_eq!(app.session().draft, None, "nothing was typed");
     write(&mut app, "Alike");
     let mut many = again(&mut app);
-    let Wish::Save(Write::Many { records, change: Some(fields), .. }) = many.act(Action::Save) else { panic!() };
+    let FormRequest::Save(Write::Many { records, change: Some(fields), .. }) = many.act(Action::Save) else { panic!() };
     assert_eq!((records.len(), fields["title"].as_str()), (2, Some("Alike")));
 
     let mut app = with_tasks(three());
@@ -109,7 +109,7 @@ fn a_form_is_there_again_whatever_it_changes() {
     write(&mut app, "!");
     let mut waiting = again(&mut app);
     let wish = waiting.act(Action::Save);
-    assert!(matches!(wish, Wish::Save(Write::Decide(_, Decision::Change(_)))), "{wish:?}");
+    assert!(matches!(wish, FormRequest::Save(Write::Decide(_, Decision::Change(_)))), "{wish:?}");
 
     let mut app = with_tasks(three());
     press(&mut app, "n");

@@ -38,12 +38,12 @@ impl Form {
     pub fn of_draft(draft: &Draft, today: Date) -> Option<Form> {
         let kind = Kind::parse(&draft.kind)?;
         let mut form =
-            Form::holding(kind, draft.id.clone(), draft.title.clone(), draft.before.clone(), today, |name| {
+            Form::with_fields(kind, draft.id.clone(), draft.title.clone(), draft.before.clone(), today, |name| {
                 draft.names.get(name).cloned()
             });
         (form.edit, form.many) = (draft.edit, draft.many.clone());
-        if form.is_of_a_part() {
-            form.leave_choices_open();
+        if form.is_partial() {
+            form.make_choices_optional();
         }
         for entry in &mut form.entries {
             if let Some(value) = draft.typed.get(entry.field.name) {

@@ -65,7 +65,7 @@ impl List {
     }
 
     /// Moves the page so that the last page is full where it can be and the selected line is on it.
-    pub(super) fn settle_lines(&mut self) {
+    pub(super) fn clamp_page(&mut self) {
         let starts: Vec<usize> = self.starts().iter().map(|(start, _)| *start).collect();
         let lines = |from: usize, to: usize| {
             let headings = starts.iter().filter(|start| **start > from && **start <= to).count();

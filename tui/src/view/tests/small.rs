@@ -27,7 +27,7 @@ fn a_conflict_shows_its_field_and_both_sides_on_every_screen() {
     for (width, height) in [(20, 5), (20, 24), (80, 5), (39, 7), (40, 9)] {
         let mut app = household();
         let mut conflict = ConflictScreen::of(1, "update");
-        conflict.take(vec![clash("due_on", "2026-12-24")]);
+        conflict.set_conflicts(vec![clash("due_on", "2026-12-24")]);
         app.layers.push(Layer::Conflict(conflict));
         let text = screen(&mut app, width, height);
         assert_says(&text, &["Due on", "! choose", "Mine    Tue 1 Dec", "Theirs  Thu 24 D"]);
@@ -102,7 +102,7 @@ fn what_was_found_stands_apart_from_its_kind_and_keeps_its_stars() {
         let mut app = household();
         letter(&mut app, '/');
         let Some(Layer::Search(search)) = app.layers.last_mut() else { panic!("{:?}", app.layers) };
-        search.take(vec![Hit { kind, id: "a".into(), title: title.into(), snippet: snippet.into() }]);
+        search.set_hits(vec![Hit { kind, id: "a".into(), title: title.into(), snippet: snippet.into() }]);
         app
     };
     let mut house = found("1847 Larkspur Hollow", "**1847** Larkspur Hollow", Kind::Property);

@@ -14,13 +14,13 @@ use crate::message::{Answer, Effect, Message};
 use crate::now::Now;
 
 /// More than this is not typed ahead; what follows is lost, as in a terminal's own buffer.
-const AHEAD_MAX: usize = 512;
+const TYPED_AHEAD_MAX: usize = 512;
 /// So long an answer is waited for. A database that hangs must not make the keyboard hang.
-const PATIENCE_MILLIS: i64 = 500;
+const WAIT_MAX_MILLIS: i64 = 500;
 
 /// What was typed ahead, and what it waits for.
 #[derive(Debug, Default)]
-pub(super) struct Ahead {
+pub(super) struct TypeAhead {
     /// Keys and pasted texts, the first typed first.
     typed: VecDeque<Message>,
     /// Since when the first of them waits.
@@ -33,10 +33,10 @@ pub(super) struct Ahead {
     is_lent: bool,
 }
 
-impl Ahead {
+impl TypeAhead {
     /// Notes what was asked for, because of what a person did or not. A request that takes the place of one a person made
     /// is waited for in its stead.
-    pub(super) fn ask(&mut self, effects: &[Effect], by_person: bool) {
+    pub(super) fn note_requests(&mut self, effects: &[Effect], by_person: bool) {
         for effect in effects {
             match (effect.slot(), effect) {
                 (_, Effect::Write(_)) => self.writes += 1,
@@ -50,10 +50,10 @@ impl Ahead {
     }
 
     /// Notes an answer. What was refused leaves another screen than the one that was typed ahead for.
-    pub(super) fn hear(&mut self, answer: &Answer) {
+    pub(super) fn note_answer(&mut self, answer: &Answer) {
         let refused = match answer {
             Answer::Written(_, result) | Answer::Decided(_, result) => result.is_err(),
-            Answer::Overtaken(..) | Answer::Gone(_) => true,
+            Answer::RecordChanged(..) | Answer::RecordDeleted(_) => true,
             Answer::ManyWritten(_, each) => each.iter().any(|(_, result)| result.is_err()),
             other => {
                 if let Some((slot, ticket)) = other.slot()
@@ -71,7 +71,7 @@ impl Ahead {
     }
 
     /// Notes that the terminal is back.
-    pub(super) fn come_back(&mut self) {
+    pub(super) fn note_terminal_back(&mut self) {
         self.is_lent = false;
     }
 
@@ -80,7 +80,7 @@ impl Ahead {
     }
 
     /// Takes no notice any more of what did not come.
-    fn give_up(&mut self) {
+    fn stop_waiting(&mut self) {
         self.asked.clear();
         self.writes = 0;
     }
@@ -88,47 +88,47 @@ impl Ahead {
 
 impl App {
     /// Whether something that was typed still waits for an answer; then time matters more than usual.
-    pub fn is_ahead(&self) -> bool {
-        !self.ahead.typed.is_empty()
+    pub fn has_typed_ahead(&self) -> bool {
+        !self.type_ahead.typed.is_empty()
     }
 
     /// Takes what was typed or clicked: at once, or, where it must wait, after the answer.
-    pub(super) fn input(&mut self, now: Now, message: Message) -> Vec<Effect> {
-        if !self.is_ahead() && !self.must_wait(&message) {
+    pub(super) fn take_input(&mut self, now: Now, message: Message) -> Vec<Effect> {
+        if !self.has_typed_ahead() && !self.must_wait(&message) {
             return self.handle(now, message);
         }
-        if self.ahead.typed.len() < AHEAD_MAX {
-            self.ahead.typed.push_back(message);
+        if self.type_ahead.typed.len() < TYPED_AHEAD_MAX {
+            self.type_ahead.typed.push_back(message);
         }
-        self.ahead.since.get_or_insert(now.moment);
+        self.type_ahead.since.get_or_insert(now.moment);
         Vec::new()
     }
 
     /// Handles what waited and need not wait any longer.
-    pub(super) fn go_on(&mut self, now: Now) -> Vec<Effect> {
+    pub(super) fn handle_waiting(&mut self, now: Now) -> Vec<Effect> {
         let mut effects = Vec::new();
-        while let Some(message) = self.ahead.typed.pop_front() {
-            let since = *self.ahead.since.get_or_insert(now.moment);
+        while let Some(message) = self.type_ahead.typed.pop_front() {
+            let since = *self.type_ahead.since.get_or_insert(now.moment);
             if self.must_wait(&message) {
                 // A clock that was set back must not hold the keyboard.
                 let waited = now.moment.millis() - since.millis();
-                if self.ahead.is_lent || (0..PATIENCE_MILLIS).contains(&waited) {
-                    self.ahead.typed.push_front(message);
+                if self.type_ahead.is_lent || (0..WAIT_MAX_MILLIS).contains(&waited) {
+                    self.type_ahead.typed.push_front(message);
                     return effects;
                 }
                 // What is being saved closes with its answer: letters would be split between it and what lies beneath, where
                 // they are commands. So they wait on, unless whoever typed them wants to leave; then they are not meant.
                 if self.is_text(&message) && self.layers.last().is_some_and(Layer::is_saving) {
-                    let Some(way_out) = self.ahead.typed.iter().position(|later| self.leaves(later)) else {
-                        self.ahead.typed.push_front(message);
+                    let Some(way_out) = self.type_ahead.typed.iter().position(|later| self.leaves(later)) else {
+                        self.type_ahead.typed.push_front(message);
                         return effects;
                     };
-                    self.ahead.typed.drain(..way_out);
+                    self.type_ahead.typed.drain(..way_out);
                     continue;
                 }
-                self.ahead.give_up();
+                self.type_ahead.stop_waiting();
             }
-            self.ahead.since = None;
+            self.type_ahead.since = None;
             // What was said since it was typed has not been read yet.
             let said = self.notice.take();
             effects.extend(self.handle(now, message));
@@ -139,7 +139,7 @@ impl App {
 
     fn must_wait(&self, message: &Message) -> bool {
         let key = if let Message::Key(key) = message { Some(*key) } else { None };
-        self.ahead.is_lent || self.depends(key)
+        self.type_ahead.is_lent || self.depends(key)
     }
 
     /// What a key does where the keyboard is; None: it is a letter, or no key.
@@ -164,8 +164,8 @@ impl App {
         if matches!(action, Some(Action::Quit | Action::Suspend)) {
             return false;
         }
-        let awaits = |slot| self.ahead.awaits(slot);
-        let writes = self.ahead.writes > 0;
+        let awaits = |slot| self.type_ahead.awaits(slot);
+        let writes = self.type_ahead.writes > 0;
         // Letters of a line are the line's own, and it can be left at any time.
         let is_free = action.is_none() || action == Some(Action::Back);
         match self.layers.last() {
@@ -179,7 +179,7 @@ impl App {
             Some(Layer::Conflict(_)) => !is_free && (writes || awaits("conflicts")),
             Some(Layer::Confirm(_) | Layer::Sync(_) | Layer::Results(_) | Layer::Palette(_)) => false,
             None if self.tab == Kind::Property => action.is_some_and(is_about_row) && (writes || awaits("overview")),
-            None if self.filtering => false,
+            None if self.is_filtering => false,
             None => {
                 let is_sure = self.list(self.tab).is_some_and(crate::state::list::List::is_settled);
                 let rows = writes || awaits("place") || (awaits("page") && !is_sure);
