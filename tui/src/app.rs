@@ -7,17 +7,9 @@
 
 mod act;
 mod answers;
-#[cfg(test)]
-mod bursts;
 mod decisions;
 mod ending;
-#[cfg(test)]
-mod fuzz;
 mod layers;
-#[cfg(test)]
-mod lived;
-#[cfg(test)]
-mod meanwhile;
 mod mouse;
 mod records;
 mod sessions;

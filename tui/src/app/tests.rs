@@ -16,9 +16,14 @@ use crate::state::input::Line;
 use crate::state::list::MARKS_MAX;
 use crate::state::session::Session;
 
+mod concurrent_changes;
 mod ended;
+mod journeys;
 mod late;
 mod many;
+mod random_keys;
+mod scene;
+mod typed_ahead;
 mod typing;
 
 const ROOM: &str = "0190a3b0-0000-7000-8000-00000000abcd";

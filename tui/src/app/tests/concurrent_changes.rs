@@ -5,8 +5,8 @@ use hearth_contract::schema::Kind;
 use hearth_replica::Row;
 use serde_json::json;
 
-use super::fuzz::{Scene, fields};
-use super::{App, Layer};
+use super::scene::{Scene, fields};
+use crate::app::{App, Layer};
 use crate::message::Message;
 use crate::state::form::Form;
 

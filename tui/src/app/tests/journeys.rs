@@ -2,8 +2,8 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::fuzz::Scene;
-use super::{App, Layer, Setup};
+use super::scene::Scene;
+use crate::app::{App, Layer, Setup};
 use crate::keys::Context;
 use crate::message::{Effect, Message};
 use crate::state::session::Session;

@@ -8,8 +8,8 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{RowQuery, Sort};
 use serde_json::json;
 
-use super::fuzz::{Dice, Scene, fields};
-use super::{App, Layer};
+use super::scene::{Dice, Scene, fields};
+use crate::app::{App, Layer};
 use crate::message::{Effect, Message, Write};
 use crate::state::editor::Editor;
 
