@@ -281,33 +281,55 @@ pub enum Decision {
     Resolve(Resolution),
 }
 
+/// A sort of request. A new request of a slot replaces the older one: only the newest answer counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "each is named after its effect")]
+pub enum Slot {
+    Page,
+    Totals,
+    Overview,
+    Figures,
+    About,
+    RowPosition,
+    All,
+    SaveSession,
+    Record,
+    Search,
+    Titles,
+    Status,
+    Counts,
+    Edits,
+    Log,
+    Conflicts,
+}
+
 impl Effect {
-    /// Requests with the same slot replace each other: only the newest is worth an answer. None: each counts.
-    pub fn slot(&self) -> Option<&'static str> {
+    /// The slot of a request. None: each such effect is carried out, none replaces another.
+    pub fn slot(&self) -> Option<Slot> {
         match self {
-            Effect::Page(..) => Some("page"),
-            Effect::Totals(..) => Some("totals"),
-            Effect::Overview(..) => Some("overview"),
-            Effect::Figures(_) => Some("figures"),
-            Effect::About(..) => Some("about"),
-            Effect::RowPosition(..) => Some("place"),
-            Effect::All(_) => Some("all"),
-            Effect::SaveSession(_) => Some("keep"),
-            Effect::Record(..) => Some("record"),
-            Effect::Search(..) => Some("search"),
-            Effect::Titles(..) => Some("titles"),
-            Effect::Status => Some("status"),
-            Effect::Counts => Some("counts"),
-            Effect::Edits => Some("edits"),
-            Effect::Log => Some("log"),
-            Effect::Conflicts => Some("conflicts"),
+            Effect::Page(..) => Some(Slot::Page),
+            Effect::Totals(..) => Some(Slot::Totals),
+            Effect::Overview(..) => Some(Slot::Overview),
+            Effect::Figures(_) => Some(Slot::Figures),
+            Effect::About(..) => Some(Slot::About),
+            Effect::RowPosition(..) => Some(Slot::RowPosition),
+            Effect::All(_) => Some(Slot::All),
+            Effect::SaveSession(_) => Some(Slot::SaveSession),
+            Effect::Record(..) => Some(Slot::Record),
+            Effect::Search(..) => Some(Slot::Search),
+            Effect::Titles(..) => Some(Slot::Titles),
+            Effect::Status => Some(Slot::Status),
+            Effect::Counts => Some(Slot::Counts),
+            Effect::Edits => Some(Slot::Edits),
+            Effect::Log => Some(Slot::Log),
+            Effect::Conflicts => Some(Slot::Conflicts),
             Effect::Write(_) | Effect::Export(..) | Effect::Copy(_) | Effect::Editor(_) => None,
             Effect::Reopen | Effect::Suspend | Effect::TakeTerminal | Effect::Redraw | Effect::Quit => None,
         }
     }
 
-    /// The ticket of a request; 0 where it has none, because its answers are all alike.
-    pub const fn ticket(&self) -> u64 {
+    /// The ticket of a request, which its answer carries. None: any answer of the slot is good enough.
+    pub const fn ticket(&self) -> Option<u64> {
         match self {
             Effect::Page(ticket, _)
             | Effect::Totals(ticket, ..)
@@ -316,27 +338,39 @@ impl Effect {
             | Effect::Record(ticket, ..)
             | Effect::Search(ticket, _)
             | Effect::Titles(ticket, ..)
-            | Effect::RowPosition(ticket, ..) => *ticket,
-            _ => 0,
+            | Effect::RowPosition(ticket, ..) => Some(*ticket),
+            _ => None,
         }
     }
 }
 
 impl Answer {
-    /// The slot and the ticket of the request that it answers, where a person may be waiting for it.
-    pub const fn slot(&self) -> Option<(&'static str, u64)> {
+    /// The slot and the ticket of the answered request, where a key may wait for the answer.
+    pub const fn slot(&self) -> Option<(Slot, Option<u64>)> {
         match self {
-            Answer::Page { ticket, .. } => Some(("page", *ticket)),
-            Answer::Overview(ticket, _) => Some(("overview", *ticket)),
-            Answer::About(ticket, _) => Some(("about", *ticket)),
-            Answer::Record { ticket, .. } => Some(("record", *ticket)),
-            Answer::Hits { ticket, .. } => Some(("search", *ticket)),
-            Answer::Titles { ticket, .. } => Some(("titles", *ticket)),
-            Answer::RowPosition { ticket, .. } => Some(("place", *ticket)),
-            Answer::All(..) => Some(("all", 0)),
-            Answer::Edits(_) => Some(("edits", 0)),
-            Answer::Conflicts(_) => Some(("conflicts", 0)),
+            Answer::Page { ticket, .. } => Some((Slot::Page, Some(*ticket))),
+            Answer::Overview(ticket, _) => Some((Slot::Overview, Some(*ticket))),
+            Answer::About(ticket, _) => Some((Slot::About, Some(*ticket))),
+            Answer::Record { ticket, .. } => Some((Slot::Record, Some(*ticket))),
+            Answer::Hits { ticket, .. } => Some((Slot::Search, Some(*ticket))),
+            Answer::Titles { ticket, .. } => Some((Slot::Titles, Some(*ticket))),
+            Answer::RowPosition { ticket, .. } => Some((Slot::RowPosition, Some(*ticket))),
+            Answer::All(..) => Some((Slot::All, None)),
+            Answer::Edits(_) => Some((Slot::Edits, None)),
+            Answer::Conflicts(_) => Some((Slot::Conflicts, None)),
             _ => None,
         }
+    }
+
+    /// Whether a write has ended with this answer, done or not.
+    pub const fn ends_write(&self) -> bool {
+        matches!(
+            self,
+            Answer::Written(..)
+                | Answer::RecordChanged(..)
+                | Answer::RecordDeleted(_)
+                | Answer::Decided(..)
+                | Answer::ManyWritten(..)
+        )
     }
 }

@@ -3,12 +3,13 @@
 use crossterm::event::{KeyEvent, KeyEventKind};
 use hearth_contract::schema::Kind;
 
-use super::{App, Edits, Layer, TABS};
+use super::model::{App, Layer, TABS};
 use crate::keys::{Action, BINDINGS, Context};
 use crate::layout::Layout;
 use crate::message::{Decision, Effect, Write};
 use crate::now::Now;
 use crate::state::detail::{Detail, Page};
+use crate::state::edits::Edits;
 use crate::state::form::Form;
 use crate::state::list::List;
 use crate::state::palette::Palette;

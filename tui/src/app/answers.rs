@@ -1,187 +1,186 @@
-//! What answers change: pages, records, hits, and what became of a write. An answer to an older request changes nothing.
-
-use std::collections::BTreeSet;
+//! Answers to requests: pages, records, hits, status. An answer to an older request changes nothing. Must not know how an
+//! answer was read.
 
 use hearth_contract::schema::Kind;
-use hearth_replica::{Latest, Row, RowPage, RowQuery};
+use hearth_replica::{Conflict, Edit, Hit, Latest, Overview, RowPage, RowQuery, Status, Totals};
 
-use super::{App, Layer, NOTICE_MILLIS, Notice, Results};
+use super::model::{App, Layer, NOTICE_MILLIS, Notice};
+use super::writes::is_or_are;
 use crate::keys::{Action, Context};
-use crate::message::{Answer, Decision, Effect, RowPosition, Write};
+use crate::message::{Answer, Effect, RowPosition};
 use crate::now::Now;
+use crate::state::detail::FullRecord;
 use crate::state::list::{List, MARKS_MAX};
 use crate::words::glyphs::Tone;
-use crate::words::{self, capital};
-
-/// One is, several are.
-const fn are(number: usize) -> &'static str {
-    if number == 1 { "is" } else { "are" }
-}
-
-/// One was, several were.
-const fn were(number: usize) -> &'static str {
-    if number == 1 { "was" } else { "were" }
-}
+use crate::words::{self, Names};
 
 impl App {
+    /// Takes an answer and gives the effects that follow. An error is shown as a notice.
     pub(super) fn answer(&mut self, now: Now, answer: Answer) -> Vec<Effect> {
-        let mut effects = Vec::new();
-        if matches!(
-            answer,
-            Answer::Written(..)
-                | Answer::RecordChanged(..)
-                | Answer::RecordDeleted(_)
-                | Answer::Decided(..)
-                | Answer::ManyWritten(..)
-        ) {
-            // What was written stands elsewhere now; a page must not be read from where it stood.
+        if answer.ends_write() {
+            // The write may have moved rows: loaded row numbers are no longer reliable.
             self.lists.iter_mut().for_each(List::mark_stale);
         }
         let outcome = match answer {
-            Answer::Page { ticket, kind, offset, page } => page.map(|page| {
-                self.note_list_news(now, kind, &page);
-                let first = self.is_first_sync();
-                let list = self.lists.iter_mut().find(|list| list.kind == kind && list.ticket == ticket);
-                let taken = list.map(|list| {
-                    if first && list.selected == 0 {
-                        list.release_selection();
-                    }
-                    list.set_page(offset, page)
-                });
-                if taken == Some(true) {
-                    effects = self.ask_page();
-                } else if taken == Some(false) {
-                    effects = self.ask_position(kind);
-                }
-            }),
-            Answer::RowPosition { ticket, kind, id, position } => position.map(|position| {
-                effects = self.go_to_position(now, kind, ticket, &id, position);
-            }),
-            Answer::Totals { ticket, kind, totals } => totals.map(|totals| {
-                let list = self.lists.iter_mut().find(|list| list.kind == kind && list.sums == ticket);
-                if let Some(list) = list {
-                    list.set_totals(totals);
-                }
-            }),
-            Answer::Overview(ticket, overview) => overview.map(|overview| {
-                if self.home.ticket == ticket {
-                    self.note_home_news(now, overview.latest.as_ref());
-                    let first = self.is_first_sync();
-                    self.home.set_overview(overview, self.today, first);
-                }
-            }),
-            Answer::Figures(figures) => figures.map(|figures| self.home.figures = Some(figures)),
-            Answer::Record { ticket, kind, full } => full.map(|full| {
-                let page = self.page();
-                let mut all = self.layers.iter_mut().filter_map(|layer| match layer {
-                    Layer::Detail(detail) => Some(detail),
-                    _ => None,
-                });
-                if let Some(detail) = all.find(|detail| detail.kind == kind && detail.ticket == ticket) {
-                    detail.set_record(full, page);
-                }
-            }),
-            Answer::About(ticket, about) => {
-                let mut lines = self.layers.iter_mut().filter_map(|layer| match layer {
-                    Layer::Quick(quick) => Some(quick),
-                    _ => None,
-                });
-                if let Some(quick) = lines.find(|quick| quick.ticket == ticket) {
-                    (quick.about, quick.is_looking_up) = (about, false);
-                }
-                Ok(())
+            Answer::Page { ticket, kind, offset, page } => {
+                page.map(|page| self.take_page(now, kind, ticket, offset, page))
             }
+            Answer::RowPosition { ticket, kind, id, position } => {
+                position.map(|position| self.go_to_position(now, kind, ticket, &id, position))
+            }
+            Answer::Totals { ticket, kind, totals } => totals.map(|totals| self.take_totals(kind, ticket, totals)),
+            Answer::Overview(ticket, overview) => overview.map(|overview| self.take_overview(now, ticket, overview)),
+            Answer::Figures(figures) => figures.map(|figures| {
+                self.home.figures = Some(figures);
+                Vec::new()
+            }),
+            Answer::Record { ticket, kind, full } => full.map(|full| self.take_record(kind, ticket, full)),
+            Answer::About(ticket, about) => Ok(self.take_about(ticket, about)),
             Answer::All(query, records) => records.map(|records| self.mark_all_of(now, &query, records)),
-            Answer::Reopened(result) => result,
-            Answer::Exported(Ok(what)) => {
-                self.notify(now, Tone::Good, format!("Exported {what}"));
-                Ok(())
-            }
-            Answer::Exported(Err(sentence)) => Err(sentence),
-            Answer::Hits { ticket, hits } => hits.map(|hits| {
-                if let Some(Layer::Search(search)) = self.layers.last_mut()
-                    && search.ticket == ticket
-                {
-                    search.set_hits(hits);
-                }
+            Answer::Reopened(result) => result.map(|()| Vec::new()),
+            Answer::Exported(file) => file.map(|file| {
+                self.notify(now, Tone::Good, format!("Exported {file}"));
+                Vec::new()
             }),
-            Answer::Titles { ticket, titles } => titles.map(|titles| {
-                let mut forms = self.layers.iter_mut().filter_map(|layer| match layer {
-                    Layer::Form(form) => Some(form),
-                    _ => None,
-                });
-                if let Some(form) = forms.find(|form| form.ticket == ticket) {
-                    form.set_options(titles);
-                }
-            }),
-            Answer::Status(status) => status.map(|status| {
-                if status.is_in_contact() {
-                    self.stopped.take_if(|(_, again)| *again);
-                }
-                let is_first = self.status.replace(status).is_none();
-                // A form that was found again has more to say than the sign in the status bar, which stays.
-                if is_first && self.halt().is_some() && self.notice.is_none() {
-                    let key = self.setup.keys.key_of(Context::Home, Action::Sync).unwrap_or("?");
-                    let text = format!("Changes stay here for now; {key} says why and what to do.");
-                    self.notify(now, Tone::Notice, text);
-                }
-            }),
+            Answer::Hits { ticket, hits } => hits.map(|hits| self.take_hits(ticket, hits)),
+            Answer::Titles { ticket, titles } => titles.map(|titles| self.take_titles(ticket, titles)),
+            Answer::Status(status) => status.map(|status| self.take_status(now, status)),
             Answer::Counts(counts) => {
                 self.counts = counts.into_iter().collect();
-                Ok(())
+                Ok(Vec::new())
             }
-            Answer::Edits(edits) => edits.map(|(edits, names)| {
-                if let Some(Layer::Edits(screen)) = self.layers.last_mut() {
-                    screen.names = names;
-                    screen.set_edits(edits);
-                }
+            Answer::Edits(edits) => edits.map(|(edits, names)| self.take_edits(edits, names)),
+            Answer::Conflicts(conflicts) => conflicts.map(|(conflicts, names)| self.take_conflicts(conflicts, names)),
+            Answer::Log(log) => log.map(|log| {
+                self.log = log;
+                Vec::new()
             }),
-            Answer::Progress(doing, done, of) => {
-                let far = format!("{doing}: {} of {}", words::figure(done), words::figure(of));
-                self.notify(now, Tone::Notice, far);
-                Ok(())
+            Answer::Progress(verb, done, total) => {
+                let text = format!("{verb}: {} of {}", words::figure(done), words::figure(total));
+                self.notify(now, Tone::Notice, text);
+                Ok(Vec::new())
             }
-            Answer::Written(write, result) => {
-                effects = self.after_write(now, &write, result);
-                Ok(())
-            }
-            Answer::RecordChanged(write, row) => {
-                effects = self.after_record_changed(now, &write, &row);
-                Ok(())
-            }
-            Answer::RecordDeleted(write) => {
-                effects = self.after_record_deleted(now, &write);
-                Ok(())
-            }
-            Answer::Decided(write, result) => {
-                effects = self.after_decision(now, &write, result);
-                Ok(())
-            }
-            Answer::Log(log) => log.map(|log| self.log = log),
-            Answer::Conflicts(conflicts) => conflicts.map(|(conflicts, names)| {
-                if let Some(Layer::Conflict(screen)) = self.layers.last_mut() {
-                    screen.names = names;
-                    screen.set_conflicts(conflicts);
-                }
-            }),
-            Answer::ManyWritten(write, each) => {
-                effects = self.after_bulk_write(now, &write, each);
-                Ok(())
-            }
+            Answer::Written(write, result) => Ok(self.after_write(now, &write, result)),
+            Answer::RecordChanged(write, row) => Ok(self.after_record_changed(now, &write, &row)),
+            Answer::RecordDeleted(write) => Ok(self.after_record_deleted(now, &write)),
+            Answer::Decided(write, result) => Ok(self.after_decision(now, &write, result)),
+            Answer::ManyWritten(write, each) => Ok(self.after_bulk_write(now, &write, each)),
         };
-        if let Err(sentence) = outcome {
+        outcome.unwrap_or_else(|sentence| {
             self.notify(now, Tone::Alarm, sentence);
+            Vec::new()
+        })
+    }
+
+    fn take_page(&mut self, now: Now, kind: Kind, ticket: u64, offset: usize, page: RowPage) -> Vec<Effect> {
+        self.note_list_news(now, kind, &page);
+        let is_first = self.is_first_sync();
+        let Some(list) = self.lists.iter_mut().find(|list| list.kind == kind && list.ticket == ticket) else {
+            return Vec::new();
+        };
+        if is_first && list.selected == 0 {
+            list.release_selection();
         }
-        effects
+        if list.set_page(offset, page) { self.ask_page() } else { self.ask_position(kind) }
+    }
+
+    fn take_totals(&mut self, kind: Kind, ticket: u64, totals: Totals) -> Vec<Effect> {
+        let list = self.lists.iter_mut().find(|list| list.kind == kind && list.sums == ticket);
+        if let Some(list) = list {
+            list.set_totals(totals);
+        }
+        Vec::new()
+    }
+
+    fn take_overview(&mut self, now: Now, ticket: u64, overview: Overview) -> Vec<Effect> {
+        if self.home.ticket == ticket {
+            self.note_home_news(now, overview.latest.as_ref());
+            let is_first = self.is_first_sync();
+            self.home.set_overview(overview, self.today, is_first);
+        }
+        Vec::new()
+    }
+
+    fn take_record(&mut self, kind: Kind, ticket: u64, full: Option<FullRecord>) -> Vec<Effect> {
+        let page = self.page();
+        let mut details = self.layers.iter_mut().filter_map(|layer| match layer {
+            Layer::Detail(detail) => Some(detail),
+            _ => None,
+        });
+        if let Some(detail) = details.find(|detail| detail.kind == kind && detail.ticket == ticket) {
+            detail.set_record(full, page);
+        }
+        Vec::new()
+    }
+
+    fn take_about(&mut self, ticket: u64, about: Option<(Kind, String, String)>) -> Vec<Effect> {
+        let mut lines = self.layers.iter_mut().filter_map(|layer| match layer {
+            Layer::Quick(quick) => Some(quick),
+            _ => None,
+        });
+        if let Some(quick) = lines.find(|quick| quick.ticket == ticket) {
+            (quick.about, quick.is_looking_up) = (about, false);
+        }
+        Vec::new()
+    }
+
+    fn take_hits(&mut self, ticket: u64, hits: Vec<Hit>) -> Vec<Effect> {
+        if let Some(Layer::Search(search)) = self.layers.last_mut()
+            && search.ticket == ticket
+        {
+            search.set_hits(hits);
+        }
+        Vec::new()
+    }
+
+    fn take_titles(&mut self, ticket: u64, titles: Vec<(Kind, String, String)>) -> Vec<Effect> {
+        let mut forms = self.layers.iter_mut().filter_map(|layer| match layer {
+            Layer::Form(form) => Some(form),
+            _ => None,
+        });
+        if let Some(form) = forms.find(|form| form.ticket == ticket) {
+            form.set_options(titles);
+        }
+        Vec::new()
+    }
+
+    fn take_status(&mut self, now: Now, status: Status) -> Vec<Effect> {
+        if status.is_in_contact() {
+            self.sync_stop.take_if(|stop| stop.will_retry);
+        }
+        let is_first = self.status.replace(status).is_none();
+        // The notice about a restored form is more useful than this hint; the status bar shows the problem anyway.
+        if is_first && self.halt().is_some() && self.notice.is_none() {
+            let key = self.setup.keys.key_of(Context::Home, Action::Sync).unwrap_or("?");
+            let text = format!("Changes stay here for now; {key} says why and what to do.");
+            self.notify(now, Tone::Notice, text);
+        }
+        Vec::new()
+    }
+
+    fn take_edits(&mut self, edits: Vec<Edit>, names: Names) -> Vec<Effect> {
+        if let Some(Layer::Edits(screen)) = self.layers.last_mut() {
+            screen.names = names;
+            screen.set_edits(edits);
+        }
+        Vec::new()
+    }
+
+    fn take_conflicts(&mut self, conflicts: Vec<Conflict>, names: Names) -> Vec<Effect> {
+        if let Some(Layer::Conflict(screen)) = self.layers.last_mut() {
+            screen.names = names;
+            screen.set_conflicts(conflicts);
+        }
+        Vec::new()
     }
 
     /// Marks every record of a list. What is not marked after that, though somebody may think so, is counted.
-    fn mark_all_of(&mut self, now: Now, query: &RowQuery, records: Vec<(String, String)>) {
+    fn mark_all_of(&mut self, now: Now, query: &RowQuery, records: Vec<(String, String)>) -> Vec<Effect> {
         let kind = query.kind;
-        let Some(list) = self.lists.iter_mut().find(|list| list.kind == kind) else { return };
+        let Some(list) = self.lists.iter_mut().find(|list| list.kind == kind) else { return Vec::new() };
         // It is another list by now.
         if list.whole_query() != *query {
-            return;
+            return Vec::new();
         }
         let listed = records.len();
         let dropped = list.mark_all(records);
@@ -190,16 +189,17 @@ impl App {
         let mut said = Vec::new();
         if is_short {
             let (listed, more) = (words::counted(kind, listed), words::figure(left));
-            said.push(format!("Only the first {listed} are marked; {more} more {} not.", are(left)));
+            said.push(format!("Only the first {listed} are marked; {more} more {} not.", is_or_are(left)));
         }
         if dropped > 0 {
             let (marks, most) = (if dropped == 1 { "mark" } else { "marks" }, words::figure(MARKS_MAX));
-            let (gone, are) = (words::figure(dropped), are(dropped));
+            let (gone, are) = (words::figure(dropped), is_or_are(dropped));
             said.push(format!("{gone} {marks} outside this list {are} gone: no more than {most} are kept."));
         }
         if !said.is_empty() {
             self.notify(now, Tone::Notice, said.join(" "));
         }
+        Vec::new()
     }
 
     /// Asks where the record stands that the list's page should have had: it is new, and the list is long.
@@ -261,132 +261,6 @@ impl App {
         {
             let until = now.moment.plus_millis(NOTICE_MILLIS);
             self.news = Some(Notice { text: latest.title.clone(), tone: Tone::Good, until });
-        }
-    }
-
-    /// After a change of many: a sentence where all went well, every record with its own where not.
-    fn after_bulk_write(&mut self, now: Now, write: &Write, each: Vec<(String, Result<bool, String>)>) -> Vec<Effect> {
-        let Write::Many { kind, change, records } = write else { return Vec::new() };
-        let same = each.iter().filter(|(_, result)| *result == Ok(false)).count();
-        // Those that are listed beside what was refused are as they should be, whoever made them so.
-        let said = |(title, result): (String, Result<bool, String>)| {
-            (title, result.map(drop).map_err(|sentence| words::refusal(write, &sentence)))
-        };
-        let each: Vec<_> = each.into_iter().map(said).collect();
-        // Nothing is done: what was typed for all of them is wanted again.
-        let in_vain = each.first().and_then(|(_, result)| result.clone().err());
-        let in_vain = in_vain.filter(|_| each.iter().all(|(_, result)| result.is_err()));
-        // Who is still in the form that sent it waits for this; who is in another is not disturbed.
-        let is_awaited = self.layers.last().is_some_and(|layer| layer.has_sent(write));
-        match (self.layers.iter_mut().find(|layer| layer.has_sent(write)), in_vain) {
-            (Some(Layer::Form(form)), Some(sentence)) => form.refuse(format!("Not saved: {sentence}")),
-            _ => self.layers.retain(|layer| !layer.has_sent(write)),
-        }
-        // By id: several records may have the same title.
-        let failed = records.iter().zip(&each).filter(|(_, (_, result))| result.is_err());
-        let failed: BTreeSet<&String> = failed.map(|((id, _), _)| id).collect();
-        let tried: BTreeSet<&String> = records.iter().map(|(id, _)| id).collect();
-        let (bad, good): (Vec<_>, Vec<_>) = each.into_iter().partition(|(_, result)| result.is_err());
-        let verb = match change {
-            None => "Deleted",
-            Some(fields) if fields.len() == 1 && words::text(fields, "status") == Some("done") => "Done:",
-            Some(_) => "Changed",
-        };
-        let done = match (good.len() - same, same) {
-            (done, 0) => format!("{verb} {}", words::counted(*kind, done)),
-            (0, same) => format!("Nothing to change: {} {} so already", words::counted(*kind, same), are(same)),
-            (done, same) => {
-                format!("{verb} {}; {} {} so already", words::counted(*kind, done), words::figure(same), were(same))
-            }
-        };
-        if let Some(list) = self.lists.iter_mut().find(|list| list.kind == *kind) {
-            // What was not done stays marked, so that it can be tried again; and what was marked meanwhile.
-            list.marks.retain(|id, _| failed.contains(id) || !tried.contains(id));
-        }
-        // How far it was is said no more.
-        self.notice = None;
-        if bad.is_empty() {
-            self.notify(now, Tone::Good, done);
-        } else {
-            let did = if change.is_some() { "changed" } else { "deleted" };
-            let done = format!("{done}; {} not {did}", words::counted(*kind, bad.len()));
-            let later = format!("{done}; the list of them opens when you are done here.");
-            let results = Results { done, did, each: bad.into_iter().chain(good).collect(), scroll: 0 };
-            if is_awaited || !self.is_typing() {
-                self.layers.push(Layer::Results(results));
-            } else {
-                self.results.push(results);
-                self.notify(now, Tone::Alarm, later);
-            }
-        }
-        self.reload()
-    }
-
-    /// After a decision about edits.
-    fn after_decision(&mut self, now: Now, write: &Write, result: Result<String, String>) -> Vec<Effect> {
-        match result {
-            Ok(sentence) => {
-                self.layers.retain(|layer| match (layer, write) {
-                    (Layer::Conflict(screen), Write::Decide(edit, Decision::Resolve(_))) => screen.edit != *edit,
-                    _ => !layer.has_sent(write),
-                });
-                self.notify(now, Tone::Good, capital(&sentence));
-            }
-            Err(sentence) => self.show_refusal(now, write, &sentence),
-        }
-        self.reload()
-    }
-
-    /// After a write that was not carried out, because its record is another by now.
-    fn after_record_changed(&mut self, now: Now, write: &Write, row: &Row) -> Vec<Effect> {
-        match self.layers.iter_mut().find(|layer| layer.has_sent(write)) {
-            Some(Layer::Form(form)) => form.record_changed(now, row),
-            _ => {
-                let text = format!("Not saved, because it was changed meanwhile: {}", words::written(write));
-                self.notify(now, Tone::Alarm, text);
-            }
-        }
-        self.reload()
-    }
-
-    /// After a write to a record that is not there any more. A form keeps what it holds, for a new one.
-    fn after_record_deleted(&mut self, now: Now, write: &Write) -> Vec<Effect> {
-        match self.layers.iter_mut().find(|layer| layer.has_sent(write)) {
-            Some(Layer::Form(form)) => form.record_deleted(),
-            _ => return self.after_write(now, write, Err(words::GONE.to_owned())),
-        }
-        self.reload()
-    }
-
-    fn after_write(&mut self, now: Now, write: &Write, result: Result<String, String>) -> Vec<Effect> {
-        if let Write::Update { kind, id, .. } = write {
-            let lists = self.lists.iter_mut().filter(|list| list.kind == *kind);
-            lists.for_each(|list| list.end_release(id, result.is_err()));
-        }
-        match result {
-            Ok(id) => {
-                self.layers.retain(|layer| !layer.has_sent(write));
-                if let Write::Create { kind, .. } = write {
-                    self.lists
-                        .iter_mut()
-                        .filter(|list| list.kind == *kind)
-                        .for_each(|list| list.select_when_loaded(&id));
-                }
-                self.notify(now, Tone::Good, words::written(write));
-            }
-            Err(sentence) => self.show_refusal(now, write, &sentence),
-        }
-        self.reload()
-    }
-
-    /// Says why a write was not carried out: where it was typed, as long as that waits for it, or else as a notice.
-    fn show_refusal(&mut self, now: Now, write: &Write, sentence: &str) {
-        let sentence = words::refusal(write, sentence);
-        match self.layers.iter_mut().find(|layer| layer.has_sent(write)) {
-            Some(Layer::Form(form)) => form.refuse(sentence),
-            Some(Layer::Quick(quick)) => (quick.saving, quick.refusal) = (None, Some(sentence)),
-            Some(Layer::Conflict(screen)) => (screen.saving, screen.fault) = (None, Some(sentence)),
-            _ => self.notify(now, Tone::Alarm, capital(&sentence)),
         }
     }
 }

@@ -4,11 +4,12 @@ use hearth_replica::{Choice, Edit};
 
 use super::act::scrolled;
 use super::layers::SAVING;
-use super::{App, Confirm, Layer, Then};
+use super::model::{App, Layer};
 use crate::keys::{Action, Context};
 use crate::layout::Layout;
 use crate::message::{Decision, Effect, Write};
 use crate::now::Now;
+use crate::state::confirm::{Confirm, Then};
 use crate::state::conflict::ConflictScreen;
 use crate::state::detail::Detail;
 use crate::state::form::Form;

@@ -1,7 +1,7 @@
 //! What is still heard once the screen is gone: what became of the changes that were being written. Must not know how it is
 //! told.
 
-use super::App;
+use super::model::App;
 use crate::message::{Answer, Message};
 use crate::now::Now;
 use crate::state::session::Session;

@@ -2,23 +2,21 @@
 //! goes. Pure; must not know what a form wants of a field.
 
 use crossterm::event::KeyEvent;
-use hearth_contract::check::{Intent, check};
-use hearth_contract::problem::FieldFault;
-use hearth_contract::schema::{Kind, SUBJECT_ID, SUBJECT_TYPE};
-use serde_json::Value;
+use hearth_contract::schema::Kind;
 
 use super::act::scrolled;
-use super::{App, Confirm, Layer, QuickLine, Then};
+use super::model::{App, Layer};
 use crate::keys::{Action, BINDINGS, Context};
 use crate::layout::Layout;
 use crate::message::{Effect, Write};
 use crate::now::Now;
+use crate::state::confirm::{Confirm, Then};
 use crate::state::detail::Detail;
 use crate::state::form::{Form, FormRequest};
-use crate::state::session::Draft;
+use crate::state::quick::QuickLine;
 use crate::typed::quick;
 use crate::words::glyphs::Tone;
-use crate::words::{self, faults, standing};
+use crate::words::standing;
 
 impl App {
     pub(super) fn act_in_palette(&mut self, now: Now, action: Action) -> Vec<Effect> {
@@ -325,57 +323,3 @@ const LOST: &str = "What you typed is lost.";
 pub(super) const SAVING: &str = "It is being saved.";
 /// What is said where an action was chosen for what the cursor was on before.
 const ELSEWHERE: &str = "The cursor is on another record by now; nothing was done.";
-
-impl QuickLine {
-    /// The task that the line makes; None, with the reason on the line, while it makes none.
-    fn write(&mut self) -> Option<Write> {
-        let mut fields = self.understood.fields.clone();
-        if let Some((kind, id, _)) = &self.about {
-            fields.insert(SUBJECT_TYPE.into(), kind.as_str().into());
-            fields.insert(SUBJECT_ID.into(), id.clone().into());
-        }
-        let checked = check(Kind::Task, Intent::Create, &Value::Object(fields.clone()));
-        let missing = self.understood.about.as_ref().filter(|_| self.about.is_none());
-        let missing = missing.map(|name| format!("nothing here is called {name}"));
-        let fault = self.understood.faults.first().cloned().or(missing);
-        let said = |fault: &FieldFault| faults::said(Kind::Task, fault, fields.get(&fault.field));
-        self.refusal = fault.or_else(|| checked.faults.first().map(said));
-        if self.refusal.is_some() {
-            return None;
-        }
-        let fields = checked.fields.into_iter().filter(|(name, _)| fields.contains_key(name)).collect();
-        let write = Write::Create { kind: Kind::Task, fields };
-        self.saving = Some(Box::new(write.clone()));
-        Some(write)
-    }
-
-    /// Whether nothing was typed that leaving would lose.
-    fn is_empty(&self) -> bool {
-        self.line.text().trim().is_empty()
-    }
-
-    /// What a crash must not lose; it is there again as a form.
-    pub(super) fn draft_to_keep(&self) -> Option<Draft> {
-        (!self.is_empty()).then(|| self.draft())
-    }
-
-    /// The line as the beginning of a form.
-    fn draft(&self) -> Draft {
-        let mut typed = self.understood.fields.clone();
-        let mut names = std::collections::BTreeMap::new();
-        if let Some((kind, id, title)) = &self.about {
-            typed.insert(SUBJECT_TYPE.into(), kind.as_str().into());
-            typed.insert(SUBJECT_ID.into(), id.clone().into());
-            names.insert(SUBJECT_ID.to_owned(), title.clone());
-        }
-        // What was not understood is there as it was typed; in the title it is seen.
-        let missing = self.understood.about_part.as_deref().filter(|_| self.about.is_none());
-        let rest = self.understood.unread.iter().map(String::as_str).chain(missing);
-        let title = words::text(&typed, "title").into_iter().chain(rest).filter(|part| !part.is_empty());
-        let title = title.collect::<Vec<_>>().join(" ");
-        typed.insert("title".into(), title.into());
-        let before = check(Kind::Task, Intent::Create, &Value::Object(Default::default())).fields;
-        let kind = Kind::Task.as_str().to_owned();
-        Draft { kind, before, typed: typed.into_iter().collect(), names, ..Draft::default() }
-    }
-}

@@ -3,7 +3,7 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use hearth_contract::schema::Kind;
 
-use super::{App, Layer};
+use super::model::{App, Layer};
 use crate::keys::{Action, Context};
 use crate::layout::tabs;
 use crate::layout::{Layout, attention};

@@ -4,10 +4,11 @@ use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use hearth_replica::Row;
 
-use super::{App, Confirm, Layer, Then};
+use super::model::{App, Layer};
 use crate::keys::{Action, Context, CopyTarget};
 use crate::message::{Effect, Write};
 use crate::now::Now;
+use crate::state::confirm::{Confirm, Then};
 use crate::state::detail::{Detail, DetailLine};
 use crate::state::form::Form;
 use crate::state::home::Entry;

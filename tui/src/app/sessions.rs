@@ -2,7 +2,7 @@
 
 use hearth_contract::schema::Kind;
 
-use super::{App, Layer};
+use super::model::{App, Layer};
 use crate::message::Effect;
 use crate::now::Now;
 use crate::state::form::Form;

@@ -2,89 +2,19 @@
 //! while an answer it depends on is still out, it waits here, with all that follows it, and is handled in order afterwards.
 //! Told the time; must not know what a key does.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use crossterm::event::KeyEvent;
-use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 
-use super::{App, Layer};
+use super::model::{App, Layer};
 use crate::keys::{Action, Context};
-use crate::message::{Answer, Effect, Message};
+use crate::message::{Effect, Message, Slot};
 use crate::now::Now;
+use crate::state::list::List;
 
 /// More than this is not typed ahead; what follows is lost, as in a terminal's own buffer.
 const TYPED_AHEAD_MAX: usize = 512;
 /// So long an answer is waited for. A database that hangs must not make the keyboard hang.
 const WAIT_MAX_MILLIS: i64 = 500;
-
-/// What was typed ahead, and what it waits for.
-#[derive(Debug, Default)]
-pub(super) struct TypeAhead {
-    /// Keys and pasted texts, the first typed first.
-    typed: VecDeque<Message>,
-    /// Since when the first of them waits.
-    since: Option<Timestamp>,
-    /// What a person asked for and has no answer to: the slots of the requests, with the newest ticket of each.
-    asked: BTreeMap<&'static str, u64>,
-    /// Writes that are not answered yet.
-    writes: usize,
-    /// Whether a person's own editor has the terminal, or is about to have it.
-    is_lent: bool,
-}
-
-impl TypeAhead {
-    /// Notes what was asked for, because of what a person did or not. A request that takes the place of one a person made
-    /// is waited for in its stead.
-    pub(super) fn note_requests(&mut self, effects: &[Effect], by_person: bool) {
-        for effect in effects {
-            match (effect.slot(), effect) {
-                (_, Effect::Write(_)) => self.writes += 1,
-                (_, Effect::Editor(_)) => self.is_lent = true,
-                (Some(slot), _) if by_person || self.asked.contains_key(slot) => {
-                    self.asked.insert(slot, effect.ticket());
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Notes an answer. What was refused leaves another screen than the one that was typed ahead for.
-    pub(super) fn note_answer(&mut self, answer: &Answer) {
-        let refused = match answer {
-            Answer::Written(_, result) | Answer::Decided(_, result) => result.is_err(),
-            Answer::RecordChanged(..) | Answer::RecordDeleted(_) => true,
-            Answer::ManyWritten(_, each) => each.iter().any(|(_, result)| result.is_err()),
-            other => {
-                if let Some((slot, ticket)) = other.slot()
-                    && self.asked.get(slot) == Some(&ticket)
-                {
-                    self.asked.remove(slot);
-                }
-                return;
-            }
-        };
-        self.writes = self.writes.saturating_sub(1);
-        if refused {
-            self.typed.clear();
-        }
-    }
-
-    /// Notes that the terminal is back.
-    pub(super) fn note_terminal_back(&mut self) {
-        self.is_lent = false;
-    }
-
-    fn awaits(&self, slot: &str) -> bool {
-        self.asked.contains_key(slot)
-    }
-
-    /// Takes no notice any more of what did not come.
-    fn stop_waiting(&mut self) {
-        self.asked.clear();
-        self.writes = 0;
-    }
-}
 
 impl App {
     /// Whether something that was typed still waits for an answer; then time matters more than usual.
@@ -170,20 +100,22 @@ impl App {
         let is_free = action.is_none() || action == Some(Action::Back);
         match self.layers.last() {
             Some(Layer::Form(form)) => {
-                form.saving.is_some() || (context == Context::Options && !is_free && awaits("titles"))
+                form.saving.is_some() || (context == Context::Options && !is_free && awaits(Slot::Titles))
             }
-            Some(Layer::Quick(quick)) => quick.saving.is_some() || (!is_free && awaits("about")),
-            Some(Layer::Search(_)) => !is_free && awaits("search"),
-            Some(Layer::Detail(_)) => !is_free && (writes || awaits("record")),
-            Some(Layer::Edits(_)) => !is_free && (writes || awaits("edits")),
-            Some(Layer::Conflict(_)) => !is_free && (writes || awaits("conflicts")),
+            Some(Layer::Quick(quick)) => quick.saving.is_some() || (!is_free && awaits(Slot::About)),
+            Some(Layer::Search(_)) => !is_free && awaits(Slot::Search),
+            Some(Layer::Detail(_)) => !is_free && (writes || awaits(Slot::Record)),
+            Some(Layer::Edits(_)) => !is_free && (writes || awaits(Slot::Edits)),
+            Some(Layer::Conflict(_)) => !is_free && (writes || awaits(Slot::Conflicts)),
             Some(Layer::Confirm(_) | Layer::Sync(_) | Layer::Results(_) | Layer::Palette(_)) => false,
-            None if self.tab == Kind::Property => action.is_some_and(is_about_row) && (writes || awaits("overview")),
+            None if self.tab == Kind::Property => {
+                action.is_some_and(is_about_row) && (writes || awaits(Slot::Overview))
+            }
             None if self.is_filtering => false,
             None => {
-                let is_sure = self.list(self.tab).is_some_and(crate::state::list::List::is_settled);
-                let rows = writes || awaits("place") || (awaits("page") && !is_sure);
-                awaits("all") || (action.is_some_and(is_about_row) && rows)
+                let is_sure = self.list(self.tab).is_some_and(List::is_settled);
+                let rows = writes || awaits(Slot::RowPosition) || (awaits(Slot::Page) && !is_sure);
+                awaits(Slot::All) || (action.is_some_and(is_about_row) && rows)
             }
         }
     }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use crossterm::event::KeyEvent;
 
-use super::table::is_typed_into;
-use super::{Action, BINDINGS, Context, in_context, is_key_name, key_name};
+use super::names::{is_key_name, key_name};
+use super::table::{BINDINGS, in_context, is_typed_into};
+use super::types::{Action, Context};
 
 /// The keys of every row of the table.
 #[derive(Debug, Clone)]

@@ -2,11 +2,11 @@
 
 use hearth_contract::schema::Kind;
 
-use super::Context::{
+use super::types::Context::{
     self, Choice, Confirm, Conflict, ConflictValue, Detail, Edits, Filter, Form, Home, List, Notes, Options, Palette,
     Quick, Results, Search, Sync,
 };
-use super::{Action, Binding, CopyTarget};
+use super::types::{Action, Binding, CopyTarget, ExportFormat};
 
 const fn row(
     id: &'static str,
@@ -113,8 +113,8 @@ pub const BINDINGS: &[Binding] = &[
     row("sort", &["s"], &[List], "sort", "Sort by the next column", Action::Sort),
     row("reverse", &["r"], &[List], "", "Turn the order round", Action::Reverse),
     row("group", &["v"], &[List], "", "Show groups with their sums, or none", Action::Group),
-    row("export.csv", &[], &[List], "", "Export this list as a CSV file", Action::Export(super::ExportFormat::Csv)),
-    row("export.json", &[], &[List], "", "Export this list as a JSON file", Action::Export(super::ExportFormat::Json)),
+    row("export.csv", &[], &[List], "", "Export this list as a CSV file", Action::Export(ExportFormat::Csv)),
+    row("export.json", &[], &[List], "", "Export this list as a JSON file", Action::Export(ExportFormat::Json)),
     row("month.next", &["right", "l", ">"], &[Home], "", "Next month of the calendar", Action::MonthNext),
     row("month.previous", &["left", "h", "<"], &[Home], "", "Previous month of the calendar", Action::MonthPrevious),
     // Taking something along.
@@ -192,6 +192,11 @@ pub const BINDINGS: &[Binding] = &[
     ),
 ];
 
+/// The rows that work in a context, in the table's order, with their numbers.
+pub fn in_context(context: Context) -> impl Iterator<Item = (usize, &'static Binding)> {
+    BINDINGS.iter().enumerate().filter(move |(_, binding)| binding.contexts.contains(&context))
+}
+
 /// Where typed letters are text, so that a configuration cannot take a letter away from it.
 pub(super) const fn is_typed_into(context: Context) -> bool {
     let mut index = 0;
@@ -209,7 +214,6 @@ pub(super) const fn is_typed_into(context: Context) -> bool {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::in_context;
     use super::*;
 
     #[test]

@@ -14,8 +14,6 @@ const WEEK_DAYS: i64 = 7;
 const SOON_DAYS: i64 = 45;
 /// So many days back something that ran out may have been forgotten.
 const PAST_DAYS: i64 = 60;
-/// What that is called.
-const SOON: &str = "Runs out soon";
 /// Days of the sparkline.
 pub const ACTIVITY_DAYS: usize = 30;
 
@@ -175,17 +173,15 @@ impl Home {
         // Where the last that was read is still within these days.
         let last = overview.expiring.last().and_then(|it| parse_date(&it.on));
         let is_cut = overview.is_cut && last.is_some_and(|date| (date - today).whole_days() <= SOON_DAYS);
+        let section = |title, count, entries| Section { title, count, is_cut: false, entries };
         let all = [
-            ("Overdue", overview.overdue, tasks(|due| matches!(due, Due::Overdue(_)))),
-            ("Today", overview.today, tasks(|due| *due == Due::Today)),
-            ("Ran out", ended.len(), ended),
-            ("This week", overview.week, tasks(|due| *due == Due::Soon)),
-            (SOON, ends.len(), ends),
+            section("Overdue", overview.overdue, tasks(|due| matches!(due, Due::Overdue(_)))),
+            section("Today", overview.today, tasks(|due| *due == Due::Today)),
+            section("Ran out", ended.len(), ended),
+            section("This week", overview.week, tasks(|due| *due == Due::Soon)),
+            Section { is_cut, ..section("Runs out soon", ends.len(), ends) },
         ];
-        all.into_iter()
-            .filter(|(_, _, entries)| !entries.is_empty())
-            .map(|(title, count, entries)| Section { title, count, is_cut: is_cut && title == SOON, entries })
-            .collect()
+        all.into_iter().filter(|section| !section.entries.is_empty()).collect()
     }
 
     /// The entry under the cursor.

@@ -312,15 +312,6 @@ impl List {
         dropped
     }
 
-    /// How many of the marked records are not among the visible ones.
-    pub fn marks_out_of_sight(&self) -> usize {
-        let is_marked = |line: &ListLine<'_>| match line {
-            ListLine::Record(_, Some(row)) => self.marks.contains_key(&row.id),
-            _ => false,
-        };
-        self.marks.len() - self.visible().iter().filter(|line| is_marked(line)).count()
-    }
-
     /// Takes the number of visible lines. True: the visible rows must be asked for.
     pub fn resize(&mut self, height: usize) -> bool {
         self.height = height.max(1);

@@ -40,6 +40,15 @@ impl List {
         lines
     }
 
+    /// How many of the marked records are not among the visible ones.
+    pub fn marks_out_of_sight(&self) -> usize {
+        let is_marked = |line: &ListLine<'_>| match line {
+            ListLine::Record(_, Some(row)) => self.marks.contains_key(&row.id),
+            _ => false,
+        };
+        self.marks.len() - self.visible().iter().filter(|line| is_marked(line)).count()
+    }
+
     /// Whether groups are shown now.
     pub fn shows_groups(&self) -> bool {
         !self.starts().is_empty()
