@@ -1,9 +1,9 @@
-//! The application: the state of the whole screen ([`App`]) and how a message changes it. Pure: must not read a clock, the
-//! database or the terminal.
-//!
-//! [`App::update`] is in `update`, the state in `model`. `type_ahead` decides when a key is handled. `act`, `records`,
-//! `decisions`, `layers` and `mouse` carry out keys and clicks; `requests` asks for data; `answers` and `writes` take answers.
-//! `ending` takes the answers after the last picture; `sessions` restores and saves the session.
+//! The application: the state of the whole screen ([`App`]) and how a message changes the state. Pure: must not read a
+//! clock, the database or the terminal.
+//! [`App::update`] is in `update`, the state in `model`. `type_ahead` decides when a key is handled. `act`, `screens`,
+//! `records`, `decisions`, `layers`, `typing` and `mouse` carry out keys and clicks; `requests` asks for data;
+//! `answers` and `writes` take answers. `ending` takes the answers after the last picture; `sessions` restores and
+//! saves the session.
 
 mod act;
 mod answers;
@@ -14,10 +14,13 @@ mod model;
 mod mouse;
 mod records;
 mod requests;
+mod screens;
+mod scrolling;
 mod sessions;
 #[cfg(test)]
 mod tests;
 mod type_ahead;
+mod typing;
 mod update;
 mod writes;
 

@@ -1,24 +1,19 @@
-//! What keys start, by context: the second half of `App::update`. Pure like the first; must not read anything but the state.
+//! Actions of keys: which action a key starts, and where an action is available. Must not read anything but the state.
 
 use crossterm::event::{KeyEvent, KeyEventKind};
 use hearth_contract::schema::Kind;
 
-use super::model::{App, Layer, TABS};
+use super::model::{App, Layer};
 use crate::keys::{Action, BINDINGS, Context};
-use crate::layout::Layout;
 use crate::message::{Decision, Effect, Write};
 use crate::now::Now;
-use crate::state::detail::{Detail, Page};
+use crate::state::detail::Detail;
 use crate::state::edits::Edits;
-use crate::state::form::Form;
-use crate::state::list::List;
 use crate::state::palette::Palette;
 use crate::state::search::Search;
 use crate::words::glyphs::Tone;
 
-/// How many months the calendar goes either way.
-const MONTHS_MAX: i32 = 60;
-/// What the list of actions is narrowed to where something is to be copied.
+/// The first words of the actions that copy.
 const COPY: &str = "copy ";
 
 impl App {
@@ -26,7 +21,7 @@ impl App {
         if key.kind == KeyEventKind::Release {
             return Vec::new();
         }
-        // What was said has been read by now; the keys it covered are wanted again.
+        // The user has read the notice and needs the keys below the notice again.
         self.notice = None;
         let context = self.context();
         match self.setup.keys.action(context, key) {
@@ -35,7 +30,7 @@ impl App {
         }
     }
 
-    /// Carries out an action of a context.
+    /// Carries out an action in a context.
     pub(super) fn act(&mut self, now: Now, context: Context, action: Action) -> Vec<Effect> {
         match (action, context) {
             (Action::Quit, _) => self.quit(context),
@@ -94,7 +89,7 @@ impl App {
         self.status.as_ref().is_some_and(|status| status.phase == "paused")
     }
 
-    /// Why the server would not be tried at once, if it would not.
+    /// The reason why trying the server now has no effect; None: the server is tried.
     fn why_not_tried(&self) -> Option<String> {
         if self.status.as_ref().is_some_and(|status| status.server.is_none()) {
             return Some("There is no server: hearth-replica init connects this home with one.".to_owned());
@@ -104,7 +99,7 @@ impl App {
         halted.or(self.is_paused().then(|| format!("Syncing rests; {key} lets it go on.")))
     }
 
-    /// Whether an action can do something where the keyboard is; footer and palette promise nothing else.
+    /// Whether an action has an effect now. The footer and the list of actions offer no other actions.
     pub fn applies(&self, context: Context, action: Action) -> bool {
         let marks = self.list(self.tab).is_some_and(|list| !list.marks.is_empty());
         let edit = self.selected_edit();
@@ -138,8 +133,19 @@ impl App {
         }
     }
 
+    pub(super) fn go_to(&mut self, kind: Kind) -> Vec<Effect> {
+        self.tab = kind;
+        self.is_filtering = false;
+        self.reload()
+    }
+
+    pub(super) fn open(&mut self, detail: Detail) -> Vec<Effect> {
+        self.layers.push(Layer::Detail(detail));
+        self.reload()
+    }
+
     fn open_palette(&mut self, context: Context, words: &str) -> Vec<Effect> {
-        // What has opened the list to choose from would only open it again.
+        // The action that opened this list would only open the list again.
         let is_round = |action| action == Action::PaletteCopy && words == COPY;
         let offered = |action| !is_round(action) && self.applies(context, action);
         let mut palette = Palette::new(context, words, |index| offered(BINDINGS[index].action));
@@ -156,162 +162,4 @@ impl App {
         self.layers.pop();
         self.reload()
     }
-
-    pub(super) fn go_to(&mut self, kind: Kind) -> Vec<Effect> {
-        self.tab = kind;
-        self.is_filtering = false;
-        self.reload()
-    }
-
-    pub(super) fn open(&mut self, detail: Detail) -> Vec<Effect> {
-        self.layers.push(Layer::Detail(detail));
-        self.reload()
-    }
-
-    /// Another tab, if that is what the action means.
-    fn tab_of(&self, action: Action) -> Option<Kind> {
-        let place = TABS.iter().position(|kind| *kind == self.tab).unwrap_or(0);
-        match action {
-            Action::Show(kind) => Some(kind),
-            Action::NextTab => Some(TABS[(place + 1) % TABS.len()]),
-            Action::PreviousTab => Some(TABS[(place + TABS.len() - 1) % TABS.len()]),
-            _ => None,
-        }
-    }
-
-    fn act_in_list(&mut self, action: Action) -> Vec<Effect> {
-        if let Some(kind) = self.tab_of(action) {
-            return self.go_to(kind);
-        }
-        let filtering = self.is_filtering;
-        match action {
-            Action::Filter => self.is_filtering = true,
-            // What is not understood filters nothing: the list would be another than the one that was meant.
-            Action::Open if filtering => {
-                self.is_filtering = self.list(self.tab).is_some_and(|list| list.understood.fault.is_some());
-            }
-            Action::Open => {
-                if let Some(row) = self.current_record() {
-                    let detail = Detail::with_row(row.clone());
-                    return self.open(detail);
-                }
-            }
-            Action::New => return self.push_layer(Layer::Form(Box::new(Form::create(self.tab, self.today)))),
-            Action::ClearFilter => return self.clear_filter(),
-            Action::MarkAll => return self.mark_all(),
-            Action::Export(form) => {
-                let today = self.today;
-                let export = |list: &mut List| Effect::Export(form, list.whole_query(), today);
-                return self.list_mut().map(export).into_iter().collect();
-            }
-            _ => {}
-        }
-        let Some(list) = self.list_mut() else { return Vec::new() };
-        let page = isize::try_from(list.height()).unwrap_or(isize::MAX);
-        let ask = match action {
-            Action::Down => list.step(1),
-            Action::Up => list.step(-1),
-            Action::PageDown => list.step(page),
-            Action::PageUp => list.step(-page),
-            Action::First => list.select(0),
-            Action::Last => list.select(usize::MAX),
-            Action::Mark => list.mark(),
-            Action::Group => {
-                let resort = list.toggle_groups();
-                return if resort { self.ask_list() } else { self.ask_page() };
-            }
-            Action::Sort => {
-                list.next_order();
-                return self.ask_list();
-            }
-            Action::Reverse => {
-                list.reverse();
-                return self.ask_list();
-            }
-            _ => false,
-        };
-        if ask { self.ask_page() } else { Vec::new() }
-    }
-
-    /// Drops the marks if there are some and nothing is being typed, else the filter.
-    fn clear_filter(&mut self) -> Vec<Effect> {
-        let (today, filtering) = (self.today, self.is_filtering);
-        let Some(list) = self.list_mut() else { return Vec::new() };
-        if !filtering && !list.marks.is_empty() {
-            list.marks.clear();
-            return Vec::new();
-        }
-        let had = !list.filter.text().is_empty();
-        list.filter = Default::default();
-        if had {
-            list.filter_changed(today);
-        }
-        self.is_filtering = false;
-        if had { self.ask_list() } else { Vec::new() }
-    }
-
-    /// Marks every record of the list; where that many are marked already, which ones they are says the answer.
-    fn mark_all(&mut self) -> Vec<Effect> {
-        self.list_mut().map(|list| Effect::All(list.whole_query())).into_iter().collect()
-    }
-
-    fn act_in_home(&mut self, action: Action) -> Vec<Effect> {
-        if let Some(kind) = self.tab_of(action) {
-            return self.go_to(kind);
-        }
-        let most = self.home.len(self.today).saturating_sub(1);
-        let page = usize::from(Layout::of(self.height).screen() / 2);
-        match action {
-            Action::Open => {
-                let record = self.home.current(self.today).map(|entry| (entry.record().0, entry.record().1.to_owned()));
-                if let Some((kind, id)) = record {
-                    return self.open(Detail::new(kind, id));
-                }
-            }
-            Action::MonthNext | Action::MonthPrevious => {
-                let by = if action == Action::MonthNext { 1 } else { -1 };
-                self.home.month = (self.home.month + by).clamp(-MONTHS_MAX, MONTHS_MAX);
-                return self.ask_home();
-            }
-            other => self.home.selected = scrolled(self.home.selected, other, page, most),
-        }
-        Vec::new()
-    }
-
-    pub(super) fn act_in_detail(&mut self, action: Action) -> Vec<Effect> {
-        if action == Action::Back {
-            return self.close();
-        }
-        if action == Action::Open {
-            let followed = self.link_target();
-            return followed.map_or_else(Vec::new, |(kind, id)| self.open(Detail::new(kind, id)));
-        }
-        let page = self.page();
-        let Some(Layer::Detail(detail)) = self.layers.last_mut() else { return Vec::new() };
-        let number = detail.lines(page).len();
-        let to = scrolled(detail.selected, action, page.height, number.saturating_sub(1));
-        detail.select_line(to, number, page.height);
-        Vec::new()
-    }
-
-    /// The room that a record in full has.
-    pub(crate) fn page(&self) -> Page {
-        let columns = usize::from(self.width).saturating_sub(2);
-        let height = usize::from(Layout::of(self.height).screen().saturating_sub(2));
-        Page { now: self.now, columns, height, ascii: self.setup.ascii }
-    }
-}
-
-/// A position after a movement, from nothing to the most.
-pub(super) fn scrolled(at: usize, action: Action, page: usize, most: usize) -> usize {
-    let to = match action {
-        Action::Down => at.saturating_add(1),
-        Action::Up => at.saturating_sub(1),
-        Action::PageDown => at.saturating_add(page),
-        Action::PageUp => at.saturating_sub(page),
-        Action::First => 0,
-        Action::Last => most,
-        _ => at,
-    };
-    to.min(most)
 }

@@ -15,10 +15,10 @@ use crate::words::glyphs::Tone;
 use crate::words::{self, Names};
 
 impl App {
-    /// Takes an answer and gives the effects that follow. An error is shown as a notice.
+    /// Takes an answer and gives the effects that follow. An error becomes a notice.
     pub(super) fn answer(&mut self, now: Now, answer: Answer) -> Vec<Effect> {
         if answer.ends_write() {
-            // The write may have moved rows: loaded row numbers are no longer reliable.
+            // The write may have moved rows: the numbers of loaded rows may be wrong.
             self.lists.iter_mut().for_each(List::mark_stale);
         }
         let outcome = match answer {
@@ -174,11 +174,11 @@ impl App {
         Vec::new()
     }
 
-    /// Marks every record of a list. What is not marked after that, though somebody may think so, is counted.
+    /// Marks every record of a list. A notice counts the records that could not be marked and the marks that were lost.
     fn mark_all_of(&mut self, now: Now, query: &RowQuery, records: Vec<(String, String)>) -> Vec<Effect> {
         let kind = query.kind;
         let Some(list) = self.lists.iter_mut().find(|list| list.kind == kind) else { return Vec::new() };
-        // It is another list by now.
+        // The list has another filter or order now.
         if list.whole_query() != *query {
             return Vec::new();
         }
@@ -202,18 +202,18 @@ impl App {
         Vec::new()
     }
 
-    /// Asks where the record stands that the list's page should have had: it is new, and the list is long.
+    /// Asks for the position of a new record that the page should contain: the list is longer than a page.
     fn ask_position(&mut self, kind: Kind) -> Vec<Effect> {
         let ask =
             |list: &mut List| Some(Effect::RowPosition(list.ticket, list.whole_query(), list.take_missing_target()?));
         self.list_mut().filter(|list| list.kind == kind).and_then(ask).into_iter().collect()
     }
 
-    /// Goes to the record that was sought. Where the list does not have it, that is said.
+    /// Selects the new record at its position. The notice says when the filter hides the record.
     fn go_to_position(&mut self, now: Now, kind: Kind, ticket: u64, id: &str, position: RowPosition) -> Vec<Effect> {
         let Some(list) = self.list_mut().filter(|list| list.kind == kind) else { return Vec::new() };
         if list.ticket != ticket {
-            // It was sought in a list that is another by now; the newest page has it or asks again.
+            // The list has changed since the request; the newest page contains the record or asks again.
             list.select_when_loaded(id);
             return Vec::new();
         }
@@ -231,14 +231,13 @@ impl App {
         Vec::new()
     }
 
-    /// Whether the home is still on its way here for the first time. A cursor at the top then stays there instead of following the
-    /// record that happened to come first.
+    /// Whether the first backfill is in progress. The cursor then stays at the top instead of following a record.
     fn is_first_sync(&self) -> bool {
         self.status.as_ref().is_some_and(|status| matches!(status.phase.as_str(), "new" | "backfilling"))
     }
 
-    /// While in step, what lies after the position that was last read is news. The status is read after the page, so the
-    /// position still is the one before it.
+    /// Shows changes by others as news: rows with a revision above the last known position. The status is read after
+    /// the page, so the known position is older than the page.
     fn note_list_news(&mut self, now: Now, kind: Kind, page: &RowPage) {
         let Some(status) = self.status.as_ref().filter(|status| matches!(status.phase.as_str(), "live" | "polling"))
         else {
@@ -251,7 +250,7 @@ impl App {
         }
     }
 
-    /// The same for the home screen, which knows only the newest change.
+    /// Shows the newest change by others as news. The home screen knows only the newest change.
     fn note_home_news(&mut self, now: Now, latest: Option<&Latest>) {
         let before =
             self.home.overview.as_ref().map(|overview| overview.latest.as_ref().map_or(0, |latest| latest.rev));

@@ -1,10 +1,10 @@
-//! What keys do to edits that wait and to conflicts. Pure; must not know how a decision is carried out.
+//! Keys on open edits and on conflicts. Must not know how a decision is carried out.
 
 use hearth_replica::{Choice, Edit};
 
-use super::act::scrolled;
 use super::layers::SAVING;
 use super::model::{App, Layer};
+use super::scrolling::scrolled;
 use crate::keys::{Action, Context};
 use crate::layout::Layout;
 use crate::message::{Decision, Effect, Write};
@@ -16,11 +16,11 @@ use crate::state::form::Form;
 use crate::words::glyphs::Tone;
 use crate::words::{self, Names};
 
-/// What follows where the server has the record.
+/// The effect of discarding an edit of a record that the server has.
 const SERVERS: &str = "The record is shown as the server has it; the change stays in the history for 30 days.";
 
 impl App {
-    /// The edit under the cursor, while the edits are in front.
+    /// The edit under the cursor; None: another screen is in front.
     pub(super) fn selected_edit(&self) -> Option<&Edit> {
         match self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_))) {
             Some(Layer::Edits(screen)) => screen.edits.get(screen.selected),
@@ -40,7 +40,7 @@ impl App {
 
     pub(super) fn ask_discard(&mut self) -> Vec<Effect> {
         let question = self.selected_edit().map(|edit| {
-            // What was made here is nowhere else.
+            // The server does not have a new record.
             let (what, consequence) = match edit.method.as_str() {
                 "create" => (
                     format!("the new {}", words::singular(edit.kind)),
@@ -56,7 +56,7 @@ impl App {
         question.map_or_else(Vec::new, |question| self.push_layer(Layer::Confirm(question)))
     }
 
-    /// A form for what the edit changes. In a conflict other values are chosen field by field.
+    /// Opens a form for the values of the edit; for a conflict, the conflict screen.
     pub(super) fn change_edit(&mut self) -> Vec<Effect> {
         if self.selected_edit().is_some_and(|edit| edit.state == "conflict") {
             return self.act_in_edits(Action::Open);

@@ -1,5 +1,4 @@
-//! What is still heard once the screen is gone: what became of the changes that were being written. Must not know how it is
-//! told.
+//! Answers after the last picture: the results of writes that were in progress. Must not know how a failure is shown.
 
 use super::model::App;
 use crate::message::{Answer, Message};
@@ -8,8 +7,8 @@ use crate::state::session::Session;
 use crate::words;
 
 impl App {
-    /// Takes what came after the last picture. Gives what was not done, in sentences, and the session, if it is another than
-    /// was kept: a form whose saving failed is in it again.
+    /// Takes the messages after the last picture. Gives a sentence for each failed write, and the session when it
+    /// differs from the saved session: a form whose write failed is part of the session again.
     pub fn end(&mut self, now: Now, messages: impl Iterator<Item = Message>) -> (Vec<String>, Option<Session>) {
         let mut undone = Vec::new();
         for message in messages {
@@ -23,7 +22,7 @@ impl App {
     }
 }
 
-/// What was not done, where an answer says so.
+/// A sentence for each write that failed.
 fn not_done(answer: &Answer) -> Vec<String> {
     match answer {
         Answer::Written(write, Err(sentence)) | Answer::Decided(write, Err(sentence)) => {

@@ -27,58 +27,58 @@ use crate::state::type_ahead::TypeAhead;
 use crate::words::glyphs::Tone;
 use crate::words::standing::Halt;
 
-/// The tabs, from left to right. The home's own is the home screen.
+/// The tabs, from left to right. The first is the home screen.
 pub const TABS: [Kind; 6] = [Kind::Property, Kind::Task, Kind::Inventory, Kind::Room, Kind::Vehicle, Kind::Document];
 
-/// How often it is looked how syncing stands, where nothing is heard of it.
+/// The time between two status requests when no notification comes, in milliseconds.
 pub(super) const STATUS_MILLIS: i64 = 5_000;
 
-/// How long a notice is shown.
+/// The time a notice is visible, in milliseconds.
 pub(super) const NOTICE_MILLIS: i64 = 6_000;
 
-/// Everything the screen shows.
+/// The state of the whole screen.
 #[derive(Debug)]
 pub struct App {
-    /// How a person wants it.
+    /// Settings and what the start of the program found.
     pub setup: Setup,
     /// Columns of the terminal.
     pub width: u16,
     /// Lines of the terminal.
     pub height: u16,
-    /// When something last happened.
+    /// The time of the last message.
     pub now: Now,
-    /// The day on the wall, as far as the lists know.
+    /// The current date of the lists; may be a day behind the clock until the next tick.
     pub today: Date,
-    /// The tab in front.
+    /// The visible tab.
     pub tab: Kind,
-    /// The lists behind the tabs.
+    /// One list per collection.
     pub(super) lists: [List; 5],
     /// The home screen.
     pub home: Home,
-    /// Whether the keyboard is in the filter line.
+    /// Whether the filter line has the keyboard.
     pub is_filtering: bool,
-    /// What lies over the tabs, the topmost last.
+    /// The layers over the tabs, the topmost last.
     pub layers: Vec<Layer>,
-    /// How syncing stands, once it is read.
+    /// The sync status; None until the first answer.
     pub status: Option<Status>,
-    /// Why syncing in this program has ended, and whether it is tried again.
+    /// Why syncing in this process stopped; None while syncing runs.
     pub(super) sync_stop: Option<SyncStop>,
-    /// What the sync has done, newest first, once it was looked at.
+    /// The sync log, newest first; empty until the first answer.
     pub log: Vec<LogLine>,
-    /// How many records there are of each kind.
+    /// The number of records of each kind.
     pub counts: BTreeMap<Kind, usize>,
-    /// What was just done, or why not.
+    /// The result of the last action, or the reason of its refusal.
     pub notice: Option<Notice>,
-    /// What somebody else has just changed.
+    /// The last change by another person or program.
     pub news: Option<Notice>,
-    /// What became of changes of many, as long as something is typed that it must not open over.
+    /// Results of bulk changes that wait until the user has finished typing.
     pub(super) results: Vec<Results>,
     pub(super) tickets: u64,
-    /// What was typed ahead of an answer.
+    /// The keys typed ahead of an answer.
     pub(super) type_ahead: TypeAhead,
-    /// The session as it was last kept.
+    /// The session as last saved.
     pub(super) saved_session: Session,
-    /// When it was last looked how syncing stands, without any news.
+    /// The time of the last status request that no notification caused.
     pub(super) status_asked_at: Timestamp,
 }
 
@@ -91,29 +91,29 @@ pub(super) struct SyncStop {
     pub(super) will_retry: bool,
 }
 
-/// How a person wants the screen to be.
+/// Settings of the user, and what the start of the program found.
 #[derive(Debug, Default, Clone)]
 pub struct Setup {
-    /// A word beside the name, such as `demo`.
+    /// A word beside the program's name, such as `demo`.
     pub title: Option<String>,
-    /// Whether signs are drawn in ASCII.
+    /// Whether signs are ASCII only.
     pub ascii: bool,
-    /// Nothing moves that need not.
+    /// Whether animations are off.
     pub reduced_motion: bool,
-    /// The keys.
+    /// The keys of the actions.
     pub keys: Keymap,
-    /// Why this program has no API key to sync with though there should be one, and what to do about it.
+    /// Why no API key could be read, and what to do, as a sentence; None: a key was read, or none is needed.
     pub keyless: Option<String>,
-    /// No server was known when this program began, so that it syncs with none.
+    /// Whether no server was configured at the start: the program then syncs with none.
     pub serverless: bool,
-    /// What to type where the server wants another key than the one there is.
+    /// The command that stores another API key, for servers that refuse the current key.
     pub another_key: Option<String>,
 }
 
-/// Something that lies over the tabs.
+/// A layer over the tabs.
 #[derive(Debug)]
 pub enum Layer {
-    /// A record in full.
+    /// The full view of a record.
     Detail(Detail),
     /// A form.
     Form(Box<Form>),
@@ -125,28 +125,28 @@ pub enum Layer {
     Search(Search),
     /// The waiting edits.
     Edits(Edits),
-    /// A conflict, field by field.
+    /// The conflict of an edit.
     Conflict(ConflictScreen),
-    /// How syncing stands.
+    /// The sync screen, and the number of lines scrolled off the top.
     Sync(usize),
-    /// What became of a change of many.
+    /// The results of a bulk change.
     Results(Results),
     /// The list of actions.
     Palette(Palette),
 }
 
-/// A sentence that goes away by itself.
+/// A sentence that disappears after some seconds.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Notice {
     /// The sentence.
     pub text: String,
-    /// How much it wants to be seen.
+    /// The urgency of the sentence.
     pub tone: Tone,
     pub(super) until: Timestamp,
 }
 
 impl App {
-    /// Where the keyboard is.
+    /// The place of the keyboard focus.
     pub fn context(&self) -> Context {
         match self.layers.last() {
             Some(Layer::Detail(_)) => Context::Detail,
@@ -166,7 +166,7 @@ impl App {
         }
     }
 
-    /// Whether something is typed or a question is asked where the keyboard is: what opens by itself must not lie over that.
+    /// Whether text is being typed or a question is open: results must not open over either.
     pub(super) fn is_typing(&self) -> bool {
         match self.context() {
             Context::Form | Context::Choice | Context::Notes | Context::Options | Context::Quick => true,
@@ -176,15 +176,15 @@ impl App {
         }
     }
 
-    /// Why this home is not kept in step by anybody: no key can be read, where another process has none of its own that
-    /// syncs, or what was begun here has ended for good.
+    /// Why no process syncs this home: the API key cannot be read, the program started without a server, or syncing
+    /// stopped. None: the home is synced, or has no server.
     pub fn halt(&self) -> Option<Halt<'_>> {
         let is_synced = self.status.as_ref().is_some_and(|status| status.daemon_pid.is_some());
         let keyless = self.setup.keyless.as_deref().filter(|_| !is_synced);
         let is_heard = self.status.as_ref().is_some_and(Status::is_in_contact);
         let stop = self.sync_stop.as_ref().filter(|_| !is_heard);
         let keyless = keyless.map(|why| Halt { words: "no key to sync with", why });
-        // Somebody has named one since.
+        // A server was configured after the start.
         let has_server = self.status.as_ref().is_some_and(|status| status.server.is_some());
         let began_without = (self.setup.serverless && has_server && !is_synced).then_some(Halt {
             words: "not synced",
@@ -196,35 +196,35 @@ impl App {
         }))
     }
 
-    /// The list of a kind; the home screen has none.
+    /// The list of a kind; None for the home screen.
     pub fn list(&self, kind: Kind) -> Option<&List> {
         self.lists.iter().find(|list| list.kind == kind)
     }
 
-    /// The list in front, unless the home screen is.
+    /// The visible list; None on the home screen.
     pub(crate) fn list_mut(&mut self) -> Option<&mut List> {
         self.lists.iter_mut().find(|list| list.kind == self.tab)
     }
 
-    /// A number that no request had before.
+    /// A new ticket, larger than any before.
     pub(crate) fn ticket(&mut self) -> u64 {
         self.tickets += 1;
         self.tickets
     }
 
-    /// Says something for a while.
+    /// Shows a notice for some seconds.
     pub(crate) fn notify(&mut self, now: Now, tone: Tone, text: String) {
         self.notice = Some(Notice { text, tone, until: now.moment.plus_millis(NOTICE_MILLIS) });
     }
 
-    /// The columns of the list, beside the preview if there is one.
+    /// The columns of the list, without the preview.
     pub fn list_width(&self) -> u16 {
         list_and_preview(self.width).0
     }
 }
 
 impl Layer {
-    /// Whether what was typed in it is being saved.
+    /// Whether a write of the layer's text is in progress.
     pub(super) fn is_saving(&self) -> bool {
         match self {
             Layer::Form(form) => form.saving.is_some(),
@@ -234,7 +234,7 @@ impl Layer {
         }
     }
 
-    /// Whether it has sent this write to save what was typed in it, and awaits the answer.
+    /// Whether the layer sent this write and waits for its answer.
     pub(super) fn has_sent(&self, write: &Write) -> bool {
         match self {
             Layer::Form(form) => form.saving.as_ref() == Some(write),

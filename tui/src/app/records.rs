@@ -1,4 +1,5 @@
-//! What keys do to records: change, delete, finish, copy, and all of that to many at once. Pure; must not know how it is written.
+//! Keys on records: change, delete, finish, copy, for one record or for all marked ones. Must not know how a write is
+//! carried out.
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
@@ -19,11 +20,11 @@ use crate::words;
 use crate::words::copying;
 use crate::words::glyphs::Tone;
 
-/// A question names no more records than this.
+/// The most titles in a question.
 const NAMED_MAX: usize = 3;
 
 impl App {
-    /// The record that an action is about: the one in full, or the selected one.
+    /// The record of an action: the one in full view, or the one under the cursor.
     pub(super) fn current_record(&self) -> Option<&Row> {
         let top = self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_)));
         match top {
@@ -37,16 +38,16 @@ impl App {
         }
     }
 
-    /// The kind of that record.
+    /// The kind of the current record.
     pub fn shown_kind(&self) -> Option<Kind> {
         self.current_record().map(|row| row.kind)
     }
 
-    /// What the cursor is on.
+    /// The record and the edit under the cursor.
     pub(super) fn cursor(&self) -> Cursor {
         let top = self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_)));
         let record = match top {
-            // There it can be on what runs out, too.
+            // On the home screen the entry may be an expiry date, too.
             None if self.tab == Kind::Property => {
                 self.home.current(self.today).map(|entry| entry.record().1.to_owned())
             }
@@ -55,7 +56,7 @@ impl App {
         Cursor { record, edit: self.selected_edit().map(|edit| edit.id) }
     }
 
-    /// Whether an action in a context is done to what the cursor is on, and to nothing that is marked.
+    /// Whether an action in a context affects the item under the cursor alone, not the marked records.
     pub(super) fn is_about_cursor(&self, context: Context, action: Action) -> bool {
         match action {
             Action::Edit | Action::Delete | Action::Done => self.marked().is_none(),
@@ -66,19 +67,19 @@ impl App {
         }
     }
 
-    /// Whether the home's profile is in front and was never written.
+    /// Whether the home profile is in front and has never been saved.
     pub(super) fn is_profile_unset(&self) -> bool {
         let top = self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_)));
         matches!(top, Some(Layer::Detail(Detail { kind: Kind::Property, is_missing: true, .. })))
     }
 
-    /// The marked records of the list in front, where there are some and no layer hides them.
+    /// The marked records of the visible list, ids and titles; None: no marks, or a layer hides the list.
     fn marked(&self) -> Option<Vec<(String, String)>> {
         let list = self.list(self.tab).filter(|list| self.layers.is_empty() && !list.marks.is_empty())?;
         Some(list.marks.iter().map(|(id, title)| (id.clone(), title.clone())).collect())
     }
 
-    /// How many marks the list in front has where nobody sees them: a filter hides them, or they are on another page.
+    /// The number of marked records that are not visible: hidden by a filter or on another page.
     fn hidden_marks(&self) -> usize {
         self.list(self.tab).map_or(0, List::marks_out_of_sight)
     }
@@ -120,14 +121,14 @@ impl App {
             };
         }
         let Some(write) = self.current_record().and_then(toggled_status) else { return Vec::new() };
-        // What is done moves away; the next one comes under the cursor, so that the key can be pressed again.
+        // A finished task moves down; the cursor stays on its line, on the next task.
         if context == Context::List {
             self.list_mut().into_iter().for_each(List::release_selection);
         }
         vec![Effect::Write(write)]
     }
 
-    /// The line under the cursor of the record in full.
+    /// The line under the cursor in the full view.
     fn detail_line(&self) -> Option<DetailLine> {
         match self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_))) {
             Some(Layer::Detail(detail)) => detail.lines(self.page()).into_iter().nth(detail.selected),
@@ -135,7 +136,7 @@ impl App {
         }
     }
 
-    /// The record that the line under the cursor leads to.
+    /// The record that the line under the cursor links to.
     pub(super) fn link_target(&self) -> Option<(Kind, String)> {
         self.detail_line()?.target
     }
@@ -150,7 +151,7 @@ impl App {
                 Vec::new()
             }
             Some((text, name)) => {
-                // The terminal does not say whether it took it.
+                // The terminal does not confirm the copy.
                 self.notify(now, Tone::Good, format!("Gave the terminal {name} to copy."));
                 vec![Effect::Copy(text)]
             }
@@ -171,7 +172,7 @@ fn deletion_question(row: &Row) -> Confirm {
     }
 }
 
-/// The same for many, some of which may not be in sight: they are named as far as a question can.
+/// The question before several records are deleted, with the first titles and the number of invisible records.
 fn bulk_deletion_question(kind: Kind, records: Vec<(String, String)>, hidden: usize) -> Confirm {
     let number = records.len();
     let consequence = match (kind, number) {
@@ -197,7 +198,7 @@ fn bulk_done(records: Vec<(String, String)>) -> Write {
     Write::Many { kind: Kind::Task, records, change }
 }
 
-/// The question before tasks are done that cannot be seen.
+/// The question before invisible tasks are marked as done.
 fn bulk_done_question(records: Vec<(String, String)>, hidden: usize) -> Confirm {
     let number = records.len();
     let counted = words::counted(Kind::Task, number);
@@ -208,7 +209,7 @@ fn bulk_done_question(records: Vec<(String, String)>, hidden: usize) -> Confirm 
     }
 }
 
-/// How many of a number are not in sight, in words.
+/// A phrase for the number of invisible records among `number`; empty when all are visible.
 fn unseen(number: usize, hidden: usize) -> String {
     match hidden {
         0 => String::new(),
@@ -217,7 +218,7 @@ fn unseen(number: usize, hidden: usize) -> String {
     }
 }
 
-/// The names of records, as far as a question can hold them.
+/// The first titles, and how many more.
 fn named(records: &[(String, String)]) -> String {
     let named: Vec<String> = records.iter().take(NAMED_MAX).map(|(_, title)| format!("“{title}”")).collect();
     let more = records.len().saturating_sub(NAMED_MAX);
@@ -225,7 +226,7 @@ fn named(records: &[(String, String)]) -> String {
     format!("{}{more}", named.join(", "))
 }
 
-/// What follows from a deletion.
+/// The consequence of a deletion.
 const fn consequence(kind: Kind) -> &'static str {
     match kind {
         Kind::Room => "Items in it lose their room; tasks about it become general. Undo makes it anew, empty.",
@@ -236,7 +237,7 @@ const fn consequence(kind: Kind) -> &'static str {
     }
 }
 
-/// The change that marks a task as done, or opens a done one again.
+/// The write that marks an open task as done, or opens a finished task again. None: the row is no task.
 fn toggled_status(row: &Row) -> Option<Write> {
     if row.kind != Kind::Task {
         return None;
@@ -247,6 +248,6 @@ fn toggled_status(row: &Row) -> Option<Write> {
     whole.extend(fields.clone());
     let (kind, id, title) = (row.kind, row.id.clone(), row.title.clone());
     let again = dates::next_of(kind, &whole);
-    // It is meant whatever the status was before.
+    // The write does not depend on the status that the user saw.
     Some(Write::Update { kind, id, fields, seen: Fields::new(), title, again })
 }

@@ -1,4 +1,5 @@
-//! The requests for what is visible: pages, sums, the home screen, the topmost layer. Must not know how they are answered.
+//! Requests for the visible data: pages, sums, the home screen, the topmost layer. Must not know how a request is
+//! answered.
 
 use hearth_contract::formats::date_text;
 use hearth_contract::schema::Kind;
@@ -9,7 +10,7 @@ use crate::state::home::Home;
 use crate::state::list::List;
 
 impl App {
-    /// Asks for the visible page of the list in front.
+    /// Asks for the visible page of the list.
     pub(crate) fn ask_page(&mut self) -> Vec<Effect> {
         let ticket = self.ticket();
         let ask = |list: &mut List| {
@@ -19,7 +20,7 @@ impl App {
         self.list_mut().map(ask).into_iter().collect()
     }
 
-    /// Asks for the visible page of the list in front and for its sums: the list may be another than before.
+    /// Asks for the visible page and the sums of the list: order or filter may have changed.
     pub(crate) fn ask_list(&mut self) -> Vec<Effect> {
         let mut effects = self.ask_page();
         let today = self.today;
@@ -31,7 +32,7 @@ impl App {
         effects
     }
 
-    /// Asks again for what can be seen, and nothing else.
+    /// Asks for the visible data again.
     pub(crate) fn reload(&mut self) -> Vec<Effect> {
         let ticket = self.ticket();
         let mut effects = match self.layers.last_mut() {
@@ -61,7 +62,7 @@ impl App {
         effects
     }
 
-    /// Asks for what the home screen shows.
+    /// Asks for the data of the home screen.
     pub(crate) fn ask_home(&mut self) -> Vec<Effect> {
         self.home.ticket = self.ticket();
         let days = self.home.days(self.today);

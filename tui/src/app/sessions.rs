@@ -1,4 +1,4 @@
-//! What is found again after a restart, and when it is kept. Must not know where.
+//! Restoring and saving the session. Must not know where the session is stored.
 
 use hearth_contract::schema::Kind;
 
@@ -12,7 +12,7 @@ use crate::words::columns::orders;
 use crate::words::glyphs::Tone;
 
 impl App {
-    /// Takes up where a session ended.
+    /// Restores tab, lists and draft of a session.
     pub(super) fn restore(&mut self, now: Now, session: Session) {
         self.tab = Kind::parse(&session.tab).unwrap_or(self.tab);
         for list in &mut self.lists {
@@ -29,17 +29,17 @@ impl App {
         }
     }
 
-    /// Has the session kept when it has changed.
+    /// Saves the session when it has changed.
     pub(super) fn save_session(&mut self, effects: &mut Vec<Effect>) {
         let session = self.session();
         if session != self.saved_session {
             self.saved_session = session.clone();
-            // Before the end, if this is the end.
+            // First, because the last effect may end the program.
             effects.insert(0, Effect::SaveSession(session));
         }
     }
 
-    /// How it is to be found again.
+    /// The current session.
     pub(super) fn session(&self) -> Session {
         let list = |list: &crate::state::list::List| ListSession {
             sort: list.order().column.to_owned(),
@@ -48,7 +48,7 @@ impl App {
             filter: list.filter.text().to_owned(),
         };
         let draft = self.layers.iter().rev().find_map(|layer| match layer {
-            // Also while it is saved: only the answer says that it is.
+            // Also during its write: only the answer confirms the write.
             Layer::Form(form) => form.draft(),
             Layer::Quick(quick) => quick.draft_to_keep(),
             _ => None,

@@ -1,4 +1,4 @@
-//! Evenings with the application, lived through in a millisecond: keys and answers in, state and effects out.
+//! Tests of the application without a database: keys and answers in, state and effects out.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::schema::Kind;
@@ -28,7 +28,7 @@ mod typing;
 
 const ROOM: &str = "0190a3b0-0000-7000-8000-00000000abcd";
 
-/// An application of 80 columns and 24 lines that shows these tasks.
+/// An application of 80 columns and 24 lines with these tasks.
 fn with_tasks(rows: Vec<Row>) -> App {
     let (mut app, effects) = App::start(now(), Setup::default(), Session::default(), (80, 24));
     assert!(matches!(effects.as_slice(), [Effect::Overview(..), Effect::Figures(_), Effect::Status, Effect::Counts]));
@@ -39,7 +39,7 @@ fn with_tasks(rows: Vec<Row>) -> App {
     app
 }
 
-/// Answers the newest page that was asked for.
+/// Answers the newest request for a page.
 fn answer(app: &mut App, effects: &[Effect], rows: Vec<Row>) -> Vec<Effect> {
     let page = effects.iter().rev().find_map(|effect| match effect {
         Effect::Page(ticket, query) => Some((*ticket, query.clone())),
@@ -50,7 +50,7 @@ fn answer(app: &mut App, effects: &[Effect], rows: Vec<Row>) -> Vec<Effect> {
     app.update(now(), Message::Answer(Answer::Page { ticket, kind: query.kind, offset: query.offset, page }))
 }
 
-/// Presses one key, by the name the table has for it.
+/// Presses a key, by its name in the table.
 fn press(app: &mut App, name: &str) -> Vec<Effect> {
     let (modifiers, base) = match name.strip_prefix("ctrl-") {
         Some(base) => (KeyModifiers::CONTROL, base),
@@ -69,7 +69,7 @@ fn press(app: &mut App, name: &str) -> Vec<Effect> {
     without_keeping(app.update(now(), Message::Key(KeyEvent::new(code, modifiers))))
 }
 
-/// The effects that a test is about; the session is kept beside them.
+/// The effects without the save of the session.
 fn without_keeping(effects: Vec<Effect>) -> Vec<Effect> {
     effects.into_iter().filter(|effect| !matches!(effect, Effect::SaveSession(_))).collect()
 }
@@ -79,7 +79,7 @@ fn keys(app: &mut App, names: &[&str]) -> Vec<Effect> {
     names.iter().fold(Vec::new(), |_, name| press(app, name))
 }
 
-/// Types a text and gives the effects of its last letter.
+/// Types a text and gives the effects of the last letter.
 fn write(app: &mut App, text: &str) -> Vec<Effect> {
     let mut effects = Vec::new();
     for letter in text.chars() {
@@ -104,7 +104,7 @@ fn selected(app: &App) -> &str {
     &app.list(app.tab).unwrap().current().unwrap().title
 }
 
-/// An edit of the first of three tasks that the server has refused.
+/// A rejected edit of the first of three tasks.
 fn edit(method: &str) -> Edit {
     Edit {
         id: 1,
@@ -151,7 +151,7 @@ fn what_others_change_is_news_for_a_while_and_ones_own_is_not() {
     let list = app.list(Kind::Task).unwrap();
     assert!(list.is_news("b", now().moment) && !list.is_news("a", now().moment));
     assert!(!list.is_news("b", now().moment.plus_millis(60_000)));
-    // An edit made here comes back confirmed.
+    // An edit made on this device comes back confirmed.
     let mut app = with_tasks(three());
     for (pending, rev, own) in [(Pending::Waiting, 7, false), (Pending::No, 813, true)] {
         (rows[1].pending, rows[1].rev, rows[1].own) = (pending, Some(rev), own);
@@ -211,7 +211,7 @@ fn deleting_asks_first_and_names_the_thing() {
     press(&mut app, "d");
     let Some(Layer::Confirm(question)) = app.layers.last() else { panic!("no question") };
     assert_eq!(question.question, "Delete the task “Bleed radiators”?");
-    // The key that asked does not confirm.
+    // The key that opened the question does not confirm.
     assert_eq!(press(&mut app, "d"), []);
     assert_eq!(app.context(), Context::Confirm);
     press(&mut app, "n");
@@ -356,8 +356,8 @@ fn no_sequence_of_keys_panics() {
     let names: Vec<String> = crate::keys::BINDINGS.iter().flat_map(|b| b.keys).map(|key| (*key).to_owned()).collect();
     let actions: Vec<_> = crate::keys::BINDINGS.iter().map(|binding| binding.action).collect();
     let mut app = with_tasks(three());
-    // Going to the shell and leaving is no end here: the loop outside would do both.
-    // A plain linear congruence is chance enough, and the same one every time.
+    // Suspending and quitting have no effect here: the main loop carries them out. A linear congruence gives the same
+    // keys each time.
     let mut seed: u32 = 7;
     for _ in 0..20_000 {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -377,7 +377,7 @@ fn no_sequence_of_keys_panics() {
                 };
                 app.update(now(), Message::Key(KeyEvent::new(code, KeyModifiers::NONE)))
             }
-            // What has no key is run as the list of actions runs it, where it would be offered.
+            // Actions without a key run as in the list of actions, where offered.
             "ctrl-z" => {
                 let action = actions[seed as usize / 11 % actions.len()];
                 let context = app.context();
@@ -389,7 +389,7 @@ fn no_sequence_of_keys_panics() {
         if effects.iter().any(|effect| matches!(effect, Effect::Page(..))) {
             answer(&mut app, &effects, three());
         }
-        // Other answers never come here, and what waits for them is handled without.
+        // This test sends no other answers: waiting keys are handled after the wait.
         let mut later = now();
         later.moment = later.moment.plus_millis(600);
         app.update(later, Message::Tick);

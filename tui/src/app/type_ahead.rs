@@ -1,6 +1,5 @@
-//! What is typed ahead of an answer. A key means what stands on the screen once everything typed before it has come true:
-//! while an answer it depends on is still out, it waits here, with all that follows it, and is handled in order afterwards.
-//! Told the time; must not know what a key does.
+//! Typing ahead: a key acts on the screen as it is after all earlier keys. While a needed answer is missing, the key
+//! and all later keys wait, and are handled in order afterwards. Must not know what a key does.
 
 use crossterm::event::KeyEvent;
 use hearth_contract::schema::Kind;
@@ -11,18 +10,18 @@ use crate::message::{Effect, Message, Slot};
 use crate::now::Now;
 use crate::state::list::List;
 
-/// More than this is not typed ahead; what follows is lost, as in a terminal's own buffer.
+/// The most keys that wait. Later keys are lost, as in a terminal's own buffer.
 const TYPED_AHEAD_MAX: usize = 512;
-/// So long an answer is waited for. A database that hangs must not make the keyboard hang.
+/// The longest wait for an answer, in milliseconds. A database that hangs must not block the keyboard.
 const WAIT_MAX_MILLIS: i64 = 500;
 
 impl App {
-    /// Whether something that was typed still waits for an answer; then time matters more than usual.
+    /// Whether keys wait for an answer; the main loop then ticks faster.
     pub fn has_typed_ahead(&self) -> bool {
         !self.type_ahead.typed.is_empty()
     }
 
-    /// Takes what was typed or clicked: at once, or, where it must wait, after the answer.
+    /// Handles input at once, or queues the input when a needed answer is missing.
     pub(super) fn take_input(&mut self, now: Now, message: Message) -> Vec<Effect> {
         if !self.has_typed_ahead() && !self.must_wait(&message) {
             return self.handle(now, message);
@@ -34,20 +33,20 @@ impl App {
         Vec::new()
     }
 
-    /// Handles what waited and need not wait any longer.
+    /// Handles the queued keys that need not wait longer.
     pub(super) fn handle_waiting(&mut self, now: Now) -> Vec<Effect> {
         let mut effects = Vec::new();
         while let Some(message) = self.type_ahead.typed.pop_front() {
             let since = *self.type_ahead.since.get_or_insert(now.moment);
             if self.must_wait(&message) {
-                // A clock that was set back must not hold the keyboard.
+                // A clock that was set back must not block the keyboard.
                 let waited = now.moment.millis() - since.millis();
                 if self.type_ahead.is_lent || (0..WAIT_MAX_MILLIS).contains(&waited) {
                     self.type_ahead.typed.push_front(message);
                     return effects;
                 }
-                // What is being saved closes with its answer: letters would be split between it and what lies beneath, where
-                // they are commands. So they wait on, unless whoever typed them wants to leave; then they are not meant.
+                // A form in a write closes with the answer: its letters would become commands of the screen below. They
+                // keep waiting, unless the user leaves the form; then the letters before the leaving key are dropped.
                 if self.is_text(&message) && self.layers.last().is_some_and(Layer::is_saving) {
                     let Some(way_out) = self.type_ahead.typed.iter().position(|later| self.leaves(later)) else {
                         self.type_ahead.typed.push_front(message);
@@ -59,7 +58,7 @@ impl App {
                 self.type_ahead.stop_waiting();
             }
             self.type_ahead.since = None;
-            // What was said since it was typed has not been read yet.
+            // The user has not yet read a notice from after the key was typed.
             let said = self.notice.take();
             effects.extend(self.handle(now, message));
             self.notice = self.notice.take().or(said);
@@ -72,22 +71,22 @@ impl App {
         self.type_ahead.is_lent || self.depends(key)
     }
 
-    /// What a key does where the keyboard is; None: it is a letter, or no key.
+    /// The action of a key in the current context; None: a letter, or no key.
     fn action_of(&self, message: &Message) -> Option<Action> {
         if let Message::Key(key) = message { self.setup.keys.action(self.context(), *key) } else { None }
     }
 
-    /// Whether this would be typed into what has the keyboard.
+    /// Whether the input is text for the current field.
     fn is_text(&self, message: &Message) -> bool {
         !matches!(message, Message::Mouse(_)) && self.action_of(message).is_none()
     }
 
-    /// Whether this leaves what has the keyboard, or Hearth.
+    /// Whether the key leaves the current layer, or ends the program.
     fn leaves(&self, message: &Message) -> bool {
         matches!(self.action_of(message), Some(Action::Back | Action::Quit | Action::Suspend))
     }
 
-    /// Whether what a key does here depends on an answer that is still out. No key: a text is pasted, or the mouse is used.
+    /// Whether a key needs a missing answer. None: pasted text or a mouse event.
     fn depends(&self, key: Option<KeyEvent>) -> bool {
         let context = self.context();
         let action = key.and_then(|key| self.setup.keys.action(context, key));
@@ -96,7 +95,7 @@ impl App {
         }
         let awaits = |slot| self.type_ahead.awaits(slot);
         let writes = self.type_ahead.writes > 0;
-        // Letters of a line are the line's own, and it can be left at any time.
+        // Letters need no answer, and a layer can be left at any time.
         let is_free = action.is_none() || action == Some(Action::Back);
         match self.layers.last() {
             Some(Layer::Form(form)) => {
@@ -121,7 +120,7 @@ impl App {
     }
 }
 
-/// Whether an action is about the row under the cursor, or moves from it.
+/// Whether an action uses the row under the cursor, or moves from the row.
 const fn is_about_row(action: Action) -> bool {
     matches!(
         action,

@@ -16,7 +16,7 @@ use crate::words;
 use crate::words::glyphs::Tone;
 
 impl App {
-    /// The state at the start and what to ask for first.
+    /// The first state and the first requests.
     pub fn start(now: Now, setup: Setup, session: Session, size: (u16, u16)) -> (App, Vec<Effect>) {
         let mut app = App {
             setup,
@@ -48,7 +48,7 @@ impl App {
         (app, effects)
     }
 
-    /// Takes a message and gives what is to be done.
+    /// Takes a message and gives the effects to carry out.
     pub fn update(&mut self, now: Now, message: Message) -> Vec<Effect> {
         self.now = now;
         let mut effects = match message {
@@ -63,12 +63,12 @@ impl App {
         effects
     }
 
-    /// Does what a message means at once.
+    /// Handles a message without waiting.
     pub(super) fn handle(&mut self, now: Now, message: Message) -> Vec<Effect> {
         if let Message::Answer(answer) = &message {
             self.type_ahead.note_answer(answer);
         }
-        // What others change is read again beside what a person does; nobody waits for it.
+        // Keys wait for requests that a user caused, not for updates after changes by others.
         let by_person = !matches!(message, Message::DatabaseChanged | Message::Tick | Message::Resize(..));
         let effects = match message {
             Message::Key(key) => self.key(now, key),
@@ -132,8 +132,8 @@ impl App {
             reload |= wants && list.kind == kind;
         }
         let mut effects = if reload { self.ask_page() } else { Vec::new() };
-        // A terminal may have been smaller for a moment and cut off what it showed, also when it is as large as before by
-        // the time it is looked at.
+        // The terminal may have been smaller for a moment, which leaves wrong cells even when the size is the same
+        // again.
         effects.push(Effect::Redraw);
         effects
     }
@@ -146,14 +146,14 @@ impl App {
             self.news = None;
         }
         if self.today == now.today() {
-            // Whoever syncs may have ended without a word, and only a look at the clock tells.
+            // A sync process may have ended without a notification.
             let due = now.moment >= self.status_asked_at.plus_millis(STATUS_MILLIS);
             if due {
                 self.status_asked_at = now.moment;
             }
             return due.then_some(Effect::Status).into_iter().collect();
         }
-        // Another day: what is due is something else.
+        // A new day changes the due dates.
         self.today = now.today();
         for list in &mut self.lists {
             list.understand(self.today);

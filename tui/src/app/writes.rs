@@ -90,7 +90,7 @@ impl App {
         self.reload()
     }
 
-    /// After a write that was not carried out, because its record is another by now.
+    /// After a write that was refused because the record has changed.
     pub(super) fn after_record_changed(&mut self, now: Now, write: &Write, row: &Row) -> Vec<Effect> {
         match self.layers.iter_mut().find(|layer| layer.has_sent(write)) {
             Some(Layer::Form(form)) => form.record_changed(now, row),
@@ -102,7 +102,7 @@ impl App {
         self.reload()
     }
 
-    /// After a write to a record that is not there any more. A form keeps what it holds, for a new one.
+    /// After a write that was refused because the record was deleted. A form keeps its values for a new record.
     pub(super) fn after_record_deleted(&mut self, now: Now, write: &Write) -> Vec<Effect> {
         match self.layers.iter_mut().find(|layer| layer.has_sent(write)) {
             Some(Layer::Form(form)) => form.record_deleted(),
@@ -132,7 +132,7 @@ impl App {
         self.reload()
     }
 
-    /// Says why a write was not carried out: where it was typed, as long as that waits for it, or else as a notice.
+    /// Shows the reason of a refusal: in the layer that sent the write, else as a notice.
     fn show_refusal(&mut self, now: Now, write: &Write, sentence: &str) {
         let sentence = words::refusal(write, sentence);
         match self.layers.iter_mut().find(|layer| layer.has_sent(write)) {

@@ -1,5 +1,5 @@
-//! Which key starts what: the table's keys, with those of a configuration in their place. Must not know where a
-//! configuration is kept.
+//! The map from keys to actions: the table's keys, replaced by those of a configuration. Must not know where a
+//! configuration is stored.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::names::{is_key_name, key_name};
 use super::table::{BINDINGS, in_context, is_typed_into};
 use super::types::{Action, Context};
 
-/// The keys of every row of the table.
+/// The keys of each row of the table, by the row's number.
 #[derive(Debug, Clone)]
 pub struct Keymap(Vec<Vec<String>>);
 
@@ -20,7 +20,7 @@ impl Default for Keymap {
 }
 
 impl Keymap {
-    /// The table's keys with others for some actions, by their ids. The sentence of a refusal says what is wrong.
+    /// The table's keys, with other keys for some actions, by action id. Err: a sentence that names the wrong entry.
     pub fn with(changes: &BTreeMap<String, Vec<String>>) -> Result<Keymap, String> {
         let mut map = Keymap::default();
         for (id, keys) in changes {
@@ -65,23 +65,23 @@ impl Keymap {
         Ok(map)
     }
 
-    /// The action a key starts in a context.
+    /// The action of a key in a context.
     pub fn action(&self, context: Context, key: KeyEvent) -> Option<Action> {
         let name = key_name(key)?;
         let starts = |name: &str| {
             let found = in_context(context).find(|(index, _)| self.0[*index].iter().any(|key| key == name));
             found.map(|(_, binding)| binding.action)
         };
-        // Some terminals send it for backspace.
+        // Some terminals send ctrl-h for backspace.
         starts(&name).or_else(|| if name == "ctrl-h" { starts("backspace") } else { None })
     }
 
-    /// The keys of a row of the table, the one to show first.
+    /// The keys of a row of the table; screens show the first.
     pub fn keys(&self, index: usize) -> &[String] {
         &self.0[index]
     }
 
-    /// Every key of an action in a context, the one to show first.
+    /// Every key of an action in a context; screens show the first.
     pub fn keys_of(&self, context: Context, action: Action) -> impl Iterator<Item = &str> {
         let rows = in_context(context).filter(move |(_, binding)| binding.action == action);
         rows.flat_map(|(index, _)| &self.0[index]).map(String::as_str)

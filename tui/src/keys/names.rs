@@ -1,8 +1,8 @@
-//! The names of keys: what the table and a configuration call them. Must not know what they start.
+//! The names of keys in the table and in a configuration. Must not know which action a key starts.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// A key's name as it is shown: arrows as arrows, unless everything is ASCII.
+/// The name of a key on screens: arrow signs for arrow keys, unless signs are ASCII.
 pub fn key_symbol(name: &str, ascii: bool) -> &str {
     match name {
         "up" if !ascii => "↑",
@@ -13,7 +13,7 @@ pub fn key_symbol(name: &str, ascii: bool) -> &str {
     }
 }
 
-/// Keys that have no letter.
+/// Keys without a letter.
 const NAMED_KEYS: [&str; 16] = [
     "space",
     "enter",
@@ -33,12 +33,12 @@ const NAMED_KEYS: [&str; 16] = [
     "pagedown",
 ];
 
-/// Whether a text is the name of a key that can be pressed.
+/// Whether a text is the name of a key.
 pub fn is_key_name(text: &str) -> bool {
     let base = text.strip_prefix("ctrl-").unwrap_or(text);
     let base = base.strip_prefix("alt-").unwrap_or(base);
     let base = match base.strip_prefix("shift-") {
-        // The shift of a letter is already in the letter.
+        // The letter is already the shifted one.
         Some(rest) if rest.chars().count() > 1 => rest,
         _ => base,
     };
@@ -48,7 +48,7 @@ pub fn is_key_name(text: &str) -> bool {
     one || NAMED_KEYS.contains(&base) || number.is_some_and(|number| (1..=24).contains(&number))
 }
 
-/// A key by its name: `j`, `G`, `ctrl-c`, `shift-tab`, `pagedown`.
+/// The name of a key: `j`, `G`, `ctrl-c`, `shift-tab`, `pagedown`. None: the key has no name.
 pub fn key_name(key: KeyEvent) -> Option<String> {
     let base = match key.code {
         KeyCode::Char(' ') => "space".to_owned(),
@@ -78,7 +78,7 @@ pub fn key_name(key: KeyEvent) -> Option<String> {
     if key.modifiers.contains(KeyModifiers::ALT) {
         out.push_str("alt-");
     }
-    // The shift of a letter is already in the letter.
+    // The letter is already the shifted one.
     if key.modifiers.contains(KeyModifiers::SHIFT) && !matches!(key.code, KeyCode::Char(_)) {
         out.push_str("shift-");
     }

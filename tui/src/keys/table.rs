@@ -1,4 +1,4 @@
-//! The one table of actions: which keys start them, where they work, what they are called. Must not know what an action does.
+//! The table of actions: keys, contexts, and the words for people. Must not know what an action does.
 
 use hearth_contract::schema::Kind;
 
@@ -19,16 +19,17 @@ const fn row(
     Binding { id, keys, contexts, hint, about, action }
 }
 
-/// Everything that is not typed into.
+/// Screens without a text field.
 const SCREENS: &[Context] = &[Home, List, Detail, Edits, Conflict, Sync];
-/// Where there is a record to act on.
+/// Screens with a record to act on.
 const RECORDS: &[Context] = &[Home, List, Detail];
-/// Whatever can be scrolled.
+/// Screens with lines to scroll.
 const MOVING: &[Context] = &[Home, List, Detail, Edits, Conflict, Sync, Results];
-/// What is typed into.
+/// Contexts with a text field.
 const LINES: &[Context] = &[Filter, Form, Choice, Notes, Options, Quick, Search, ConflictValue];
 
-/// Every action. Where two rows could answer a key, the first does. The footer shows hints in this order.
+/// Every action. When two rows have the same key in a context, the first row wins. The footer shows hints in table
+/// order.
 pub const BINDINGS: &[Binding] = &[
     // Questions, suggestions, forms.
     row("confirm", &["y"], &[Confirm], "yes, do it", "Do what the question asks", Action::Yes),
@@ -56,7 +57,7 @@ pub const BINDINGS: &[Binding] = &[
     row("field.page_down", &["pagedown"], &[Form, Choice, Notes], "", "Five fields down", Action::PageDown),
     row("field.page_up", &["pageup"], &[Form, Choice, Notes], "", "Five fields up", Action::PageUp),
     row("form.cancel", &["esc"], &[Form, Choice, Notes], "cancel", "Leave the form", Action::Back),
-    // Lines.
+    // Quick add, filter, search, list of actions.
     row("quick.save", &["enter"], &[Quick], "add", "Add the task", Action::Save),
     row("quick.form", &["tab"], &[Quick], "as a form", "Go on in a form", Action::Open),
     row("quick.close", &["esc"], &[Quick], "cancel", "Leave quick add", Action::Back),
@@ -104,7 +105,7 @@ pub const BINDINGS: &[Binding] = &[
     ),
     row("undo", &["u"], RECORDS, "undo", "Undo the last change made here", Action::Undo),
     row("redo", &["U", "ctrl-r"], RECORDS, "", "Do again what was undone", Action::Redo),
-    // The list.
+    // Lists.
     row("mark", &["space"], &[List], "mark", "Mark the record for a change of many", Action::Mark),
     row("mark.all", &["*"], &[List], "", "Mark every record of the list, or none", Action::MarkAll),
     row("search", &["/"], SCREENS, "search", "Search everything", Action::Search),
@@ -117,7 +118,7 @@ pub const BINDINGS: &[Binding] = &[
     row("export.json", &[], &[List], "", "Export this list as a JSON file", Action::Export(ExportFormat::Json)),
     row("month.next", &["right", "l", ">"], &[Home], "", "Next month of the calendar", Action::MonthNext),
     row("month.previous", &["left", "h", "<"], &[Home], "", "Previous month of the calendar", Action::MonthPrevious),
-    // Taking something along.
+    // Copying.
     row("copy", &["y"], RECORDS, "copy", "Copy something of the record", Action::PaletteCopy),
     row("copy.value", &["c"], &[Detail], "", "Copy the value under the cursor", Action::Copy(CopyTarget::Value)),
     row("copy.title", &[], RECORDS, "", "Copy the title", Action::Copy(CopyTarget::Title)),
@@ -125,7 +126,7 @@ pub const BINDINGS: &[Binding] = &[
     row("copy.json", &[], RECORDS, "", "Copy the record as JSON", Action::Copy(CopyTarget::Json)),
     row("copy.sql", &[], RECORDS, "", "Copy the record as SQL", Action::Copy(CopyTarget::Sql)),
     row("copy.curl", &[], RECORDS, "", "Copy the record's address as curl", Action::Copy(CopyTarget::Curl)),
-    // Places.
+    // Tabs and screens.
     row("tab.home", &["1"], &[Home, List], "", "Home: what needs attention", Action::Show(Kind::Property)),
     row("tab.tasks", &["2"], &[Home, List], "", "Tasks", Action::Show(Kind::Task)),
     row("tab.inventory", &["3"], &[Home, List], "", "Inventory", Action::Show(Kind::Inventory)),
@@ -144,7 +145,7 @@ pub const BINDINGS: &[Binding] = &[
         Action::Edits,
     ),
     row("sync", &["S"], &[Home, List, Detail, Edits], "", "Sync: how it stands, and its log", Action::Sync),
-    // Moving.
+    // Moving and scrolling.
     row("down", &["down", "j"], MOVING, "", "Down", Action::Down),
     row("up", &["up", "k"], MOVING, "", "Up", Action::Up),
     row(
@@ -156,14 +157,14 @@ pub const BINDINGS: &[Binding] = &[
         Action::PageDown,
     ),
     row("page_up", &["pageup", "ctrl-u"], &[Home, List, Detail, Edits, Sync, Results], "", "A page up", Action::PageUp),
-    // Where words are typed, ctrl-u takes them away.
+    // Without ctrl-u, which clears the text field.
     row("found.page_down", &["pagedown"], &[Search, Palette], "", "A page down in what was found", Action::PageDown),
     row("found.page_up", &["pageup"], &[Search, Palette], "", "A page up in what was found", Action::PageUp),
     row("first", &["home", "g"], MOVING, "", "To the first", Action::First),
     row("last", &["end", "G"], MOVING, "", "To the last", Action::Last),
     row("results.close", &["esc", "q", "enter"], &[Results], "close", "Close the results", Action::Back),
     row("reload", &["ctrl-l"], SCREENS, "", "Read again and draw afresh", Action::Reload),
-    // Hearth itself.
+    // The program.
     row(
         "actions",
         &["?", ":"],
@@ -192,17 +193,17 @@ pub const BINDINGS: &[Binding] = &[
     ),
 ];
 
-/// The rows that work in a context, in the table's order, with their numbers.
+/// The rows of a context in table order, with their numbers.
 pub fn in_context(context: Context) -> impl Iterator<Item = (usize, &'static Binding)> {
     BINDINGS.iter().enumerate().filter(move |(_, binding)| binding.contexts.contains(&context))
 }
 
-/// Where typed letters are text, so that a configuration cannot take a letter away from it.
+/// Whether letters are text in a context: a configuration must not bind a single letter.
 pub(super) const fn is_typed_into(context: Context) -> bool {
     let mut index = 0;
     while index < LINES.len() {
         if LINES[index] as u8 == context as u8 {
-            // A field of choices takes letters as beginnings of words, but has the space bar of its own.
+            // In a field of choices a letter selects a choice, and the space bar is a key of the table.
             return !matches!(context, Choice);
         }
         index += 1;

@@ -1,8 +1,8 @@
-//! The words of the table: contexts, actions and its rows. Must not know which key starts which action.
+//! The types of the table of actions. Must not know which key starts which action.
 
 use hearth_contract::schema::Kind;
 
-/// Where the keyboard is.
+/// The place of the keyboard focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Context {
     /// The home screen.
@@ -11,15 +11,15 @@ pub enum Context {
     List,
     /// The filter line of a list.
     Filter,
-    /// One record in full.
+    /// The full view of a record.
     Detail,
-    /// A form, in a field of one line.
+    /// A single-line field of a form.
     Form,
-    /// A form, in a field of choices or a reference.
+    /// A field of a form with choices, or with a reference to a record.
     Choice,
-    /// A form, in notes.
+    /// The notes field of a form.
     Notes,
-    /// The suggestions under a form's field.
+    /// The suggestions below a field of a form.
     Options,
     /// The line of quick add.
     Quick,
@@ -27,22 +27,22 @@ pub enum Context {
     Confirm,
     /// Search across kinds.
     Search,
-    /// The waiting edits.
+    /// The list of open edits.
     Edits,
-    /// A conflict, field by field.
+    /// A conflict.
     Conflict,
-    /// A value being typed for a field of a conflict.
+    /// A typed value for a field in conflict.
     ConflictValue,
-    /// How syncing stands.
+    /// The sync screen.
     Sync,
-    /// What became of a bulk change.
+    /// The results of a bulk change.
     Results,
     /// The list of actions.
     Palette,
 }
 
 impl Context {
-    /// All contexts.
+    /// Every context, in the order of `hearth keys`.
     pub const ALL: [Context; 17] = [
         Context::Home,
         Context::List,
@@ -63,7 +63,7 @@ impl Context {
         Context::Palette,
     ];
 
-    /// Where it is, in words.
+    /// The context as a phrase: `in a list`.
     pub const fn heading(self) -> &'static str {
         match self {
             Context::Home => "on the home screen",
@@ -87,7 +87,7 @@ impl Context {
     }
 }
 
-/// What a key can start.
+/// The meaning of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the table says what each does")]
 pub enum Action {
@@ -149,7 +149,7 @@ pub enum Action {
     Export(ExportFormat),
 }
 
-/// What can be copied.
+/// The text to copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the table says what each is")]
 pub enum CopyTarget {
@@ -161,7 +161,7 @@ pub enum CopyTarget {
     Curl,
 }
 
-/// In which form a list is written to a file.
+/// The format of an exported list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "they are known by their names")]
 pub enum ExportFormat {
@@ -169,19 +169,19 @@ pub enum ExportFormat {
     Json,
 }
 
-/// One row of the table.
+/// A row of the table.
 #[derive(Debug)]
 pub struct Binding {
-    /// What it is called in a configuration.
+    /// The name of the action in a configuration, such as `tab.home`.
     pub id: &'static str,
-    /// The keys that start it unless a configuration says otherwise, the one to show first.
+    /// The default keys; screens show the first.
     pub keys: &'static [&'static str],
-    /// Where it works.
+    /// The contexts of the keys.
     pub contexts: &'static [Context],
-    /// Its word in the footer; empty where the footer need not name it.
+    /// The word in the footer; empty: not shown in the footer.
     pub hint: &'static str,
-    /// What it does.
+    /// The sentence in the list of actions and in `hearth keys`.
     pub about: &'static str,
-    /// What it starts.
+    /// The action.
     pub action: Action,
 }

@@ -63,6 +63,7 @@ impl TypeAhead {
         self.is_lent = false;
     }
 
+    /// Whether the user waits for an answer to a request of this slot.
     pub fn awaits(&self, slot: Slot) -> bool {
         self.asked.contains_key(&slot)
     }
