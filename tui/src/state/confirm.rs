@@ -1,25 +1,25 @@
-//! A question before something is lost, and what follows from yes. Must not know how it is drawn.
+//! A question before data is lost, and the action of yes. Must not know how a question is drawn.
 
 use crate::message::Write;
 
-/// A question before something is lost.
+/// A question before data is lost.
 #[derive(Debug, PartialEq)]
 pub struct Confirm {
-    /// What is asked, naming the thing.
+    /// The question, with the name of the record or screen.
     pub question: String,
-    /// What follows from yes.
+    /// The consequence of yes.
     pub consequence: String,
-    /// What yes does.
+    /// The action of yes.
     pub then: Then,
 }
 
-/// What follows a question that was answered with yes.
+/// The action of yes.
 #[derive(Debug, PartialEq)]
 pub enum Then {
-    /// Something is written.
+    /// Carry out a write.
     Write(Box<Write>),
-    /// What is underneath is left.
+    /// Leave the layer below the question.
     Leave,
-    /// Hearth is left.
+    /// End the program.
     Quit,
 }

@@ -1,5 +1,5 @@
-//! A conflict as its state: each field that was changed here and there, and what a person chose for it. Must not know how it
-//! is drawn or carried out.
+//! The state of a conflict screen: the fields in conflict and the user's choice for each. Must not know how the screen
+//! is drawn or a resolution carried out.
 
 use std::collections::BTreeMap;
 
@@ -19,35 +19,35 @@ use crate::words::{Names, choice, choice_meant, field_label, plain};
 /// The conflict of one edit.
 #[derive(Debug)]
 pub struct ConflictScreen {
-    /// The edit that waits.
+    /// The number of the edit.
     pub edit: i64,
     /// Whether the edit deletes the record.
     pub deletes: bool,
-    /// Whether the edit makes the record.
+    /// Whether the edit creates the record.
     pub creates: bool,
-    /// Its fields, and what was chosen for each.
+    /// The fields in conflict, each with the user's choice.
     pub fields: Vec<(Conflict, Option<Choice>)>,
-    /// Names of what their values point at.
+    /// Names of the records in the values, by id.
     pub names: Names,
-    /// Which of them is under the cursor.
+    /// The number of the field under the cursor.
     pub selected: usize,
-    /// A value that is being typed for it.
+    /// The value that is being typed for this field.
     pub typing: Option<Line>,
-    /// What was typed for fields, whatever is chosen by now: typing goes on from there.
+    /// Typed values by field, kept whatever is chosen: typing continues from them.
     pub drafts: BTreeMap<String, Value>,
-    /// Why no value can be taken for it any more: the server has moved on while it was typed. The line stays until it is left,
-    /// so that none of its letters is taken for a key.
+    /// Why the typed value can no longer be taken, as a sentence: the server changed the record. The line stays open
+    /// until the user leaves it; else further letters would be commands.
     pub typing_blocked: Option<String>,
-    /// Why that value cannot be taken, or the conflict not be settled.
+    /// Why the value cannot be taken, or the conflict cannot be resolved.
     pub fault: Option<String>,
-    /// Whether it has been read.
+    /// Whether the fields have been read.
     pub is_loaded: bool,
-    /// What was sent to settle it, as long as its answer is awaited.
+    /// The write that resolves the conflict, while its answer is missing.
     pub saving: Option<Write>,
 }
 
 impl ConflictScreen {
-    /// The conflict of an edit, still to be read.
+    /// The conflict of an edit, without fields until they are read.
     pub fn of(edit: i64, method: &str) -> ConflictScreen {
         let (deletes, creates) = (method == "delete", method == "create");
         ConflictScreen {
@@ -66,13 +66,13 @@ impl ConflictScreen {
         }
     }
 
-    /// Whether there is one choice for all of it: a record is there or it is not, whatever its fields are.
+    /// Whether one choice covers all fields: the edit creates or deletes the record, or the server deleted it.
     pub fn is_whole(&self) -> bool {
         self.deletes || self.creates || self.fields.iter().any(|(conflict, _)| conflict.theirs_at.is_none())
     }
 
-    /// Takes what was read; what was chosen stays chosen unless the server has another value by now, or has deleted the record.
-    /// What was typed is kept in any case. The cursor stays on its field.
+    /// Takes the fields that were read. A choice stays unless the server's value changed or the record was deleted.
+    /// Typed values always stay. The cursor stays on its field.
     pub fn set_conflicts(&mut self, all: Vec<Conflict>) {
         let under = self.fields.get(self.selected).map(|(conflict, _)| (conflict.kind, conflict.field.clone()));
         let mut before: BTreeMap<String, (Conflict, Option<Choice>)> =
@@ -115,23 +115,24 @@ impl ConflictScreen {
         }
     }
 
-    /// After what is being typed has changed: what was wrong with it is said no more, unless it is in vain.
+    /// Removes the fault of the typed value, unless the value can no longer be taken.
     pub fn after_typing(&mut self) {
         self.fault = self.typing_blocked.clone();
     }
 
-    /// Leaves the line without its value.
+    /// Closes the line without taking the value.
     pub fn drop_value(&mut self) {
         (self.typing, self.typing_blocked, self.fault) = (None, None, None);
     }
 
-    /// Chooses for the field under the cursor and goes on to the next that waits; for all where there is one choice.
+    /// Chooses for the field under the cursor, or for every field where one choice covers all. The cursor moves to the
+    /// next field without a choice.
     pub fn choose(&mut self, choice: Choice) {
         self.fault = None;
         if self.is_whole() {
             return self.choose_all(&choice);
         }
-        // A subject is one thing in two fields: half of each side would name something nobody meant.
+        // A subject has two fields, type and id: a mix of both sides would name a wrong record.
         let about = self.fields.get(self.selected).is_some_and(|(conflict, _)| is_subject(&conflict.field));
         for (index, (conflict, chosen)) in self.fields.iter_mut().enumerate() {
             if index == self.selected || (about && is_subject(&conflict.field)) {
@@ -151,7 +152,7 @@ impl ConflictScreen {
         }
     }
 
-    /// Whether a value can be typed for the field under the cursor. What points at a record is an id, which nobody types.
+    /// Whether a value can be typed for the field under the cursor. References hold ids, which are not typed.
     pub fn can_type(&self) -> bool {
         let is_typed =
             |field: &Field| !is_subject(field.name) && !matches!(field.format, Format::Reference(_) | Format::Subject);
@@ -163,7 +164,7 @@ impl ConflictScreen {
         resource(conflict.kind).field(&conflict.field)
     }
 
-    /// Begins to type a value: as it is shown, so that it is taken as it is read.
+    /// Opens the line with the value as the screen shows it.
     pub fn type_value(&mut self) {
         let Some((conflict, _)) = self.fields.get(self.selected) else { return };
         if self.can_type() {
@@ -181,7 +182,7 @@ impl ConflictScreen {
         }
     }
 
-    /// Takes the typed value, or says why not.
+    /// Takes the typed value, or shows its fault.
     pub fn take_value(&mut self, today: Date) {
         if self.typing_blocked.is_some() {
             return self.drop_value();
@@ -206,13 +207,13 @@ impl ConflictScreen {
         }
     }
 
-    /// Whether a value was typed, or is being typed, that leaving would lose; what is only chosen is chosen again with a key.
+    /// Whether leaving would lose a typed value. Mere choices are not counted: one key repeats a choice.
     pub fn has_typed(&self) -> bool {
         self.typing.is_some() || !self.drafts.is_empty()
     }
 
-    /// How it ends; None, with the reason, while something is not chosen. Where nothing differs any more, the change goes to
-    /// the server as it is.
+    /// The resolution. None: a field has no choice; the fault names the field. Without any field left, the edit is sent
+    /// as it is.
     pub fn resolution(&mut self) -> Option<Resolution> {
         if self.fields.is_empty() {
             return self.is_loaded.then(Resolution::mine);
@@ -224,7 +225,7 @@ impl ConflictScreen {
             .map(|(conflict, _)| field_label(conflict.kind, &conflict.field))
             .collect();
         if !waiting.is_empty() {
-            // The names of fields would read as if each were decided about.
+            // Field names would suggest one choice per field.
             let waiting = match (self.deletes, self.is_whole()) {
                 (true, _) => "the deletion, or the record as the server has it".to_owned(),
                 (false, true) => "your change as a whole, or what the server has".to_owned(),
@@ -280,7 +281,7 @@ mod tests {
         assert_eq!(resolution.fields["assignee"], Choice::Theirs);
         screen.set_conflicts(Vec::new());
         assert_eq!(screen.resolution(), Some(Resolution::mine()), "nothing stands against it any more");
-        // The server has moved on: the choice was about another value.
+        // The server's value changed again, so the choice is dropped.
         screen.set_conflicts(vec![conflict("due_on", "2026-12-01"), conflict("assignee", "Ana")]);
         assert!(screen.resolution().is_none());
     }
@@ -315,7 +316,7 @@ mod tests {
             screen.set_conflicts(all.to_vec());
             screen.type_value();
             screen.set_conflicts(by_now.to_vec());
-            // The next letter is none of the keys that decide.
+            // The next letter must not act as a command.
             screen.after_typing();
             assert_eq!((screen.typing.is_some(), screen.fault.as_deref()), (true, Some(said)));
             screen.take_value(today);

@@ -1,24 +1,24 @@
-//! The edits that are not settled, and the cursor on them. Must not know how they are drawn.
+//! The screen of open edits. Must not know how the screen is drawn.
 
 use hearth_replica::Edit;
 
 use crate::words::Names;
 
-/// The edits that are not settled.
+/// The open edits: waiting, rejected or in conflict.
 #[derive(Debug, Default)]
 pub struct Edits {
     /// The edits, oldest first.
     pub edits: Vec<Edit>,
-    /// Names of what their values point at.
+    /// Names of the records in the values, by id.
     pub names: Names,
-    /// Which of them is under the cursor.
+    /// The number of the edit under the cursor.
     pub selected: usize,
-    /// Whether they have been read.
+    /// Whether the edits have been read.
     pub is_loaded: bool,
 }
 
 impl Edits {
-    /// Takes what was read; the cursor stays on its edit.
+    /// Takes the edits that were read; the cursor stays on its edit.
     pub fn set_edits(&mut self, edits: Vec<Edit>) {
         let before = self.edits.get(self.selected).map(|edit| edit.id);
         let found = before.and_then(|id| edits.iter().position(|edit| edit.id == id));

@@ -1,6 +1,6 @@
-//! A form made from the resource table: one editor per field, the faults of `check` under them. It only moves the focus
-//! and hands keys on; editors know theirs. `saving` has what is sent,
-//! `draft` what is kept of a form that was not saved. Must not know the database or the screen.
+//! A form made from the resource table: one editor per field, with the faults of `check` below. The form moves the
+//! focus and passes keys to the editors. `saving` makes the write, `draft` the draft of an unsaved form. Must not know
+//! the database or the screen.
 
 mod draft;
 mod saving;
@@ -18,62 +18,62 @@ use crate::message::Write;
 use crate::state::editor::{Editor, Picker, Reference};
 use crate::words::{self, Names};
 
-/// A form for a new record or an existing one.
+/// A form for a new record, an existing record, several records, or an edit.
 #[derive(Debug)]
 pub struct Form {
-    /// Of this kind.
+    /// The kind of the record.
     pub kind: Kind,
-    /// Which record; None for a new one.
+    /// The id of the record; None for a new record.
     pub id: Option<String>,
-    /// What the record was called when the form was opened.
+    /// The title of the record when the form was opened.
     pub title: String,
-    /// The waiting edit that is changed; None: the record itself is.
+    /// The edit that the form changes; None: the form changes the record.
     pub edit: Option<i64>,
-    /// The records that are changed together, ids and titles; empty unless they are many.
+    /// Ids and titles of the records of a bulk change; else empty.
     pub many: Vec<(String, String)>,
-    /// The fields a person may set, in the contract's order.
+    /// The writable fields, in the contract's order.
     pub entries: Vec<Entry>,
-    /// Which of them has the keyboard.
+    /// The number of the field with the keyboard.
     pub focus: usize,
-    /// Why the record was not saved, when that is no fault of one field.
+    /// Why the record was not saved, except for faults of a single field.
     pub refusal: Option<String>,
-    /// What was sent to save it, as long as its answer is awaited.
+    /// The write of the form, while its answer is missing.
     pub saving: Option<Write>,
-    /// The newest request for names; older answers are dropped.
+    /// The ticket of the newest request for names; older answers are dropped.
     pub ticket: u64,
-    /// The whole record as it was.
+    /// All fields of the record before the change.
     before: Fields,
-    /// The day on which it was opened.
+    /// The current date, for dates such as `tomorrow`.
     pub today: Date,
 }
 
-/// One field of a form.
+/// A field of a form.
 #[derive(Debug)]
 pub struct Entry {
-    /// The field.
+    /// The field of the resource table.
     pub field: &'static Field,
-    /// Its editor.
+    /// The editor of the value.
     pub editor: Editor,
-    /// What is wrong with it.
+    /// The fault of the value, as a sentence.
     pub fault: Option<String>,
-    /// What somebody else has set it to since the form was opened, in words; empty if they cleared it.
+    /// The value set by another person or program since the form was opened, for display; empty: cleared.
     pub their_value: Option<String>,
-    /// What the editor held at first.
+    /// The value of the editor before the user typed.
     initial: Value,
 }
 
-/// What a form asks for after a key.
+/// What the application must do after a key in a form.
 #[derive(Debug, PartialEq)]
 pub enum FormRequest {
     /// Nothing.
     Nothing,
-    /// Names of some kinds that have these words.
+    /// Find names of these kinds by these letters.
     Titles(Vec<Kind>, String),
-    /// To save.
+    /// Carry out the write.
     Save(Write),
-    /// The notes in the person's own editor.
+    /// Open these notes in the user's own editor.
     Editor(String),
-    /// To be closed.
+    /// Close the form.
     Close,
 }
 
@@ -90,13 +90,12 @@ impl Form {
         Form::with_fields(row.kind, Some(row.id.clone()), row.title.clone(), row.fields.clone(), today, name)
     }
 
-    /// A form for the home's profile while there is none yet.
+    /// A form for the home profile, before its first save.
     pub fn profile(today: Date) -> Form {
         Form::with_fields(Kind::Property, Some(String::new()), String::new(), Fields::new(), today, |_| None)
     }
 
-    /// A form that changes several records alike: what is filled in is set for all of them, also for
-    /// those that are not in sight.
+    /// A form for several records: a filled field is set in all of them, `hidden` of which are not visible.
     pub fn bulk(kind: Kind, many: Vec<(String, String)>, hidden: usize, today: Date) -> Form {
         let hidden = if hidden > 0 { format!(" ({} not in sight)", words::figure(hidden)) } else { String::new() };
         let title = format!("{}{hidden}", words::counted(kind, many.len()));
@@ -105,13 +104,13 @@ impl Form {
         Form { many, ..form }
     }
 
-    /// A form for what a waiting edit writes; what the server has against it stands under its fields, the first of them under
-    /// the keyboard. Names are of what its values point at.
+    /// A form for the values of an edit, with the server's faults below the fields. `names` has the names of records in
+    /// the values, by id. The first faulty field has the keyboard.
     pub fn of_edit(edit: &Edit, names: &Names, today: Date) -> Form {
         let mut fields = edit.base.clone();
         fields.extend(edit.patch.clone());
         if edit.method == "create" {
-            // What it leaves out the record does not have.
+            // A new record does not have the omitted fields.
             for field in resource(edit.kind).fields {
                 fields.entry(field.name).or_insert(Value::Null);
             }
@@ -155,7 +154,7 @@ impl Form {
         Form { kind, id, title, edit, many, entries, focus: 0, refusal: None, saving: None, ticket: 0, before, today }
     }
 
-    /// What is not set in a form for a part of a record can be left unset again, also where the record must have it.
+    /// In a form for part of a record, an unset choice may stay unset, even where the field is required.
     fn make_choices_optional(&mut self) {
         for entry in &mut self.entries {
             if let Editor::Choice { chosen: None, optional, .. } = &mut entry.editor {
@@ -164,22 +163,22 @@ impl Form {
         }
     }
 
-    /// Whether what it holds at first is a part of a record, or of none: what stands empty stays as it is.
+    /// Whether the form shows part of a record, or none: empty fields then stay unchanged.
     fn is_partial(&self) -> bool {
         self.edit.is_some() || !self.many.is_empty()
     }
 
-    /// Whether a field is left as it is unless something is filled in, whatever that may be.
+    /// Whether a field stays unchanged unless the user fills it in.
     pub fn is_open(&self, entry: &Entry) -> bool {
         self.is_partial() && !self.before.contains_key(entry.field.name)
     }
 
-    /// Whether something was typed that closing would lose.
+    /// Whether closing would lose typed values.
     pub fn is_changed(&self) -> bool {
         self.entries.iter().any(|entry| entry.is_changed(self.today))
     }
 
-    /// Where the keyboard is.
+    /// The context of the keyboard focus.
     pub fn context(&self) -> Context {
         match &self.entries[self.focus].editor {
             Editor::Line(_) => Context::Form,
@@ -189,7 +188,7 @@ impl Form {
         }
     }
 
-    /// Carries out an action of one of the form's contexts.
+    /// Carries out an action.
     pub fn act(&mut self, action: Action) -> FormRequest {
         let last = self.entries.len() - 1;
         match action {
@@ -219,12 +218,12 @@ impl Form {
         FormRequest::Nothing
     }
 
-    /// Hands a key that is no action to the field under the keyboard.
+    /// Passes a key without an action to the focused editor.
     pub fn key(&mut self, key: KeyEvent) -> FormRequest {
         self.type_into(|editor| editor.key(key))
     }
 
-    /// Types a text into the field under the keyboard.
+    /// Pastes a text into the focused editor.
     pub fn paste(&mut self, text: &str) -> FormRequest {
         self.type_into(|editor| editor.paste(text))
     }
@@ -246,36 +245,36 @@ impl Form {
         if changed { self.titles_request() } else { FormRequest::Nothing }
     }
 
-    /// Goes over to another day. What was typed before means the day it meant then.
+    /// Changes the current date. A date typed on the old day keeps its meaning.
     pub fn change_day(&mut self, today: Date) {
         let entry = &mut self.entries[self.focus];
         entry.editor.settle(entry.field, self.today);
         self.today = today;
     }
 
-    /// Fits what is seen of its notes to another window.
+    /// Scrolls the notes to fit another window size.
     pub fn resized(&mut self) {
         self.entries.iter_mut().for_each(|entry| entry.editor.resized());
     }
 
-    /// Takes notes that were written elsewhere.
+    /// Takes the notes from an external editor.
     pub fn set_notes(&mut self, text: &str) {
         self.edit_focused(|editor| editor.replace(text));
     }
 
-    /// Takes the names that were asked for.
+    /// Takes the suggestions that were requested.
     pub fn set_options(&mut self, options: Vec<(Kind, String, String)>) {
         self.in_picker(|picker| picker.set_options(options));
     }
 
-    /// Takes the reason why it was not saved.
+    /// Takes the reason why the form was not saved.
     pub fn refuse(&mut self, sentence: String) {
         self.saving = None;
         self.refusal = Some(sentence);
     }
 
-    /// The kinds of records that the focused field can point at; none where there is nothing to point at. Until a type of subject
-    /// is chosen it is any, and the one that is taken brings its type along.
+    /// The kinds that the focused field may refer to; empty: the field is no reference. A subject without a type may be
+    /// of any kind; the chosen record then sets the type.
     pub fn targets(&self) -> Vec<Kind> {
         match self.entries[self.focus].field.format {
             Format::Reference(kind) => vec![kind],
@@ -298,7 +297,7 @@ impl Form {
         let today = self.today;
         let entry = &mut self.entries[self.focus];
         entry.editor.settle(entry.field, today);
-        // The faults of a field are shown when it is left, not while it is typed.
+        // A fault appears when the field is left, not while the user types.
         let leaving = self.entries[self.focus].field.name;
         let faults = self.fields_and_faults().1;
         if let Some((_, sentence)) = faults.into_iter().find(|(name, _)| name == leaving) {
@@ -312,7 +311,7 @@ impl Form {
         self.field_changed();
     }
 
-    /// What was wrong may be right now; and another type of subject means another subject.
+    /// Clears the faults of the field. Another type of subject also clears the subject.
     fn field_changed(&mut self) {
         self.refusal = None;
         self.entries[self.focus].fault = None;
@@ -349,9 +348,8 @@ impl Form {
         }
     }
 
-    /// Takes the suggestion under the cursor. False, with the reason under the field, where nothing has the letters that were
-    /// typed: then they stay, and the record they were meant for is not left out unseen. False, too, while the suggestions are
-    /// those for older letters.
+    /// Takes the suggestion under the cursor. False: no name has the typed letters, or the suggestions are for older
+    /// letters. The letters then stay; in the first case the field shows a fault.
     pub(super) fn take_suggestion(&mut self) -> bool {
         let nobody = match self.targets().as_slice() {
             [kind] => format!("No {}", words::singular(*kind)),

@@ -1,5 +1,5 @@
-//! What each part of the screen holds and how keys change it: one file for what `view` draws with one. Pure, as `app` is, which
-//! puts them together. Must not know how anything is drawn or carried out.
+//! The state of each part of the screen and its reaction to keys. `app` puts the parts together. Pure: must not know
+//! how a part is drawn or a write carried out.
 
 pub mod confirm;
 pub mod conflict;

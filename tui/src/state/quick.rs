@@ -1,4 +1,4 @@
-//! Quick add: a task in one line. Must not know how it is drawn or saved.
+//! Quick add: a task in one line. Must not know how the line is drawn or the task saved.
 
 use std::collections::BTreeMap;
 
@@ -13,29 +13,29 @@ use crate::state::session::Draft;
 use crate::typed::quick::Quick;
 use crate::words::{self, faults};
 
-/// A task in one line, under way.
+/// The line of quick add.
 #[derive(Debug, Default)]
 pub struct QuickLine {
-    /// What was typed.
+    /// The typed line.
     pub line: Line,
-    /// What it means.
+    /// The parsed line.
     pub understood: Quick,
-    /// What it is about: kind, id, title.
+    /// The subject of the task: kind, id, title.
     pub about: Option<(Kind, String, String)>,
-    /// What it is about unless another name is typed.
+    /// The subject when no other name is typed.
     pub preset: Option<(Kind, String, String)>,
-    /// The newest request for a name.
+    /// The ticket of the newest request for a subject.
     pub ticket: u64,
-    /// Whether an answer to that is awaited.
+    /// Whether the answer to this request is missing.
     pub is_looking_up: bool,
-    /// Why it was not saved.
+    /// Why the task was not saved.
     pub refusal: Option<String>,
-    /// What was sent to save it, as long as its answer is awaited.
+    /// The write of the task, while its answer is missing.
     pub saving: Option<Box<Write>>,
 }
 
 impl QuickLine {
-    /// The task that the line makes; None, with the reason on the line, while it makes none.
+    /// The write that creates the task. None: the line has a fault; `refusal` has the reason.
     pub fn write(&mut self) -> Option<Write> {
         let mut fields = self.understood.fields.clone();
         if let Some((kind, id, _)) = &self.about {
@@ -57,17 +57,17 @@ impl QuickLine {
         Some(write)
     }
 
-    /// Whether nothing was typed that leaving would lose.
+    /// Whether the line has no text to lose.
     pub fn is_empty(&self) -> bool {
         self.line.text().trim().is_empty()
     }
 
-    /// What a crash must not lose; it is there again as a form.
+    /// The draft for the session; None: the line is empty.
     pub fn draft_to_keep(&self) -> Option<Draft> {
         (!self.is_empty()).then(|| self.draft())
     }
 
-    /// The line as the beginning of a form.
+    /// The line as the draft of a form.
     pub fn draft(&self) -> Draft {
         let mut typed = self.understood.fields.clone();
         let mut names = BTreeMap::new();
@@ -76,7 +76,7 @@ impl QuickLine {
             typed.insert(SUBJECT_ID.into(), id.clone().into());
             names.insert(SUBJECT_ID.to_owned(), title.clone());
         }
-        // What was not understood is there as it was typed; in the title it is seen.
+        // Parts that were not understood go into the title, where the user sees them.
         let missing = self.understood.about_part.as_deref().filter(|_| self.about.is_none());
         let rest = self.understood.unread.iter().map(String::as_str).chain(missing);
         let title = words::text(&typed, "title").into_iter().chain(rest).filter(|part| !part.is_empty());

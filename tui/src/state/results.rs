@@ -1,14 +1,14 @@
-//! The results of a bulk change, record by record. Must not know how they are drawn.
+//! The results of a bulk change, record by record. Must not know how the results are drawn.
 
-/// What became of a change of many.
+/// The results of a bulk change.
 #[derive(Debug)]
 pub struct Results {
-    /// What was done, in a sentence.
+    /// The summary, as a sentence.
     pub done: String,
-    /// What was done to each, in a word: `changed` or `deleted`.
+    /// The change of each record: `changed` or `deleted`.
     pub did: &'static str,
-    /// Titles, and why not where it was not done; those first.
+    /// Titles, each with the reason of a failure; failures first.
     pub each: Vec<(String, Result<(), String>)>,
-    /// How many lines are above the picture.
+    /// The number of lines scrolled off the top.
     pub scroll: usize,
 }

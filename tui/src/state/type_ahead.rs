@@ -1,4 +1,4 @@
-//! Keys that were typed ahead of an answer, and the answers they wait for. Must not know what a key does.
+//! Keys typed ahead of an answer, and the answers they wait for. Must not know what a key does.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,24 +6,23 @@ use hearth_contract::formats::Timestamp;
 
 use crate::message::{Answer, Effect, Message, Slot};
 
-/// What was typed ahead, and what it waits for.
+/// The queued keys, and the missing answers.
 #[derive(Debug, Default)]
 pub struct TypeAhead {
-    /// Keys and pasted texts, the first typed first.
+    /// Queued keys and pasted texts, the oldest first.
     pub typed: VecDeque<Message>,
-    /// Since when the first of them waits.
+    /// The time since when the first of them waits.
     pub since: Option<Timestamp>,
-    /// What a person asked for and has no answer to: the slots of the requests, with the newest ticket of each.
+    /// The slots of the user's unanswered requests, with the newest ticket of each.
     pub asked: BTreeMap<Slot, Option<u64>>,
-    /// Writes that are not answered yet.
+    /// The number of unanswered writes.
     pub writes: usize,
-    /// Whether a person's own editor has the terminal, or is about to have it.
+    /// Whether an external editor has the terminal, or is about to get it.
     pub is_lent: bool,
 }
 
 impl TypeAhead {
-    /// Notes what was asked for, because of what a person did or not. A request that takes the place of one a person made
-    /// is waited for in its stead.
+    /// Notes requests. Keys wait for requests that the user caused, and for later requests of the same slot.
     pub fn note_requests(&mut self, effects: &[Effect], by_person: bool) {
         for effect in effects {
             match (effect.slot(), effect) {
@@ -37,7 +36,7 @@ impl TypeAhead {
         }
     }
 
-    /// Notes an answer. What was refused leaves another screen than the one that was typed ahead for.
+    /// Notes an answer. A refused write leaves another screen than the user expected, so the queued keys are dropped.
     pub fn note_answer(&mut self, answer: &Answer) {
         let refused = match answer {
             Answer::Written(_, result) | Answer::Decided(_, result) => result.is_err(),
@@ -58,7 +57,7 @@ impl TypeAhead {
         }
     }
 
-    /// Notes that the terminal is back.
+    /// Notes that the external editor was closed.
     pub fn note_terminal_back(&mut self) {
         self.is_lent = false;
     }
@@ -68,7 +67,7 @@ impl TypeAhead {
         self.asked.contains_key(&slot)
     }
 
-    /// Takes no notice any more of what did not come.
+    /// Stops waiting for missing answers.
     pub fn stop_waiting(&mut self) {
         self.asked.clear();
         self.writes = 0;

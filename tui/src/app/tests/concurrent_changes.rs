@@ -1,4 +1,4 @@
-//! A form that is open while somebody else changes its record: nothing of theirs is lost unseen, and nothing that was typed.
+//! A form whose record others change: no change of theirs is overwritten unseen, and no typed value is lost.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::schema::Kind;
@@ -10,7 +10,7 @@ use crate::app::{App, Layer};
 use crate::message::Message;
 use crate::state::form::Form;
 
-/// A scene with a form that is open for a task, and the task.
+/// A scene with an open form for a task, and the task.
 fn editing() -> (Scene, Row) {
     let mut scene = Scene::new();
     scene.types("2");

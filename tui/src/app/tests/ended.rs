@@ -1,11 +1,11 @@
-//! What is being saved when somebody leaves: what was not written is told, and what was typed is found again.
+//! The end of the program during a write: a failed write is reported, and the typed text is restored.
 
 use hearth_contract::schema::Kind;
 
 use super::*;
 use crate::message::{Answer, Write};
 
-/// A form and a line of quick add, each as it is saved; and the change that is asked for.
+/// An application with a form or quick add in a write, and the write.
 fn saving(typed: &[&str]) -> (App, Write) {
     let mut app = with_tasks(three());
     press(&mut app, typed[0]);
@@ -57,7 +57,7 @@ fn what_is_being_saved_is_not_asked_about() {
         let (mut app, _) = saving(&typed);
         let before = app.context();
         press(&mut app, "esc");
-        // The answer is late, so the key is not kept waiting for it.
+        // The answer is late, and the key does not wait longer.
         let mut later = now();
         later.moment = later.moment.plus_millis(5_000);
         app.update(later, Message::Tick);

@@ -1,4 +1,4 @@
-//! Whole ways through the screen over a real replica: what is made is under the cursor, what is done is not followed.
+//! Sequences of keys over a real replica: the cursor goes to a new record and does not follow a finished task.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -23,7 +23,7 @@ fn a_record_that_was_just_made_is_under_the_cursor_also_at_the_other_end_of_the_
     scene.types("2nZebra");
     saves(&mut scene);
     assert_eq!(under_the_cursor(&scene), "Zebra");
-    // Its changes that arrive afterwards keep it there.
+    // The selection stays after the change notification.
     scene.takes(Message::DatabaseChanged);
     assert_eq!(under_the_cursor(&scene), "Zebra");
 }

@@ -1,4 +1,4 @@
-//! Answers that come late: each changes what it answers and nothing else, however much has been done since it was asked for.
+//! Late answers: each changes the screen of its request alone.
 
 use hearth_replica::{Resolution, Totals};
 
@@ -9,13 +9,13 @@ use crate::state::detail::Detail;
 use crate::state::editor::{Editor, Reference};
 use crate::state::palette::Palette;
 
-/// The change that is asked for.
+/// The requested write.
 fn change(effects: Vec<Effect>) -> Write {
     let write = |effect: Effect| if let Effect::Write(write) = effect { Some(write) } else { None };
     effects.into_iter().find_map(write).expect("a change is asked for")
 }
 
-/// So much later that no key waits for an answer any longer.
+/// A tick after the longest wait for an answer.
 fn later(app: &mut App) -> Vec<Effect> {
     let mut later = now();
     later.moment = later.moment.plus_millis(600);
@@ -40,7 +40,7 @@ fn garage() -> Option<(Kind, String, String)> {
     Some((Kind::Room, ROOM.to_owned(), "Garage".to_owned()))
 }
 
-/// The ticket of the name that is looked for.
+/// The ticket of the requested name.
 fn sought(effects: &[Effect]) -> u64 {
     let [Effect::About(ticket, _)] = effects else { panic!("{effects:?}") };
     *ticket
@@ -56,7 +56,7 @@ fn what_refuses_another_change_does_not_refuse_the_task_that_is_being_added() {
     hears(&mut app, Answer::Written(done, Err("another program is writing".to_owned())));
     assert_eq!(notice(&app), "Another program is writing");
     assert_eq!((line(&app).saving.as_deref(), &line(&app).refusal), (Some(&added), &None));
-    // Once more would be twice, here and in a form.
+    // A second save would create a second task.
     for key in ["enter", "tab"] {
         assert_eq!(press(&mut app, key), []);
         assert_eq!((later(&mut app), app.context()), (Vec::new(), Context::Quick));
@@ -194,7 +194,7 @@ fn a_suggestion_for_older_letters_is_not_taken() {
         assert_eq!(later(&mut app), []);
         assert_eq!((app.context(), faults(&app)), (Context::Options, Vec::new()), "{key}");
     }
-    // What is found is known also where the list of actions was open meanwhile.
+    // Suggestions arrive also while the list of actions is open.
     app.layers.push(Layer::Palette(Palette::new(Context::Options, "", |_| true)));
     let garden = (Kind::Room, ROOM.to_owned(), "Garden room".to_owned());
     hears(&mut app, Answer::Titles { ticket: ticket(&effects), titles: Ok(vec![garden]) });
@@ -252,7 +252,7 @@ fn what_cannot_be_done_is_under_the_cursor_as_before() {
     assert_eq!(selected(&app), "Hall");
 }
 
-/// A list whose list of actions was opened on one task and narrowed to this; by then the task is gone.
+/// Opens the list of actions on a task, narrows it to these words, deletes the task and runs the action.
 fn chosen_late(before: &[&str], words: &str) -> (App, Vec<Effect>) {
     let mut app = with_tasks(three());
     keys(&mut app, before);
@@ -272,7 +272,7 @@ fn an_action_is_done_to_no_other_record_than_the_one_it_was_chosen_for() {
     assert!(!asks_for_change(&effects), "{effects:?}");
     assert_eq!(app.context(), Context::List);
     assert_eq!(notice(&app), "The cursor is on another record by now; nothing was done.");
-    // What is marked is meant wherever the cursor is, and some actions are about no record.
+    // Marked records are changed wherever the cursor is, and some actions need no record.
     let (_, effects) = chosen_late(&["space"], "mark a task as done");
     assert!(matches!(&effects[..], [Effect::Write(Write::Many { records, .. })] if records[0].0 == "a"), "{effects:?}");
     let (app, _) = chosen_late(&[], "sync: how it stands");

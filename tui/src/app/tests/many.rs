@@ -1,10 +1,10 @@
-//! What is marked, and what is done to many at once: asked first, counted, and said how far it is.
+//! Marks and bulk changes: questions, counts, progress, results.
 
 use hearth_replica::RowQuery;
 
 use super::*;
 
-/// The list of tasks as it is asked for.
+/// The query of the whole task list.
 fn whole(app: &App) -> RowQuery {
     app.list(Kind::Task).unwrap().whole_query()
 }
@@ -20,7 +20,7 @@ fn deleting_many_names_some_and_says_how_many_are_not_in_sight() {
     let (asked, follows) = question(&app);
     assert_eq!(asked, "Delete 2 tasks? “Bleed radiators”, “Clean gutters”");
     assert_eq!(follows, "Undo makes them anew.");
-    // A filter hides what was marked.
+    // A filter hides a marked task.
     keys(&mut app, &["n", "f"]);
     let effects = write(&mut app, "clean");
     answer(&mut app, &effects, vec![task("b", "Clean gutters", None)]);
@@ -161,7 +161,7 @@ fn marking_all_of_an_empty_list_changes_nothing_and_marks_that_make_room_are_cou
     let mut app = with_tasks(three());
     keys(&mut app, &["space", "space"]);
     assert_eq!((marks_all(&mut app, Vec::new()), marks(&app)), (None, 2));
-    // What is marked already takes no more room.
+    // Records that are marked already need no more room.
     let both = || ["a", "b"].map(str::to_owned).into_iter();
     assert_eq!((marks_all(&mut app, both().chain(tasks(MARKS_MAX - 2)).collect()), marks(&app)), (None, MARKS_MAX));
     let mut app = with_tasks(three());
@@ -201,7 +201,7 @@ fn what_became_of_many_opens_over_nothing_that_is_being_typed() {
         press(&mut app, "esc");
         assert_eq!(app.context(), Context::List);
     }
-    // A value of a conflict that is typed.
+    // A typed value of a conflict.
     let mut app = with_tasks(three());
     let mut screen = ConflictScreen::of(4, "update");
     screen.typing = Some(Line::with_text("Clean"));

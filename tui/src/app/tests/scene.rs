@@ -1,5 +1,4 @@
-//! Any keys on any size over a real replica: nothing panics, nothing of the data reaches the terminal as a command, and a change
-//! that arrives leaves the cursor on its record. Dice with a seed, so that what fails fails again.
+//! A screen over a real replica without threads, and repeatable random numbers.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::check::Fields;
@@ -19,7 +18,7 @@ use crate::now::Now;
 use crate::state::session::Session;
 use crate::view::{self, Theme};
 
-/// Numbers that look like chance and are the same for the same seed (splitmix64).
+/// Pseudo-random numbers from a seed (splitmix64).
 pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
@@ -36,11 +35,11 @@ impl Dice {
     }
 }
 
-/// The screen over a replica, without threads: what is asked for is answered at once.
+/// An application over a replica; each effect is answered at once.
 pub(super) struct Scene {
     pub(super) app: App,
     pub(super) replica: Replica,
-    /// Somebody else on the same database.
+    /// Another program on the same database.
     pub(super) other: Replica,
     places: Places,
     steps: Steps,
@@ -105,7 +104,7 @@ impl Scene {
         }
     }
 
-    /// Draws; every cell must be harmless.
+    /// Draws the screen; fails when a cell could control the terminal.
     pub(super) fn draws(&self, colors: Colors) {
         let mut terminal = Terminal::new(TestBackend::new(self.app.width, self.app.height)).unwrap();
         terminal.draw(|frame| view::draw(&self.app, self.now, &Theme::new(colors), frame)).unwrap();

@@ -1,5 +1,4 @@
-//! Keys that arrive together, as from a fast typist or over a slow line: each means what it would mean had the one before
-//! been answered. Over a real replica whose answers come after the whole burst.
+//! Typing ahead over a real replica: a burst of keys has the same result as the same keys with an answer after each.
 
 use std::collections::VecDeque;
 
@@ -13,7 +12,7 @@ use crate::app::{App, Layer};
 use crate::message::{Effect, Message, Write};
 use crate::state::editor::Editor;
 
-/// A scene with a few records that are easily mistaken for each other.
+/// A scene with records of similar names.
 fn household() -> Scene {
     let mut scene = Scene::new();
     let make = |kind, of| scene.other.create(kind, &fields(of)).unwrap();
@@ -27,7 +26,7 @@ fn household() -> Scene {
     scene
 }
 
-/// Keys by their names; what has none is typed letter by letter.
+/// Keys by name; any other word is typed letter by letter.
 fn keys(burst: &[&str]) -> Vec<Message> {
     let key = |code, modifiers| Message::Key(KeyEvent::new(code, modifiers));
     let plain = |code| vec![key(code, KeyModifiers::NONE)];
@@ -43,7 +42,7 @@ fn keys(burst: &[&str]) -> Vec<Message> {
     burst.iter().flat_map(of).collect()
 }
 
-/// Everything of a burst is there before anything is answered; later each answer comes by itself.
+/// Presses all keys of the burst before the first answer, then answers one request after the other.
 fn burst(scene: &mut Scene, names: &[&str]) {
     let mut effects: VecDeque<Effect> = VecDeque::new();
     for message in keys(names) {
@@ -136,7 +135,7 @@ fn a_name_that_was_typed_and_not_taken_is_saved_too_or_said_to_be_nobodys() {
     let Some(Layer::Form(form)) = scene.app.layers.last() else { panic!("the form is gone") };
     assert_eq!(form.entries[form.focus].fault.as_deref(), Some("No room has the letters “xyz” in its name."));
     assert_eq!(titles(&scene, Kind::Inventory, "saw"), [] as [&str; 0]);
-    // So it is with enter, which takes suggestions; other letters take the fault away.
+    // Enter takes suggestions too; other letters remove the fault.
     burst(&mut scene, &["enter"]);
     burst(&mut scene, &["ctrl-u", "gar", "ctrl-s"]);
     assert_eq!(titles(&scene, Kind::Inventory, "saw"), ["Saw"]);
@@ -190,7 +189,7 @@ fn what_was_typed_ahead_of_a_refusal_is_not_typed_into_it() {
     burst(&mut scene, &["2", "e", "!"]);
     let id = scene.app.list(Kind::Task).unwrap().current().unwrap().id.clone();
     scene.other.update(Kind::Task, &id, &fields(json!({ "title": "Theirs" }))).unwrap();
-    // Saving twice at once must not write over what nobody has seen.
+    // A second save in the burst must not overwrite the unseen change.
     burst(&mut scene, &["ctrl-s", "ctrl-s"]);
     assert_eq!(scene.replica.row(Kind::Task, &id).unwrap().unwrap().title, "Theirs");
     assert!(matches!(scene.app.layers.last(), Some(Layer::Form(_))));
@@ -225,14 +224,14 @@ fn what_is_typed_ahead_without_an_end_is_bounded() {
     let mut handled = 0;
     while scene.app.has_typed_ahead() {
         now.moment = now.moment.plus_millis(600);
-        // How syncing stands is looked at whatever is typed.
+        // The status is requested on a timer.
         let effects = scene.app.update(now, Message::Tick);
         handled += effects.iter().filter(|effect| **effect != Effect::Status).count();
     }
     assert!(handled <= 512, "{handled}");
 }
 
-/// What a person could tell apart: the tasks, where the keyboard is, and what is under the cursor.
+/// The visible result: the tasks, the context and the record under the cursor.
 fn seen(scene: &Scene) -> (Vec<(String, String)>, String, Option<String>) {
     let query = RowQuery::of(Kind::Task, Sort { column: "title", descending: false }, 999);
     let rows = scene.replica.rows(&query).unwrap().rows;
@@ -291,7 +290,7 @@ fn what_the_editor_wrote_goes_into_the_field_it_was_opened_for() {
     let notes = form.entries.iter().position(|entry| entry.field.name == "notes").unwrap();
     let away = notes - form.focus;
     burst(&mut scene, &vec!["tab"; away]);
-    // The editor is opened once, and what follows is done when it has been left.
+    // The editor opens once; the next key is handled after the editor has closed.
     burst(&mut scene, &["quickly", "ctrl-o", "tab"]);
     let Some(Layer::Form(form)) = scene.app.layers.last() else { panic!("no form") };
     assert_eq!(form.draft().unwrap().typed["notes"], json!("quickly\nmore"));

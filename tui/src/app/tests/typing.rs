@@ -1,4 +1,5 @@
-//! What is typed in forms and in quick add: kept until it is saved, refused with a reason, and never left without a question.
+//! Forms, quick add and conflicts: typed text is kept until saved, refused with a reason, and never left without a
+//! question.
 
 use super::*;
 use crate::message::Decision;
@@ -34,7 +35,7 @@ fn what_was_typed_in_a_conflict_outlives_what_the_server_does_meanwhile() {
     };
     let typed = of(&app).0;
     assert!(matches!(&typed, Some(Choice::Value(value)) if value.as_str().unwrap().ends_with(" merged")), "{typed:?}");
-    // It is typed on from there, also where another key was hit meanwhile.
+    // Typing continues from the draft, also after another choice.
     keys(&mut app, &["k", "m", "k", "e"]);
     assert!(of(&app).2.unwrap().ends_with(" merged"));
     press(&mut app, "enter");
@@ -85,7 +86,7 @@ fn what_was_wrong_with_a_value_is_said_no_more_once_it_is_another() {
 
 #[test]
 fn a_form_is_there_again_whatever_it_changes() {
-    // The form that is open when Hearth ends, and at the next start.
+    // The open form before the end and after the next start.
     let again = |app: &mut App| {
         let Some(Layer::Form(before)) = app.layers.last() else { panic!("{:?}", app.layers) };
         let before = before.draft().unwrap();
@@ -130,7 +131,7 @@ fn what_quick_add_did_not_understand_is_in_the_form_as_it_was_typed() {
     let draft = form(&app).draft().unwrap();
     assert_eq!(draft.typed["title"], "Fix tap due:31.2. every:fortnight @nosuchplace");
     assert_eq!(draft.typed["priority"], "high");
-    // What it is about is understood once it is found.
+    // The subject is recognized once its record is found.
     let mut app = with_tasks(three());
     press(&mut app, "a");
     let effects = write(&mut app, "Fix tap @gar");
@@ -169,7 +170,7 @@ fn a_new_record_is_sent_with_what_was_filled_in_and_closes_when_it_is_kept() {
     let fields = json!({ "title": "Buy filter", "priority": "high", "status": "open" });
     assert_eq!(*write, Write::Create { kind: Kind::Task, fields: fields.as_object().cloned().unwrap() });
     assert_eq!(press(&mut app, "ctrl-s"), [], "saving twice makes one record");
-    // A crash loses nothing by now.
+    // From now on a crash loses nothing.
     assert_eq!(app.session().draft.unwrap().typed["title"], "Buy filter");
     let effects = app.update(now(), Message::Answer(Answer::Written(write.clone(), Ok("new".into()))));
     assert_eq!(app.context(), Context::List);
@@ -188,7 +189,7 @@ fn a_refusal_stays_on_the_form_with_everything_typed() {
     app.update(now(), Message::Answer(Answer::Written(write, Err("title must be shorter".into()))));
     assert_eq!(form(&app).refusal.as_deref(), Some("title must be shorter"));
     assert!(form(&app).is_changed());
-    // Leaving asks, because something would be lost.
+    // Leaving asks before the text is lost.
     press(&mut app, "esc");
     assert_eq!(app.context(), Context::Confirm);
     press(&mut app, "y");

@@ -1,4 +1,4 @@
-//! What a form sends, what is wrong with it by the rules of the contract, and what became of the record meanwhile. Must not
+//! The write of a form, its faults by the rules of the contract, and its reaction to changes of the record. Must not
 //! know keys.
 
 use hearth_contract::check::{Fields, Intent, check, check_subject};
@@ -19,7 +19,7 @@ impl Form {
         if self.saving.is_some() {
             return FormRequest::Nothing;
         }
-        // A name that was typed and not taken yet is meant; without letters the suggestions were only looked at.
+        // A typed name is taken as if enter had been pressed. Without letters, the open suggestions are ignored.
         let is_typed = |picker: &Picker| !picker.words.text().trim().is_empty();
         let editor = &self.entries[self.focus].editor;
         if matches!(editor, Editor::Reference(Reference { picker: Some(picker), .. }) if is_typed(picker))
@@ -65,14 +65,14 @@ impl Form {
         }
     }
 
-    /// The next one, if what is sent has the task done and it comes again.
+    /// The next occurrence of a recurring task that the form marks as done.
     fn next_occurrence(&self, sent: &Fields) -> Option<Again> {
         let mut whole = self.before.clone();
         whole.extend(sent.clone());
         sent.contains_key("status").then(|| dates::next_of(self.kind, &whole))?
     }
 
-    /// What stood where something else is sent. A subject is one thing in two fields.
+    /// The values before the change of the sent fields. A subject has two fields, which belong together.
     fn values_seen(&self, sent: &Fields) -> Fields {
         let subject = sent.keys().any(|name| is_subject(name));
         let fields = self.entries.iter().map(|entry| entry.field.name);
@@ -80,8 +80,8 @@ impl Form {
         names.map(|name| (name.to_owned(), self.before.get(name).cloned().unwrap_or_default())).collect()
     }
 
-    /// Takes the record as it is by now, because somebody else has changed it and nothing was saved: what was typed stays, and
-    /// beside it stands what it would be written over. Saving again does so.
+    /// Takes the current record after the write was refused. Typed values stay; each conflicting field shows the
+    /// current value as well. A second save overwrites the current values.
     pub fn record_changed(&mut self, now: Now, row: &Row) {
         let before = std::mem::replace(&mut self.before, row.fields.clone());
         let today = self.today;
@@ -112,15 +112,15 @@ impl Form {
         });
     }
 
-    /// Takes that somebody else has deleted the record, and nothing was saved: what the form holds stays, and saving again makes a
-    /// new record of it.
+    /// Takes the deletion of the record after the write was refused. All values stay, and a second save creates a new
+    /// record.
     pub fn record_deleted(&mut self) {
         (self.id, self.edit) = (None, None);
         self.title.clear();
         self.before.clear();
         for entry in &mut self.entries {
             entry.their_value = None;
-            // From here on all of it would be lost, not only what was typed.
+            // From now on closing would lose every value, not only the typed ones.
             entry.initial = Value::Null;
         }
         let what = words::singular(self.kind);
@@ -142,23 +142,23 @@ impl Form {
         }
     }
 
-    /// What would be sent, in the server's spelling, and everything that is wrong with it: field and sentence.
+    /// The fields to send, in the API's format, and the faults: field and sentence.
     pub(super) fn fields_and_faults(&self) -> (Fields, Vec<(String, String)>) {
         let intent = if self.id.is_some() { Intent::Patch } else { Intent::Create };
         let mut body = Fields::new();
         for entry in &self.entries {
             let value = entry.editor.value(entry.field, self.today);
-            // A new record holds what was filled in; a changed one what is different.
+            // A new record has the filled fields, a changed record the changed fields.
             if if intent == Intent::Create { !value.is_null() } else { entry.is_changed(self.today) } {
                 body.insert(entry.field.name.to_owned(), value);
             }
         }
-        // Of many records each has a subject of its own: with another type goes another record, or none.
+        // Each of several records has its own subject: another type clears the subject.
         if !self.many.is_empty() && body.contains_key(SUBJECT_TYPE) {
             body.entry(SUBJECT_ID).or_insert(Value::Null);
         }
         let mut checked = check(self.kind, intent, &Value::Object(body.clone()));
-        // An edit knows a part of its record; the writing checks it.
+        // An edit has part of its record; the replica checks the subject.
         if intent == Intent::Patch && self.edit.is_none() {
             let mut whole = self.before.clone();
             whole.extend(body.clone());

@@ -1,4 +1,4 @@
-//! Lists lived through: scrolling, changes that arrive, groups.
+//! Lists: scrolling, changes from others, groups.
 
 use hearth_contract::schema::Kind;
 use hearth_replica::{Group, RowPage, Totals};
@@ -6,7 +6,7 @@ use hearth_replica::{Group, RowPage, Totals};
 use super::{List, ListLine};
 use crate::fixtures::room;
 
-/// The page that a database of rooms `names` answers.
+/// The answer of a database with these rooms.
 fn answer(list: &List, names: &[String]) -> (usize, RowPage) {
     let query = list.page_query();
     let rows = names.iter().skip(query.offset).take(query.limit).map(|name| room(name, name)).collect();
@@ -54,15 +54,15 @@ fn a_change_keeps_the_selection_on_its_record_and_line() {
     list.select(50);
     reload(&mut list, &rooms);
     let line = list.selected - list.top;
-    // Three come in above.
+    // Three rooms appear above.
     let more: Vec<String> = names(0..3).into_iter().chain(rooms.clone()).collect();
     reload(&mut list, &more);
     assert_eq!((selected(&list), list.selected, list.selected - list.top), ("room 000150", 53, line));
-    // The selected one goes: its number stays.
+    // The selected room disappears: the selection stays on its number.
     let fewer: Vec<String> = more.iter().filter(|name| *name != "room 000150").cloned().collect();
     reload(&mut list, &fewer);
     assert_eq!(selected(&list), "room 000151");
-    // All go.
+    // All rooms disappear.
     reload(&mut list, &[]);
     assert!(list.current().is_none());
 }
@@ -75,7 +75,7 @@ fn what_was_let_go_of_is_not_followed_whatever_comes_before_it_moves() {
     reload(&mut list, &rooms);
     list.select(3);
     list.release_selection();
-    // Sums, another size and a page that was asked for before.
+    // Sums, a new size and an older page must not anchor the selection.
     list.set_totals(Totals::default());
     list.resize(11);
     reload(&mut list, &rooms);
@@ -83,7 +83,7 @@ fn what_was_let_go_of_is_not_followed_whatever_comes_before_it_moves() {
     rooms.push(moved);
     reload(&mut list, &rooms);
     assert_eq!((list.selected, selected(&list)), (3, "room 000004"));
-    // From then on the selection holds on to that one.
+    // From now on the selection follows the room.
     rooms.insert(0, "another".into());
     reload(&mut list, &rooms);
     assert_eq!(selected(&list), "room 000004");
@@ -153,10 +153,10 @@ fn groups_have_headings_and_the_selected_line_stays_on_the_page() {
         assert!(shape(&list).contains('*'), "{number}: {}", shape(&list));
         assert!(list.visible().len() <= 8);
     }
-    // Sums of another moment are not drawn over these rows.
+    // Sums of another moment do not group these rows.
     list.set_totals(Totals { cents: None, groups: vec![group("bedroom", 3)] });
     assert_eq!(shape(&list), "-------*");
-    // A heading that would stand on the last line keeps its records back.
+    // A heading moves to the next page with its first record.
     list.select(0);
     list.set_totals(Totals { cents: None, groups: vec![group("bedroom", 6), group("garage", 24)] });
     assert_eq!(shape(&list), "[bedroom]*-----");
