@@ -277,7 +277,7 @@ pub enum Decision {
     Discard,
     /// Undo the edit.
     Undo,
-    /// Give the edit other values.
+    /// Change the values of the edit.
     Change(Fields),
     /// Resolve the conflict.
     Resolve(Resolution),

@@ -92,11 +92,11 @@ impl App {
     /// The reason why trying the server now has no effect; None: the server is tried.
     fn why_not_tried(&self) -> Option<String> {
         if self.status.as_ref().is_some_and(|status| status.server.is_none()) {
-            return Some("There is no server: hearth-replica init connects this home with one.".to_owned());
+            return Some("No server is configured; hearth-replica init connects this home with one.".to_owned());
         }
-        let halted = self.halt().map(|halt| format!("Nobody is there to try it: {}.", halt.words));
+        let halted = self.halt().map(|halt| format!("No process can try the server: {}.", halt.words));
         let key = self.setup.keys.key_of(Context::Sync, Action::Pause).unwrap_or("?");
-        halted.or(self.is_paused().then(|| format!("Syncing rests; {key} lets it go on.")))
+        halted.or(self.is_paused().then(|| format!("Syncing is paused; {key} resumes it.")))
     }
 
     /// Whether an action has an effect now. The footer and the list of actions offer no other actions.

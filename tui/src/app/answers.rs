@@ -5,7 +5,6 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{Conflict, Edit, Hit, Latest, Overview, RowPage, RowQuery, Status, Totals};
 
 use super::model::{App, Layer, NOTICE_MILLIS, Notice};
-use super::writes::is_or_are;
 use crate::keys::{Action, Context};
 use crate::message::{Answer, Effect, RowPosition};
 use crate::now::Now;
@@ -13,6 +12,11 @@ use crate::state::detail::FullRecord;
 use crate::state::list::{List, MARKS_MAX};
 use crate::words::glyphs::Tone;
 use crate::words::{self, Names};
+
+/// The verb for a number of records: `is` for 1, else `are`.
+const fn is_or_are(number: usize) -> &'static str {
+    if number == 1 { "is" } else { "are" }
+}
 
 impl App {
     /// Takes an answer and gives the effects that follow. An error becomes a notice.
@@ -194,7 +198,7 @@ impl App {
         if dropped > 0 {
             let (marks, most) = (if dropped == 1 { "mark" } else { "marks" }, words::figure(MARKS_MAX));
             let (gone, are) = (words::figure(dropped), is_or_are(dropped));
-            said.push(format!("{gone} {marks} outside this list {are} gone: no more than {most} are kept."));
+            said.push(format!("{gone} {marks} outside this list {are} removed: at most {most} records can be marked."));
         }
         if !said.is_empty() {
             self.notify(now, Tone::Notice, said.join(" "));

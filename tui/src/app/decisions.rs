@@ -17,7 +17,8 @@ use crate::words::glyphs::Tone;
 use crate::words::{self, Names};
 
 /// The effect of discarding an edit of a record that the server has.
-const SERVERS: &str = "The record is shown as the server has it; the change stays in the history for 30 days.";
+const SERVER_VALUES_RETURN: &str =
+    "The record shows the server's values again; the change stays in the history for 30 days.";
 
 impl App {
     /// The edit under the cursor; None: another screen is in front.
@@ -31,7 +32,7 @@ impl App {
     pub(super) fn decide(&mut self, now: Now, decision: Decision) -> Vec<Effect> {
         let Some(edit) = self.selected_edit().map(|edit| edit.id) else {
             let key = self.setup.keys.key_of(Context::List, Action::Undo).unwrap_or("?");
-            let text = format!("No change waits here; {key} in a list undoes the last one.");
+            let text = format!("No change is waiting; {key} in a list undoes the last change.");
             self.notify(now, Tone::Notice, text);
             return Vec::new();
         };
@@ -44,12 +45,12 @@ impl App {
             let (what, consequence) = match edit.method.as_str() {
                 "create" => (
                     format!("the new {}", words::singular(edit.kind)),
-                    "The record goes from here, with every change of it that waits; they stay in the history for 30 days.",
+                    "The record is removed, with all its waiting changes; they stay in the history for 30 days.",
                 ),
-                "delete" => ("the deletion of".to_owned(), SERVERS),
-                _ => ("the change of".to_owned(), SERVERS),
+                "delete" => ("the deletion of".to_owned(), SERVER_VALUES_RETURN),
+                _ => ("the change of".to_owned(), SERVER_VALUES_RETURN),
             };
-            let question = format!("Give {what} “{}” up?", edit.title);
+            let question = format!("Discard {what} “{}”?", edit.title);
             let then = Then::Write(Box::new(Write::Decide(edit.id, Decision::Discard)));
             Confirm { question, consequence: consequence.into(), then }
         });

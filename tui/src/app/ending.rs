@@ -28,7 +28,9 @@ fn not_done(answer: &Answer) -> Vec<String> {
         Answer::Written(write, Err(sentence)) | Answer::Decided(write, Err(sentence)) => {
             vec![format!("{}: {sentence}", words::step(write))]
         }
-        Answer::RecordChanged(write, _) => vec![format!("{}: somebody else changed it meanwhile", words::step(write))],
+        Answer::RecordChanged(write, _) => {
+            vec![format!("{}: the record was changed by someone else", words::step(write))]
+        }
         Answer::RecordDeleted(write) => vec![format!("{}: {}", words::step(write), words::GONE)],
         Answer::ManyWritten(_, each) => {
             let failed = each.iter().filter_map(|(title, result)| Some((title, result.as_ref().err()?)));

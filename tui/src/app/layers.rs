@@ -32,7 +32,7 @@ impl App {
                     return self.reload();
                 }
                 if self.is_about_cursor(context, action) && self.cursor() != cursor {
-                    self.notify(now, Tone::Notice, ELSEWHERE.to_owned());
+                    self.notify(now, Tone::Notice, CURSOR_MOVED.to_owned());
                     return self.reload();
                 }
                 return if self.applies(context, action) { self.act(now, context, action) } else { self.reload() };
@@ -77,7 +77,7 @@ impl App {
             return Vec::new();
         }
         let question = format!("Leave {what}?");
-        self.push_layer(Layer::Confirm(Confirm { question, consequence: LOST.into(), then: Then::Leave }))
+        self.push_layer(Layer::Confirm(Confirm { question, consequence: TYPED_TEXT_LOST.into(), then: Then::Leave }))
     }
 
     /// Ends the program. Asks once when typed text of a conflict would be lost, because no draft keeps it. Over a
@@ -91,7 +91,7 @@ impl App {
             return vec![Effect::Quit];
         };
         let question = format!("Leave Hearth in the middle of {what}?");
-        self.push_layer(Layer::Confirm(Confirm { question, consequence: LOST.into(), then: Then::Quit }))
+        self.push_layer(Layer::Confirm(Confirm { question, consequence: TYPED_TEXT_LOST.into(), then: Then::Quit }))
     }
 
     pub(super) fn act_in_confirm(&mut self, action: Action) -> Vec<Effect> {
@@ -132,8 +132,8 @@ impl App {
 }
 
 /// The consequence of leaving typed text.
-const LOST: &str = "What you typed is lost.";
+const TYPED_TEXT_LOST: &str = "What you typed is lost.";
 /// The notice for a second action on a form whose write is in progress.
-pub(super) const SAVING: &str = "It is being saved.";
+pub(super) const SAVING: &str = "Saving; please wait.";
 /// The notice when the cursor has moved since the action was chosen.
-const ELSEWHERE: &str = "The cursor is on another record by now; nothing was done.";
+const CURSOR_MOVED: &str = "The cursor has moved to another record; nothing was done.";

@@ -188,7 +188,7 @@ impl App {
         let has_server = self.status.as_ref().is_some_and(|status| status.server.is_some());
         let began_without = (self.setup.serverless && has_server && !is_synced).then_some(Halt {
             words: "not synced",
-            why: "this program began before there was a server; start it again, and it syncs",
+            why: "this program started before a server was configured; start it again to sync",
         });
         keyless.or(began_without).or(stop.map(|stop| {
             let words = if stop.will_retry { "syncing fails" } else { "syncing stopped" };

@@ -152,11 +152,11 @@ impl App {
             }
             Some((text, name)) => {
                 // The terminal does not confirm the copy.
-                self.notify(now, Tone::Good, format!("Gave the terminal {name} to copy."));
+                self.notify(now, Tone::Good, format!("Sent {name} to the terminal's clipboard."));
                 vec![Effect::Copy(text)]
             }
             None => {
-                self.notify(now, Tone::Notice, "There is nothing of that sort to copy here.".into());
+                self.notify(now, Tone::Notice, "This record has no such value to copy.".into());
                 Vec::new()
             }
         }
@@ -178,15 +178,20 @@ fn bulk_deletion_question(kind: Kind, records: Vec<(String, String)>, hidden: us
     let consequence = match (kind, number) {
         (_, 1) => consequence(kind),
         (Kind::Room, _) => {
-            "Items in them lose their room; tasks about them become general. Undo makes them anew, empty."
+            "Items in them lose their room; tasks about them become general. Undo recreates them, empty."
         }
         (Kind::Inventory | Kind::Vehicle, _) => {
-            "Their documents and tasks stay and become general. Undo makes them anew, without them."
+            "Their documents and tasks stay and become general. Undo recreates them, without those links."
         }
-        _ => "Undo makes them anew.",
+        _ => "Undo recreates them.",
     };
     Confirm {
-        question: format!("Delete {}{}? {}", words::counted(kind, number), unseen(number, hidden), named(&records)),
+        question: format!(
+            "Delete {}{}? {}",
+            words::counted(kind, number),
+            out_of_sight(number, hidden),
+            first_titles(&records)
+        ),
         consequence: consequence.into(),
         then: Then::Write(Box::new(Write::Many { kind, records, change: None })),
     }
@@ -203,23 +208,23 @@ fn bulk_done_question(records: Vec<(String, String)>, hidden: usize) -> Confirm 
     let number = records.len();
     let counted = words::counted(Kind::Task, number);
     Confirm {
-        question: format!("Mark {counted} as done{}? {}", unseen(number, hidden), named(&records)),
+        question: format!("Mark {counted} as done{}? {}", out_of_sight(number, hidden), first_titles(&records)),
         consequence: "Undo opens them again.".into(),
         then: Then::Write(Box::new(bulk_done(records))),
     }
 }
 
 /// A phrase for the number of invisible records among `number`; empty when all are visible.
-fn unseen(number: usize, hidden: usize) -> String {
+fn out_of_sight(number: usize, hidden: usize) -> String {
     match hidden {
         0 => String::new(),
-        hidden if hidden == number => ", none of them in sight".to_owned(),
-        hidden => format!(", {} of them not in sight", words::figure(hidden)),
+        hidden if hidden == number => ", none of them visible".to_owned(),
+        hidden => format!(", {} of them not visible", words::figure(hidden)),
     }
 }
 
 /// The first titles, and how many more.
-fn named(records: &[(String, String)]) -> String {
+fn first_titles(records: &[(String, String)]) -> String {
     let named: Vec<String> = records.iter().take(NAMED_MAX).map(|(_, title)| format!("“{title}”")).collect();
     let more = records.len().saturating_sub(NAMED_MAX);
     let more = if more > 0 { format!(" and {} more", words::figure(more)) } else { String::new() };
@@ -229,9 +234,9 @@ fn named(records: &[(String, String)]) -> String {
 /// The consequence of a deletion.
 const fn consequence(kind: Kind) -> &'static str {
     match kind {
-        Kind::Room => "Items in it lose their room; tasks about it become general. Undo makes it anew, empty.",
+        Kind::Room => "Items in it lose their room; tasks about it become general. Undo recreates it, empty.",
         Kind::Inventory | Kind::Vehicle => {
-            "Its documents and tasks stay and become general. Undo makes it anew, without them."
+            "Its documents and tasks stay and become general. Undo recreates it, without those links."
         }
         _ => "Undo brings it back.",
     }

@@ -25,7 +25,7 @@ impl App {
         }
         if let Some(form) = session.draft.and_then(|draft| Form::of_draft(&draft, now.today())) {
             self.layers.push(Layer::Form(Box::new(form)));
-            self.notify(now, Tone::Notice, "This form was not saved last time; it is as you left it.".into());
+            self.notify(now, Tone::Notice, "This form was not saved last time; your entries are restored.".into());
         }
     }
 

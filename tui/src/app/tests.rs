@@ -129,7 +129,7 @@ fn three() -> Vec<Row> {
 }
 
 #[test]
-fn a_change_that_arrives_keeps_the_selection_on_its_record() {
+fn remote_change_keeps_selection() {
     let mut app = with_tasks(three());
     press(&mut app, "j");
     assert_eq!(selected(&app), "Clean gutters");
@@ -141,7 +141,7 @@ fn a_change_that_arrives_keeps_the_selection_on_its_record() {
 }
 
 #[test]
-fn what_others_change_is_news_for_a_while_and_ones_own_is_not() {
+fn only_changes_by_others_are_news() {
     let mut app = with_tasks(three());
     let effects = app.update(now(), Message::DatabaseChanged);
     let mut rows = three();
@@ -162,7 +162,7 @@ fn what_others_change_is_news_for_a_while_and_ones_own_is_not() {
 }
 
 #[test]
-fn an_answer_that_came_too_late_is_dropped() {
+fn outdated_page_is_dropped() {
     let mut app = with_tasks(three());
     press(&mut app, "f");
     let old = write(&mut app, "k");
@@ -176,7 +176,7 @@ fn an_answer_that_came_too_late_is_dropped() {
 }
 
 #[test]
-fn a_task_is_done_with_one_key_and_opened_again_with_it() {
+fn done_key_toggles_status() {
     let mut app = with_tasks(three());
     let done = |status: &str| {
         let fields = json!({ "status": status }).as_object().cloned().unwrap();
@@ -194,7 +194,7 @@ fn a_task_is_done_with_one_key_and_opened_again_with_it() {
 }
 
 #[test]
-fn what_is_done_moves_away_and_the_next_comes_under_the_cursor() {
+fn done_task_leaves_cursor_on_next() {
     let mut app = with_tasks(three());
     let effects = press(&mut app, "x");
     let Some(Effect::Write(write)) = effects.into_iter().next() else { panic!("nothing written") };
@@ -206,7 +206,7 @@ fn what_is_done_moves_away_and_the_next_comes_under_the_cursor() {
 }
 
 #[test]
-fn deleting_asks_first_and_names_the_thing() {
+fn delete_asks_with_title() {
     let mut app = with_tasks(three());
     press(&mut app, "d");
     let Some(Layer::Confirm(question)) = app.layers.last() else { panic!("no question") };
@@ -221,20 +221,20 @@ fn deleting_asks_first_and_names_the_thing() {
 }
 
 #[test]
-fn undoing_where_no_change_waits_says_where_it_is_done() {
+fn undo_without_edits_names_the_list_key() {
     let mut app = with_tasks(three());
     press(&mut app, "w");
     app.update(now(), Message::Answer(Answer::Edits(Ok(Default::default()))));
     assert_eq!(press(&mut app, "u"), []);
-    assert_eq!(app.notice.as_ref().unwrap().text, "No change waits here; u in a list undoes the last one.");
+    assert_eq!(app.notice.as_ref().unwrap().text, "No change is waiting; u in a list undoes the last change.");
 }
 
 #[test]
-fn giving_up_what_was_made_here_says_that_it_goes() {
+fn discard_question_depends_on_method() {
     for (method, asked, follows) in [
-        ("create", "Give the new task “Bleed radiators” up?", "The record goes from here"),
-        ("update", "Give the change of “Bleed radiators” up?", "as the server has it"),
-        ("delete", "Give the deletion of “Bleed radiators” up?", "as the server has it"),
+        ("create", "Discard the new task “Bleed radiators”?", "The record is removed"),
+        ("update", "Discard the change of “Bleed radiators”?", "the server's values"),
+        ("delete", "Discard the deletion of “Bleed radiators”?", "the server's values"),
     ] {
         let mut app = with_tasks(three());
         let mut edits = Edits::default();
@@ -248,7 +248,7 @@ fn giving_up_what_was_made_here_says_that_it_goes() {
 }
 
 #[test]
-fn an_edit_in_conflict_gets_other_values_where_it_is_settled() {
+fn edit_in_conflict_opens_conflict_screen() {
     let mut app = with_tasks(three());
     let mut edits = Edits::default();
     edits.set_edits(vec![Edit { state: "conflict".into(), ..edit("update") }]);
@@ -259,7 +259,7 @@ fn an_edit_in_conflict_gets_other_values_where_it_is_settled() {
 }
 
 #[test]
-fn what_can_be_copied_is_listed_without_the_way_there() {
+fn copy_list_omits_itself() {
     let mut app = with_tasks(three());
     let listed = |app: &App| match app.layers.last() {
         Some(Layer::Palette(palette)) => palette.found.iter().any(|at| BINDINGS[*at].action == Action::PaletteCopy),
@@ -274,16 +274,16 @@ fn what_can_be_copied_is_listed_without_the_way_there() {
 }
 
 #[test]
-fn while_syncing_rests_the_server_is_not_said_to_be_tried() {
+fn sync_now_while_paused_names_resume_key() {
     let mut app = with_tasks(three());
     let paused = Status { phase: "paused".into(), ..live() };
     app.update(now(), Message::Answer(Answer::Status(Ok(paused))));
     assert_eq!(keys(&mut app, &["S", "r"]), []);
-    assert_eq!(app.notice.as_ref().unwrap().text, "Syncing rests; p lets it go on.");
+    assert_eq!(app.notice.as_ref().unwrap().text, "Syncing is paused; p resumes it.");
 }
 
 #[test]
-fn search_opens_what_it_found_and_comes_back_to_it() {
+fn search_opens_hit_and_returns() {
     let mut app = with_tasks(three());
     press(&mut app, "/");
     let effects = write(&mut app, "q");
@@ -309,7 +309,7 @@ fn search_opens_what_it_found_and_comes_back_to_it() {
 }
 
 #[test]
-fn quitting_is_a_key_in_lists_and_a_letter_in_lines() {
+fn q_quits_in_list_and_types_in_filter() {
     let mut app = with_tasks(three());
     keys(&mut app, &["f"]);
     assert!(!write(&mut app, "q").contains(&Effect::Quit));
@@ -319,7 +319,7 @@ fn quitting_is_a_key_in_lists_and_a_letter_in_lines() {
 }
 
 #[test]
-fn it_is_looked_now_and_then_whether_anybody_still_syncs() {
+fn status_is_requested_every_five_seconds() {
     let mut app = with_tasks(three());
     let asked = |app: &mut App, millis: i64| {
         let mut later = now();
@@ -331,7 +331,7 @@ fn it_is_looked_now_and_then_whether_anybody_still_syncs() {
 }
 
 #[test]
-fn a_notice_goes_away_by_itself() {
+fn notice_expires() {
     let mut app = with_tasks(three());
     app.update(now(), Message::SyncEnded { reason: "the disk is full".into(), will_retry: true });
     assert!(app.notice.is_some());
@@ -342,7 +342,7 @@ fn a_notice_goes_away_by_itself() {
 }
 
 #[test]
-fn a_database_that_was_made_anew_is_opened_again_before_it_is_read() {
+fn rebuilt_database_is_reopened_before_reads() {
     let mut app = with_tasks(three());
     let rescue = Rescue { edits: 2, ..Rescue::default() };
     let effects = app.update(now(), Message::Rebuilt(rescue));
@@ -352,7 +352,7 @@ fn a_database_that_was_made_anew_is_opened_again_before_it_is_read() {
 }
 
 #[test]
-fn no_sequence_of_keys_panics() {
+fn random_keys_without_replica_never_panic() {
     let names: Vec<String> = crate::keys::BINDINGS.iter().flat_map(|b| b.keys).map(|key| (*key).to_owned()).collect();
     let actions: Vec<_> = crate::keys::BINDINGS.iter().map(|binding| binding.action).collect();
     let mut app = with_tasks(three());

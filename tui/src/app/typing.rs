@@ -72,7 +72,7 @@ impl App {
             }
             Action::Save if quick.is_looking_up => {
                 let name = quick.understood.about.clone().unwrap_or_default();
-                self.notify(self.now, Tone::Notice, format!("“{name}” is still being looked for; save again."));
+                self.notify(self.now, Tone::Notice, format!("Still looking up “{name}”; save again."));
                 Vec::new()
             }
             Action::Open => {

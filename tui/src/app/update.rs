@@ -89,7 +89,7 @@ impl App {
             Message::End => vec![Effect::Quit],
             Message::SyncEnded { reason, will_retry } => {
                 if will_retry {
-                    self.notify(now, Tone::Notice, format!("Syncing failed and is tried again shortly: {reason}"));
+                    self.notify(now, Tone::Notice, format!("Syncing failed and will be retried shortly: {reason}"));
                 } else {
                     self.notify(now, Tone::Alarm, format!("Syncing stopped: {reason}"));
                 }
@@ -98,7 +98,7 @@ impl App {
             }
             Message::SyncResumed => {
                 self.sync_stop = None;
-                self.notify(now, Tone::Good, "Syncing goes on.".to_owned());
+                self.notify(now, Tone::Good, "Syncing resumed.".to_owned());
                 vec![Effect::Status]
             }
             Message::Rebuilt(rescue) => {

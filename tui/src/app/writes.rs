@@ -42,7 +42,7 @@ impl App {
         }
         let did = if change.is_some() { "changed" } else { "deleted" };
         let sentence = format!("{sentence}; {} not {did}", words::counted(*kind, failed.len()));
-        let later = format!("{sentence}; the list of them opens when you are done here.");
+        let later = format!("{sentence}; the list opens when you have finished here.");
         let results = Results { done: sentence, did, each: failed.into_iter().chain(done).collect(), scroll: 0 };
         if is_awaited || !self.is_typing() {
             self.layers.push(Layer::Results(results));
@@ -95,7 +95,8 @@ impl App {
         match self.layers.iter_mut().find(|layer| layer.has_sent(write)) {
             Some(Layer::Form(form)) => form.record_changed(now, row),
             _ => {
-                let text = format!("Not saved, because it was changed meanwhile: {}", words::written(write));
+                let text =
+                    format!("Not saved, because the record was changed by someone else: {}", words::written(write));
                 self.notify(now, Tone::Alarm, text);
             }
         }
@@ -154,17 +155,9 @@ fn bulk_sentence(kind: Kind, change: Option<&Fields>, changed: usize, unchanged:
     };
     match (changed, unchanged) {
         (changed, 0) => format!("{verb} {}", words::counted(kind, changed)),
-        (0, unchanged) => {
-            format!("Nothing to change: {} {} so already", words::counted(kind, unchanged), is_or_are(unchanged))
-        }
+        (0, unchanged) => format!("Nothing to change in {}", words::counted(kind, unchanged)),
         (changed, unchanged) => {
-            let was = if unchanged == 1 { "was" } else { "were" };
-            format!("{verb} {}; {} {was} so already", words::counted(kind, changed), words::figure(unchanged))
+            format!("{verb} {}; {} needed no change", words::counted(kind, changed), words::figure(unchanged))
         }
     }
-}
-
-/// The verb for a number of records: `is` for 1, else `are`.
-pub(super) const fn is_or_are(number: usize) -> &'static str {
-    if number == 1 { "is" } else { "are" }
 }

@@ -79,7 +79,7 @@ pub(super) fn decide(
             return Ok(replica.pause().map(|_| "Syncing rests until you let it go on.".to_owned())?);
         }
         Write::SyncNow => return Ok(replica.hurry().map(|()| "Trying the server.".to_owned())?),
-        Write::Pause(false) => return Ok(replica.resume().map(|_| "Syncing goes on.".to_owned())?),
+        Write::Pause(false) => return Ok(replica.resume().map(|_| "Syncing resumed.".to_owned())?),
         Write::Decide(edit, decision) => {
             let waited = replica.edits()?;
             let decided = match decision {

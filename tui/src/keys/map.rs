@@ -29,19 +29,19 @@ impl Keymap {
                     .iter()
                     .max_by(|a, b| strsim::jaro(a.id, id).total_cmp(&strsim::jaro(b.id, id)))
                     .map_or("", |binding| binding.id);
-                return Err(format!("{id:?} is no action; the nearest is {nearest:?} (`hearth keys` lists all)"));
+                return Err(format!("{id:?} is not an action; the nearest is {nearest:?} (`hearth keys` lists all)"));
             };
             for key in keys {
                 if !is_key_name(key) {
                     return Err(format!(
-                        "{id}: {key:?} is no key; keys are written j, G, space, f5, ctrl-s, alt-x, pagedown"
+                        "{id}: {key:?} is not a key; examples of keys: j, G, space, f5, ctrl-s, alt-x, pagedown"
                     ));
                 }
                 let binding = &BINDINGS[index];
                 let typed = binding.contexts.iter().find(|context| is_typed_into(**context));
                 if let Some(context) = typed.filter(|_| key.chars().count() == 1 || key == "space") {
                     return Err(format!(
-                        "{id}: {key:?} is a letter to be typed {}; take a ctrl key",
+                        "{id}: {key:?} is typed as text {}; use a ctrl key instead",
                         context.heading()
                     ));
                 }
@@ -59,7 +59,7 @@ impl Keymap {
                 }
             }
             if context == Context::Confirm && !seen.values().any(|id| *id == "refuse") {
-                return Err("\"refuse\" needs a key, or a question could not be left".to_owned());
+                return Err("\"refuse\" needs a key: a question must have a way out".to_owned());
             }
         }
         Ok(map)
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_may_be_changed_and_the_old_one_is_free() {
+    fn rebound_key_frees_old_one() {
         let map = with(&[("done", &["D", "f5"]), ("delete", &["x"])]).unwrap();
         let press = |code| map.action(Context::List, KeyEvent::new(code, KeyModifiers::NONE));
         assert_eq!(press(KeyCode::Char('D')), Some(Action::Done));
@@ -116,12 +116,12 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_change_is_refused_with_what_is_wrong() {
+    fn invalid_binding_is_refused_with_reason() {
         for (changes, words) in [
-            (vec![("dnoe", &["D"] as &[&str])], "\"dnoe\" is no action; the nearest is \"done\""),
-            (vec![("done", &["ctrl+x"])], "\"ctrl+x\" is no key"),
+            (vec![("dnoe", &["D"] as &[&str])], "\"dnoe\" is not an action; the nearest is \"done\""),
+            (vec![("done", &["ctrl+x"])], "\"ctrl+x\" is not a key"),
             (vec![("done", &["d"])], "\"d\" would start both \"done\" and \"delete\" on the home screen"),
-            (vec![("save", &["x"])], "\"x\" is a letter to be typed in a form"),
+            (vec![("save", &["x"])], "\"x\" is typed as text in a form"),
             (vec![("refuse", &[])], "needs a key"),
         ] {
             let refusal = with(&changes).unwrap_err();

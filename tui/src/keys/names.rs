@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_have_names() {
+    fn key_names_roundtrip() {
         let key = |code, modifiers| key_name(KeyEvent::new(code, modifiers)).unwrap();
         assert_eq!(key(KeyCode::Char('G'), KeyModifiers::SHIFT), "G");
         assert_eq!(key(KeyCode::Char('c'), KeyModifiers::CONTROL), "ctrl-c");
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_of_the_table_can_be_pressed() {
+    fn table_keys_are_valid_names() {
         for key in crate::keys::BINDINGS.iter().flat_map(|binding| binding.keys) {
             assert!(is_key_name(key), "{key}");
         }

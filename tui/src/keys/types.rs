@@ -79,7 +79,7 @@ impl Context {
             Context::Search => "in search",
             Context::Edits => "in the edits",
             Context::Conflict => "on a conflict",
-            Context::ConflictValue => "in a conflict's own value",
+            Context::ConflictValue => "in a conflict's typed value",
             Context::Sync => "on the sync screen",
             Context::Results => "in the results",
             Context::Palette => "in the list of actions",

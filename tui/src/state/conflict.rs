@@ -100,10 +100,10 @@ impl ConflictScreen {
         self.is_loaded = true;
         let gone = match (under, found) {
             (Some((kind, field)), None) => {
-                Some(format!("Nothing stands against {} any more: leave the line.", field_label(kind, &field)))
+                Some(format!("{} has no conflict any more: leave the line.", field_label(kind, &field)))
             }
             (Some(_), Some(_)) if !self.can_type() => {
-                Some("The server has deleted the record meanwhile: leave the line, then choose.".to_owned())
+                Some("The record was deleted on the server: leave the line, then choose.".to_owned())
             }
             _ => None,
         };
@@ -111,7 +111,8 @@ impl ConflictScreen {
             self.typing_blocked.get_or_insert(gone);
             self.after_typing();
         } else if let Some(label) = unsettled.filter(|_| self.typing.is_none()) {
-            self.fault = Some(format!("{label} was changed on the server again: choose anew; what you typed is kept."));
+            self.fault =
+                Some(format!("{label} was changed on the server again: choose again; your typed value is kept."));
         }
     }
 
@@ -172,13 +173,14 @@ impl ConflictScreen {
             let is_choice = self.field().is_some_and(|field| matches!(field.format, Format::Choice(_)));
             self.typing = Some(Line::with_text(&if is_choice { choice(&text) } else { text }));
         } else if self.deletes {
-            self.fault = Some("A deletion is kept or given up; there is no third value.".into());
+            self.fault = Some("Keep the deletion or discard it; no other value is possible.".into());
         } else if self.is_whole() {
-            self.fault = Some("The change is kept or given up as a whole; there is no third value.".into());
+            self.fault = Some("Keep the whole change or discard it; no other value is possible.".into());
         } else {
             let label = field_label(conflict.kind, &conflict.field);
-            self.fault =
-                Some(format!("{label} names a record: take one of the two, and change it in a form after that."));
+            self.fault = Some(format!(
+                "{label} refers to a record: choose one of the two values, and change the field in a form afterwards."
+            ));
         }
     }
 
@@ -227,8 +229,8 @@ impl ConflictScreen {
         if !waiting.is_empty() {
             // Field names would suggest one choice per field.
             let waiting = match (self.deletes, self.is_whole()) {
-                (true, _) => "the deletion, or the record as the server has it".to_owned(),
-                (false, true) => "your change as a whole, or what the server has".to_owned(),
+                (true, _) => "the deletion, or the server's record".to_owned(),
+                (false, true) => "your whole change, or the server's record".to_owned(),
                 (false, false) => waiting.join(", "),
             };
             self.fault = Some(format!("Choose first: {waiting}."));
@@ -257,7 +259,7 @@ mod tests {
     use crate::fixtures::conflict;
 
     #[test]
-    fn each_field_is_mine_theirs_or_typed_and_all_must_be_chosen() {
+    fn resolution_needs_choice_for_every_field() {
         let today = parse_date("2026-11-21").unwrap();
         let mut screen = ConflictScreen::of(4, "update");
         let other = Conflict { edit_id: 9, ..conflict("title", "x") };
@@ -287,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_stays_on_its_field_whatever_the_server_has_by_now() {
+    fn cursor_stays_on_field_after_reload() {
         let today = parse_date("2026-11-21").unwrap();
         let all = ["title", "notes", "due_on"].map(|field| conflict(field, "2026-11-25"));
         let mut screen = ConflictScreen::of(4, "update");
@@ -304,13 +306,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_for_a_field_that_has_gone_is_taken_for_no_other() {
+    fn typed_value_of_gone_field_is_not_taken() {
         let today = parse_date("2026-11-21").unwrap();
         let all = ["title", "notes", "due_on"].map(|field| conflict(field, "2026-11-25"));
         let deleted = all.clone().map(|it| Conflict { theirs: Value::Null, theirs_at: None, ..it });
         for (by_now, said) in [
-            (&all[1..], "Nothing stands against Title any more: leave the line."),
-            (&deleted[..], "The server has deleted the record meanwhile: leave the line, then choose."),
+            (&all[1..], "Title has no conflict any more: leave the line."),
+            (&deleted[..], "The record was deleted on the server: leave the line, then choose."),
         ] {
             let mut screen = ConflictScreen::of(4, "update");
             screen.set_conflicts(all.to_vec());
@@ -326,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_was_typed_is_no_choice_once_the_record_is_deleted() {
+    fn deleted_record_drops_typed_choice() {
         let mut screen = ConflictScreen::of(4, "update");
         let cleared = Conflict { theirs: Value::Null, ..conflict("due_on", "") };
         screen.set_conflicts(vec![cleared.clone()]);
@@ -336,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_there_or_not_is_one_choice() {
+    fn whole_record_conflict_has_one_choice() {
         let gone = |field| Conflict { theirs: Value::Null, theirs_at: None, ..conflict(field, "") };
         let there = ["due_on", "title"].map(|field| conflict(field, "2026-11-25"));
         let cases = [("update", ["due_on", "title"].map(gone)), ("create", there.clone()), ("delete", there)];
@@ -346,7 +348,7 @@ mod tests {
                 screen.set_conflicts(fields.to_vec());
                 assert!(screen.resolution().is_none());
                 let asked = screen.fault.take().unwrap_or_default();
-                assert!(asked.ends_with("the server has.") || asked.ends_with("the server has it."), "{asked}");
+                assert!(asked.ends_with("the server's record."), "{asked}");
                 screen.type_value();
                 assert!(screen.typing.is_none() && screen.fault.is_some(), "{method}: there is no third value");
                 screen.choose(choice);
@@ -356,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn both_halves_of_a_subject_are_one_choice() {
+    fn subject_fields_share_one_choice() {
         let mut screen = ConflictScreen::of(4, "update");
         screen.set_conflicts(vec![
             conflict("title", "x"),
@@ -375,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_is_typed_as_it_is_read_and_a_record_not_at_all() {
+    fn displayed_choice_word_can_be_typed() {
         let today = parse_date("2026-11-21").unwrap();
         let mut screen = ConflictScreen::of(4, "update");
         let status = Conflict { mine: json!("in_progress"), theirs: json!("done"), ..conflict("status", "") };
@@ -387,7 +389,7 @@ mod tests {
         for half in [1, 2] {
             (screen.selected, screen.fault) = (half, None);
             screen.type_value();
-            assert!(screen.typing.is_none() && screen.fault.as_deref().unwrap().contains("names a record"));
+            assert!(screen.typing.is_none() && screen.fault.as_deref().unwrap().contains("refers to a record"));
         }
     }
 }

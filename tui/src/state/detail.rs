@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_stays_on_its_line_whatever_comes_or_goes_around_it() {
+    fn cursor_stays_on_line_after_reload() {
         let page = page(60, 6);
         for text in ["1 Dec 2026", "Warranty", "Sweep"] {
             let mut detail = showing(full(Pending::Waiting, &["Manual", "Warranty"]), text, page);
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_in_sight_on_a_terminal_of_another_size() {
+    fn resize_keeps_cursor_visible() {
         let (narrow, wide) = (page(30, 4), page(120, 30));
         for text in ["Manual", "Sweep", "1 Dec 2026"] {
             let mut detail = showing(full(Pending::No, &["Bill", "Manual"]), text, narrow);
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_copied_whole() {
+    fn timestamps_are_copied_complete() {
         let lines = lines(now(), &full(Pending::No, &[]).row, 80, true, false);
         let copied = |label: &str| lines.iter().find(|line| line.label == label).unwrap().value.clone();
         assert_eq!(copied("Created"), "2026-11-01T09:00:00.000Z");

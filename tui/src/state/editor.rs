@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_keys_of_a_line_do_the_same_in_notes() {
+    fn notes_share_line_keys() {
         let control = |letter: char| KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL);
         let mut notes = Editor::notes("first\nsecond line");
         assert!(notes.key(control('j')) && notes.key(KeyCode::Char('x').into()));
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_editor_wrote_is_cleaned_as_what_is_pasted() {
+    fn external_text_is_cleaned() {
         let foreign = "\u{feff}one\u{1b}[31m\u{7}\r\ntwo\tthree\n";
         let mut written = Editor::notes("before");
         written.replace(foreign);

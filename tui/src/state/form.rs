@@ -97,7 +97,7 @@ impl Form {
 
     /// A form for several records: a filled field is set in all of them, `hidden` of which are not visible.
     pub fn bulk(kind: Kind, many: Vec<(String, String)>, hidden: usize, today: Date) -> Form {
-        let hidden = if hidden > 0 { format!(" ({} not in sight)", words::figure(hidden)) } else { String::new() };
+        let hidden = if hidden > 0 { format!(" ({} not visible)", words::figure(hidden)) } else { String::new() };
         let title = format!("{}{hidden}", words::counted(kind, many.len()));
         let mut form = Form::with_fields(kind, Some(String::new()), title, Fields::new(), today, |_| None);
         form.make_choices_optional();

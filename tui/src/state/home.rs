@@ -231,7 +231,7 @@ mod tests {
     use crate::fixtures::{record, task};
 
     #[test]
-    fn the_most_urgent_comes_first_and_the_cursor_stays_on_its_record() {
+    fn overview_sorts_and_keeps_cursor() {
         let today = parse_date("2026-11-21").unwrap();
         let mut home = Home::default();
         let car = Expiring {
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_stays_on_the_second_day_of_the_same_vehicle() {
+    fn cursor_distinguishes_dates_of_one_record() {
         let today = parse_date("2026-11-21").unwrap();
         let insurance = Expiring {
             on: "2026-12-01".into(),

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pasted_text_stands_at_the_cursor_and_a_long_one_is_taken_at_once() {
+    fn paste_inserts_at_cursor_up_to_limit() {
         let mut line = Line::with_text("a zé");
         line.key(KeyCode::Left.into());
         line.key(KeyCode::Left.into());
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn ctrl_h_is_backspace_as_terminals_send_it() {
+    fn ctrl_h_is_backspace() {
         let mut line = Line::with_text("ab");
         assert!(line.key(KeyEvent::new(KeyCode::Char('h'), KeyModifiers::CONTROL)));
         assert_eq!(line.text(), "a");

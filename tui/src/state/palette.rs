@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_action_of_a_context_is_listed_and_found_by_a_few_letters() {
+    fn palette_lists_and_finds_every_action() {
         for context in Context::ALL {
             let palette = Palette::new(context, "", |_| true);
             let listed = |action| palette.found.iter().any(|index| BINDINGS[*index].action == action);

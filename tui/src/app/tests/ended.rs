@@ -19,7 +19,7 @@ fn saving(typed: &[&str]) -> (App, Write) {
 }
 
 #[test]
-fn what_could_not_be_written_at_the_end_is_told_and_found_again() {
+fn failed_write_at_exit_is_told_and_drafted() {
     for typed in [["n", "ctrl-s"], ["a", "enter"]] {
         let (mut app, write) = saving(&typed);
         let failed = Message::Answer(Answer::Written(write.clone(), Err("another program is writing".into())));
@@ -35,7 +35,7 @@ fn what_could_not_be_written_at_the_end_is_told_and_found_again() {
 }
 
 #[test]
-fn each_change_that_failed_at_the_end_is_told() {
+fn each_failed_write_at_exit_is_told() {
     let (kind, id, title) = (Kind::Task, "a".to_owned(), "Bleed radiators".to_owned());
     let delete = Write::Delete { kind, id: id.clone(), title: title.clone() };
     let many = Write::Many { kind, records: vec![(id, title.clone()), ("b".into(), "Oil".into())], change: None };
@@ -52,7 +52,7 @@ fn each_change_that_failed_at_the_end_is_told() {
 }
 
 #[test]
-fn what_is_being_saved_is_not_asked_about() {
+fn leaving_form_in_write_asks_nothing() {
     for typed in [["n", "ctrl-s"], ["a", "enter"]] {
         let (mut app, _) = saving(&typed);
         let before = app.context();
@@ -61,6 +61,6 @@ fn what_is_being_saved_is_not_asked_about() {
         let mut later = now();
         later.moment = later.moment.plus_millis(5_000);
         app.update(later, Message::Tick);
-        assert_eq!((app.context(), &*app.notice.as_ref().unwrap().text), (before, "It is being saved."));
+        assert_eq!((app.context(), &*app.notice.as_ref().unwrap().text), (before, "Saving; please wait."));
     }
 }

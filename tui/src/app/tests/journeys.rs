@@ -17,7 +17,7 @@ fn under_the_cursor(scene: &Scene) -> &str {
 }
 
 #[test]
-fn a_record_that_was_just_made_is_under_the_cursor_also_at_the_other_end_of_the_list() {
+fn new_record_far_away_is_selected() {
     let mut scene = Scene::new();
     scene.takes(Message::Resize(80, 9));
     scene.types("2nZebra");
@@ -29,7 +29,7 @@ fn a_record_that_was_just_made_is_under_the_cursor_also_at_the_other_end_of_the_
 }
 
 #[test]
-fn a_new_record_that_the_filter_hides_is_said_to_be_hidden() {
+fn new_record_hidden_by_filter_is_announced() {
     let mut scene = Scene::new();
     scene.types("2fTask\nnZebra");
     saves(&mut scene);
@@ -38,7 +38,7 @@ fn a_new_record_that_the_filter_hides_is_said_to_be_hidden() {
 }
 
 #[test]
-fn a_task_that_is_done_is_not_followed_and_the_next_can_be_done_at_once() {
+fn done_twice_finishes_two_tasks() {
     let mut scene = Scene::new();
     scene.types("2");
     let first = under_the_cursor(&scene).to_owned();
@@ -56,7 +56,7 @@ fn a_task_that_is_done_is_not_followed_and_the_next_can_be_done_at_once() {
 }
 
 #[test]
-fn a_line_of_quick_add_is_not_left_without_a_question_and_is_there_again_after_a_crash() {
+fn quick_add_asks_and_survives_crash() {
     let mut scene = Scene::new();
     let presses = |scene: &mut Scene, code| scene.takes(Message::Key(KeyEvent::new(code, KeyModifiers::NONE)));
     scene.types("2a");
@@ -89,7 +89,7 @@ fn a_line_of_quick_add_is_not_left_without_a_question_and_is_there_again_after_a
 }
 
 #[test]
-fn what_is_undone_is_named_and_what_comes_again_is_said() {
+fn undo_names_change_and_next_occurrence() {
     let mut scene = Scene::new();
     scene.types("2aSweep the chimney due:2026-11-22 every:week\n");
     scene.types("x");

@@ -47,7 +47,7 @@ fn sought(effects: &[Effect]) -> u64 {
 }
 
 #[test]
-fn what_refuses_another_change_does_not_refuse_the_task_that_is_being_added() {
+fn refusal_of_other_write_keeps_quick_add() {
     let mut app = with_tasks(three());
     let done = change(press(&mut app, "x"));
     press(&mut app, "a");
@@ -60,14 +60,14 @@ fn what_refuses_another_change_does_not_refuse_the_task_that_is_being_added() {
     for key in ["enter", "tab"] {
         assert_eq!(press(&mut app, key), []);
         assert_eq!((later(&mut app), app.context()), (Vec::new(), Context::Quick));
-        assert_eq!(notice(&app), "It is being saved.");
+        assert_eq!(notice(&app), "Saving; please wait.");
     }
     hears(&mut app, Answer::Written(added, Ok("new".to_owned())));
     assert_eq!(app.context(), Context::List);
 }
 
 #[test]
-fn a_refused_task_is_typed_again_also_from_under_the_list_of_actions() {
+fn refusal_reaches_quick_add_below_palette() {
     let mut app = with_tasks(three());
     press(&mut app, "a");
     write(&mut app, "Buy filter");
@@ -78,7 +78,7 @@ fn a_refused_task_is_typed_again_also_from_under_the_list_of_actions() {
 }
 
 #[test]
-fn a_form_stays_until_its_own_change_is_answered_whatever_else_is_written() {
+fn form_waits_for_answer_to_own_write() {
     let many = Write::Many { kind: Kind::Room, records: vec![("r".into(), "Hall".into())], change: None };
     let delete = Write::Delete { kind: Kind::Task, id: "c".into(), title: "Descale kettle".into() };
     for other in [
@@ -99,13 +99,13 @@ fn a_form_stays_until_its_own_change_is_answered_whatever_else_is_written() {
         assert_ne!(notice(&app), "", "it is told elsewhere");
         assert_eq!(app.session().draft.unwrap().typed["title"], "Bleed radiators!");
         hears(&mut app, Answer::RecordChanged(saved, Box::new(task("a", "Theirs", None))));
-        let said = "Not saved: title was changed meanwhile. Save again to keep yours.";
+        let said = "Not saved: title was changed by someone else. Save again to keep your value.";
         assert_eq!((&form(&app).saving, form(&app).refusal.as_deref()), (&None, Some(said)));
     }
 }
 
 #[test]
-fn a_conflict_that_is_settled_closes_no_other_that_is_being_settled() {
+fn resolution_closes_only_its_conflict() {
     let mut app = with_tasks(three());
     let mut screen = ConflictScreen::of(2, "update");
     screen.typing = Some(Line::with_text("Clean the"));
@@ -121,7 +121,7 @@ fn a_conflict_that_is_settled_closes_no_other_that_is_being_settled() {
 }
 
 #[test]
-fn a_task_is_added_about_no_thing_but_the_one_whose_name_was_typed() {
+fn quick_add_waits_for_newest_subject() {
     let mut app = with_tasks(three());
     press(&mut app, "a");
     let effects = write(&mut app, "Mop @gar");
@@ -129,7 +129,7 @@ fn a_task_is_added_about_no_thing_but_the_one_whose_name_was_typed() {
     let effects = write(&mut app, "d");
     assert_eq!(press(&mut app, "enter"), [], "it waits for the answer");
     assert_eq!(later(&mut app), [], "but not for ever");
-    assert_eq!(notice(&app), "“gard” is still being looked for; save again.");
+    assert_eq!(notice(&app), "Still looking up “gard”; save again.");
     let garden = Some((Kind::Room, ROOM.replace("abcd", "abce"), "Garden room".to_owned()));
     hears(&mut app, Answer::About(sought(&effects), garden));
     let Write::Create { fields, .. } = change(press(&mut app, "enter")) else { panic!("no task") };
@@ -137,7 +137,7 @@ fn a_task_is_added_about_no_thing_but_the_one_whose_name_was_typed() {
 }
 
 #[test]
-fn a_name_that_is_still_being_looked_for_is_in_the_title_of_the_form() {
+fn unresolved_name_goes_into_form_title() {
     let mut app = with_tasks(three());
     press(&mut app, "a");
     let effects = write(&mut app, "Mop @gar");
@@ -150,7 +150,7 @@ fn a_name_that_is_still_being_looked_for_is_in_the_title_of_the_form() {
 }
 
 #[test]
-fn what_a_task_is_about_without_a_name_does_not_stand_in_for_one_that_was_typed() {
+fn typed_name_replaces_preset_subject() {
     let mut app = with_tasks(three());
     app.layers.push(Layer::Detail(Detail::with_row(room("r", "Attic"))));
     press(&mut app, "a");
@@ -164,7 +164,7 @@ fn what_a_task_is_about_without_a_name_does_not_stand_in_for_one_that_was_typed(
 }
 
 #[test]
-fn a_name_that_is_found_while_the_list_of_actions_is_open_is_known_afterwards() {
+fn subject_arrives_below_palette() {
     let mut app = with_tasks(three());
     press(&mut app, "a");
     let effects = write(&mut app, "Mop @gar");
@@ -174,7 +174,7 @@ fn a_name_that_is_found_while_the_list_of_actions_is_open_is_known_afterwards() 
 }
 
 #[test]
-fn a_suggestion_for_older_letters_is_not_taken() {
+fn outdated_suggestion_is_not_taken() {
     let mut app = with_tasks(Vec::new());
     press(&mut app, "n");
     write(&mut app, "Mop");
@@ -208,7 +208,7 @@ fn a_suggestion_for_older_letters_is_not_taken() {
 }
 
 #[test]
-fn the_sums_of_a_list_come_also_while_it_is_scrolled_and_those_of_an_older_one_never() {
+fn sums_survive_scrolling_but_not_new_filter() {
     let mut app = with_tasks(three());
     let totals = |effects: &[Effect], cents| {
         let ticket = |effect: &Effect| if let Effect::Totals(ticket, ..) = effect { Some(*ticket) } else { None };
@@ -228,7 +228,7 @@ fn the_sums_of_a_list_come_also_while_it_is_scrolled_and_those_of_an_older_one_n
 }
 
 #[test]
-fn what_was_not_changed_or_has_not_moved_is_under_the_cursor_as_before() {
+fn unmoved_task_stays_selected_after_done() {
     for result in [Err("it is held".to_owned()), Ok("a".to_owned())] {
         let mut app = with_tasks(three());
         let done = change(press(&mut app, "x"));
@@ -242,7 +242,7 @@ fn what_was_not_changed_or_has_not_moved_is_under_the_cursor_as_before() {
 }
 
 #[test]
-fn what_cannot_be_done_is_under_the_cursor_as_before() {
+fn done_key_on_room_keeps_selection() {
     let mut app = with_tasks(three());
     let effects = press(&mut app, "4");
     answer(&mut app, &effects, vec![room("h", "Hall"), room("s", "Shed")]);
@@ -266,21 +266,21 @@ fn chosen_late(before: &[&str], words: &str) -> (App, Vec<Effect>) {
 }
 
 #[test]
-fn an_action_is_done_to_no_other_record_than_the_one_it_was_chosen_for() {
+fn palette_action_needs_unchanged_cursor() {
     let asks_for_change = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::Write(_)));
     let (app, effects) = chosen_late(&[], "mark a task as done");
     assert!(!asks_for_change(&effects), "{effects:?}");
     assert_eq!(app.context(), Context::List);
-    assert_eq!(notice(&app), "The cursor is on another record by now; nothing was done.");
+    assert_eq!(notice(&app), "The cursor has moved to another record; nothing was done.");
     // Marked records are changed wherever the cursor is, and some actions need no record.
     let (_, effects) = chosen_late(&["space"], "mark a task as done");
     assert!(matches!(&effects[..], [Effect::Write(Write::Many { records, .. })] if records[0].0 == "a"), "{effects:?}");
-    let (app, _) = chosen_late(&[], "sync: how it stands");
+    let (app, _) = chosen_late(&[], "sync: status");
     assert_eq!(app.context(), Context::Sync);
 }
 
 #[test]
-fn what_is_typed_while_something_is_being_saved_is_no_command_afterwards() {
+fn letters_during_write_are_no_commands() {
     let mut app = with_tasks(three());
     press(&mut app, "a");
     write(&mut app, "Buy filter");
@@ -294,14 +294,14 @@ fn what_is_typed_while_something_is_being_saved_is_no_command_afterwards() {
 }
 
 #[test]
-fn whoever_leaves_what_is_being_saved_does_not_wait_behind_what_was_typed_into_it() {
+fn leaving_during_write_drops_queued_letters() {
     let mut app = with_tasks(three());
     press(&mut app, "a");
     write(&mut app, "Buy filter");
     let added = change(press(&mut app, "enter"));
     write(&mut app, "dy");
     press(&mut app, "esc");
-    assert_eq!((later(&mut app), notice(&app)), (Vec::new(), "It is being saved."));
+    assert_eq!((later(&mut app), notice(&app)), (Vec::new(), "Saving; please wait."));
     write(&mut app, "dy");
     press(&mut app, "ctrl-c");
     assert_eq!(later(&mut app), [Effect::Quit]);
@@ -310,7 +310,7 @@ fn whoever_leaves_what_is_being_saved_does_not_wait_behind_what_was_typed_into_i
 }
 
 #[test]
-fn what_stands_too_deep_is_not_called_hidden() {
+fn record_beyond_search_limit_is_not_hidden() {
     for (position, said) in
         [(RowPosition::Absent, "New task: Zebra; the filter hides it"), (RowPosition::Beyond, "New task: Zebra")]
     {
@@ -332,7 +332,7 @@ fn what_stands_too_deep_is_not_called_hidden() {
 }
 
 #[test]
-fn a_conflict_that_is_being_settled_is_not_asked_about() {
+fn leaving_conflict_in_write_asks_nothing() {
     let mut app = with_tasks(three());
     let mut screen = ConflictScreen::of(4, "update");
     screen.set_conflicts(vec![conflict("due_on", "2026-11-25")]);
@@ -340,7 +340,7 @@ fn a_conflict_that_is_being_settled_is_not_asked_about() {
     let settled = change(keys(&mut app, &["m", "ctrl-s"]));
     for key in ["esc", "ctrl-s"] {
         assert_eq!((press(&mut app, key), later(&mut app)), (Vec::new(), Vec::new()), "{key}");
-        assert_eq!((app.context(), notice(&app)), (Context::Conflict, "It is being saved."), "{key}");
+        assert_eq!((app.context(), notice(&app)), (Context::Conflict, "Saving; please wait."), "{key}");
     }
     hears(&mut app, Answer::Decided(settled.clone(), Err("it is held".to_owned())));
     let Some(Layer::Conflict(screen)) = app.layers.last() else { panic!("{:?}", app.layers) };

@@ -53,7 +53,7 @@ fn chance(dice: &mut Dice) -> Message {
 }
 
 #[test]
-fn any_keys_on_any_size_end_in_no_panic() {
+fn random_keys_on_any_size_never_panic() {
     for seed in 0..8 {
         let mut dice = Dice(seed);
         let mut scene = Scene::new();
@@ -67,7 +67,7 @@ fn any_keys_on_any_size_end_in_no_panic() {
 }
 
 #[test]
-fn a_change_that_arrives_leaves_the_cursor_on_its_record() {
+fn random_changes_keep_cursor_on_record() {
     for seed in 0..8 {
         let mut dice = Dice(seed);
         let mut scene = Scene::new();

@@ -73,7 +73,7 @@ fn picked(app: &App) -> &str {
 }
 
 #[test]
-fn a_filter_and_done_in_one_burst_finish_what_was_filtered_for() {
+fn burst_filter_and_done_hits_filtered_task() {
     let mut scene = household();
     burst(&mut scene, &["2"]);
     burst(&mut scene, &["f", "piano", "enter", "x"]);
@@ -84,7 +84,7 @@ fn a_filter_and_done_in_one_burst_finish_what_was_filtered_for() {
 }
 
 #[test]
-fn a_filter_and_delete_in_one_burst_ask_about_what_was_filtered_for() {
+fn burst_filter_and_delete_asks_about_match() {
     let mut scene = household();
     burst(&mut scene, &["2", "f", "torch", "enter", "d"]);
     let Some(Layer::Confirm(question)) = scene.app.layers.last() else { panic!("{:?}", scene.app.layers) };
@@ -92,7 +92,7 @@ fn a_filter_and_delete_in_one_burst_ask_about_what_was_filtered_for() {
 }
 
 #[test]
-fn done_twice_in_one_burst_finishes_two_tasks() {
+fn burst_of_two_done_finishes_two_tasks() {
     let mut scene = household();
     burst(&mut scene, &["2", "x", "x"]);
     let all = RowQuery::of(Kind::Task, Sort { column: "title", descending: false }, 99);
@@ -101,7 +101,7 @@ fn done_twice_in_one_burst_finishes_two_tasks() {
 }
 
 #[test]
-fn all_of_a_list_is_marked_before_the_next_key() {
+fn burst_mark_all_completes_before_next_key() {
     let mut scene = household();
     burst(&mut scene, &["4", "f", "gar", "enter", "*", "d"]);
     let Some(Layer::Confirm(question)) = scene.app.layers.last() else { panic!("{:?}", scene.app.layers) };
@@ -109,7 +109,7 @@ fn all_of_a_list_is_marked_before_the_next_key() {
 }
 
 #[test]
-fn a_name_in_one_burst_is_the_name_that_was_typed_last() {
+fn burst_reference_takes_last_typed_name() {
     for (typed, expected) in [
         (&["gar", "enter"] as &[&str], "Garage"),
         (&["gar", "ctrl-u", "off", "enter"], "Office"),
@@ -123,7 +123,7 @@ fn a_name_in_one_burst_is_the_name_that_was_typed_last() {
 }
 
 #[test]
-fn a_name_that_was_typed_and_not_taken_is_saved_too_or_said_to_be_nobodys() {
+fn save_takes_typed_name_or_shows_fault() {
     let mut scene = household();
     burst(&mut scene, &["3", "n", "Drill", "tab", "kit"]);
     burst(&mut scene, &["ctrl-s"]);
@@ -142,7 +142,7 @@ fn a_name_that_was_typed_and_not_taken_is_saved_too_or_said_to_be_nobodys() {
 }
 
 #[test]
-fn a_subject_is_looked_for_among_all_kinds_and_brings_its_type_along() {
+fn subject_of_any_kind_sets_its_type() {
     let mut scene = household();
     burst(&mut scene, &["2", "n", "Mop"]);
     let at = |scene: &Scene| match scene.app.layers.last() {
@@ -159,7 +159,7 @@ fn a_subject_is_looked_for_among_all_kinds_and_brings_its_type_along() {
 }
 
 #[test]
-fn quick_add_in_one_burst_knows_what_it_is_about() {
+fn burst_quick_add_finds_subject() {
     let mut scene = household();
     burst(&mut scene, &["2", "a", "Mop @kitch", "enter"]);
     assert!(scene.app.layers.is_empty(), "{:?}", scene.app.layers);
@@ -168,7 +168,7 @@ fn quick_add_in_one_burst_knows_what_it_is_about() {
 }
 
 #[test]
-fn two_tasks_in_one_burst_are_two_tasks() {
+fn burst_of_two_quick_adds_creates_two() {
     let mut scene = household();
     burst(&mut scene, &["2", "a", "First one", "enter", "a", "Second one", "enter"]);
     assert_eq!(titles(&scene, Kind::Task, "one"), ["First one", "Second one"]);
@@ -176,7 +176,7 @@ fn two_tasks_in_one_burst_are_two_tasks() {
 }
 
 #[test]
-fn a_search_in_one_burst_opens_what_the_last_words_found() {
+fn burst_search_opens_last_hit() {
     let mut scene = household();
     burst(&mut scene, &["/", "piano", "ctrl-u", "chainsaw", "enter"]);
     let Some(Layer::Detail(detail)) = scene.app.layers.last() else { panic!("{:?}", scene.app.layers) };
@@ -184,7 +184,7 @@ fn a_search_in_one_burst_opens_what_the_last_words_found() {
 }
 
 #[test]
-fn what_was_typed_ahead_of_a_refusal_is_not_typed_into_it() {
+fn refusal_drops_queued_keys() {
     let mut scene = household();
     burst(&mut scene, &["2", "e", "!"]);
     let id = scene.app.list(Kind::Task).unwrap().current().unwrap().id.clone();
@@ -196,7 +196,7 @@ fn what_was_typed_ahead_of_a_refusal_is_not_typed_into_it() {
 }
 
 #[test]
-fn a_key_waits_for_an_answer_but_not_for_ever() {
+fn key_waits_half_a_second_at_most() {
     let mut scene = household();
     burst(&mut scene, &["2"]);
     let mut now = scene.now;
@@ -214,7 +214,7 @@ fn a_key_waits_for_an_answer_but_not_for_ever() {
 }
 
 #[test]
-fn what_is_typed_ahead_without_an_end_is_bounded() {
+fn queued_keys_are_limited() {
     let mut scene = household();
     burst(&mut scene, &["2"]);
     let burst: Vec<Message> = keys(&["x", &"x".repeat(5_000)]);
@@ -240,7 +240,7 @@ fn seen(scene: &Scene) -> (Vec<(String, String)>, String, Option<String>) {
 }
 
 #[test]
-fn any_keys_at_once_do_what_they_do_one_after_another() {
+fn burst_equals_keys_one_by_one() {
     const WORDS: [&str; 26] = [
         "2",
         "2",
@@ -283,7 +283,7 @@ fn any_keys_at_once_do_what_they_do_one_after_another() {
 }
 
 #[test]
-fn what_the_editor_wrote_goes_into_the_field_it_was_opened_for() {
+fn keys_wait_for_external_editor() {
     let mut scene = household();
     burst(&mut scene, &["2", "n", "Mop"]);
     let Some(Layer::Form(form)) = scene.app.layers.last() else { panic!("no form") };

@@ -105,10 +105,12 @@ impl Form {
         }
         self.refuse(if was_edit && names.is_empty() {
             let what = words::singular(self.kind);
-            format!("Not saved: the change that was waiting is settled by now. Save again to write this to the {what}.")
+            format!(
+                "Not saved: the waiting change was settled in the meantime. Save again to change the {what} itself."
+            )
         } else {
-            let what = if names.is_empty() { "it".to_owned() } else { names.join(", ") };
-            format!("Not saved: {what} was changed meanwhile. Save again to keep yours.")
+            let what = if names.is_empty() { "the record".to_owned() } else { names.join(", ") };
+            format!("Not saved: {what} was changed by someone else. Save again to keep your value.")
         });
     }
 
@@ -124,7 +126,7 @@ impl Form {
             entry.initial = Value::Null;
         }
         let what = words::singular(self.kind);
-        self.refuse(format!("Not saved: the {what} was deleted meanwhile. Save again to make it anew."));
+        self.refuse(format!("Not saved: the {what} was deleted by someone else. Save again to create it again."));
     }
 
     fn show_faults(&mut self, faults: Vec<(String, String)>) {
@@ -190,7 +192,7 @@ mod tests {
     use crate::keys::Action;
 
     #[test]
-    fn another_type_of_subject_takes_the_old_subject_of_many_along() {
+    fn bulk_subject_type_clears_subjects() {
         let many = vec![("a".to_owned(), "Sweep".to_owned()), ("b".to_owned(), "Mow".to_owned())];
         let saved = |letter: char| {
             let mut form = Form::bulk(Kind::Task, many.clone(), 0, now().today());

@@ -32,7 +32,7 @@ fn selected(list: &List) -> &str {
 }
 
 #[test]
-fn only_a_stretch_is_loaded() {
+fn list_loads_three_pages_only() {
     let rooms = names(0..10_000);
     let mut list = List::new(Kind::Room);
     list.resize(20);
@@ -46,7 +46,7 @@ fn only_a_stretch_is_loaded() {
 }
 
 #[test]
-fn a_change_keeps_the_selection_on_its_record_and_line() {
+fn change_keeps_selection_and_line() {
     let rooms = names(100..200);
     let mut list = List::new(Kind::Room);
     list.resize(10);
@@ -68,7 +68,7 @@ fn a_change_keeps_the_selection_on_its_record_and_line() {
 }
 
 #[test]
-fn what_was_let_go_of_is_not_followed_whatever_comes_before_it_moves() {
+fn released_record_is_not_followed() {
     let mut rooms = names(0..30);
     let mut list = List::new(Kind::Room);
     list.resize(10);
@@ -90,7 +90,7 @@ fn what_was_let_go_of_is_not_followed_whatever_comes_before_it_moves() {
 }
 
 #[test]
-fn what_is_sought_is_gone_to_by_the_page_that_has_it_and_missed_by_one_that_has_not() {
+fn target_is_selected_or_reported_missing() {
     let mut rooms = names(0..30);
     let mut list = List::new(Kind::Room);
     list.resize(10);
@@ -108,7 +108,7 @@ fn what_is_sought_is_gone_to_by_the_page_that_has_it_and_missed_by_one_that_has_
 }
 
 #[test]
-fn scrolling_moves_the_page_only_at_its_edges() {
+fn page_scrolls_only_at_edges() {
     let rooms = names(0..30);
     let mut list = List::new(Kind::Room);
     list.resize(10);
@@ -124,7 +124,7 @@ fn scrolling_moves_the_page_only_at_its_edges() {
 }
 
 #[test]
-fn groups_have_headings_and_the_selected_line_stays_on_the_page() {
+fn grouped_list_keeps_selection_visible() {
     let rooms = names(0..30);
     let mut list = List::new(Kind::Room);
     list.sort_by(1, false);

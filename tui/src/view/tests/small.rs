@@ -42,7 +42,7 @@ fn a_question_shortens_the_name_before_it_leaves_out_what_follows() {
     let mut row =
         record(Kind::Room, "r", json!({ "name": "Attic above the garage with the old furniture and the skis" }));
     row.rev = Some(1);
-    let follows = "Items in it lose their room; tasks about it become general. Undo makes it anew, empty.";
+    let follows = "Items in it lose their room; tasks about it become general. Undo recreates it, empty.";
     let ask = |width, height| {
         let mut app = household();
         letter(&mut app, '4');
@@ -52,7 +52,7 @@ fn a_question_shortens_the_name_before_it_leaves_out_what_follows() {
         flat(&mut app, width, height)
     };
     let whole = ask(80, 24).replace('│', "").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_says(&whole, &["and the skis”?", "Undo makes it anew, empty.", "y yes"]);
+    assert_says(&whole, &["and the skis”?", "Undo recreates it, empty.", "y yes"]);
     let short = ask(50, 9).replace('│', "").split_whitespace().collect::<Vec<_>>().join(" ");
     assert_says(&short, &["Delete the room “Attic", "…”?", follows, "y yes"]);
     let least = ask(20, 5);
@@ -90,7 +90,7 @@ fn what_a_form_for_many_does_is_read_to_its_end() {
     let mut app = household();
     let records = (0..1_234).map(|number| (number.to_string(), String::new())).collect();
     app.layers.push(Layer::Form(Box::new(Form::bulk(Kind::Document, records, 1_200, app.today))));
-    let said = "Change 1,234 documents (1,200 not in sight) alike: what is filled in is set for all";
+    let said = "Change 1,234 documents (1,200 not visible) alike: what is filled in is set for all";
     for (width, height) in [(80, 24), (50, 15)] {
         assert_says(&flat(&mut app, width, height), &[said]);
     }

@@ -100,7 +100,7 @@ fn syncing_that_has_stopped_is_said_as_long_as_it_is_so() {
     letter(&mut app, 'S');
     assert_says(&screen(&mut app, 80, 24), &["! syncing stopped", "the file was moved"]);
     letter(&mut app, 'r');
-    assert_says(&screen(&mut app, 80, 24), &["Nobody is there to try it: syncing stopped."]);
+    assert_says(&screen(&mut app, 80, 24), &["No process can try the server: syncing stopped."]);
     app.update(later, Message::SyncResumed);
     assert!(!screen(&mut app, 80, 24).contains("syncing stopped"));
 }
@@ -114,13 +114,13 @@ fn where_nobody_would_try_a_server_none_is_said_to_be_tried() {
     letter(&mut app, 'S');
     letter(&mut app, 'r');
     let said = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_says(&said, &["There is no server: hearth-replica init connects this home with one."]);
+    assert_says(&said, &["No server is configured; hearth-replica init connects this home with one."]);
     // Somebody has done so since.
     let named = Status { server: Some("http://127.0.0.1:8750".into()), ..alone };
     app.update(now(), Message::Answer(Answer::Status(Ok(named.clone()))));
     letter(&mut app, 'r');
     let said = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_says(&said, &["Nobody is there to try it: not synced.", "! not synced", "start it again"]);
+    assert_says(&said, &["No process can try the server: not synced.", "! not synced", "start it again"]);
     app.update(now(), Message::Answer(Answer::Status(Ok(Status { daemon_pid: Some(7), ..named }))));
     assert!(!screen(&mut app, 80, 24).contains("! not synced"));
 }
