@@ -190,18 +190,19 @@ impl App {
         let dropped = list.mark_all(records);
         let left = list.total.saturating_sub(listed);
         let is_short = left > 0 && listed >= MARKS_MAX && !list.marks.is_empty();
-        let mut said = Vec::new();
+        let mut sentences = Vec::new();
         if is_short {
             let (listed, more) = (words::counted(kind, listed), words::figure(left));
-            said.push(format!("Only the first {listed} are marked; {more} more {} not.", is_or_are(left)));
+            sentences.push(format!("Only the first {listed} are marked; {more} more {} not.", is_or_are(left)));
         }
         if dropped > 0 {
             let (marks, most) = (if dropped == 1 { "mark" } else { "marks" }, words::figure(MARKS_MAX));
             let (gone, are) = (words::figure(dropped), is_or_are(dropped));
-            said.push(format!("{gone} {marks} outside this list {are} removed: at most {most} records can be marked."));
+            sentences
+                .push(format!("{gone} {marks} outside this list {are} removed: at most {most} records can be marked."));
         }
-        if !said.is_empty() {
-            self.notify(now, Tone::Notice, said.join(" "));
+        if !sentences.is_empty() {
+            self.notify(now, Tone::Notice, sentences.join(" "));
         }
         Vec::new()
     }

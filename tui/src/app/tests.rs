@@ -347,8 +347,8 @@ fn rebuilt_database_is_reopened_before_reads() {
     let rescue = Rescue { edits: 2, ..Rescue::default() };
     let effects = app.update(now(), Message::Rebuilt(rescue));
     assert!(matches!(&effects[..], [Effect::Reopen, Effect::Page(..), ..]), "{effects:?}");
-    let said = "The database was damaged and is read anew from the server: the 2 changes that waited go on.";
-    assert_eq!(app.notice.as_ref().unwrap().text, said);
+    let sentence = "The database was damaged and is read anew from the server: the 2 changes that waited go on.";
+    assert_eq!(app.notice.as_ref().unwrap().text, sentence);
 }
 
 #[test]

@@ -59,9 +59,9 @@ impl App {
             }
             self.type_ahead.since = None;
             // The user has not yet read a notice from after the key was typed.
-            let said = self.notice.take();
+            let notice = self.notice.take();
             effects.extend(self.handle(now, message));
-            self.notice = self.notice.take().or(said);
+            self.notice = self.notice.take().or(notice);
         }
         effects
     }

@@ -310,7 +310,7 @@ mod tests {
         let today = parse_date("2026-11-21").unwrap();
         let all = ["title", "notes", "due_on"].map(|field| conflict(field, "2026-11-25"));
         let deleted = all.clone().map(|it| Conflict { theirs: Value::Null, theirs_at: None, ..it });
-        for (by_now, said) in [
+        for (by_now, sentence) in [
             (&all[1..], "Title has no conflict any more: leave the line."),
             (&deleted[..], "The record was deleted on the server: leave the line, then choose."),
         ] {
@@ -320,7 +320,7 @@ mod tests {
             screen.set_conflicts(by_now.to_vec());
             // The next letter must not act as a command.
             screen.after_typing();
-            assert_eq!((screen.typing.is_some(), screen.fault.as_deref()), (true, Some(said)));
+            assert_eq!((screen.typing.is_some(), screen.fault.as_deref()), (true, Some(sentence)));
             screen.take_value(today);
             assert_eq!((screen.typing.is_some(), &screen.fault), (false, &None));
             assert!(screen.fields.iter().all(|(_, choice)| choice.is_none()));

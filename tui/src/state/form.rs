@@ -125,9 +125,9 @@ impl Form {
         form.make_choices_optional();
         let faults = edit.problem.as_ref().and_then(|problem| problem.pointer("/details/fields")?.as_array());
         for fault in faults.into_iter().flatten() {
-            let said = |member: &str| fault.get(member).and_then(Value::as_str);
-            let entry = form.entries.iter_mut().find(|entry| said("field") == Some(entry.field.name));
-            if let (Some(entry), Some(message)) = (entry, said("message")) {
+            let text_of = |member: &str| fault.get(member).and_then(Value::as_str);
+            let entry = form.entries.iter_mut().find(|entry| text_of("field") == Some(entry.field.name));
+            if let (Some(entry), Some(message)) = (entry, text_of("message")) {
                 entry.fault = Some(words::capital(&words::reason(edit.kind, message)));
             }
         }

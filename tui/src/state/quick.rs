@@ -46,8 +46,8 @@ impl QuickLine {
         let missing = self.understood.about.as_ref().filter(|_| self.about.is_none());
         let missing = missing.map(|name| format!("nothing here is called {name}"));
         let fault = self.understood.faults.first().cloned().or(missing);
-        let said = |fault: &FieldFault| faults::said(Kind::Task, fault, fields.get(&fault.field));
-        self.refusal = fault.or_else(|| checked.faults.first().map(said));
+        let sentence = |fault: &FieldFault| faults::said(Kind::Task, fault, fields.get(&fault.field));
+        self.refusal = fault.or_else(|| checked.faults.first().map(sentence));
         if self.refusal.is_some() {
             return None;
         }

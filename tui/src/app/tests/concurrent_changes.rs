@@ -102,8 +102,8 @@ fn save_of_deleted_record_creates_new_one() {
     scene.other.delete(Kind::Task, &row.id).unwrap();
     saves(&mut scene);
     let shown = form(&scene.app).expect("the form stays");
-    let said = "Not saved: the task was deleted by someone else. Save again to create it again.";
-    assert_eq!(shown.refusal.as_deref(), Some(said));
+    let sentence = "Not saved: the task was deleted by someone else. Save again to create it again.";
+    assert_eq!(shown.refusal.as_deref(), Some(sentence));
     let draft = shown.draft().expect("what was typed is kept");
     assert_eq!((draft.id, &draft.typed["title"]), (None, &json!(format!("{}!", row.title))));
     scene.takes(Message::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE)));

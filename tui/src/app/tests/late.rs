@@ -99,8 +99,8 @@ fn form_waits_for_answer_to_own_write() {
         assert_ne!(notice(&app), "", "it is told elsewhere");
         assert_eq!(app.session().draft.unwrap().typed["title"], "Bleed radiators!");
         hears(&mut app, Answer::RecordChanged(saved, Box::new(task("a", "Theirs", None))));
-        let said = "Not saved: title was changed by someone else. Save again to keep your value.";
-        assert_eq!((&form(&app).saving, form(&app).refusal.as_deref()), (&None, Some(said)));
+        let sentence = "Not saved: title was changed by someone else. Save again to keep your value.";
+        assert_eq!((&form(&app).saving, form(&app).refusal.as_deref()), (&None, Some(sentence)));
     }
 }
 
@@ -311,7 +311,7 @@ fn leaving_during_write_drops_queued_letters() {
 
 #[test]
 fn record_beyond_search_limit_is_not_hidden() {
-    for (position, said) in
+    for (position, sentence) in
         [(RowPosition::Absent, "New task: Zebra; the filter hides it"), (RowPosition::Beyond, "New task: Zebra")]
     {
         let mut app = with_tasks(three());
@@ -327,7 +327,7 @@ fn record_beyond_search_limit_is_not_hidden() {
             &mut app,
             Answer::RowPosition { ticket: *ticket, kind: query.kind, id: id.clone(), position: Ok(position) },
         );
-        assert_eq!(notice(&app), said);
+        assert_eq!(notice(&app), sentence);
     }
 }
 

@@ -76,19 +76,19 @@ fn unchanged_records_are_counted_apart() {
 fn progress_replaces_notice() {
     let mut app = with_tasks(three());
     let done = Answer::Decided(Write::Undo, Ok("undone: 6,053 tasks".to_owned()));
-    let said = |app: &App| app.notice.as_ref().map(|notice| notice.text.clone());
+    let sentence = |app: &App| app.notice.as_ref().map(|notice| notice.text.clone());
     for (answer, expected) in [
         (Answer::Progress("Undoing", 2_500, 6_053), Some("Undoing: 2,500 of 6,053")),
         (done, Some("Undone: 6,053 tasks")),
         (Answer::Progress("Deleting", 1, 2), Some("Deleting: 1 of 2")),
     ] {
         app.update(now(), Message::Answer(answer));
-        assert_eq!(said(&app).as_deref(), expected);
+        assert_eq!(sentence(&app).as_deref(), expected);
     }
     let write = Write::Many { kind: Kind::Task, records: vec![("a".into(), "Sweep".into())], change: None };
     let refused = vec![("Sweep".to_owned(), Err("it is gone".to_owned()))];
     app.update(now(), Message::Answer(Answer::ManyWritten(write, refused)));
-    assert_eq!(said(&app), None, "what became of it is listed");
+    assert_eq!(sentence(&app), None, "what became of it is listed");
 }
 
 #[test]
@@ -123,8 +123,8 @@ fn mark_all_reports_limit() {
     let all = (0..MARKS_MAX).map(|number| (number.to_string(), format!("Task {number}"))).collect();
     let query = whole(&app);
     app.update(now(), Message::Answer(Answer::All(query, Ok(all))));
-    let said = "Only the first 10,000 tasks are marked; 2,345 more are not.";
-    assert_eq!(app.notice.as_ref().unwrap().text, said);
+    let sentence = "Only the first 10,000 tasks are marked; 2,345 more are not.";
+    assert_eq!(app.notice.as_ref().unwrap().text, sentence);
     press(&mut app, "d");
     let Some(Layer::Confirm(question)) = app.layers.last() else { panic!("{:?}", app.layers) };
     let [asked, named] = ["Delete 10,000 tasks, none of them visible? ", " and 9,997 more"];
@@ -166,8 +166,8 @@ fn mark_all_counts_removed_marks() {
     assert_eq!((marks_all(&mut app, both().chain(tasks(MARKS_MAX - 2)).collect()), marks(&app)), (None, MARKS_MAX));
     let mut app = with_tasks(three());
     keys(&mut app, &["space", "space"]);
-    let said = "2 marks outside this list are removed: at most 10,000 records can be marked.";
-    assert_eq!(marks_all(&mut app, tasks(MARKS_MAX - 1).collect()).as_deref(), Some(said));
+    let sentence = "2 marks outside this list are removed: at most 10,000 records can be marked.";
+    assert_eq!(marks_all(&mut app, tasks(MARKS_MAX - 1).collect()).as_deref(), Some(sentence));
     assert_eq!(marks(&app), MARKS_MAX - 1);
 }
 
@@ -189,8 +189,8 @@ fn results_wait_until_typing_ends() {
         press(&mut app, open);
         write(&mut app, "b");
         app.update(now(), refused());
-        let said = "Deleted 0 tasks; 1 task not deleted; the list opens when you have finished here.";
-        assert_eq!((app.context(), app.notice.as_ref().unwrap().text.as_str()), (context, said));
+        let sentence = "Deleted 0 tasks; 1 task not deleted; the list opens when you have finished here.";
+        assert_eq!((app.context(), app.notice.as_ref().unwrap().text.as_str()), (context, sentence));
         write(&mut app, "b");
         assert_eq!(app.context(), context);
         for key in leave.split(' ') {

@@ -42,9 +42,12 @@ fn typed_conflict_value_survives_new_version() {
     assert_eq!(of(&app).0, typed);
     let read = Ok((vec![conflict("notes", "theirs again"), conflict("due_on", "2026-11-25")], Default::default()));
     app.update(now(), Message::Answer(Answer::Conflicts(read)));
-    let (chosen, said, _) = of(&app);
+    let (chosen, sentence, _) = of(&app);
     assert_eq!(chosen, None);
-    assert_eq!(said.as_deref(), Some("Notes was changed on the server again: choose again; your typed value is kept."));
+    assert_eq!(
+        sentence.as_deref(),
+        Some("Notes was changed on the server again: choose again; your typed value is kept.")
+    );
     keys(&mut app, &["k", "e"]);
     assert!(of(&app).2.unwrap().ends_with(" merged"));
     press(&mut app, "esc");

@@ -166,8 +166,9 @@ impl Form {
             whole.extend(body.clone());
             check_subject(self.kind, &whole, &mut checked.faults);
         }
-        let said = |fault: FieldFault| (fault.field.clone(), faults::said(self.kind, &fault, body.get(&fault.field)));
-        let faults = checked.faults.into_iter().map(said).collect();
+        let sentence =
+            |fault: FieldFault| (fault.field.clone(), faults::said(self.kind, &fault, body.get(&fault.field)));
+        let faults = checked.faults.into_iter().map(sentence).collect();
         let fields = checked.fields.into_iter().filter(|(name, _)| body.contains_key(name)).collect();
         (fields, faults)
     }
