@@ -310,7 +310,7 @@ fn settings_with_a_mistake_are_refused_before_the_screen_is_taken() {
     std::fs::write(format!("{}.toml", db.display()), "").unwrap();
     std::fs::write(format!("{}.tui.toml", db.display()), "[keys]\ndoen = \"D\"\n").unwrap();
     let mut screen = hearth(&db, (120, 24));
-    screen.shows("\"doen\" is no action; the nearest is \"done\"");
+    screen.shows("\"doen\" is not an action; the nearest is \"done\"");
     assert!(!screen.ends());
     std::fs::write(format!("{}.tui.toml", db.display()), "[keys]\nquit = \"Q\"\n").unwrap();
     let mut screen = hearth(&db, (120, 24));

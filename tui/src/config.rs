@@ -133,7 +133,7 @@ mod tests {
         for (text, words) in [
             ("them = \"light\"", "unknown field `them`"),
             ("theme = \"pink\"", "unknown variant `pink`"),
-            ("[keys]\nfly = \"f\"", "\"fly\" is no action"),
+            ("[keys]\nfly = \"f\"", "\"fly\" is not an action"),
             ("[keys]\ntab.home = \"f5\"", "an id with a dot is quoted, as in \"tab.home\" = \"f5\""),
         ] {
             let sentence = format!("{:#}", Config::parse(text, false).unwrap_err());

@@ -185,7 +185,7 @@ impl Ui<'_> {
                         let background = self.background;
                         self.lend(|| background.resting(outside::suspend)).1?;
                     }
-                    Effect::Takeover => {
+                    Effect::TakeTerminal => {
                         self.screen.take_again()?;
                         // Nobody heard how the window changed meanwhile.
                         let (width, height) = self.screen.size()?;
@@ -194,7 +194,7 @@ impl Ui<'_> {
                     Effect::Editor(text) => {
                         let (edited, taken) = self.lend(|| outside::edit(&text));
                         // At once: what comes meanwhile may be the end, which keeps what was written by then.
-                        queue.extend(app.update(Now::read(), Message::Edited(edited)));
+                        queue.extend(app.update(Now::read(), Message::EditorClosed(edited)));
                         if let Err(error) = taken {
                             queue.into_iter().try_for_each(|effect| requests.send(effect))?;
                             return Err(error);
@@ -207,7 +207,7 @@ impl Ui<'_> {
             }
             let theme = self.theme;
             self.screen.draw(|frame| view::draw(app, Now::read(), &theme, frame))?;
-            let first = match messages.recv_timeout(if app.is_ahead() { SOON } else { TICK }) {
+            let first = match messages.recv_timeout(if app.has_typed_ahead() { SOON } else { TICK }) {
                 Ok(message) => message,
                 Err(RecvTimeoutError::Timeout) => Message::Tick,
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),

@@ -1,4 +1,5 @@
-//! What can happen to the application, and what it can ask for. Plain values: must not know who sends or fulfils them.
+//! Messages to the application, effects it asks for, and answers to them. Plain values: must not know who sends a
+//! message or carries out an effect.
 
 use crossterm::event::{KeyEvent, MouseEvent};
 use hearth_contract::check::Fields;
@@ -9,305 +10,328 @@ use hearth_replica::{
 use time::Date;
 
 use crate::keys;
-use crate::state::detail::Full;
+use crate::state::detail::FullRecord;
 use crate::state::session::Session;
 use crate::typed::dates::Again;
 use crate::words::Names;
 
-/// Something that happened.
+/// An input of the application.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "few are alive at once; a box would cost more than it saves")]
 pub enum Message {
-    /// A key was pressed.
+    /// A pressed key.
     Key(KeyEvent),
-    /// A text was pasted.
+    /// A pasted text.
     Paste(String),
-    /// The mouse was used, when it is ours.
+    /// A mouse event; sent only when the settings allow the mouse.
     Mouse(MouseEvent),
-    /// The person's own editor gave this text back, or why it did not.
-    Edited(Result<String, String>),
-    /// The terminal has this size now: columns, lines.
+    /// The user's own editor was closed: the text, or the reason why no text came back.
+    EditorClosed(Result<String, String>),
+    /// The new size of the terminal: columns, lines.
     Resize(u16, u16),
-    /// Some time went by.
+    /// Time has passed; sent at least every second.
     Tick,
-    /// The database changed: what is shown must be read again. A bell, not a parcel.
-    Stale,
-    /// An answer to an effect.
+    /// A notification without data: some process changed the database, and the visible data must be read again.
+    DatabaseChanged,
+    /// The answer to an effect.
     Answer(Answer),
-    /// Syncing in this process ended.
+    /// Syncing in this process stopped.
     SyncEnded {
-        /// For this reason.
+        /// The reason, as a sentence.
         reason: String,
-        /// Whether it is tried again after a pause.
-        again: bool,
+        /// Whether syncing starts again after a pause.
+        will_retry: bool,
     },
-    /// It begins anew, because what had ended it is over.
-    SyncBegins,
-    /// The database was damaged and has been made anew.
+    /// Syncing in this process started again.
+    SyncResumed,
+    /// The damaged database was replaced by a new one; the value says what was saved.
     Rebuilt(Rescue),
-    /// The program was stopped from outside and goes on.
+    /// The process was stopped by a signal and continues.
     Continued,
-    /// The machine or the terminal wants the program to end.
+    /// A signal or the closed terminal ends the program.
     End,
 }
 
-/// What an effect led to. A text stands for a failure of the database, in words for people.
+/// The result of an effect. An `Err` text is a failure of the database, as a sentence for people.
 #[derive(Debug)]
 pub enum Answer {
-    /// A page that began at `offset`.
+    /// A page of a list.
     Page {
-        /// Of the request.
+        /// The ticket of the request.
         ticket: u64,
-        /// Of which list.
+        /// The kind of the list.
         kind: Kind,
-        /// Where it began.
+        /// The number of the first row, from 0.
         offset: usize,
-        /// The page.
+        /// The rows, or the failure.
         page: Result<RowPage, String>,
     },
     /// Sums and groups of a list.
     Totals {
-        /// Of the request.
+        /// The ticket of the request.
         ticket: u64,
-        /// Of which list.
+        /// The kind of the list.
         kind: Kind,
-        /// The sums.
+        /// Sums and groups, or the failure.
         totals: Result<Totals, String>,
     },
-    /// What needs attention.
+    /// Tasks and dates for the home screen, with the ticket of the request.
     Overview(u64, Result<Overview, String>),
-    /// What the home is worth and how lively it is.
+    /// Figures for the home screen: value of the home, changes per day.
     Figures(Result<Figures, String>),
-    /// What quick add's `@name` means: kind, id, title.
+    /// The record meant by quick add's `@name`: kind, id, title. None: no record has the name. First the ticket.
     About(u64, Option<(Kind, String, String)>),
-    /// Where a record stands in its list.
-    Place {
-        /// Of the request.
+    /// The position of a record in its list.
+    RowPosition {
+        /// The ticket of the request.
         ticket: u64,
-        /// Of which list.
+        /// The kind of the list.
         kind: Kind,
-        /// The record's id.
+        /// The id of the record.
         id: String,
-        /// Its place.
-        place: Result<Place, String>,
+        /// The position, or the failure.
+        position: Result<RowPosition, String>,
     },
-    /// Every record of this list, ids and titles, to be marked.
+    /// Ids and titles of every record of the list, to be marked.
     All(RowQuery, Result<Vec<(String, String)>, String>),
-    /// The database was opened anew, or could not be.
+    /// The database was opened again, or the failure.
     Reopened(Result<(), String>),
-    /// A file was written, or not: what, and where it is.
+    /// An export ended: the sort of file and its path as a phrase, or the failure.
     Exported(Result<String, String>),
-    /// One record, or that there is none.
+    /// One record.
     Record {
-        /// Of the request.
+        /// The ticket of the request.
         ticket: u64,
-        /// Its kind.
+        /// The kind of the record.
         kind: Kind,
-        /// The record.
-        full: Result<Option<Full>, String>,
+        /// The record; None: no such record.
+        full: Result<Option<FullRecord>, String>,
     },
-    /// What a search found.
+    /// Search results.
     Hits {
-        /// Of the request.
+        /// The ticket of the request.
         ticket: u64,
-        /// The hits.
+        /// The hits, best first, or the failure.
         hits: Result<Vec<Hit>, String>,
     },
-    /// Names to choose from.
+    /// Suggestions for a reference.
     Titles {
-        /// Of the request.
+        /// The ticket of the request.
         ticket: u64,
-        /// Kinds, ids and names.
+        /// Kinds, ids and names, or the failure.
         titles: Result<Vec<(Kind, String, String)>, String>,
     },
-    /// How syncing stands.
+    /// The sync status.
     Status(Result<Status, String>),
-    /// How many records there are of each kind.
+    /// The number of records of each kind.
     Counts(Vec<(Kind, usize)>),
-    /// The waiting edits, and names of what their values point at.
+    /// The open edits, and the names of records in their values.
     Edits(Result<(Vec<Edit>, Names), String>),
-    /// A write is under way: what is being done, to how many records it is done, and to how many it will be.
-    UnderWay(&'static str, usize, usize),
-    /// A write was carried out, or refused with a sentence.
+    /// Progress of a long write: a verb such as `Deleting`, the records done, the records in total.
+    Progress(&'static str, usize, usize),
+    /// The end of a write: the id of the record, or the reason of the refusal as a sentence.
     Written(Write, Result<String, String>),
-    /// A write was not carried out, because what the person saw is something else by now: the record as it is.
-    Overtaken(Write, Box<Row>),
-    /// A write was not carried out, because its record has been deleted.
-    Gone(Write),
-    /// A decision about edits was carried out, in a sentence, or refused with one.
+    /// A write was refused, because the record changed after the user saw it: the current record.
+    RecordChanged(Write, Box<Row>),
+    /// A write was refused, because its record was deleted.
+    RecordDeleted(Write),
+    /// The end of a decision about edits: a sentence about the result, or the reason of the refusal.
     Decided(Write, Result<String, String>),
-    /// What the sync has done, newest first.
+    /// The sync log, newest first.
     Log(Result<Vec<LogLine>, String>),
-    /// The fields that wait for a decision, and names of what their values point at.
+    /// The fields in conflict, and the names of records in their values.
     Conflicts(Result<(Vec<Conflict>, Names), String>),
-    /// A change of many was tried on each, in the order of its records: titles, and whether it changed something, or why not.
+    /// The end of a bulk change: for each record, in the order of the write, its title and whether a value changed, or
+    /// the reason of the refusal.
     ManyWritten(Write, Vec<(String, Result<bool, String>)>),
 }
 
-/// Where a record stands in a list.
+/// The position of a record in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// So many stand before it.
+pub enum RowPosition {
+    /// The number of the record, from 0.
     At(usize),
-    /// It is not in the list.
-    Nowhere,
-    /// The list is longer than was looked through, and so far it is not in it.
+    /// The list does not contain the record.
+    Absent,
+    /// The first rows do not contain the record; the list is longer than the search for a position may read.
     Beyond,
 }
 
-/// Something that is asked for.
+/// A request or a command of the application. The first number of a request is its ticket.
 #[derive(Debug, PartialEq)]
 pub enum Effect {
-    /// A page of a list.
+    /// Read a page of a list.
     Page(u64, RowQuery),
-    /// Sums and groups of a list, told today and the end of the week.
+    /// Read sums and groups of a list; the date is today.
     Totals(u64, RowQuery, Date),
-    /// What needs attention.
+    /// Read tasks and dates for the home screen.
     Overview(u64, Days),
-    /// What the home is worth and how lively it is, since a day.
+    /// Read the figures for the home screen, since a day (`YYYY-MM-DD`).
     Figures(String),
-    /// What a part of a name means.
+    /// Find the record meant by a part of a name.
     About(u64, String),
-    /// One record with what belongs to it; the profile's id is ignored.
+    /// Read one record with its related records. The id of the home profile is ignored.
     Record(u64, Kind, String),
-    /// The records that have these words.
+    /// Search all kinds for these words.
     Search(u64, String),
-    /// Names of some kinds that have these words.
+    /// Find names of these kinds by these words.
     Titles(u64, Vec<Kind>, String),
-    /// How syncing stands.
+    /// Read the sync status.
     Status,
-    /// How many records there are of each kind.
+    /// Count the records of each kind.
     Counts,
-    /// The waiting edits.
+    /// Read the open edits.
     Edits,
-    /// What the sync has done.
+    /// Read the sync log.
     Log,
-    /// The fields that wait for a decision.
+    /// Read the fields in conflict.
     Conflicts,
-    /// A change.
+    /// Carry out a write.
     Write(Write),
-    /// The number of a record in a list.
-    Place(u64, RowQuery, String),
-    /// Every record of a list, to be marked.
+    /// Find the position of the record with this id.
+    RowPosition(u64, RowQuery, String),
+    /// Read ids and titles of every record of a list.
     All(RowQuery),
-    /// To open the database anew, because another file is in its place.
+    /// Open the database again: another file has its path.
     Reopen,
-    /// To put a text on the clipboard.
+    /// Copy a text to the clipboard.
     Copy(String),
-    /// To write a list to a file, told the day.
-    Export(keys::Form, RowQuery, Date),
-    /// To have a text written in the person's own editor.
+    /// Write a list to a file; the date is today.
+    Export(keys::ExportFormat, RowQuery, Date),
+    /// Edit a text in the user's own editor.
     Editor(String),
-    /// To keep the session.
-    Keep(Session),
-    /// To go to the shell until called back.
+    /// Save the session.
+    SaveSession(Session),
+    /// Give the terminal to the shell until the process continues.
     Suspend,
-    /// To take the terminal over once more.
-    Takeover,
-    /// To draw every cell afresh.
+    /// Set up the terminal again.
+    TakeTerminal,
+    /// Draw every cell again.
     Redraw,
-    /// The end.
+    /// End the program.
     Quit,
 }
 
-/// A change.
+/// A change by the user.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Write {
-    /// Make one.
+    /// Create a record.
     Create {
-        /// Of this kind.
+        /// The kind of the record.
         kind: Kind,
-        /// With these fields.
+        /// The fields of the record.
         fields: Fields,
     },
-    /// Change one.
+    /// Change a record.
     Update {
-        /// Of this kind.
+        /// The kind of the record.
         kind: Kind,
-        /// Which.
+        /// The id of the record.
         id: String,
         /// The changed fields.
         fields: Fields,
-        /// What the person saw in their place; where it is something else by now, nothing is written. Empty: whatever is there
-        /// is written over.
+        /// The values that the user saw in the changed fields. When a value differs now, the write is refused. Empty:
+        /// write in any case.
         seen: Fields,
-        /// What it is called, for the answer.
+        /// The title of the record, for the answer.
         title: String,
-        /// The next one, which the server makes because this one comes again.
+        /// The next occurrence, which the server creates when a recurring task is done.
         again: Option<Again>,
     },
-    /// Change or remove many, each for itself.
+    /// Change or delete several records, each on its own.
     Many {
-        /// Of this kind.
+        /// The kind of the records.
         kind: Kind,
-        /// Which, ids and titles.
+        /// Ids and titles.
         records: Vec<(String, String)>,
-        /// The changed fields; None: they are removed.
+        /// The changed fields; None: delete the records.
         change: Option<Fields>,
     },
-    /// Take the last step back.
+    /// Undo the last step.
     Undo,
-    /// Take it again.
+    /// Redo the step that was undone last.
     Redo,
-    /// A decision about an edit.
+    /// Decide about the edit with this number.
     Decide(i64, Decision),
-    /// Have syncing rest, or go on.
+    /// Pause syncing (`true`) or resume syncing (`false`).
     Pause(bool),
-    /// Try the server now.
-    Hurry,
-    /// Remove one.
+    /// Try the server now, without waiting for the next attempt.
+    SyncNow,
+    /// Delete a record.
     Delete {
-        /// Of this kind.
+        /// The kind of the record.
         kind: Kind,
-        /// Which.
+        /// The id of the record.
         id: String,
-        /// What it is called, for the answer.
+        /// The title of the record, for the answer.
         title: String,
     },
 }
 
-/// What shall become of an edit.
+/// A decision about an edit.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// It is sent again.
+    /// Send the edit again.
     Retry,
-    /// It is given up.
+    /// Discard the edit.
     Discard,
-    /// It is taken back.
+    /// Undo the edit.
     Undo,
-    /// It gets other values.
+    /// Change the values of the edit.
     Change(Fields),
-    /// Its conflict ends so.
+    /// Resolve the conflict.
     Resolve(Resolution),
 }
 
+/// A sort of request. A new request replaces an older one of the same slot: only the newest answer counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "each is named after its effect")]
+pub enum Slot {
+    Page,
+    Totals,
+    Overview,
+    Figures,
+    About,
+    RowPosition,
+    All,
+    SaveSession,
+    Record,
+    Search,
+    Titles,
+    Status,
+    Counts,
+    Edits,
+    Log,
+    Conflicts,
+}
+
 impl Effect {
-    /// Requests with the same slot replace each other: only the newest is worth an answer. None: each counts.
-    pub fn slot(&self) -> Option<&'static str> {
+    /// The slot of a request. None: the effect is carried out in any case.
+    pub fn slot(&self) -> Option<Slot> {
         match self {
-            Effect::Page(..) => Some("page"),
-            Effect::Totals(..) => Some("totals"),
-            Effect::Overview(..) => Some("overview"),
-            Effect::Figures(_) => Some("figures"),
-            Effect::About(..) => Some("about"),
-            Effect::Place(..) => Some("place"),
-            Effect::All(_) => Some("all"),
-            Effect::Keep(_) => Some("keep"),
-            Effect::Record(..) => Some("record"),
-            Effect::Search(..) => Some("search"),
-            Effect::Titles(..) => Some("titles"),
-            Effect::Status => Some("status"),
-            Effect::Counts => Some("counts"),
-            Effect::Edits => Some("edits"),
-            Effect::Log => Some("log"),
-            Effect::Conflicts => Some("conflicts"),
+            Effect::Page(..) => Some(Slot::Page),
+            Effect::Totals(..) => Some(Slot::Totals),
+            Effect::Overview(..) => Some(Slot::Overview),
+            Effect::Figures(_) => Some(Slot::Figures),
+            Effect::About(..) => Some(Slot::About),
+            Effect::RowPosition(..) => Some(Slot::RowPosition),
+            Effect::All(_) => Some(Slot::All),
+            Effect::SaveSession(_) => Some(Slot::SaveSession),
+            Effect::Record(..) => Some(Slot::Record),
+            Effect::Search(..) => Some(Slot::Search),
+            Effect::Titles(..) => Some(Slot::Titles),
+            Effect::Status => Some(Slot::Status),
+            Effect::Counts => Some(Slot::Counts),
+            Effect::Edits => Some(Slot::Edits),
+            Effect::Log => Some(Slot::Log),
+            Effect::Conflicts => Some(Slot::Conflicts),
             Effect::Write(_) | Effect::Export(..) | Effect::Copy(_) | Effect::Editor(_) => None,
-            Effect::Reopen | Effect::Suspend | Effect::Takeover | Effect::Redraw | Effect::Quit => None,
+            Effect::Reopen | Effect::Suspend | Effect::TakeTerminal | Effect::Redraw | Effect::Quit => None,
         }
     }
 
-    /// The ticket of a request; 0 where it has none, because its answers are all alike.
-    pub const fn ticket(&self) -> u64 {
+    /// The ticket of a request, repeated by its answer. None: the request takes any answer of its slot.
+    pub const fn ticket(&self) -> Option<u64> {
         match self {
             Effect::Page(ticket, _)
             | Effect::Totals(ticket, ..)
@@ -316,27 +340,39 @@ impl Effect {
             | Effect::Record(ticket, ..)
             | Effect::Search(ticket, _)
             | Effect::Titles(ticket, ..)
-            | Effect::Place(ticket, ..) => *ticket,
-            _ => 0,
+            | Effect::RowPosition(ticket, ..) => Some(*ticket),
+            _ => None,
         }
     }
 }
 
 impl Answer {
-    /// The slot and the ticket of the request that it answers, where a person may be waiting for it.
-    pub const fn slot(&self) -> Option<(&'static str, u64)> {
+    /// The slot and the ticket of the answered request. None: no key waits for the answer.
+    pub const fn slot(&self) -> Option<(Slot, Option<u64>)> {
         match self {
-            Answer::Page { ticket, .. } => Some(("page", *ticket)),
-            Answer::Overview(ticket, _) => Some(("overview", *ticket)),
-            Answer::About(ticket, _) => Some(("about", *ticket)),
-            Answer::Record { ticket, .. } => Some(("record", *ticket)),
-            Answer::Hits { ticket, .. } => Some(("search", *ticket)),
-            Answer::Titles { ticket, .. } => Some(("titles", *ticket)),
-            Answer::Place { ticket, .. } => Some(("place", *ticket)),
-            Answer::All(..) => Some(("all", 0)),
-            Answer::Edits(_) => Some(("edits", 0)),
-            Answer::Conflicts(_) => Some(("conflicts", 0)),
+            Answer::Page { ticket, .. } => Some((Slot::Page, Some(*ticket))),
+            Answer::Overview(ticket, _) => Some((Slot::Overview, Some(*ticket))),
+            Answer::About(ticket, _) => Some((Slot::About, Some(*ticket))),
+            Answer::Record { ticket, .. } => Some((Slot::Record, Some(*ticket))),
+            Answer::Hits { ticket, .. } => Some((Slot::Search, Some(*ticket))),
+            Answer::Titles { ticket, .. } => Some((Slot::Titles, Some(*ticket))),
+            Answer::RowPosition { ticket, .. } => Some((Slot::RowPosition, Some(*ticket))),
+            Answer::All(..) => Some((Slot::All, None)),
+            Answer::Edits(_) => Some((Slot::Edits, None)),
+            Answer::Conflicts(_) => Some((Slot::Conflicts, None)),
             _ => None,
         }
+    }
+
+    /// Whether a write has ended with this answer, done or refused.
+    pub const fn ends_write(&self) -> bool {
+        matches!(
+            self,
+            Answer::Written(..)
+                | Answer::RecordChanged(..)
+                | Answer::RecordDeleted(_)
+                | Answer::Decided(..)
+                | Answer::ManyWritten(..)
+        )
     }
 }

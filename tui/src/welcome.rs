@@ -152,7 +152,7 @@ impl Welcome {
         match self.selected {
             0 => Step::Demo,
             1 => {
-                let server = Line::holding(USUAL);
+                let server = Line::with_text(USUAL);
                 self.connection = Some(Connection { server, is_offered: true, ..Connection::default() });
                 Step::Stay
             }
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn a_server_that_says_nothing_can_be_left() {
         let (server, asking) = std::sync::mpsc::channel();
-        let connection = Connection { server: Line::holding("nas"), asking: Some(asking), ..Connection::default() };
+        let connection = Connection { server: Line::with_text("nas"), asking: Some(asking), ..Connection::default() };
         let mut welcome = Welcome { connection: Some(connection), ..Welcome::default() };
         assert!(screen(&welcome, 80, 24).contains("Asking the server; esc leaves it."));
         press(&mut welcome, KeyCode::Char('x'));

@@ -1,25 +1,27 @@
-//! What keys do to edits that wait and to conflicts. Pure; must not know how a decision is carried out.
+//! Keys on open edits and on conflicts. Must not know how a decision is carried out.
 
 use hearth_replica::{Choice, Edit, EditState, Method};
 
-use super::act::scrolled;
 use super::layers::SAVING;
-use super::{App, Confirm, Layer, Then};
+use super::model::{App, Layer};
+use super::scrolling::scrolled;
 use crate::keys::{Action, Context};
 use crate::layout::Layout;
 use crate::message::{Decision, Effect, Write};
 use crate::now::Now;
+use crate::state::confirm::{Confirm, Then};
 use crate::state::conflict::ConflictScreen;
 use crate::state::detail::Detail;
 use crate::state::form::Form;
 use crate::words::glyphs::Tone;
 use crate::words::{self, Names};
 
-/// What follows where the server has the record.
-const SERVERS: &str = "The record is shown as the server has it; the change stays in the history for 30 days.";
+/// The effect of discarding an edit of a record that the server has.
+const SERVER_VALUES_RETURN: &str =
+    "The record shows the server's values again; the change stays in the history for 30 days.";
 
 impl App {
-    /// The edit under the cursor, while the edits are in front.
+    /// The edit under the cursor; None: another screen is in front.
     pub(super) fn selected_edit(&self) -> Option<&Edit> {
         match self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_))) {
             Some(Layer::Edits(screen)) => screen.edits.get(screen.selected),
@@ -30,7 +32,7 @@ impl App {
     pub(super) fn decide(&mut self, now: Now, decision: Decision) -> Vec<Effect> {
         let Some(edit) = self.selected_edit().map(|edit| edit.id) else {
             let key = self.setup.keys.key_of(Context::List, Action::Undo).unwrap_or("?");
-            let text = format!("No change waits here; {key} in a list undoes the last one.");
+            let text = format!("No change is waiting; {key} in a list undoes the last change.");
             self.notify(now, Tone::Notice, text);
             return Vec::new();
         };
@@ -39,23 +41,23 @@ impl App {
 
     pub(super) fn ask_discard(&mut self) -> Vec<Effect> {
         let question = self.selected_edit().map(|edit| {
-            // What was made here is nowhere else.
+            // The server does not have a new record.
             let (what, consequence) = match edit.method {
                 Method::Create => (
                     format!("the new {}", words::singular(edit.kind)),
-                    "The record goes from here, with every change of it that waits; they stay in the history for 30 days.",
+                    "The record is removed, with all its waiting changes; they stay in the history for 30 days.",
                 ),
-                Method::Delete => ("the deletion of".to_owned(), SERVERS),
-                Method::Update => ("the change of".to_owned(), SERVERS),
+                Method::Delete => ("the deletion of".to_owned(), SERVER_VALUES_RETURN),
+                Method::Update => ("the change of".to_owned(), SERVER_VALUES_RETURN),
             };
-            let question = format!("Give {what} “{}” up?", edit.title);
+            let question = format!("Discard {what} “{}”?", edit.title);
             let then = Then::Write(Box::new(Write::Decide(edit.id, Decision::Discard)));
             Confirm { question, consequence: consequence.into(), then }
         });
-        question.map_or_else(Vec::new, |question| self.put(Layer::Confirm(question)))
+        question.map_or_else(Vec::new, |question| self.push_layer(Layer::Confirm(question)))
     }
 
-    /// A form for what the edit changes. In a conflict other values are chosen field by field.
+    /// Opens a form for the values of the edit; for a conflict, the conflict screen.
     pub(super) fn change_edit(&mut self) -> Vec<Effect> {
         if self.selected_edit().is_some_and(|edit| edit.state == EditState::Conflict) {
             return self.act_in_edits(Action::Open);
@@ -67,7 +69,7 @@ impl App {
         };
         let edit = self.selected_edit().filter(|edit| edit.method != Method::Delete);
         let form = edit.map(|edit| Form::of_edit(edit, &names, today));
-        form.map_or_else(Vec::new, |form| self.put(Layer::Form(Box::new(form))))
+        form.map_or_else(Vec::new, |form| self.push_layer(Layer::Form(Box::new(form))))
     }
 
     pub(super) fn act_in_edits(&mut self, action: Action) -> Vec<Effect> {
@@ -80,7 +82,7 @@ impl App {
                 self.layers.push(Layer::Conflict(screen));
                 return self.reload();
             }
-            return self.open(Detail::of(kind, record));
+            return self.open(Detail::new(kind, record));
         }
         let Some(Layer::Edits(screen)) = self.layers.last_mut() else { return Vec::new() };
         if action == Action::Back {
@@ -90,7 +92,7 @@ impl App {
         Vec::new()
     }
 
-    pub(super) fn act_on_conflict(&mut self, action: Action) -> Vec<Effect> {
+    pub(super) fn act_in_conflict(&mut self, action: Action) -> Vec<Effect> {
         let today = self.today;
         let page = usize::from(Layout::of(self.height).screen());
         let Some(Layer::Conflict(screen)) = self.layers.last_mut() else { return Vec::new() };
@@ -99,7 +101,7 @@ impl App {
                 self.notify(self.now, Tone::Notice, SAVING.to_owned());
             }
             Action::Back if screen.typing.is_some() => screen.drop_value(),
-            Action::Back if screen.has_typed() => return self.ask_to_leave("the conflict"),
+            Action::Back if screen.has_typed() => return self.ask_before_leaving("the conflict"),
             Action::Back => return self.close(),
             Action::Mine => screen.choose(Choice::Mine),
             Action::Theirs => screen.choose(Choice::Theirs),

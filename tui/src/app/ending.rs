@@ -1,15 +1,14 @@
-//! What is still heard once the screen is gone: what became of the changes that were being written. Must not know how it is
-//! told.
+//! Answers after the last picture: the results of writes that were in progress. Must not know how a failure is shown.
 
-use super::App;
+use super::model::App;
 use crate::message::{Answer, Message};
 use crate::now::Now;
 use crate::state::session::Session;
 use crate::words;
 
 impl App {
-    /// Takes what came after the last picture. Gives what was not done, in sentences, and the session, if it is another than
-    /// was kept: a form whose saving failed is in it again.
+    /// Takes the messages after the last picture. Gives a sentence for each failed write, and the session when it
+    /// differs from the saved session: a form whose write failed is part of the session again.
     pub fn end(&mut self, now: Now, messages: impl Iterator<Item = Message>) -> (Vec<String>, Option<Session>) {
         let mut undone = Vec::new();
         for message in messages {
@@ -19,18 +18,20 @@ impl App {
             }
         }
         let session = self.session();
-        (undone, Some(session).filter(|session| *session != self.kept))
+        (undone, Some(session).filter(|session| *session != self.saved_session))
     }
 }
 
-/// What was not done, where an answer says so.
+/// A sentence for each write that failed.
 fn not_done(answer: &Answer) -> Vec<String> {
     match answer {
         Answer::Written(write, Err(sentence)) | Answer::Decided(write, Err(sentence)) => {
             vec![format!("{}: {sentence}", words::step(write))]
         }
-        Answer::Overtaken(write, _) => vec![format!("{}: somebody else changed it meanwhile", words::step(write))],
-        Answer::Gone(write) => vec![format!("{}: {}", words::step(write), words::GONE)],
+        Answer::RecordChanged(write, _) => {
+            vec![format!("{}: the record was changed by someone else", words::step(write))]
+        }
+        Answer::RecordDeleted(write) => vec![format!("{}: {}", words::step(write), words::GONE)],
         Answer::ManyWritten(_, each) => {
             let failed = each.iter().filter_map(|(title, result)| Some((title, result.as_ref().err()?)));
             failed.map(|(title, sentence)| format!("“{title}”: {sentence}")).collect()

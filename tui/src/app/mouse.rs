@@ -1,9 +1,9 @@
-//! What the mouse does where it was given to us: the wheel moves, a click selects, a second click opens. Must not know colours.
+//! Mouse events: the wheel scrolls, a click selects, a second click opens. Must not know colours.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use hearth_contract::schema::Kind;
 
-use super::{App, Layer};
+use super::model::{App, Layer};
 use crate::keys::{Action, Context};
 use crate::layout::tabs;
 use crate::layout::{Layout, attention};
@@ -12,21 +12,21 @@ use crate::now::Now;
 use crate::state::home::{HomeLine, lines};
 use crate::state::list::ListLine;
 
-/// Lines that one turn of the wheel moves.
+/// Lines per turn of the wheel.
 const WHEEL: usize = 3;
 
 impl App {
     pub(super) fn mouse(&mut self, now: Now, event: MouseEvent) -> Vec<Effect> {
         let context = self.context();
         match event.kind {
-            MouseEventKind::ScrollDown => self.turn(now, context, Action::Down),
-            MouseEventKind::ScrollUp => self.turn(now, context, Action::Up),
+            MouseEventKind::ScrollDown => self.scroll(now, context, Action::Down),
+            MouseEventKind::ScrollUp => self.scroll(now, context, Action::Up),
             MouseEventKind::Down(MouseButton::Left) => self.click(now, context, event.column, event.row),
             _ => Vec::new(),
         }
     }
 
-    fn turn(&mut self, now: Now, context: Context, action: Action) -> Vec<Effect> {
+    fn scroll(&mut self, now: Now, context: Context, action: Action) -> Vec<Effect> {
         let is_typed = matches!(context, Context::Form | Context::Choice | Context::Notes | Context::ConflictValue);
         if is_typed || context == Context::Confirm {
             return Vec::new();
@@ -36,7 +36,7 @@ impl App {
 
     fn click(&mut self, now: Now, context: Context, column: u16, row: u16) -> Vec<Effect> {
         let layout = Layout::of(self.height);
-        // Under what a screen is of, and a line apart.
+        // Below the heading and an empty line.
         let line = row.checked_sub(layout.tabs + layout.rule + 2).filter(|line| *line + 2 < layout.screen());
         match context {
             Context::List | Context::Home | Context::Filter | Context::Detail | Context::Search if row == 0 => {
@@ -68,11 +68,11 @@ impl App {
         if number == list.selected {
             return self.act(now, Context::List, Action::Open);
         }
-        let ask = list.go(number);
+        let ask = list.select(number);
         if ask { self.ask_page() } else { Vec::new() }
     }
 
-    /// Records and searches that stand over the tab are left; what is typed or asked for below them is not.
+    /// Opens the clicked tab. Records and search results over the tab close; forms, questions and other layers stay.
     fn click_on_tabs(&mut self, column: u16) -> Vec<Effect> {
         let can_leave = self.layers.iter().all(|layer| matches!(layer, Layer::Detail(_) | Layer::Search(_)));
         let Some(kind) = self.tab_at(column).filter(|_| can_leave) else { return Vec::new() };
@@ -86,7 +86,7 @@ impl App {
         let number = detail.lines(page).len();
         match line.map(|line| detail.scroll + line).filter(|at| *at < number) {
             Some(at) if at == detail.selected => return self.act_in_detail(Action::Open),
-            Some(at) => detail.go(at, number, page.height),
+            Some(at) => detail.select_line(at, number, page.height),
             None => {}
         }
         Vec::new()
@@ -103,7 +103,7 @@ impl App {
         Vec::new()
     }
 
-    /// The entry of the home screen at a place, told the line of the screen and how many it has.
+    /// The entry of the home screen at a column and a line, on a screen of this height; None: no entry.
     fn entry_at(&self, column: u16, line: Option<u16>, height: u16) -> Option<usize> {
         let inside = (1..=attention(self.width)).contains(&column);
         let line = line.filter(|line| inside && *line < height)?;
@@ -115,7 +115,7 @@ impl App {
         }
     }
 
-    /// The tab whose word is at a column of the first line.
+    /// The tab at a column of the first line; None: no tab.
     fn tab_at(&self, column: u16) -> Option<Kind> {
         let tabs = tabs::fitting(self);
         let found = tabs.tabs.iter().find(|tab| (tab.column..tab.column + tab.width()).contains(&column.into()))?;

@@ -1,13 +1,15 @@
-//! What keys do to records: change, delete, finish, copy, and all of that to many at once. Pure; must not know how it is written.
+//! Keys on records: change, delete, finish, copy, for one record or for all marked ones. Must not know how a write is
+//! carried out.
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use hearth_replica::Row;
 
-use super::{App, Confirm, Layer, Then};
-use crate::keys::{Action, Context, What};
+use super::model::{App, Layer};
+use crate::keys::{Action, Context, CopyTarget};
 use crate::message::{Effect, Write};
 use crate::now::Now;
+use crate::state::confirm::{Confirm, Then};
 use crate::state::detail::{Detail, DetailLine};
 use crate::state::form::Form;
 use crate::state::home::Entry;
@@ -18,12 +20,12 @@ use crate::words;
 use crate::words::copying;
 use crate::words::glyphs::Tone;
 
-/// A question names no more records than this.
+/// The most titles in a question.
 const NAMED_MAX: usize = 3;
 
 impl App {
-    /// The record that an action is about: the one in full, or the selected one.
-    pub(super) fn shown(&self) -> Option<&Row> {
+    /// The record of an action: the one in full view, or the one under the cursor.
+    pub(super) fn current_record(&self) -> Option<&Row> {
         let top = self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_)));
         match top {
             Some(Layer::Detail(detail)) => detail.row(),
@@ -36,25 +38,25 @@ impl App {
         }
     }
 
-    /// The kind of that record.
+    /// The kind of the current record.
     pub fn shown_kind(&self) -> Option<Kind> {
-        self.shown().map(|row| row.kind)
+        self.current_record().map(|row| row.kind)
     }
 
-    /// What the cursor is on.
+    /// The record and the edit under the cursor.
     pub(super) fn cursor(&self) -> Cursor {
         let top = self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_)));
         let record = match top {
-            // There it can be on what runs out, too.
+            // On the home screen the entry may be an expiry date, too.
             None if self.tab == Kind::Property => {
                 self.home.current(self.today).map(|entry| entry.record().1.to_owned())
             }
-            _ => self.shown().map(|row| row.id.clone()),
+            _ => self.current_record().map(|row| row.id.clone()),
         };
         Cursor { record, edit: self.selected_edit().map(|edit| edit.id) }
     }
 
-    /// Whether an action in a context is done to what the cursor is on, and to nothing that is marked.
+    /// Whether an action in a context affects the item under the cursor alone, not the marked records.
     pub(super) fn is_about_cursor(&self, context: Context, action: Action) -> bool {
         match action {
             Action::Edit | Action::Delete | Action::Done => self.marked().is_none(),
@@ -65,19 +67,19 @@ impl App {
         }
     }
 
-    /// Whether the home's profile is in front and was never written.
+    /// Whether the home profile is in front and has never been saved.
     pub(super) fn is_profile_unset(&self) -> bool {
         let top = self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_)));
-        matches!(top, Some(Layer::Detail(Detail { kind: Kind::Property, gone: true, .. })))
+        matches!(top, Some(Layer::Detail(Detail { kind: Kind::Property, is_missing: true, .. })))
     }
 
-    /// The marked records of the list in front, where there are some and no layer hides them.
+    /// The marked records of the visible list, ids and titles; None: no marks, or a layer hides the list.
     fn marked(&self) -> Option<Vec<(String, String)>> {
         let list = self.list(self.tab).filter(|list| self.layers.is_empty() && !list.marks.is_empty())?;
         Some(list.marks.iter().map(|(id, title)| (id.clone(), title.clone())).collect())
     }
 
-    /// How many marks the list in front has where nobody sees them: a filter hides them, or they are on another page.
+    /// The number of marked records that are not visible: hidden by a filter or on another page.
     fn hidden_marks(&self) -> usize {
         self.list(self.tab).map_or(0, List::marks_out_of_sight)
     }
@@ -85,7 +87,7 @@ impl App {
     pub(super) fn edit(&mut self) -> Vec<Effect> {
         let form = if let Some(records) = self.marked() {
             Some(Form::bulk(self.tab, records, self.hidden_marks(), self.today))
-        } else if let Some(row) = self.shown() {
+        } else if let Some(row) = self.current_record() {
             Some(Form::edit(row, self.today))
         } else if self.is_profile_unset() {
             Some(Form::profile(self.today))
@@ -93,18 +95,18 @@ impl App {
             None
         };
         match form {
-            Some(form) => self.put(Layer::Form(Box::new(form))),
+            Some(form) => self.push_layer(Layer::Form(Box::new(form))),
             None => Vec::new(),
         }
     }
 
     pub(super) fn delete(&mut self) -> Vec<Effect> {
         let question = match self.marked() {
-            Some(records) => Some(deletion_of_many(self.tab, records, self.hidden_marks())),
-            None => self.shown().filter(|row| row.kind != Kind::Property).map(deletion),
+            Some(records) => Some(bulk_deletion_question(self.tab, records, self.hidden_marks())),
+            None => self.current_record().filter(|row| row.kind != Kind::Property).map(deletion_question),
         };
         match question {
-            Some(question) => self.put(Layer::Confirm(question)),
+            Some(question) => self.push_layer(Layer::Confirm(question)),
             None => Vec::new(),
         }
     }
@@ -114,46 +116,47 @@ impl App {
             && let Some(records) = self.marked()
         {
             return match self.hidden_marks() {
-                0 => vec![Effect::Write(done_together(records))],
-                hidden => self.put(Layer::Confirm(done_out_of_sight(records, hidden))),
+                0 => vec![Effect::Write(bulk_done(records))],
+                hidden => self.push_layer(Layer::Confirm(bulk_done_question(records, hidden))),
             };
         }
-        let Some(write) = self.shown().and_then(turned) else { return Vec::new() };
-        // What is done moves away; the next one comes under the cursor, so that the key can be pressed again.
+        let Some(write) = self.current_record().and_then(toggled_status) else { return Vec::new() };
+        // A finished task moves down; the cursor stays on its line, on the next task.
         if context == Context::List {
-            self.list_mut().into_iter().for_each(List::let_go);
+            self.list_mut().into_iter().for_each(List::release_selection);
         }
         vec![Effect::Write(write)]
     }
 
-    /// The line under the cursor of the record in full.
-    fn line(&self) -> Option<DetailLine> {
+    /// The line under the cursor in the full view.
+    fn detail_line(&self) -> Option<DetailLine> {
         match self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_))) {
             Some(Layer::Detail(detail)) => detail.lines(self.page()).into_iter().nth(detail.selected),
             _ => None,
         }
     }
 
-    /// The record that the line under the cursor leads to.
-    pub(super) fn followed(&self) -> Option<(Kind, String)> {
-        self.line()?.target
+    /// The record that the line under the cursor links to.
+    pub(super) fn link_target(&self) -> Option<(Kind, String)> {
+        self.detail_line()?.target
     }
 
-    pub(super) fn copy(&mut self, now: Now, what: What) -> Vec<Effect> {
-        let line = self.line();
-        let copied = self.shown().and_then(|row| copying::text(what, row, line.as_ref(), self.status.as_ref()));
+    pub(super) fn copy(&mut self, now: Now, what: CopyTarget) -> Vec<Effect> {
+        let line = self.detail_line();
+        let copied =
+            self.current_record().and_then(|row| copying::text(what, row, line.as_ref(), self.status.as_ref()));
         match copied {
             Some((text, _)) if text.is_empty() => {
                 self.notify(now, Tone::Notice, "There is nothing to copy here.".into());
                 Vec::new()
             }
             Some((text, name)) => {
-                // The terminal does not say whether it took it.
-                self.notify(now, Tone::Good, format!("Gave the terminal {name} to copy."));
+                // The terminal does not confirm the copy.
+                self.notify(now, Tone::Good, format!("Sent {name} to the terminal's clipboard."));
                 vec![Effect::Copy(text)]
             }
             None => {
-                self.notify(now, Tone::Notice, "There is nothing of that sort to copy here.".into());
+                self.notify(now, Tone::Notice, "This record has no such value to copy.".into());
                 Vec::new()
             }
         }
@@ -161,7 +164,7 @@ impl App {
 }
 
 /// The question before a record is deleted.
-fn deletion(row: &Row) -> Confirm {
+fn deletion_question(row: &Row) -> Confirm {
     Confirm {
         question: format!("Delete the {} “{}”?", words::singular(row.kind), row.title),
         consequence: consequence(row.kind).into(),
@@ -169,73 +172,78 @@ fn deletion(row: &Row) -> Confirm {
     }
 }
 
-/// The same for many, some of which may not be in sight: they are named as far as a question can.
-fn deletion_of_many(kind: Kind, records: Vec<(String, String)>, hidden: usize) -> Confirm {
+/// The question before several records are deleted, with the first titles and the number of invisible records.
+fn bulk_deletion_question(kind: Kind, records: Vec<(String, String)>, hidden: usize) -> Confirm {
     let number = records.len();
     let consequence = match (kind, number) {
         (_, 1) => consequence(kind),
         (Kind::Room, _) => {
-            "Items in them lose their room; tasks about them become general. Undo makes them anew, empty."
+            "Items in them lose their room; tasks about them become general. Undo recreates them, empty."
         }
         (Kind::Inventory | Kind::Vehicle, _) => {
-            "Their documents and tasks stay and become general. Undo makes them anew, without them."
+            "Their documents and tasks stay and become general. Undo recreates them, without those links."
         }
-        _ => "Undo makes them anew.",
+        _ => "Undo recreates them.",
     };
     Confirm {
-        question: format!("Delete {}{}? {}", words::counted(kind, number), unseen(number, hidden), named(&records)),
+        question: format!(
+            "Delete {}{}? {}",
+            words::counted(kind, number),
+            out_of_sight(number, hidden),
+            first_titles(&records)
+        ),
         consequence: consequence.into(),
         then: Then::Write(Box::new(Write::Many { kind, records, change: None })),
     }
 }
 
 /// The change that marks many tasks as done.
-fn done_together(records: Vec<(String, String)>) -> Write {
+fn bulk_done(records: Vec<(String, String)>) -> Write {
     let change = Some(Fields::from_iter([("status".to_owned(), "done".into())]));
     Write::Many { kind: Kind::Task, records, change }
 }
 
-/// The question before tasks are done that cannot be seen.
-fn done_out_of_sight(records: Vec<(String, String)>, hidden: usize) -> Confirm {
+/// The question before invisible tasks are marked as done.
+fn bulk_done_question(records: Vec<(String, String)>, hidden: usize) -> Confirm {
     let number = records.len();
     let counted = words::counted(Kind::Task, number);
     Confirm {
-        question: format!("Mark {counted} as done{}? {}", unseen(number, hidden), named(&records)),
+        question: format!("Mark {counted} as done{}? {}", out_of_sight(number, hidden), first_titles(&records)),
         consequence: "Undo opens them again.".into(),
-        then: Then::Write(Box::new(done_together(records))),
+        then: Then::Write(Box::new(bulk_done(records))),
     }
 }
 
-/// How many of a number are not in sight, in words.
-fn unseen(number: usize, hidden: usize) -> String {
+/// A phrase for the number of invisible records among `number`; empty when all are visible.
+fn out_of_sight(number: usize, hidden: usize) -> String {
     match hidden {
         0 => String::new(),
-        hidden if hidden == number => ", none of them in sight".to_owned(),
-        hidden => format!(", {} of them not in sight", words::figure(hidden)),
+        hidden if hidden == number => ", none of them visible".to_owned(),
+        hidden => format!(", {} of them not visible", words::figure(hidden)),
     }
 }
 
-/// The names of records, as far as a question can hold them.
-fn named(records: &[(String, String)]) -> String {
+/// The first titles, and how many more.
+fn first_titles(records: &[(String, String)]) -> String {
     let named: Vec<String> = records.iter().take(NAMED_MAX).map(|(_, title)| format!("“{title}”")).collect();
     let more = records.len().saturating_sub(NAMED_MAX);
     let more = if more > 0 { format!(" and {} more", words::figure(more)) } else { String::new() };
     format!("{}{more}", named.join(", "))
 }
 
-/// What follows from a deletion.
+/// The consequence of a deletion.
 const fn consequence(kind: Kind) -> &'static str {
     match kind {
-        Kind::Room => "Items in it lose their room; tasks about it become general. Undo makes it anew, empty.",
+        Kind::Room => "Items in it lose their room; tasks about it become general. Undo recreates it, empty.",
         Kind::Inventory | Kind::Vehicle => {
-            "Its documents and tasks stay and become general. Undo makes it anew, without them."
+            "Its documents and tasks stay and become general. Undo recreates it, without those links."
         }
         _ => "Undo brings it back.",
     }
 }
 
-/// The change that marks a task as done, or opens a done one again.
-fn turned(row: &Row) -> Option<Write> {
+/// The write that marks an open task as done, or opens a finished task again. None: the row is no task.
+fn toggled_status(row: &Row) -> Option<Write> {
     if row.kind != Kind::Task {
         return None;
     }
@@ -245,6 +253,6 @@ fn turned(row: &Row) -> Option<Write> {
     whole.extend(fields.clone());
     let (kind, id, title) = (row.kind, row.id.clone(), row.title.clone());
     let again = dates::next_of(kind, &whole);
-    // It is meant whatever the status was before.
+    // The write does not depend on the status that the user saw.
     Some(Write::Update { kind, id, fields, seen: Fields::new(), title, again })
 }

@@ -1,8 +1,8 @@
-//! What is found again after a restart, and when it is kept. Must not know where.
+//! Restoring and saving the session. Must not know where the session is stored.
 
 use hearth_contract::schema::Kind;
 
-use super::{App, Layer};
+use super::model::{App, Layer};
 use crate::message::Effect;
 use crate::now::Now;
 use crate::state::form::Form;
@@ -12,7 +12,7 @@ use crate::words::columns::orders;
 use crate::words::glyphs::Tone;
 
 impl App {
-    /// Takes up where a session ended.
+    /// Restores tab, lists and draft of a session.
     pub(super) fn restore(&mut self, now: Now, session: Session) {
         self.tab = Kind::parse(&session.tab).unwrap_or(self.tab);
         for list in &mut self.lists {
@@ -20,26 +20,26 @@ impl App {
             let order = orders(list.kind).iter().position(|order| order.column == was.sort).unwrap_or(0);
             list.sort_by(order, was.reversed);
             list.grouped = was.grouped;
-            list.filter = Line::holding(&was.filter);
+            list.filter = Line::with_text(&was.filter);
             list.understand(now.today());
         }
         if let Some(form) = session.draft.and_then(|draft| Form::of_draft(&draft, now.today())) {
             self.layers.push(Layer::Form(Box::new(form)));
-            self.notify(now, Tone::Notice, "This form was not saved last time; it is as you left it.".into());
+            self.notify(now, Tone::Notice, "This form was not saved last time; your entries are restored.".into());
         }
     }
 
-    /// Has the session kept when it has changed.
-    pub(super) fn keep(&mut self, effects: &mut Vec<Effect>) {
+    /// Saves the session when it has changed.
+    pub(super) fn save_session(&mut self, effects: &mut Vec<Effect>) {
         let session = self.session();
-        if session != self.kept {
-            self.kept = session.clone();
-            // Before the end, if this is the end.
-            effects.insert(0, Effect::Keep(session));
+        if session != self.saved_session {
+            self.saved_session = session.clone();
+            // First, because the last effect may end the program.
+            effects.insert(0, Effect::SaveSession(session));
         }
     }
 
-    /// How it is to be found again.
+    /// The current session.
     pub(super) fn session(&self) -> Session {
         let list = |list: &crate::state::list::List| ListSession {
             sort: list.order().column.to_owned(),
@@ -48,9 +48,9 @@ impl App {
             filter: list.filter.text().to_owned(),
         };
         let draft = self.layers.iter().rev().find_map(|layer| match layer {
-            // Also while it is saved: only the answer says that it is.
+            // Also during its write: only the answer confirms the write.
             Layer::Form(form) => form.draft(),
-            Layer::Quick(quick) => quick.kept(),
+            Layer::Quick(quick) => quick.draft_to_keep(),
             _ => None,
         });
         Session {

@@ -1,4 +1,4 @@
-//! Evenings with the application, lived through in a millisecond: keys and answers in, state and effects out.
+//! Tests of the application without a database: keys and answers in, state and effects out.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::schema::Kind;
@@ -10,20 +10,25 @@ use crate::fixtures::{conflict, live, now, record, room, task};
 use crate::keys::{Action, BINDINGS, Context};
 use crate::message::{Answer, Effect, Message, Write};
 use crate::state::conflict::ConflictScreen;
-use crate::state::detail::Full;
+use crate::state::detail::FullRecord;
 use crate::state::form::Form;
 use crate::state::input::Line;
 use crate::state::list::MARKS_MAX;
 use crate::state::session::Session;
 
+mod concurrent_changes;
 mod ended;
+mod journeys;
 mod late;
 mod many;
+mod random_keys;
+mod scene;
+mod typed_ahead;
 mod typing;
 
 const ROOM: &str = "0190a3b0-0000-7000-8000-00000000abcd";
 
-/// An application of 80 columns and 24 lines that shows these tasks.
+/// An application of 80 columns and 24 lines with these tasks.
 fn with_tasks(rows: Vec<Row>) -> App {
     let (mut app, effects) = App::start(now(), Setup::default(), Session::default(), (80, 24));
     assert!(matches!(effects.as_slice(), [Effect::Overview(..), Effect::Figures(_), Effect::Status, Effect::Counts]));
@@ -34,7 +39,7 @@ fn with_tasks(rows: Vec<Row>) -> App {
     app
 }
 
-/// Answers the newest page that was asked for.
+/// Answers the newest request for a page.
 fn answer(app: &mut App, effects: &[Effect], rows: Vec<Row>) -> Vec<Effect> {
     let page = effects.iter().rev().find_map(|effect| match effect {
         Effect::Page(ticket, query) => Some((*ticket, query.clone())),
@@ -45,7 +50,7 @@ fn answer(app: &mut App, effects: &[Effect], rows: Vec<Row>) -> Vec<Effect> {
     app.update(now(), Message::Answer(Answer::Page { ticket, kind: query.kind, offset: query.offset, page }))
 }
 
-/// Presses one key, by the name the table has for it.
+/// Presses a key, by its name in the table.
 fn press(app: &mut App, name: &str) -> Vec<Effect> {
     let (modifiers, base) = match name.strip_prefix("ctrl-") {
         Some(base) => (KeyModifiers::CONTROL, base),
@@ -64,9 +69,9 @@ fn press(app: &mut App, name: &str) -> Vec<Effect> {
     without_keeping(app.update(now(), Message::Key(KeyEvent::new(code, modifiers))))
 }
 
-/// The effects that a test is about; the session is kept beside them.
+/// The effects without the save of the session.
 fn without_keeping(effects: Vec<Effect>) -> Vec<Effect> {
-    effects.into_iter().filter(|effect| !matches!(effect, Effect::Keep(_))).collect()
+    effects.into_iter().filter(|effect| !matches!(effect, Effect::SaveSession(_))).collect()
 }
 
 /// Presses several keys and gives the effects of the last.
@@ -74,7 +79,7 @@ fn keys(app: &mut App, names: &[&str]) -> Vec<Effect> {
     names.iter().fold(Vec::new(), |_, name| press(app, name))
 }
 
-/// Types a text and gives the effects of its last letter.
+/// Types a text and gives the effects of the last letter.
 fn write(app: &mut App, text: &str) -> Vec<Effect> {
     let mut effects = Vec::new();
     for letter in text.chars() {
@@ -99,7 +104,7 @@ fn selected(app: &App) -> &str {
     &app.list(app.tab).unwrap().current().unwrap().title
 }
 
-/// An edit of the first of three tasks that the server has refused.
+/// A rejected edit of the first of three tasks.
 fn edit(method: Method) -> Edit {
     Edit {
         id: 1,
@@ -125,11 +130,11 @@ fn three() -> Vec<Row> {
 }
 
 #[test]
-fn a_change_that_arrives_keeps_the_selection_on_its_record() {
+fn remote_change_keeps_selection() {
     let mut app = with_tasks(three());
     press(&mut app, "j");
     assert_eq!(selected(&app), "Clean gutters");
-    let effects = app.update(now(), Message::Stale);
+    let effects = app.update(now(), Message::DatabaseChanged);
     let mut more = vec![task("z", "Air the attic", None)];
     more.extend(three());
     answer(&mut app, &effects, more);
@@ -137,9 +142,9 @@ fn a_change_that_arrives_keeps_the_selection_on_its_record() {
 }
 
 #[test]
-fn what_others_change_is_news_for_a_while_and_ones_own_is_not() {
+fn only_changes_by_others_are_news() {
     let mut app = with_tasks(three());
-    let effects = app.update(now(), Message::Stale);
+    let effects = app.update(now(), Message::DatabaseChanged);
     let mut rows = three();
     rows[1].rev = Some(813);
     answer(&mut app, &effects, rows.clone());
@@ -147,18 +152,18 @@ fn what_others_change_is_news_for_a_while_and_ones_own_is_not() {
     let list = app.list(Kind::Task).unwrap();
     assert!(list.is_news("b", now().moment) && !list.is_news("a", now().moment));
     assert!(!list.is_news("b", now().moment.plus_millis(60_000)));
-    // An edit made here comes back confirmed.
+    // An edit made on this device comes back confirmed.
     let mut app = with_tasks(three());
     for (pending, rev, own) in [(Pending::Waiting, 7, false), (Pending::No, 813, true)] {
         (rows[1].pending, rows[1].rev, rows[1].own) = (pending, Some(rev), own);
-        let effects = app.update(now(), Message::Stale);
+        let effects = app.update(now(), Message::DatabaseChanged);
         answer(&mut app, &effects, rows.clone());
     }
     assert_eq!(app.news, None);
 }
 
 #[test]
-fn an_answer_that_came_too_late_is_dropped() {
+fn outdated_page_is_dropped() {
     let mut app = with_tasks(three());
     press(&mut app, "f");
     let old = write(&mut app, "k");
@@ -172,7 +177,7 @@ fn an_answer_that_came_too_late_is_dropped() {
 }
 
 #[test]
-fn a_task_is_done_with_one_key_and_opened_again_with_it() {
+fn done_key_toggles_status() {
     let mut app = with_tasks(three());
     let done = |status: &str| {
         let fields = json!({ "status": status }).as_object().cloned().unwrap();
@@ -184,13 +189,13 @@ fn a_task_is_done_with_one_key_and_opened_again_with_it() {
     let Some(Effect::Write(write)) = effects.into_iter().next() else { panic!("nothing written") };
     app.update(now(), Message::Answer(Answer::Written(write, Ok("a".into()))));
     let finished = record(Kind::Task, "a", json!({ "title": "Bleed radiators", "status": "done" }));
-    let effects = app.update(now(), Message::Stale);
+    let effects = app.update(now(), Message::DatabaseChanged);
     answer(&mut app, &effects, vec![finished]);
     assert_eq!(press(&mut app, "x"), [done("open")]);
 }
 
 #[test]
-fn what_is_done_moves_away_and_the_next_comes_under_the_cursor() {
+fn done_task_leaves_cursor_on_next() {
     let mut app = with_tasks(three());
     let effects = press(&mut app, "x");
     let Some(Effect::Write(write)) = effects.into_iter().next() else { panic!("nothing written") };
@@ -202,12 +207,12 @@ fn what_is_done_moves_away_and_the_next_comes_under_the_cursor() {
 }
 
 #[test]
-fn deleting_asks_first_and_names_the_thing() {
+fn delete_asks_with_title() {
     let mut app = with_tasks(three());
     press(&mut app, "d");
     let Some(Layer::Confirm(question)) = app.layers.last() else { panic!("no question") };
     assert_eq!(question.question, "Delete the task “Bleed radiators”?");
-    // The key that asked does not confirm.
+    // The key that opened the question does not confirm.
     assert_eq!(press(&mut app, "d"), []);
     assert_eq!(app.context(), Context::Confirm);
     press(&mut app, "n");
@@ -217,24 +222,24 @@ fn deleting_asks_first_and_names_the_thing() {
 }
 
 #[test]
-fn undoing_where_no_change_waits_says_where_it_is_done() {
+fn undo_without_edits_names_the_list_key() {
     let mut app = with_tasks(three());
     press(&mut app, "w");
     app.update(now(), Message::Answer(Answer::Edits(Ok(Default::default()))));
     assert_eq!(press(&mut app, "u"), []);
-    assert_eq!(app.notice.as_ref().unwrap().text, "No change waits here; u in a list undoes the last one.");
+    assert_eq!(app.notice.as_ref().unwrap().text, "No change is waiting; u in a list undoes the last change.");
 }
 
 #[test]
-fn giving_up_what_was_made_here_says_that_it_goes() {
+fn discard_question_depends_on_method() {
     for (method, asked, follows) in [
-        (Method::Create, "Give the new task “Bleed radiators” up?", "The record goes from here"),
-        (Method::Update, "Give the change of “Bleed radiators” up?", "as the server has it"),
-        (Method::Delete, "Give the deletion of “Bleed radiators” up?", "as the server has it"),
+        (Method::Create, "Discard the new task “Bleed radiators”?", "The record is removed"),
+        (Method::Update, "Discard the change of “Bleed radiators”?", "the server's values"),
+        (Method::Delete, "Discard the deletion of “Bleed radiators”?", "the server's values"),
     ] {
         let mut app = with_tasks(three());
         let mut edits = Edits::default();
-        edits.take(vec![edit(method)]);
+        edits.set_edits(vec![edit(method)]);
         app.layers.push(Layer::Edits(edits));
         press(&mut app, "d");
         let Some(Layer::Confirm(question)) = app.layers.last() else { panic!("nothing is asked") };
@@ -244,10 +249,10 @@ fn giving_up_what_was_made_here_says_that_it_goes() {
 }
 
 #[test]
-fn an_edit_in_conflict_gets_other_values_where_it_is_settled() {
+fn edit_in_conflict_opens_conflict_screen() {
     let mut app = with_tasks(three());
     let mut edits = Edits::default();
-    edits.take(vec![Edit { state: EditState::Conflict, ..edit(Method::Update) }]);
+    edits.set_edits(vec![Edit { state: EditState::Conflict, ..edit(Method::Update) }]);
     app.layers.push(Layer::Edits(edits));
     assert!(!app.applies(Context::Edits, Action::Edit));
     press(&mut app, "e");
@@ -255,7 +260,7 @@ fn an_edit_in_conflict_gets_other_values_where_it_is_settled() {
 }
 
 #[test]
-fn what_can_be_copied_is_listed_without_the_way_there() {
+fn copy_list_omits_itself() {
     let mut app = with_tasks(three());
     let listed = |app: &App| match app.layers.last() {
         Some(Layer::Palette(palette)) => palette.found.iter().any(|at| BINDINGS[*at].action == Action::PaletteCopy),
@@ -270,16 +275,16 @@ fn what_can_be_copied_is_listed_without_the_way_there() {
 }
 
 #[test]
-fn while_syncing_rests_the_server_is_not_said_to_be_tried() {
+fn sync_now_while_paused_names_resume_key() {
     let mut app = with_tasks(three());
     let paused = Status { phase: Phase::Paused, ..live() };
     app.update(now(), Message::Answer(Answer::Status(Ok(paused))));
     assert_eq!(keys(&mut app, &["S", "r"]), []);
-    assert_eq!(app.notice.as_ref().unwrap().text, "Syncing rests; p lets it go on.");
+    assert_eq!(app.notice.as_ref().unwrap().text, "Syncing is paused; p resumes it.");
 }
 
 #[test]
-fn search_opens_what_it_found_and_comes_back_to_it() {
+fn search_opens_hit_and_returns() {
     let mut app = with_tasks(three());
     press(&mut app, "/");
     let effects = write(&mut app, "q");
@@ -290,7 +295,7 @@ fn search_opens_what_it_found_and_comes_back_to_it() {
     let effects = press(&mut app, "enter");
     let Effect::Record(ticket, Kind::Room, id) = &effects[0] else { panic!("{effects:?}") };
     assert_eq!(id, "r");
-    let full = Ok(Some(Full {
+    let full = Ok(Some(FullRecord {
         row: room("r", "Quiet room"),
         related: Vec::new(),
         changes: Vec::new(),
@@ -305,7 +310,7 @@ fn search_opens_what_it_found_and_comes_back_to_it() {
 }
 
 #[test]
-fn quitting_is_a_key_in_lists_and_a_letter_in_lines() {
+fn q_quits_in_list_and_types_in_filter() {
     let mut app = with_tasks(three());
     keys(&mut app, &["f"]);
     assert!(!write(&mut app, "q").contains(&Effect::Quit));
@@ -315,7 +320,7 @@ fn quitting_is_a_key_in_lists_and_a_letter_in_lines() {
 }
 
 #[test]
-fn it_is_looked_now_and_then_whether_anybody_still_syncs() {
+fn status_is_requested_every_five_seconds() {
     let mut app = with_tasks(three());
     let asked = |app: &mut App, millis: i64| {
         let mut later = now();
@@ -327,9 +332,9 @@ fn it_is_looked_now_and_then_whether_anybody_still_syncs() {
 }
 
 #[test]
-fn a_notice_goes_away_by_itself() {
+fn notice_expires() {
     let mut app = with_tasks(three());
-    app.update(now(), Message::SyncEnded { reason: "the disk is full".into(), again: true });
+    app.update(now(), Message::SyncEnded { reason: "the disk is full".into(), will_retry: true });
     assert!(app.notice.is_some());
     let mut later = now();
     later.moment = later.moment.plus_millis(60_000);
@@ -338,22 +343,22 @@ fn a_notice_goes_away_by_itself() {
 }
 
 #[test]
-fn a_database_that_was_made_anew_is_opened_again_before_it_is_read() {
+fn rebuilt_database_is_reopened_before_reads() {
     let mut app = with_tasks(three());
     let rescue = Rescue { edits: 2, ..Rescue::default() };
     let effects = app.update(now(), Message::Rebuilt(rescue));
     assert!(matches!(&effects[..], [Effect::Reopen, Effect::Page(..), ..]), "{effects:?}");
-    let said = "The database was damaged and is read anew from the server: the 2 changes that waited go on.";
-    assert_eq!(app.notice.as_ref().unwrap().text, said);
+    let sentence = "The database was damaged and is read anew from the server: the 2 changes that waited go on.";
+    assert_eq!(app.notice.as_ref().unwrap().text, sentence);
 }
 
 #[test]
-fn no_sequence_of_keys_panics() {
+fn random_keys_without_replica_never_panic() {
     let names: Vec<String> = crate::keys::BINDINGS.iter().flat_map(|b| b.keys).map(|key| (*key).to_owned()).collect();
     let actions: Vec<_> = crate::keys::BINDINGS.iter().map(|binding| binding.action).collect();
     let mut app = with_tasks(three());
-    // Going to the shell and leaving is no end here: the loop outside would do both.
-    // A plain linear congruence is chance enough, and the same one every time.
+    // Suspending and quitting have no effect here: the main loop carries them out. A linear congruence gives the same
+    // keys each time.
     let mut seed: u32 = 7;
     for _ in 0..20_000 {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -373,7 +378,7 @@ fn no_sequence_of_keys_panics() {
                 };
                 app.update(now(), Message::Key(KeyEvent::new(code, KeyModifiers::NONE)))
             }
-            // What has no key is run as the list of actions runs it, where it would be offered.
+            // Actions without a key run as in the list of actions, where offered.
             "ctrl-z" => {
                 let action = actions[seed as usize / 11 % actions.len()];
                 let context = app.context();
@@ -385,7 +390,7 @@ fn no_sequence_of_keys_panics() {
         if effects.iter().any(|effect| matches!(effect, Effect::Page(..))) {
             answer(&mut app, &effects, three());
         }
-        // Other answers never come here, and what waits for them is handled without.
+        // This test sends no other answers: waiting keys are handled after the wait.
         let mut later = now();
         later.moment = later.moment.plus_millis(600);
         app.update(later, Message::Tick);

@@ -126,14 +126,14 @@ async fn keep_in_step(config: Option<SyncConfig>, messages: Sender<Message>, mut
                 let again = !moved && !matches!(error, SyncError::AnotherServer(..));
                 let reason = format!("{}: the lock beside it could not be tried: {error}", config.db.display());
                 if told.as_ref() != Some(&reason) {
-                    let _ = messages.send(Message::SyncEnded { reason: reason.clone(), again });
+                    let _ = messages.send(Message::SyncEnded { reason: reason.clone(), will_retry: again });
                 }
                 if moved {
                     tokio::select! {
                         _ = stopped.wait_for(|stop| *stop) => return,
                         () = put_back(&place) => {}
                     }
-                    let _ = messages.send(Message::SyncBegins);
+                    let _ = messages.send(Message::SyncResumed);
                     told = None;
                     continue;
                 }
@@ -149,7 +149,7 @@ async fn keep_in_step(config: Option<SyncConfig>, messages: Sender<Message>, mut
                 let reason = error.to_string();
                 if told.as_ref() != Some(&reason) {
                     tracing::warn!(%error, "the lock could not be tried");
-                    let _ = messages.send(Message::SyncEnded { reason: reason.clone(), again: true });
+                    let _ = messages.send(Message::SyncEnded { reason: reason.clone(), will_retry: true });
                 }
                 told = Some(reason);
                 RETRY
@@ -238,7 +238,7 @@ mod tests {
         let (sender, messages) = channel();
         let background = Background::start(Some(config), sender).unwrap();
         let said = messages.recv_timeout(LONG).unwrap();
-        assert!(matches!(said, Message::SyncEnded { again: true, .. }), "{said:?}");
+        assert!(matches!(said, Message::SyncEnded { will_retry: true, .. }), "{said:?}");
         assert!(background.thread.as_ref().is_some_and(|thread| !thread.is_finished()));
     }
 
@@ -283,8 +283,8 @@ mod tests {
         let elsewhere = directory.path().join("elsewhere.db");
         std::fs::rename(&db, &elsewhere).unwrap();
         let said = messages.recv_timeout(LONG).unwrap();
-        assert!(matches!(said, Message::SyncEnded { again: false, .. }), "{said:?}");
+        assert!(matches!(said, Message::SyncEnded { will_retry: false, .. }), "{said:?}");
         std::fs::rename(&elsewhere, &db).unwrap();
-        assert!(matches!(messages.recv_timeout(LONG).unwrap(), Message::SyncBegins));
+        assert!(matches!(messages.recv_timeout(LONG).unwrap(), Message::SyncResumed));
     }
 }

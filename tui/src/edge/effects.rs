@@ -10,7 +10,7 @@ use super::looks::{about, counts, full, names, titles};
 use super::undoing::Steps;
 use super::writes::{Came, carry_out, decide, many, sentence, settled};
 use super::{export, seat};
-use crate::message::{Answer, Effect, Place, Write};
+use crate::message::{Answer, Effect, RowPosition, Write};
 use crate::state::home::week_end;
 use crate::state::list::MARKS_MAX;
 use crate::state::search::HITS_MAX;
@@ -72,13 +72,16 @@ pub(crate) fn fulfil(
             );
             (edits, names)
         }))),
-        Effect::Place(ticket, query, id) => {
+        Effect::RowPosition(ticket, query, id) => {
             let kind = query.kind;
             let place = replica.rows(&RowQuery { limit: PLACES_MAX, ..query }).map(|page| {
                 let number = page.rows.iter().position(|row| row.id == id);
-                number.map_or(if page.rows.len() < page.total { Place::Beyond } else { Place::Nowhere }, Place::At)
+                number.map_or(
+                    if page.rows.len() < page.total { RowPosition::Beyond } else { RowPosition::Absent },
+                    RowPosition::At,
+                )
             });
-            Answer::Place { ticket, kind, id, place: said(place) }
+            Answer::RowPosition { ticket, kind, id, position: said(place) }
         }
         Effect::All(query) => {
             let all = replica.rows(&RowQuery { limit: MARKS_MAX, ..query.clone() });
@@ -87,7 +90,7 @@ pub(crate) fn fulfil(
         Effect::Export(form, query, today) => {
             Answer::Exported(export::write(replica, &places.exports, form, &query, today))
         }
-        Effect::Keep(session) => {
+        Effect::SaveSession(session) => {
             if let Err(error) = seat::write(&places.session, &session) {
                 tracing::warn!(%error, "the session was not kept");
             }
@@ -106,13 +109,13 @@ pub(crate) fn fulfil(
             );
             (conflicts, names)
         }))),
-        Effect::Write(write @ (Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::Hurry)) => {
-            let mut tell = |done, of| tell(Answer::UnderWay(words::doing(&write), done, of));
+        Effect::Write(write @ (Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::SyncNow)) => {
+            let mut tell = |done, of| tell(Answer::Progress(words::doing(&write), done, of));
             match decide(replica, steps, &write, &mut tell) {
                 Ok(said) => Answer::Decided(write, Ok(said)),
                 Err(error) => match settled(replica, &write) {
-                    Some(Some(row)) => Answer::Overtaken(write, Box::new(row)),
-                    Some(None) => Answer::Gone(write),
+                    Some(Some(row)) => Answer::RecordChanged(write, Box::new(row)),
+                    Some(None) => Answer::RecordDeleted(write),
                     None => Answer::Decided(write, Err(sentence(places, &error))),
                 },
             }
@@ -122,14 +125,14 @@ pub(crate) fn fulfil(
                 steps.note(replica, words::step(&write), words::stays(&write));
                 Answer::Written(write, Ok(id))
             }
-            Ok(Came::Overtaken(row)) => Answer::Overtaken(write, row),
-            Err(EditError::NotFound) => Answer::Gone(write),
+            Ok(Came::Overtaken(row)) => Answer::RecordChanged(write, row),
+            Err(EditError::NotFound) => Answer::RecordDeleted(write),
             Err(error) => Answer::Written(write, Err(sentence(places, &error))),
         },
         // These are the main loop's, and the thread's.
         Effect::Reopen => return None,
         Effect::Copy(_) | Effect::Editor(_) | Effect::Suspend => return None,
-        Effect::Takeover | Effect::Redraw | Effect::Quit => return None,
+        Effect::TakeTerminal | Effect::Redraw | Effect::Quit => return None,
     })
 }
 
@@ -159,7 +162,7 @@ mod tests {
         ] {
             let mut told = Vec::new();
             let mut tell = |answer| match answer {
-                Answer::UnderWay(doing, done, of) => told.push((doing, done, of)),
+                Answer::Progress(doing, done, of) => told.push((doing, done, of)),
                 other => panic!("{other:?}"),
             };
             fulfil(&replica, &places, &mut steps, Effect::Write(write), &mut tell);
@@ -204,7 +207,7 @@ mod tests {
         ] {
             let answer = fulfil(&replica, &places, &mut steps, Effect::Write(write.clone()), &mut |_| {});
             let of = match answer {
-                Some(Answer::Written(of, _) | Answer::Overtaken(of, _) | Answer::Gone(of)) => of,
+                Some(Answer::Written(of, _) | Answer::RecordChanged(of, _) | Answer::RecordDeleted(of)) => of,
                 Some(Answer::Decided(of, _) | Answer::ManyWritten(of, _)) => of,
                 other => panic!("{other:?}"),
             };
@@ -225,10 +228,10 @@ mod tests {
             fulfil(&replica, &places, &mut steps, Effect::Write(write), &mut |_| {})
         };
         replica.discard(changed).unwrap();
-        let Some(Answer::Overtaken(_, row)) = change(changed) else { panic!("the record is not found") };
+        let Some(Answer::RecordChanged(_, row)) = change(changed) else { panic!("the record is not found") };
         assert_eq!(row.title, "Hall");
         replica.discard(made).unwrap();
-        assert!(matches!(change(made), Some(Answer::Gone(_))));
+        assert!(matches!(change(made), Some(Answer::RecordDeleted(_))));
         assert!(matches!(change(99), Some(Answer::Decided(_, Err(_)))));
     }
 

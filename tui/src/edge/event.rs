@@ -74,7 +74,7 @@ impl Drop for Keyboard {
     }
 }
 
-/// Sends [`Message::Stale`] whenever anybody changes the database, until the watch is dropped.
+/// Sends [`Message::DatabaseChanged`] whenever anybody changes the database, until the watch is dropped.
 pub fn bell(db: &Path, messages: Sender<Message>) -> Result<BellWatch, StoreError> {
-    bell::watch(db, move || drop(messages.send(Message::Stale)))
+    bell::watch(db, move || drop(messages.send(Message::DatabaseChanged)))
 }

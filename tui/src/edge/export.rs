@@ -9,7 +9,7 @@ use hearth_contract::resources::resource;
 use hearth_replica::{Near, Replica, RowQuery};
 use time::Date;
 
-use crate::keys::Form;
+use crate::keys::ExportFormat;
 use crate::words;
 use crate::words::copying;
 
@@ -19,10 +19,16 @@ const PAGE: usize = 500;
 const NAMES_MAX: usize = 1_000;
 
 /// Writes every row of a list and says how many and where, or why not.
-pub fn write(replica: &Replica, directory: &Path, form: Form, query: &RowQuery, today: Date) -> Result<String, String> {
+pub fn write(
+    replica: &Replica,
+    directory: &Path,
+    form: ExportFormat,
+    query: &RowQuery,
+    today: Date,
+) -> Result<String, String> {
     let extension = match form {
-        Form::Csv => "csv",
-        Form::Json => "json",
+        ExportFormat::Csv => "csv",
+        ExportFormat::Json => "json",
     };
     let stem = format!("hearth-{}-{}", query.kind.collection(), format_date(today));
     let (path, file) =
@@ -50,11 +56,11 @@ fn create(directory: &Path, stem: &str, extension: &str) -> io::Result<(PathBuf,
 }
 
 /// Writes the rows as they are at one moment: where others write between two pages, a row could come twice or not at all.
-fn fill(replica: &Replica, file: impl io::Write, form: Form, query: &RowQuery) -> anyhow::Result<usize> {
+fn fill(replica: &Replica, file: impl io::Write, form: ExportFormat, query: &RowQuery) -> anyhow::Result<usize> {
     replica.at_one_moment(|replica| pages(replica, file, form, query))
 }
 
-fn pages(replica: &Replica, mut file: impl io::Write, form: Form, query: &RowQuery) -> anyhow::Result<usize> {
+fn pages(replica: &Replica, mut file: impl io::Write, form: ExportFormat, query: &RowQuery) -> anyhow::Result<usize> {
     let names: Vec<&str> = ["id"]
         .into_iter()
         .chain(resource(query.kind).fields.iter().map(|field| field.name))
@@ -62,7 +68,7 @@ fn pages(replica: &Replica, mut file: impl io::Write, form: Form, query: &RowQue
         .collect();
     let mut number = 0;
     let mut near: Option<Near> = None;
-    let mut csv = (form == Form::Csv).then(|| csv::Writer::from_writer(Vec::new()));
+    let mut csv = (form == ExportFormat::Csv).then(|| csv::Writer::from_writer(Vec::new()));
     if let Some(csv) = &mut csv {
         csv.write_record(&names)?;
     } else {
@@ -126,10 +132,10 @@ mod tests {
         }
         let query = RowQuery::of(Kind::Room, Sort { column: "name", descending: false }, usize::MAX >> 1);
         let today = parse_date("2026-11-21").unwrap();
-        let said = write(&replica, directory.path(), Form::Csv, &query, today).unwrap();
+        let said = write(&replica, directory.path(), ExportFormat::Csv, &query, today).unwrap();
         assert!(said.starts_with("3 rooms in ") && said.ends_with("hearth-rooms-2026-11-21.csv"), "{said}");
-        let again = write(&replica, directory.path(), Form::Json, &query, today).unwrap();
-        write(&replica, directory.path(), Form::Json, &query, today).unwrap();
+        let again = write(&replica, directory.path(), ExportFormat::Json, &query, today).unwrap();
+        write(&replica, directory.path(), ExportFormat::Json, &query, today).unwrap();
         assert!(directory.path().join("hearth-rooms-2026-11-21-2.json").exists(), "{again}");
         let csv = std::fs::read_to_string(directory.path().join("hearth-rooms-2026-11-21.csv")).unwrap();
         let names: Vec<String> =
@@ -172,7 +178,7 @@ mod tests {
         let rename = || other.update(Kind::Room, &ids[PAGE], &named("Attic".to_owned())).unwrap();
         let mut file = Beside { text: Vec::new(), then: Some(rename) };
         let query = RowQuery::of(Kind::Room, Sort { column: "name", descending: false }, PAGE);
-        assert_eq!(fill(&replica, &mut file, Form::Json, &query).unwrap(), PAGE + 1);
+        assert_eq!(fill(&replica, &mut file, ExportFormat::Json, &query).unwrap(), PAGE + 1);
         assert!(file.then.is_none());
         let rooms: Vec<Value> = serde_json::from_slice(&file.text).unwrap();
         assert_eq!(rooms[PAGE]["name"], json!(format!("Room {PAGE:03}")));

@@ -6,7 +6,7 @@ use hearth_contract::schema::{Format, Kind, SUBJECTS};
 use hearth_replica::{Replica, RowQuery, Sort, StoreError};
 use serde_json::Value;
 
-use crate::state::detail::{CHANGES_MAX, Full, RELATED_MAX};
+use crate::state::detail::{CHANGES_MAX, FullRecord, RELATED_MAX};
 use crate::typed::fuzzy;
 use crate::words::Names;
 
@@ -19,7 +19,7 @@ const NAMES_MAX: usize = 200_000;
 /// More names than this are not looked up for one screen.
 const POINTED_MAX: usize = 200;
 
-pub(super) fn full(replica: &Replica, kind: Kind, id: &str) -> Result<Option<Full>, StoreError> {
+pub(super) fn full(replica: &Replica, kind: Kind, id: &str) -> Result<Option<FullRecord>, StoreError> {
     let Some(row) = replica.row(kind, id)? else { return Ok(None) };
     let related = replica.related(kind, &row.id, RELATED_MAX)?;
     let changes = replica.changes(kind, &row.id, CHANGES_MAX)?;
@@ -30,7 +30,7 @@ pub(super) fn full(replica: &Replica, kind: Kind, id: &str) -> Result<Option<Ful
             values.map(|(name, value)| (kind, name.as_str(), value))
         }),
     );
-    Ok(Some(Full { row, related, changes, names }))
+    Ok(Some(FullRecord { row, related, changes, names }))
 }
 
 /// The names of what values point at: fields of kinds with their values. What is not here has none.

@@ -35,7 +35,7 @@ pub(super) fn carry_out(replica: &Replica, write: &Write) -> Result<Came, EditEr
             id.clone()
         }
         // These have answers of their own.
-        Write::Many { .. } | Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::Hurry => {
+        Write::Many { .. } | Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::SyncNow => {
             String::new()
         }
     };
@@ -54,7 +54,7 @@ pub(super) fn many(
 ) -> Answer {
     let write = Write::Many { kind, records: Vec::new(), change: change.clone() };
     let changes = records.iter().enumerate().map(|(done, (id, _))| {
-        tell(Answer::UnderWay(words::doing(&write), done, records.len()));
+        tell(Answer::Progress(words::doing(&write), done, records.len()));
         match &change {
             Some(fields) => replica.update(kind, id, fields),
             None => replica.delete(kind, id),
@@ -78,8 +78,8 @@ pub(super) fn decide(
         Write::Pause(true) => {
             return Ok(replica.pause().map(|_| "Syncing rests until you let it go on.".to_owned())?);
         }
-        Write::Hurry => return Ok(replica.hurry().map(|()| "Trying the server.".to_owned())?),
-        Write::Pause(false) => return Ok(replica.resume().map(|_| "Syncing goes on.".to_owned())?),
+        Write::SyncNow => return Ok(replica.hurry().map(|()| "Trying the server.".to_owned())?),
+        Write::Pause(false) => return Ok(replica.resume().map(|_| "Syncing resumed.".to_owned())?),
         Write::Decide(edit, decision) => {
             let waited = replica.edits()?;
             let decided = match decision {

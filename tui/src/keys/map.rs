@@ -1,14 +1,15 @@
-//! Which key starts what: the table's keys, with those of a configuration in their place. Must not know where a
-//! configuration is kept.
+//! The map from keys to actions: the table's keys, replaced by those of a configuration. Must not know where a
+//! configuration is stored.
 
 use std::collections::BTreeMap;
 
 use crossterm::event::KeyEvent;
 
-use super::table::is_typed_into;
-use super::{Action, BINDINGS, Context, in_context, is_name, name};
+use super::names::{is_key_name, key_name};
+use super::table::{BINDINGS, in_context, is_typed_into};
+use super::types::{Action, Context};
 
-/// The keys of every row of the table.
+/// The keys of each row of the table, by the row's number.
 #[derive(Debug, Clone)]
 pub struct Keymap(Vec<Vec<String>>);
 
@@ -19,7 +20,7 @@ impl Default for Keymap {
 }
 
 impl Keymap {
-    /// The table's keys with others for some actions, by their ids. The sentence of a refusal says what is wrong.
+    /// The table's keys, with other keys for some actions, by action id. Err: a sentence that names the wrong entry.
     pub fn with(changes: &BTreeMap<String, Vec<String>>) -> Result<Keymap, String> {
         let mut map = Keymap::default();
         for (id, keys) in changes {
@@ -28,19 +29,19 @@ impl Keymap {
                     .iter()
                     .max_by(|a, b| strsim::jaro(a.id, id).total_cmp(&strsim::jaro(b.id, id)))
                     .map_or("", |binding| binding.id);
-                return Err(format!("{id:?} is no action; the nearest is {nearest:?} (`hearth keys` lists all)"));
+                return Err(format!("{id:?} is not an action; the nearest is {nearest:?} (`hearth keys` lists all)"));
             };
             for key in keys {
-                if !is_name(key) {
+                if !is_key_name(key) {
                     return Err(format!(
-                        "{id}: {key:?} is no key; keys are written j, G, space, f5, ctrl-s, alt-x, pagedown"
+                        "{id}: {key:?} is not a key; examples of keys: j, G, space, f5, ctrl-s, alt-x, pagedown"
                     ));
                 }
                 let binding = &BINDINGS[index];
                 let typed = binding.contexts.iter().find(|context| is_typed_into(**context));
                 if let Some(context) = typed.filter(|_| key.chars().count() == 1 || key == "space") {
                     return Err(format!(
-                        "{id}: {key:?} is a letter to be typed {}; take a ctrl key",
+                        "{id}: {key:?} is typed as text {}; use a ctrl key instead",
                         context.heading()
                     ));
                 }
@@ -58,29 +59,29 @@ impl Keymap {
                 }
             }
             if context == Context::Confirm && !seen.values().any(|id| *id == "refuse") {
-                return Err("\"refuse\" needs a key, or a question could not be left".to_owned());
+                return Err("\"refuse\" needs a key: a question must have a way out".to_owned());
             }
         }
         Ok(map)
     }
 
-    /// The action a key starts in a context.
+    /// The action of a key in a context.
     pub fn action(&self, context: Context, key: KeyEvent) -> Option<Action> {
-        let name = name(key)?;
+        let name = key_name(key)?;
         let starts = |name: &str| {
             let found = in_context(context).find(|(index, _)| self.0[*index].iter().any(|key| key == name));
             found.map(|(_, binding)| binding.action)
         };
-        // Some terminals send it for backspace.
+        // Some terminals send ctrl-h for backspace.
         starts(&name).or_else(|| if name == "ctrl-h" { starts("backspace") } else { None })
     }
 
-    /// The keys of a row of the table, the one to show first.
+    /// The keys of a row of the table; screens show the first.
     pub fn keys(&self, index: usize) -> &[String] {
         &self.0[index]
     }
 
-    /// Every key of an action in a context, the one to show first.
+    /// Every key of an action in a context; screens show the first.
     pub fn keys_of(&self, context: Context, action: Action) -> impl Iterator<Item = &str> {
         let rows = in_context(context).filter(move |(_, binding)| binding.action == action);
         rows.flat_map(|(index, _)| &self.0[index]).map(String::as_str)
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_may_be_changed_and_the_old_one_is_free() {
+    fn rebound_key_frees_old_one() {
         let map = with(&[("done", &["D", "f5"]), ("delete", &["x"])]).unwrap();
         let press = |code| map.action(Context::List, KeyEvent::new(code, KeyModifiers::NONE));
         assert_eq!(press(KeyCode::Char('D')), Some(Action::Done));
@@ -115,12 +116,12 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_change_is_refused_with_what_is_wrong() {
+    fn invalid_binding_is_refused_with_reason() {
         for (changes, words) in [
-            (vec![("dnoe", &["D"] as &[&str])], "\"dnoe\" is no action; the nearest is \"done\""),
-            (vec![("done", &["ctrl+x"])], "\"ctrl+x\" is no key"),
+            (vec![("dnoe", &["D"] as &[&str])], "\"dnoe\" is not an action; the nearest is \"done\""),
+            (vec![("done", &["ctrl+x"])], "\"ctrl+x\" is not a key"),
             (vec![("done", &["d"])], "\"d\" would start both \"done\" and \"delete\" on the home screen"),
-            (vec![("save", &["x"])], "\"x\" is a letter to be typed in a form"),
+            (vec![("save", &["x"])], "\"x\" is typed as text in a form"),
             (vec![("refuse", &[])], "needs a key"),
         ] {
             let refusal = with(&changes).unwrap_err();

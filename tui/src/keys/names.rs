@@ -1,9 +1,9 @@
-//! The names of keys: what the table and a configuration call them. Must not know what they start.
+//! The names of keys in the table and in a configuration. Must not know which action a key starts.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// A key's name as it is shown: arrows as arrows, unless everything is ASCII.
-pub fn shown(name: &str, ascii: bool) -> &str {
+/// The name of a key on screens: arrow signs for arrow keys, unless signs are ASCII.
+pub fn key_symbol(name: &str, ascii: bool) -> &str {
     match name {
         "up" if !ascii => "↑",
         "down" if !ascii => "↓",
@@ -13,8 +13,8 @@ pub fn shown(name: &str, ascii: bool) -> &str {
     }
 }
 
-/// Keys that have no letter.
-const NAMED: [&str; 16] = [
+/// Keys without a letter.
+const NAMED_KEYS: [&str; 16] = [
     "space",
     "enter",
     "esc",
@@ -33,23 +33,23 @@ const NAMED: [&str; 16] = [
     "pagedown",
 ];
 
-/// Whether a text is the name of a key that can be pressed.
-pub fn is_name(text: &str) -> bool {
+/// Whether a text is the name of a key.
+pub fn is_key_name(text: &str) -> bool {
     let base = text.strip_prefix("ctrl-").unwrap_or(text);
     let base = base.strip_prefix("alt-").unwrap_or(base);
     let base = match base.strip_prefix("shift-") {
-        // The shift of a letter is already in the letter.
+        // The letter is already the shifted one.
         Some(rest) if rest.chars().count() > 1 => rest,
         _ => base,
     };
     let number = base.strip_prefix('f').and_then(|number| number.parse::<u8>().ok());
     let mut letters = base.chars();
     let one = letters.next().is_some_and(|letter| !letter.is_control() && letter != ' ') && letters.next().is_none();
-    one || NAMED.contains(&base) || number.is_some_and(|number| (1..=24).contains(&number))
+    one || NAMED_KEYS.contains(&base) || number.is_some_and(|number| (1..=24).contains(&number))
 }
 
-/// A key by its name: `j`, `G`, `ctrl-c`, `shift-tab`, `pagedown`.
-pub fn name(key: KeyEvent) -> Option<String> {
+/// The name of a key: `j`, `G`, `ctrl-c`, `shift-tab`, `pagedown`. None: the key has no name.
+pub fn key_name(key: KeyEvent) -> Option<String> {
     let base = match key.code {
         KeyCode::Char(' ') => "space".to_owned(),
         KeyCode::Char(letter) => letter.to_string(),
@@ -78,7 +78,7 @@ pub fn name(key: KeyEvent) -> Option<String> {
     if key.modifiers.contains(KeyModifiers::ALT) {
         out.push_str("alt-");
     }
-    // The shift of a letter is already in the letter.
+    // The letter is already the shifted one.
     if key.modifiers.contains(KeyModifiers::SHIFT) && !matches!(key.code, KeyCode::Char(_)) {
         out.push_str("shift-");
     }
@@ -91,24 +91,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_have_names() {
-        let key = |code, modifiers| name(KeyEvent::new(code, modifiers)).unwrap();
+    fn key_names_roundtrip() {
+        let key = |code, modifiers| key_name(KeyEvent::new(code, modifiers)).unwrap();
         assert_eq!(key(KeyCode::Char('G'), KeyModifiers::SHIFT), "G");
         assert_eq!(key(KeyCode::Char('c'), KeyModifiers::CONTROL), "ctrl-c");
         assert_eq!(key(KeyCode::BackTab, KeyModifiers::SHIFT), "shift-tab");
         assert_eq!(key(KeyCode::Char(' '), KeyModifiers::NONE), "space");
         for text in ["j", "G", "é", "ctrl-s", "alt-x", "f12", "shift-tab", "pagedown", "-"] {
-            assert!(is_name(text), "{text}");
+            assert!(is_key_name(text), "{text}");
         }
         for text in ["", "jj", "ctrl+s", "f0", "f99", "shift-j", "Enter", " "] {
-            assert!(!is_name(text), "{text}");
+            assert!(!is_key_name(text), "{text}");
         }
     }
 
     #[test]
-    fn every_key_of_the_table_can_be_pressed() {
+    fn table_keys_are_valid_names() {
         for key in crate::keys::BINDINGS.iter().flat_map(|binding| binding.keys) {
-            assert!(is_name(key), "{key}");
+            assert!(is_key_name(key), "{key}");
         }
     }
 }

@@ -1,12 +1,12 @@
-//! The one table of actions: which keys start them, where they work, what they are called. Must not know what an action does.
+//! The table of actions: keys, contexts, and the words for people. Must not know what an action does.
 
 use hearth_contract::schema::Kind;
 
-use super::Context::{
+use super::types::Context::{
     self, Choice, Confirm, Conflict, ConflictValue, Detail, Edits, Filter, Form, Home, List, Notes, Options, Palette,
     Quick, Results, Search, Sync,
 };
-use super::{Action, Binding, What};
+use super::types::{Action, Binding, CopyTarget, ExportFormat};
 
 const fn row(
     id: &'static str,
@@ -19,20 +19,21 @@ const fn row(
     Binding { id, keys, contexts, hint, about, action }
 }
 
-/// Everything that is not typed into.
+/// Screens without a text field.
 const SCREENS: &[Context] = &[Home, List, Detail, Edits, Conflict, Sync];
-/// Where there is a record to act on.
+/// Screens with a record to act on.
 const RECORDS: &[Context] = &[Home, List, Detail];
-/// Whatever can be scrolled.
+/// Screens with lines to scroll.
 const MOVING: &[Context] = &[Home, List, Detail, Edits, Conflict, Sync, Results];
-/// What is typed into.
+/// Contexts with a text field.
 const LINES: &[Context] = &[Filter, Form, Choice, Notes, Options, Quick, Search, ConflictValue];
 
-/// Every action. Where two rows could answer a key, the first does. The footer shows hints in this order.
+/// Every action. When two rows have the same key in a context, the first row wins. The footer shows hints in table
+/// order.
 pub const BINDINGS: &[Binding] = &[
     // Questions, suggestions, forms.
     row("confirm", &["y"], &[Confirm], "yes, do it", "Do what the question asks", Action::Yes),
-    row("refuse", &["n", "esc", "q"], &[Confirm], "no", "Leave everything as it is", Action::Back),
+    row("refuse", &["n", "esc", "q"], &[Confirm], "no", "Cancel; nothing changes", Action::Back),
     row("options.take", &["enter", "tab"], &[Options], "take", "Take the suggestion", Action::Take),
     row("options.next", &["down", "ctrl-n"], &[Options], "", "Next suggestion", Action::Down),
     row("options.previous", &["up", "ctrl-p"], &[Options], "", "Previous suggestion", Action::Up),
@@ -43,53 +44,53 @@ pub const BINDINGS: &[Binding] = &[
         &["right", "space"],
         &[Choice],
         "choose",
-        "Next choice, or names to choose from",
+        "Next choice, or open the suggestions",
         Action::NextChoice,
     ),
     row("choice.previous", &["left"], &[Choice], "", "Previous choice", Action::PreviousChoice),
-    row("choice.clear", &["backspace", "delete"], &[Choice], "clear", "Choose nothing", Action::ClearField),
+    row("choice.clear", &["backspace", "delete"], &[Choice], "clear", "Clear the field", Action::ClearField),
     row("field.next", &["tab", "down", "enter"], &[Form, Choice], "next", "Next field", Action::NextField),
     row("field.previous", &["shift-tab", "up"], &[Form, Choice], "", "Previous field", Action::PreviousField),
     row("notes.next", &["tab"], &[Notes], "next", "Next field", Action::NextField),
     row("notes.previous", &["shift-tab"], &[Notes], "", "Previous field", Action::PreviousField),
-    row("notes.editor", &["ctrl-o"], &[Notes], "in $EDITOR", "Write the notes in your own editor", Action::Editor),
+    row("notes.editor", &["ctrl-o"], &[Notes], "in $EDITOR", "Edit the notes in your own editor", Action::Editor),
     row("field.page_down", &["pagedown"], &[Form, Choice, Notes], "", "Five fields down", Action::PageDown),
     row("field.page_up", &["pageup"], &[Form, Choice, Notes], "", "Five fields up", Action::PageUp),
     row("form.cancel", &["esc"], &[Form, Choice, Notes], "cancel", "Leave the form", Action::Back),
-    // Lines.
+    // Quick add, filter, search, list of actions.
     row("quick.save", &["enter"], &[Quick], "add", "Add the task", Action::Save),
-    row("quick.form", &["tab"], &[Quick], "as a form", "Go on in a form", Action::Open),
+    row("quick.form", &["tab"], &[Quick], "as a form", "Continue in a form", Action::Open),
     row("quick.close", &["esc"], &[Quick], "cancel", "Leave quick add", Action::Back),
     row("filter.keep", &["enter", "down"], &[Filter], "keep", "Keep the filter and go to the list", Action::Open),
     row("filter.clear", &["esc"], &[Filter], "clear", "Clear the filter", Action::ClearFilter),
-    row("search.open", &["enter"], &[Search], "open", "Open what was found", Action::Open),
+    row("search.open", &["enter"], &[Search], "open", "Open the result", Action::Open),
     row("search.next", &["down", "ctrl-n"], &[Search], "", "Next result", Action::Down),
     row("search.previous", &["up", "ctrl-p"], &[Search], "", "Previous result", Action::Up),
     row("search.close", &["esc"], &[Search], "close", "Close search", Action::Back),
-    row("palette.run", &["enter"], &[Palette], "do it", "Do what is under the cursor", Action::Take),
+    row("palette.run", &["enter"], &[Palette], "do it", "Run the selected action", Action::Take),
     row("palette.next", &["down", "ctrl-n", "tab"], &[Palette], "", "Next action", Action::Down),
     row("palette.previous", &["up", "ctrl-p", "shift-tab"], &[Palette], "", "Previous action", Action::Up),
     row("palette.close", &["esc", "f1"], &[Palette], "close", "Close the list of actions", Action::Back),
     // Edits and conflicts.
-    row("edit.open", &["enter"], &[Edits], "look", "Look at the record, or settle its conflict", Action::Open),
-    row("edit.change", &["e"], &[Edits], "change", "Give the edit other values", Action::Edit),
+    row("edit.open", &["enter"], &[Edits], "open", "Open the record, or resolve its conflict", Action::Open),
+    row("edit.change", &["e"], &[Edits], "change", "Change the values of the edit", Action::Edit),
     row("edit.retry", &["r"], &[Edits], "retry", "Send the edit again", Action::Retry),
-    row("edit.discard", &["d", "delete"], &[Edits], "discard", "Give the edit up, after a question", Action::Discard),
-    row("edit.undo", &["u"], &[Edits], "undo", "Take the edit back", Action::Undo),
-    row("conflict.mine", &["m"], &[Conflict], "mine", "Keep what was written here", Action::Mine),
-    row("conflict.theirs", &["t"], &[Conflict], "theirs", "Take what the server has", Action::Theirs),
+    row("edit.discard", &["d", "delete"], &[Edits], "discard", "Discard the edit, after a question", Action::Discard),
+    row("edit.undo", &["u"], &[Edits], "undo", "Undo the edit", Action::Undo),
+    row("conflict.mine", &["m"], &[Conflict], "mine", "Keep my value", Action::Mine),
+    row("conflict.theirs", &["t"], &[Conflict], "theirs", "Take the server's value", Action::Theirs),
     row("conflict.type", &["e"], &[Conflict], "type", "Type another value", Action::Typed),
-    row("conflict.all_mine", &["M"], &[Conflict], "", "Keep every field as it was written here", Action::AllMine),
-    row("conflict.all_theirs", &["T"], &[Conflict], "", "Take every field as the server has it", Action::AllTheirs),
-    row("conflict.save", &["ctrl-s", "enter"], &[Conflict], "settle", "Settle the conflict as chosen", Action::Save),
+    row("conflict.all_mine", &["M"], &[Conflict], "", "Keep my value in every field", Action::AllMine),
+    row("conflict.all_theirs", &["T"], &[Conflict], "", "Take the server's value in every field", Action::AllTheirs),
+    row("conflict.save", &["ctrl-s", "enter"], &[Conflict], "resolve", "Resolve the conflict as chosen", Action::Save),
     row("conflict.value", &["enter"], &[ConflictValue], "take", "Take the typed value", Action::Take),
-    row("conflict.drop", &["esc"], &[ConflictValue], "cancel", "Leave the value as it was", Action::Back),
-    row("hurry", &["r"], &[Sync], "try now", "Try the server again without waiting", Action::Hurry),
-    row("pause", &["p"], &[Sync], "pause or go on", "Have syncing rest, or let it go on", Action::Pause),
+    row("conflict.drop", &["esc"], &[ConflictValue], "cancel", "Cancel; the field stays as it was", Action::Back),
+    row("hurry", &["r"], &[Sync], "try now", "Try the server again without waiting", Action::SyncNow),
+    row("pause", &["p"], &[Sync], "pause or resume", "Pause or resume syncing", Action::Pause),
     // Records.
-    row("open", &["enter"], &[Home, List, Detail], "open", "Open what is under the cursor", Action::Open),
+    row("open", &["enter"], &[Home, List, Detail], "open", "Open the item under the cursor", Action::Open),
     row("back", &["esc", "q", "left", "h"], &[Detail, Edits, Conflict, Sync], "back", "Back", Action::Back),
-    row("open.right", &["right", "l"], &[List, Edits], "", "Open what is under the cursor", Action::Open),
+    row("open.right", &["right", "l"], &[List, Edits], "", "Open the item under the cursor", Action::Open),
     row("add", &["a"], RECORDS, "add", "Add a task in one line", Action::QuickAdd),
     row("new", &["n"], &[List], "new", "Fill in a form for a new record", Action::New),
     row("edit", &["e"], RECORDS, "edit", "Change the record, or all that are marked", Action::Edit),
@@ -103,29 +104,29 @@ pub const BINDINGS: &[Binding] = &[
         Action::Delete,
     ),
     row("undo", &["u"], RECORDS, "undo", "Undo the last change made here", Action::Undo),
-    row("redo", &["U", "ctrl-r"], RECORDS, "", "Do again what was undone", Action::Redo),
-    // The list.
-    row("mark", &["space"], &[List], "mark", "Mark the record for a change of many", Action::Mark),
+    row("redo", &["U", "ctrl-r"], RECORDS, "", "Redo the change undone last", Action::Redo),
+    // Lists.
+    row("mark", &["space"], &[List], "mark", "Mark the record for a bulk change", Action::Mark),
     row("mark.all", &["*"], &[List], "", "Mark every record of the list, or none", Action::MarkAll),
     row("search", &["/"], SCREENS, "search", "Search everything", Action::Search),
     row("filter", &["f"], &[List], "filter", "Filter: status:open due<fri room:garage words", Action::Filter),
-    row("filter.drop", &["esc"], &[List], "", "Drop the marks, then the filter", Action::ClearFilter),
+    row("filter.drop", &["esc"], &[List], "", "Remove the marks, then the filter", Action::ClearFilter),
     row("sort", &["s"], &[List], "sort", "Sort by the next column", Action::Sort),
-    row("reverse", &["r"], &[List], "", "Turn the order round", Action::Reverse),
-    row("group", &["v"], &[List], "", "Show groups with their sums, or none", Action::Group),
-    row("export.csv", &[], &[List], "", "Export this list as a CSV file", Action::Export(super::Form::Csv)),
-    row("export.json", &[], &[List], "", "Export this list as a JSON file", Action::Export(super::Form::Json)),
+    row("reverse", &["r"], &[List], "", "Reverse the order", Action::Reverse),
+    row("group", &["v"], &[List], "", "Show or hide groups with their sums", Action::Group),
+    row("export.csv", &[], &[List], "", "Export this list as a CSV file", Action::Export(ExportFormat::Csv)),
+    row("export.json", &[], &[List], "", "Export this list as a JSON file", Action::Export(ExportFormat::Json)),
     row("month.next", &["right", "l", ">"], &[Home], "", "Next month of the calendar", Action::MonthNext),
     row("month.previous", &["left", "h", "<"], &[Home], "", "Previous month of the calendar", Action::MonthPrevious),
-    // Taking something along.
-    row("copy", &["y"], RECORDS, "copy", "Copy something of the record", Action::PaletteCopy),
-    row("copy.value", &["c"], &[Detail], "", "Copy the value under the cursor", Action::Copy(What::Value)),
-    row("copy.title", &[], RECORDS, "", "Copy the title", Action::Copy(What::Title)),
-    row("copy.id", &[], RECORDS, "", "Copy the id", Action::Copy(What::Id)),
-    row("copy.json", &[], RECORDS, "", "Copy the record as JSON", Action::Copy(What::Json)),
-    row("copy.sql", &[], RECORDS, "", "Copy the record as SQL", Action::Copy(What::Sql)),
-    row("copy.curl", &[], RECORDS, "", "Copy the record's address as curl", Action::Copy(What::Curl)),
-    // Places.
+    // Copying.
+    row("copy", &["y"], RECORDS, "copy", "Copy a part of the record", Action::PaletteCopy),
+    row("copy.value", &["c"], &[Detail], "", "Copy the value under the cursor", Action::Copy(CopyTarget::Value)),
+    row("copy.title", &[], RECORDS, "", "Copy the title", Action::Copy(CopyTarget::Title)),
+    row("copy.id", &[], RECORDS, "", "Copy the id", Action::Copy(CopyTarget::Id)),
+    row("copy.json", &[], RECORDS, "", "Copy the record as JSON", Action::Copy(CopyTarget::Json)),
+    row("copy.sql", &[], RECORDS, "", "Copy the record as SQL", Action::Copy(CopyTarget::Sql)),
+    row("copy.curl", &[], RECORDS, "", "Copy the record's address as curl", Action::Copy(CopyTarget::Curl)),
+    // Tabs and screens.
     row("tab.home", &["1"], &[Home, List], "", "Home: what needs attention", Action::Show(Kind::Property)),
     row("tab.tasks", &["2"], &[Home, List], "", "Tasks", Action::Show(Kind::Task)),
     row("tab.inventory", &["3"], &[Home, List], "", "Inventory", Action::Show(Kind::Inventory)),
@@ -143,8 +144,8 @@ pub const BINDINGS: &[Binding] = &[
         "Edits: what is waiting, and what needs you (conflicts, refusals)",
         Action::Edits,
     ),
-    row("sync", &["S"], &[Home, List, Detail, Edits], "", "Sync: how it stands, and its log", Action::Sync),
-    // Moving.
+    row("sync", &["S"], &[Home, List, Detail, Edits], "", "Sync: status and log", Action::Sync),
+    // Moving and scrolling.
     row("down", &["down", "j"], MOVING, "", "Down", Action::Down),
     row("up", &["up", "k"], MOVING, "", "Up", Action::Up),
     row(
@@ -156,14 +157,14 @@ pub const BINDINGS: &[Binding] = &[
         Action::PageDown,
     ),
     row("page_up", &["pageup", "ctrl-u"], &[Home, List, Detail, Edits, Sync, Results], "", "A page up", Action::PageUp),
-    // Where words are typed, ctrl-u takes them away.
-    row("found.page_down", &["pagedown"], &[Search, Palette], "", "A page down in what was found", Action::PageDown),
-    row("found.page_up", &["pageup"], &[Search, Palette], "", "A page up in what was found", Action::PageUp),
+    // Without ctrl-u, which clears the text field.
+    row("found.page_down", &["pagedown"], &[Search, Palette], "", "A page down in the results", Action::PageDown),
+    row("found.page_up", &["pageup"], &[Search, Palette], "", "A page up in the results", Action::PageUp),
     row("first", &["home", "g"], MOVING, "", "To the first", Action::First),
     row("last", &["end", "G"], MOVING, "", "To the last", Action::Last),
     row("results.close", &["esc", "q", "enter"], &[Results], "close", "Close the results", Action::Back),
-    row("reload", &["ctrl-l"], SCREENS, "", "Read again and draw afresh", Action::Reload),
-    // Hearth itself.
+    row("reload", &["ctrl-l"], SCREENS, "", "Read the data again and redraw", Action::Reload),
+    // The program.
     row(
         "actions",
         &["?", ":"],
@@ -187,17 +188,22 @@ pub const BINDINGS: &[Binding] = &[
         &["ctrl-c"],
         &Context::ALL,
         "",
-        "Leave Hearth from anywhere; a form is there again next time",
+        "Leave Hearth from anywhere; an open form is restored next time",
         Action::Quit,
     ),
 ];
 
-/// Where typed letters are text, so that a configuration cannot take a letter away from it.
+/// The rows of a context in table order, with their numbers.
+pub fn in_context(context: Context) -> impl Iterator<Item = (usize, &'static Binding)> {
+    BINDINGS.iter().enumerate().filter(move |(_, binding)| binding.contexts.contains(&context))
+}
+
+/// Whether letters are text in a context: a configuration must not bind a single letter.
 pub(super) const fn is_typed_into(context: Context) -> bool {
     let mut index = 0;
     while index < LINES.len() {
         if LINES[index] as u8 == context as u8 {
-            // A field of choices takes letters as beginnings of words, but has the space bar of its own.
+            // In a field of choices a letter selects a choice, and the space bar is a key of the table.
             return !matches!(context, Choice);
         }
         index += 1;
@@ -209,11 +215,10 @@ pub(super) const fn is_typed_into(context: Context) -> bool {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::in_context;
     use super::*;
 
     #[test]
-    fn ids_are_unique_and_no_key_means_two_things() {
+    fn table_ids_and_keys_are_unique() {
         let mut ids = BTreeSet::new();
         for binding in BINDINGS {
             assert!(ids.insert(binding.id), "{} twice", binding.id);
@@ -229,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_that_confirms_never_is_the_key_that_asked() {
+    fn confirm_key_differs_from_asking_key() {
         let asks = BINDINGS.iter().filter(|b| matches!(b.action, Action::Delete | Action::Back | Action::Edit));
         let asking: BTreeSet<&str> = asks.flat_map(|b| b.keys).copied().collect();
         let confirms = BINDINGS.iter().filter(|b| b.action == Action::Yes).flat_map(|b| b.keys);

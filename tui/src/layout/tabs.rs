@@ -99,7 +99,7 @@ fn laid_out(app: &App, way: Way) -> Tabs {
         let front = kind == app.tab;
         let says = front || way.behind == Behind::Words;
         let key = app.setup.keys.key_of(Context::Home, Action::Show(kind)).filter(|_| way.behind != Behind::Nothing);
-        let key = key.map_or_else(String::new, |key| keys::shown(key, app.setup.ascii).to_owned());
+        let key = key.map_or_else(String::new, |key| keys::key_symbol(key, app.setup.ascii).to_owned());
         // What has neither a key nor a word here is left out.
         if key.is_empty() && !says {
             continue;

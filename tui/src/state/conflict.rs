@@ -1,5 +1,5 @@
-//! A conflict as its state: each field that was changed here and there, and what a person chose for it. Must not know how it
-//! is drawn or carried out.
+//! The state of a conflict screen: the fields in conflict and the user's choice for each. Must not know how the screen
+//! is drawn or a resolution carried out.
 
 use std::collections::BTreeMap;
 
@@ -19,35 +19,35 @@ use crate::words::{Names, choice, choice_meant, field_label, plain};
 /// The conflict of one edit.
 #[derive(Debug)]
 pub struct ConflictScreen {
-    /// The edit that waits.
+    /// The number of the edit.
     pub edit: i64,
     /// Whether the edit deletes the record.
     pub deletes: bool,
-    /// Whether the edit makes the record.
+    /// Whether the edit creates the record.
     pub creates: bool,
-    /// Its fields, and what was chosen for each.
+    /// The fields in conflict, each with the user's choice.
     pub fields: Vec<(Conflict, Option<Choice>)>,
-    /// Names of what their values point at.
+    /// Names of the records in the values, by id.
     pub names: Names,
-    /// Which of them is under the cursor.
+    /// The number of the field under the cursor.
     pub selected: usize,
-    /// A value that is being typed for it.
+    /// The value that is being typed for this field.
     pub typing: Option<Line>,
-    /// What was typed for fields, whatever is chosen by now: typing goes on from there.
+    /// Typed values by field, kept whatever is chosen: typing continues from them.
     pub drafts: BTreeMap<String, Value>,
-    /// Why no value can be taken for it any more: the server has moved on while it was typed. The line stays until it is left,
-    /// so that none of its letters is taken for a key.
-    pub in_vain: Option<String>,
-    /// Why that value cannot be taken, or the conflict not be settled.
+    /// Why the typed value can no longer be taken, as a sentence: the server changed the record. The line stays open
+    /// until the user leaves it; else further letters would be commands.
+    pub typing_blocked: Option<String>,
+    /// Why the value cannot be taken, or the conflict cannot be resolved.
     pub fault: Option<String>,
-    /// Whether it has been read.
-    pub loaded: bool,
-    /// What was sent to settle it, as long as its answer is awaited.
+    /// Whether the fields have been read.
+    pub is_loaded: bool,
+    /// The write that resolves the conflict, while its answer is missing.
     pub saving: Option<Write>,
 }
 
 impl ConflictScreen {
-    /// The conflict of an edit, still to be read.
+    /// The conflict of an edit, without fields until they are read.
     pub fn of(edit: i64, method: Method) -> ConflictScreen {
         let (deletes, creates) = (method == Method::Delete, method == Method::Create);
         ConflictScreen {
@@ -59,21 +59,21 @@ impl ConflictScreen {
             selected: 0,
             typing: None,
             drafts: BTreeMap::new(),
-            in_vain: None,
+            typing_blocked: None,
             fault: None,
-            loaded: false,
+            is_loaded: false,
             saving: None,
         }
     }
 
-    /// Whether there is one choice for all of it: a record is there or it is not, whatever its fields are.
+    /// Whether one choice covers all fields: the edit creates or deletes the record, or the server deleted it.
     pub fn is_whole(&self) -> bool {
         self.deletes || self.creates || self.fields.iter().any(|(conflict, _)| conflict.theirs_at.is_none())
     }
 
-    /// Takes what was read; what was chosen stays chosen unless the server has another value by now, or has deleted the record.
-    /// What was typed is kept in any case. The cursor stays on its field.
-    pub fn take(&mut self, all: Vec<Conflict>) {
+    /// Takes the fields that were read. A choice stays unless the server's value changed or the record was deleted.
+    /// Typed values always stay. The cursor stays on its field.
+    pub fn set_conflicts(&mut self, all: Vec<Conflict>) {
         let under = self.fields.get(self.selected).map(|(conflict, _)| (conflict.kind, conflict.field.clone()));
         let mut before: BTreeMap<String, (Conflict, Option<Choice>)> =
             self.fields.drain(..).map(|field| (field.0.field.clone(), field)).collect();
@@ -97,41 +97,43 @@ impl ConflictScreen {
             .iter()
             .position(|(conflict, _)| under.as_ref().is_some_and(|(_, field)| *field == conflict.field));
         self.selected = found.unwrap_or(self.selected).min(self.fields.len().saturating_sub(1));
-        self.loaded = true;
+        self.is_loaded = true;
         let gone = match (under, found) {
             (Some((kind, field)), None) => {
-                Some(format!("Nothing stands against {} any more: leave the line.", field_label(kind, &field)))
+                Some(format!("{} has no conflict any more: leave the line.", field_label(kind, &field)))
             }
             (Some(_), Some(_)) if !self.can_type() => {
-                Some("The server has deleted the record meanwhile: leave the line, then choose.".to_owned())
+                Some("The record was deleted on the server: leave the line, then choose.".to_owned())
             }
             _ => None,
         };
         if let Some(gone) = gone.filter(|_| self.typing.is_some()) {
-            self.in_vain.get_or_insert(gone);
-            self.typed();
+            self.typing_blocked.get_or_insert(gone);
+            self.after_typing();
         } else if let Some(label) = unsettled.filter(|_| self.typing.is_none()) {
-            self.fault = Some(format!("{label} was changed on the server again: choose anew; what you typed is kept."));
+            self.fault =
+                Some(format!("{label} was changed on the server again: choose again; your typed value is kept."));
         }
     }
 
-    /// After what is being typed has changed: what was wrong with it is said no more, unless it is in vain.
-    pub fn typed(&mut self) {
-        self.fault = self.in_vain.clone();
+    /// Removes the fault of the typed value, unless the value can no longer be taken.
+    pub fn after_typing(&mut self) {
+        self.fault = self.typing_blocked.clone();
     }
 
-    /// Leaves the line without its value.
+    /// Closes the line without taking the value.
     pub fn drop_value(&mut self) {
-        (self.typing, self.in_vain, self.fault) = (None, None, None);
+        (self.typing, self.typing_blocked, self.fault) = (None, None, None);
     }
 
-    /// Chooses for the field under the cursor and goes on to the next that waits; for all where there is one choice.
+    /// Chooses for the field under the cursor, or for every field where one choice covers all. The cursor moves to the
+    /// next field without a choice.
     pub fn choose(&mut self, choice: Choice) {
         self.fault = None;
         if self.is_whole() {
             return self.choose_all(&choice);
         }
-        // A subject is one thing in two fields: half of each side would name something nobody meant.
+        // A subject has two fields, type and id: a mix of both sides would name a wrong record.
         let about = self.fields.get(self.selected).is_some_and(|(conflict, _)| is_subject(&conflict.field));
         for (index, (conflict, chosen)) in self.fields.iter_mut().enumerate() {
             if index == self.selected || (about && is_subject(&conflict.field)) {
@@ -151,7 +153,7 @@ impl ConflictScreen {
         }
     }
 
-    /// Whether a value can be typed for the field under the cursor. What points at a record is an id, which nobody types.
+    /// Whether a value can be typed for the field under the cursor. References hold ids, which are not typed.
     pub fn can_type(&self) -> bool {
         let is_typed =
             |field: &Field| !is_subject(field.name) && !matches!(field.format, Format::Reference(_) | Format::Subject);
@@ -163,27 +165,28 @@ impl ConflictScreen {
         resource(conflict.kind).field(&conflict.field)
     }
 
-    /// Begins to type a value: as it is shown, so that it is taken as it is read.
+    /// Opens the line with the value as the screen shows it.
     pub fn type_value(&mut self) {
         let Some((conflict, _)) = self.fields.get(self.selected) else { return };
         if self.can_type() {
             let text = plain(self.drafts.get(&conflict.field).unwrap_or(&conflict.mine));
             let is_choice = self.field().is_some_and(|field| matches!(field.format, Format::Choice(_)));
-            self.typing = Some(Line::holding(&if is_choice { choice(&text) } else { text }));
+            self.typing = Some(Line::with_text(&if is_choice { choice(&text) } else { text }));
         } else if self.deletes {
-            self.fault = Some("A deletion is kept or given up; there is no third value.".into());
+            self.fault = Some("Keep the deletion or discard it; no other value is possible.".into());
         } else if self.is_whole() {
-            self.fault = Some("The change is kept or given up as a whole; there is no third value.".into());
+            self.fault = Some("Keep the whole change or discard it; no other value is possible.".into());
         } else {
             let label = field_label(conflict.kind, &conflict.field);
-            self.fault =
-                Some(format!("{label} names a record: take one of the two, and change it in a form after that."));
+            self.fault = Some(format!(
+                "{label} refers to a record: choose one of the two values, and change the field in a form afterwards."
+            ));
         }
     }
 
-    /// Takes the typed value, or says why not.
+    /// Takes the typed value, or shows its fault.
     pub fn take_value(&mut self, today: Date) {
-        if self.in_vain.is_some() {
+        if self.typing_blocked.is_some() {
             return self.drop_value();
         }
         let (Some(line), Some((conflict, _)), Some(field)) =
@@ -206,16 +209,16 @@ impl ConflictScreen {
         }
     }
 
-    /// Whether a value was typed, or is being typed, that leaving would lose; what is only chosen is chosen again with a key.
+    /// Whether leaving would lose a typed value. Mere choices are not counted: one key repeats a choice.
     pub fn has_typed(&self) -> bool {
         self.typing.is_some() || !self.drafts.is_empty()
     }
 
-    /// How it ends; None, with the reason, while something is not chosen. Where nothing differs any more, the change goes to
-    /// the server as it is.
+    /// The resolution. None: a field has no choice; the fault names the field. Without any field left, the edit is sent
+    /// as it is.
     pub fn resolution(&mut self) -> Option<Resolution> {
         if self.fields.is_empty() {
-            return self.loaded.then(Resolution::mine);
+            return self.is_loaded.then(Resolution::mine);
         }
         let waiting: Vec<String> = self
             .fields
@@ -224,10 +227,10 @@ impl ConflictScreen {
             .map(|(conflict, _)| field_label(conflict.kind, &conflict.field))
             .collect();
         if !waiting.is_empty() {
-            // The names of fields would read as if each were decided about.
+            // Field names would suggest one choice per field.
             let waiting = match (self.deletes, self.is_whole()) {
-                (true, _) => "the deletion, or the record as the server has it".to_owned(),
-                (false, true) => "your change as a whole, or what the server has".to_owned(),
+                (true, _) => "the deletion, or the server's record".to_owned(),
+                (false, true) => "your whole change, or the server's record".to_owned(),
                 (false, false) => waiting.join(", "),
             };
             self.fault = Some(format!("Choose first: {waiting}."));
@@ -256,21 +259,21 @@ mod tests {
     use crate::fixtures::conflict;
 
     #[test]
-    fn each_field_is_mine_theirs_or_typed_and_all_must_be_chosen() {
+    fn resolution_needs_choice_for_every_field() {
         let today = parse_date("2026-11-21").unwrap();
         let mut screen = ConflictScreen::of(4, Method::Update);
         let other = Conflict { edit_id: 9, ..conflict("title", "x") };
-        screen.take(vec![conflict("due_on", "2026-11-25"), conflict("assignee", "Ana"), other]);
+        screen.set_conflicts(vec![conflict("due_on", "2026-11-25"), conflict("assignee", "Ana"), other]);
         assert_eq!(screen.fields.len(), 2);
         assert!(screen.resolution().is_none());
         screen.choose(Choice::Mine);
         assert!(!screen.has_typed());
         (screen.selected, screen.fields[0].1) = (0, None);
         screen.type_value();
-        screen.typing = Some(Line::holding("someday"));
+        screen.typing = Some(Line::with_text("someday"));
         screen.take_value(today);
         assert!(screen.fault.as_deref().unwrap().contains("someday is no day"));
-        screen.typing = Some(Line::holding("tomorrow"));
+        screen.typing = Some(Line::with_text("tomorrow"));
         screen.take_value(today);
         assert_eq!(screen.selected, 1, "the next that waits");
         assert!(screen.has_typed());
@@ -278,46 +281,46 @@ mod tests {
         let resolution = screen.resolution().unwrap();
         assert_eq!(resolution.fields["due_on"], Choice::Value(json!("2026-11-22")));
         assert_eq!(resolution.fields["assignee"], Choice::Theirs);
-        screen.take(Vec::new());
+        screen.set_conflicts(Vec::new());
         assert_eq!(screen.resolution(), Some(Resolution::mine()), "nothing stands against it any more");
-        // The server has moved on: the choice was about another value.
-        screen.take(vec![conflict("due_on", "2026-12-01"), conflict("assignee", "Ana")]);
+        // The server's value changed again, so the choice is dropped.
+        screen.set_conflicts(vec![conflict("due_on", "2026-12-01"), conflict("assignee", "Ana")]);
         assert!(screen.resolution().is_none());
     }
 
     #[test]
-    fn the_cursor_stays_on_its_field_whatever_the_server_has_by_now() {
+    fn cursor_stays_on_field_after_reload() {
         let today = parse_date("2026-11-21").unwrap();
         let all = ["title", "notes", "due_on"].map(|field| conflict(field, "2026-11-25"));
         let mut screen = ConflictScreen::of(4, Method::Update);
-        screen.take(all.to_vec());
+        screen.set_conflicts(all.to_vec());
         screen.selected = 1;
         screen.type_value();
         screen.fault = Some("the fault of what is typed".to_owned());
-        screen.take(all[1..].to_vec());
+        screen.set_conflicts(all[1..].to_vec());
         assert!(screen.fault.is_some());
-        screen.typing = Some(Line::holding("Ring twice"));
+        screen.typing = Some(Line::with_text("Ring twice"));
         screen.take_value(today);
         assert_eq!(screen.fields[0].1, Some(Choice::Value(json!("Ring twice"))), "the notes, which are first by now");
         assert_eq!(screen.fields[1].1, None);
     }
 
     #[test]
-    fn what_is_typed_for_a_field_that_has_gone_is_taken_for_no_other() {
+    fn typed_value_of_gone_field_is_not_taken() {
         let today = parse_date("2026-11-21").unwrap();
         let all = ["title", "notes", "due_on"].map(|field| conflict(field, "2026-11-25"));
         let deleted = all.clone().map(|it| Conflict { theirs: Value::Null, theirs_at: None, ..it });
-        for (by_now, said) in [
-            (&all[1..], "Nothing stands against Title any more: leave the line."),
-            (&deleted[..], "The server has deleted the record meanwhile: leave the line, then choose."),
+        for (by_now, sentence) in [
+            (&all[1..], "Title has no conflict any more: leave the line."),
+            (&deleted[..], "The record was deleted on the server: leave the line, then choose."),
         ] {
             let mut screen = ConflictScreen::of(4, Method::Update);
-            screen.take(all.to_vec());
+            screen.set_conflicts(all.to_vec());
             screen.type_value();
-            screen.take(by_now.to_vec());
-            // The next letter is none of the keys that decide.
-            screen.typed();
-            assert_eq!((screen.typing.is_some(), screen.fault.as_deref()), (true, Some(said)));
+            screen.set_conflicts(by_now.to_vec());
+            // The next letter must not act as a command.
+            screen.after_typing();
+            assert_eq!((screen.typing.is_some(), screen.fault.as_deref()), (true, Some(sentence)));
             screen.take_value(today);
             assert_eq!((screen.typing.is_some(), &screen.fault), (false, &None));
             assert!(screen.fields.iter().all(|(_, choice)| choice.is_none()));
@@ -325,17 +328,17 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_was_typed_is_no_choice_once_the_record_is_deleted() {
+    fn deleted_record_drops_typed_choice() {
         let mut screen = ConflictScreen::of(4, Method::Update);
         let cleared = Conflict { theirs: Value::Null, ..conflict("due_on", "") };
-        screen.take(vec![cleared.clone()]);
+        screen.set_conflicts(vec![cleared.clone()]);
         screen.choose(Choice::Value(json!("2026-12-01")));
-        screen.take(vec![Conflict { theirs_at: None, ..cleared }]);
+        screen.set_conflicts(vec![Conflict { theirs_at: None, ..cleared }]);
         assert!(screen.resolution().is_none());
     }
 
     #[test]
-    fn a_record_that_is_there_or_not_is_one_choice() {
+    fn whole_record_conflict_has_one_choice() {
         let gone = |field| Conflict { theirs: Value::Null, theirs_at: None, ..conflict(field, "") };
         let there = ["due_on", "title"].map(|field| conflict(field, "2026-11-25"));
         let cases =
@@ -343,10 +346,10 @@ mod tests {
         for (method, fields) in cases {
             for (choice, expected) in [(Choice::Mine, Resolution::mine()), (Choice::Theirs, Resolution::theirs())] {
                 let mut screen = ConflictScreen::of(4, method);
-                screen.take(fields.to_vec());
+                screen.set_conflicts(fields.to_vec());
                 assert!(screen.resolution().is_none());
                 let asked = screen.fault.take().unwrap_or_default();
-                assert!(asked.ends_with("the server has.") || asked.ends_with("the server has it."), "{asked}");
+                assert!(asked.ends_with("the server's record."), "{asked}");
                 screen.type_value();
                 assert!(screen.typing.is_none() && screen.fault.is_some(), "{method}: there is no third value");
                 screen.choose(choice);
@@ -356,9 +359,13 @@ mod tests {
     }
 
     #[test]
-    fn both_halves_of_a_subject_are_one_choice() {
+    fn subject_fields_share_one_choice() {
         let mut screen = ConflictScreen::of(4, Method::Update);
-        screen.take(vec![conflict("title", "x"), conflict("subject_type", "room"), conflict("subject_id", "r")]);
+        screen.set_conflicts(vec![
+            conflict("title", "x"),
+            conflict("subject_type", "room"),
+            conflict("subject_id", "r"),
+        ]);
         screen.selected = 2;
         screen.choose(Choice::Theirs);
         assert_eq!(screen.selected, 0, "only the title waits");
@@ -371,11 +378,11 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_is_typed_as_it_is_read_and_a_record_not_at_all() {
+    fn displayed_choice_word_can_be_typed() {
         let today = parse_date("2026-11-21").unwrap();
         let mut screen = ConflictScreen::of(4, Method::Update);
         let status = Conflict { mine: json!("in_progress"), theirs: json!("done"), ..conflict("status", "") };
-        screen.take(vec![status, conflict("subject_type", "room"), conflict("subject_id", "r")]);
+        screen.set_conflicts(vec![status, conflict("subject_type", "room"), conflict("subject_id", "r")]);
         screen.type_value();
         assert_eq!(screen.typing.as_ref().unwrap().text(), "doing", "as it is on the screen");
         screen.take_value(today);
@@ -383,7 +390,7 @@ mod tests {
         for half in [1, 2] {
             (screen.selected, screen.fault) = (half, None);
             screen.type_value();
-            assert!(screen.typing.is_none() && screen.fault.as_deref().unwrap().contains("names a record"));
+            assert!(screen.typing.is_none() && screen.fault.as_deref().unwrap().contains("refers to a record"));
         }
     }
 }

@@ -1,5 +1,5 @@
-//! One record in full: its fields, what belongs to it, what was changed about it here; as lines, of which one is under the
-//! cursor. Must not know colours or where it is drawn.
+//! The full view of a record: fields, related records and local changes, as lines with a cursor. Must not know colours
+//! or positions on the screen.
 
 use hearth_contract::formats::parse_date;
 use hearth_contract::resources::resource;
@@ -11,72 +11,72 @@ use crate::words::glyphs::{Sign, Tone};
 use crate::words::sanitize::{width, wrap};
 use crate::words::{self, Due, Names};
 
-/// For so long after its last day a paper still is news.
+/// How long an expired document stays highlighted, in days.
 const RECENT_DAYS: i64 = 60;
 
-/// How many records that refer to a record are listed by name.
+/// The most related records listed by name, per kind.
 pub const RELATED_MAX: usize = 8;
-/// How many changes of a record are listed.
+/// The most changes listed.
 pub const CHANGES_MAX: usize = 20;
 
-/// A space at which no line is broken: `in 26 d` is one thing.
-const KEPT: &str = "\u{a0}";
+/// A no-break space, which keeps `in 26 d` on one line.
+const NO_BREAK_SPACE: &str = "\u{a0}";
 
-/// A record with what belongs to it.
+/// A record with its related records and changes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Full {
+pub struct FullRecord {
     /// The record.
     pub row: Row,
-    /// The records that refer to it.
+    /// The records that refer to this record.
     pub related: Vec<Related>,
-    /// What was changed about it here, newest first.
+    /// The changes made on this device, newest first.
     pub changes: Vec<Change>,
-    /// Names of what those changes point at.
+    /// Names of the records in the changes, by id.
     pub names: Names,
 }
 
-/// The room that a record in full has, and the moment at which it is read.
+/// The size of the full view and the current time.
 #[derive(Debug, Clone, Copy)]
 pub struct Page {
-    /// The moment.
+    /// The current time.
     pub now: Now,
-    /// Columns of a line.
+    /// The columns of a line.
     pub columns: usize,
-    /// Lines that are visible at once.
+    /// The number of visible lines.
     pub height: usize,
-    /// Whether signs are drawn in ASCII.
+    /// Whether signs are ASCII only.
     pub ascii: bool,
 }
 
-/// A record that is shown in full.
+/// The full view of a record.
 #[derive(Debug)]
 pub struct Detail {
-    /// Its kind.
+    /// The kind of the record.
     pub kind: Kind,
-    /// Its id.
+    /// The id of the record.
     pub id: String,
-    /// The record, once it is read.
-    pub full: Option<Full>,
-    /// Whether it was looked for and is not there.
-    pub gone: bool,
-    /// Which line is under the cursor.
+    /// The record; None until the first answer.
+    pub full: Option<FullRecord>,
+    /// Whether the record was read and does not exist.
+    pub is_missing: bool,
+    /// The number of the line under the cursor.
     pub selected: usize,
-    /// How many lines are above the picture.
+    /// The number of lines scrolled off the top.
     pub scroll: usize,
-    /// The newest request; older answers are dropped.
+    /// The ticket of the newest request; older answers are dropped.
     pub ticket: u64,
 }
 
 impl Detail {
-    /// A record that is still to be read.
-    pub fn of(kind: Kind, id: String) -> Detail {
-        Detail { kind, id, full: None, gone: false, selected: 0, scroll: 0, ticket: 0 }
+    /// The view of a record that is still to be read.
+    pub fn new(kind: Kind, id: String) -> Detail {
+        Detail { kind, id, full: None, is_missing: false, selected: 0, scroll: 0, ticket: 0 }
     }
 
-    /// A record that is at hand.
-    pub fn showing(row: Row) -> Detail {
-        let full = Full { row: row.clone(), related: Vec::new(), changes: Vec::new(), names: Names::new() };
-        Detail { full: Some(full), ..Detail::of(row.kind, row.id) }
+    /// The view of a record whose row is loaded.
+    pub fn with_row(row: Row) -> Detail {
+        let full = FullRecord { row: row.clone(), related: Vec::new(), changes: Vec::new(), names: Names::new() };
+        Detail { full: Some(full), ..Detail::new(row.kind, row.id) }
     }
 
     /// The record itself.
@@ -84,31 +84,31 @@ impl Detail {
         self.full.as_ref().map(|full| &full.row)
     }
 
-    /// Its lines on a page.
+    /// The lines on a page of this size.
     pub fn lines(&self, page: Page) -> Vec<DetailLine> {
         let lines = |full| full_lines(page.now, full, page.columns, page.ascii);
         self.full.as_ref().map_or_else(Vec::new, lines)
     }
 
-    /// Takes what was read. The cursor stays on its line.
-    pub fn take(&mut self, full: Option<Full>, page: Page) {
+    /// Takes the record that was read. The cursor stays on its line.
+    pub fn set_record(&mut self, full: Option<FullRecord>, page: Page) {
         let before = self.lines(page);
-        self.gone = full.is_none();
+        self.is_missing = full.is_none();
         if let Some(full) = &full {
             self.id.clone_from(&full.row.id);
         }
         self.full = full;
-        self.stay(&before, page);
+        self.keep_cursor(&before, page);
     }
 
-    /// Goes from one page to another. The cursor stays on its line.
+    /// Fits the view to another page size. The cursor stays on its line.
     pub fn refit(&mut self, from: Page, to: Page) {
         let before = self.lines(from);
-        self.stay(&before, to);
+        self.keep_cursor(&before, to);
     }
 
-    /// Keeps the cursor on its line, and that one where it is on the screen unless the first line is there.
-    fn stay(&mut self, before: &[DetailLine], page: Page) {
+    /// Keeps the cursor on the same line of the record and, when scrolled, at the same height.
+    fn keep_cursor(&mut self, before: &[DetailLine], page: Page) {
         let lines = self.lines(page);
         if lines.is_empty() {
             return;
@@ -117,34 +117,34 @@ impl Detail {
         if self.scroll > 0 {
             self.scroll = (self.scroll + line).saturating_sub(self.selected);
         }
-        self.go(line, lines.len(), page.height);
+        self.select_line(line, lines.len(), page.height);
     }
 
-    /// Moves the cursor to a line of so many, so that it is among the visible ones.
-    pub fn go(&mut self, line: usize, of: usize, height: usize) {
+    /// Moves the cursor to a line of `of` lines and scrolls until the line is visible.
+    pub fn select_line(&mut self, line: usize, of: usize, height: usize) {
         self.selected = line.min(of.saturating_sub(1));
         self.scroll = self.scroll.clamp((self.selected + 1).saturating_sub(height.max(1)), self.selected);
         self.scroll = self.scroll.min(of.saturating_sub(height));
     }
 }
 
-/// One line of a record.
+/// A line of the full view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DetailLine {
-    /// What it is; empty where a value goes on.
+    /// The label; empty when the line continues the value above.
     pub label: String,
-    /// The value.
+    /// The displayed value.
     pub text: String,
-    /// How much it wants to be seen.
+    /// The urgency of the value.
     pub tone: Tone,
-    /// The value as it would be copied: whole, in the contract's spelling.
+    /// The complete value in the API's format, for copying.
     pub value: String,
-    /// The record that it leads to.
+    /// The record that the line links to.
     pub target: Option<(Kind, String)>,
 }
 
-/// Where a line is among others that took its place: under its label that which says the same, else that which leads to the
-/// same record, else that of the same number. None where nothing has its label any more.
+/// The number of a line after the record has changed: below the same label the line with the same value, else with the
+/// same link, else with the same number. None: the label is gone.
 fn same_line(before: &[DetailLine], at: usize, after: &[DetailLine]) -> Option<usize> {
     type Alike = fn(&DetailLine, &DetailLine) -> bool;
     const ALIKE: [Alike; 3] =
@@ -162,7 +162,7 @@ fn same_line(before: &[DetailLine], at: usize, after: &[DetailLine]) -> Option<u
     })
 }
 
-/// The label that each line stands under.
+/// The label that applies to each line.
 fn labels(lines: &[DetailLine]) -> impl Iterator<Item = &str> {
     lines.iter().scan("", |label, line| {
         if !line.label.is_empty() {
@@ -172,13 +172,13 @@ fn labels(lines: &[DetailLine]) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The columns that labels take at a width.
+/// The columns of the labels at a width.
 pub fn label_width(kind: Kind, columns: usize) -> usize {
     let longest = resource(kind).fields.iter().map(|field| width(&words::label(field))).max().unwrap_or(0);
     longest.min(columns * 2 / 5).max(8)
 }
 
-/// The lines of a record in so many columns; fields that are not set only when all are wanted.
+/// The lines of a record in this many columns. `all` adds the unset fields, the id and both timestamps.
 pub fn lines(now: Now, row: &Row, columns: usize, all: bool, ascii: bool) -> Vec<DetailLine> {
     let mut out = Lines { room: columns.saturating_sub(label_width(row.kind, columns) + 2), all: Vec::new() };
     match row.pending {
@@ -193,7 +193,7 @@ pub fn lines(now: Now, row: &Row, columns: usize, all: bool, ascii: bool) -> Vec
     }
     let mut unset: Vec<String> = Vec::new();
     for field in resource(row.kind).fields {
-        // The name of a subject says enough.
+        // The name of the subject includes its type.
         if field.name == SUBJECT_TYPE && row.names.contains_key(SUBJECT_ID) {
             continue;
         }
@@ -227,8 +227,8 @@ pub fn lines(now: Now, row: &Row, columns: usize, all: bool, ascii: bool) -> Vec
     out.all
 }
 
-/// The lines of a record with what belongs to it.
-pub fn full_lines(now: Now, full: &Full, columns: usize, ascii: bool) -> Vec<DetailLine> {
+/// The lines of a record, its related records and its changes.
+pub fn full_lines(now: Now, full: &FullRecord, columns: usize, ascii: bool) -> Vec<DetailLine> {
     let row = &full.row;
     let mut out = Lines {
         room: columns.saturating_sub(label_width(row.kind, columns) + 2),
@@ -268,7 +268,7 @@ pub fn full_lines(now: Now, full: &Full, columns: usize, ascii: bool) -> Vec<Det
     out.all
 }
 
-/// Lines under way.
+/// A list of lines under construction.
 struct Lines {
     room: usize,
     all: Vec<DetailLine>,
@@ -282,7 +282,7 @@ impl Lines {
     fn push_full(&mut self, label: &str, text: &str, tone: Tone, value: &str, target: Option<(Kind, String)>) {
         let parts = if text.is_empty() { vec![String::new()] } else { wrap(text, self.room) };
         for (index, part) in parts.into_iter().enumerate() {
-            let part = part.replace(KEPT, " ");
+            let part = part.replace(NO_BREAK_SPACE, " ");
             let label = if index == 0 { label.to_owned() } else { String::new() };
             let (value, target) = (value.to_owned(), target.clone());
             self.all.push(DetailLine { label, text: part, tone, value, target });
@@ -290,19 +290,19 @@ impl Lines {
     }
 }
 
-/// The record that a field of a row leads to.
+/// The record that a field links to; None: the field is no link, or the record does not exist.
 fn target(row: &Row, field: &Field) -> Option<(Kind, String)> {
     let kind = match field.format {
         Format::Reference(kind) => kind,
         Format::Subject => words::text(&row.fields, SUBJECT_TYPE).and_then(Kind::parse)?,
         _ => return None,
     };
-    // What is not there any more leads nowhere.
+    // A deleted record has no name.
     row.names.get(field.name)?;
     Some((kind, words::text(&row.fields, field.name)?.to_owned()))
 }
 
-/// A day with its distance: `Fri 27 Nov 2026 · in 6 d`.
+/// A date with its distance: `Fri 27 Nov 2026, in 6 d`.
 fn long_day(now: Now, text: &str) -> String {
     let Some(date) = parse_date(text) else { return text.to_owned() };
     let near = words::day(now.today(), date);
@@ -310,11 +310,11 @@ fn long_day(now: Now, text: &str) -> String {
     match (away.is_empty(), near.contains(' ')) {
         (true, false) => format!("{near}, {}", words::full_day(date)),
         (true, true) => words::full_day(date),
-        _ => format!("{}, {}", words::full_day(date), away.replace(' ', KEPT)),
+        _ => format!("{}, {}", words::full_day(date), away.replace(' ', NO_BREAK_SPACE)),
     }
 }
 
-/// How much a field of a record wants to be seen: days that pass, and what is urgent.
+/// The urgency of a field: due and expiry dates, priority, status.
 pub fn tone(now: Now, field: &str, row: &Row) -> Tone {
     let is_deadline = match field {
         "due_on" => words::text(&row.fields, "status") != Some("done"),
@@ -323,9 +323,9 @@ pub fn tone(now: Now, field: &str, row: &Row) -> Tone {
     let value = words::text(&row.fields, field);
     if is_deadline {
         return match value.and_then(parse_date).map(|date| words::due(now.today(), date)) {
-            // A warranty that has ended is no news; an insurance that has is.
+            // An expired warranty needs no action.
             Some(Due::Overdue(_)) if field == "warranty_expires_on" => Tone::Quiet,
-            // Most papers simply end; only one that just did may have been forgotten.
+            // A document that expired long ago needs no action; a recent one may have been forgotten.
             Some(Due::Overdue(days)) if field == "expires_on" && days > RECENT_DAYS => Tone::Quiet,
             Some(Due::Overdue(_)) => Tone::Alarm,
             Some(Due::Today | Due::Soon) => Tone::Notice,
@@ -352,23 +352,23 @@ mod tests {
         Page { now: now(), columns, height, ascii: false }
     }
 
-    /// A task with notes of many lines, and the records that refer to it.
-    fn full(pending: Pending, documents: &[&str]) -> Full {
+    /// A task with long notes and related documents.
+    fn full(pending: Pending, documents: &[&str]) -> FullRecord {
         let notes = "Ring the plumber twice, he never hears it the first time. ".repeat(6);
         let mut row = record(Kind::Task, "a", json!({ "title": "Sweep", "due_on": "2026-12-01", "notes": notes }));
         row.pending = pending;
         let first = documents.iter().map(|title| (title.to_lowercase(), (*title).to_owned())).collect();
         let related = vec![Related { kind: Kind::Document, total: documents.len(), first }];
-        Full { row, related, changes: Vec::new(), names: Names::new() }
+        FullRecord { row, related, changes: Vec::new(), names: Names::new() }
     }
 
-    /// The record as it is on a page, the cursor on the first line with this text.
-    fn showing(full: Full, text: &str, page: Page) -> Detail {
-        let mut detail = Detail::of(Kind::Task, "a".to_owned());
-        detail.take(Some(full), page);
+    /// The view of a record with the cursor on the first line that contains this text.
+    fn showing(full: FullRecord, text: &str, page: Page) -> Detail {
+        let mut detail = Detail::new(Kind::Task, "a".to_owned());
+        detail.set_record(Some(full), page);
         let lines = detail.lines(page);
         let at = lines.iter().position(|line| line.text.contains(text)).unwrap();
-        detail.go(at, lines.len(), page.height);
+        detail.select_line(at, lines.len(), page.height);
         detail
     }
 
@@ -379,22 +379,22 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_stays_on_its_line_whatever_comes_or_goes_around_it() {
+    fn cursor_stays_on_line_after_reload() {
         let page = page(60, 6);
         for text in ["1 Dec 2026", "Warranty", "Sweep"] {
             let mut detail = showing(full(Pending::Waiting, &["Manual", "Warranty"]), text, page);
-            detail.take(Some(full(Pending::No, &["Bill", "Manual", "Warranty"])), page);
+            detail.set_record(Some(full(Pending::No, &["Bill", "Manual", "Warranty"])), page);
             assert!(under(&detail, page).contains(text), "{}", under(&detail, page));
         }
         let mut detail = showing(full(Pending::No, &[]), "1 Dec 2026", page);
         let mut other = full(Pending::Waiting, &[]);
         other.row.fields.insert("due_on".into(), "2026-12-24".into());
-        detail.take(Some(other), page);
+        detail.set_record(Some(other), page);
         assert!(under(&detail, page).contains("24 Dec 2026"), "its value is another by now");
     }
 
     #[test]
-    fn a_record_is_in_sight_on_a_terminal_of_another_size() {
+    fn resize_keeps_cursor_visible() {
         let (narrow, wide) = (page(30, 4), page(120, 30));
         for text in ["Manual", "Sweep", "1 Dec 2026"] {
             let mut detail = showing(full(Pending::No, &["Bill", "Manual"]), text, narrow);
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_copied_whole() {
+    fn timestamps_are_copied_complete() {
         let lines = lines(now(), &full(Pending::No, &[]).row, 80, true, false);
         let copied = |label: &str| lines.iter().find(|line| line.label == label).unwrap().value.clone();
         assert_eq!(copied("Created"), "2026-11-01T09:00:00.000Z");

@@ -1,5 +1,5 @@
-//! One editor per format of the resource table. An editor knows its keys and what it holds; it must not know the form
-//! around it, nor whether what it holds is right.
+//! One editor per format of the resource table. An editor knows its keys and its value. Must not know the form around,
+//! nor whether the value is valid.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::formats::format_date;
@@ -13,52 +13,52 @@ use crate::state::input::{self, Line};
 use crate::typed::{dates, numbers};
 use crate::words::{choice, plain};
 
-/// The editor of one field.
+/// The editor of a field.
 #[derive(Debug)]
 pub enum Editor {
-    /// A line: text, date, money, count.
+    /// A single line: text, date, money, count.
     Line(Line),
-    /// Several lines.
+    /// Several lines of text.
     Notes(Box<TextArea<'static>>),
-    /// One of a few words.
+    /// A choice of words.
     Choice {
-        /// The words.
+        /// The words of the choice.
         words: &'static [&'static str],
-        /// Which of them.
+        /// The index of the chosen word.
         chosen: Option<usize>,
-        /// Whether none is a choice too.
+        /// Whether the field may be empty.
         optional: bool,
     },
-    /// A record, chosen by its name.
+    /// A reference to a record, chosen by name.
     Reference(Reference),
 }
 
-/// A record that is pointed at.
+/// A reference to a record.
 #[derive(Debug, Default)]
 pub struct Reference {
-    /// Its id; None when nothing is chosen.
+    /// The id of the record; None: nothing is chosen.
     pub id: Option<String>,
-    /// Its name.
+    /// The name of the record.
     pub title: String,
-    /// The search for another, while one is under way.
+    /// The search for another record, while the suggestions are open.
     pub picker: Option<Picker>,
 }
 
-/// A search for a record to point at.
+/// A search for a record by name.
 #[derive(Debug, Default)]
 pub struct Picker {
-    /// What was typed.
+    /// The typed letters.
     pub words: Line,
-    /// What was found: kinds, ids and names.
+    /// The suggestions: kinds, ids and names.
     pub options: Vec<(Kind, String, String)>,
-    /// Which of it is under the cursor.
+    /// The number of the suggestion under the cursor.
     pub selected: usize,
-    /// Whether it was looked for: no name may be called unknown before.
-    pub answered: bool,
+    /// Whether the suggestions belong to the typed letters.
+    pub is_answered: bool,
 }
 
 impl Editor {
-    /// An editor of a field that holds a value; `name` is what a referred record is called.
+    /// The editor of a field with a value; `name` is the name of the referenced record.
     pub fn new(field: &'static Field, value: &Value, name: Option<&str>) -> Editor {
         let text = plain(value);
         match field.format {
@@ -72,12 +72,11 @@ impl Editor {
                 let title = name.unwrap_or(&text).to_owned();
                 Editor::Reference(Reference { id: value.as_str().map(str::to_owned), title, picker: None })
             }
-            _ => Editor::Line(Line::holding(&text)),
+            _ => Editor::Line(Line::with_text(&text)),
         }
     }
 
-    /// What it holds as the field's JSON. What cannot be read as a number stays text, so that the check says what is
-    /// wrong with it.
+    /// The value as the field's JSON. Text that is no number stays text, and the check reports the fault.
     pub fn value(&self, field: &Field, today: Date) -> Value {
         match self {
             Editor::Line(line) => match line.text() {
@@ -98,22 +97,22 @@ impl Editor {
         }
     }
 
-    /// Writes out what was typed in short, once the field is left: `fri` becomes its date, `130,000` its number.
+    /// Replaces short forms when the field is left: `fri` by a date, `130,000` by a number.
     pub fn settle(&mut self, field: &Field, today: Date) {
         if (matches!(field.format, Format::Date | Format::Money) || field.format.is_integer())
             && let Editor::Line(line) = self
             && !line.text().is_empty()
         {
             let value = Editor::Line(line.clone()).value(field, today);
-            *line = Line::holding(&plain(&value));
+            *line = Line::with_text(&plain(&value));
         }
     }
 
-    /// Takes a text that was written elsewhere.
+    /// Replaces the notes by the text of an external editor.
     pub fn replace(&mut self, text: &str) {
         let text = clean(text);
         let text = text.trim_end_matches('\n');
-        // An editor ends its last line; who has written nothing has not meant to take breaks away.
+        // Editors add a final newline; without any other change the notes stay as they are.
         if let Editor::Notes(area) = self
             && area.lines().join("\n").trim_end_matches('\n') != text
         {
@@ -121,7 +120,7 @@ impl Editor {
         }
     }
 
-    /// Shows notes from their first line on, as far as the cursor allows: a window that was small has moved what is seen.
+    /// Scrolls the notes to their first line, as far as the cursor allows: a smaller window may have scrolled them.
     pub fn resized(&mut self) {
         if let Editor::Notes(area) = self {
             let (row, column) = (area.cursor().0, area.cursor().1);
@@ -146,7 +145,7 @@ impl Editor {
         area
     }
 
-    /// Handles a key that is no action. True: what it holds, or looks for, changed.
+    /// Handles a key without an action. True: the value or the search has changed.
     pub fn key(&mut self, key: KeyEvent) -> bool {
         match self {
             Editor::Line(line) => line.key(key),
@@ -157,7 +156,7 @@ impl Editor {
             },
             Editor::Reference(Reference { picker: Some(picker), .. }) => {
                 let changed = picker.words.key(key);
-                picker.answered &= !changed;
+                picker.is_answered &= !changed;
                 changed
             }
             Editor::Reference(reference) => {
@@ -172,7 +171,7 @@ impl Editor {
         }
     }
 
-    /// Types a text. True: what it holds, or looks for, changed.
+    /// Inserts a pasted text. True: the value or the search has changed.
     pub fn paste(&mut self, text: &str) -> bool {
         match self {
             Editor::Line(line) => line.paste(text),
@@ -183,13 +182,13 @@ impl Editor {
             Editor::Reference(reference) => {
                 let picker = reference.picker.get_or_insert_default();
                 picker.words.paste(text);
-                picker.answered = false;
+                picker.is_answered = false;
             }
         }
         true
     }
 
-    /// Goes to the next choice, or the one before.
+    /// Selects the next choice (`forward`), or the previous one.
     pub fn cycle(&mut self, forward: bool) {
         if let Editor::Choice { words, chosen, optional } = self {
             let last = words.len() - 1;
@@ -204,7 +203,7 @@ impl Editor {
         }
     }
 
-    /// Chooses nothing, where that is a choice.
+    /// Clears the field, where empty is allowed.
     pub fn clear(&mut self) {
         match self {
             Editor::Choice { chosen, optional: true, .. } => *chosen = None,
@@ -214,19 +213,17 @@ impl Editor {
     }
 }
 
-/// A text of several lines from elsewhere without what notes may not hold: no controls but breaks and tabs, one sort of break,
-/// no mark of the order of bytes.
+/// A text without control characters except newline and tab, with `\n` line breaks, without a byte order mark.
 fn clean(text: &str) -> String {
     let lines = text.replace("\r\n", "\n").replace('\r', "\n");
     let is_kept = |letter: &char| matches!(letter, '\n' | '\t') || !(letter.is_control() || *letter == '\u{feff}');
     lines.chars().filter(is_kept).collect()
 }
 
-/// The keys of notes: those of a line, so that each does the same in both, and what goes from line to line. True: the text
-/// changed.
+/// The keys of notes: the same keys as in a line, and keys that move between lines. True: the text has changed.
 fn key_of_notes(area: &mut TextArea<'_>, key: KeyEvent) -> bool {
     let goes = match (key.code, input::request(key)) {
-        // As terminals send a break that is no enter.
+        // Some terminals send ctrl-j for a line break.
         (KeyCode::Char('j'), _) if key.modifiers.contains(KeyModifiers::CONTROL) => {
             area.insert_newline();
             return true;
@@ -249,7 +246,7 @@ fn key_of_notes(area: &mut TextArea<'_>, key: KeyEvent) -> bool {
     false
 }
 
-/// Chooses the next word after the chosen one that begins with a letter.
+/// Selects the next word that begins with the letter.
 fn jump(words: &[&str], chosen: &mut Option<usize>, letter: char) -> bool {
     let from = chosen.map_or(0, |index| index + 1);
     let next = (0..words.len())
@@ -262,14 +259,14 @@ fn jump(words: &[&str], chosen: &mut Option<usize>, letter: char) -> bool {
 }
 
 impl Picker {
-    /// Moves the cursor in what was found.
+    /// Moves the cursor in the suggestions.
     pub fn step(&mut self, by: isize) {
         self.selected = self.selected.saturating_add_signed(by).min(self.options.len().saturating_sub(1));
     }
 
-    /// Takes what was found.
-    pub fn found(&mut self, options: Vec<(Kind, String, String)>) {
-        (self.options, self.selected, self.answered) = (options, 0, true);
+    /// Takes the suggestions for the typed letters.
+    pub fn set_options(&mut self, options: Vec<(Kind, String, String)>) {
+        (self.options, self.selected, self.is_answered) = (options, 0, true);
     }
 }
 
@@ -285,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_keys_of_a_line_do_the_same_in_notes() {
+    fn notes_share_line_keys() {
         let control = |letter: char| KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL);
         let mut notes = Editor::notes("first\nsecond line");
         assert!(notes.key(control('j')) && notes.key(KeyCode::Char('x').into()));
@@ -305,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_editor_wrote_is_cleaned_as_what_is_pasted() {
+    fn external_text_is_cleaned() {
         let foreign = "\u{feff}one\u{1b}[31m\u{7}\r\ntwo\tthree\n";
         let mut written = Editor::notes("before");
         written.replace(foreign);

@@ -1,6 +1,6 @@
-//! A form made from the resource table: one editor per field, the faults of `check` under them. It only moves the focus
-//! and hands keys on; editors know theirs. `saving` has what is sent,
-//! `draft` what is kept of a form that was not saved. Must not know the database or the screen.
+//! A form made from the resource table: one editor per field, with the faults of `check` below. The form moves the
+//! focus and passes keys to the editors. `saving` makes the write, `draft` the draft of an unsaved form. Must not know
+//! the database or the screen.
 
 mod draft;
 mod saving;
@@ -18,62 +18,62 @@ use crate::message::Write;
 use crate::state::editor::{Editor, Picker, Reference};
 use crate::words::{self, Names};
 
-/// A form for a new record or an existing one.
+/// A form for a new record, an existing record, several records, or an edit.
 #[derive(Debug)]
 pub struct Form {
-    /// Of this kind.
+    /// The kind of the record.
     pub kind: Kind,
-    /// Which record; None for a new one.
+    /// The id of the record; None for a new record.
     pub id: Option<String>,
-    /// What the record was called when the form was opened.
+    /// The title of the record when the form was opened.
     pub title: String,
-    /// The waiting edit that is changed; None: the record itself is.
+    /// The edit that the form changes; None: the form changes the record.
     pub edit: Option<i64>,
-    /// The records that are changed together, ids and titles; empty unless they are many.
+    /// Ids and titles of the records of a bulk change; else empty.
     pub many: Vec<(String, String)>,
-    /// The fields a person may set, in the contract's order.
+    /// The writable fields, in the contract's order.
     pub entries: Vec<Entry>,
-    /// Which of them has the keyboard.
+    /// The number of the field with the keyboard.
     pub focus: usize,
-    /// Why the record was not saved, when that is no fault of one field.
+    /// Why the record was not saved, except for faults of a single field.
     pub refusal: Option<String>,
-    /// What was sent to save it, as long as its answer is awaited.
+    /// The write of the form, while its answer is missing.
     pub saving: Option<Write>,
-    /// The newest request for names; older answers are dropped.
+    /// The ticket of the newest request for names; older answers are dropped.
     pub ticket: u64,
-    /// The whole record as it was.
+    /// All fields of the record before the change.
     before: Fields,
-    /// The day on which it was opened.
+    /// The current date, for dates such as `tomorrow`.
     pub today: Date,
 }
 
-/// One field of a form.
+/// A field of a form.
 #[derive(Debug)]
 pub struct Entry {
-    /// The field.
+    /// The field of the resource table.
     pub field: &'static Field,
-    /// Its editor.
+    /// The editor of the value.
     pub editor: Editor,
-    /// What is wrong with it.
+    /// The fault of the value, as a sentence.
     pub fault: Option<String>,
-    /// What somebody else has set it to since the form was opened, in words; empty if they cleared it.
-    pub meanwhile: Option<String>,
-    /// What the editor held at first.
+    /// The value set by another person or program since the form was opened, for display; empty: cleared.
+    pub their_value: Option<String>,
+    /// The value of the editor before the user typed.
     initial: Value,
 }
 
-/// What a form asks for after a key.
+/// What the application must do after a key in a form.
 #[derive(Debug, PartialEq)]
-pub enum Wish {
+pub enum FormRequest {
     /// Nothing.
     Nothing,
-    /// Names of some kinds that have these words.
+    /// Find names of these kinds by these letters.
     Titles(Vec<Kind>, String),
-    /// To save.
+    /// Carry out the write.
     Save(Write),
-    /// The notes in the person's own editor.
+    /// Open these notes in the user's own editor.
     Editor(String),
-    /// To be closed.
+    /// Close the form.
     Close,
 }
 
@@ -81,37 +81,36 @@ impl Form {
     /// A form for a new record.
     pub fn create(kind: Kind, today: Date) -> Form {
         let presets = check(kind, Intent::Create, &Value::Object(Fields::new())).fields;
-        Form::holding(kind, None, String::new(), presets, today, |_| None)
+        Form::with_fields(kind, None, String::new(), presets, today, |_| None)
     }
 
     /// A form for a record.
     pub fn edit(row: &Row, today: Date) -> Form {
         let name = |field: &str| row.names.get(field).cloned();
-        Form::holding(row.kind, Some(row.id.clone()), row.title.clone(), row.fields.clone(), today, name)
+        Form::with_fields(row.kind, Some(row.id.clone()), row.title.clone(), row.fields.clone(), today, name)
     }
 
-    /// A form for the home's profile while there is none yet.
+    /// A form for the home profile, before its first save.
     pub fn profile(today: Date) -> Form {
-        Form::holding(Kind::Property, Some(String::new()), String::new(), Fields::new(), today, |_| None)
+        Form::with_fields(Kind::Property, Some(String::new()), String::new(), Fields::new(), today, |_| None)
     }
 
-    /// A form that changes several records alike: what is filled in is set for all of them, also for
-    /// those that are not in sight.
+    /// A form for several records: a filled field is set in all of them, `hidden` of which are not visible.
     pub fn bulk(kind: Kind, many: Vec<(String, String)>, hidden: usize, today: Date) -> Form {
-        let hidden = if hidden > 0 { format!(" ({} not in sight)", words::figure(hidden)) } else { String::new() };
+        let hidden = if hidden > 0 { format!(" ({} not visible)", words::figure(hidden)) } else { String::new() };
         let title = format!("{}{hidden}", words::counted(kind, many.len()));
-        let mut form = Form::holding(kind, Some(String::new()), title, Fields::new(), today, |_| None);
-        form.leave_choices_open();
+        let mut form = Form::with_fields(kind, Some(String::new()), title, Fields::new(), today, |_| None);
+        form.make_choices_optional();
         Form { many, ..form }
     }
 
-    /// A form for what a waiting edit writes; what the server has against it stands under its fields, the first of them under
-    /// the keyboard. Names are of what its values point at.
+    /// A form for the values of an edit, with the server's faults below the fields. `names` has the names of records in
+    /// the values, by id. The first faulty field has the keyboard.
     pub fn of_edit(edit: &Edit, names: &Names, today: Date) -> Form {
         let mut fields = edit.base.clone();
         fields.extend(edit.patch.clone());
         if edit.method == Method::Create {
-            // What it leaves out the record does not have.
+            // A new record does not have the omitted fields.
             for field in resource(edit.kind).fields {
                 fields.entry(field.name).or_insert(Value::Null);
             }
@@ -121,13 +120,14 @@ impl Form {
             let id = words::text(&values, field)?;
             Some(names.get(id).map_or(words::NOT_HERE, String::as_str).to_owned())
         };
-        let mut form = Form::holding(edit.kind, Some(edit.record_id.clone()), edit.title.clone(), fields, today, name);
-        form.leave_choices_open();
+        let mut form =
+            Form::with_fields(edit.kind, Some(edit.record_id.clone()), edit.title.clone(), fields, today, name);
+        form.make_choices_optional();
         let faults = edit.problem.as_ref().and_then(|problem| problem.pointer("/details/fields")?.as_array());
         for fault in faults.into_iter().flatten() {
-            let said = |member: &str| fault.get(member).and_then(Value::as_str);
-            let entry = form.entries.iter_mut().find(|entry| said("field") == Some(entry.field.name));
-            if let (Some(entry), Some(message)) = (entry, said("message")) {
+            let text_of = |member: &str| fault.get(member).and_then(Value::as_str);
+            let entry = form.entries.iter_mut().find(|entry| text_of("field") == Some(entry.field.name));
+            if let (Some(entry), Some(message)) = (entry, text_of("message")) {
                 entry.fault = Some(words::capital(&words::reason(edit.kind, message)));
             }
         }
@@ -135,7 +135,7 @@ impl Form {
         Form { edit: Some(edit.id), ..form }
     }
 
-    fn holding(
+    fn with_fields(
         kind: Kind,
         id: Option<String>,
         title: String,
@@ -146,7 +146,7 @@ impl Form {
         let entry = |field: &'static Field| {
             let value = before.get(field.name).unwrap_or(&Value::Null);
             let editor = Editor::new(field, value, name(field.name).as_deref());
-            Entry { field, initial: editor.value(field, today), editor, fault: None, meanwhile: None }
+            Entry { field, initial: editor.value(field, today), editor, fault: None, their_value: None }
         };
         let entries = resource(kind).fields.iter().filter(|field| field.is_writable()).map(entry).collect();
         let many = Vec::new();
@@ -154,8 +154,8 @@ impl Form {
         Form { kind, id, title, edit, many, entries, focus: 0, refusal: None, saving: None, ticket: 0, before, today }
     }
 
-    /// What is not set in a form for a part of a record can be left unset again, also where the record must have it.
-    fn leave_choices_open(&mut self) {
+    /// In a form for part of a record, an unset choice may stay unset, even where the field is required.
+    fn make_choices_optional(&mut self) {
         for entry in &mut self.entries {
             if let Editor::Choice { chosen: None, optional, .. } = &mut entry.editor {
                 *optional = true;
@@ -163,22 +163,22 @@ impl Form {
         }
     }
 
-    /// Whether what it holds at first is a part of a record, or of none: what stands empty stays as it is.
-    fn is_of_a_part(&self) -> bool {
+    /// Whether the form shows part of a record, or none: empty fields then stay unchanged.
+    fn is_partial(&self) -> bool {
         self.edit.is_some() || !self.many.is_empty()
     }
 
-    /// Whether a field is left as it is unless something is filled in, whatever that may be.
+    /// Whether a field stays unchanged unless the user fills it in.
     pub fn is_open(&self, entry: &Entry) -> bool {
-        self.is_of_a_part() && !self.before.contains_key(entry.field.name)
+        self.is_partial() && !self.before.contains_key(entry.field.name)
     }
 
-    /// Whether something was typed that closing would lose.
+    /// Whether closing would lose typed values.
     pub fn is_changed(&self) -> bool {
         self.entries.iter().any(|entry| entry.is_changed(self.today))
     }
 
-    /// Where the keyboard is.
+    /// The context of the keyboard focus.
     pub fn context(&self) -> Context {
         match &self.entries[self.focus].editor {
             Editor::Line(_) => Context::Form,
@@ -188,8 +188,8 @@ impl Form {
         }
     }
 
-    /// Carries out an action of one of the form's contexts.
-    pub fn act(&mut self, action: Action) -> Wish {
+    /// Carries out an action.
+    pub fn act(&mut self, action: Action) -> FormRequest {
         let last = self.entries.len() - 1;
         match action {
             Action::NextField => self.focus_on(if self.focus == last { 0 } else { self.focus + 1 }),
@@ -202,35 +202,35 @@ impl Form {
             Action::ClearField => self.edit_focused(Editor::clear),
             Action::Down => self.in_picker(|picker| picker.step(1)),
             Action::Up => self.in_picker(|picker| picker.step(-1)),
-            Action::Take => drop(self.take()),
+            Action::Take => drop(self.take_suggestion()),
             Action::Save => return self.save(),
             Action::Editor => {
                 if let Editor::Notes(area) = &self.entries[self.focus].editor {
-                    return Wish::Editor(area.lines().join("\n"));
+                    return FormRequest::Editor(area.lines().join("\n"));
                 }
             }
             Action::Back => match &mut self.entries[self.focus].editor {
                 Editor::Reference(reference) if reference.picker.is_some() => reference.picker = None,
-                _ => return Wish::Close,
+                _ => return FormRequest::Close,
             },
             _ => {}
         }
-        Wish::Nothing
+        FormRequest::Nothing
     }
 
-    /// Hands a key that is no action to the field under the keyboard.
-    pub fn key(&mut self, key: KeyEvent) -> Wish {
-        self.typed(|editor| editor.key(key))
+    /// Passes a key without an action to the focused editor.
+    pub fn key(&mut self, key: KeyEvent) -> FormRequest {
+        self.type_into(|editor| editor.key(key))
     }
 
-    /// Types a text into the field under the keyboard.
-    pub fn paste(&mut self, text: &str) -> Wish {
-        self.typed(|editor| editor.paste(text))
+    /// Pastes a text into the focused editor.
+    pub fn paste(&mut self, text: &str) -> FormRequest {
+        self.type_into(|editor| editor.paste(text))
     }
 
-    fn typed(&mut self, edit: impl FnOnce(&mut Editor) -> bool) -> Wish {
+    fn type_into(&mut self, edit: impl FnOnce(&mut Editor) -> bool) -> FormRequest {
         if self.is_reference() && self.targets().is_empty() {
-            return Wish::Nothing;
+            return FormRequest::Nothing;
         }
         let today = self.today;
         let before = self.entries[self.focus].editor.value(self.entries[self.focus].field, today);
@@ -240,41 +240,41 @@ impl Form {
             entry.fault = None;
         }
         if entry.editor.value(entry.field, today) != before {
-            self.touched();
+            self.field_changed();
         }
-        if changed { self.wanted_titles() } else { Wish::Nothing }
+        if changed { self.titles_request() } else { FormRequest::Nothing }
     }
 
-    /// Goes over to another day. What was typed before means the day it meant then.
-    pub fn turn(&mut self, today: Date) {
+    /// Changes the current date. A date typed on the old day keeps its meaning.
+    pub fn change_day(&mut self, today: Date) {
         let entry = &mut self.entries[self.focus];
         entry.editor.settle(entry.field, self.today);
         self.today = today;
     }
 
-    /// Fits what is seen of its notes to another window.
+    /// Scrolls the notes to fit another window size.
     pub fn resized(&mut self) {
         self.entries.iter_mut().for_each(|entry| entry.editor.resized());
     }
 
-    /// Takes notes that were written elsewhere.
-    pub fn edited(&mut self, text: &str) {
+    /// Takes the notes from an external editor.
+    pub fn set_notes(&mut self, text: &str) {
         self.edit_focused(|editor| editor.replace(text));
     }
 
-    /// Takes the names that were asked for.
-    pub fn found(&mut self, options: Vec<(Kind, String, String)>) {
-        self.in_picker(|picker| picker.found(options));
+    /// Takes the suggestions that were requested.
+    pub fn set_options(&mut self, options: Vec<(Kind, String, String)>) {
+        self.in_picker(|picker| picker.set_options(options));
     }
 
-    /// Takes the reason why it was not saved.
-    pub fn refused(&mut self, sentence: String) {
+    /// Takes the reason why the form was not saved.
+    pub fn refuse(&mut self, sentence: String) {
         self.saving = None;
         self.refusal = Some(sentence);
     }
 
-    /// The kinds of records that the focused field can point at; none where there is nothing to point at. Until a type of subject
-    /// is chosen it is any, and the one that is taken brings its type along.
+    /// The kinds that the focused field may refer to; empty: the field is no reference. A subject without a type may be
+    /// of any kind; the chosen record then sets the type.
     pub fn targets(&self) -> Vec<Kind> {
         match self.entries[self.focus].field.format {
             Format::Reference(kind) => vec![kind],
@@ -297,9 +297,9 @@ impl Form {
         let today = self.today;
         let entry = &mut self.entries[self.focus];
         entry.editor.settle(entry.field, today);
-        // The faults of a field are shown when it is left, not while it is typed.
+        // A fault appears when the field is left, not while the user types.
         let leaving = self.entries[self.focus].field.name;
-        let faults = self.faults().1;
+        let faults = self.fields_and_faults().1;
         if let Some((_, sentence)) = faults.into_iter().find(|(name, _)| name == leaving) {
             self.entries[self.focus].fault = Some(sentence);
         }
@@ -308,11 +308,11 @@ impl Form {
 
     fn edit_focused(&mut self, edit: impl FnOnce(&mut Editor)) {
         edit(&mut self.entries[self.focus].editor);
-        self.touched();
+        self.field_changed();
     }
 
-    /// What was wrong may be right now; and another type of subject means another subject.
-    fn touched(&mut self) {
+    /// Clears the faults of the field. Another type of subject also clears the subject.
+    fn field_changed(&mut self) {
         self.refusal = None;
         self.entries[self.focus].fault = None;
         if self.entries[self.focus].field.name == SUBJECT_TYPE
@@ -329,29 +329,28 @@ impl Form {
         }
     }
 
-    fn open_picker(&mut self) -> Wish {
+    fn open_picker(&mut self) -> FormRequest {
         if self.targets().is_empty() {
-            return Wish::Nothing;
+            return FormRequest::Nothing;
         }
         if let Editor::Reference(reference) = &mut self.entries[self.focus].editor {
             reference.picker = Some(Picker::default());
         }
-        self.wanted_titles()
+        self.titles_request()
     }
 
-    fn wanted_titles(&self) -> Wish {
+    fn titles_request(&self) -> FormRequest {
         match &self.entries[self.focus].editor {
             Editor::Reference(Reference { picker: Some(picker), .. }) => {
-                Wish::Titles(self.targets(), picker.words.text().to_owned())
+                FormRequest::Titles(self.targets(), picker.words.text().to_owned())
             }
-            _ => Wish::Nothing,
+            _ => FormRequest::Nothing,
         }
     }
 
-    /// Takes the suggestion under the cursor. False, with the reason under the field, where nothing has the letters that were
-    /// typed: then they stay, and the record they were meant for is not left out unseen. False, too, while the suggestions are
-    /// those for older letters.
-    pub(super) fn take(&mut self) -> bool {
+    /// Takes the suggestion under the cursor. False: no name has the typed letters, or the suggestions are for older
+    /// letters. The letters then stay; in the first case the field shows a fault.
+    pub(super) fn take_suggestion(&mut self) -> bool {
         let nobody = match self.targets().as_slice() {
             [kind] => format!("No {}", words::singular(*kind)),
             _ => "Nothing".to_owned(),
@@ -360,14 +359,14 @@ impl Form {
         let Editor::Reference(reference) = &mut entry.editor else { return true };
         let Some(picker) = &mut reference.picker else { return true };
         let typed = picker.words.text().trim().to_owned();
-        if !picker.answered && !picker.options.is_empty() {
+        if !picker.is_answered && !picker.options.is_empty() {
             return false;
         }
         if picker.selected < picker.options.len() {
             let (kind, id, title) = picker.options.swap_remove(picker.selected);
             *reference = Reference { id: Some(id), title, picker: None };
             let is_subject = entry.field.format == Format::Subject;
-            self.touched();
+            self.field_changed();
             let subject_type = self.entries.iter_mut().find(|entry| is_subject && entry.field.name == SUBJECT_TYPE);
             if let Some(entry) = subject_type {
                 entry.editor = Editor::new(entry.field, &kind.as_str().into(), None);
@@ -376,7 +375,7 @@ impl Form {
         } else if typed.is_empty() {
             reference.picker = None;
         } else {
-            entry.fault = picker.answered.then(|| format!("{nobody} has the letters “{typed}” in its name."));
+            entry.fault = picker.is_answered.then(|| format!("{nobody} has the letters “{typed}” in its name."));
             return false;
         }
         true

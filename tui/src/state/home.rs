@@ -1,4 +1,5 @@
-//! The home screen's state: what needs attention, in sections, and the month of its calendar. Must not know how it is drawn.
+//! The state of the home screen: due tasks and expiry dates in sections, and the month of the calendar. Must not know
+//! how the screen is drawn.
 
 use hearth_contract::formats::{format_date, parse_date};
 use hearth_contract::schema::Kind;
@@ -8,68 +9,67 @@ use time::{Date, Duration};
 use crate::typed::dates::months_on;
 use crate::words::{self, Due};
 
-/// Days that count as this week, after today.
+/// Days after today that count as this week.
 const WEEK_DAYS: i64 = 7;
-/// So many days ahead what runs out is listed, not only marked in the calendar.
+/// How far ahead expiry dates are listed, in days.
 const SOON_DAYS: i64 = 45;
-/// So many days back something that ran out may have been forgotten.
+/// How far back expired dates are listed, in days.
 const PAST_DAYS: i64 = 60;
-/// What that is called.
-const SOON: &str = "Runs out soon";
-/// Days of the sparkline.
+/// The days of the sparkline.
 pub const ACTIVITY_DAYS: usize = 30;
 
-/// What the home screen shows and where its cursor is.
+/// The state of the home screen.
 #[derive(Debug, Default)]
 pub struct Home {
-    /// What needs attention, once it is read.
+    /// Due tasks and expiry dates; None until the first answer.
     pub overview: Option<Overview>,
-    /// What the home is worth and how lively it is, once it is read.
+    /// Value and activity of the home; None until the first answer.
     pub figures: Option<Figures>,
-    /// Which entry is under the cursor, counted over all sections.
+    /// The number of the entry under the cursor, counted over all sections.
     pub selected: usize,
-    /// How many months the calendar is ahead of today's.
+    /// The month of the calendar, counted from the current month.
     pub month: i32,
-    /// The newest request; older answers are dropped.
+    /// The ticket of the newest request; older answers are dropped.
     pub ticket: u64,
 }
 
-/// A part of what needs attention.
+/// A section of entries.
 #[derive(Debug)]
 pub struct Section<'a> {
-    /// What its entries have in common.
+    /// The heading of the section.
     pub title: &'static str,
-    /// How many there are.
+    /// The number of entries, including those that were not read.
     pub count: usize,
-    /// Whether there are still more, which were not counted.
+    /// Whether more entries exist beyond `count`.
     pub is_cut: bool,
-    /// The entries.
+    /// The entries that were read.
     pub entries: Vec<Entry<'a>>,
 }
 
-/// Something that needs attention.
+/// A task or an expiry date.
 #[derive(Debug, Clone, Copy)]
 pub enum Entry<'a> {
     /// A task.
     Task(&'a Row),
-    /// Something that runs out.
+    /// An expiry date of a record.
     Expiring(&'a Expiring),
 }
 
-/// One line of what needs attention.
+/// A line of the sections.
 #[derive(Debug)]
 pub enum HomeLine<'a> {
-    /// What a section's entries have in common.
+    /// The heading of a section.
     Heading(&'a Section<'a>),
-    /// An entry, and its number over all sections.
+    /// An entry, with its number over all sections.
     Entry(usize, Entry<'a>),
-    /// That there are more.
+    /// A line that counts the remaining entries.
     More(String),
-    /// Nothing.
+    /// An empty line.
     Blank,
 }
 
-/// The lines of the sections, of which so many are visible, and how many of them are above the picture.
+/// The lines of the sections, and how many are scrolled off the top so that the selected entry is visible in `height`
+/// lines.
 pub fn lines<'a>(sections: &'a [Section<'a>], selected: usize, height: u16) -> (Vec<HomeLine<'a>>, usize) {
     let roomy = height >= 14;
     let mut lines = Vec::new();
@@ -93,7 +93,7 @@ pub fn lines<'a>(sections: &'a [Section<'a>], selected: usize, height: u16) -> (
     let cursor = lines.iter().position(|line| matches!(line, HomeLine::Entry(at, _) if *at == selected));
     let cursor = cursor.unwrap_or(0);
     let height = usize::from(height).max(1);
-    // The heading above the first entry is seen with it.
+    // The heading of the first entry stays visible.
     let top = if cursor + 2 < height {
         0
     } else {
@@ -103,7 +103,7 @@ pub fn lines<'a>(sections: &'a [Section<'a>], selected: usize, height: u16) -> (
 }
 
 impl Entry<'_> {
-    /// The record.
+    /// The kind and the id of the record.
     pub fn record(&self) -> (Kind, &str) {
         match self {
             Entry::Task(row) => (row.kind, &row.id),
@@ -111,7 +111,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Which of a record's days it is; empty where there is but one.
+    /// The name of the date, such as `insurance`; empty for a task.
     pub fn what(&self) -> &str {
         match self {
             Entry::Task(_) => "",
@@ -119,7 +119,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Its day.
+    /// The date of the entry.
     pub fn on(&self) -> Option<Date> {
         match self {
             Entry::Task(row) => words::text(&row.fields, "due_on").and_then(parse_date),
@@ -129,7 +129,7 @@ impl Entry<'_> {
 }
 
 impl Home {
-    /// The days to ask for: around today, and the month of the calendar.
+    /// The dates to request: around today, and the month of the calendar.
     pub fn days(&self, today: Date) -> Days {
         let month = self.first_of_month(today);
         let end = months_on(month, 1).unwrap_or(month);
@@ -150,11 +150,11 @@ impl Home {
     }
 
     /// The first day of the sparkline.
-    pub fn since(today: Date) -> Date {
+    pub fn activity_start(today: Date) -> Date {
         today.saturating_sub(Duration::days(i64::try_from(ACTIVITY_DAYS).unwrap_or(30) - 1))
     }
 
-    /// Everything that needs attention, the most urgent first. Sections without entries are left out.
+    /// The sections, the most urgent first, without empty ones.
     pub fn sections(&self, today: Date) -> Vec<Section<'_>> {
         let Some(overview) = &self.overview else { return Vec::new() };
         let tasks = |due: fn(&Due) -> bool| -> Vec<Entry<'_>> {
@@ -164,7 +164,7 @@ impl Home {
         };
         let runs_out = |from: i64, until: i64| -> Vec<Entry<'_>> {
             let away = |it: &&Expiring| parse_date(&it.on).map(|date| (date - today).whole_days());
-            // A warranty that has ended is no news.
+            // An expired warranty needs no action.
             let is = |it: &&Expiring| {
                 away(it).is_some_and(|days| (from..=until).contains(&days) && (days >= 0 || it.what != "warranty"))
             };
@@ -172,20 +172,18 @@ impl Home {
         };
         let ended = runs_out(-PAST_DAYS, -1);
         let ends = runs_out(0, SOON_DAYS);
-        // Where the last that was read is still within these days.
+        // The answer was cut off within the listed days.
         let last = overview.expiring.last().and_then(|it| parse_date(&it.on));
         let is_cut = overview.is_cut && last.is_some_and(|date| (date - today).whole_days() <= SOON_DAYS);
+        let section = |title, count, entries| Section { title, count, is_cut: false, entries };
         let all = [
-            ("Overdue", overview.overdue, tasks(|due| matches!(due, Due::Overdue(_)))),
-            ("Today", overview.today, tasks(|due| *due == Due::Today)),
-            ("Ran out", ended.len(), ended),
-            ("This week", overview.week, tasks(|due| *due == Due::Soon)),
-            (SOON, ends.len(), ends),
+            section("Overdue", overview.overdue, tasks(|due| matches!(due, Due::Overdue(_)))),
+            section("Today", overview.today, tasks(|due| *due == Due::Today)),
+            section("Ran out", ended.len(), ended),
+            section("This week", overview.week, tasks(|due| *due == Due::Soon)),
+            Section { is_cut, ..section("Runs out soon", ends.len(), ends) },
         ];
-        all.into_iter()
-            .filter(|(_, _, entries)| !entries.is_empty())
-            .map(|(title, count, entries)| Section { title, count, is_cut: is_cut && title == SOON, entries })
-            .collect()
+        all.into_iter().filter(|section| !section.entries.is_empty()).collect()
     }
 
     /// The entry under the cursor.
@@ -193,19 +191,19 @@ impl Home {
         self.sections(today).into_iter().flat_map(|section| section.entries).nth(self.selected)
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self, today: Date) -> usize {
         self.sections(today).iter().map(|section| section.entries.len()).sum()
     }
 
-    /// Whether nothing needs attention.
+    /// Whether no section has entries.
     pub fn is_empty(&self, today: Date) -> bool {
         self.len(today) == 0
     }
 
-    /// Takes what was read. The cursor stays on its record, or on its number; at the top in any case while the home comes
-    /// here for the first time.
-    pub fn take(&mut self, overview: Overview, today: Date, first: bool) {
+    /// Takes the overview that was read. The cursor stays on its record, else on its number. During the first backfill
+    /// (`first`) the cursor stays at the top.
+    pub fn set_overview(&mut self, overview: Overview, today: Date, first: bool) {
         let before = self.current(today).filter(|_| !first || self.selected > 0);
         let before = before.map(|entry| (entry.record().0, entry.record().1.to_owned(), entry.what().to_owned()));
         self.overview = Some(overview);
@@ -220,7 +218,7 @@ impl Home {
     }
 }
 
-/// The last day that counts as this week.
+/// The last day of this week.
 pub fn week_end(today: Date) -> Date {
     today.saturating_add(Duration::days(WEEK_DAYS))
 }
@@ -233,7 +231,7 @@ mod tests {
     use crate::fixtures::{record, task};
 
     #[test]
-    fn the_most_urgent_comes_first_and_the_cursor_stays_on_its_record() {
+    fn overview_sorts_and_keeps_cursor() {
         let today = parse_date("2026-11-21").unwrap();
         let mut home = Home::default();
         let car = Expiring {
@@ -246,13 +244,13 @@ mod tests {
         let oven = Expiring { on: "2026-11-01".into(), what: "warranty".into(), ..car.clone() };
         let due = vec![task("a", "Late", Some("2026-11-18")), task("b", "Now", Some("2026-11-21"))];
         let overview = Overview { overdue: 1, today: 1, due, expiring: vec![oven, car], ..Overview::default() };
-        home.take(overview.clone(), today, false);
+        home.set_overview(overview.clone(), today, false);
         let titles: Vec<&str> = home.sections(today).iter().map(|section| section.title).collect();
         assert_eq!(titles, ["Overdue", "Today", "Runs out soon"]);
         home.selected = 1;
         let mut more = overview;
         more.due.insert(0, record(Kind::Task, "z", json!({ "title": "Later still", "due_on": "2026-11-10" })));
-        home.take(more, today, false);
+        home.set_overview(more, today, false);
         assert_eq!(home.current(today).unwrap().record(), (Kind::Task, "b"));
         home.month = -1;
         assert_eq!(home.days(today).from, "2026-09-22");
@@ -261,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_stays_on_the_second_day_of_the_same_vehicle() {
+    fn cursor_distinguishes_dates_of_one_record() {
         let today = parse_date("2026-11-21").unwrap();
         let insurance = Expiring {
             on: "2026-12-01".into(),
@@ -273,11 +271,11 @@ mod tests {
         let registration = Expiring { on: "2026-12-05".into(), what: "registration".into(), ..insurance.clone() };
         let mut home = Home::default();
         let overview = Overview { expiring: vec![insurance.clone(), registration.clone()], ..Overview::default() };
-        home.take(overview, today, false);
+        home.set_overview(overview, today, false);
         home.selected = 1;
         let van = Expiring { on: "2026-11-30".into(), id: "van".into(), ..insurance.clone() };
         let expiring = vec![van, insurance, registration];
-        home.take(Overview { expiring, ..Overview::default() }, today, false);
+        home.set_overview(Overview { expiring, ..Overview::default() }, today, false);
         assert_eq!(home.selected, 2);
     }
 }

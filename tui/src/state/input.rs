@@ -1,10 +1,10 @@
-//! A text line under the cursor, for filters, search and forms. Turns keys into edits; must not know what is typed.
+//! A line of text with a cursor, for filters, search and forms. Must not know the meaning of the text.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tui_input::{Input, InputRequest};
 
-/// More letters than this a line does not take; the rest is left out. It is more than any field may hold, so that what is too
-/// long for one is refused with the reason and never cut to fit.
+/// The most letters of a line. No field of the contract takes as many: a longer value is refused with a reason instead
+/// of cut.
 const LETTERS_MAX: usize = 12_000;
 
 /// A line of text with a cursor.
@@ -12,17 +12,17 @@ const LETTERS_MAX: usize = 12_000;
 pub struct Line(Input);
 
 impl Line {
-    /// A line that holds this text, the cursor at its end.
-    pub fn holding(text: &str) -> Line {
+    /// A line with this text and the cursor at its end.
+    pub fn with_text(text: &str) -> Line {
         Line(Input::new(text.to_owned()))
     }
 
-    /// What it holds.
+    /// The text of the line.
     pub fn text(&self) -> &str {
         self.0.value()
     }
 
-    /// What stands before the cursor.
+    /// The text before the cursor.
     pub fn before_cursor(&self) -> String {
         self.text().chars().take(self.0.cursor()).collect()
     }
@@ -36,24 +36,24 @@ impl Line {
         self.0.handle(request).is_some_and(|changed| changed.value)
     }
 
-    /// Types a text; breaks become spaces, because a line is one line.
+    /// Inserts a pasted text; line breaks become spaces.
     pub fn paste(&mut self, text: &str) {
         let letters = text.trim_end_matches(['\r', '\n']).chars();
         let letters = letters.map(|letter| if letter.is_whitespace() { ' ' } else { letter });
         let typed: String = letters.filter(|letter| !letter.is_control()).take(self.room()).collect();
-        // At once: letter by letter a long text would be gone through anew for each of its letters.
+        // Insert once: letter by letter, a long paste takes quadratic time.
         let (before, after) = self.text().split_at(self.before_cursor().len());
         let cursor = self.0.cursor() + typed.chars().count();
         self.0 = Input::new([before, &typed, after].concat()).with_cursor(cursor);
     }
 
-    /// How many letters it still takes.
+    /// The number of letters that still fit.
     fn room(&self) -> usize {
         LETTERS_MAX.saturating_sub(self.text().chars().count())
     }
 }
 
-/// What a key asks of a text with a cursor; None where it is no key of a line.
+/// The edit that a key stands for; None: no key of a line.
 pub fn request(key: KeyEvent) -> Option<InputRequest> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let alt = key.modifiers.contains(KeyModifiers::ALT);
@@ -83,8 +83,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pasted_text_stands_at_the_cursor_and_a_long_one_is_taken_at_once() {
-        let mut line = Line::holding("a zé");
+    fn paste_inserts_at_cursor_up_to_limit() {
+        let mut line = Line::with_text("a zé");
         line.key(KeyCode::Left.into());
         line.key(KeyCode::Left.into());
         line.paste("b\tc\r\nd\u{1b}\u{7}\n");
@@ -99,8 +99,8 @@ mod tests {
     }
 
     #[test]
-    fn ctrl_h_is_backspace_as_terminals_send_it() {
-        let mut line = Line::holding("ab");
+    fn ctrl_h_is_backspace() {
+        let mut line = Line::with_text("ab");
         assert!(line.key(KeyEvent::new(KeyCode::Char('h'), KeyModifiers::CONTROL)));
         assert_eq!(line.text(), "a");
     }

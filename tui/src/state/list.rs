@@ -1,6 +1,6 @@
-//! The state of one list: how it is sorted, filtered and grouped, which records are marked and which is selected, and the
-//! stretch of rows that is loaded around the visible page. A hundred thousand records are as quick as a hundred, because
-//! only that stretch ever is in memory. `lines` has what stands on which line. Must not know how rows are stored or drawn.
+//! The state of a list: order, filter, groups, marks, selection, and the rows loaded around the visible page. Only
+//! those rows are in memory, so a list of 100,000 records is as fast as one of 100. `lines` places rows and headings on
+//! lines. Must not know how rows are stored or drawn.
 
 mod lines;
 #[cfg(test)]
@@ -19,65 +19,65 @@ use crate::words::columns::{Order, is_grouping, orders};
 
 pub use lines::ListLine;
 
-/// More records than this are not marked at once.
+/// The most marked records.
 pub const MARKS_MAX: usize = 10_000;
 
-/// One list of a kind.
+/// The list of a kind.
 #[derive(Debug)]
 pub struct List {
-    /// Of this kind.
+    /// The kind of the records.
     pub kind: Kind,
-    /// Which of the kind's orders.
+    /// The index of the order among the kind's orders.
     order: usize,
-    /// Whether that order is turned round.
-    reversed: bool,
-    /// Whether groups are shown where the order has some.
+    /// Whether the order is reversed.
+    is_reversed: bool,
+    /// Whether groups are shown, in orders with groups.
     pub grouped: bool,
     /// The filter as typed.
     pub filter: Line,
-    /// The filter as understood.
+    /// The parsed filter.
     pub understood: Filter,
-    /// How many records match.
+    /// The number of matching records.
     pub total: usize,
-    /// Sums and groups, once they are read.
+    /// Sums and groups of the list, once read.
     pub totals: Totals,
-    /// Number of the selected record in the whole list.
+    /// The number of the selected record in the whole list.
     pub selected: usize,
-    /// Number of the record on the first visible line.
+    /// The number of the record on the first visible line.
     pub top: usize,
-    /// How many lines are visible.
+    /// The number of visible lines.
     height: usize,
-    /// Number of the first loaded record.
+    /// The number of the first loaded record.
     offset: usize,
     /// The loaded records.
     rows: Vec<Row>,
-    /// Whether their numbers still are right, as far as is known.
-    fresh: bool,
-    /// Id of the selected record, which a reload looks for.
+    /// Whether the numbers of the loaded rows are reliable: nothing has changed since.
+    is_fresh: bool,
+    /// The id of the selected record, for finding the record after a reload.
     anchor: Option<String>,
-    /// Id of the record that the selection let go of: it is not held again just because it has not moved yet.
-    left: Option<String>,
-    /// Id of a record that the selection shall go to as soon as it is known where it stands.
-    sought: Option<String>,
-    /// The marked records, ids and titles.
+    /// The id of the released record: the selection must not follow the record when it moves.
+    released: Option<String>,
+    /// The id of a record to select once its position is known.
+    target: Option<String>,
+    /// The marked records: titles by id.
     pub marks: BTreeMap<String, String>,
-    /// The newest request; older answers are dropped.
+    /// The ticket of the newest request for a page; older answers are dropped.
     pub ticket: u64,
-    /// The newest request for sums and groups. Pages are asked for more often: what is scrolled is the same list.
+    /// The ticket of the newest request for sums. Scrolling requests pages, but no sums.
     pub sums: u64,
-    /// Whether any answer has come yet.
-    pub loaded: bool,
-    /// Records that somebody else has just changed, and until when that is news.
+    /// Whether a page has been read.
+    pub is_loaded: bool,
+    /// Ids of records that others have just changed, and the time until which a change is news.
     news: BTreeMap<String, Timestamp>,
 }
 
 impl List {
-    /// A list of a kind in its usual order.
+    /// A list in the kind's default order.
     pub fn new(kind: Kind) -> List {
         List {
             kind,
             order: 0,
-            reversed: false,
+            is_reversed: false,
             grouped: kind == Kind::Task,
             filter: Line::default(),
             understood: Filter::default(),
@@ -88,52 +88,53 @@ impl List {
             height: 1,
             offset: 0,
             rows: Vec::new(),
-            fresh: false,
+            is_fresh: false,
             anchor: None,
-            left: None,
-            sought: None,
+            released: None,
+            target: None,
             marks: BTreeMap::new(),
             ticket: 0,
             sums: 0,
-            loaded: false,
+            is_loaded: false,
             news: BTreeMap::new(),
         }
     }
 
-    /// How it is sorted.
+    /// The current order.
     pub fn order(&self) -> Order {
         let order = orders(self.kind)[self.order];
-        Order { descending: order.descending != self.reversed, ..order }
+        Order { descending: order.descending != self.is_reversed, ..order }
     }
 
-    /// Sorts by the kind's next order, from the top.
+    /// Sorts by the kind's next order and goes to the top.
     pub fn next_order(&mut self) {
         self.sort_by((self.order + 1) % orders(self.kind).len(), false);
     }
 
-    /// Turns the order round, from the top.
+    /// Reverses the order and goes to the top.
     pub fn reverse(&mut self) {
-        self.sort_by(self.order, !self.reversed);
+        self.sort_by(self.order, !self.is_reversed);
     }
 
-    /// Whether the order is turned round.
+    /// Whether the order is reversed.
     pub fn is_reversed(&self) -> bool {
-        self.reversed
+        self.is_reversed
     }
 
-    /// Sorts by the kind's order of that number, if there is one, from the top.
+    /// Sorts by the order with this index and goes to the top.
     pub fn sort_by(&mut self, order: usize, reversed: bool) {
-        (self.order, self.reversed) = (order.min(orders(self.kind).len() - 1), reversed);
+        (self.order, self.is_reversed) = (order.min(orders(self.kind).len() - 1), reversed);
         self.totals.groups.clear();
         self.to_top();
     }
 
-    /// Shows groups, or none. Where the order has none, the list is sorted by one that has. True: read it again.
+    /// Shows or hides groups. When the order has no groups, sorts by the first order with groups. True: the list must
+    /// be read again.
     pub fn toggle_groups(&mut self) -> bool {
         let groups = |order: &Order| is_grouping(self.kind, order.column);
         if groups(&self.order()) {
             self.grouped = !self.grouped;
-            self.fit();
+            self.clamp_selection();
             return false;
         }
         match orders(self.kind).iter().position(groups) {
@@ -146,43 +147,43 @@ impl List {
         }
     }
 
-    /// Understands the filter line anew, from the top.
+    /// Parses the filter and goes to the top.
     pub fn filter_changed(&mut self, today: Date) {
         self.understand(today);
         self.to_top();
     }
 
-    /// Understands the filter line: `due<fri` means another day tomorrow.
+    /// Parses the filter. Relative dates such as `due<fri` depend on the current date.
     pub fn understand(&mut self, today: Date) {
         self.understood = filter::understand(self.kind, self.filter.text(), today);
     }
 
-    /// Goes to the top and forgets the selected record: what is asked for is another list.
+    /// Goes to the top and forgets the selection, because another list is requested.
     pub fn to_top(&mut self) {
-        (self.selected, self.top, self.fresh) = (0, 0, false);
-        self.hold_nothing();
+        (self.selected, self.top, self.is_fresh) = (0, 0, false);
+        self.forget_selection();
     }
 
-    /// Something changed: the numbers of the loaded rows may be wrong by now.
-    pub fn stale(&mut self) {
-        self.fresh = false;
+    /// Notes a change: the numbers of the loaded rows may be wrong.
+    pub fn mark_stale(&mut self) {
+        self.is_fresh = false;
     }
 
-    /// What to ask for: a page before the visible one, the visible one, and a page after it, so that a record that
-    /// moved a little is found again and scrolling seldom waits.
-    pub fn query(&self) -> RowQuery {
+    /// The query for the visible page, the page before and the page after. A record that moved a little stays loaded,
+    /// and scrolling seldom waits.
+    pub fn page_query(&self) -> RowQuery {
         let offset = self.top.saturating_sub(self.height);
-        // From the nearest loaded row, while its number is known to be right.
+        // The query starts at the nearest loaded row while its number is reliable.
         let last = self.rows.len().saturating_sub(1);
         let near = offset.saturating_sub(self.offset).min(last);
-        let near = self.rows.get(near).filter(|_| self.fresh);
+        let near = self.rows.get(near).filter(|_| self.is_fresh);
         let near = near
             .map(|row| Near { id: row.id.clone(), number: self.offset + offset.saturating_sub(self.offset).min(last) });
-        RowQuery { offset, limit: self.height * 3, near, ..self.whole() }
+        RowQuery { offset, limit: self.height * 3, near, ..self.whole_query() }
     }
 
-    /// The whole list, for sums and exports.
-    pub fn whole(&self) -> RowQuery {
+    /// The query for the whole list, for sums, marks and exports.
+    pub fn whole_query(&self) -> RowQuery {
         let order = self.order();
         RowQuery {
             words: self.understood.words.clone(),
@@ -191,15 +192,15 @@ impl List {
         }
     }
 
-    /// Takes an answer to [`List::query`] that began at `offset`. The selection stays on its record, and that record on
-    /// its line, where the record is still to be seen; otherwise on its number. True: another stretch must be asked for.
-    pub fn take(&mut self, offset: usize, page: RowPage) -> bool {
-        (self.offset, self.rows, self.total, self.loaded) = (offset, page.rows, page.total, true);
-        self.fresh = true;
+    /// Takes the answer to [`List::page_query`] with the given `offset`. The selection stays on its record and line
+    /// while the record is loaded, else on its number. True: another page must be requested.
+    pub fn set_page(&mut self, offset: usize, page: RowPage) -> bool {
+        (self.offset, self.rows, self.total, self.is_loaded) = (offset, page.rows, page.total, true);
+        self.is_fresh = true;
         let place = |id: &Option<String>| id.as_ref().and_then(|id| self.rows.iter().position(|row| row.id == *id));
-        if let Some(found) = place(&self.sought) {
+        if let Some(found) = place(&self.target) {
             self.selected = self.offset + found;
-            self.sought = None;
+            self.target = None;
         } else if let Some(found) = place(&self.anchor) {
             let line = self.selected.saturating_sub(self.top);
             self.selected = self.offset + found;
@@ -210,21 +211,21 @@ impl List {
                 title.clone_from(&row.title);
             }
         }
-        self.settle();
-        // Asking again helps only if another stretch would be asked for: a database whose count and rows disagree for
-        // a moment must not be asked for ever.
-        !self.covers_page() && self.query().offset != offset
+        self.settle_selection();
+        // Request again only for other rows: a count that differs from the rows for a moment must not cause endless
+        // requests.
+        !self.covers_page() && self.page_query().offset != offset
     }
 
-    /// Takes sums and groups.
-    pub fn take_totals(&mut self, totals: Totals) {
+    /// Takes sums and groups that were read.
+    pub fn set_totals(&mut self, totals: Totals) {
         self.totals = totals;
-        self.fit();
+        self.clamp_selection();
     }
 
-    /// Notes which records of a page somebody else changed after a position, until a moment, and gives the title of the
-    /// latest.
-    pub fn note_news(&mut self, position: i64, now: Timestamp, until: Timestamp, page: &RowPage) -> Option<String> {
+    /// Notes the records of a page that others changed after `position`; the change is news until `until`. Gives the
+    /// title of the latest.
+    pub fn record_news(&mut self, position: i64, now: Timestamp, until: Timestamp, page: &RowPage) -> Option<String> {
         self.news.retain(|_, until| *until > now);
         let is_new = |row: &&Row| row.rev.is_some_and(|rev| rev > position) && !row.own && row.pending == Pending::No;
         let fresh: Vec<&Row> = page.rows.iter().filter(is_new).collect();
@@ -232,51 +233,51 @@ impl List {
         fresh.iter().max_by_key(|row| row.rev).map(|row| row.title.clone())
     }
 
-    /// Whether somebody else has just changed a record.
+    /// Whether others have just changed the record.
     pub fn is_news(&self, id: &str, now: Timestamp) -> bool {
         self.news.get(id).is_some_and(|until| *until > now)
     }
 
-    /// Selects the record so many below, or above. True: the visible rows must be asked for.
+    /// Moves the selection by this many records. True: the page must be requested.
     pub fn step(&mut self, by: isize) -> bool {
-        self.go(self.selected.saturating_add_signed(by))
+        self.select(self.selected.saturating_add_signed(by))
     }
 
-    /// Selects the record of that number. True: the visible rows must be asked for.
-    pub fn go(&mut self, number: usize) -> bool {
+    /// Selects the record with this number. True: the page must be requested.
+    pub fn select(&mut self, number: usize) -> bool {
         self.selected = number;
-        self.hold_nothing();
-        self.settle();
+        self.forget_selection();
+        self.settle_selection();
         !self.covers_page()
     }
 
-    fn hold_nothing(&mut self) {
-        (self.anchor, self.left, self.sought) = (None, None, None);
+    fn forget_selection(&mut self) {
+        (self.anchor, self.released, self.target) = (None, None, None);
     }
 
-    /// Lets go of the selected record: wherever it moves, the selection stays on its number.
-    pub fn let_go(&mut self) {
-        self.left = self.current().map(|row| row.id.clone());
+    /// Releases the selected record: when the record moves, the selection stays on its number.
+    pub fn release_selection(&mut self) {
+        self.released = self.current().map(|row| row.id.clone());
         self.anchor = None;
     }
 
-    /// After the change for which a record was let go of: by now it has moved away, if it ever will. From the next page on the
-    /// selection holds on to what is under it; where the change was in vain, to that record.
-    pub fn hold_again(&mut self, id: &str, in_vain: bool) {
-        let left = self.left.take_if(|left| left.as_str() == id);
-        if in_vain && left.is_some() {
+    /// Ends the release after the write. After a failure the selection follows the record again; else the next page
+    /// anchors the selection on its number.
+    pub fn end_release(&mut self, id: &str, failed: bool) {
+        let left = self.released.take_if(|left| left.as_str() == id);
+        if failed && left.is_some() {
             self.anchor = left;
         }
     }
 
-    /// Selects a record by its id once a page says where it stands.
-    pub fn seek(&mut self, id: &str) {
-        self.sought = Some(id.to_owned());
+    /// Selects a record as soon as a page contains the id.
+    pub fn select_when_loaded(&mut self, id: &str) {
+        self.target = Some(id.to_owned());
     }
 
-    /// The sought record, if the page that was just taken does not have it. From then on it is not sought any more.
-    pub fn missed(&mut self) -> Option<String> {
-        self.sought.take()
+    /// The record to select when the last page does not contain it. The list forgets the id.
+    pub fn take_missing_target(&mut self) -> Option<String> {
+        self.target.take()
     }
 
     /// The id of the selected record.
@@ -284,7 +285,7 @@ impl List {
         self.anchor.as_deref()
     }
 
-    /// Marks the selected record, or takes its mark, and goes on to the next. True: rows must be asked for.
+    /// Marks or unmarks the selected record and moves to the next. True: the page must be requested.
     pub fn mark(&mut self) -> bool {
         let Some(row) = self.current() else { return false };
         let (id, title) = (row.id.clone(), row.title.clone());
@@ -294,9 +295,8 @@ impl List {
         self.step(1)
     }
 
-    /// Marks these, every record of the list as far as it goes, beside what is marked outside it. Where all of them are marked
-    /// already, nothing is any more; where there are none, nothing changes. Gives how many marks outside the list had to make
-    /// room for these.
+    /// Marks these records of the list, or unmarks all when all of these are marked. Without records nothing changes.
+    /// Gives the number of marks outside the list that were removed to stay within [`MARKS_MAX`].
     pub fn mark_all(&mut self, records: Vec<(String, String)>) -> usize {
         if !records.is_empty() && records.iter().all(|(id, _)| self.marks.contains_key(id)) {
             self.marks.clear();
@@ -312,33 +312,24 @@ impl List {
         dropped
     }
 
-    /// How many of the marked records are not among the visible ones.
-    pub fn marks_out_of_sight(&self) -> usize {
-        let is_marked = |line: &ListLine<'_>| match line {
-            ListLine::Record(_, Some(row)) => self.marks.contains_key(&row.id),
-            _ => false,
-        };
-        self.marks.len() - self.visible().iter().filter(|line| is_marked(line)).count()
-    }
-
-    /// Takes the number of visible lines. True: the visible rows must be asked for.
+    /// Sets the number of visible lines. True: the page must be requested.
     pub fn resize(&mut self, height: usize) -> bool {
         self.height = height.max(1);
-        self.fit();
+        self.clamp_selection();
         !self.covers_page()
     }
 
-    /// Whether it is known which record is under the cursor.
+    /// Whether the record under the cursor is known.
     pub fn is_settled(&self) -> bool {
-        self.fresh && (self.total == 0 || self.current().is_some())
+        self.is_fresh && (self.total == 0 || self.current().is_some())
     }
 
-    /// How many lines are visible.
+    /// The number of visible lines.
     pub fn height(&self) -> usize {
         self.height
     }
 
-    /// The selected record, if it is loaded.
+    /// The selected record, if loaded.
     pub fn current(&self) -> Option<&Row> {
         self.row(self.selected)
     }
@@ -347,20 +338,19 @@ impl List {
         self.rows.get(number.checked_sub(self.offset)?)
     }
 
-    /// Keeps the selection inside the list and on the page, and holds on to the record that is there.
-    fn settle(&mut self) {
-        self.fit();
-        let id = self.current().map(|row| row.id.clone()).filter(|id| self.left.as_ref() != Some(id));
+    /// Clamps the selection to the list and the page, and anchors the selection on its record.
+    fn settle_selection(&mut self) {
+        self.clamp_selection();
+        let id = self.current().map(|row| row.id.clone()).filter(|id| self.released.as_ref() != Some(id));
         if id.is_some() {
-            (self.anchor, self.left) = (id, None);
+            (self.anchor, self.released) = (id, None);
         }
     }
 
-    /// Keeps the selection inside the list and on the page. Only what brings rows or moves the cursor says which record
-    /// is selected: sums come before or after the rows they belong to.
-    fn fit(&mut self) {
+    /// Clamps the selection to the list and the page without a new anchor: sums may arrive before or after their rows.
+    fn clamp_selection(&mut self) {
         self.selected = self.selected.min(self.total.saturating_sub(1));
-        self.settle_lines();
+        self.clamp_page();
     }
 
     fn covers_page(&self) -> bool {

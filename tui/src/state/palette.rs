@@ -1,5 +1,5 @@
-//! The list of actions: every action that does something where the keyboard was, narrowed by what is typed. It is the help
-//! and the way to run what has no key. Must not know what an action does.
+//! The list of actions that are available in a context, filtered by typed words. The list serves as help, and starts
+//! actions without a key. Must not know what an action does.
 
 use crate::keys::{Action, BINDINGS, Context, in_context};
 use crate::state::input::Line;
@@ -8,21 +8,21 @@ use crate::typed::fuzzy;
 /// The list of actions over a context.
 #[derive(Debug)]
 pub struct Palette {
-    /// What was typed.
+    /// The typed words.
     pub words: Line,
-    /// Where the keyboard was.
+    /// The context below the list.
     pub context: Context,
-    /// What the cursor was on there.
+    /// The record and the edit under the cursor of the screen below.
     pub cursor: Cursor,
-    /// The rows of the table that can do something there.
+    /// The available rows of the table.
     all: Vec<usize>,
-    /// Those that match, best first.
+    /// The rows that match the words, best first.
     pub found: Vec<usize>,
-    /// Which of them is under the cursor.
+    /// The index of the row under the cursor.
     pub selected: usize,
 }
 
-/// What a cursor is on, to tell whether it still is.
+/// The record and the edit under a cursor, for comparison.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     /// The id of a record, in a list or in full.
@@ -32,23 +32,23 @@ pub struct Cursor {
 }
 
 impl Palette {
-    /// The actions of a context that do something there.
-    pub fn over(context: Context, words: &str, applies: impl Fn(usize) -> bool) -> Palette {
+    /// The list of a context. `applies` tells whether a row of the table is available.
+    pub fn new(context: Context, words: &str, applies: impl Fn(usize) -> bool) -> Palette {
         let mut all: Vec<usize> = in_context(context).map(|(index, _)| index).filter(|index| applies(*index)).collect();
-        // Rows that start the same are one action with all their keys.
+        // Rows with the same action are listed once, with all their keys.
         let mut seen: Vec<Action> = Vec::new();
         all.retain(|index| {
             let is_new = !seen.contains(&BINDINGS[*index].action);
             seen.push(BINDINGS[*index].action);
             is_new
         });
-        let (words, cursor, found) = (Line::holding(words), Cursor::default(), all.clone());
+        let (words, cursor, found) = (Line::with_text(words), Cursor::default(), all.clone());
         let mut palette = Palette { words, context, cursor, all, found, selected: 0 };
         palette.narrow();
         palette
     }
 
-    /// Finds again after what was typed has changed.
+    /// Filters the rows again after the words have changed.
     pub fn narrow(&mut self) {
         let texts = self.all.iter().map(|index| format!("{} {}", BINDINGS[*index].about, BINDINGS[*index].id));
         self.found = fuzzy::best(self.words.text(), texts).into_iter().map(|at| self.all[at]).collect();
@@ -71,17 +71,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_action_of_a_context_is_listed_and_found_by_a_few_letters() {
+    fn palette_lists_and_finds_every_action() {
         for context in Context::ALL {
-            let palette = Palette::over(context, "", |_| true);
+            let palette = Palette::new(context, "", |_| true);
             let listed = |action| palette.found.iter().any(|index| BINDINGS[*index].action == action);
             assert!(in_context(context).all(|(_, binding)| listed(binding.action)), "{}", context.heading());
         }
-        let palette = Palette::over(Context::List, "xprt json", |_| true);
+        let palette = Palette::new(Context::List, "xprt json", |_| true);
         assert_eq!(BINDINGS[palette.chosen().unwrap()].id, "export.json");
-        // The words of the status bar lead to what they speak of.
+        // Words of the status bar find their screen.
         for (words, id) in [("needs you", "edits"), ("conflict", "edits"), ("waiting", "edits"), ("sync", "sync")] {
-            let palette = Palette::over(Context::Home, words, |_| true);
+            let palette = Palette::new(Context::Home, words, |_| true);
             assert_eq!(palette.chosen().map(|index| BINDINGS[index].id), Some(id), "{words}");
         }
     }

@@ -1,39 +1,37 @@
-//! Search across kinds as its state: what was typed, what was found, which of it is under the cursor. Must not know how
-//! it is found.
+//! Search across kinds: typed words, hits and cursor. Must not know how a hit is found.
 
 use hearth_replica::Hit;
 
 use crate::state::input::Line;
 
-/// More hits than this help nobody.
+/// The most hits of a search.
 pub const HITS_MAX: usize = 200;
 
-/// A search under way.
+/// The state of the search.
 #[derive(Debug, Default)]
 pub struct Search {
-    /// What was typed.
+    /// The typed words.
     pub words: Line,
-    /// What was found, best first.
+    /// The hits, best first.
     pub hits: Vec<Hit>,
-    /// Which of it is under the cursor.
+    /// The number of the hit under the cursor.
     pub selected: usize,
-    /// The newest request; older answers are dropped.
+    /// The ticket of the newest request; older answers are dropped.
     pub ticket: u64,
-    /// Whether the hits belong to the words: nothing may be called unfindable before it was looked for.
-    pub answered: bool,
+    /// Whether the hits belong to the typed words.
+    pub is_answered: bool,
 }
 
 impl Search {
-    /// Takes what was found. For the same words the cursor stays on its record where that was found again; other words mean
-    /// their best.
-    pub fn take(&mut self, hits: Vec<Hit>) {
-        let before = self.hits.get(self.selected).filter(|_| self.answered).map(|hit| hit.id.clone());
+    /// Takes hits. For unchanged words the cursor stays on its record, else goes to the best hit.
+    pub fn set_hits(&mut self, hits: Vec<Hit>) {
+        let before = self.hits.get(self.selected).filter(|_| self.is_answered).map(|hit| hit.id.clone());
         self.selected = before.and_then(|id| hits.iter().position(|hit| hit.id == id)).unwrap_or(0);
         self.hits = hits;
-        self.answered = true;
+        self.is_answered = true;
     }
 
-    /// How many hits are above the picture, of which so many are visible.
+    /// The number of hits scrolled off the top of `height` lines.
     pub fn top(&self, height: usize) -> usize {
         self.selected.saturating_sub(height.saturating_sub(1))
     }

@@ -1,5 +1,5 @@
-//! What is found again after a restart: the tab, how each list stood, and a form that was not saved. Plain values; must not
-//! know where they are kept.
+//! The session, restored after a restart: tab, list settings, draft of a form. Plain values; must not know where a
+//! session is stored.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +7,25 @@ use hearth_contract::check::Fields;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The whole session.
+/// The session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Session {
-    /// The kind of the tab in front.
+    /// The kind of the visible tab, such as `task`; `property` is the home screen.
     pub tab: String,
-    /// How each list stood, by kind.
+    /// The settings of each list, by kind.
     pub lists: BTreeMap<String, ListSession>,
-    /// A form that was open.
+    /// The draft of an open form.
     pub draft: Option<Draft>,
 }
 
-/// How a list stood.
+/// The settings of a list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ListSession {
-    /// The field it was sorted by.
+    /// The column of the order.
     pub sort: String,
-    /// Whether that order was turned round.
+    /// Whether the order was reversed.
     pub reversed: bool,
     /// Whether groups were shown.
     pub grouped: bool,
@@ -33,25 +33,25 @@ pub struct ListSession {
     pub filter: String,
 }
 
-/// A form that was not saved.
+/// The draft of a form.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Draft {
-    /// Of this kind.
+    /// The kind of the record.
     pub kind: String,
-    /// Which record; None for a new one.
+    /// The id of the record; None for a new record.
     pub id: Option<String>,
-    /// What the record was called.
+    /// The title of the record.
     pub title: String,
-    /// The record as it was when the form was opened.
+    /// The fields of the record when the form was opened.
     pub before: Fields,
-    /// What was typed, by field: as much of a value as there was.
+    /// The typed values by field; may be incomplete.
     pub typed: BTreeMap<String, Value>,
-    /// Names of what the reference fields point at.
+    /// Names of the referenced records, by field.
     pub names: BTreeMap<String, String>,
-    /// The waiting edit that the form changes.
+    /// The edit that the form changes.
     #[serde(default)]
     pub edit: Option<i64>,
-    /// The records that it changes together, ids and titles.
+    /// Ids and titles of the records of a bulk change.
     #[serde(default)]
     pub many: Vec<(String, String)>,
 }

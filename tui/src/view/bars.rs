@@ -114,7 +114,7 @@ pub(super) fn hints(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect)
         let key = app.setup.keys.keys(index).first().filter(|_| !hint.is_empty());
         if let Some(key) = key.filter(|_| app.applies(context, binding.action)) {
             let place = if is_urgent { 0 } else { shown.len() };
-            shown.insert(place, (keys::shown(key, app.setup.ascii), hint, binding.action == Action::Palette));
+            shown.insert(place, (keys::key_symbol(key, app.setup.ascii), hint, binding.action == Action::Palette));
         }
     }
     // The list of all actions comes first where space is short: from there everything is found.

@@ -35,7 +35,7 @@ pub(super) fn draw(app: &App, screen: &ConflictScreen, theme: &Theme, frame: &mu
     let cut = Sign::Cut.text(app.setup.ascii);
     let Some((first, _)) = screen.fields.first() else {
         let settled = "Nothing stands against this change any more: saving sends it.";
-        let text = screen.fault.as_deref().unwrap_or(if screen.loaded { settled } else { "" });
+        let text = screen.fault.as_deref().unwrap_or(if screen.is_loaded { settled } else { "" });
         frame.render_widget(Span::styled(fit(text, columns, cut), theme.quiet()), inner);
         return;
     };
@@ -148,7 +148,7 @@ fn in_full(app: &App, screen: &ConflictScreen, gone: bool, theme: &Theme, frame:
     let place = if typed > 0 { at.next() } else { None };
     if let (Some(line), Some(row)) = (&screen.typing, place) {
         // A line that is in vain belongs to none of the fields.
-        let prompt = match &screen.in_vain {
+        let prompt = match &screen.typing_blocked {
             Some(_) => String::new(),
             None => {
                 let cut = Sign::Cut.text(app.setup.ascii);

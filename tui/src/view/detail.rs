@@ -34,7 +34,7 @@ pub(super) fn draw(app: &App, detail: &Detail, now: Now, theme: &Theme, frame: &
             scroll_bar(app, theme, frame, bar, detail.scroll, all.len());
         }
         None => {
-            let text = match (detail.kind, detail.gone, key_of(app, Context::Detail, Action::Edit)) {
+            let text = match (detail.kind, detail.is_missing, key_of(app, Context::Detail, Action::Edit)) {
                 (_, false, _) => String::new(),
                 (Kind::Property, true, Some(key)) => format!("The home has no profile yet. Press {key} to write it."),
                 (Kind::Property, true, None) => "The home has no profile yet.".to_owned(),

@@ -26,7 +26,7 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
     let columns = usize::from(inner.width);
     let cut = Sign::Cut.text(app.setup.ascii);
     let has_server = app.status.as_ref().is_some_and(|status| status.server.is_some());
-    let heading = match (screen.loaded, screen.edits.len()) {
+    let heading = match (screen.is_loaded, screen.edits.len()) {
         (false, _) => String::new(),
         (true, 0) if has_server => "Nothing waits: the server has everything that stands here.".into(),
         (true, 0) => "Nothing waits.".into(),

@@ -177,7 +177,7 @@ fn block<'a>(
                     look,
                 )));
             }
-            if picker.options.is_empty() && picker.answered {
+            if picker.options.is_empty() && picker.is_answered {
                 lines.push(text(Line::styled("no name has these letters", theme.quiet())));
             }
         }
@@ -187,7 +187,7 @@ fn block<'a>(
         let about = about(form, entry, now);
         lines.extend(wrap(&about, columns).into_iter().map(|part| text(Line::styled(part, theme.quiet()))));
     }
-    if let Some(theirs) = &entry.meanwhile {
+    if let Some(theirs) = &entry.their_value {
         let theirs = theirs.split_whitespace().collect::<Vec<_>>().join(" ");
         let became = if theirs.is_empty() { "cleared".to_owned() } else { format!("changed to “{theirs}”") };
         let mut parts = wrap(&format!("{} meanwhile {became}", Sign::News.text(app.setup.ascii)), columns);

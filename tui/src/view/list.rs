@@ -41,12 +41,12 @@ pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, ar
     } else {
         nothing(app, list, theme, frame, body);
     }
-    if layout.info > 0 || app.filtering {
+    if layout.info > 0 || app.is_filtering {
         info(app, list, theme, frame, part(0, 1));
     }
     for (row_area, line) in rows(body).zip(list.visible()) {
         // Without room for its own line the filter takes the first one.
-        if row_area.y == area.y && layout.info == 0 && app.filtering {
+        if row_area.y == area.y && layout.info == 0 && app.is_filtering {
             continue;
         }
         let (number, row) = match line {
@@ -73,7 +73,7 @@ pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, ar
     // A column between the bar and the edge of the preview keeps both readable.
     let bar = Rect { width: own.saturating_sub(u16::from(preview > 0)), ..body };
     scroll_bar(app, theme, frame, bar, list.top, list.total);
-    if layout.info > 0 || app.filtering {
+    if layout.info > 0 || app.is_filtering {
         let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..part(0, 1) };
         fault(app, list, theme, frame, below);
     }
@@ -102,9 +102,9 @@ fn info(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect
     let sum = sum.map(|cents| (format!("{} {}", sum_word(list.kind), whole_money(cents)), theme.quiet()));
     let order = (format!("by {} {}", order.label, arrow.text(app.setup.ascii)), theme.quiet());
     let gap = format!("  {dot}  ");
-    let lead = if app.filtering || !filter.is_empty() { "filter " } else { "" };
+    let lead = if app.is_filtering || !filter.is_empty() { "filter " } else { "" };
     // While it is typed the cursor stands behind it.
-    let typed = if app.filtering { (width(&filter) + 1).max(FILTER_MIN) } else { width(&filter) };
+    let typed = if app.is_filtering { (width(&filter) + 1).max(FILTER_MIN) } else { width(&filter) };
     let room = usize::from(area.width).saturating_sub(MARGIN + 1);
     let needs = [typed, typed.min(FILTER_MIN)].map(|typed| width(lead) + typed);
     let parts = kept([marks, Some((number, Style::new())), sum, Some(order)], width(&gap), room, needs);
@@ -122,7 +122,7 @@ fn info(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect
     let used = u16::try_from(line.width()).unwrap_or(u16::MAX).min(area.width);
     let rest = Rect { x: area.x + used, width: (area.width - used).saturating_sub(1), ..area };
     frame.render_widget(line, area);
-    if app.filtering {
+    if app.is_filtering {
         typing(&list.filter, theme.accent(), frame, rest);
     } else {
         let text = fit(&filter, rest.width.into(), Sign::Cut.text(app.setup.ascii));
@@ -244,7 +244,7 @@ fn row_line<'a>(
 
 /// An empty list says why it is empty and what to do.
 fn nothing(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
-    if !list.loaded {
+    if !list.is_loaded {
         return;
     }
     let first = |action: Action| app.setup.keys.key_of(Context::List, action).unwrap_or("?").to_owned();

@@ -126,7 +126,7 @@ fn rule(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
 
 /// The key of an action as it is shown. None: it has none, so that nothing may promise it.
 fn key_of(app: &App, context: Context, action: Action) -> Option<&str> {
-    Some(keys::shown(app.setup.keys.key_of(context, action)?, app.setup.ascii))
+    Some(keys::key_symbol(app.setup.keys.key_of(context, action)?, app.setup.ascii))
 }
 
 /// A text made harmless, cut and filled up to exactly so many columns.

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use super::{Theme, padded, rows, scroll_bar, typing, window};
 use crate::app::App;
-use crate::keys::{BINDINGS, shown};
+use crate::keys::{BINDINGS, key_symbol};
 use crate::state::palette::Palette;
 use crate::words::glyphs::Sign;
 use crate::words::sanitize::{fit, width};
@@ -39,7 +39,7 @@ pub(super) fn draw(app: &App, palette: &Palette, theme: &Theme, frame: &mut Fram
     let text = Rect { width: below.width.saturating_sub(2), ..below };
     for (row, (index, number)) in rows(text).zip(palette.found.iter().enumerate().skip(top)) {
         let keys_of = app.setup.keys.keys_of(palette.context, BINDINGS[*number].action);
-        let names: Vec<&str> = keys_of.map(|key| shown(key, app.setup.ascii)).collect();
+        let names: Vec<&str> = keys_of.map(|key| key_symbol(key, app.setup.ascii)).collect();
         let names = names.join(" ");
         let keys = width(&names).min(keys_max);
         let about = padded(app, BINDINGS[*number].about, usize::from(row.width).saturating_sub(keys + 2), false);

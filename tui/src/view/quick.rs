@@ -76,7 +76,7 @@ fn said(app: &App, line: &QuickLine) -> String {
     parts.extend(text("estimated_cost").map(|sum| format!("costs {sum}")));
     match (&line.about, &line.understood.about) {
         (Some((_, _, title)), _) => parts.push(format!("about {}", fit(title, 40, Sign::Cut.text(app.setup.ascii)))),
-        (None, Some(name)) if line.looking => parts.push(format!("about {name}")),
+        (None, Some(name)) if line.is_looking_up => parts.push(format!("about {name}")),
         (None, Some(name)) => parts.push(format!("about {name}: nothing here is called so")),
         (None, None) => {}
     }

@@ -26,7 +26,7 @@ pub(super) fn draw(app: &App, search: &Search, theme: &Theme, frame: &mut Frame<
     typing(&search.words, theme.accent(), frame, field);
     let below = Rect { y: inner.y + 2.min(inner.height), height: inner.height.saturating_sub(2), ..inner };
     if search.hits.is_empty() {
-        let text = match (search.words.text().trim().is_empty(), search.answered) {
+        let text = match (search.words.text().trim().is_empty(), search.is_answered) {
             (true, _) => "Type words, or their beginnings; everything is searched.",
             (false, true) => "Nothing has all of these words.",
             (false, false) => "",

@@ -18,7 +18,7 @@ use crate::fixtures::{live, now, record, task};
 use crate::keys::Keymap;
 use crate::message::{Answer, Effect, Message};
 use crate::state::conflict::ConflictScreen;
-use crate::state::detail::Full;
+use crate::state::detail::FullRecord;
 use crate::state::form::Form;
 use crate::state::session::Session;
 
@@ -165,7 +165,7 @@ fn every_screen() -> Vec<(&'static str, App)> {
     for typing in [false, true] {
         let mut app = household();
         let mut conflict = ConflictScreen::of(1, Method::Update);
-        conflict.take(vec![clash("title", "Evil \u{1b}[2J"), clash("due_on", "2026-12-24")]);
+        conflict.set_conflicts(vec![clash("title", "Evil \u{1b}[2J"), clash("due_on", "2026-12-24")]);
         conflict.choose(Choice::Mine);
         if typing {
             conflict.type_value();
@@ -185,15 +185,15 @@ fn every_screen() -> Vec<(&'static str, App)> {
     for (_, app) in &mut all {
         let page = app.page();
         match app.layers.last_mut() {
-            Some(Layer::Search(search)) => search.take(vec![Hit {
+            Some(Layer::Search(search)) => search.set_hits(vec![Hit {
                 kind: Kind::Task,
                 id: "a".into(),
                 title: "Service the boiler".into(),
                 snippet: "Service the **boiler** before winter".into(),
             }]),
-            Some(Layer::Edits(edits)) => edits.take(vec![edit()]),
-            Some(Layer::Detail(detail)) => detail.take(Some(full()), page),
-            Some(Layer::Form(form)) => form.found(vec![(Kind::Room, "1".into(), "Garage".into())]),
+            Some(Layer::Edits(edits)) => edits.set_edits(vec![edit()]),
+            Some(Layer::Detail(detail)) => detail.set_record(Some(full()), page),
+            Some(Layer::Form(form)) => form.set_options(vec![(Kind::Room, "1".into(), "Garage".into())]),
             _ => {}
         }
     }
@@ -214,9 +214,9 @@ fn clash(field: &str, theirs: &str) -> Conflict {
     }
 }
 
-fn full() -> Full {
+fn full() -> FullRecord {
     let fields = |value: serde_json::Value| value.as_object().cloned().unwrap();
-    Full {
+    FullRecord {
         row: rows().remove(0),
         related: vec![Related {
             kind: Kind::Document,
@@ -337,7 +337,7 @@ fn a_long_text_in_a_conflict_has_the_free_lines_and_is_never_cut_without_a_mark(
         let mut app = household();
         let mut conflict = ConflictScreen::of(1, Method::Update);
         let notes = Conflict { mine: long("my"), theirs: long("their"), base: json!("short"), ..clash("notes", "") };
-        conflict.take(vec![notes]);
+        conflict.set_conflicts(vec![notes]);
         app.layers.push(Layer::Conflict(conflict));
         screen(&mut app, 80, height)
     };
@@ -358,7 +358,7 @@ fn whoever_deleted_the_record_has_deleted_written_on_their_side() {
     ] {
         let mut app = household();
         let mut conflict = ConflictScreen::of(1, method);
-        conflict.take(vec![field]);
+        conflict.set_conflicts(vec![field]);
         app.layers.push(Layer::Conflict(conflict));
         let text = screen(&mut app, 80, 24);
         assert_says(&text, &[&format!("Mine    {mine}"), &format!("Theirs  {theirs}")]);
@@ -388,7 +388,7 @@ fn why_a_form_was_not_saved_is_read_to_its_end() {
     let Some(Layer::Form(form)) = app.layers.last_mut() else { panic!("no form") };
     let why = "Not saved: the disk that holds /home/ada/replica.db is full; next: df -h /home/ada, make room, \
                then: hearth-replica doctor";
-    form.refused(why.into());
+    form.refuse(why.into());
     let flat = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
     assert_says(&flat, &[why, "Title *"]);
     assert_says(&screen(&mut app, 50, 9), &["Not saved: the disk", "…", "Title *"]);
@@ -483,7 +483,7 @@ fn a_filter_that_is_not_understood_is_not_kept_and_says_the_whole_reason() {
         let mut app = household();
         "fstaus:done".chars().for_each(|sign| drop(letter(&mut app, sign)));
         press(&mut app, KeyCode::Enter);
-        assert!(app.filtering, "enter would show everything");
+        assert!(app.is_filtering, "enter would show everything");
         let text = flat(&screen(&mut app, width, height));
         assert_says(&text, &["there is no field staus; the nearest is status"]);
         press(&mut app, KeyCode::Esc);
@@ -491,7 +491,7 @@ fn a_filter_that_is_not_understood_is_not_kept_and_says_the_whole_reason() {
         let text = flat(&screen(&mut app, width, height));
         assert_says(&text, &["someday is no day: try", "2026-12-01"]);
         press(&mut app, KeyCode::Esc);
-        assert!(!app.filtering);
+        assert!(!app.is_filtering);
     }
 }
 

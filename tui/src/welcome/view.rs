@@ -73,7 +73,7 @@ fn connecting(connection: &Connection, ascii: bool, theme: &Theme, frame: &mut F
     put(frame, area, &mut y, Line::styled("Connect to a server", theme.accent()));
     y += u16::from(area.height > 8);
     let dot = if ascii { "*" } else { "•" };
-    let hidden = crate::state::input::Line::holding(&dot.repeat(connection.key.text().chars().count()));
+    let hidden = crate::state::input::Line::with_text(&dot.repeat(connection.key.text().chars().count()));
     for (label, line, here) in
         [("Address  ", &connection.server, !connection.in_key), ("API key  ", &hidden, connection.in_key)]
     {

@@ -4,23 +4,23 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{Row, Status};
 use serde_json::{Map, Value};
 
-use crate::keys::What;
+use crate::keys::CopyTarget;
 use crate::state::detail::DetailLine;
 
 /// The text and what it is called, or None where there is nothing of the sort.
 pub fn text(
-    what: What,
+    what: CopyTarget,
     row: &Row,
     line: Option<&DetailLine>,
     status: Option<&Status>,
 ) -> Option<(String, &'static str)> {
     Some(match what {
-        What::Value => (line?.value.clone(), "the value"),
-        What::Title => (row.title.clone(), "the title"),
-        What::Id => (row.id.clone(), "the id"),
-        What::Json => (json(row), "the record as JSON"),
-        What::Sql => (row.as_sql(), "the record as SQL"),
-        What::Curl => (curl(row, status?.server.as_deref()?), "the record as curl"),
+        CopyTarget::Value => (line?.value.clone(), "the value"),
+        CopyTarget::Title => (row.title.clone(), "the title"),
+        CopyTarget::Id => (row.id.clone(), "the id"),
+        CopyTarget::Json => (json(row), "the record as JSON"),
+        CopyTarget::Sql => (row.as_sql(), "the record as SQL"),
+        CopyTarget::Curl => (curl(row, status?.server.as_deref()?), "the record as curl"),
     })
 }
 
@@ -60,16 +60,16 @@ mod tests {
         let row = task("0190", "Bob's boiler", Some("2026-12-01"));
         let copied = |what| text(what, &row, None, Some(&live())).map(|(text, _)| text);
         assert_eq!(
-            copied(What::Sql).unwrap(),
+            copied(CopyTarget::Sql).unwrap(),
             "INSERT INTO tasks (id, title, priority, status, due_on) \
              VALUES ('0190', 'Bob''s boiler', 'medium', 'open', '2026-12-01');"
         );
         assert_eq!(
-            copied(What::Curl).unwrap(),
+            copied(CopyTarget::Curl).unwrap(),
             "curl -H \"Authorization: Bearer $HEARTH_API_KEY\" 'http://127.0.0.1:8750/v1/tasks/0190'"
         );
-        let value: Value = serde_json::from_str(&copied(What::Json).unwrap()).unwrap();
+        let value: Value = serde_json::from_str(&copied(CopyTarget::Json).unwrap()).unwrap();
         assert_eq!((&value["title"], &value["rev"]), (&"Bob's boiler".into(), &7.into()));
-        assert_eq!(copied(What::Value), None);
+        assert_eq!(copied(CopyTarget::Value), None);
     }
 }

@@ -69,7 +69,7 @@ pub fn kind_of(write: &Write) -> Option<Kind> {
         | Write::Update { kind, .. }
         | Write::Many { kind, .. }
         | Write::Delete { kind, .. } => Some(*kind),
-        Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::Hurry => None,
+        Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::SyncNow => None,
     }
 }
 
@@ -94,7 +94,7 @@ pub fn written(write: &Write) -> String {
         Write::Update { kind, fields, title, .. } => format!("Saved: {}", new_name(*kind, fields, title)),
         Write::Delete { title, .. } => format!("Deleted: {title}"),
         Write::Many { kind, records, .. } => counted(*kind, records.len()),
-        Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::Hurry => String::new(),
+        Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::SyncNow => String::new(),
     }
 }
 

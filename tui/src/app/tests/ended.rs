@@ -1,11 +1,11 @@
-//! What is being saved when somebody leaves: what was not written is told, and what was typed is found again.
+//! The end of the program during a write: a failed write is reported, and the typed text is restored.
 
 use hearth_contract::schema::Kind;
 
 use super::*;
 use crate::message::{Answer, Write};
 
-/// A form and a line of quick add, each as it is saved; and the change that is asked for.
+/// An application with a form or quick add in a write, and the write.
 fn saving(typed: &[&str]) -> (App, Write) {
     let mut app = with_tasks(three());
     press(&mut app, typed[0]);
@@ -19,7 +19,7 @@ fn saving(typed: &[&str]) -> (App, Write) {
 }
 
 #[test]
-fn what_could_not_be_written_at_the_end_is_told_and_found_again() {
+fn failed_write_at_exit_is_told_and_drafted() {
     for typed in [["n", "ctrl-s"], ["a", "enter"]] {
         let (mut app, write) = saving(&typed);
         let failed = Message::Answer(Answer::Written(write.clone(), Err("another program is writing".into())));
@@ -35,32 +35,32 @@ fn what_could_not_be_written_at_the_end_is_told_and_found_again() {
 }
 
 #[test]
-fn each_change_that_failed_at_the_end_is_told() {
+fn each_failed_write_at_exit_is_told() {
     let (kind, id, title) = (Kind::Task, "a".to_owned(), "Bleed radiators".to_owned());
     let delete = Write::Delete { kind, id: id.clone(), title: title.clone() };
     let many = Write::Many { kind, records: vec![(id, title.clone()), ("b".into(), "Oil".into())], change: None };
     let held = || "it is held".to_owned();
     for (answer, told) in [
-        (Answer::Gone(delete.clone()), "the deletion of “Bleed radiators”: "),
+        (Answer::RecordDeleted(delete.clone()), "the deletion of “Bleed radiators”: "),
         (Answer::Written(delete, Err(held())), "the deletion of “Bleed radiators”: it is held"),
         (Answer::ManyWritten(many, vec![(title, Ok(true)), ("Oil".into(), Err(held()))]), "“Oil”: it is held"),
     ] {
         let mut app = with_tasks(three());
-        let (undone, _) = app.end(now(), [Message::Stale, Message::Answer(answer)].into_iter());
+        let (undone, _) = app.end(now(), [Message::DatabaseChanged, Message::Answer(answer)].into_iter());
         assert!(undone.len() == 1 && undone[0].starts_with(told), "{undone:?}");
     }
 }
 
 #[test]
-fn what_is_being_saved_is_not_asked_about() {
+fn leaving_form_in_write_asks_nothing() {
     for typed in [["n", "ctrl-s"], ["a", "enter"]] {
         let (mut app, _) = saving(&typed);
         let before = app.context();
         press(&mut app, "esc");
-        // The answer is late, so the key is not kept waiting for it.
+        // The answer is late, and the key does not wait longer.
         let mut later = now();
         later.moment = later.moment.plus_millis(5_000);
         app.update(later, Message::Tick);
-        assert_eq!((app.context(), &*app.notice.as_ref().unwrap().text), (before, "It is being saved."));
+        assert_eq!((app.context(), &*app.notice.as_ref().unwrap().text), (before, "Saving; please wait."));
     }
 }

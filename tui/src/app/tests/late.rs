@@ -1,21 +1,21 @@
-//! Answers that come late: each changes what it answers and nothing else, however much has been done since it was asked for.
+//! Late answers: each changes the screen of its request alone.
 
 use hearth_replica::{Method, Resolution, Totals};
 
 use super::*;
 use crate::fixtures::conflict;
-use crate::message::{Decision, Place};
+use crate::message::{Decision, RowPosition};
 use crate::state::detail::Detail;
 use crate::state::editor::{Editor, Reference};
 use crate::state::palette::Palette;
 
-/// The change that is asked for.
+/// The requested write.
 fn change(effects: Vec<Effect>) -> Write {
     let write = |effect: Effect| if let Effect::Write(write) = effect { Some(write) } else { None };
     effects.into_iter().find_map(write).expect("a change is asked for")
 }
 
-/// So much later that no key waits for an answer any longer.
+/// A tick after the longest wait for an answer.
 fn later(app: &mut App) -> Vec<Effect> {
     let mut later = now();
     later.moment = later.moment.plus_millis(600);
@@ -40,14 +40,14 @@ fn garage() -> Option<(Kind, String, String)> {
     Some((Kind::Room, ROOM.to_owned(), "Garage".to_owned()))
 }
 
-/// The ticket of the name that is looked for.
+/// The ticket of the requested name.
 fn sought(effects: &[Effect]) -> u64 {
     let [Effect::About(ticket, _)] = effects else { panic!("{effects:?}") };
     *ticket
 }
 
 #[test]
-fn what_refuses_another_change_does_not_refuse_the_task_that_is_being_added() {
+fn refusal_of_other_write_keeps_quick_add() {
     let mut app = with_tasks(three());
     let done = change(press(&mut app, "x"));
     press(&mut app, "a");
@@ -56,29 +56,29 @@ fn what_refuses_another_change_does_not_refuse_the_task_that_is_being_added() {
     hears(&mut app, Answer::Written(done, Err("another program is writing".to_owned())));
     assert_eq!(notice(&app), "Another program is writing");
     assert_eq!((line(&app).saving.as_deref(), &line(&app).refusal), (Some(&added), &None));
-    // Once more would be twice, here and in a form.
+    // A second save would create a second task.
     for key in ["enter", "tab"] {
         assert_eq!(press(&mut app, key), []);
         assert_eq!((later(&mut app), app.context()), (Vec::new(), Context::Quick));
-        assert_eq!(notice(&app), "It is being saved.");
+        assert_eq!(notice(&app), "Saving; please wait.");
     }
     hears(&mut app, Answer::Written(added, Ok("new".to_owned())));
     assert_eq!(app.context(), Context::List);
 }
 
 #[test]
-fn a_refused_task_is_typed_again_also_from_under_the_list_of_actions() {
+fn refusal_reaches_quick_add_below_palette() {
     let mut app = with_tasks(three());
     press(&mut app, "a");
     write(&mut app, "Buy filter");
     let added = change(press(&mut app, "enter"));
-    app.layers.push(Layer::Palette(Palette::over(Context::Quick, "", |_| true)));
+    app.layers.push(Layer::Palette(Palette::new(Context::Quick, "", |_| true)));
     hears(&mut app, Answer::Written(added, Err("it is held".to_owned())));
     assert_eq!((&line(&app).saving, line(&app).refusal.as_deref()), (&None, Some("it is held")));
 }
 
 #[test]
-fn a_form_stays_until_its_own_change_is_answered_whatever_else_is_written() {
+fn form_waits_for_answer_to_own_write() {
     let many = Write::Many { kind: Kind::Room, records: vec![("r".into(), "Hall".into())], change: None };
     let delete = Write::Delete { kind: Kind::Task, id: "c".into(), title: "Descale kettle".into() };
     for other in [
@@ -87,8 +87,8 @@ fn a_form_stays_until_its_own_change_is_answered_whatever_else_is_written() {
         Answer::Decided(Write::Undo, Err("There is nothing to undo.".to_owned())),
         Answer::Written(delete.clone(), Ok("c".to_owned())),
         Answer::Written(delete.clone(), Err("it is held".to_owned())),
-        Answer::Gone(delete.clone()),
-        Answer::Overtaken(delete, Box::new(task("c", "Theirs", None))),
+        Answer::RecordDeleted(delete.clone()),
+        Answer::RecordChanged(delete, Box::new(task("c", "Theirs", None))),
     ] {
         let mut app = with_tasks(three());
         press(&mut app, "e");
@@ -98,17 +98,17 @@ fn a_form_stays_until_its_own_change_is_answered_whatever_else_is_written() {
         assert_eq!((&form(&app).saving, &form(&app).refusal), (&Some(saved.clone()), &None), "{}", notice(&app));
         assert_ne!(notice(&app), "", "it is told elsewhere");
         assert_eq!(app.session().draft.unwrap().typed["title"], "Bleed radiators!");
-        hears(&mut app, Answer::Overtaken(saved, Box::new(task("a", "Theirs", None))));
-        let said = "Not saved: title was changed meanwhile. Save again to keep yours.";
-        assert_eq!((&form(&app).saving, form(&app).refusal.as_deref()), (&None, Some(said)));
+        hears(&mut app, Answer::RecordChanged(saved, Box::new(task("a", "Theirs", None))));
+        let sentence = "Not saved: title was changed by someone else. Save again to keep your value.";
+        assert_eq!((&form(&app).saving, form(&app).refusal.as_deref()), (&None, Some(sentence)));
     }
 }
 
 #[test]
-fn a_conflict_that_is_settled_closes_no_other_that_is_being_settled() {
+fn resolution_closes_only_its_conflict() {
     let mut app = with_tasks(three());
     let mut screen = ConflictScreen::of(2, Method::Update);
-    screen.typing = Some(Line::holding("Clean the"));
+    screen.typing = Some(Line::with_text("Clean the"));
     app.layers.push(Layer::Conflict(screen));
     let settled = |edit| {
         let write = Write::Decide(edit, Decision::Resolve(Resolution::mine()));
@@ -121,7 +121,7 @@ fn a_conflict_that_is_settled_closes_no_other_that_is_being_settled() {
 }
 
 #[test]
-fn a_task_is_added_about_no_thing_but_the_one_whose_name_was_typed() {
+fn quick_add_waits_for_newest_subject() {
     let mut app = with_tasks(three());
     press(&mut app, "a");
     let effects = write(&mut app, "Mop @gar");
@@ -129,7 +129,7 @@ fn a_task_is_added_about_no_thing_but_the_one_whose_name_was_typed() {
     let effects = write(&mut app, "d");
     assert_eq!(press(&mut app, "enter"), [], "it waits for the answer");
     assert_eq!(later(&mut app), [], "but not for ever");
-    assert_eq!(notice(&app), "“gard” is still being looked for; save again.");
+    assert_eq!(notice(&app), "Still looking up “gard”; save again.");
     let garden = Some((Kind::Room, ROOM.replace("abcd", "abce"), "Garden room".to_owned()));
     hears(&mut app, Answer::About(sought(&effects), garden));
     let Write::Create { fields, .. } = change(press(&mut app, "enter")) else { panic!("no task") };
@@ -137,7 +137,7 @@ fn a_task_is_added_about_no_thing_but_the_one_whose_name_was_typed() {
 }
 
 #[test]
-fn a_name_that_is_still_being_looked_for_is_in_the_title_of_the_form() {
+fn unresolved_name_goes_into_form_title() {
     let mut app = with_tasks(three());
     press(&mut app, "a");
     let effects = write(&mut app, "Mop @gar");
@@ -150,9 +150,9 @@ fn a_name_that_is_still_being_looked_for_is_in_the_title_of_the_form() {
 }
 
 #[test]
-fn what_a_task_is_about_without_a_name_does_not_stand_in_for_one_that_was_typed() {
+fn typed_name_replaces_preset_subject() {
     let mut app = with_tasks(three());
-    app.layers.push(Layer::Detail(Detail::showing(room("r", "Attic"))));
+    app.layers.push(Layer::Detail(Detail::with_row(room("r", "Attic"))));
     press(&mut app, "a");
     write(&mut app, "Mop ");
     let preset = line(&app).about.clone();
@@ -164,17 +164,17 @@ fn what_a_task_is_about_without_a_name_does_not_stand_in_for_one_that_was_typed(
 }
 
 #[test]
-fn a_name_that_is_found_while_the_list_of_actions_is_open_is_known_afterwards() {
+fn subject_arrives_below_palette() {
     let mut app = with_tasks(three());
     press(&mut app, "a");
     let effects = write(&mut app, "Mop @gar");
-    app.layers.push(Layer::Palette(Palette::over(Context::Quick, "", |_| true)));
+    app.layers.push(Layer::Palette(Palette::new(Context::Quick, "", |_| true)));
     hears(&mut app, Answer::About(sought(&effects), garage()));
-    assert_eq!((line(&app).looking, &line(&app).about), (false, &garage()));
+    assert_eq!((line(&app).is_looking_up, &line(&app).about), (false, &garage()));
 }
 
 #[test]
-fn a_suggestion_for_older_letters_is_not_taken() {
+fn outdated_suggestion_is_not_taken() {
     let mut app = with_tasks(Vec::new());
     press(&mut app, "n");
     write(&mut app, "Mop");
@@ -194,8 +194,8 @@ fn a_suggestion_for_older_letters_is_not_taken() {
         assert_eq!(later(&mut app), []);
         assert_eq!((app.context(), faults(&app)), (Context::Options, Vec::new()), "{key}");
     }
-    // What is found is known also where the list of actions was open meanwhile.
-    app.layers.push(Layer::Palette(Palette::over(Context::Options, "", |_| true)));
+    // Suggestions arrive also while the list of actions is open.
+    app.layers.push(Layer::Palette(Palette::new(Context::Options, "", |_| true)));
     let garden = (Kind::Room, ROOM.to_owned(), "Garden room".to_owned());
     hears(&mut app, Answer::Titles { ticket: ticket(&effects), titles: Ok(vec![garden]) });
     app.layers.pop();
@@ -208,7 +208,7 @@ fn a_suggestion_for_older_letters_is_not_taken() {
 }
 
 #[test]
-fn the_sums_of_a_list_come_also_while_it_is_scrolled_and_those_of_an_older_one_never() {
+fn sums_survive_scrolling_but_not_new_filter() {
     let mut app = with_tasks(three());
     let totals = |effects: &[Effect], cents| {
         let ticket = |effect: &Effect| if let Effect::Totals(ticket, ..) = effect { Some(*ticket) } else { None };
@@ -228,13 +228,13 @@ fn the_sums_of_a_list_come_also_while_it_is_scrolled_and_those_of_an_older_one_n
 }
 
 #[test]
-fn what_was_not_changed_or_has_not_moved_is_under_the_cursor_as_before() {
+fn unmoved_task_stays_selected_after_done() {
     for result in [Err("it is held".to_owned()), Ok("a".to_owned())] {
         let mut app = with_tasks(three());
         let done = change(press(&mut app, "x"));
         let effects = hears(&mut app, Answer::Written(done, result));
         answer(&mut app, &effects, three());
-        let effects = app.update(now(), Message::Stale);
+        let effects = app.update(now(), Message::DatabaseChanged);
         let more = [task("z", "Air the attic", None)].into_iter().chain(three()).collect();
         answer(&mut app, &effects, more);
         assert_eq!(selected(&app), "Bleed radiators");
@@ -242,45 +242,45 @@ fn what_was_not_changed_or_has_not_moved_is_under_the_cursor_as_before() {
 }
 
 #[test]
-fn what_cannot_be_done_is_under_the_cursor_as_before() {
+fn done_key_on_room_keeps_selection() {
     let mut app = with_tasks(three());
     let effects = press(&mut app, "4");
     answer(&mut app, &effects, vec![room("h", "Hall"), room("s", "Shed")]);
     assert_eq!(press(&mut app, "x"), []);
-    let effects = app.update(now(), Message::Stale);
+    let effects = app.update(now(), Message::DatabaseChanged);
     answer(&mut app, &effects, vec![room("a", "Attic"), room("h", "Hall"), room("s", "Shed")]);
     assert_eq!(selected(&app), "Hall");
 }
 
-/// A list whose list of actions was opened on one task and narrowed to this; by then the task is gone.
+/// Opens the list of actions on a task, narrows it to these words, deletes the task and runs the action.
 fn chosen_late(before: &[&str], words: &str) -> (App, Vec<Effect>) {
     let mut app = with_tasks(three());
     keys(&mut app, before);
     let under = selected(&app).to_owned();
     press(&mut app, "?");
     write(&mut app, words);
-    let effects = app.update(now(), Message::Stale);
+    let effects = app.update(now(), Message::DatabaseChanged);
     answer(&mut app, &effects, three().into_iter().filter(|row| row.title != under).collect());
     let effects = press(&mut app, "enter");
     (app, effects)
 }
 
 #[test]
-fn an_action_is_done_to_no_other_record_than_the_one_it_was_chosen_for() {
+fn palette_action_needs_unchanged_cursor() {
     let asks_for_change = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::Write(_)));
     let (app, effects) = chosen_late(&[], "mark a task as done");
     assert!(!asks_for_change(&effects), "{effects:?}");
     assert_eq!(app.context(), Context::List);
-    assert_eq!(notice(&app), "The cursor is on another record by now; nothing was done.");
-    // What is marked is meant wherever the cursor is, and some actions are about no record.
+    assert_eq!(notice(&app), "The cursor has moved to another record; nothing was done.");
+    // Marked records are changed wherever the cursor is, and some actions need no record.
     let (_, effects) = chosen_late(&["space"], "mark a task as done");
     assert!(matches!(&effects[..], [Effect::Write(Write::Many { records, .. })] if records[0].0 == "a"), "{effects:?}");
-    let (app, _) = chosen_late(&[], "sync: how it stands");
+    let (app, _) = chosen_late(&[], "sync: status");
     assert_eq!(app.context(), Context::Sync);
 }
 
 #[test]
-fn what_is_typed_while_something_is_being_saved_is_no_command_afterwards() {
+fn letters_during_write_are_no_commands() {
     let mut app = with_tasks(three());
     press(&mut app, "a");
     write(&mut app, "Buy filter");
@@ -294,14 +294,14 @@ fn what_is_typed_while_something_is_being_saved_is_no_command_afterwards() {
 }
 
 #[test]
-fn whoever_leaves_what_is_being_saved_does_not_wait_behind_what_was_typed_into_it() {
+fn leaving_during_write_drops_queued_letters() {
     let mut app = with_tasks(three());
     press(&mut app, "a");
     write(&mut app, "Buy filter");
     let added = change(press(&mut app, "enter"));
     write(&mut app, "dy");
     press(&mut app, "esc");
-    assert_eq!((later(&mut app), notice(&app)), (Vec::new(), "It is being saved."));
+    assert_eq!((later(&mut app), notice(&app)), (Vec::new(), "Saving; please wait."));
     write(&mut app, "dy");
     press(&mut app, "ctrl-c");
     assert_eq!(later(&mut app), [Effect::Quit]);
@@ -310,8 +310,9 @@ fn whoever_leaves_what_is_being_saved_does_not_wait_behind_what_was_typed_into_i
 }
 
 #[test]
-fn what_stands_too_deep_is_not_called_hidden() {
-    for (place, said) in [(Place::Nowhere, "New task: Zebra; the filter hides it"), (Place::Beyond, "New task: Zebra")]
+fn record_beyond_search_limit_is_not_hidden() {
+    for (position, sentence) in
+        [(RowPosition::Absent, "New task: Zebra; the filter hides it"), (RowPosition::Beyond, "New task: Zebra")]
     {
         let mut app = with_tasks(three());
         press(&mut app, "f");
@@ -321,22 +322,25 @@ fn what_stands_too_deep_is_not_called_hidden() {
         let fields = json!({ "title": "Zebra" }).as_object().cloned().unwrap();
         let effects = hears(&mut app, Answer::Written(Write::Create { kind: Kind::Task, fields }, Ok("z".to_owned())));
         let effects = answer(&mut app, &effects, three());
-        let [Effect::Place(ticket, query, id)] = &effects[..] else { panic!("{effects:?}") };
-        hears(&mut app, Answer::Place { ticket: *ticket, kind: query.kind, id: id.clone(), place: Ok(place) });
-        assert_eq!(notice(&app), said);
+        let [Effect::RowPosition(ticket, query, id)] = &effects[..] else { panic!("{effects:?}") };
+        hears(
+            &mut app,
+            Answer::RowPosition { ticket: *ticket, kind: query.kind, id: id.clone(), position: Ok(position) },
+        );
+        assert_eq!(notice(&app), sentence);
     }
 }
 
 #[test]
-fn a_conflict_that_is_being_settled_is_not_asked_about() {
+fn leaving_conflict_in_write_asks_nothing() {
     let mut app = with_tasks(three());
     let mut screen = ConflictScreen::of(4, Method::Update);
-    screen.take(vec![conflict("due_on", "2026-11-25")]);
+    screen.set_conflicts(vec![conflict("due_on", "2026-11-25")]);
     app.layers.push(Layer::Conflict(screen));
     let settled = change(keys(&mut app, &["m", "ctrl-s"]));
     for key in ["esc", "ctrl-s"] {
         assert_eq!((press(&mut app, key), later(&mut app)), (Vec::new(), Vec::new()), "{key}");
-        assert_eq!((app.context(), notice(&app)), (Context::Conflict, "It is being saved."), "{key}");
+        assert_eq!((app.context(), notice(&app)), (Context::Conflict, "Saving; please wait."), "{key}");
     }
     hears(&mut app, Answer::Decided(settled.clone(), Err("it is held".to_owned())));
     let Some(Layer::Conflict(screen)) = app.layers.last() else { panic!("{:?}", app.layers) };

@@ -1,16 +1,16 @@
-//! What is marked, and what is done to many at once: asked first, counted, and said how far it is.
+//! Marks and bulk changes: questions, counts, progress, results.
 
 use hearth_replica::{Method, RowQuery};
 
 use super::*;
 
-/// The list of tasks as it is asked for.
+/// The query of the whole task list.
 fn whole(app: &App) -> RowQuery {
-    app.list(Kind::Task).unwrap().whole()
+    app.list(Kind::Task).unwrap().whole_query()
 }
 
 #[test]
-fn deleting_many_names_some_and_says_how_many_are_not_in_sight() {
+fn bulk_delete_names_titles_and_invisible() {
     let question = |app: &App| match app.layers.last() {
         Some(Layer::Confirm(question)) => (question.question.clone(), question.consequence.clone()),
         other => panic!("no question but {other:?}"),
@@ -19,33 +19,33 @@ fn deleting_many_names_some_and_says_how_many_are_not_in_sight() {
     keys(&mut app, &["space", "space", "d"]);
     let (asked, follows) = question(&app);
     assert_eq!(asked, "Delete 2 tasks? “Bleed radiators”, “Clean gutters”");
-    assert_eq!(follows, "Undo makes them anew.");
-    // A filter hides what was marked.
+    assert_eq!(follows, "Undo recreates them.");
+    // A filter hides a marked task.
     keys(&mut app, &["n", "f"]);
     let effects = write(&mut app, "clean");
     answer(&mut app, &effects, vec![task("b", "Clean gutters", None)]);
     keys(&mut app, &["enter", "d"]);
-    assert_eq!(question(&app).0, "Delete 2 tasks, 1 of them not in sight? “Bleed radiators”, “Clean gutters”");
+    assert_eq!(question(&app).0, "Delete 2 tasks, 1 of them not visible? “Bleed radiators”, “Clean gutters”");
 }
 
 #[test]
-fn what_is_done_or_changed_out_of_sight_is_counted_first() {
+fn bulk_change_counts_invisible_records() {
     let mut app = with_tasks(three());
     keys(&mut app, &["space", "space", "f"]);
     let effects = write(&mut app, "clean");
     answer(&mut app, &effects, vec![task("b", "Clean gutters", None)]);
     keys(&mut app, &["enter", "e"]);
     let Some(Layer::Form(form)) = app.layers.last() else { panic!("{:?}", app.layers) };
-    assert_eq!(form.title, "2 tasks (1 not in sight)");
+    assert_eq!(form.title, "2 tasks (1 not visible)");
     assert_eq!(keys(&mut app, &["esc", "x"]), []);
     let Some(Layer::Confirm(question)) = app.layers.last() else { panic!("{:?}", app.layers) };
-    assert_eq!(question.question, "Mark 2 tasks as done, 1 of them not in sight? “Bleed radiators”, “Clean gutters”");
+    assert_eq!(question.question, "Mark 2 tasks as done, 1 of them not visible? “Bleed radiators”, “Clean gutters”");
     let effects = press(&mut app, "y");
     assert!(matches!(&effects[..], [Effect::Write(Write::Many { records, .. })] if records.len() == 2), "{effects:?}");
 }
 
 #[test]
-fn of_records_with_the_same_title_only_what_was_not_done_stays_marked() {
+fn failed_record_stays_marked_by_id() {
     let rows = vec![task("a", "Sweep", None), task("b", "Sweep", None), task("c", "Sweep", None)];
     let mut app = with_tasks(rows);
     let effects = keys(&mut app, &["space", "space", "space", "x"]);
@@ -57,11 +57,11 @@ fn of_records_with_the_same_title_only_what_was_not_done_stays_marked() {
 }
 
 #[test]
-fn what_was_so_already_is_not_called_changed() {
+fn unchanged_records_are_counted_apart() {
     for (did, expected) in [
         ([true, true], "Done: 2 tasks"),
-        ([true, false], "Done: 1 task; 1 was so already"),
-        ([false, false], "Nothing to change: 2 tasks are so already"),
+        ([true, false], "Done: 1 task; 1 needed no change"),
+        ([false, false], "Nothing to change in 2 tasks"),
     ] {
         let mut app = with_tasks(three());
         let effects = keys(&mut app, &["space", "space", "x"]);
@@ -73,26 +73,26 @@ fn what_was_so_already_is_not_called_changed() {
 }
 
 #[test]
-fn how_far_a_long_change_is_takes_the_place_of_what_was_said_before_it() {
+fn progress_replaces_notice() {
     let mut app = with_tasks(three());
     let done = Answer::Decided(Write::Undo, Ok("undone: 6,053 tasks".to_owned()));
-    let said = |app: &App| app.notice.as_ref().map(|notice| notice.text.clone());
+    let sentence = |app: &App| app.notice.as_ref().map(|notice| notice.text.clone());
     for (answer, expected) in [
-        (Answer::UnderWay("Undoing", 2_500, 6_053), Some("Undoing: 2,500 of 6,053")),
+        (Answer::Progress("Undoing", 2_500, 6_053), Some("Undoing: 2,500 of 6,053")),
         (done, Some("Undone: 6,053 tasks")),
-        (Answer::UnderWay("Deleting", 1, 2), Some("Deleting: 1 of 2")),
+        (Answer::Progress("Deleting", 1, 2), Some("Deleting: 1 of 2")),
     ] {
         app.update(now(), Message::Answer(answer));
-        assert_eq!(said(&app).as_deref(), expected);
+        assert_eq!(sentence(&app).as_deref(), expected);
     }
     let write = Write::Many { kind: Kind::Task, records: vec![("a".into(), "Sweep".into())], change: None };
     let refused = vec![("Sweep".to_owned(), Err("it is gone".to_owned()))];
     app.update(now(), Message::Answer(Answer::ManyWritten(write, refused)));
-    assert_eq!(said(&app), None, "what became of it is listed");
+    assert_eq!(sentence(&app), None, "what became of it is listed");
 }
 
 #[test]
-fn a_form_for_many_keeps_what_was_typed_where_nothing_could_be_changed() {
+fn bulk_form_stays_when_all_fail() {
     let form = |app: &App| {
         app.layers.iter().find_map(|layer| match layer {
             Layer::Form(form) => Some((form.is_changed(), form.saving.is_some(), form.refusal.clone())),
@@ -116,23 +116,23 @@ fn a_form_for_many_keeps_what_was_typed_where_nothing_could_be_changed() {
 }
 
 #[test]
-fn marking_all_says_where_it_stops() {
+fn mark_all_reports_limit() {
     let mut app = with_tasks(three());
     app.list_mut().unwrap().total = 12_345;
     press(&mut app, "*");
     let all = (0..MARKS_MAX).map(|number| (number.to_string(), format!("Task {number}"))).collect();
     let query = whole(&app);
     app.update(now(), Message::Answer(Answer::All(query, Ok(all))));
-    let said = "Only the first 10,000 tasks are marked; 2,345 more are not.";
-    assert_eq!(app.notice.as_ref().unwrap().text, said);
+    let sentence = "Only the first 10,000 tasks are marked; 2,345 more are not.";
+    assert_eq!(app.notice.as_ref().unwrap().text, sentence);
     press(&mut app, "d");
     let Some(Layer::Confirm(question)) = app.layers.last() else { panic!("{:?}", app.layers) };
-    let [asked, named] = ["Delete 10,000 tasks, none of them in sight? ", " and 9,997 more"];
+    let [asked, named] = ["Delete 10,000 tasks, none of them visible? ", " and 9,997 more"];
     assert!(question.question.starts_with(asked) && question.question.ends_with(named), "{}", question.question);
 }
 
 #[test]
-fn marking_all_drops_the_marks_only_where_all_are_marked() {
+fn mark_all_toggles_only_full_marks() {
     let mut app = with_tasks(three());
     let marks = |app: &App| app.list(Kind::Task).unwrap().marks.len();
     press(&mut app, "space");
@@ -148,7 +148,7 @@ fn marking_all_drops_the_marks_only_where_all_are_marked() {
 }
 
 #[test]
-fn marking_all_of_an_empty_list_changes_nothing_and_marks_that_make_room_are_counted() {
+fn mark_all_counts_removed_marks() {
     let marks = |app: &App| app.list(Kind::Task).unwrap().marks.len();
     let marks_all = |app: &mut App, all: Vec<String>| {
         press(app, "*");
@@ -161,18 +161,18 @@ fn marking_all_of_an_empty_list_changes_nothing_and_marks_that_make_room_are_cou
     let mut app = with_tasks(three());
     keys(&mut app, &["space", "space"]);
     assert_eq!((marks_all(&mut app, Vec::new()), marks(&app)), (None, 2));
-    // What is marked already takes no more room.
+    // Records that are marked already need no more room.
     let both = || ["a", "b"].map(str::to_owned).into_iter();
     assert_eq!((marks_all(&mut app, both().chain(tasks(MARKS_MAX - 2)).collect()), marks(&app)), (None, MARKS_MAX));
     let mut app = with_tasks(three());
     keys(&mut app, &["space", "space"]);
-    let said = "2 marks outside this list are gone: no more than 10,000 are kept.";
-    assert_eq!(marks_all(&mut app, tasks(MARKS_MAX - 1).collect()).as_deref(), Some(said));
+    let sentence = "2 marks outside this list are removed: at most 10,000 records can be marked.";
+    assert_eq!(marks_all(&mut app, tasks(MARKS_MAX - 1).collect()).as_deref(), Some(sentence));
     assert_eq!(marks(&app), MARKS_MAX - 1);
 }
 
 #[test]
-fn what_became_of_many_opens_over_nothing_that_is_being_typed() {
+fn results_wait_until_typing_ends() {
     let refused = || {
         let write = Write::Many { kind: Kind::Task, records: vec![("a".into(), "Sweep".into())], change: None };
         Message::Answer(Answer::ManyWritten(write, vec![("Sweep".to_owned(), Err("it is gone".to_owned()))]))
@@ -189,8 +189,8 @@ fn what_became_of_many_opens_over_nothing_that_is_being_typed() {
         press(&mut app, open);
         write(&mut app, "b");
         app.update(now(), refused());
-        let said = "Deleted 0 tasks; 1 task not deleted; the list of them opens when you are done here.";
-        assert_eq!((app.context(), app.notice.as_ref().unwrap().text.as_str()), (context, said));
+        let sentence = "Deleted 0 tasks; 1 task not deleted; the list opens when you have finished here.";
+        assert_eq!((app.context(), app.notice.as_ref().unwrap().text.as_str()), (context, sentence));
         write(&mut app, "b");
         assert_eq!(app.context(), context);
         for key in leave.split(' ') {
@@ -201,10 +201,10 @@ fn what_became_of_many_opens_over_nothing_that_is_being_typed() {
         press(&mut app, "esc");
         assert_eq!(app.context(), Context::List);
     }
-    // A value of a conflict that is typed.
+    // A typed value of a conflict.
     let mut app = with_tasks(three());
     let mut screen = ConflictScreen::of(4, Method::Update);
-    screen.typing = Some(Line::holding("Clean"));
+    screen.typing = Some(Line::with_text("Clean"));
     app.layers.push(Layer::Conflict(screen));
     app.update(now(), refused());
     assert_eq!(app.context(), Context::ConflictValue);
@@ -213,7 +213,7 @@ fn what_became_of_many_opens_over_nothing_that_is_being_typed() {
 }
 
 #[test]
-fn what_is_marked_while_many_are_changed_stays_marked() {
+fn marks_made_during_bulk_change_stay() {
     let mut app = with_tasks(three());
     let effects = keys(&mut app, &["space", "space", "x"]);
     let Some(Effect::Write(write)) = effects.into_iter().next() else { panic!("nothing written") };
@@ -228,7 +228,7 @@ fn what_is_marked_while_many_are_changed_stays_marked() {
 }
 
 #[test]
-fn all_of_an_older_list_is_not_marked() {
+fn mark_all_of_older_list_is_dropped() {
     let mut app = with_tasks(three());
     let effects = press(&mut app, "*");
     let Some(Effect::All(query)) = effects.into_iter().next() else { panic!("nothing is asked for") };

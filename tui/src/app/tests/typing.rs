@@ -1,16 +1,17 @@
-//! What is typed in forms and in quick add: kept until it is saved, refused with a reason, and never left without a question.
+//! Forms, quick add and conflicts: typed text is kept until saved, refused with a reason, and never left without a
+//! question.
 
 use super::*;
 use crate::message::Decision;
-use crate::state::form::Wish;
+use crate::state::form::FormRequest;
 use hearth_replica::Method;
 
 #[test]
-fn what_was_typed_in_a_conflict_is_not_left_without_a_question() {
+fn quit_asks_about_typed_conflict_value() {
     let mut app = with_tasks(three());
     assert_eq!(press(&mut app, "ctrl-c"), [Effect::Quit], "nothing would be lost");
     let mut screen = ConflictScreen::of(4, Method::Update);
-    screen.typing = Some(Line::holding("Clean the gutters"));
+    screen.typing = Some(Line::with_text("Clean the gutters"));
     app.layers.push(Layer::Conflict(screen));
     assert_eq!(press(&mut app, "ctrl-c"), []);
     assert_eq!(app.context(), Context::Confirm);
@@ -21,10 +22,10 @@ fn what_was_typed_in_a_conflict_is_not_left_without_a_question() {
 }
 
 #[test]
-fn what_was_typed_in_a_conflict_outlives_what_the_server_does_meanwhile() {
+fn typed_conflict_value_survives_new_version() {
     let mut app = with_tasks(three());
     let mut screen = ConflictScreen::of(4, Method::Update);
-    screen.take(vec![conflict("notes", "theirs"), conflict("due_on", "2026-11-25")]);
+    screen.set_conflicts(vec![conflict("notes", "theirs"), conflict("due_on", "2026-11-25")]);
     app.layers.push(Layer::Conflict(screen));
     press(&mut app, "e");
     write(&mut app, " merged");
@@ -35,16 +36,19 @@ fn what_was_typed_in_a_conflict_outlives_what_the_server_does_meanwhile() {
     };
     let typed = of(&app).0;
     assert!(matches!(&typed, Some(Choice::Value(value)) if value.as_str().unwrap().ends_with(" merged")), "{typed:?}");
-    // It is typed on from there, also where another key was hit meanwhile.
+    // Typing continues from the draft, also after another choice.
     keys(&mut app, &["k", "m", "k", "e"]);
     assert!(of(&app).2.unwrap().ends_with(" merged"));
     press(&mut app, "enter");
     assert_eq!(of(&app).0, typed);
     let read = Ok((vec![conflict("notes", "theirs again"), conflict("due_on", "2026-11-25")], Default::default()));
     app.update(now(), Message::Answer(Answer::Conflicts(read)));
-    let (chosen, said, _) = of(&app);
+    let (chosen, sentence, _) = of(&app);
     assert_eq!(chosen, None);
-    assert_eq!(said.as_deref(), Some("Notes was changed on the server again: choose anew; what you typed is kept."));
+    assert_eq!(
+        sentence.as_deref(),
+        Some("Notes was changed on the server again: choose again; your typed value is kept.")
+    );
     keys(&mut app, &["k", "e"]);
     assert!(of(&app).2.unwrap().ends_with(" merged"));
     press(&mut app, "esc");
@@ -53,7 +57,7 @@ fn what_was_typed_in_a_conflict_outlives_what_the_server_does_meanwhile() {
 }
 
 #[test]
-fn what_was_typed_for_an_edit_that_is_settled_meanwhile_is_saved_in_its_record() {
+fn form_of_settled_edit_saves_to_record() {
     let mut app = with_tasks(three());
     app.layers.push(Layer::Form(Box::new(Form::of_edit(&edit(Method::Update), &Default::default(), app.today))));
     write(&mut app, "!");
@@ -64,20 +68,20 @@ fn what_was_typed_for_an_edit_that_is_settled_meanwhile_is_saved_in_its_record()
     let first = save(&mut app);
     assert!(matches!(first, Write::Decide(..)), "{first:?}");
     let row = three().remove(0);
-    app.update(now(), Message::Answer(Answer::Overtaken(first, Box::new(row))));
+    app.update(now(), Message::Answer(Answer::RecordChanged(first, Box::new(row))));
     assert_eq!(
         form(&app).refusal.as_deref(),
-        Some("Not saved: the change that was waiting is settled by now. Save again to write this to the task.")
+        Some("Not saved: the waiting change was settled in the meantime. Save again to change the task itself.")
     );
     let Write::Update { id, fields, .. } = save(&mut app) else { panic!("it goes to the edit again") };
     assert_eq!((id.as_str(), &fields["title"]), ("a", &json!("Bleed radiators!")));
 }
 
 #[test]
-fn what_was_wrong_with_a_value_is_said_no_more_once_it_is_another() {
+fn typing_clears_conflict_fault() {
     let mut app = with_tasks(three());
     let mut screen = ConflictScreen::of(4, Method::Update);
-    (screen.typing, screen.fault) = (Some(Line::holding("some")), Some("some is no day".to_owned()));
+    (screen.typing, screen.fault) = (Some(Line::with_text("some")), Some("some is no day".to_owned()));
     app.layers.push(Layer::Conflict(screen));
     app.update(now(), Message::Paste("day".to_owned()));
     let Some(Layer::Conflict(screen)) = app.layers.last() else { panic!("{:?}", app.layers) };
@@ -85,8 +89,8 @@ fn what_was_wrong_with_a_value_is_said_no_more_once_it_is_another() {
 }
 
 #[test]
-fn a_form_is_there_again_whatever_it_changes() {
-    // The form that is open when Hearth ends, and at the next start.
+fn open_form_is_restored_after_exit() {
+    // The open form before the end and after the next start.
     let again = |app: &mut App| {
         let Some(Layer::Form(before)) = app.layers.last() else { panic!("{:?}", app.layers) };
         let before = before.draft().unwrap();
@@ -102,7 +106,7 @@ fn a_form_is_there_again_whatever_it_changes() {
     assert_eq!(app.session().draft, None, "nothing was typed");
     write(&mut app, "Alike");
     let mut many = again(&mut app);
-    let Wish::Save(Write::Many { records, change: Some(fields), .. }) = many.act(Action::Save) else { panic!() };
+    let FormRequest::Save(Write::Many { records, change: Some(fields), .. }) = many.act(Action::Save) else { panic!() };
     assert_eq!((records.len(), fields["title"].as_str()), (2, Some("Alike")));
 
     let mut app = with_tasks(three());
@@ -110,7 +114,7 @@ fn a_form_is_there_again_whatever_it_changes() {
     write(&mut app, "!");
     let mut waiting = again(&mut app);
     let wish = waiting.act(Action::Save);
-    assert!(matches!(wish, Wish::Save(Write::Decide(_, Decision::Change(_)))), "{wish:?}");
+    assert!(matches!(wish, FormRequest::Save(Write::Decide(_, Decision::Change(_)))), "{wish:?}");
 
     let mut app = with_tasks(three());
     press(&mut app, "n");
@@ -119,7 +123,7 @@ fn a_form_is_there_again_whatever_it_changes() {
 }
 
 #[test]
-fn what_quick_add_did_not_understand_is_in_the_form_as_it_was_typed() {
+fn unparsed_quick_add_goes_into_form_title() {
     let mut app = with_tasks(three());
     press(&mut app, "a");
     write(&mut app, "Fix tap due:31.2. !high @nosuchplac");
@@ -131,7 +135,7 @@ fn what_quick_add_did_not_understand_is_in_the_form_as_it_was_typed() {
     let draft = form(&app).draft().unwrap();
     assert_eq!(draft.typed["title"], "Fix tap due:31.2. every:fortnight @nosuchplace");
     assert_eq!(draft.typed["priority"], "high");
-    // What it is about is understood once it is found.
+    // The subject is recognized once its record is found.
     let mut app = with_tasks(three());
     press(&mut app, "a");
     let effects = write(&mut app, "Fix tap @gar");
@@ -143,7 +147,7 @@ fn what_quick_add_did_not_understand_is_in_the_form_as_it_was_typed() {
 }
 
 #[test]
-fn a_form_shows_faults_on_leaving_a_field_and_all_on_saving() {
+fn form_shows_faults_on_leave_and_save() {
     let mut app = with_tasks(three());
     press(&mut app, "n");
     press(&mut app, "tab");
@@ -160,7 +164,7 @@ fn a_form_shows_faults_on_leaving_a_field_and_all_on_saving() {
 }
 
 #[test]
-fn a_new_record_is_sent_with_what_was_filled_in_and_closes_when_it_is_kept() {
+fn create_sends_filled_fields_and_closes() {
     let mut app = with_tasks(Vec::new());
     press(&mut app, "n");
     write(&mut app, "Buy filter");
@@ -170,7 +174,7 @@ fn a_new_record_is_sent_with_what_was_filled_in_and_closes_when_it_is_kept() {
     let fields = json!({ "title": "Buy filter", "priority": "high", "status": "open" });
     assert_eq!(*write, Write::Create { kind: Kind::Task, fields: fields.as_object().cloned().unwrap() });
     assert_eq!(press(&mut app, "ctrl-s"), [], "saving twice makes one record");
-    // A crash loses nothing by now.
+    // From now on a crash loses nothing.
     assert_eq!(app.session().draft.unwrap().typed["title"], "Buy filter");
     let effects = app.update(now(), Message::Answer(Answer::Written(write.clone(), Ok("new".into()))));
     assert_eq!(app.context(), Context::List);
@@ -180,7 +184,7 @@ fn a_new_record_is_sent_with_what_was_filled_in_and_closes_when_it_is_kept() {
 }
 
 #[test]
-fn a_refusal_stays_on_the_form_with_everything_typed() {
+fn refused_create_keeps_typed_values() {
     let mut app = with_tasks(Vec::new());
     press(&mut app, "n");
     write(&mut app, "Buy filter");
@@ -189,7 +193,7 @@ fn a_refusal_stays_on_the_form_with_everything_typed() {
     app.update(now(), Message::Answer(Answer::Written(write, Err("title must be shorter".into()))));
     assert_eq!(form(&app).refusal.as_deref(), Some("title must be shorter"));
     assert!(form(&app).is_changed());
-    // Leaving asks, because something would be lost.
+    // Leaving asks before the text is lost.
     press(&mut app, "esc");
     assert_eq!(app.context(), Context::Confirm);
     press(&mut app, "y");
@@ -197,7 +201,7 @@ fn a_refusal_stays_on_the_form_with_everything_typed() {
 }
 
 #[test]
-fn an_edit_sends_only_what_differs() {
+fn edit_sends_changed_fields_only() {
     let mut app = with_tasks(three());
     press(&mut app, "e");
     write(&mut app, "!");
@@ -210,7 +214,7 @@ fn an_edit_sends_only_what_differs() {
 }
 
 #[test]
-fn a_subject_is_chosen_by_type_and_part_of_its_name() {
+fn subject_is_found_by_type_and_name() {
     let mut app = with_tasks(Vec::new());
     press(&mut app, "n");
     write(&mut app, "Change filter");
@@ -234,7 +238,7 @@ fn a_subject_is_chosen_by_type_and_part_of_its_name() {
 }
 
 #[test]
-fn another_type_of_subject_forgets_the_subject_and_says_what_is_missing() {
+fn new_subject_type_clears_subject() {
     let row = record(Kind::Task, "a", json!({ "title": "a", "subject_type": "room", "subject_id": ROOM }));
     let mut app = with_tasks(vec![row]);
     press(&mut app, "e");
@@ -247,7 +251,7 @@ fn another_type_of_subject_forgets_the_subject_and_says_what_is_missing() {
 }
 
 #[test]
-fn a_key_with_ctrl_or_alt_chooses_no_word_and_ctrl_h_clears_as_backspace_does() {
+fn modified_letters_choose_no_word() {
     let mut app = with_tasks(Vec::new());
     press(&mut app, "n");
     let at = |app: &App| form(app).entries[form(app).focus].field.name;
@@ -268,7 +272,7 @@ fn a_key_with_ctrl_or_alt_chooses_no_word_and_ctrl_h_clears_as_backspace_does() 
 }
 
 #[test]
-fn a_form_that_is_open_over_midnight_means_the_new_day() {
+fn form_over_midnight_uses_new_day() {
     let mut app = with_tasks(three());
     press(&mut app, "n");
     write(&mut app, "Mop");
@@ -293,7 +297,7 @@ fn a_form_that_is_open_over_midnight_means_the_new_day() {
 }
 
 #[test]
-fn a_choice_for_many_can_be_left_out_again() {
+fn bulk_choice_can_be_cleared() {
     let mut app = with_tasks(three());
     keys(&mut app, &["space", "space", "e"]);
     while form(&app).entries[form(&app).focus].field.name != "priority" {

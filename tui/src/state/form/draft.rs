@@ -1,4 +1,4 @@
-//! What is kept of a form that was not saved, and the form made of it again. Must not know where it is kept.
+//! The draft of an unsaved form, and a form made from a draft. Must not know where a draft is stored.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::state::editor::Editor;
 use crate::state::session::Draft;
 
 impl Form {
-    /// What neither a crash nor the end of Hearth must lose: what differs from what the form held. None where nothing was typed.
+    /// The typed values that neither a crash nor the end of the program may lose. None: nothing was typed.
     pub fn draft(&self) -> Option<Draft> {
         if !self.is_changed() {
             return None;
@@ -34,21 +34,21 @@ impl Form {
         })
     }
 
-    /// The form of a draft. None: it is of a kind that is not known here.
+    /// The form of a draft. None: this version does not know the kind.
     pub fn of_draft(draft: &Draft, today: Date) -> Option<Form> {
         let kind = Kind::parse(&draft.kind)?;
         let mut form =
-            Form::holding(kind, draft.id.clone(), draft.title.clone(), draft.before.clone(), today, |name| {
+            Form::with_fields(kind, draft.id.clone(), draft.title.clone(), draft.before.clone(), today, |name| {
                 draft.names.get(name).cloned()
             });
         (form.edit, form.many) = (draft.edit, draft.many.clone());
-        if form.is_of_a_part() {
-            form.leave_choices_open();
+        if form.is_partial() {
+            form.make_choices_optional();
         }
         for entry in &mut form.entries {
             if let Some(value) = draft.typed.get(entry.field.name) {
                 let name = draft.names.get(entry.field.name).map(String::as_str);
-                // A number that is none yet is text.
+                // An incomplete number is text.
                 let value = if value.is_number() { Value::from(value.to_string()) } else { value.clone() };
                 entry.editor = Editor::new(entry.field, &value, name);
             }

@@ -1,4 +1,4 @@
-//! What a form sends, what is wrong with it by the rules of the contract, and what became of the record meanwhile. Must not
+//! The write of a form, its faults by the rules of the contract, and its reaction to changes of the record. Must not
 //! know keys.
 
 use hearth_contract::check::{Fields, Intent, check, check_subject};
@@ -7,7 +7,7 @@ use hearth_contract::schema::{SUBJECT_ID, SUBJECT_TYPE};
 use hearth_replica::Row;
 use serde_json::Value;
 
-use super::{Entry, Form, Wish};
+use super::{Entry, Form, FormRequest};
 use crate::message::{Decision, Write};
 use crate::now::Now;
 use crate::state::editor::{Editor, Picker, Reference};
@@ -15,29 +15,29 @@ use crate::typed::dates::{self, Again};
 use crate::words::{self, faults};
 
 impl Form {
-    pub(super) fn save(&mut self) -> Wish {
+    pub(super) fn save(&mut self) -> FormRequest {
         if self.saving.is_some() {
-            return Wish::Nothing;
+            return FormRequest::Nothing;
         }
-        // A name that was typed and not taken yet is meant; without letters the suggestions were only looked at.
+        // A typed name is taken as if enter had been pressed. Without letters, the open suggestions are ignored.
         let is_typed = |picker: &Picker| !picker.words.text().trim().is_empty();
         let editor = &self.entries[self.focus].editor;
         if matches!(editor, Editor::Reference(Reference { picker: Some(picker), .. }) if is_typed(picker))
-            && !self.take()
+            && !self.take_suggestion()
         {
-            return Wish::Nothing;
+            return FormRequest::Nothing;
         }
-        let (fields, faults) = self.faults();
+        let (fields, faults) = self.fields_and_faults();
         if !faults.is_empty() {
-            self.show(faults);
-            return Wish::Nothing;
+            self.show_faults(faults);
+            return FormRequest::Nothing;
         }
         if self.id.is_some() && fields.is_empty() {
-            return Wish::Close;
+            return FormRequest::Close;
         }
         let write = self.write(fields);
         self.saving = Some(write.clone());
-        Wish::Save(write)
+        FormRequest::Save(write)
     }
 
     /// The write that saves these fields.
@@ -52,30 +52,37 @@ impl Form {
         match &self.id {
             Some(id) => {
                 let (id, title) = (id.clone(), self.title.clone());
-                Write::Update { kind, id, seen: self.seen(&fields), again: self.again(&fields), fields, title }
+                Write::Update {
+                    kind,
+                    id,
+                    seen: self.values_seen(&fields),
+                    again: self.next_occurrence(&fields),
+                    fields,
+                    title,
+                }
             }
             None => Write::Create { kind, fields },
         }
     }
 
-    /// The next one, if what is sent has the task done and it comes again.
-    fn again(&self, sent: &Fields) -> Option<Again> {
+    /// The next occurrence of a recurring task that the form marks as done.
+    fn next_occurrence(&self, sent: &Fields) -> Option<Again> {
         let mut whole = self.before.clone();
         whole.extend(sent.clone());
         sent.contains_key("status").then(|| dates::next_of(self.kind, &whole))?
     }
 
-    /// What stood where something else is sent. A subject is one thing in two fields.
-    fn seen(&self, sent: &Fields) -> Fields {
+    /// The values before the change of the sent fields. A subject has two fields, which belong together.
+    fn values_seen(&self, sent: &Fields) -> Fields {
         let subject = sent.keys().any(|name| is_subject(name));
         let fields = self.entries.iter().map(|entry| entry.field.name);
         let names = fields.filter(|name| sent.contains_key(*name) || (subject && is_subject(name)));
         names.map(|name| (name.to_owned(), self.before.get(name).cloned().unwrap_or_default())).collect()
     }
 
-    /// Takes the record as it is by now, because somebody else has changed it and nothing was saved: what was typed stays, and
-    /// beside it stands what it would be written over. Saving again does so.
-    pub fn overtaken(&mut self, now: Now, row: &Row) {
+    /// Takes the current record after the write was refused. Typed values stay; each conflicting field shows the
+    /// current value as well. A second save overwrites the current values.
+    pub fn record_changed(&mut self, now: Now, row: &Row) {
         let before = std::mem::replace(&mut self.before, row.fields.clone());
         let today = self.today;
         let about_subject = self.entries.iter().any(|entry| is_subject(entry.field.name) && entry.is_changed(today));
@@ -88,39 +95,41 @@ impl Form {
             if !typed {
                 entry.editor = editor;
             } else if before.get(name).unwrap_or(&Value::Null) != value && entry.is_changed(today) {
-                entry.meanwhile = Some(words::value(now, entry.field, row));
+                entry.their_value = Some(words::value(now, entry.field, row));
             }
         }
         let was_edit = self.edit.take().is_some();
-        let names: Vec<String> = self.entries.iter().filter(|entry| entry.meanwhile.is_some()).map(label).collect();
-        if let Some(first) = self.entries.iter().position(|entry| entry.meanwhile.is_some()) {
+        let names: Vec<String> = self.entries.iter().filter(|entry| entry.their_value.is_some()).map(label).collect();
+        if let Some(first) = self.entries.iter().position(|entry| entry.their_value.is_some()) {
             self.focus = first;
         }
-        self.refused(if was_edit && names.is_empty() {
+        self.refuse(if was_edit && names.is_empty() {
             let what = words::singular(self.kind);
-            format!("Not saved: the change that was waiting is settled by now. Save again to write this to the {what}.")
+            format!(
+                "Not saved: the waiting change was settled in the meantime. Save again to change the {what} itself."
+            )
         } else {
-            let what = if names.is_empty() { "it".to_owned() } else { names.join(", ") };
-            format!("Not saved: {what} was changed meanwhile. Save again to keep yours.")
+            let what = if names.is_empty() { "the record".to_owned() } else { names.join(", ") };
+            format!("Not saved: {what} was changed by someone else. Save again to keep your value.")
         });
     }
 
-    /// Takes that somebody else has deleted the record, and nothing was saved: what the form holds stays, and saving again makes a
-    /// new record of it.
-    pub fn gone(&mut self) {
+    /// Takes the deletion of the record after the write was refused. All values stay, and a second save creates a new
+    /// record.
+    pub fn record_deleted(&mut self) {
         (self.id, self.edit) = (None, None);
         self.title.clear();
         self.before.clear();
         for entry in &mut self.entries {
-            entry.meanwhile = None;
-            // From here on all of it would be lost, not only what was typed.
+            entry.their_value = None;
+            // From now on closing would lose every value, not only the typed ones.
             entry.initial = Value::Null;
         }
         let what = words::singular(self.kind);
-        self.refused(format!("Not saved: the {what} was deleted meanwhile. Save again to make it anew."));
+        self.refuse(format!("Not saved: the {what} was deleted by someone else. Save again to create it again."));
     }
 
-    fn show(&mut self, faults: Vec<(String, String)>) {
+    fn show_faults(&mut self, faults: Vec<(String, String)>) {
         for entry in &mut self.entries {
             entry.fault = None;
         }
@@ -135,30 +144,31 @@ impl Form {
         }
     }
 
-    /// What would be sent, in the server's spelling, and everything that is wrong with it: field and sentence.
-    pub(super) fn faults(&self) -> (Fields, Vec<(String, String)>) {
+    /// The fields to send, in the API's format, and the faults: field and sentence.
+    pub(super) fn fields_and_faults(&self) -> (Fields, Vec<(String, String)>) {
         let intent = if self.id.is_some() { Intent::Patch } else { Intent::Create };
         let mut body = Fields::new();
         for entry in &self.entries {
             let value = entry.editor.value(entry.field, self.today);
-            // A new record holds what was filled in; a changed one what is different.
+            // A new record has the filled fields, a changed record the changed fields.
             if if intent == Intent::Create { !value.is_null() } else { entry.is_changed(self.today) } {
                 body.insert(entry.field.name.to_owned(), value);
             }
         }
-        // Of many records each has a subject of its own: with another type goes another record, or none.
+        // Each of several records has its own subject: another type clears the subject.
         if !self.many.is_empty() && body.contains_key(SUBJECT_TYPE) {
             body.entry(SUBJECT_ID).or_insert(Value::Null);
         }
         let mut checked = check(self.kind, intent, &Value::Object(body.clone()));
-        // An edit knows a part of its record; the writing checks it.
+        // An edit has part of its record; the replica checks the subject.
         if intent == Intent::Patch && self.edit.is_none() {
             let mut whole = self.before.clone();
             whole.extend(body.clone());
             check_subject(self.kind, &whole, &mut checked.faults);
         }
-        let said = |fault: FieldFault| (fault.field.clone(), faults::said(self.kind, &fault, body.get(&fault.field)));
-        let faults = checked.faults.into_iter().map(said).collect();
+        let sentence =
+            |fault: FieldFault| (fault.field.clone(), faults::said(self.kind, &fault, body.get(&fault.field)));
+        let faults = checked.faults.into_iter().map(sentence).collect();
         let fields = checked.fields.into_iter().filter(|(name, _)| body.contains_key(name)).collect();
         (fields, faults)
     }
@@ -183,7 +193,7 @@ mod tests {
     use crate::keys::Action;
 
     #[test]
-    fn another_type_of_subject_takes_the_old_subject_of_many_along() {
+    fn bulk_subject_type_clears_subjects() {
         let many = vec![("a".to_owned(), "Sweep".to_owned()), ("b".to_owned(), "Mow".to_owned())];
         let saved = |letter: char| {
             let mut form = Form::bulk(Kind::Task, many.clone(), 0, now().today());
@@ -192,8 +202,10 @@ mod tests {
             let wish = form.act(Action::Save);
             (wish, form.entries.iter().find_map(|entry| entry.fault.clone()))
         };
-        let (Wish::Save(Write::Many { change: Some(fields), .. }), None) = saved('h') else { panic!("not saved") };
+        let (FormRequest::Save(Write::Many { change: Some(fields), .. }), None) = saved('h') else {
+            panic!("not saved")
+        };
         assert_eq!(Value::Object(fields), json!({ "subject_type": "home", "subject_id": null }));
-        assert_eq!(saved('r'), (Wish::Nothing, Some("Choose what it is about.".to_owned())));
+        assert_eq!(saved('r'), (FormRequest::Nothing, Some("Choose what it is about.".to_owned())));
     }
 }

@@ -1,17 +1,17 @@
-//! What stands on which line of a list: records, and above the first of each group its heading. The first line names the
-//! group that one is in. Must not know how lines are drawn.
+//! The lines of a list: records, and a heading above each group. The first line shows the heading of its group. Must
+//! not know how a line is drawn.
 
 use hearth_replica::{Group, Row};
 
 use super::List;
 use crate::words::columns::is_grouping;
 
-/// One line of a list.
+/// A line of a list.
 #[derive(Debug)]
 pub enum ListLine<'a> {
     /// The heading of a group.
     Group(&'a Group),
-    /// The record of a number; a gap where it is not loaded yet.
+    /// A record with its number; None: not loaded.
     Record(usize, Option<&'a Row>),
 }
 
@@ -27,8 +27,8 @@ impl List {
                 false => starts.iter().find(|(start, _)| *start == number),
             };
             if let Some((_, group)) = group {
-                // A heading alone on the last line would promise what is not to be seen, and a record without it would
-                // stand under the heading of another group.
+                // A heading on the last line would have no record below, and the record without it would seem to belong
+                // to the group above.
                 if lines.len() + 1 == self.height {
                     break;
                 }
@@ -40,13 +40,22 @@ impl List {
         lines
     }
 
-    /// Whether groups are shown now.
+    /// The number of marked records that are not visible.
+    pub fn marks_out_of_sight(&self) -> usize {
+        let is_marked = |line: &ListLine<'_>| match line {
+            ListLine::Record(_, Some(row)) => self.marks.contains_key(&row.id),
+            _ => false,
+        };
+        self.marks.len() - self.visible().iter().filter(|line| is_marked(line)).count()
+    }
+
+    /// Whether groups are visible.
     pub fn shows_groups(&self) -> bool {
         !self.starts().is_empty()
     }
 
-    /// The number of the first record of each group. None where groups are not wanted, or where they do not add up to the
-    /// list: they were read a moment before or after it.
+    /// The number of the first record of each group. Empty: groups are off, or the groups do not add up to the list,
+    /// because rows and sums were read at different times.
     fn starts(&self) -> Vec<(usize, &Group)> {
         let groups = &self.totals.groups;
         let sum: usize = groups.iter().map(|group| group.count).sum();
@@ -64,8 +73,8 @@ impl List {
             .collect()
     }
 
-    /// Moves the page so that the last page is full where it can be and the selected line is on it.
-    pub(super) fn settle_lines(&mut self) {
+    /// Scrolls until the selected line is visible and the last page is full.
+    pub(super) fn clamp_page(&mut self) {
         let starts: Vec<usize> = self.starts().iter().map(|(start, _)| *start).collect();
         let lines = |from: usize, to: usize| {
             let headings = starts.iter().filter(|start| **start > from && **start <= to).count();

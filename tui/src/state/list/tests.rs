@@ -1,4 +1,4 @@
-//! Lists lived through: scrolling, changes that arrive, groups.
+//! Lists: scrolling, changes from others, groups.
 
 use hearth_contract::schema::Kind;
 use hearth_replica::{Group, RowPage, Totals};
@@ -6,9 +6,9 @@ use hearth_replica::{Group, RowPage, Totals};
 use super::{List, ListLine};
 use crate::fixtures::room;
 
-/// The page that a database of rooms `names` answers.
+/// The answer of a database with these rooms.
 fn answer(list: &List, names: &[String]) -> (usize, RowPage) {
-    let query = list.query();
+    let query = list.page_query();
     let rows = names.iter().skip(query.offset).take(query.limit).map(|name| room(name, name)).collect();
     (query.offset, RowPage { rows, total: names.len() })
 }
@@ -16,7 +16,7 @@ fn answer(list: &List, names: &[String]) -> (usize, RowPage) {
 fn reload(list: &mut List, names: &[String]) {
     for _ in 0..3 {
         let (offset, page) = answer(list, names);
-        if !list.take(offset, page) {
+        if !list.set_page(offset, page) {
             return;
         }
     }
@@ -32,13 +32,13 @@ fn selected(list: &List) -> &str {
 }
 
 #[test]
-fn only_a_stretch_is_loaded() {
+fn list_loads_three_pages_only() {
     let rooms = names(0..10_000);
     let mut list = List::new(Kind::Room);
     list.resize(20);
     reload(&mut list, &rooms);
     assert_eq!((list.total, list.rows.len(), selected(&list)), (10_000, 60, "room 000000"));
-    assert!(list.go(9_999));
+    assert!(list.select(9_999));
     reload(&mut list, &rooms);
     assert_eq!(selected(&list), "room 009999");
     assert_eq!(list.visible().len(), 20);
@@ -46,69 +46,69 @@ fn only_a_stretch_is_loaded() {
 }
 
 #[test]
-fn a_change_keeps_the_selection_on_its_record_and_line() {
+fn change_keeps_selection_and_line() {
     let rooms = names(100..200);
     let mut list = List::new(Kind::Room);
     list.resize(10);
     reload(&mut list, &rooms);
-    list.go(50);
+    list.select(50);
     reload(&mut list, &rooms);
     let line = list.selected - list.top;
-    // Three come in above.
+    // Three rooms appear above.
     let more: Vec<String> = names(0..3).into_iter().chain(rooms.clone()).collect();
     reload(&mut list, &more);
     assert_eq!((selected(&list), list.selected, list.selected - list.top), ("room 000150", 53, line));
-    // The selected one goes: its number stays.
+    // The selected room disappears: the selection stays on its number.
     let fewer: Vec<String> = more.iter().filter(|name| *name != "room 000150").cloned().collect();
     reload(&mut list, &fewer);
     assert_eq!(selected(&list), "room 000151");
-    // All go.
+    // All rooms disappear.
     reload(&mut list, &[]);
     assert!(list.current().is_none());
 }
 
 #[test]
-fn what_was_let_go_of_is_not_followed_whatever_comes_before_it_moves() {
+fn released_record_is_not_followed() {
     let mut rooms = names(0..30);
     let mut list = List::new(Kind::Room);
     list.resize(10);
     reload(&mut list, &rooms);
-    list.go(3);
-    list.let_go();
-    // Sums, another size and a page that was asked for before.
-    list.take_totals(Totals::default());
+    list.select(3);
+    list.release_selection();
+    // Sums, a new size and an older page must not anchor the selection.
+    list.set_totals(Totals::default());
     list.resize(11);
     reload(&mut list, &rooms);
     let moved = rooms.remove(3);
     rooms.push(moved);
     reload(&mut list, &rooms);
     assert_eq!((list.selected, selected(&list)), (3, "room 000004"));
-    // From then on the selection holds on to that one.
+    // From now on the selection follows the room.
     rooms.insert(0, "another".into());
     reload(&mut list, &rooms);
     assert_eq!(selected(&list), "room 000004");
 }
 
 #[test]
-fn what_is_sought_is_gone_to_by_the_page_that_has_it_and_missed_by_one_that_has_not() {
+fn target_is_selected_or_reported_missing() {
     let mut rooms = names(0..30);
     let mut list = List::new(Kind::Room);
     list.resize(10);
     reload(&mut list, &rooms);
     rooms.insert(12, "new".into());
-    list.seek("new");
-    list.take_totals(Totals::default());
+    list.select_when_loaded("new");
+    list.set_totals(Totals::default());
     reload(&mut list, &rooms);
-    assert_eq!((list.missed(), selected(&list)), (None, "new"));
-    list.go(0);
+    assert_eq!((list.take_missing_target(), selected(&list)), (None, "new"));
+    list.select(0);
     reload(&mut list, &rooms);
-    list.seek("room 000029");
+    list.select_when_loaded("room 000029");
     reload(&mut list, &rooms);
-    assert_eq!((list.missed().as_deref(), selected(&list)), (Some("room 000029"), "room 000000"));
+    assert_eq!((list.take_missing_target().as_deref(), selected(&list)), (Some("room 000029"), "room 000000"));
 }
 
 #[test]
-fn scrolling_moves_the_page_only_at_its_edges() {
+fn page_scrolls_only_at_edges() {
     let rooms = names(0..30);
     let mut list = List::new(Kind::Room);
     list.resize(10);
@@ -124,7 +124,7 @@ fn scrolling_moves_the_page_only_at_its_edges() {
 }
 
 #[test]
-fn groups_have_headings_and_the_selected_line_stays_on_the_page() {
+fn grouped_list_keeps_selection_visible() {
     let rooms = names(0..30);
     let mut list = List::new(Kind::Room);
     list.sort_by(1, false);
@@ -132,7 +132,7 @@ fn groups_have_headings_and_the_selected_line_stays_on_the_page() {
     list.resize(8);
     reload(&mut list, &rooms);
     let group = |key: &str, count| Group { key: key.into(), title: String::new(), count, cents: 0 };
-    list.take_totals(Totals { cents: None, groups: vec![group("bedroom", 3), group("garage", 20), group("", 7)] });
+    list.set_totals(Totals { cents: None, groups: vec![group("bedroom", 3), group("garage", 20), group("", 7)] });
     let shape = |list: &List| -> String {
         let sign = |line: &ListLine<'_>| match line {
             ListLine::Group(group) => format!("[{}]", group.key),
@@ -149,17 +149,17 @@ fn groups_have_headings_and_the_selected_line_stays_on_the_page() {
     list.step(10);
     assert_eq!(shape(&list), "[garage]------*");
     for number in 0..30 {
-        list.go(number);
+        list.select(number);
         assert!(shape(&list).contains('*'), "{number}: {}", shape(&list));
         assert!(list.visible().len() <= 8);
     }
-    // Sums of another moment are not drawn over these rows.
-    list.take_totals(Totals { cents: None, groups: vec![group("bedroom", 3)] });
+    // Sums of another moment do not group these rows.
+    list.set_totals(Totals { cents: None, groups: vec![group("bedroom", 3)] });
     assert_eq!(shape(&list), "-------*");
-    // A heading that would stand on the last line keeps its records back.
-    list.go(0);
-    list.take_totals(Totals { cents: None, groups: vec![group("bedroom", 6), group("garage", 24)] });
+    // A heading moves to the next page with its first record.
+    list.select(0);
+    list.set_totals(Totals { cents: None, groups: vec![group("bedroom", 6), group("garage", 24)] });
     assert_eq!(shape(&list), "[bedroom]*-----");
-    list.go(6);
+    list.select(6);
     assert_eq!(shape(&list), "[bedroom]-----[garage]*");
 }

@@ -219,7 +219,7 @@ fn activity(app: &App, days: &[(String, usize)], theme: &Theme, frame: &mut Fram
         &["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
     };
     let most = days.iter().map(|(_, count)| *count).max().unwrap_or(0);
-    let since = Home::since(app.today);
+    let since = Home::activity_start(app.today);
     let mut line = String::new();
     let mut sum = 0;
     for number in 0..ACTIVITY_DAYS {

@@ -49,7 +49,7 @@ fn a_click_on_what_was_found_selects_and_a_second_one_opens() {
             let title = format!("Room {number}.");
             Hit { kind: Kind::Room, id: number.to_string(), snippet: title.clone(), title }
         };
-        search.take((0..30).map(hit).collect());
+        search.set_hits((0..30).map(hit).collect());
         search.selected = 29;
         let row = row_of(&mut app, "Room 27.", size);
         click(&mut app, 20, row);
@@ -120,7 +120,7 @@ fn a_click_on_a_tab_leaves_what_is_only_looked_at() {
     assert_eq!((app.tab, app.layers.len()), (Kind::Room, 0));
     letter(&mut app, '2');
     let mut conflict = ConflictScreen::of(1, Method::Update);
-    conflict.take(vec![clash("title", "x")]);
+    conflict.set_conflicts(vec![clash("title", "x")]);
     app.layers.push(Layer::Conflict(conflict));
     app.layers.push(Layer::Search(Search::default()));
     click(&mut app, rooms, 0);
@@ -142,7 +142,7 @@ fn a_click_beside_the_tabs_goes_nowhere() {
 fn the_wheel_leaves_the_field_alone_for_which_a_value_is_typed() {
     let mut app = household();
     let mut conflict = ConflictScreen::of(1, Method::Update);
-    conflict.take(vec![clash("title", "x"), clash("due_on", "2026-12-24")]);
+    conflict.set_conflicts(vec![clash("title", "x"), clash("due_on", "2026-12-24")]);
     conflict.type_value();
     app.layers.push(Layer::Conflict(conflict));
     mouse(&mut app, MouseEventKind::ScrollDown, 8, 8);

@@ -28,7 +28,7 @@ fn a_conflict_shows_its_field_and_both_sides_on_every_screen() {
     for (width, height) in [(20, 5), (20, 24), (80, 5), (39, 7), (40, 9)] {
         let mut app = household();
         let mut conflict = ConflictScreen::of(1, Method::Update);
-        conflict.take(vec![clash("due_on", "2026-12-24")]);
+        conflict.set_conflicts(vec![clash("due_on", "2026-12-24")]);
         app.layers.push(Layer::Conflict(conflict));
         let text = screen(&mut app, width, height);
         assert_says(&text, &["Due on", "! choose", "Mine    Tue 1 Dec", "Theirs  Thu 24 D"]);
@@ -43,7 +43,7 @@ fn a_question_shortens_the_name_before_it_leaves_out_what_follows() {
     let mut row =
         record(Kind::Room, "r", json!({ "name": "Attic above the garage with the old furniture and the skis" }));
     row.rev = Some(1);
-    let follows = "Items in it lose their room; tasks about it become general. Undo makes it anew, empty.";
+    let follows = "Items in it lose their room; tasks about it become general. Undo recreates it, empty.";
     let ask = |width, height| {
         let mut app = household();
         letter(&mut app, '4');
@@ -53,7 +53,7 @@ fn a_question_shortens_the_name_before_it_leaves_out_what_follows() {
         flat(&mut app, width, height)
     };
     let whole = ask(80, 24).replace('│', "").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_says(&whole, &["and the skis”?", "Undo makes it anew, empty.", "y yes"]);
+    assert_says(&whole, &["and the skis”?", "Undo recreates it, empty.", "y yes"]);
     let short = ask(50, 9).replace('│', "").split_whitespace().collect::<Vec<_>>().join(" ");
     assert_says(&short, &["Delete the room “Attic", "…”?", follows, "y yes"]);
     let least = ask(20, 5);
@@ -91,7 +91,7 @@ fn what_a_form_for_many_does_is_read_to_its_end() {
     let mut app = household();
     let records = (0..1_234).map(|number| (number.to_string(), String::new())).collect();
     app.layers.push(Layer::Form(Box::new(Form::bulk(Kind::Document, records, 1_200, app.today))));
-    let said = "Change 1,234 documents (1,200 not in sight) alike: what is filled in is set for all";
+    let said = "Change 1,234 documents (1,200 not visible) alike: what is filled in is set for all";
     for (width, height) in [(80, 24), (50, 15)] {
         assert_says(&flat(&mut app, width, height), &[said]);
     }
@@ -103,7 +103,7 @@ fn what_was_found_stands_apart_from_its_kind_and_keeps_its_stars() {
         let mut app = household();
         letter(&mut app, '/');
         let Some(Layer::Search(search)) = app.layers.last_mut() else { panic!("{:?}", app.layers) };
-        search.take(vec![Hit { kind, id: "a".into(), title: title.into(), snippet: snippet.into() }]);
+        search.set_hits(vec![Hit { kind, id: "a".into(), title: title.into(), snippet: snippet.into() }]);
         app
     };
     let mut house = found("1847 Larkspur Hollow", "**1847** Larkspur Hollow", Kind::Property);

@@ -45,7 +45,7 @@ fn where_there_is_no_server_nothing_is_said_of_what_it_has() {
         app.update(now(), Message::Answer(Answer::Status(Ok(Status { server, ..live() }))));
         letter(&mut app, 'w');
         let Some(Layer::Edits(edits)) = app.layers.last_mut() else { panic!("{:?}", app.layers) };
-        edits.take(Vec::new());
+        edits.set_edits(Vec::new());
         let text = screen(&mut app, 80, 24);
         assert_says(&text, &["Nothing waits"]);
         assert_eq!(text.contains("the server has everything that stands here"), is_said, "{text}");
@@ -79,7 +79,7 @@ fn a_notice_is_read_to_its_end() {
     let (mut app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
     let reason =
         "the file /home/ada/.local/share/hearth-replica/cabin/replica.db was moved, deleted or replaced".to_owned();
-    app.update(now(), Message::SyncEnded { reason, again: false });
+    app.update(now(), Message::SyncEnded { reason, will_retry: false });
     for (columns, last) in [(80, "replaced"), (24, "…")] {
         let shown = screen(&mut app, columns, 24);
         let lines: Vec<&str> = shown.lines().collect();
@@ -93,7 +93,7 @@ fn syncing_that_has_stopped_is_said_as_long_as_it_is_so() {
     let (mut app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
     let offline = Status { phase: Phase::Offline, ..live() };
     app.update(now(), Message::Answer(Answer::Status(Ok(offline))));
-    app.update(now(), Message::SyncEnded { reason: "the file was moved".into(), again: false });
+    app.update(now(), Message::SyncEnded { reason: "the file was moved".into(), will_retry: false });
     let mut later = now();
     later.moment = later.moment.plus_millis(60_000);
     app.update(later, Message::Tick);
@@ -101,8 +101,8 @@ fn syncing_that_has_stopped_is_said_as_long_as_it_is_so() {
     letter(&mut app, 'S');
     assert_says(&screen(&mut app, 80, 24), &["! syncing stopped", "the file was moved"]);
     letter(&mut app, 'r');
-    assert_says(&screen(&mut app, 80, 24), &["Nobody is there to try it: syncing stopped."]);
-    app.update(later, Message::SyncBegins);
+    assert_says(&screen(&mut app, 80, 24), &["No process can try the server: syncing stopped."]);
+    app.update(later, Message::SyncResumed);
     assert!(!screen(&mut app, 80, 24).contains("syncing stopped"));
 }
 
@@ -115,13 +115,13 @@ fn where_nobody_would_try_a_server_none_is_said_to_be_tried() {
     letter(&mut app, 'S');
     letter(&mut app, 'r');
     let said = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_says(&said, &["There is no server: hearth-replica init connects this home with one."]);
+    assert_says(&said, &["No server is configured; hearth-replica init connects this home with one."]);
     // Somebody has done so since.
     let named = Status { server: Some("http://127.0.0.1:8750".into()), ..alone };
     app.update(now(), Message::Answer(Answer::Status(Ok(named.clone()))));
     letter(&mut app, 'r');
     let said = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_says(&said, &["Nobody is there to try it: not synced.", "! not synced", "start it again"]);
+    assert_says(&said, &["No process can try the server: not synced.", "! not synced", "start it again"]);
     app.update(now(), Message::Answer(Answer::Status(Ok(Status { daemon_pid: Some(7), ..named }))));
     assert!(!screen(&mut app, 80, 24).contains("! not synced"));
 }
@@ -133,7 +133,7 @@ fn syncing_that_fails_again_and_again_is_said_until_there_is_contact() {
         app.update(now(), Message::Answer(Answer::Status(Ok(Status { phase, ..live() }))));
     };
     status(&mut app, Phase::Offline);
-    app.update(now(), Message::SyncEnded { reason: "the lock is another user's".into(), again: true });
+    app.update(now(), Message::SyncEnded { reason: "the lock is another user's".into(), will_retry: true });
     let mut later = now();
     later.moment = later.moment.plus_millis(60_000);
     app.update(later, Message::Tick);

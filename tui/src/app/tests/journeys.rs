@@ -1,9 +1,9 @@
-//! Whole ways through the screen over a real replica: what is made is under the cursor, what is done is not followed.
+//! Sequences of keys over a real replica: the cursor goes to a new record and does not follow a finished task.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::fuzz::Scene;
-use super::{App, Layer, Setup};
+use super::scene::Scene;
+use crate::app::{App, Layer, Setup};
 use crate::keys::Context;
 use crate::message::{Effect, Message};
 use crate::state::session::Session;
@@ -13,23 +13,23 @@ fn saves(scene: &mut Scene) {
 }
 
 fn under_the_cursor(scene: &Scene) -> &str {
-    scene.app.shown().map_or("", |row| row.title.as_str())
+    scene.app.current_record().map_or("", |row| row.title.as_str())
 }
 
 #[test]
-fn a_record_that_was_just_made_is_under_the_cursor_also_at_the_other_end_of_the_list() {
+fn new_record_far_away_is_selected() {
     let mut scene = Scene::new();
     scene.takes(Message::Resize(80, 9));
     scene.types("2nZebra");
     saves(&mut scene);
     assert_eq!(under_the_cursor(&scene), "Zebra");
-    // Its changes that arrive afterwards keep it there.
-    scene.takes(Message::Stale);
+    // The selection stays after the change notification.
+    scene.takes(Message::DatabaseChanged);
     assert_eq!(under_the_cursor(&scene), "Zebra");
 }
 
 #[test]
-fn a_new_record_that_the_filter_hides_is_said_to_be_hidden() {
+fn new_record_hidden_by_filter_is_announced() {
     let mut scene = Scene::new();
     scene.types("2fTask\nnZebra");
     saves(&mut scene);
@@ -38,7 +38,7 @@ fn a_new_record_that_the_filter_hides_is_said_to_be_hidden() {
 }
 
 #[test]
-fn a_task_that_is_done_is_not_followed_and_the_next_can_be_done_at_once() {
+fn done_twice_finishes_two_tasks() {
     let mut scene = Scene::new();
     scene.types("2");
     let first = under_the_cursor(&scene).to_owned();
@@ -49,14 +49,14 @@ fn a_task_that_is_done_is_not_followed_and_the_next_can_be_done_at_once() {
     let done = |title: &str| {
         let query = crate::typed::filter::understand(hearth_contract::schema::Kind::Task, "is:done", scene.app.today);
         let list = scene.app.list(hearth_contract::schema::Kind::Task).unwrap();
-        let query = hearth_replica::RowQuery { conditions: query.conditions, offset: 0, ..list.whole() };
+        let query = hearth_replica::RowQuery { conditions: query.conditions, offset: 0, ..list.whole_query() };
         scene.replica.rows(&query).unwrap().rows.iter().any(|row| row.title == title)
     };
     assert!(done(&first) && done(&second));
 }
 
 #[test]
-fn a_line_of_quick_add_is_not_left_without_a_question_and_is_there_again_after_a_crash() {
+fn quick_add_asks_and_survives_crash() {
     let mut scene = Scene::new();
     let presses = |scene: &mut Scene, code| scene.takes(Message::Key(KeyEvent::new(code, KeyModifiers::NONE)));
     scene.types("2a");
@@ -71,7 +71,7 @@ fn a_line_of_quick_add_is_not_left_without_a_question_and_is_there_again_after_a
     let letters = " now".chars().map(|letter| Message::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE)));
     let effects: Vec<Effect> = letters.flat_map(|letter| scene.app.update(scene.now, letter)).collect();
     let kept = effects.into_iter().rev().find_map(|effect| match effect {
-        Effect::Keep(session) => Some(session),
+        Effect::SaveSession(session) => Some(session),
         _ => None,
     });
     let (again, _) = App::start(scene.now, Setup::default(), kept.unwrap(), (80, 24));
@@ -89,7 +89,7 @@ fn a_line_of_quick_add_is_not_left_without_a_question_and_is_there_again_after_a
 }
 
 #[test]
-fn what_is_undone_is_named_and_what_comes_again_is_said() {
+fn undo_names_change_and_next_occurrence() {
     let mut scene = Scene::new();
     scene.types("2aSweep the chimney due:2026-11-22 every:week\n");
     scene.types("x");

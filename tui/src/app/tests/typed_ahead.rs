@@ -1,5 +1,4 @@
-//! Keys that arrive together, as from a fast typist or over a slow line: each means what it would mean had the one before
-//! been answered. Over a real replica whose answers come after the whole burst.
+//! Typing ahead over a real replica: a burst of keys has the same result as the same keys with an answer after each.
 
 use std::collections::VecDeque;
 
@@ -8,12 +7,12 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{RowQuery, Sort};
 use serde_json::json;
 
-use super::fuzz::{Dice, Scene, fields};
-use super::{App, Layer};
+use super::scene::{Dice, Scene, fields};
+use crate::app::{App, Layer};
 use crate::message::{Effect, Message, Write};
 use crate::state::editor::Editor;
 
-/// A scene with a few records that are easily mistaken for each other.
+/// A scene with records of similar names.
 fn household() -> Scene {
     let mut scene = Scene::new();
     let make = |kind, of| scene.other.create(kind, &fields(of)).unwrap();
@@ -23,11 +22,11 @@ fn household() -> Scene {
     for title in ["Tune the piano", "Sharpen the chainsaw", "Buy a torch"] {
         make(Kind::Task, json!({ "title": title, "due_on": "2026-12-24" }));
     }
-    scene.takes(Message::Stale);
+    scene.takes(Message::DatabaseChanged);
     scene
 }
 
-/// Keys by their names; what has none is typed letter by letter.
+/// Keys by name; any other word is typed letter by letter.
 fn keys(burst: &[&str]) -> Vec<Message> {
     let key = |code, modifiers| Message::Key(KeyEvent::new(code, modifiers));
     let plain = |code| vec![key(code, KeyModifiers::NONE)];
@@ -43,7 +42,7 @@ fn keys(burst: &[&str]) -> Vec<Message> {
     burst.iter().flat_map(of).collect()
 }
 
-/// Everything of a burst is there before anything is answered; later each answer comes by itself.
+/// Presses all keys of the burst before the first answer, then answers one request after the other.
 fn burst(scene: &mut Scene, names: &[&str]) {
     let mut effects: VecDeque<Effect> = VecDeque::new();
     for message in keys(names) {
@@ -74,7 +73,7 @@ fn picked(app: &App) -> &str {
 }
 
 #[test]
-fn a_filter_and_done_in_one_burst_finish_what_was_filtered_for() {
+fn burst_filter_and_done_hits_filtered_task() {
     let mut scene = household();
     burst(&mut scene, &["2"]);
     burst(&mut scene, &["f", "piano", "enter", "x"]);
@@ -85,7 +84,7 @@ fn a_filter_and_done_in_one_burst_finish_what_was_filtered_for() {
 }
 
 #[test]
-fn a_filter_and_delete_in_one_burst_ask_about_what_was_filtered_for() {
+fn burst_filter_and_delete_asks_about_match() {
     let mut scene = household();
     burst(&mut scene, &["2", "f", "torch", "enter", "d"]);
     let Some(Layer::Confirm(question)) = scene.app.layers.last() else { panic!("{:?}", scene.app.layers) };
@@ -93,7 +92,7 @@ fn a_filter_and_delete_in_one_burst_ask_about_what_was_filtered_for() {
 }
 
 #[test]
-fn done_twice_in_one_burst_finishes_two_tasks() {
+fn burst_of_two_done_finishes_two_tasks() {
     let mut scene = household();
     burst(&mut scene, &["2", "x", "x"]);
     let all = RowQuery::of(Kind::Task, Sort { column: "title", descending: false }, 99);
@@ -102,7 +101,7 @@ fn done_twice_in_one_burst_finishes_two_tasks() {
 }
 
 #[test]
-fn all_of_a_list_is_marked_before_the_next_key() {
+fn burst_mark_all_completes_before_next_key() {
     let mut scene = household();
     burst(&mut scene, &["4", "f", "gar", "enter", "*", "d"]);
     let Some(Layer::Confirm(question)) = scene.app.layers.last() else { panic!("{:?}", scene.app.layers) };
@@ -110,7 +109,7 @@ fn all_of_a_list_is_marked_before_the_next_key() {
 }
 
 #[test]
-fn a_name_in_one_burst_is_the_name_that_was_typed_last() {
+fn burst_reference_takes_last_typed_name() {
     for (typed, expected) in [
         (&["gar", "enter"] as &[&str], "Garage"),
         (&["gar", "ctrl-u", "off", "enter"], "Office"),
@@ -124,7 +123,7 @@ fn a_name_in_one_burst_is_the_name_that_was_typed_last() {
 }
 
 #[test]
-fn a_name_that_was_typed_and_not_taken_is_saved_too_or_said_to_be_nobodys() {
+fn save_takes_typed_name_or_shows_fault() {
     let mut scene = household();
     burst(&mut scene, &["3", "n", "Drill", "tab", "kit"]);
     burst(&mut scene, &["ctrl-s"]);
@@ -136,14 +135,14 @@ fn a_name_that_was_typed_and_not_taken_is_saved_too_or_said_to_be_nobodys() {
     let Some(Layer::Form(form)) = scene.app.layers.last() else { panic!("the form is gone") };
     assert_eq!(form.entries[form.focus].fault.as_deref(), Some("No room has the letters “xyz” in its name."));
     assert_eq!(titles(&scene, Kind::Inventory, "saw"), [] as [&str; 0]);
-    // So it is with enter, which takes suggestions; other letters take the fault away.
+    // Enter takes suggestions too; other letters remove the fault.
     burst(&mut scene, &["enter"]);
     burst(&mut scene, &["ctrl-u", "gar", "ctrl-s"]);
     assert_eq!(titles(&scene, Kind::Inventory, "saw"), ["Saw"]);
 }
 
 #[test]
-fn a_subject_is_looked_for_among_all_kinds_and_brings_its_type_along() {
+fn subject_of_any_kind_sets_its_type() {
     let mut scene = household();
     burst(&mut scene, &["2", "n", "Mop"]);
     let at = |scene: &Scene| match scene.app.layers.last() {
@@ -160,7 +159,7 @@ fn a_subject_is_looked_for_among_all_kinds_and_brings_its_type_along() {
 }
 
 #[test]
-fn quick_add_in_one_burst_knows_what_it_is_about() {
+fn burst_quick_add_finds_subject() {
     let mut scene = household();
     burst(&mut scene, &["2", "a", "Mop @kitch", "enter"]);
     assert!(scene.app.layers.is_empty(), "{:?}", scene.app.layers);
@@ -169,7 +168,7 @@ fn quick_add_in_one_burst_knows_what_it_is_about() {
 }
 
 #[test]
-fn two_tasks_in_one_burst_are_two_tasks() {
+fn burst_of_two_quick_adds_creates_two() {
     let mut scene = household();
     burst(&mut scene, &["2", "a", "First one", "enter", "a", "Second one", "enter"]);
     assert_eq!(titles(&scene, Kind::Task, "one"), ["First one", "Second one"]);
@@ -177,7 +176,7 @@ fn two_tasks_in_one_burst_are_two_tasks() {
 }
 
 #[test]
-fn a_search_in_one_burst_opens_what_the_last_words_found() {
+fn burst_search_opens_last_hit() {
     let mut scene = household();
     burst(&mut scene, &["/", "piano", "ctrl-u", "chainsaw", "enter"]);
     let Some(Layer::Detail(detail)) = scene.app.layers.last() else { panic!("{:?}", scene.app.layers) };
@@ -185,19 +184,19 @@ fn a_search_in_one_burst_opens_what_the_last_words_found() {
 }
 
 #[test]
-fn what_was_typed_ahead_of_a_refusal_is_not_typed_into_it() {
+fn refusal_drops_queued_keys() {
     let mut scene = household();
     burst(&mut scene, &["2", "e", "!"]);
     let id = scene.app.list(Kind::Task).unwrap().current().unwrap().id.clone();
     scene.other.update(Kind::Task, &id, &fields(json!({ "title": "Theirs" }))).unwrap();
-    // Saving twice at once must not write over what nobody has seen.
+    // A second save in the burst must not overwrite the unseen change.
     burst(&mut scene, &["ctrl-s", "ctrl-s"]);
     assert_eq!(scene.replica.row(Kind::Task, &id).unwrap().unwrap().title, "Theirs");
     assert!(matches!(scene.app.layers.last(), Some(Layer::Form(_))));
 }
 
 #[test]
-fn a_key_waits_for_an_answer_but_not_for_ever() {
+fn key_waits_half_a_second_at_most() {
     let mut scene = household();
     burst(&mut scene, &["2"]);
     let mut now = scene.now;
@@ -206,16 +205,16 @@ fn a_key_waits_for_an_answer_but_not_for_ever() {
         effects.extend(scene.app.update(now, message));
     }
     let writes = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::Write(_)));
-    assert!(!writes(&effects) && scene.app.is_ahead());
+    assert!(!writes(&effects) && scene.app.has_typed_ahead());
     now.moment = now.moment.plus_millis(400);
-    assert!(!writes(&scene.app.update(now, Message::Tick)) && scene.app.is_ahead());
+    assert!(!writes(&scene.app.update(now, Message::Tick)) && scene.app.has_typed_ahead());
     now.moment = now.moment.plus_millis(200);
     let late = scene.app.update(now, Message::Tick);
-    assert!(matches!(&late[..], [Effect::Write(Write::Update { .. }), ..]) && !scene.app.is_ahead(), "{late:?}");
+    assert!(matches!(&late[..], [Effect::Write(Write::Update { .. }), ..]) && !scene.app.has_typed_ahead(), "{late:?}");
 }
 
 #[test]
-fn what_is_typed_ahead_without_an_end_is_bounded() {
+fn queued_keys_are_limited() {
     let mut scene = household();
     burst(&mut scene, &["2"]);
     let burst: Vec<Message> = keys(&["x", &"x".repeat(5_000)]);
@@ -223,25 +222,25 @@ fn what_is_typed_ahead_without_an_end_is_bounded() {
     assert_eq!(effects.len(), 1);
     let mut now = scene.now;
     let mut handled = 0;
-    while scene.app.is_ahead() {
+    while scene.app.has_typed_ahead() {
         now.moment = now.moment.plus_millis(600);
-        // How syncing stands is looked at whatever is typed.
+        // The status is requested on a timer.
         let effects = scene.app.update(now, Message::Tick);
         handled += effects.iter().filter(|effect| **effect != Effect::Status).count();
     }
     assert!(handled <= 512, "{handled}");
 }
 
-/// What a person could tell apart: the tasks, where the keyboard is, and what is under the cursor.
+/// The visible result: the tasks, the context and the record under the cursor.
 fn seen(scene: &Scene) -> (Vec<(String, String)>, String, Option<String>) {
     let query = RowQuery::of(Kind::Task, Sort { column: "title", descending: false }, 999);
     let rows = scene.replica.rows(&query).unwrap().rows;
     let tasks = rows.into_iter().map(|row| (row.title, row.fields["status"].to_string())).collect();
-    (tasks, format!("{:?}", scene.app.context()), scene.app.shown().map(|row| row.title.clone()))
+    (tasks, format!("{:?}", scene.app.context()), scene.app.current_record().map(|row| row.title.clone()))
 }
 
 #[test]
-fn any_keys_at_once_do_what_they_do_one_after_another() {
+fn burst_equals_keys_one_by_one() {
     const WORDS: [&str; 26] = [
         "2",
         "2",
@@ -278,20 +277,20 @@ fn any_keys_at_once_do_what_they_do_one_after_another() {
             burst(&mut at_once, &words);
             words.iter().for_each(|word| keys(&[word]).into_iter().for_each(|key| in_turn.takes(key)));
             assert_eq!(seen(&at_once), seen(&in_turn), "seed {seed}: {words:?}");
-            assert!(!at_once.app.is_ahead(), "seed {seed}: {words:?} still wait");
+            assert!(!at_once.app.has_typed_ahead(), "seed {seed}: {words:?} still wait");
         }
     }
 }
 
 #[test]
-fn what_the_editor_wrote_goes_into_the_field_it_was_opened_for() {
+fn keys_wait_for_external_editor() {
     let mut scene = household();
     burst(&mut scene, &["2", "n", "Mop"]);
     let Some(Layer::Form(form)) = scene.app.layers.last() else { panic!("no form") };
     let notes = form.entries.iter().position(|entry| entry.field.name == "notes").unwrap();
     let away = notes - form.focus;
     burst(&mut scene, &vec!["tab"; away]);
-    // The editor is opened once, and what follows is done when it has been left.
+    // The editor opens once; the next key is handled after the editor has closed.
     burst(&mut scene, &["quickly", "ctrl-o", "tab"]);
     let Some(Layer::Form(form)) = scene.app.layers.last() else { panic!("no form") };
     assert_eq!(form.draft().unwrap().typed["notes"], json!("quickly\nmore"));

@@ -1,20 +1,20 @@
-//! A form that is open while somebody else changes its record: nothing of theirs is lost unseen, and nothing that was typed.
+//! A form whose record others change: no change of theirs is overwritten unseen, and no typed value is lost.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::schema::Kind;
 use hearth_replica::Row;
 use serde_json::json;
 
-use super::fuzz::{Scene, fields};
-use super::{App, Layer};
+use super::scene::{Scene, fields};
+use crate::app::{App, Layer};
 use crate::message::Message;
 use crate::state::form::Form;
 
-/// A scene with a form that is open for a task, and the task.
+/// A scene with an open form for a task, and the task.
 fn editing() -> (Scene, Row) {
     let mut scene = Scene::new();
     scene.types("2");
-    let row = scene.app.shown().expect("a task").clone();
+    let row = scene.app.current_record().expect("a task").clone();
     scene.types("e");
     (scene, row)
 }
@@ -35,15 +35,18 @@ fn task(scene: &Scene, id: &str) -> Row {
 }
 
 #[test]
-fn what_was_changed_while_a_form_was_open_is_shown_before_it_is_written_over() {
+fn save_over_remote_change_shows_it_first() {
     let (mut scene, row) = editing();
     scene.types("!");
     scene.other.update(Kind::Task, &row.id, &fields(json!({ "title": "Theirs, important" }))).unwrap();
     saves(&mut scene);
     assert_eq!(task(&scene, &row.id).title, "Theirs, important", "nothing is written over unseen");
     let shown = form(&scene.app).expect("the form stays");
-    assert_eq!(shown.entries[shown.focus].meanwhile.as_deref(), Some("Theirs, important"));
-    assert_eq!(shown.refusal.as_deref(), Some("Not saved: title was changed meanwhile. Save again to keep yours."));
+    assert_eq!(shown.entries[shown.focus].their_value.as_deref(), Some("Theirs, important"));
+    assert_eq!(
+        shown.refusal.as_deref(),
+        Some("Not saved: title was changed by someone else. Save again to keep your value.")
+    );
     let draft = shown.draft().expect("what was typed is kept");
     assert_eq!(
         (&draft.before["title"], &draft.typed["title"]),
@@ -59,7 +62,7 @@ fn what_was_changed_while_a_form_was_open_is_shown_before_it_is_written_over() {
 }
 
 #[test]
-fn what_was_changed_elsewhere_in_the_record_stays_and_stops_nobody() {
+fn save_keeps_remote_change_of_other_field() {
     let (mut scene, row) = editing();
     scene.types("!");
     scene.other.update(Kind::Task, &row.id, &fields(json!({ "assignee": "Ana" }))).unwrap();
@@ -70,7 +73,7 @@ fn what_was_changed_elsewhere_in_the_record_stays_and_stops_nobody() {
 }
 
 #[test]
-fn a_form_that_is_refused_takes_what_was_not_typed_from_the_record() {
+fn refused_form_takes_untyped_fields() {
     let (mut scene, row) = editing();
     scene.types("!");
     let theirs = json!({ "title": "Theirs", "assignee": "Ana", "notes": null });
@@ -83,7 +86,7 @@ fn a_form_that_is_refused_takes_what_was_not_typed_from_the_record() {
 }
 
 #[test]
-fn a_form_for_a_record_that_came_to_be_as_it_was_typed_is_saved() {
+fn save_equal_to_remote_change_closes_form() {
     let (mut scene, row) = editing();
     scene.types("!");
     let same = json!({ "title": format!("{}!", row.title) });
@@ -93,14 +96,14 @@ fn a_form_for_a_record_that_came_to_be_as_it_was_typed_is_saved() {
 }
 
 #[test]
-fn what_was_typed_for_a_record_that_was_deleted_can_be_saved_as_a_new_one() {
+fn save_of_deleted_record_creates_new_one() {
     let (mut scene, row) = editing();
     scene.types("!");
     scene.other.delete(Kind::Task, &row.id).unwrap();
     saves(&mut scene);
     let shown = form(&scene.app).expect("the form stays");
-    let said = "Not saved: the task was deleted meanwhile. Save again to make it anew.";
-    assert_eq!(shown.refusal.as_deref(), Some(said));
+    let sentence = "Not saved: the task was deleted by someone else. Save again to create it again.";
+    assert_eq!(shown.refusal.as_deref(), Some(sentence));
     let draft = shown.draft().expect("what was typed is kept");
     assert_eq!((draft.id, &draft.typed["title"]), (None, &json!(format!("{}!", row.title))));
     scene.takes(Message::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE)));
@@ -108,7 +111,7 @@ fn what_was_typed_for_a_record_that_was_deleted_can_be_saved_as_a_new_one() {
     scene.types("n");
     saves(&mut scene);
     assert!(form(&scene.app).is_none());
-    let new = scene.app.shown().expect("the new one is under the cursor");
+    let new = scene.app.current_record().expect("the new one is under the cursor");
     assert_eq!(new.title, format!("{}!", row.title));
     let kept = |row: &Row| (row.fields["due_on"].clone(), row.fields["notes"].clone());
     assert_eq!(kept(new), kept(&row), "it has what was not typed, too");
@@ -116,7 +119,7 @@ fn what_was_typed_for_a_record_that_was_deleted_can_be_saved_as_a_new_one() {
 }
 
 #[test]
-fn half_a_subject_is_not_put_beside_half_of_another() {
+fn subject_fields_are_saved_together() {
     let mut scene = Scene::new();
     let named = |kind, name: &str| scene.other.create(kind, &fields(json!({ "name": name }))).unwrap();
     let (hall, shed, car) = (named(Kind::Room, "Hall"), named(Kind::Room, "Shed"), named(Kind::Vehicle, "Car"));
