@@ -170,7 +170,7 @@ fn a_database_of_a_newer_program_is_left_alone_and_told() {
     let refused = place.run(&["check"]);
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(
-        !refused.status.success() && said.contains("__later of a newer version") && said.contains("update it"),
+        !refused.status.success() && said.contains("__later of a newer version") && said.contains("update this program"),
         "{said}"
     );
 }
@@ -246,7 +246,7 @@ async fn check_finds_what_does_not_agree() {
         ("DELETE FROM links WHERE home = 1", "link of inventory"),
         (
             "INSERT INTO links (home, target, kind, record) SELECT 1, id, 4, id FROM records WHERE home = 1",
-            "for nothing",
+            "but no reference",
         ),
         ("DELETE FROM events WHERE event_rowid = (1 << 40) + 1", "record without its image"),
         ("UPDATE homes SET head = head - 1 WHERE number = 1", "event after the head"),

@@ -36,7 +36,9 @@ pub fn images(tx: &Tx<'_>, number: HomeNo) -> Result<Vec<String>, StoreError> {
     if indexed != searchable {
         faults.push(format!("search holds {indexed} records, there are {searchable}"));
     }
-    faults.extend(links.into_iter().map(|(target, kind, id)| format!("{kind} {id} is linked to {target} for nothing")));
+    faults.extend(
+        links.into_iter().map(|(target, kind, id)| format!("{kind} {id} has a link to {target}, but no reference")),
+    );
     Ok(faults)
 }
 

@@ -48,3 +48,35 @@ fn horizons_after(home: Home, last: i64, expired: &[ExpiredEvent]) -> Home {
 fn is_removed(event: &ExpiredEvent) -> bool {
     !event.is_current || planted(Fault::CompactionDropsLatest)
 }
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn horizons_follow_last_and_last_removed_event() {
+        let home = |retention_pos, compacted_pos| Home {
+            number: HomeNo(1),
+            id: Uuid::nil(),
+            head: 9,
+            next_event_min: 0,
+            last_updated_at: None,
+            epoch: None,
+            retention_pos,
+            compacted_pos,
+        };
+        let kept = |id| ExpiredEvent { id, is_current: true, is_delete: false };
+        let replaced = |id| ExpiredEvent { id, is_current: false, is_delete: false };
+        let deleted = |id| ExpiredEvent { id, is_current: false, is_delete: true };
+        for (before, expired, after) in [
+            ((2, 1), vec![kept(4), kept(7)], (7, 1)),
+            ((2, 1), vec![replaced(4), kept(7)], (7, 4)),
+            ((2, 1), vec![kept(4), replaced(5), deleted(9)], (9, 9)),
+        ] {
+            let last = expired.last().unwrap().id;
+            assert_eq!(horizons_after(home(before.0, before.1), last, &expired), home(after.0, after.1), "{expired:?}");
+        }
+    }
+}
