@@ -15,7 +15,7 @@ use crate::metrics::Metrics;
 use crate::openapi::Document;
 use crate::stopping::Stopping;
 use crate::store::Db;
-use crate::store::tail::Tail;
+use crate::store::notifier::Notifier;
 
 /// The running service.
 pub struct App {
@@ -28,7 +28,7 @@ pub struct App {
     /// Its database.
     pub db: Db,
     /// The bells of its homes.
-    pub tail: Tail,
+    pub notifier: Notifier,
     /// Its clock.
     pub clock: Clock,
     /// The keys it knows.

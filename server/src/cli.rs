@@ -21,8 +21,8 @@ use hearth_server::chance::random;
 use hearth_server::config::parse_base_url;
 use hearth_server::openapi::Document;
 use hearth_server::store::Db;
-use hearth_server::store::open::{due, is_there};
-use hearth_server::store::tail::Tail;
+use hearth_server::store::notifier::Notifier;
+use hearth_server::store::open::{database_exists, pending_migration};
 
 /// The Hearth service: what a household knows about its home, over a REST API and a change feed.
 #[derive(Parser)]
@@ -115,7 +115,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
     match cli.command {
         Command::Serve(args) => runtime.block_on(serve::serve(*args, data, cli.json)),
         Command::Team(command @ team::TeamCommand::Create { .. }) => {
-            let db = if is_there(&data).unwrap_or(true) { open(&data)? } else { make(&data)? };
+            let db = if database_exists(&data).unwrap_or(true) { open(&data)? } else { make(&data)? };
             runtime.block_on(team::team(command, &db, cli.json))
         }
         Command::Team(command) => runtime.block_on(team::team(command, &open(&data)?, cli.json)),
@@ -154,15 +154,15 @@ fn openapi(yaml: bool, base_url: &str) -> anyhow::Result<()> {
 /// Opens the database that is there. A directory that was misspelt is not made: a backup or a check of nothing would
 /// succeed, and nobody would know before the day on which it is needed.
 fn open(data: &Path) -> anyhow::Result<Db> {
-    let is_there =
-        is_there(data).with_context(|| format!("{}: whether there is a database cannot be seen", data.display()))?;
+    let is_there = database_exists(data)
+        .with_context(|| format!("{}: whether there is a database cannot be seen", data.display()))?;
     anyhow::ensure!(
         is_there,
         "{}: there is no database; say where it is with --data, or make one with `hearth-server team create NAME`",
         data.display()
     );
     // An older server may be at work on it, and a backup of what was changed first is of no use to that one.
-    let due = due(data).map_err(|error| anyhow::anyhow!("{}: {error}", data.display()))?;
+    let due = pending_migration(data).map_err(|error| anyhow::anyhow!("{}: {error}", data.display()))?;
     anyhow::ensure!(
         due.is_none(),
         "{}: the database is of an older version, without {}; save it with the program that made it, then start \
@@ -176,5 +176,5 @@ fn open(data: &Path) -> anyhow::Result<Db> {
 /// Opens the database in its present form, whatever is there.
 fn make(data: &Path) -> anyhow::Result<Db> {
     let run = i64::from_be_bytes(random());
-    Db::open(data, Tail::default(), run).map_err(|error| anyhow::anyhow!("{}: {error}", data.display()))
+    Db::open(data, Notifier::default(), run).map_err(|error| anyhow::anyhow!("{}: {error}", data.display()))
 }

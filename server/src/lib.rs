@@ -15,7 +15,7 @@
 //! - [`lab`]: the test bench for developers who sync against the service.
 //! - [`config`], [`clock`], [`chance`], [`app`]: what all of these are given.
 //!
-//! Data flows one way: `http → api → home → store`; what was written rings `store::tail`, and streams read on.
+//! Data flows one way: `http → api → home → store`; what was written rings `store::notifier`, and streams read on.
 
 pub mod api;
 pub mod app;
@@ -60,8 +60,8 @@ use crate::openapi::Document;
 use crate::stopping::Stopping;
 use crate::store::Db;
 use crate::store::homes::Team;
+use crate::store::notifier::Notifier;
 use crate::store::open::OpenError;
-use crate::store::tail::Tail;
 use crate::upkeep::Upkeep;
 
 /// Why the service did not start.
@@ -105,7 +105,7 @@ impl Running {
     pub async fn stop(self) {
         self.stop.send_replace(true);
         // Streams hear only their bells.
-        self.app.tail.ring_all();
+        self.app.notifier.notify_all();
         let _ = self.serving.await;
         let _ = self.telling.await;
         let _ = self.exporting.await;
@@ -117,11 +117,11 @@ impl Running {
 /// Opens the data directory, makes the first team if there is none, and serves.
 pub async fn start(mut config: Config, clock: Clock) -> Result<Running, StartError> {
     let data_error = |error| StartError::Data(config.data.clone(), error);
-    let Some(lock) = store::open::lock(&config.data).map_err(|error| data_error(error.into()))? else {
+    let Some(lock) = store::open::lock_for_serving(&config.data).map_err(|error| data_error(error.into()))? else {
         return Err(StartError::Taken(config.data));
     };
-    let tail = Tail::default();
-    let db = Db::open(&config.data, tail.clone(), i64::from_be_bytes(random())).map_err(data_error)?;
+    let notifier = Notifier::default();
+    let db = Db::open(&config.data, notifier.clone(), i64::from_be_bytes(random())).map_err(data_error)?;
     let (listener, address) = listen(config.listen).await?;
     config.listen = address;
     let metrics = match config.metrics_listen {
@@ -141,7 +141,7 @@ pub async fn start(mut config: Config, clock: Clock) -> Result<Running, StartErr
         tracing::warn!(%address, "links lead to an address that no client can reach; say how clients reach the service with --base-url");
     }
     let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
-    let (app, outside) = assemble(config, &base_url, db, tail, clock, stopping.clone());
+    let (app, outside) = assemble(config, &base_url, db, notifier, clock, stopping.clone());
     let apology = app.clone();
     let rules = listener::Rules {
         connections_max: app.config.connections_max,
@@ -176,14 +176,15 @@ impl Inside {
     /// Opens the data directory as it is: no first team is made.
     pub fn open(config: Config, clock: Clock) -> Result<Inside, StartError> {
         let data_error = |error| StartError::Data(config.data.clone(), error);
-        let Some(lock) = store::open::lock(&config.data).map_err(|error| data_error(error.into()))? else {
+        let Some(lock) = store::open::lock_for_serving(&config.data).map_err(|error| data_error(error.into()))? else {
             return Err(StartError::Taken(config.data));
         };
-        let tail = Tail::default();
-        let db = Db::open_here(&config.data, tail.clone(), i64::from_be_bytes(random())).map_err(data_error)?;
+        let notifier = Notifier::default();
+        let db =
+            Db::open_unthreaded(&config.data, notifier.clone(), i64::from_be_bytes(random())).map_err(data_error)?;
         let (stop, stopping) = Stopping::new();
         let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{}", config.listen));
-        let (app, outside) = assemble(config, &base_url, db, tail, clock, stopping);
+        let (app, outside) = assemble(config, &base_url, db, notifier, clock, stopping);
         let (edge, upkeep) = (Edge::new(app.clone()), Upkeep::new(app.clone(), outside));
         Ok(Inside { app, edge, upkeep, _stop: stop, _lock: lock })
     }
@@ -194,7 +195,7 @@ fn assemble(
     config: Config,
     base_url: &str,
     db: Db,
-    tail: Tail,
+    notifier: Notifier,
     clock: Clock,
     stopping: Stopping,
 ) -> (Arc<App>, watch::Sender<u64>) {
@@ -214,7 +215,7 @@ fn assemble(
         faults: config.faults.clone().map(Faults::new),
         config,
         db,
-        tail,
+        notifier,
         clock,
         stopping,
         outside,

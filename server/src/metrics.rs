@@ -11,7 +11,7 @@ use std::time::Duration;
 use hearth_contract::envelope::error_type;
 
 use crate::http::reply::{Payload, Reply};
-use crate::store::tally::Tally;
+use crate::store::counters::WriterCounters;
 
 /// Upper bounds of the times that are counted together, in seconds.
 const TIMES: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0];
@@ -56,7 +56,7 @@ impl Metrics {
     }
 
     /// All counts as text: those of requests, the open streams, and the writer's.
-    pub fn write(&self, open_streams: usize, tally: &Tally) -> String {
+    pub fn write(&self, open_streams: usize, tally: &WriterCounters) -> String {
         let mut out = String::new();
         // Writing to a String cannot fail.
         let _ = self.write_requests(&mut out);
@@ -84,7 +84,7 @@ impl Metrics {
     }
 }
 
-fn write_work(out: &mut String, open_streams: usize, tally: &Tally) -> std::fmt::Result {
+fn write_work(out: &mut String, open_streams: usize, tally: &WriterCounters) -> std::fmt::Result {
     let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
     for (name, sort, about, value) in [
         ("hearth_open_streams", "gauge", "Event streams that are open", open_streams as u64),
@@ -98,7 +98,7 @@ fn write_work(out: &mut String, open_streams: usize, tally: &Tally) -> std::fmt:
     }
     let name = "hearth_writer_batch_size";
     head(out, name, "histogram", "Writes that shared one transaction")?;
-    let sizes = Tally::BATCHES.iter().zip(tally.batches.iter().map(load));
+    let sizes = WriterCounters::BATCHES.iter().zip(tally.batches.iter().map(load));
     histogram(out, name, "", sizes, load(&tally.commits), load(&tally.writes) as f64)
 }
 

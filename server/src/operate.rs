@@ -14,12 +14,12 @@ use uuid::Uuid;
 
 use crate::chance::{fresh_id, random};
 use crate::clock::Clock;
-use crate::home::apply::Writing;
+use crate::home::apply::HomeWriter;
 use crate::home::sandbox;
 use crate::http::scopes::SCOPES;
 use crate::store::homes::{self, Plan, Team};
 use crate::store::keys::{self, Key};
-use crate::store::{Db, Fault, Tx};
+use crate::store::{Db, StoreError, Tx};
 use crate::versions::{self, Version};
 
 /// Why an operator's wish was not carried out. Texts are sentences for people.
@@ -30,7 +30,7 @@ pub enum Error {
     Refused(String),
     /// Something broke.
     #[error(transparent)]
-    Fault(#[from] Fault),
+    StoreError(#[from] StoreError),
 }
 
 /// What a new key is to be.
@@ -66,7 +66,7 @@ const FIRST_TEAM: &str = "My home";
 /// Makes the first team on an empty database; gives it then.
 pub async fn ensure_first_team(db: &Db, clock: &Clock) -> Result<Option<Team>, Error> {
     let now = clock.now();
-    let run = db.run();
+    let run = db.epoch();
     // Who only looks waits for no other process that writes.
     if !db.read(homes::teams).await?.is_empty() {
         return Ok(None);
@@ -96,7 +96,7 @@ pub async fn create_team(db: &Db, clock: &Clock, name: String, plan: Plan) -> Re
     if !is_name(&name) {
         return Err(Error::Refused(NAME_RULE.to_owned()));
     }
-    let (now, run) = (clock.now(), db.run());
+    let (now, run) = (clock.now(), db.epoch());
     let made = db
         .write(move |tx| match homes::find_team(tx, &name)? {
             Some(_) => Ok(Err(name)),
@@ -106,12 +106,12 @@ pub async fn create_team(db: &Db, clock: &Clock, name: String, plan: Plan) -> Re
     made.map_err(|name| Error::Refused(format!("there is a team `{name}` already; choose another name")))
 }
 
-fn make_team(tx: &Tx<'_>, name: &str, plan: Plan, now: Timestamp, run: i64) -> Result<Team, Fault> {
+fn make_team(tx: &Tx<'_>, name: &str, plan: Plan, now: Timestamp, run: i64) -> Result<Team, StoreError> {
     let mut id = || fresh_id(now);
     let team = Team { id: id().to_string(), name: name.to_owned(), plan, created_at: now };
     homes::create_team(tx, &team, id(), id())?;
-    let sandbox = homes::of_team(tx, &team.id, Environment::Test)?;
-    let mut writing = Writing::begin(tx, sandbox.number, run, now, None)?;
+    let sandbox = homes::home_of_team(tx, &team.id, Environment::Test)?;
+    let mut writing = HomeWriter::begin(tx, sandbox.number, run, now, None)?;
     sandbox::fill(&mut writing, now, &mut id)?;
     writing.finish()?;
     Ok(team)
@@ -137,12 +137,12 @@ pub async fn set_plan(db: &Db, team: String, plan: Plan) -> Result<Team, Error> 
 /// Deletes every record of a team's sandbox and makes the fixtures again, in one transaction; gives the team and the
 /// number of records made (contract 11).
 pub async fn reset_sandbox(db: &Db, clock: &Clock, team: String) -> Result<(Team, usize), Error> {
-    let (now, run) = (clock.now(), db.run());
+    let (now, run) = (clock.now(), db.epoch());
     let found = db
         .write(move |tx| {
             let Some(team) = homes::find_team(tx, &team)? else { return Ok(Err(team)) };
-            let number = homes::of_team(tx, &team.id, Environment::Test)?.number;
-            let mut writing = Writing::begin(tx, number, run, now, None)?;
+            let number = homes::home_of_team(tx, &team.id, Environment::Test)?.number;
+            let mut writing = HomeWriter::begin(tx, number, run, now, None)?;
             let made = sandbox::reset(tx, number, &mut writing, now, &mut || fresh_id(now))?;
             writing.finish()?;
             Ok(Ok((team, made)))
@@ -164,7 +164,7 @@ pub async fn create_key(db: &Db, clock: &Clock, wish: NewKey) -> Result<MadeKey,
     let key = db
         .write(move |tx| {
             let Some(team) = homes::find_team(tx, &wish.team)? else { return Ok(Err(wish.team)) };
-            let home = homes::of_team(tx, &team.id, wish.environment)?;
+            let home = homes::home_of_team(tx, &team.id, wish.environment)?;
             let key = Key {
                 id: Uuid::new_v4().to_string(),
                 team: team.id,
@@ -204,7 +204,7 @@ pub async fn rotate_key(db: &Db, clock: &Clock, word: String) -> Result<MadeKey,
                 Ok(old) => old,
                 Err(refusal) => return Ok(Err(refusal)),
             };
-            if let Some(ended) = old.ended(now) {
+            if let Some(ended) = old.end_reason(now) {
                 return Ok(Err(format!("key `{word}` is {ended}; make a new one with `hearth-server key create`")));
             }
             let Minted { secret, hint, hash } = mint(old.environment);
@@ -270,12 +270,12 @@ pub async fn revoke_key(db: &Db, clock: &Clock, word: String) -> Result<Key, Err
 
 /// The one key that a word names, or why there is none: the one with this id, else the one with this name that is good,
 /// else of those that have ended the one made last. So a name stays unique when its key is rotated and when it ends.
-fn named(tx: &Tx<'_>, word: &str, now: Timestamp) -> Result<Result<Key, String>, Fault> {
-    let mut found = keys::by_id_or_name(tx, word)?;
+fn named(tx: &Tx<'_>, word: &str, now: Timestamp) -> Result<Result<Key, String>, StoreError> {
+    let mut found = keys::find_by_id_or_name(tx, word)?;
     if found.iter().any(|key| key.id == word) {
         found.retain(|key| key.id == word);
-    } else if found.iter().any(|key| key.ended(now).is_none()) {
-        found.retain(|key| key.ended(now).is_none());
+    } else if found.iter().any(|key| key.end_reason(now).is_none()) {
+        found.retain(|key| key.end_reason(now).is_none());
     } else {
         found = found.into_iter().max_by_key(|key| key.created_at).into_iter().collect();
     }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::app::App;
 use crate::home::retention;
-use crate::store::{Fault, HomeNo, homes, receipts};
+use crate::store::{HomeNo, StoreError, homes, receipts};
 
 /// Between two looks for writes of other processes: a key revoked there stops working within a second.
 const LOOK_EVERY: Duration = Duration::from_millis(400);
@@ -48,7 +48,7 @@ pub(crate) async fn run(app: Arc<App>, outside: watch::Sender<u64>) {
             _ = look.tick() => upkeep.notice().await,
             () = ready(()), if upkeep.is_tidying() => upkeep.tidy_on().await,
             _ = rest.tick() => {
-                db.rest();
+                db.checkpoint_if_idle();
                 Ok(())
             }
             _ = thin.tick() => upkeep.begin_to_tidy().await,
@@ -91,18 +91,18 @@ impl Upkeep {
 
     /// Looks whether another process wrote; then nothing that was read before is believed any more. The first look takes
     /// it for granted: somebody may have written between the start and this look.
-    pub async fn notice(&mut self) -> Result<(), Fault> {
-        let version = self.app.db.write(|tx| tx.version()).await?;
+    pub async fn notice(&mut self) -> Result<(), StoreError> {
+        let version = self.app.db.write(|tx| tx.data_version()).await?;
         if self.version.replace(version) != Some(version) {
             self.app.keyring.forget();
             self.outside.send_modify(|count| *count += 1);
-            self.app.tail.ring_all();
+            self.app.notifier.notify_all();
         }
         Ok(())
     }
 
     /// Thins out old events and forgets old receipts and exports, all there are.
-    pub async fn tidy(&mut self) -> Result<(), Fault> {
+    pub async fn tidy(&mut self) -> Result<(), StoreError> {
         self.begin_to_tidy().await?;
         while self.is_tidying() {
             self.tidy_on().await?;
@@ -116,7 +116,7 @@ impl Upkeep {
     }
 
     /// Begins a round of tidying.
-    pub async fn begin_to_tidy(&mut self) -> Result<(), Fault> {
+    pub async fn begin_to_tidy(&mut self) -> Result<(), StoreError> {
         let (app, now) = (&self.app, self.app.clock.now());
         let seen = (now, app.clock.passed());
         if self.tidied.replace(seen).is_some_and(|before| leaps(before, seen)) {
@@ -134,7 +134,7 @@ impl Upkeep {
     }
 
     /// Does one step of the round, which is never long. What breaks ends the round; the next begins with all of it.
-    pub async fn tidy_on(&mut self) -> Result<(), Fault> {
+    pub async fn tidy_on(&mut self) -> Result<(), StoreError> {
         let Some(chore) = self.chores.pop() else { return Ok(()) };
         match self.step(chore).await {
             Ok(true) => self.chores.push(chore),
@@ -148,13 +148,13 @@ impl Upkeep {
     }
 
     /// One step of a chore. True: there may be more of it.
-    async fn step(&self, chore: Chore) -> Result<bool, Fault> {
+    async fn step(&self, chore: Chore) -> Result<bool, StoreError> {
         let (app, now) = (&self.app, self.moment);
         match chore {
-            Chore::Thin(number, before) => app.db.write(move |tx| retention::thin(tx, number, before)).await,
+            Chore::Thin(number, before) => app.db.write(move |tx| retention::compact_step(tx, number, before)).await,
             Chore::Receipts => {
                 let before = now.plus_millis(-(app.config.idempotency_ttl.as_millis() as i64));
-                Ok(app.db.write(move |tx| receipts::forget(tx, before, FORGET_STEP)).await? == FORGET_STEP)
+                Ok(app.db.write(move |tx| receipts::delete_expired(tx, before, FORGET_STEP)).await? == FORGET_STEP)
             }
             Chore::Exports => app.exports.tidy(&app.db, now).await,
         }

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
 use hearth_server::store::Db;
-use hearth_server::store::tail::Tail;
+use hearth_server::store::notifier::Notifier;
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -121,7 +121,7 @@ fn a_damaged_database_is_told_once_with_the_way_out() {
     without_head[100..150].fill(0x5a);
     let tables: Vec<u32> = Connection::open(&database)
         .unwrap()
-        .prepare("SELECT rootpage - 1 FROM sqlite_schema WHERE name IN ('refinery_schema_history', 'teams', 'keys')")
+        .prepare("SELECT rootpage - 1 FROM sqlite_schema WHERE name IN ('_migrations', 'teams', 'keys')")
         .unwrap()
         .query_map([], |row| row.get(0))
         .unwrap()
@@ -198,7 +198,7 @@ fn a_first_start_that_was_cut_off_begins_again() {
 async fn a_backup_without_homes_is_not_put_over_homes() {
     let place = Place::new();
     let empty = place.dir.path().join("empty");
-    Db::open(&empty, Tail::default(), 1).unwrap().close().await;
+    Db::open(&empty, Notifier::default(), 1).unwrap().close().await;
     let file = place.path("empty/hearth.db");
     let said = refused(&place.data(), &["restore", &file]);
     assert!(said.contains("holds no homes") && said.contains("has 2"), "{said}");
@@ -279,7 +279,7 @@ fn a_key_that_was_revoked_stays_so_when_an_older_copy_is_put_back() {
 fn restore_is_refused_while_any_command_has_the_database_open() {
     let place = Place::new();
     let saved = place.backup("saved.db");
-    let other = Db::open(&place.data(), Tail::default(), 1).unwrap();
+    let other = Db::open(&place.data(), Notifier::default(), 1).unwrap();
     assert!(refused(&place.data(), &["restore", &saved]).contains("another command works on"));
     assert!(said(&place.data(), &["check"]).starts_with("sound"), "who only opens it waits for nobody");
     drop(other);
@@ -341,7 +341,7 @@ fn an_interrupted_backup_leaves_nothing_behind() {
 #[test]
 fn a_database_is_put_back_with_its_log_by_whatever_name() {
     let place = Place::new();
-    let db = Db::open(&place.data(), Tail::default(), 1).unwrap();
+    let db = Db::open(&place.data(), Notifier::default(), 1).unwrap();
     said(&place.data(), &["team", "create", "Lake"]);
     let taken = place.dir.path().join("taken");
     std::fs::create_dir(&taken).unwrap();

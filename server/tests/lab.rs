@@ -9,12 +9,12 @@ use hearth_contract::command::{Command as Order, Preconditions};
 use hearth_contract::key::Environment;
 use hearth_contract::schema::Kind;
 use hearth_server::clock::Clock;
-use hearth_server::home::apply::Writing;
+use hearth_server::home::apply::HomeWriter;
 use hearth_server::lab::growth::Growth;
 use hearth_server::lab::{Back, Bench, Wish};
 use hearth_server::operate;
 use hearth_server::store::homes::Plan;
-use hearth_server::store::tail::Tail;
+use hearth_server::store::notifier::Notifier;
 use hearth_server::store::{Db, HomeNo, records};
 use serde_json::Value;
 use uuid::Uuid;
@@ -36,7 +36,7 @@ fn place() -> tempfile::TempDir {
 
 /// The bench of a live home in a data directory of its own.
 async fn bench(data: &Path) -> (Db, Bench) {
-    let db = Db::open(data, Tail::default(), 1).unwrap();
+    let db = Db::open(data, Notifier::default(), 1).unwrap();
     operate::create_team(&db, &Clock::system(), "Hill house".to_owned(), Plan::Paid).await.unwrap();
     let wish = Wish { team: None, environment: Environment::Live, live: true };
     let bench = Bench::find(db.clone(), Clock::system(), data.to_owned(), wish).await.unwrap();
@@ -131,7 +131,7 @@ async fn a_seed_is_finished_also_when_what_it_refers_to_is_gone() {
     bench.grow(7, 1200, |made| made >= 500).await.unwrap();
     let number = HomeNo(1);
     let gone = db.write(move |tx| {
-        let mut writing = Writing::begin(tx, number, 1, Clock::system().now(), None)?;
+        let mut writing = HomeWriter::begin(tx, number, 1, Clock::system().now(), None)?;
         for kind in [Kind::Inventory, Kind::Room, Kind::Vehicle] {
             for id in records::ids(tx, number, kind)? {
                 writing.apply(Order::Delete { kind, id, guard: Preconditions::default() }, &mut Uuid::nil)?.unwrap();
@@ -157,7 +157,7 @@ async fn a_seed_that_the_home_refuses_leaves_nothing_of_its_step() {
     let number = HomeNo(1);
     let taken = Growth::new(7, 1200, Clock::system().now().date()).nth(700).unwrap();
     let made = db.write(move |tx| {
-        let mut writing = Writing::begin(tx, number, 1, Clock::system().now(), None)?;
+        let mut writing = HomeWriter::begin(tx, number, 1, Clock::system().now(), None)?;
         writing.apply(taken, &mut Uuid::nil)?.unwrap();
         writing.finish()
     });
@@ -202,7 +202,7 @@ fn what_is_thinned_out_is_counted_and_how_far_back_a_home_can_go_is_said() {
     let said = refused(dir.path(), &["lab", "rewind", "--by", &(head + 1).to_string()]);
     assert!(said.contains(&format!("position {head}")), "{said}");
     let said = refused(dir.path(), &["lab", "rewind", "--by", "10"]);
-    assert!(said.contains("thinned out") && said.contains("rewind before you trim"), "{said}");
+    assert!(said.contains("compacted") && said.contains("rewind before you trim"), "{said}");
     let later = lab(dir.path(), &["churn", "--count", "60", "--rate", "5000"])["head"].as_i64().unwrap();
     let said = refused(dir.path(), &["lab", "rewind", "--to", &(head - 1).to_string()]);
     let lowest: i64 = said.split("from position ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
@@ -269,12 +269,12 @@ fn a_misspelt_directory_is_not_made() {
 async fn a_home_is_not_put_back_beside_another_command() {
     let dir = tempfile::tempdir().unwrap();
     let (_db, mut bench) = bench(dir.path()).await;
-    let other = Db::open(dir.path(), Tail::default(), 2).unwrap();
+    let other = Db::open(dir.path(), Notifier::default(), 2).unwrap();
     let refused = bench.rewind(Back::To(0), false).await.unwrap_err().to_string();
     assert!(refused.contains("another command works on"), "{refused}");
     other.close().await;
     drop(other);
     bench.rewind(Back::To(0), false).await.unwrap();
     // And others may work on it again.
-    Db::open(dir.path(), Tail::default(), 3).unwrap();
+    Db::open(dir.path(), Notifier::default(), 3).unwrap();
 }

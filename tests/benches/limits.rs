@@ -169,7 +169,9 @@ impl Twin {
                 self.put(head, count)?;
             }
             self.db
-                .prepare_cached("UPDATE homes SET head = ?2, clock = clock + 1 WHERE number = ?1")?
+                .prepare_cached(
+                    "UPDATE homes SET head = ?2, last_updated_at = coalesce(last_updated_at, 0) + 1 WHERE number = ?1",
+                )?
                 .execute((self.home, head))?;
             self.db.prepare_cached("COMMIT")?.raw_execute()?;
         }
@@ -184,7 +186,7 @@ impl Twin {
             .map(|exists| assert!(!exists, "a new id is new"))?;
         self.db
             .prepare_cached(
-                "INSERT INTO events (seat, kind, event_type, record, at, key, body) VALUES (?1, ?2, 0, ?3, ?4, NULL, ?5)",
+                "INSERT INTO events (event_rowid, kind, event_type, record, at, key, body) VALUES (?1, ?2, 0, ?3, ?4, NULL, ?5)",
             )?
             .execute((seat, TASK, &id, head, &self.body))?;
         self.db

@@ -256,7 +256,8 @@ fn read(eye: &Connection, home: i64, from: i64) -> rusqlite::Result<(Vec<Seen>, 
         eye.prepare_cached("SELECT head FROM homes WHERE number = ?1")?.query_row([home], |row| row.get(0))?;
     let seat = home << 40;
     let mut statement = eye.prepare_cached(
-        "SELECT seat, kind, record, event_type, at, key, body FROM events WHERE seat >= ?1 AND seat < ?2 ORDER BY seat",
+        "SELECT event_rowid, kind, record, event_type, at, key, body FROM events
+         WHERE event_rowid >= ?1 AND event_rowid < ?2 ORDER BY event_rowid",
     )?;
     let kinds = ["", "inventory", "vehicle", "document", "task", "room", "property"];
     let found = statement.query_map((seat + from, (home + 1) << 40), |row| {

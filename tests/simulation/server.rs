@@ -19,7 +19,7 @@ use hearth_server::config::Config;
 use hearth_server::http::scopes::SCOPES;
 use hearth_server::store::homes::{self, Plan, Team};
 use hearth_server::store::keys::{self, Key};
-use hearth_server::store::tail::Tail;
+use hearth_server::store::notifier::Notifier;
 use hearth_server::store::{Db, HomeNo};
 use http_body_util::BodyExt;
 use rusqlite::Connection;
@@ -270,7 +270,7 @@ fn secret(key: usize) -> String {
 
 /// Makes the files of a server with one team and its keys, the same ones each time.
 pub fn make(data: &Path) -> Result<(), String> {
-    let db = Db::open_here(data, Tail::default(), 1).map_err(|error| error.to_string())?;
+    let db = Db::open_unthreaded(data, Notifier::default(), 1).map_err(|error| error.to_string())?;
     let written = db.write(|tx| {
         let team = Team { id: "team".to_owned(), name: "My home".to_owned(), plan: Plan::Paid, created_at: DAWN };
         let [live, sandbox] = [1, 2].map(Uuid::from_u128);

@@ -245,7 +245,7 @@ fn what_was_thinned_out_cannot_be_gone_back_to() {
     place.lab(&["trim"]);
     place.lab(&["churn", "--count", "60", "--rate", "5000"]);
     let said = place.refused(&["lab", "rewind", "--to", &began.to_string()]);
-    assert!(said.contains("thinned out"), "{said}");
+    assert!(said.contains("compacted"), "{said}");
     assert!(place.said(&["check"]).starts_with("sound"), "nothing was changed");
 }
 
@@ -253,7 +253,7 @@ fn what_was_thinned_out_cannot_be_gone_back_to() {
 fn what_is_not_there_cannot_be_taken_back() {
     let place = Place::new();
     let back = |by: &str| place.refused(&["lab", "rewind", "--by", by, "--env", "live", "--live"]);
-    assert!(back("1").contains("the home is at position 0: it is empty, and nothing can be taken back"));
+    assert!(back("1").contains("the home is at position 0: it is empty, and no event can be undone"));
     place.lab(&["seed", "--records", "5", "--env", "live", "--live"]);
     assert!(back("6").contains("the home is at position 5, which is fewer than 6 events from its beginning"));
 }

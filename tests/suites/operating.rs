@@ -164,13 +164,15 @@ fn a_database_of_a_newer_program_is_left_alone_and_told() {
     let place = Place::new();
     place.said(&["check"]);
     let file = place.path("data/hearth.db");
-    let later = "INSERT INTO refinery_schema_history
-                 SELECT version + 1, 'later', applied_on, checksum FROM refinery_schema_history ORDER BY version DESC LIMIT 1";
+    let later = "INSERT INTO _migrations
+                 SELECT version + 1, 'later', applied_on, checksum FROM _migrations ORDER BY version DESC LIMIT 1";
     assert_eq!(Connection::open(&file).unwrap().execute(later, []).unwrap(), 1);
     let refused = place.run(&["check"]);
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(
-        !refused.status.success() && said.contains("__later of a newer version") && said.contains("update it"),
+        !refused.status.success()
+            && said.contains("__later of a newer version")
+            && said.contains("update this program"),
         "{said}"
     );
 }
@@ -179,8 +181,7 @@ fn a_database_of_a_newer_program_is_left_alone_and_told() {
 fn a_database_of_an_older_program_is_changed_by_serving_alone() {
     let place = Place::new();
     place.said(&["check"]);
-    let older =
-        "DELETE FROM refinery_schema_history WHERE version = (SELECT max(version) FROM refinery_schema_history)";
+    let older = "DELETE FROM _migrations WHERE version = (SELECT max(version) FROM _migrations)";
     assert_eq!(Connection::open(place.path("data/hearth.db")).unwrap().execute(older, []).unwrap(), 1);
     let file = place.path("before.db");
     for command in [&["check"][..], &["backup", &file], &["key", "list"], &["team", "list"], &["team", "create", "B"]] {
@@ -246,14 +247,14 @@ async fn check_finds_what_does_not_agree() {
         ("DELETE FROM links WHERE home = 1", "link of inventory"),
         (
             "INSERT INTO links (home, target, kind, record) SELECT 1, id, 4, id FROM records WHERE home = 1",
-            "for nothing",
+            "but no reference",
         ),
-        ("DELETE FROM events WHERE seat = (1 << 40) + 1", "record without its image"),
+        ("DELETE FROM events WHERE event_rowid = (1 << 40) + 1", "record without its image"),
         ("UPDATE homes SET head = head - 1 WHERE number = 1", "event after the head"),
-        ("DELETE FROM events WHERE seat = (1 << 40) + 4", "deleted record"),
+        ("DELETE FROM events WHERE event_rowid = (1 << 40) + 4", "deleted record"),
         ("UPDATE records SET rev = 1 WHERE home = 1 AND kind = 1", "record without its image"),
         (
-            "UPDATE events SET body = replace(body, '\"rev\":1', '\"rev\":9') WHERE seat = (1 << 40) + 1",
+            "UPDATE events SET body = replace(body, '\"rev\":1', '\"rev\":9') WHERE event_rowid = (1 << 40) + 1",
             "no room of that",
         ),
         ("UPDATE records SET deleted = 0 WHERE home = 1", "record without its image"),

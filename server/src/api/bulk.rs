@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::records::{as_of_meta, once};
 use crate::chance::fresh_id;
-use crate::home::apply::{Outcome, Verdict, not_found};
+use crate::home::apply::{WriteOutcome, WriteResult, not_found};
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
 
@@ -63,15 +63,15 @@ pub async fn run(call: Call) -> Result<Reply, Refusal> {
 }
 
 /// One result as finished JSON: the record's text goes in as it is stored.
-fn result(index: usize, method: &str, asked: Option<String>, verdict: Verdict, base_url: &str) -> String {
+fn result(index: usize, method: &str, asked: Option<String>, verdict: WriteResult, base_url: &str) -> String {
     let one = |status: u16, id: Value, member: &str, text: &str| {
         format!(r#"{{"index":{index},"method":"{method}","status":{status},"id":{id},"{member}":{text}}}"#)
     };
     let asked = asked.map_or(Value::Null, Value::from);
     match verdict {
-        Ok(Outcome::Created(id, image)) => one(201, id.to_string().into(), "data", &image.json),
-        Ok(Outcome::Stands(image)) => one(200, asked, "data", image.as_ref().map_or("null", |image| &image.json)),
-        Ok(Outcome::Gone(id)) => {
+        Ok(WriteOutcome::Created(id, image)) => one(201, id.to_string().into(), "data", &image.json),
+        Ok(WriteOutcome::Current(image)) => one(200, asked, "data", image.as_ref().map_or("null", |image| &image.json)),
+        Ok(WriteOutcome::Deleted(id)) => {
             one(200, id.to_string().into(), "data", &json!({ "id": id, "deleted": true }).to_string())
         }
         Err(problem) => one(problem.kind.status(), asked, "error", &problem.to_value(base_url).to_string()),

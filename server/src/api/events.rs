@@ -6,7 +6,7 @@ use hearth_contract::schema::Kind;
 use serde_json::json;
 
 use crate::app::App;
-use crate::home::feed::{self, Begin, Most, Piece};
+use crate::home::feed::{self, FeedPage, FeedStart, PageLimit};
 use crate::http::call::Call;
 use crate::http::query::Query;
 use crate::http::reply::{Refusal, Reply};
@@ -25,27 +25,27 @@ const BEGIN: &str = "Leave cursor out: without one a poll begins with the oldest
 pub async fn poll(call: Call) -> Result<Reply, Refusal> {
     let limit = call.query.limit(PAGE.0, PAGE.1)?;
     let kinds = kinds(&call.query)?;
-    let begin = call.query.get("cursor").map_or(Begin::Oldest, |cursor| Begin::After(cursor.to_owned()));
+    let begin = call.query.get("cursor").map_or(FeedStart::Oldest, |cursor| FeedStart::After(cursor.to_owned()));
     let (number, retention) = (call.principal.key.home, retention_seconds(&call.app));
-    let most = Most { events: limit, bytes: PAGE_BYTES_MAX };
+    let most = PageLimit { events: limit, bytes: PAGE_BYTES_MAX };
     let is_word = call.query.get("cursor") == Some("start");
     let read = call
         .app
         .db
         .read(move |tx| {
-            let cursor = match feed::begin(tx, number, &begin, retention)? {
+            let cursor = match feed::start(tx, number, &begin, retention)? {
                 Ok(cursor) => cursor,
                 Err(problem) => return Ok(Err(problem)),
             };
-            match feed::read(tx, number, cursor, &kinds, most, retention)? {
-                Ok(piece) => Ok(Ok((piece, events::oldest(tx, number)?))),
+            match feed::read_page(tx, number, cursor, &kinds, most, retention)? {
+                Ok(piece) => Ok(Ok((piece, events::oldest_id(tx, number)?))),
                 Err(problem) => Ok(Err(problem)),
             }
         })
         .await?;
     // It is a stream's word.
     let read = read.map_err(|problem| if is_word { problem.with_fix(BEGIN) } else { problem });
-    let (Piece { events, next_text, has_more, head, .. }, oldest) = read?;
+    let (FeedPage { events, next_text, has_more, head, .. }, oldest) = read?;
     let texts: Vec<String> = events
         .iter()
         .map(|(event, _)| {

@@ -19,7 +19,7 @@ use super::records::PAGE;
 use crate::app::App;
 use crate::chance::fresh_id;
 use crate::home::cursor::ExportCursor;
-use crate::home::feed::unreadable;
+use crate::home::feed::cursor_problem;
 use crate::http::call::Call;
 use crate::http::reply::{Payload, Refusal, Reply};
 use crate::store::exports::{self, Format, Job, Product, Status};
@@ -43,7 +43,7 @@ pub async fn create(call: Call) -> Result<Reply, Refusal> {
                 return Ok((call.wording.problem(&problem), Some(problem.kind)));
             }
         };
-        if exports::count_kept(tx, home)? >= KEPT_MAX {
+        if exports::count_active(tx, home)? >= KEPT_MAX {
             let message = format!("This home has {KEPT_MAX} exports; delete one, or wait until one expires.");
             let problem = Problem::new(ProblemType::RateLimited, message)
                 .with("retry_after_seconds", RETRY_SECONDS)
@@ -51,7 +51,7 @@ pub async fn create(call: Call) -> Result<Reply, Refusal> {
             return Ok((call.wording.problem(&problem), Some(problem.kind)));
         }
         let job = Job {
-            number: 0,
+            number: None,
             id: fresh_id(now),
             home,
             format,
@@ -80,14 +80,15 @@ pub async fn list(call: Call) -> Result<Reply, Refusal> {
     let limit = call.query.limit(PAGE.0, PAGE.1)?;
     let home = Uuid::try_parse(&call.principal.key.home_id).unwrap_or_default();
     let before = match call.query.get("cursor") {
-        Some(text) => Some(ExportCursor::read(text, home).map_err(unreadable)?.before),
+        Some(text) => Some(ExportCursor::decode(text, home).map_err(cursor_problem)?.before),
         None => None,
     };
     let number = call.principal.key.home;
     let mut jobs = call.app.db.read(move |tx| exports::page(tx, number, before, limit + 1)).await?;
     let has_more = jobs.len() > limit;
     jobs.truncate(limit);
-    let next_cursor = jobs.last().filter(|_| has_more).map(|job| ExportCursor { before: job.number }.write(home));
+    let next_cursor =
+        jobs.last().filter(|_| has_more).and_then(|job| job.number).map(|before| ExportCursor { before }.encode(home));
     let now = call.app.clock.now();
     let texts: Vec<String> = jobs.iter().map(|job| to_json(job, &call.app, now).to_string()).collect();
     Ok(call.wording.many(&texts, &Page { has_more, next_cursor }, ""))
@@ -116,7 +117,7 @@ pub async fn download(call: Call) -> Result<Reply, Refusal> {
     let file = match tokio::fs::File::open(call.app.exports.path(file)).await {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(unknown(job.id).into()),
-        Err(error) => return Err(crate::store::Fault::Corrupt(format!("file of an export: {error}")).into()),
+        Err(error) => return Err(crate::store::StoreError::Corrupt(format!("file of an export: {error}")).into()),
     };
     // Like a stored answer, a file keeps its first version: its checksum is told.
     let headers = vec![

@@ -23,7 +23,7 @@ pub async fn ready(visit: Visit) -> Result<Reply, Refusal> {
 
 /// Counts and times in Prometheus's text form.
 pub async fn metrics(visit: Visit) -> Result<Reply, Refusal> {
-    let text = visit.app.metrics.write(visit.app.streams.count(), visit.app.db.tally());
+    let text = visit.app.metrics.write(visit.app.streams.count(), visit.app.db.writer_counters());
     let payload = Payload::Text("text/plain; version=0.0.4; charset=utf-8", text.into());
     Ok(Reply { status: 200, headers: Vec::new(), payload })
 }

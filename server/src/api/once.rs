@@ -3,26 +3,26 @@
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::ProblemType;
 
-use crate::home::receipts::{Seen, is_final, look_up};
+use crate::home::receipts::{ReceiptLookup, find_receipt, is_final};
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
-use crate::store::{Fault, HomeNo, Tx, receipts};
+use crate::store::{HomeNo, StoreError, Tx, receipts};
 
 /// Runs a write at a moment in one transaction with its receipt, or gives the answer of the first time. The write says
 /// how it is answered, and with which refusal if it was one.
 pub async fn once(
     call: Call,
     now: Timestamp,
-    write: impl FnOnce(&Tx<'_>, &Call, HomeNo) -> Result<(Reply, Option<ProblemType>), Fault> + Send + 'static,
+    write: impl FnOnce(&Tx<'_>, &Call, HomeNo) -> Result<(Reply, Option<ProblemType>), StoreError> + Send + 'static,
 ) -> Result<Reply, Refusal> {
     let since = now.plus_millis(-(call.app.config.idempotency_ttl.as_millis() as i64));
     let (app, number) = (call.app.clone(), call.principal.key.home);
     let written = app.db.write(move |tx| {
         if let Some(ticket) = &call.ticket {
-            match look_up(tx, number, ticket, since)? {
-                Seen::Never => (),
-                Seen::Answered(receipt) => return Ok(Reply::replay(receipt)),
-                Seen::Differently(problem) => return Ok(call.wording.problem(&problem)),
+            match find_receipt(tx, number, ticket, since)? {
+                ReceiptLookup::Absent => (),
+                ReceiptLookup::Stored(receipt) => return Ok(Reply::replay(receipt)),
+                ReceiptLookup::KeyReused(problem) => return Ok(call.wording.problem(&problem)),
             }
         }
         let (reply, refused) = write(tx, &call, number)?;
@@ -31,7 +31,7 @@ pub async fn once(
             .as_ref()
             .filter(|_| is_final(refused) && !hearth_simulated::planted(hearth_simulated::Fault::ReceiptNotStored))
         {
-            receipts::keep(tx, number, &ticket.key, &reply.to_receipt(ticket.fingerprint, now))?;
+            receipts::save(tx, number, &ticket.key, &reply.to_receipt(ticket.fingerprint, now))?;
         }
         Ok(reply)
     });

@@ -14,14 +14,14 @@ use uuid::Uuid;
 
 use super::shape::Shape;
 use crate::chance::fresh_id;
-use crate::home::apply::{Outcome, Verdict, Writing, not_found};
+use crate::home::apply::{HomeWriter, WriteOutcome, WriteResult, not_found};
 use crate::home::cursor::ListCursor;
-use crate::home::feed::unreadable;
+use crate::home::feed::cursor_problem;
 use crate::http::call::Call;
 use crate::http::query::Query;
 use crate::http::reply::{Payload, Refusal, Reply, Wording};
 use crate::store::records::{self, Bounds, Direction, Image, Sort};
-use crate::store::{Fault, Tx, homes};
+use crate::store::{StoreError, Tx, homes};
 
 /// Bytes of a record for which a page has room from the start.
 const RECORD_USUAL: usize = 400;
@@ -73,8 +73,8 @@ pub async fn list(call: Call) -> Result<Reply, Refusal> {
     };
     let db = &call.app.db;
     // To pass other records by, or to take each apart, is too much for the threads that all requests share.
-    let (page, as_of) = if passes || !is_whole { db.read(job).await? } else { db.glance(job).await? };
-    let next_cursor = page.has_more.then(|| ListCursor { after: page.last, ..place.cursor }.write(home));
+    let (page, as_of) = if passes || !is_whole { db.read(job).await? } else { db.read_inline(job).await? };
+    let next_cursor = page.has_more.then(|| ListCursor { after: page.last, ..place.cursor }.encode(home));
     let texts = if page.count == 0 { &[][..] } else { &[page.text] };
     let page = Page { has_more: page.has_more, next_cursor };
     Ok(call.wording.many(texts, &page, &as_of_meta(as_of)))
@@ -101,7 +101,7 @@ pub async fn read(call: Call) -> Result<Reply, Refusal> {
     let (image, as_of) = call
         .app
         .db
-        .glance(move |tx| {
+        .read_inline(move |tx| {
             let id = match id {
                 Some(id) => id,
                 None => homes::load(tx, number)?.id,
@@ -167,12 +167,14 @@ async fn commit(call: Call, command: Result<Command, Problem>) -> Result<Reply, 
 /// work gives its answer, and the refusal if the whole of it is one.
 pub(super) async fn once(
     call: Call,
-    work: impl FnOnce(&mut Writing<'_, '_>, &Wording) -> Result<(Reply, Option<ProblemType>), Fault> + Send + 'static,
+    work: impl FnOnce(&mut HomeWriter<'_, '_>, &Wording) -> Result<(Reply, Option<ProblemType>), StoreError>
+    + Send
+    + 'static,
 ) -> Result<Reply, Refusal> {
     let now = call.app.clock.now();
     super::once::once(call, now, move |tx, call, number| {
         let key = call.ticket.as_ref().map(|ticket| ticket.key.clone());
-        let mut writing = Writing::begin(tx, number, call.app.db.run(), now, key)?;
+        let mut writing = HomeWriter::begin(tx, number, call.app.db.epoch(), now, key)?;
         let answered = work(&mut writing, &call.wording)?;
         writing.finish()?;
         Ok(answered)
@@ -180,17 +182,17 @@ pub(super) async fn once(
     .await
 }
 
-fn word(wording: &Wording, kind: Option<Kind>, verdict: Verdict, as_of: i64) -> Reply {
+fn word(wording: &Wording, kind: Option<Kind>, verdict: WriteResult, as_of: i64) -> Reply {
     let meta = as_of_meta(as_of);
     match verdict {
         Err(problem) => wording.problem(&problem),
-        Ok(Outcome::Created(id, image)) => {
+        Ok(WriteOutcome::Created(id, image)) => {
             let location = kind.map(|kind| wording.place(&paths::record(kind, id))).unwrap_or_default();
             wording.one(201, &image.json, &meta).with("etag", etag(image.rev)).with("location", location)
         }
-        Ok(Outcome::Stands(Some(image))) => wording.one(200, &image.json, &meta).with("etag", etag(image.rev)),
-        Ok(Outcome::Stands(None)) => wording.one(200, "null", &meta),
-        Ok(Outcome::Gone(id)) => wording.one(200, &json!({ "id": id, "deleted": true }).to_string(), &meta),
+        Ok(WriteOutcome::Current(Some(image))) => wording.one(200, &image.json, &meta).with("etag", etag(image.rev)),
+        Ok(WriteOutcome::Current(None)) => wording.one(200, "null", &meta),
+        Ok(WriteOutcome::Deleted(id)) => wording.one(200, &json!({ "id": id, "deleted": true }).to_string(), &meta),
     }
 }
 
@@ -212,7 +214,7 @@ fn place(kind: Kind, query: &Query, home: Uuid) -> Result<Place, Problem> {
         let cursor = ListCursor { kind, sort, direction, created_since, updated_since, after: 0 };
         return Ok(Place { cursor, after: None });
     };
-    let cursor = ListCursor::read(text, home).map_err(unreadable)?;
+    let cursor = ListCursor::decode(text, home).map_err(cursor_problem)?;
     let contradicted = [
         ("the collection", cursor.kind != kind),
         ("sort", sort.is_some_and(|sort| sort != cursor.sort)),

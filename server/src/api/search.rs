@@ -10,12 +10,12 @@ use serde_json::json;
 
 use super::records::as_of_meta;
 use crate::home::cursor::SearchCursor;
-use crate::home::feed::unreadable;
+use crate::home::feed::cursor_problem;
 use crate::home::search::{shown, words};
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
 use crate::store::search::Hit;
-use crate::store::{Fault, homes, search};
+use crate::store::{StoreError, homes, search};
 
 /// Hits on a page when nothing is said, and at most.
 const PAGE: (usize, usize) = (50, 100);
@@ -33,7 +33,7 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
     let home = call.principal.home_id();
     let after = match call.query.get("cursor") {
         None => None,
-        Some(text) => Some(SearchCursor::read(text, home, &words, &kinds).map_err(unreadable)?),
+        Some(text) => Some(SearchCursor::decode(text, home, &words, &kinds).map_err(cursor_problem)?),
     };
     if kinds.is_empty() {
         kinds = after.as_ref().map_or(Kind::COLLECTIONS.to_vec(), |cursor| cursor.kinds.clone());
@@ -51,7 +51,7 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
         })
         .await;
     let (mut hits, as_of) = match found {
-        Err(Fault::TimeUp) => return Err(too_long(time_max).into()),
+        Err(StoreError::TimeUp) => return Err(too_long(time_max).into()),
         found => found?,
     };
     let has_more = hits.len() > limit;
@@ -59,8 +59,8 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
     let next_cursor = hits
         .last()
         .filter(|_| has_more)
-        .map(|hit| SearchCursor { fit: hit.fit, row: hit.row, kinds }.write(home, &words));
-    let texts: Vec<String> = hits.iter().map(|hit| describe(hit, &words)).collect::<Result<_, Fault>>()?;
+        .map(|hit| SearchCursor { fit: hit.fit, row: hit.row, kinds }.encode(home, &words));
+    let texts: Vec<String> = hits.iter().map(|hit| describe(hit, &words)).collect::<Result<_, StoreError>>()?;
     Ok(call.wording.many(&texts, &Page { has_more, next_cursor }, &as_of_meta(as_of)))
 }
 
@@ -71,10 +71,10 @@ fn too_long(time_max: Duration) -> Problem {
         .with_fix("Ask for fewer or longer words, or send the request again after the seconds that Retry-After names.")
 }
 
-fn describe(hit: &Hit, words: &[String]) -> Result<String, Fault> {
+fn describe(hit: &Hit, words: &[String]) -> Result<String, StoreError> {
     let Hit { kind, json, fit, .. } = hit;
-    let record =
-        Record::from_json(*kind, json).ok_or_else(|| Fault::Corrupt(format!("image of a {kind} that was found")))?;
+    let record = Record::from_json(*kind, json)
+        .ok_or_else(|| StoreError::Corrupt(format!("image of a {kind} that was found")))?;
     let (title, snippet) = shown(&record, words);
     let hit = json!({
         "type": kind.as_str(),

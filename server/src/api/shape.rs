@@ -17,7 +17,7 @@ use crate::http::keyring::Principal;
 use crate::http::query::Query;
 use crate::http::scopes::reading;
 use crate::store::records::{self, Image};
-use crate::store::{Fault, HomeNo, Tx};
+use crate::store::{HomeNo, StoreError, Tx};
 
 /// Fields and relations of an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -60,13 +60,13 @@ impl Shape {
     }
 
     /// The text that is shown for a stored one. Relations are read in the transaction of the record.
-    pub(super) fn apply(&self, tx: &Tx<'_>, home: HomeNo, kind: Kind, json: String) -> Result<String, Fault> {
+    pub(super) fn apply(&self, tx: &Tx<'_>, home: HomeNo, kind: Kind, json: String) -> Result<String, StoreError> {
         if self.is_whole() {
             return Ok(json);
         }
         if let (Some(fields), []) = (&self.fields, &self.relations[..]) {
-            let Members(members) =
-                serde_json::from_str(&json).map_err(|error| Fault::Corrupt(format!("image of a {kind}: {error}")))?;
+            let Members(members) = serde_json::from_str(&json)
+                .map_err(|error| StoreError::Corrupt(format!("image of a {kind}: {error}")))?;
             let mut out = String::with_capacity(json.len());
             for (name, value) in members.iter().filter(|(name, _)| fields.iter().any(|field| field == name)) {
                 push_member(&mut out, name, value.get());
@@ -74,7 +74,7 @@ impl Shape {
             return Ok(format!("{{{out}}}"));
         }
         let stored: Map<String, Value> =
-            serde_json::from_str(&json).map_err(|error| Fault::Corrupt(format!("image of a {kind}: {error}")))?;
+            serde_json::from_str(&json).map_err(|error| StoreError::Corrupt(format!("image of a {kind}: {error}")))?;
         let mut expanded = Vec::new();
         for (field, target_kind, target) in references(kind, &stored) {
             let relation = field.relation().filter(|relation| self.relations.contains(relation));

@@ -9,7 +9,7 @@ use hearth_contract::schema::Kind;
 use tokio::sync::OnceCell;
 
 use crate::home::cursor::FeedCursor;
-use crate::store::{Fault, HomeNo};
+use crate::store::{HomeNo, StoreError};
 
 /// Looks that a home keeps at hand: streams that are level are seldom further apart.
 const LOOKS_MAX: usize = 8;
@@ -81,12 +81,12 @@ struct Kept {
 
 impl Shelf {
     /// What follows a place: taken from the shelf, or found by `look` and put there.
-    pub(super) async fn look<F: Future<Output = Result<Found, Fault>>>(
+    pub(super) async fn look<F: Future<Output = Result<Found, StoreError>>>(
         &self,
         place: &Place,
         heard: Heard,
         look: impl FnOnce() -> F,
-    ) -> Result<Found, Fault> {
+    ) -> Result<Found, StoreError> {
         let cell = self.cell(place, heard);
         cell.get_or_try_init(look).await.cloned()
     }
@@ -113,11 +113,15 @@ mod tests {
     use super::*;
 
     fn place(position: i64) -> Place {
-        Place { cursor: FeedCursor { position, run: 1, ..FeedCursor::default() }, kinds: Vec::new(), version: "v" }
+        Place {
+            cursor: FeedCursor { position, run: Some(1), ..FeedCursor::default() },
+            kinds: Vec::new(),
+            version: "v",
+        }
     }
 
     fn look(frames: &'static str) -> Found {
-        let next = FeedCursor { position: 9, run: 1, ..FeedCursor::default() };
+        let next = FeedCursor { position: 9, run: Some(1), ..FeedCursor::default() };
         Some(Arc::new(Look { frames: frames.into(), next, next_text: "".into(), has_more: false, head: 9 }))
     }
 
@@ -148,7 +152,7 @@ mod tests {
     #[tokio::test]
     async fn a_look_that_failed_is_made_again() {
         let shelf = Shelf::default();
-        let failed = shelf.look(&place(1), (5, 0), async || Err(Fault::DiskFull)).await;
+        let failed = shelf.look(&place(1), (5, 0), async || Err(StoreError::DiskFull)).await;
         assert!(failed.is_err());
         assert_eq!(get(&shelf, 1, (5, 0), "a").await, "a");
     }

@@ -17,17 +17,17 @@ use super::events::{kinds, retention_seconds};
 use super::shelf::{Found, Heard, Look, Place, Shelf};
 use crate::app::App;
 use crate::home::cursor::FeedCursor;
-use crate::home::feed::{self, Begin, Most};
+use crate::home::feed::{self, FeedStart, PageLimit};
 use crate::http::auth::still_holds;
 use crate::http::call::Call;
 use crate::http::keyring::Principal;
 use crate::http::limits::Permit;
 use crate::http::reply::{Payload, Refusal, Reply};
-use crate::store::{Fault, HomeNo, Tx};
+use crate::store::{HomeNo, StoreError, Tx};
 use crate::versions::Version;
 
 /// What is read from the log at once, and held for a reader that does not read.
-const PIECE: Most = Most { events: 256, bytes: 256 * 1024 };
+const PIECE: PageLimit = PageLimit { events: 256, bytes: 256 * 1024 };
 /// The first frame: how long a client waits before it comes again, in milliseconds.
 const RETRY: &str = "retry: 1000\n\n";
 /// What to do without a cursor that is good here.
@@ -47,10 +47,10 @@ const STOP_TIME_MAX: Duration = Duration::from_secs(2);
 pub async fn open(call: Call) -> Result<Reply, Refusal> {
     let kinds = kinds(&call.query)?;
     let begin = match (call.last_event_id.as_deref().filter(|id| !id.is_empty()), call.query.get("cursor")) {
-        (Some(id), _) => Begin::After(id.to_owned()),
-        (None, Some("start")) => Begin::Oldest,
-        (None, Some(cursor)) => Begin::After(cursor.to_owned()),
-        (None, None) => Begin::Present,
+        (Some(id), _) => FeedStart::After(id.to_owned()),
+        (None, Some("start")) => FeedStart::Oldest,
+        (None, Some(cursor)) => FeedStart::After(cursor.to_owned()),
+        (None, None) => FeedStart::Present,
     };
     let max = call.app.config.max_streams;
     let Some(permit) = call.app.streams.open(&call.principal.key.id, max) else {
@@ -59,8 +59,8 @@ pub async fn open(call: Call) -> Result<Reply, Refusal> {
     };
     let (number, retention) = (call.principal.key.home, retention_seconds(&call.app));
     // The bell is heard from before the first look, so that nothing falls between the two.
-    let bell = call.app.tail.listen(number);
-    let begun = call.app.db.read(move |tx| feed::begin(tx, number, &begin, retention)).await?;
+    let bell = call.app.notifier.subscribe(number);
+    let begun = call.app.db.read(move |tx| feed::start(tx, number, &begin, retention)).await?;
     // Without a cursor it would begin at the present, and what the reader has missed would be lost to it.
     let cursor = begun.map_err(|problem| match problem.kind {
         ProblemType::InvalidCursor => problem.with_fix(BEGIN_AGAIN),
@@ -128,7 +128,7 @@ impl Bond {
         self.principal.holds(self.app.clock.now())
             && still_holds(&self.app, &self.principal).await != Some(false)
             // A database that is busy says nothing about the place either.
-            && self.app.db.glance(move |tx| feed::is_good(tx, number, cursor)).await.unwrap_or(true)
+            && self.app.db.read_inline(move |tx| feed::is_valid(tx, number, cursor)).await.unwrap_or(true)
     }
 }
 
@@ -220,7 +220,7 @@ impl Reader {
         }
         self.stage = Stage::Live;
         // From here on it stands where all stand who are level.
-        (self.place.cursor.start, self.place.cursor.start_run) = (0, 0);
+        self.place.cursor.end_backfill();
         let data = json!({ "cursor": *self.cursor_text, "head": found.head });
         let ready = format!("event: ready\nid: {}\ndata: {data}\n\n", self.cursor_text);
         Some([&found.frames[..], ready.as_bytes()].concat().into())
@@ -261,10 +261,10 @@ async fn look(
     place: &Place,
     version: &'static Version,
     is_level: bool,
-) -> Result<Found, Fault> {
+) -> Result<Found, StoreError> {
     let (cursor, kinds, retention) = (place.cursor, place.kinds.clone(), retention_seconds(app));
-    let read = move |tx: &Tx<'_>| feed::read(tx, number, cursor, &kinds, PIECE, retention);
-    let piece = if is_level { app.db.glance(read).await? } else { app.db.read(read).await? };
+    let read = move |tx: &Tx<'_>| feed::read_page(tx, number, cursor, &kinds, PIECE, retention);
+    let piece = if is_level { app.db.read_inline(read).await? } else { app.db.read(read).await? };
     let Ok(piece) = piece else { return Ok(None) };
     let mut frames = String::new();
     for (event, cursor) in &piece.events {

@@ -8,7 +8,7 @@ use hearth_server::clock::Clock;
 use hearth_server::operate::{self, check::Report};
 use hearth_server::store::Db;
 use hearth_server::store::copies::Restored;
-use hearth_server::store::open::RESTORE;
+use hearth_server::store::open::RESTORE_HINT;
 use serde_json::json;
 
 use super::command;
@@ -90,7 +90,11 @@ pub(super) async fn check(db: anyhow::Result<Db>, as_json: bool) -> anyhow::Resu
         faults.iter().try_for_each(line)?;
     }
     let found = faults.len();
-    anyhow::ensure!(found == 0, "{found} {} found; {RESTORE}", if found == 1 { "fault was" } else { "faults were" });
+    anyhow::ensure!(
+        found == 0,
+        "{found} {} found; {RESTORE_HINT}",
+        if found == 1 { "fault was" } else { "faults were" }
+    );
     if !as_json {
         line(format_args!("sound: {homes} homes, {records} records, {events} events"))?;
     }

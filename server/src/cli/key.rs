@@ -111,7 +111,8 @@ pub(super) async fn key(command: KeyCommand, db: &Db, as_json: bool) -> anyhow::
             } else {
                 let now = Clock::system().now();
                 for key in keys {
-                    let state = key.ended(now).unwrap_or(if key.flagged_at.is_some() { "flagged" } else { "good" });
+                    let state =
+                        key.end_reason(now).unwrap_or(if key.flagged_at.is_some() { "flagged" } else { "good" });
                     line(format_args!("{}  {}  {state:7}  {}  {}", key.id, key.hint, key.team_name, key.name))?;
                 }
             }

@@ -17,8 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-use crate::store::open::EXPORTS;
-use crate::store::{Db, Fault, exports};
+use crate::store::open::EXPORTS_DIR;
+use crate::store::{Db, StoreError, exports};
 
 /// How long a file is kept (contract 16), in milliseconds.
 const KEPT_MS: i64 = 24 * 3_600_000;
@@ -45,7 +45,7 @@ struct Progress {
 impl Exports {
     /// For the files of a data directory.
     pub fn new(data: &Path) -> Exports {
-        Exports { dir: data.join(EXPORTS), bell: Notify::new(), running: Mutex::default() }
+        Exports { dir: data.join(EXPORTS_DIR), bell: Notify::new(), running: Mutex::default() }
     }
 
     /// Says that a job waits.
@@ -84,11 +84,11 @@ impl Exports {
 
     /// Removes what has had its time, one step: files a day after they were made, jobs a month after that. True: call
     /// again, there may be more.
-    pub(crate) async fn tidy(&self, db: &Db, now: hearth_contract::formats::Timestamp) -> Result<bool, Fault> {
+    pub(crate) async fn tidy(&self, db: &Db, now: hearth_contract::formats::Timestamp) -> Result<bool, StoreError> {
         let files = db.write(move |tx| exports::expire(tx, now, STEP)).await?;
         files.iter().for_each(|file| self.remove(file));
         let before = now.plus_millis(-LISTED_MS);
-        let forgotten = db.write(move |tx| exports::forget(tx, before, STEP)).await?;
+        let forgotten = db.write(move |tx| exports::delete_finished(tx, before, STEP)).await?;
         self.ring();
         Ok(files.len() == STEP || forgotten == STEP)
     }

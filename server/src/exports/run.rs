@@ -68,13 +68,13 @@ pub(crate) async fn run(app: Arc<App>) {
 async fn prepare(app: &App) -> anyhow::Result<()> {
     let dir = &app.exports.dir;
     DirBuilder::new().recursive(true).mode(0o700).create(dir).with_context(|| dir.display().to_string())?;
-    app.db.write(exports::put_back).await?;
+    app.db.write(exports::requeue_running).await?;
     let mut known = HashSet::new();
     for (number, file) in app.db.read(exports::files).await? {
         if app.exports.path(&file).exists() {
             known.insert(file);
         } else {
-            app.db.write(move |tx| exports::lose(tx, number)).await?;
+            app.db.write(move |tx| exports::mark_file_missing(tx, number)).await?;
         }
     }
     for entry in read_dir(&app.exports.dir)? {
@@ -90,7 +90,7 @@ async fn carry_out(app: Arc<App>, job: Job, progress: Arc<Progress>) {
     let (began, file) = (app.clock.now(), HEXLOWER.encode(&random::<16>()));
     let (path, asked, counting) = (app.exports.path(&file), job.clone(), progress.clone());
     let name = file.clone();
-    let made = app.db.read_apart(move |tx| Ok(write::file(tx, &asked, began, &path, name, &counting))).await;
+    let made = app.db.read_on_own_thread(move |tx| Ok(write::file(tx, &asked, began, &path, name, &counting))).await;
     let made = made.unwrap_or_else(|fault| Err(Stop::Broken(fault.to_string())));
     let now = app.clock.now();
     let done = Job {

@@ -20,7 +20,7 @@ use super::Progress;
 use crate::store::exports::{Format, Job, Product, count};
 use crate::store::records::{self, Bounds, Direction, Sort};
 use crate::store::tables::{Tables, columns};
-use crate::store::{Fault, Tx, homes};
+use crate::store::{StoreError, Tx, homes};
 use crate::versions::{VERSIONS, Version};
 
 /// Records read at once.
@@ -38,8 +38,8 @@ pub(super) enum Stop {
     Broken(String),
 }
 
-impl From<Fault> for Stop {
-    fn from(fault: Fault) -> Stop {
+impl From<StoreError> for Stop {
+    fn from(fault: StoreError) -> Stop {
         Stop::Broken(fault.to_string())
     }
 }

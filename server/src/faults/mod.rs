@@ -104,7 +104,7 @@ pub async fn announce(app: &App) {
         tracing::warn!(rule = rule.text, "faults are injected on order: this service is for tests");
         for word in &rule.keys {
             let wanted = word.clone();
-            let Ok(found) = app.db.read(move |tx| keys::by_id_or_name(tx, &wanted)).await else { continue };
+            let Ok(found) = app.db.read(move |tx| keys::find_by_id_or_name(tx, &wanted)).await else { continue };
             let problem = if found.is_empty() {
                 "no key has this id or name: this part of the fault strikes nothing"
             } else if found.iter().all(|key| key.revoked_at.is_some()) {

@@ -1,53 +1,29 @@
-//! Whether the images of a home say what the tables beside them say: each image is its entry's, and the index of links
-//! holds just the references in the images, and search finds just what is in them. Looks only.
+//! Whether the current records of a home agree with the tables: entries, links and the full-text index. Reads only; must
+//! not repair.
+
+use std::collections::HashSet;
 
 use hearth_contract::check::references;
 use hearth_contract::record::Record;
 use hearth_contract::schema::Kind;
 use hearth_contract::search_text;
 
-use crate::store::records::{self, Bounds, Direction, Sort};
-use crate::store::{self, Fault, HomeNo, Tx, check};
+use crate::store::check::{self, Link};
+use crate::store::records::{self, Bounds, Direction, Entry, Sort};
+use crate::store::{HomeNo, StoreError, Tx, search};
 
-/// Images looked at in one step.
+/// Records read at once.
 const PAGE: usize = 500;
 
-/// Sentences about what does not agree.
-pub fn images(tx: &Tx<'_>, number: HomeNo) -> Result<Vec<String>, Fault> {
-    let mut faults = Vec::new();
-    let mut links = check::links(tx, number)?;
-    let mut findable = 0;
+/// Sentences about contradictions between the current records and the tables.
+pub fn images(tx: &Tx<'_>, number: HomeNo) -> Result<Vec<String>, StoreError> {
+    let mut audit = Audit { tx, number, links: check::links(tx, number)?, searchable: 0, faults: Vec::new() };
     for kind in Kind::ALL {
         let mut bounds = Bounds::default();
         loop {
             let page = records::page(tx, number, kind, (Sort::Updated, Direction::Ascending), bounds, PAGE)?;
             for (rev, json) in &page {
-                let Some(record) = Record::from_json(kind, json).filter(|record| record.rev == *rev) else {
-                    faults.push(format!("the image at {rev} is no {kind} of that revision"));
-                    continue;
-                };
-                let entry = records::entry(tx, number, record.id)?.filter(|entry| entry.rev == *rev);
-                let Some(entry) = entry else {
-                    faults.push(format!("the image at {rev} is of another {kind}: {}", record.id));
-                    continue;
-                };
-                if !kind.is_singleton() {
-                    findable += 1;
-                    if store::search::kept(tx, number, entry.created)?
-                        != Some(search_text::folded_title_and_rest(kind, &record.fields))
-                    {
-                        faults.push(format!("{kind} {} is found by other words than its own", record.id));
-                    }
-                }
-                for (field, target_kind, target) in references(kind, &record.fields) {
-                    if !links.remove(&(target, kind, record.id)) {
-                        faults.push(format!("the link of {kind} {} by {} is missing", record.id, field.name));
-                    }
-                    let entry = records::entry(tx, number, target)?;
-                    if !entry.is_some_and(|entry| entry.kind == target_kind && !entry.deleted) {
-                        faults.push(format!("{} of {kind} {} names no {target_kind}", field.name, record.id));
-                    }
-                }
+                audit.check_image(kind, *rev, json)?;
             }
             bounds.after = page.last().map(|(rev, _)| *rev);
             if page.len() < PAGE {
@@ -55,10 +31,67 @@ pub fn images(tx: &Tx<'_>, number: HomeNo) -> Result<Vec<String>, Fault> {
             }
         }
     }
-    let found = store::search::count(tx, number)?;
-    if found != findable {
-        faults.push(format!("search holds {found} records, there are {findable}"));
+    let Audit { links, searchable, mut faults, .. } = audit;
+    let indexed = search::count(tx, number)?;
+    if indexed != searchable {
+        faults.push(format!("search holds {indexed} records, there are {searchable}"));
     }
-    faults.extend(links.into_iter().map(|(target, kind, id)| format!("{kind} {id} is linked to {target} for nothing")));
+    faults.extend(
+        links.into_iter().map(|(target, kind, id)| format!("{kind} {id} has a link to {target}, but no reference")),
+    );
     Ok(faults)
+}
+
+/// The state of an audit.
+struct Audit<'a, 'c> {
+    tx: &'a Tx<'c>,
+    number: HomeNo,
+    /// Links that no checked record explains yet.
+    links: HashSet<Link>,
+    /// Checked records that the full-text index must hold.
+    searchable: i64,
+    faults: Vec<String>,
+}
+
+impl Audit<'_, '_> {
+    /// Checks the JSON of one record, as stored at a revision.
+    fn check_image(&mut self, kind: Kind, rev: i64, json: &str) -> Result<(), StoreError> {
+        let Some(record) = Record::from_json(kind, json).filter(|record| record.rev == rev) else {
+            self.faults.push(format!("the image at {rev} is no {kind} of that revision"));
+            return Ok(());
+        };
+        let entry = records::entry(self.tx, self.number, record.id)?.filter(|entry| entry.rev == rev);
+        let Some(entry) = entry else {
+            self.faults.push(format!("the image at {rev} is of another {kind}: {}", record.id));
+            return Ok(());
+        };
+        self.check_search(&record, &entry)?;
+        self.check_references(&record)
+    }
+
+    fn check_search(&mut self, record: &Record, entry: &Entry) -> Result<(), StoreError> {
+        if record.kind.is_singleton() {
+            return Ok(());
+        }
+        self.searchable += 1;
+        let expected = search_text::folded_title_and_rest(record.kind, &record.fields);
+        if search::indexed_text(self.tx, self.number, entry.created)? != Some(expected) {
+            self.faults.push(format!("{} {} is found by other words than its own", record.kind, record.id));
+        }
+        Ok(())
+    }
+
+    fn check_references(&mut self, record: &Record) -> Result<(), StoreError> {
+        let (kind, id) = (record.kind, record.id);
+        for (field, target_kind, target) in references(kind, &record.fields) {
+            if !self.links.remove(&(target, kind, id)) {
+                self.faults.push(format!("the link of {kind} {id} by {} is missing", field.name));
+            }
+            let entry = records::entry(self.tx, self.number, target)?;
+            if !entry.is_some_and(|entry| entry.kind == target_kind && !entry.deleted) {
+                self.faults.push(format!("{} of {kind} {id} names no {target_kind}", field.name));
+            }
+        }
+        Ok(())
+    }
 }

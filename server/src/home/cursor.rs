@@ -1,6 +1,6 @@
-//! The opaque texts that name a place: in a list, or in the feed. Each names its home and carries a checksum, so that
-//! one that was altered or strayed is refused rather than misread. The checksum keeps no secret: whoever makes a text up
-//! names a place of his own home, and nothing that is looked up by a cursor may lead out of it. Pure.
+//! Cursors: opaque texts that name a place in a list or in the feed. Each text names its home and carries a checksum, so
+//! that an altered or misdirected text is refused. The checksum is no secret: a client can make up a cursor, so a lookup by
+//! cursor must never leave the home. Pure; must not know HTTP.
 
 use data_encoding::BASE64URL_NOPAD;
 use hearth_contract::schema::Kind;
@@ -10,127 +10,139 @@ use uuid::Uuid;
 use crate::store::records::{Direction, Sort};
 use crate::store::search::Fit;
 
-/// A place in a home's feed (contract 9.3); the default is before all events.
+/// A place in a home's feed (contract 9.3). A run is an epoch of the home's history. The default is before all events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FeedCursor {
-    /// The last event that was read; 0 before the first.
+    /// The last event that was read; 0 before the first event.
     pub position: i64,
-    /// The run that wrote that event; 0 for position 0.
-    pub run: i64,
-    /// The head up to which the reader still reads from nothing. 0 once it has passed it, so that all who are level share
-    /// one text.
-    pub start: i64,
-    /// The run that wrote that head; 0 when `start` is.
-    pub start_run: i64,
-    /// From which position the history of `run` is its own; 0: unknown.
+    /// The run that wrote the event at `position`. None at position 0.
+    pub run: Option<i64>,
+    /// During a backfill, the head at which the backfill ends. Afterwards None, so that all readers at the head have one
+    /// text.
+    pub start: Option<i64>,
+    /// The run that wrote the event at `start`.
+    pub start_run: Option<i64>,
+    /// The position from which the history belongs to `run` alone: the first position of the run, or the position after
+    /// a restore that precedes the run.
     pub origin: i64,
-    /// The run that wrote what is before that. Should `run` be unknown one day, because a copy is put back that is older
-    /// than it, then this tells what both histories share.
-    pub parent: i64,
+    /// The run that wrote the event before `origin`. When a restored database is older than `run`, the parent tells the
+    /// history that both share.
+    pub parent: Option<i64>,
 }
 
-/// A place in a collection's list, with all that decides what comes next.
+/// A place in a list, with the order and the filters of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListCursor {
-    /// Which collection.
+    /// The kind of the collection.
     pub kind: Kind,
-    /// In which order.
+    /// The order of the list.
     pub sort: Sort,
-    /// In which direction.
+    /// The direction of the list.
     pub direction: Direction,
-    /// Filter on creation, milliseconds.
+    /// The filter on the moment of creation, in milliseconds since 1970. None: no filter.
     pub created_since: Option<i64>,
-    /// Filter on change, milliseconds.
+    /// The filter on the moment of the last change, in milliseconds since 1970. None: no filter.
     pub updated_since: Option<i64>,
-    /// The last position that was shown.
+    /// The position of the last record shown.
     pub after: i64,
 }
 
-/// A place among the hits of a question.
+/// A place among the hits of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchCursor {
-    /// How well the last hit that was shown fits.
+    /// The fit of the last hit shown.
     pub fit: Fit,
-    /// Its row.
+    /// The row of the last hit shown.
     pub row: i64,
-    /// The kinds that are looked through, in the order of the collections.
+    /// The kinds searched, in the order of the collections.
     pub kinds: Vec<Kind>,
 }
 
-/// A place in a home's list of export jobs, latest first.
+/// A place in a home's list of export jobs, the latest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExportCursor {
-    /// The last job that was shown.
+    /// The number of the last job shown.
     pub before: i64,
 }
 
-/// Why a text is no cursor here.
+/// Why a text is not accepted as a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unreadable {
-    /// Not a text of ours, or altered.
+pub enum CursorError {
+    /// Not a cursor of this service, or altered.
     Altered,
-    /// Of another home.
+    /// A cursor of another home.
     OtherHome,
-    /// Of a list where a feed's was wanted, or the other way round.
+    /// A cursor of another list, of the feed, or of another search.
     OtherUse,
 }
 
+/// The first byte of a text says where the cursor is used.
 const FEED: u8 = 1;
 const LIST: u8 = 2;
 const SEARCH: u8 = 3;
 const EXPORTS: u8 = 5;
+/// Bytes of the checksum, at the end of a text.
 const SUM: usize = 4;
+/// Bytes of the home: the end of its id.
 const HOME: usize = 8;
 
 impl FeedCursor {
-    /// Its text for a home.
-    pub fn write(&self, home: Uuid) -> String {
-        let (start, start_run) = if self.is_first_read() { (self.start, self.start_run) } else { (0, 0) };
-        seal(FEED, home, &[self.position, self.run, start, start_run, self.origin, self.parent])
+    /// The text of the cursor, for a home. Absent numbers are written as 0.
+    pub fn encode(&self, home: Uuid) -> String {
+        let (start, start_run) = if self.is_backfill() { (self.start, self.start_run) } else { (None, None) };
+        let numbers = [Some(self.position), self.run, start, start_run, Some(self.origin), self.parent];
+        seal(FEED, home, &numbers.map(|number| number.unwrap_or(0)))
     }
 
-    /// Reads a text given to a client of this home.
-    pub fn read(text: &str, home: Uuid) -> Result<FeedCursor, Unreadable> {
-        let cursor = match unseal(FEED, text, home)?[..] {
-            [position, run, start, start_run, origin, parent] => {
-                FeedCursor { position, run, start, start_run, origin, parent }
-            }
-            // Of earlier versions. Without the run of its start, that is taken to be of another history.
-            [position, run, start] => FeedCursor { position, run, start, ..FeedCursor::default() },
-            [position, run, start, start_run] => {
-                FeedCursor { position, run, start, start_run, ..FeedCursor::default() }
-            }
-            _ => return Err(Unreadable::Altered),
+    /// The cursor in a text that was given to a client of this home.
+    pub fn decode(text: &str, home: Uuid) -> Result<FeedCursor, CursorError> {
+        let [position, run, start, start_run, origin, parent] = unseal(FEED, text, home)?[..] else {
+            return Err(CursorError::Altered);
         };
-        // No place that was given out is before the first event.
-        let is_place = cursor.position.min(cursor.start).min(cursor.origin) >= 0;
-        if is_place { Ok(cursor) } else { Err(Unreadable::Altered) }
+        // No cursor that was given out is before position 0.
+        if position.min(start).min(origin) < 0 {
+            return Err(CursorError::Altered);
+        }
+        let present = |number: i64| Some(number).filter(|number| *number != 0);
+        Ok(FeedCursor {
+            position,
+            run: present(run),
+            start: present(start),
+            start_run: present(start_run),
+            origin,
+            parent: present(parent),
+        })
     }
 
-    /// Whether the reader is still on its way from nothing to the present.
-    pub fn is_first_read(&self) -> bool {
-        self.position < self.start
+    /// Whether the reader has not reached the end of its backfill.
+    pub fn is_backfill(&self) -> bool {
+        self.start.is_some_and(|start| self.position < start)
+    }
+
+    /// Makes the cursor equal to the cursor of a reader that never did a backfill.
+    pub fn end_backfill(&mut self) {
+        (self.start, self.start_run) = (None, None);
     }
 }
 
 impl ListCursor {
-    /// Its text for a home.
-    pub fn write(&self, home: Uuid) -> String {
+    /// The text of the cursor, for a home.
+    pub fn encode(&self, home: Uuid) -> String {
         let order = i64::from(self.sort == Sort::Updated) * 2 + i64::from(self.direction == Direction::Ascending);
         let filter = |since: Option<i64>| since.unwrap_or(i64::MIN);
         let numbers = [self.kind as i64, order, filter(self.created_since), filter(self.updated_since), self.after];
         seal(LIST, home, &numbers)
     }
 
-    /// Reads a text given to a client of this home.
-    pub fn read(text: &str, home: Uuid) -> Result<ListCursor, Unreadable> {
+    /// The cursor in a text that was given to a client of this home.
+    pub fn decode(text: &str, home: Uuid) -> Result<ListCursor, CursorError> {
         let numbers = unseal(LIST, text, home)?;
         let [kind, order, created, updated, after] = numbers[..] else {
-            return Err(Unreadable::Altered);
+            return Err(CursorError::Altered);
         };
         let filter = |since: i64| (since != i64::MIN).then_some(since);
         Ok(ListCursor {
-            kind: Kind::ALL.into_iter().find(|k| *k as i64 == kind).ok_or(Unreadable::Altered)?,
+            kind: Kind::ALL.into_iter().find(|k| *k as i64 == kind).ok_or(CursorError::Altered)?,
             sort: if order & 2 == 0 { Sort::Created } else { Sort::Updated },
             direction: if order & 1 == 0 { Direction::Descending } else { Direction::Ascending },
             created_since: filter(created),
@@ -141,47 +153,48 @@ impl ListCursor {
 }
 
 impl SearchCursor {
-    /// Its text for a home and the words that were asked for.
-    pub fn write(&self, home: Uuid, words: &[String]) -> String {
+    /// The text of the cursor, for a home and the words of a search.
+    pub fn encode(&self, home: Uuid, words: &[String]) -> String {
         let kinds = self.kinds.iter().map(|kind| 1_i64 << *kind as i64).sum();
-        seal(SEARCH, home, &[self.fit as i64, self.row, question(words), kinds])
+        seal(SEARCH, home, &[self.fit as i64, self.row, words_digest(words), kinds])
     }
 
-    /// Reads a text given to a client of this home for these words, and for these kinds if any are named again.
-    pub fn read(text: &str, home: Uuid, words: &[String], kinds: &[Kind]) -> Result<SearchCursor, Unreadable> {
-        let [fit, row, asked, among] = unseal(SEARCH, text, home)?[..] else { return Err(Unreadable::Altered) };
-        let fit = Fit::ALL.into_iter().find(|known| *known as i64 == fit).ok_or(Unreadable::Altered)?;
-        let among: Vec<Kind> =
-            Kind::COLLECTIONS.into_iter().filter(|kind| among & (1_i64 << *kind as i64) != 0).collect();
-        if asked != question(words) || !(kinds.is_empty() || kinds == among) {
-            return Err(Unreadable::OtherUse);
+    /// The cursor in a text that was given to a client of this home for a search of these words. `kinds` must be the kinds
+    /// of the cursor, or empty.
+    pub fn decode(text: &str, home: Uuid, words: &[String], kinds: &[Kind]) -> Result<SearchCursor, CursorError> {
+        let [fit, row, digest, kind_bits] = unseal(SEARCH, text, home)?[..] else { return Err(CursorError::Altered) };
+        let fit = Fit::ALL.into_iter().find(|known| *known as i64 == fit).ok_or(CursorError::Altered)?;
+        let searched: Vec<Kind> =
+            Kind::COLLECTIONS.into_iter().filter(|kind| kind_bits & (1_i64 << *kind as i64) != 0).collect();
+        if digest != words_digest(words) || !(kinds.is_empty() || kinds == searched) {
+            return Err(CursorError::OtherUse);
         }
-        Ok(SearchCursor { fit, row, kinds: among })
+        Ok(SearchCursor { fit, row, kinds: searched })
     }
 }
 
 impl ExportCursor {
-    /// Its text for a home.
-    pub fn write(&self, home: Uuid) -> String {
+    /// The text of the cursor, for a home.
+    pub fn encode(&self, home: Uuid) -> String {
         seal(EXPORTS, home, &[self.before])
     }
 
-    /// Reads a text given to a client of this home.
-    pub fn read(text: &str, home: Uuid) -> Result<ExportCursor, Unreadable> {
+    /// The cursor in a text that was given to a client of this home.
+    pub fn decode(text: &str, home: Uuid) -> Result<ExportCursor, CursorError> {
         match unseal(EXPORTS, text, home)?[..] {
             [before] => Ok(ExportCursor { before }),
-            _ => Err(Unreadable::Altered),
+            _ => Err(CursorError::Altered),
         }
     }
 }
 
-/// A number that tells questions apart.
-fn question(words: &[String]) -> i64 {
+/// 8 bytes of a SHA-256, to tell searches apart.
+fn words_digest(words: &[String]) -> i64 {
     let digest = Sha256::digest(words.join(" "));
     i64::from_be_bytes(std::array::from_fn(|at| digest[at]))
 }
 
-/// Use, home, numbers, checksum; small numbers take few characters.
+/// The text of a cursor: base64url of use, home, numbers and checksum. Small numbers take few characters.
 fn seal(usage: u8, home: Uuid, numbers: &[i64]) -> String {
     let mut bytes = vec![usage];
     bytes.extend_from_slice(&home.as_bytes()[16 - HOME..]);
@@ -193,29 +206,30 @@ fn seal(usage: u8, home: Uuid, numbers: &[i64]) -> String {
     BASE64URL_NOPAD.encode(&bytes)
 }
 
-fn unseal(usage: u8, text: &str, home: Uuid) -> Result<Vec<i64>, Unreadable> {
-    let bytes = BASE64URL_NOPAD.decode(text.as_bytes()).map_err(|_| Unreadable::Altered)?;
-    let (body, sum) = bytes.split_at_checked(bytes.len().saturating_sub(SUM)).ok_or(Unreadable::Altered)?;
+/// The numbers in the text of a cursor.
+fn unseal(usage: u8, text: &str, home: Uuid) -> Result<Vec<i64>, CursorError> {
+    let bytes = BASE64URL_NOPAD.decode(text.as_bytes()).map_err(|_| CursorError::Altered)?;
+    let (body, sum) = bytes.split_at_checked(bytes.len().saturating_sub(SUM)).ok_or(CursorError::Altered)?;
     if body.len() <= HOME || Sha256::digest(body)[..SUM] != *sum {
-        return Err(Unreadable::Altered);
+        return Err(CursorError::Altered);
     }
     if body[0] != usage {
-        return Err(Unreadable::OtherUse);
+        return Err(CursorError::OtherUse);
     }
     if body[1..=HOME] != home.as_bytes()[16 - HOME..] {
-        return Err(Unreadable::OtherHome);
+        return Err(CursorError::OtherHome);
     }
     let mut rest = &body[HOME + 1..];
     let mut numbers = Vec::new();
     while !rest.is_empty() {
-        let (number, after) = take_number(rest).ok_or(Unreadable::Altered)?;
+        let (number, after) = take_number(rest).ok_or(CursorError::Altered)?;
         numbers.push(number);
         rest = after;
     }
     Ok(numbers)
 }
 
-/// Seven bits a byte, low ones first; the sign folded into the lowest bit.
+/// Appends a number with 7 bits per byte, the low bits first, and the sign in the lowest bit (zigzag).
 fn push_number(bytes: &mut Vec<u8>, number: i64) {
     let mut rest = ((number << 1) ^ (number >> 63)) as u64;
     while rest >= 0x80 {
@@ -225,6 +239,7 @@ fn push_number(bytes: &mut Vec<u8>, number: i64) {
     bytes.push(rest as u8);
 }
 
+/// The first number of some bytes, and the bytes after the number.
 fn take_number(bytes: &[u8]) -> Option<(i64, &[u8])> {
     let mut number = 0u64;
     for (index, byte) in bytes.iter().enumerate().take(10) {
@@ -244,11 +259,14 @@ mod tests {
 
     #[test]
     fn cursors_round_trip() {
+        assert_eq!(FeedCursor::decode(&FeedCursor::default().encode(HOME_A), HOME_A), Ok(FeedCursor::default()));
         for (position, run, start, start_run) in
-            [(0, 0, 0, 0), (5, -7, 9, 8), (1 << 39, i64::MAX, 1 << 40, i64::MIN), (3, i64::MIN, 4, -1)]
+            [(5, -7, 9, 8), (1 << 39, i64::MAX, 1 << 40, i64::MIN), (3, i64::MIN, 4, -1)]
         {
-            let cursor = FeedCursor { position, run, start, start_run, origin: position / 2, parent: !run };
-            assert_eq!(FeedCursor::read(&cursor.write(HOME_A), HOME_A), Ok(cursor));
+            let (run, parent) = (Some(run), Some(!run));
+            let (start, start_run) = (Some(start), Some(start_run));
+            let cursor = FeedCursor { position, run, start, start_run, origin: position / 2, parent };
+            assert_eq!(FeedCursor::decode(&cursor.encode(HOME_A), HOME_A), Ok(cursor));
         }
         let list = ListCursor {
             kind: Kind::Task,
@@ -258,36 +276,29 @@ mod tests {
             updated_since: None,
             after: 77,
         };
-        assert_eq!(ListCursor::read(&list.write(HOME_A), HOME_A), Ok(list));
+        assert_eq!(ListCursor::decode(&list.encode(HOME_A), HOME_A), Ok(list));
     }
 
     #[test]
-    fn a_reader_that_is_level_has_no_start() {
-        let level = FeedCursor { position: 9, run: 3, start: 9, start_run: 3, ..FeedCursor::default() };
-        assert_eq!(level.write(HOME_A), FeedCursor { start: 0, start_run: 0, ..level }.write(HOME_A));
+    fn cursor_after_backfill_has_no_start() {
+        let at_head = FeedCursor { position: 9, run: Some(3), ..FeedCursor::default() };
+        let backfilled = FeedCursor { start: Some(9), start_run: Some(3), ..at_head };
+        assert_eq!(backfilled.encode(HOME_A), at_head.encode(HOME_A));
     }
 
     #[test]
-    fn cursors_of_earlier_versions_are_read() {
-        let first_read = FeedCursor { position: 5, run: 7, start: 9, start_run: 8, ..FeedCursor::default() };
-        for (numbers, start_run) in [(&[5, 7, 9][..], 0), (&[5, 7, 9, 8], 8)] {
-            let read = FeedCursor::read(&seal(FEED, HOME_A, numbers), HOME_A);
-            assert_eq!(read, Ok(FeedCursor { start_run, ..first_read }));
-        }
-    }
-
-    #[test]
-    fn strays_are_refused() {
-        let text = FeedCursor { position: 5, run: 7, start: 9, start_run: 7, ..FeedCursor::default() }.write(HOME_A);
-        assert_eq!(FeedCursor::read(&text, Uuid::from_u128(0xb)), Err(Unreadable::OtherHome));
-        assert_eq!(ListCursor::read(&text, HOME_A), Err(Unreadable::OtherUse));
+    fn altered_or_misdirected_text_is_refused() {
+        let (start, start_run) = (Some(9), Some(7));
+        let text = FeedCursor { position: 5, run: Some(7), start, start_run, ..FeedCursor::default() }.encode(HOME_A);
+        assert_eq!(FeedCursor::decode(&text, Uuid::from_u128(0xb)), Err(CursorError::OtherHome));
+        assert_eq!(ListCursor::decode(&text, HOME_A), Err(CursorError::OtherUse));
         for bad in ["", "x", "AAAA", &text[1..], &format!("{text}A")] {
-            assert_eq!(FeedCursor::read(bad, HOME_A), Err(Unreadable::Altered), "{bad}");
+            assert_eq!(FeedCursor::decode(bad, HOME_A), Err(CursorError::Altered), "{bad}");
         }
         for at in 0..text.len() {
             let mut bytes = text.clone().into_bytes();
             bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
-            assert!(FeedCursor::read(&String::from_utf8(bytes).unwrap(), HOME_A).is_err(), "changed at {at}");
+            assert!(FeedCursor::decode(&String::from_utf8(bytes).unwrap(), HOME_A).is_err(), "changed at {at}");
         }
     }
 }

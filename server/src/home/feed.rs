@@ -1,235 +1,338 @@
-//! Reading a home's feed: on from a cursor, or from the beginning; and whether a cursor is still good (contract 9).
-//! Must not know whether the reader polls or streams.
+//! Pages of a home's feed, from a cursor or from the beginning, and whether a cursor is still valid (contract 9). Must not
+//! know whether the reader polls or streams.
 
 use hearth_contract::event::StoredEvent;
 use hearth_contract::problem::{Problem, ProblemType};
 use hearth_contract::schema::Kind;
+use hearth_simulated::{Fault, planted};
 use serde_json::Value;
 
-use super::cursor::{FeedCursor, Unreadable};
-use crate::store::events::{self, Following};
-use crate::store::homes::{self, Home, Run};
-use crate::store::{Fault, HomeNo, Tx};
+use super::cursor::{CursorError, FeedCursor};
+use crate::store::events::{self, Following, ReadLimit};
+use crate::store::homes::{self, Epoch, Home};
+use crate::store::{HomeNo, StoreError, Tx};
 
-/// Where a reader wants to begin.
+/// Where a reader starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Begin {
-    /// With the oldest there is: a full backfill.
+pub enum FeedStart {
+    /// With the oldest event: a backfill.
     Oldest,
-    /// With what happens from now on.
+    /// With the next event from now on.
     Present,
-    /// After this cursor, as it was given.
+    /// After the event of a cursor. The text is as the client sent it.
     After(String),
 }
 
-/// How much a piece may hold at most.
+/// How much a page holds at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Most {
+pub struct PageLimit {
     /// Events.
     pub events: usize,
-    /// Bytes of the records in them; the event that reaches this is the last.
+    /// Bytes of record JSON. The event that reaches the limit is the last event of the page.
     pub bytes: usize,
 }
 
-/// A piece of the feed.
+/// A page of the feed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Piece {
-    /// The events, each with the cursor text that follows it.
+pub struct FeedPage {
+    /// The events, each with the text of the cursor after the event.
     pub events: Vec<(StoredEvent, String)>,
-    /// Where to read on. Also passes events that the kinds leave out.
+    /// The cursor for the next page. The cursor also passes events that the filter on kinds leaves out.
     pub next: FeedCursor,
-    /// `next` as a text.
+    /// `next` as text.
     pub next_text: String,
-    /// Whether there was more at this moment, perhaps of other kinds alone.
+    /// Whether events follow the page. With a filter on kinds, the following events may all be of other kinds.
     pub has_more: bool,
-    /// The home's head at this moment.
+    /// The head of the home.
     pub head: i64,
 }
 
-/// The cursor a reader begins with, or why it cannot.
-pub fn begin(
+/// The cursor with which a reader starts, or the refusal of the reader's cursor.
+pub fn start(
     tx: &Tx<'_>,
     number: HomeNo,
-    from: &Begin,
+    from: &FeedStart,
     retention_seconds: Option<u64>,
-) -> Result<Result<FeedCursor, Problem>, Fault> {
+) -> Result<Result<FeedCursor, Problem>, StoreError> {
     let home = homes::load(tx, number)?;
     match from {
-        Begin::Oldest => Ok(Ok(from_nothing(tx, &home, FeedCursor::default())?)),
-        Begin::Present => Ok(Ok(level(tx, &home)?)),
-        Begin::After(text) => match FeedCursor::read(text, home.id) {
-            Ok(cursor) => judge(tx, &home, cursor, retention_seconds),
-            Err(reason) => Ok(Err(unreadable(reason))),
+        FeedStart::Oldest => Ok(Ok(backfill_to_head(tx, &home, FeedCursor::default())?)),
+        FeedStart::Present => Ok(Ok(cursor_at_head(tx, &home)?)),
+        FeedStart::After(text) => match FeedCursor::decode(text, home.id) {
+            Ok(cursor) => validate(tx, &home, cursor, retention_seconds),
+            Err(error) => Ok(Err(cursor_problem(error))),
         },
     }
 }
 
-/// The next piece after a cursor, or the refusal if the cursor is no longer good: history may be thinned out or put
-/// back between two pieces.
-pub fn read(
+/// The page after a cursor, or the refusal of the cursor: compaction or a restore may invalidate a cursor between two
+/// pages. No kind given means all kinds.
+pub fn read_page(
     tx: &Tx<'_>,
     number: HomeNo,
     cursor: FeedCursor,
     kinds: &[Kind],
-    most: Most,
+    limit: PageLimit,
     retention_seconds: Option<u64>,
-) -> Result<Result<Piece, Problem>, Fault> {
-    let limit = most.events;
+) -> Result<Result<FeedPage, Problem>, StoreError> {
     let home = homes::load(tx, number)?;
-    let cursor = match judge(tx, &home, cursor, retention_seconds)? {
-        // What has changed since it began is shown where it stands now, and perhaps not where it stood before.
-        Ok(cursor) if cursor.is_first_read() => from_nothing(tx, &home, cursor)?,
+    let cursor = match validate(tx, &home, cursor, retention_seconds)? {
+        // A record that changed since the backfill began appears at its new position only. The backfill ends there.
+        Ok(cursor) if cursor.is_backfill() => backfill_to_head(tx, &home, cursor)?,
         Ok(cursor) => cursor,
         Err(problem) => return Ok(Err(problem)),
     };
-    let Following { events: mut found, paused_at } =
-        events::after(tx, number, cursor.position, kinds, (limit + 1, most.bytes))?;
-    let graves = !hearth_simulated::planted(hearth_simulated::Fault::TombstonesOmitted);
-    if cursor.is_first_read() && cursor.position < home.aged && graves {
-        let seen_to = found.get(limit).map(|event| event.id).or(paused_at);
-        let up_to = home.aged.min(seen_to.unwrap_or(i64::MAX));
-        found.extend(events::graves(tx, number, cursor.position, up_to, kinds, limit + 1)?);
-        found.sort_by_key(|event| event.id);
-    }
-    let mut bytes = 0;
-    let within = found.iter().take_while(|event| {
-        let before = bytes;
-        bytes += event.payload.as_ref().map_or(0, String::len);
-        before < most.bytes
-    });
-    let fits = within.count().min(limit);
-    let is_cut = found.len() > fits;
-    found.truncate(fits);
-
-    let has_more = is_cut || paused_at.is_some();
+    let Following { events: mut found, paused_at } = read_following(tx, &home, cursor, kinds, limit)?;
+    let kept = count_within(&found, limit);
+    let is_cut = found.len() > kept;
+    found.truncate(kept);
     let position = match paused_at {
         _ if is_cut => found.last().map_or(cursor.position, |event| event.id),
-        Some(passed) => passed,
+        Some(paused_at) => paused_at,
         None => home.head,
     };
-    let runs = homes::runs(tx, number, cursor.position, position)?;
-    let at = |position: i64| FeedCursor { start: cursor.start, start_run: cursor.start_run, ..place(position, &runs) };
-    let next = at(position);
-    Ok(Ok(Piece {
-        events: found
-            .into_iter()
-            .map(|event| {
-                let text = at(event.id).write(home.id);
-                (event, text)
-            })
-            .collect(),
+
+    let epochs = homes::epochs_between(tx, number, cursor.position, position)?;
+    let cursor_at = |position: i64| FeedCursor {
+        start: cursor.start,
+        start_run: cursor.start_run,
+        ..cursor_in_epochs(position, &epochs)
+    };
+    let with_cursor = |event: StoredEvent| {
+        let text = cursor_at(event.id).encode(home.id);
+        (event, text)
+    };
+    let next = cursor_at(position);
+    Ok(Ok(FeedPage {
+        events: found.into_iter().map(with_cursor).collect(),
         next,
-        next_text: next.write(home.id),
-        has_more,
+        next_text: next.encode(home.id),
+        has_more: is_cut || paused_at.is_some(),
         head: home.head,
     }))
 }
 
-/// Whether a reader at a cursor could read on.
-pub fn is_good(tx: &Tx<'_>, number: HomeNo, cursor: FeedCursor) -> Result<bool, Fault> {
-    Ok(judge(tx, &homes::load(tx, number)?, cursor, None)?.is_ok())
+/// Events after a cursor, at least one more than the page may hold, if there are as many. A backfill below the retention
+/// horizon also gets the tombstones there (contract 9.2).
+fn read_following(
+    tx: &Tx<'_>,
+    home: &Home,
+    cursor: FeedCursor,
+    kinds: &[Kind],
+    limit: PageLimit,
+) -> Result<Following, StoreError> {
+    let read_limit = ReadLimit { events: limit.events + 1, bytes: limit.bytes };
+    let mut following = events::after(tx, home.number, cursor.position, kinds, read_limit)?;
+    let has_tombstones = cursor.is_backfill() && cursor.position < home.retention_pos;
+    if has_tombstones && !planted(Fault::TombstonesOmitted) {
+        let last_read = following.events.get(limit.events).map(|event| event.id).or(following.paused_at);
+        let up_to = last_read.map_or(home.retention_pos, |last| last.min(home.retention_pos));
+        let tombstones = events::tombstones(tx, home.number, cursor.position, up_to, kinds, limit.events + 1)?;
+        following.events.extend(tombstones);
+        following.events.sort_by_key(|event| event.id);
+    }
+    Ok(following)
 }
 
-/// Whether the history that a cursor names is still this one and still whole after it (contract 9.3).
-fn judge(
+/// How many of the events fit on a page.
+fn count_within(events: &[StoredEvent], limit: PageLimit) -> usize {
+    let mut bytes = 0;
+    let fitting = events.iter().take_while(|event| {
+        let bytes_before = bytes;
+        bytes += event.payload.as_ref().map_or(0, String::len);
+        bytes_before < limit.bytes
+    });
+    fitting.count().min(limit.events)
+}
+
+/// Whether a cursor is still valid.
+pub fn is_valid(tx: &Tx<'_>, number: HomeNo, cursor: FeedCursor) -> Result<bool, StoreError> {
+    Ok(validate(tx, &homes::load(tx, number)?, cursor, None)?.is_ok())
+}
+
+/// Whether the history of a cursor is the history of this database, and complete after the cursor (contract 9.3).
+fn validate(
     tx: &Tx<'_>,
     home: &Home,
     cursor: FeedCursor,
     retention_seconds: Option<u64>,
-) -> Result<Result<FeedCursor, Problem>, Fault> {
-    if let Some(run) = of_another_history(tx, home, cursor)?
-        && !hearth_simulated::planted(hearth_simulated::Fault::RestoreIgnored)
+) -> Result<Result<FeedCursor, Problem>, StoreError> {
+    if let Some(foreign) = foreign_epoch(tx, home, cursor)?
+        && !planted(Fault::RestoreIgnored)
     {
-        // A copy that is older than the run, or than where the run went on after another had written, knows that other one
-        // perhaps.
-        let before = match run == cursor.run && cursor.parent != 0 {
-            true => shared_with(tx, home, cursor.parent)?.map(|shared| shared.min(cursor.origin - 1)),
-            false => None,
-        };
-        let fork = shared_with(tx, home, run)?.max(before);
-        let fork = fork.map(|fork| fork.min(cursor.position));
-        return expired(tx, home, "restored", fork, retention_seconds).map(Err);
+        let fork = fork_position(tx, home, cursor, foreign)?;
+        return expired(tx, home, Expiry::Restored, fork, retention_seconds).map(Err);
     }
-    let first_read = cursor.is_first_read() && !hearth_simulated::planted(hearth_simulated::Fault::BackfillExpires);
-    let unnoticed = hearth_simulated::planted(hearth_simulated::Fault::RetentionGapIgnored);
-    if cursor.position < home.thinned && !first_read && !unnoticed {
-        return expired(tx, home, "retention", None, retention_seconds).map(Err);
+    let is_backfill = cursor.is_backfill() && !planted(Fault::BackfillExpires);
+    if cursor.position < home.compacted_pos && !is_backfill && !planted(Fault::RetentionGapIgnored) {
+        return expired(tx, home, Expiry::Retention, None, retention_seconds).map(Err);
     }
     Ok(Ok(cursor))
 }
 
-/// The run of a cursor that this history does not have at its position. A first read does not show a record whose
-/// change is still to come: should that change be thrown away, nobody would show it any more.
-fn of_another_history(tx: &Tx<'_>, home: &Home, cursor: FeedCursor) -> Result<Option<i64>, Fault> {
-    let start = cursor.is_first_read().then_some((cursor.start, cursor.start_run));
-    for (position, run) in [(cursor.position, cursor.run)].into_iter().chain(start) {
-        if position > home.head || run_at(tx, home.number, position)?.number != run {
-            return Ok(Some(run));
+/// An epoch that a cursor names and that did not write the position in this database. `None` inside: the cursor names no
+/// epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ForeignEpoch(Option<i64>);
+
+/// The foreign epoch of a cursor, if the cursor comes from another history. The start of a backfill is compared too: a
+/// backfill leaves out records that change before its start, and a restore may discard exactly these changes.
+fn foreign_epoch(tx: &Tx<'_>, home: &Home, cursor: FeedCursor) -> Result<Option<ForeignEpoch>, StoreError> {
+    let start = cursor.start.filter(|_| cursor.is_backfill()).map(|start| (start, cursor.start_run));
+    for (position, epoch) in [(cursor.position, cursor.run)].into_iter().chain(start) {
+        if position > home.head || epoch_at(tx, home.number, position)?.map(|found| found.number) != epoch {
+            return Ok(Some(ForeignEpoch(epoch)));
         }
     }
     Ok(None)
 }
 
-/// The same place of a reader who reads from nothing up to the present head.
-fn from_nothing(tx: &Tx<'_>, home: &Home, cursor: FeedCursor) -> Result<FeedCursor, Fault> {
-    Ok(FeedCursor { start: home.head, start_run: run_at(tx, home.number, home.head)?.number, ..cursor })
+/// The last position that the history of a cursor shares with this database. None: unknown.
+fn fork_position(
+    tx: &Tx<'_>,
+    home: &Home,
+    cursor: FeedCursor,
+    ForeignEpoch(epoch): ForeignEpoch,
+) -> Result<Option<i64>, StoreError> {
+    // A restored database may be older than the epoch of the cursor, but know the epoch before.
+    let by_parent = match cursor.parent {
+        Some(parent) if epoch == cursor.run => {
+            shared_with(tx, home, Some(parent))?.map(|shared| shared.min(cursor.origin - 1))
+        }
+        _ => None,
+    };
+    let fork = shared_with(tx, home, epoch)?.max(by_parent);
+    Ok(fork.map(|fork| fork.min(cursor.position)))
 }
 
-/// The place of a reader who is level with the home.
-fn level(tx: &Tx<'_>, home: &Home) -> Result<FeedCursor, Fault> {
-    Ok(place(home.head, &[run_at(tx, home.number, home.head)?]))
+/// The last position at which the history of an epoch is the history of this database. None: the epoch is unknown here.
+fn shared_with(tx: &Tx<'_>, home: &Home, epoch: Option<i64>) -> Result<Option<i64>, StoreError> {
+    let ended = match epoch {
+        Some(epoch) => homes::end_of_epoch(tx, home.number, epoch)?,
+        None => None,
+    };
+    // The epoch that writes now shares all positions up to the head, even if the cursor lies beyond the head.
+    Ok(ended.or((epoch == home.epoch).then_some(home.head)))
 }
 
+/// The same cursor, as a backfill that ends at the present head.
+fn backfill_to_head(tx: &Tx<'_>, home: &Home, cursor: FeedCursor) -> Result<FeedCursor, StoreError> {
+    let start_run = epoch_at(tx, home.number, home.head)?.map(|epoch| epoch.number);
+    Ok(FeedCursor { start: Some(home.head), start_run, ..cursor })
+}
+
+/// The cursor of a reader that has read all events.
+fn cursor_at_head(tx: &Tx<'_>, home: &Home) -> Result<FeedCursor, StoreError> {
+    Ok(cursor_in_epochs(home.head, &homes::epochs_between(tx, home.number, home.head, home.head)?))
+}
+
+/// Why a cursor expired (contract 9.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expiry {
+    Retention,
+    Restored,
+}
+
+impl Expiry {
+    /// The word in `details.reason`.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Expiry::Retention => "retention",
+            Expiry::Restored => "restored",
+        }
+    }
+
+    const fn message(self) -> &'static str {
+        match self {
+            Expiry::Retention => "Events after this cursor are older than retention and no longer kept one by one.",
+            Expiry::Restored => "This home was restored to an older copy; the cursor is from another history.",
+        }
+    }
+}
+
+/// The refusal of an expired cursor: 410 with the details of contract 9.3.
 fn expired(
     tx: &Tx<'_>,
     home: &Home,
-    reason: &str,
+    reason: Expiry,
     fork: Option<i64>,
     retention_seconds: Option<u64>,
-) -> Result<Problem, Fault> {
-    let resume = level(tx, home)?;
-    let retained = events::after(tx, home.number, home.aged, &[], (1, usize::MAX))?;
-    let message = match reason {
-        "restored" => "This home was put back to an older copy; the cursor is from another history.",
-        _ => "Events after this cursor are older than retention and no longer kept one by one.",
-    };
-    Ok(Problem::new(ProblemType::CursorExpired, message)
-        .with("reason", reason)
-        .with("resume_cursor", resume.write(home.id))
-        .with(
-            "retained_since",
-            retained.events.first().map_or(Value::Null, |event| event.created_at.to_string().into()),
-        )
+) -> Result<Problem, StoreError> {
+    let resume = cursor_at_head(tx, home)?;
+    let limit = ReadLimit { events: 1, bytes: usize::MAX };
+    let retained = events::after(tx, home.number, home.retention_pos, &[], limit)?;
+    let retained_since = retained.events.first().map_or(Value::Null, |event| event.created_at.to_string().into());
+    Ok(Problem::new(ProblemType::CursorExpired, reason.message())
+        .with("reason", reason.as_str())
+        .with("resume_cursor", resume.encode(home.id))
+        .with("retained_since", retained_since)
         .with("retention_seconds", retention_seconds.map_or(Value::Null, Value::from))
         .with("fork", fork.map_or(Value::Null, Value::from)))
 }
 
-/// The refusal of a text that is no cursor of this home's feed.
-pub fn unreadable(reason: Unreadable) -> Problem {
-    let message = match reason {
-        Unreadable::Altered => "The cursor is not one that this service gave out.",
-        Unreadable::OtherHome => "The cursor belongs to another home.",
-        Unreadable::OtherUse => "The cursor was given out by another path, or for another question.",
+/// The refusal of a text that is no cursor for this request.
+pub fn cursor_problem(error: CursorError) -> Problem {
+    let message = match error {
+        CursorError::Altered => "The cursor is not one that this service gave out.",
+        CursorError::OtherHome => "The cursor belongs to another home.",
+        CursorError::OtherUse => "The cursor was given out by another path, or for another question.",
     };
     Problem::new(ProblemType::InvalidCursor, message).with("parameter", "cursor")
 }
 
-/// The cursor of a position that one of these runs wrote.
-fn place(position: i64, runs: &[Run]) -> FeedCursor {
-    let Run { number, origin, parent, .. } = run_of(runs, position);
-    FeedCursor { position, run: number, origin, parent, ..FeedCursor::default() }
+/// The cursor of a position, by the epochs around the position.
+fn cursor_in_epochs(position: i64, epochs: &[Epoch]) -> FeedCursor {
+    match epoch_in(epochs, position) {
+        Some(Epoch { number, origin, parent, .. }) => {
+            FeedCursor { position, run: Some(number), origin, parent, ..FeedCursor::default() }
+        }
+        None => FeedCursor { position, ..FeedCursor::default() },
+    }
 }
 
-fn run_at(tx: &Tx<'_>, number: HomeNo, position: i64) -> Result<Run, Fault> {
-    Ok(run_of(&homes::runs(tx, number, position, position)?, position))
+fn epoch_at(tx: &Tx<'_>, number: HomeNo, position: i64) -> Result<Option<Epoch>, StoreError> {
+    Ok(epoch_in(&homes::epochs_between(tx, number, position, position)?, position))
 }
 
-fn run_of(runs: &[Run], position: i64) -> Run {
-    runs.iter().rev().find(|run| run.first <= position).copied().unwrap_or_default()
+/// The epoch of a position: the last epoch that begins at or before the position.
+fn epoch_in(epochs: &[Epoch], position: i64) -> Option<Epoch> {
+    epochs.iter().rev().find(|epoch| epoch.first_pos <= position).copied()
 }
 
-/// Up to where a run's history is this one; None: it is unknown here.
-fn shared_with(tx: &Tx<'_>, home: &Home, run: i64) -> Result<Option<i64>, Fault> {
-    // One that still writes here shares all there is, though a cursor of it may be beyond.
-    Ok(homes::end_of_run(tx, home.number, run)?.or((run == home.run).then_some(home.head)))
+#[cfg(test)]
+mod tests {
+    use hearth_contract::event::EventType;
+    use hearth_contract::formats::Timestamp;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn event(bytes: usize) -> StoredEvent {
+        StoredEvent {
+            id: 1,
+            event_type: EventType::Created,
+            kind: Kind::Room,
+            record: Uuid::nil(),
+            payload: Some("x".repeat(bytes)),
+            created_at: Timestamp::from_millis(0),
+            idempotency_key: None,
+        }
+    }
+
+    #[test]
+    fn page_ends_at_event_that_reaches_byte_limit() {
+        let events: Vec<StoredEvent> = [10, 10, 10].into_iter().map(event).collect();
+        for (limit, bytes, expected) in [(5, 100, 3), (2, 100, 2), (5, 10, 1), (5, 11, 2), (5, 20, 2), (0, 100, 0)] {
+            assert_eq!(count_within(&events, PageLimit { events: limit, bytes }), expected, "{limit} {bytes}");
+        }
+    }
+
+    #[test]
+    fn position_belongs_to_last_epoch_at_or_before_it() {
+        let epoch = |number, first_pos| Epoch { number, first_pos, origin: first_pos, parent: None };
+        let epochs = [epoch(7, 1), epoch(9, 5)];
+        for (position, expected) in [(0, None), (1, Some(7)), (4, Some(7)), (5, Some(9)), (100, Some(9))] {
+            assert_eq!(epoch_in(&epochs, position).map(|epoch| epoch.number), expected, "{position}");
+        }
+    }
 }

@@ -1,16 +1,16 @@
-//! What a home does: the one way a write happens, the rules of its kinds, its feed and cursors. Plain functions of a
-//! transaction; time, chance and ids are arguments. Must not know HTTP.
+//! What a home does: writes, the rules of the kinds, the feed and its cursors. Functions of a transaction; time, random
+//! numbers and ids are arguments. Must not know HTTP.
 //!
-//! - [`apply`]: a command becomes records and events, or a refusal.
+//! - [`apply`]: a command becomes records and events, or a refusal. The only place where records change.
 //! - [`rules`]: what the kinds do beyond holding values.
 //! - [`receipts`]: a write with an idempotency key happens once.
-//! - [`cursor`]: the opaque texts that name a place in a list or feed.
-//! - [`feed`]: reading on from a cursor, and whether a cursor is still good.
-//! - [`retention`]: thinning out what is older than the feed keeps.
-//! - [`rewind`]: putting a home back to an earlier position.
-//! - [`search`]: what of a record can be found.
-//! - [`sandbox`]: the fixture home.
-//! - [`audit`]: whether images and tables agree.
+//! - [`cursor`]: the opaque texts that name a place in a list or in the feed.
+//! - [`feed`]: pages of the feed after a cursor, and whether a cursor is still valid.
+//! - [`retention`]: compaction of events that are older than retention.
+//! - [`rewind`]: returns a home to an earlier position.
+//! - [`search`]: words of a question, and the snippet of a hit.
+//! - [`sandbox`]: the example data of sandbox homes.
+//! - [`audit`]: whether the current records agree with the tables.
 
 pub mod apply;
 pub mod audit;

@@ -1,24 +1,24 @@
-//! A write with an idempotency key happens once: its answer is kept in the transaction of the write, and given again
-//! to the same request (contract 6.4). Must not know what the write does or how the answer travels.
+//! A write with an idempotency key happens once: its response is stored in the transaction of the write, and a retry of
+//! the same request gets the stored response (contract 6.4). Must not know what the write does, or HTTP.
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{Problem, ProblemType};
 use sha2::{Digest, Sha256};
 
 use crate::store::receipts::{self, Receipt};
-use crate::store::{Fault, HomeNo, Tx};
+use crate::store::{HomeNo, StoreError, Tx};
 
-/// A request that names itself.
+/// The identity of a request with an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ticket {
-    /// The idempotency key.
+    /// The idempotency key, as sent by the client.
     pub key: String,
-    /// What the request is, as a digest.
+    /// SHA-256 of the request; tells whether a later request with the key is the same request.
     pub fingerprint: [u8; 32],
 }
 
 impl Ticket {
-    /// What makes two requests the same: method, path with query, body and condition.
+    /// Two requests are the same when method, target (path with query), body and If-Match are equal.
     pub fn new(key: &str, method: &str, target: &str, body: &[u8], if_match: &[u8]) -> Ticket {
         let mut digest = Sha256::new();
         for part in [method.as_bytes(), target.as_bytes(), Sha256::digest(body).as_slice(), if_match] {
@@ -29,31 +29,31 @@ impl Ticket {
     }
 }
 
-/// What is known of a ticket.
+/// The stored response to a request, if any.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Seen {
-    /// Nothing: the write may happen.
-    Never,
-    /// This was answered.
-    Answered(Receipt),
-    /// The key was used for another request.
-    Differently(Problem),
+pub enum ReceiptLookup {
+    /// No response is stored: the write may happen.
+    Absent,
+    /// This response was given to the same request.
+    Stored(Receipt),
+    /// The key was used for another request; the problem is the refusal.
+    KeyReused(Problem),
 }
 
-/// Looks a ticket up among those answered since a moment.
-pub fn look_up(tx: &Tx<'_>, home: HomeNo, ticket: &Ticket, since: Timestamp) -> Result<Seen, Fault> {
+/// Finds the receipt of a request, among responses since a moment.
+pub fn find_receipt(tx: &Tx<'_>, home: HomeNo, ticket: &Ticket, since: Timestamp) -> Result<ReceiptLookup, StoreError> {
     Ok(match receipts::find(tx, home, &ticket.key, since)? {
-        None => Seen::Never,
-        Some(receipt) if receipt.fingerprint == ticket.fingerprint => Seen::Answered(receipt),
-        Some(_) => Seen::Differently(
+        None => ReceiptLookup::Absent,
+        Some(receipt) if receipt.fingerprint == ticket.fingerprint => ReceiptLookup::Stored(receipt),
+        Some(_) => ReceiptLookup::KeyReused(
             Problem::new(ProblemType::IdempotencyKeyReused, "This Idempotency-Key was used for a different request.")
                 .with("idempotency_key", ticket.key.as_str()),
         ),
     })
 }
 
-/// Whether an answer of this sort is worth keeping: what a retry would get again. Faults and refusals at the door are
-/// not, so a retry can still succeed.
+/// Whether a response is stored, by its problem; None: the write succeeded. Responses are stored when a retry would get
+/// them again. Failures of the server, and refusals before the write, are not stored: a retry may still succeed.
 pub fn is_final(problem: Option<ProblemType>) -> bool {
     matches!(
         problem,

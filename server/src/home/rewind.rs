@@ -1,104 +1,103 @@
-//! Putting a home back to an earlier position, as if an old copy of it had been put in place: what came after never
-//! happened. For trying what clients make of a bad restore; nothing that serves calls it. Must not know the clock.
+//! Returns a home to an earlier position, as if an old copy of the database had been restored. For testing how clients
+//! react to such a restore; no serving process calls this module. Must not know the clock.
 
 use hearth_contract::check::references;
 use hearth_contract::record::Record;
 use hearth_contract::search_text;
 
 use crate::store::copies::GAP;
-use crate::store::rewind::{self, Undone};
-use crate::store::{self, Fault, HomeNo, Tx, homes, links, records};
+use crate::store::rewind::{self, ChangedRecord};
+use crate::store::{HomeNo, StoreError, Tx, homes, links, records, search};
 
-/// What going back came to.
+/// The result of a rewind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rewound {
     /// The head before.
     pub from: i64,
-    /// The head now.
+    /// The head afterwards.
     pub to: i64,
-    /// Records that are as they were then, or not at all.
+    /// Records that changed after `to`: each is as before, or removed.
     pub records: usize,
 }
 
-/// The position after which so many events happened. A sentence: there were not so many.
-pub fn events_back(tx: &Tx<'_>, number: HomeNo, events: u64) -> Result<Result<i64, String>, Fault> {
+/// The position with exactly `events` events after it. The inner error is a sentence: the home has fewer events.
+pub fn events_back(tx: &Tx<'_>, number: HomeNo, events: u64) -> Result<Result<i64, String>, StoreError> {
     let home = homes::load(tx, number)?;
     Ok(match rewind::before_last(tx, &home, events)? {
         Some(position) => Ok(position),
-        None if home.head == 0 => {
-            Err("the home is at position 0: it is empty, and nothing can be taken back".to_owned())
-        }
+        None if home.head == 0 => Err("the home is at position 0: it is empty, and no event can be undone".to_owned()),
         None => Err(format!(
             "the home is at position {}, which is fewer than {events} events from its beginning; {}",
             home.head,
-            how_far(tx, number)?
+            reachable_positions(tx, number)?
         )),
     })
 }
 
-/// How far back a home can go, in words.
-fn how_far(tx: &Tx<'_>, number: HomeNo) -> Result<String, Fault> {
+/// A clause that says to which positions the home can return.
+fn reachable_positions(tx: &Tx<'_>, number: HomeNo) -> Result<String, StoreError> {
     Ok(match rewind::known_from(tx, number)? {
         0 => "it can go back as far as position 0, where it is empty".to_owned(),
         known => format!(
-            "because the log was thinned out, what all of it was is known from position {known} on, and at 0, where it is \
-             empty; rewind before you trim"
+            "because old events were compacted, it can go back to any position from position {known} on, and to position 0, \
+             where it is empty; rewind before you trim"
         ),
     })
 }
 
-/// Goes back to a position. With `mark`, a random number, the break is marked and leaves a gap, as `restore` does;
-/// without, nothing marks it, as when files are copied. A sentence: why not.
-pub fn rewind(tx: &Tx<'_>, number: HomeNo, to: i64, mark: Option<i64>) -> Result<Result<Rewound, String>, Fault> {
+/// Returns a home to a position. With `mark`, a random number, the break is marked and leaves a gap in the event ids, as
+/// after `restore`. Without `mark` the break is unmarked, as after copying files. The inner error is a sentence: why the
+/// home cannot return to the position.
+pub fn rewind(tx: &Tx<'_>, number: HomeNo, to: i64, mark: Option<i64>) -> Result<Result<Rewound, String>, StoreError> {
     let home = homes::load(tx, number)?;
     if !(0..=home.head).contains(&to) {
         return Ok(Err(format!("the home is at position {}; {to} is none of its past", home.head)));
     }
-    let undone = rewind::changed_after(tx, number, to)?;
-    let unknown = undone.iter().filter(|record| record.created <= to && record.then.is_none()).count();
+    let changed = rewind::changed_after(tx, number, to)?;
+    let unknown = changed.iter().filter(|record| record.created <= to && record.then.is_none()).count();
     if unknown > 0 {
         return Ok(Err(format!(
-            "what has changed since position {to} is no longer known as it was then, in {unknown} of {} records; the home \
-             is at {}, and {}",
-            undone.len(),
+            "{unknown} of the {} records that changed since position {to} are no longer known as they were then; the \
+             home is at position {}, and {}",
+            changed.len(),
             home.head,
-            how_far(tx, number)?
+            reachable_positions(tx, number)?
         )));
     }
-    for record in &undone {
-        put_back(tx, number, record)?;
+    for record in &changed {
+        rewind_record(tx, number, record)?;
     }
-    rewind::cut(tx, &home, to)?;
-    if let Some(run) = mark {
-        homes::mark_restored(tx, number, run, home.head, GAP)?;
+    rewind::cut_history(tx, &home, to)?;
+    if let Some(epoch) = mark {
+        homes::mark_restored(tx, number, epoch, home.head, GAP)?;
     }
-    Ok(Ok(Rewound { from: home.head, to, records: undone.len() }))
+    Ok(Ok(Rewound { from: home.head, to, records: changed.len() }))
 }
 
-/// One record, its words and its links as they were.
-fn put_back(tx: &Tx<'_>, number: HomeNo, undone: &Undone) -> Result<(), Fault> {
-    let Undone { kind, id, created, .. } = *undone;
-    let read =
-        |json: &str| Record::from_json(kind, json).ok_or_else(|| Fault::Corrupt(format!("image of {kind} {id}")));
-    if let Some(now) = &undone.now {
-        for (_, _, target) in references(kind, &read(now)?.fields) {
+/// Returns the entry, the links and the search text of one record to an earlier state.
+fn rewind_record(tx: &Tx<'_>, number: HomeNo, changed: &ChangedRecord) -> Result<(), StoreError> {
+    let ChangedRecord { kind, id, created, .. } = *changed;
+    let parse =
+        |json: &str| Record::from_json(kind, json).ok_or_else(|| StoreError::Corrupt(format!("image of {kind} {id}")));
+    if let Some(now) = &changed.now {
+        for (_, _, target) in references(kind, &parse(now)?.fields) {
             links::remove(tx, number, target, (kind, id))?;
         }
     }
-    match &undone.then {
+    match &changed.then {
         None => {
-            records::forget(tx, number, id)?;
-            store::search::remove(tx, number, created);
+            records::remove_entry(tx, number, id)?;
+            search::remove(tx, number, created);
         }
         Some(then) => {
-            let record = read(then)?;
-            records::put(tx, number, id, &records::Entry { kind, created, rev: record.rev, deleted: false })?;
+            let record = parse(then)?;
+            records::save_entry(tx, number, id, &records::Entry { kind, created, rev: record.rev, deleted: false })?;
             for (_, _, target) in references(kind, &record.fields) {
                 links::add(tx, number, target, (kind, id))?;
             }
             if !kind.is_singleton() {
                 let (title, body) = search_text::folded_title_and_rest(kind, &record.fields);
-                store::search::put(tx, number, created, false, (kind, id), title, body);
+                search::index(tx, number, created, false, (kind, id), title, body);
             }
         }
     }

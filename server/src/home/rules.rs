@@ -1,5 +1,5 @@
-//! What the kinds do beyond holding values: when a task counts as completed, what follows a recurring one, and what
-//! becomes of a reference whose target is gone (contract 3). Pure functions of fields and a moment.
+//! What the kinds do beyond holding values: when a task is completed, which task follows a recurring task, and how a
+//! reference to a deleted record is cleared (contract 3). Pure functions of fields and a moment; must not know the store.
 
 use hearth_contract::check::Fields;
 use hearth_contract::formats::{Timestamp, format_date, parse_date};
@@ -8,8 +8,8 @@ use serde_json::Value;
 use time::{Date, Duration, Month};
 use uuid::Uuid;
 
-/// Sets what the service sets: a task's completion moment follows its status.
-pub fn settle(kind: Kind, before: Option<&Fields>, after: &mut Fields, now: Timestamp) {
+/// Sets `completed_at` of a task by its status: the moment when the status becomes done, null when the task is not done.
+pub fn set_completed_at(kind: Kind, before: Option<&Fields>, after: &mut Fields, now: Timestamp) {
     if kind != Kind::Task {
         return;
     }
@@ -21,8 +21,8 @@ pub fn settle(kind: Kind, before: Option<&Fields>, after: &mut Fields, now: Time
     after.insert("completed_at".to_owned(), completed_at);
 }
 
-/// The next occurrence of a recurring task that has just become done: open, due one period after it was due, or after
-/// today when it had no date.
+/// The fields of the next occurrence, when a recurring task becomes done: open, and due one period after the due date, or
+/// after today for a task without a due date. None: no task follows.
 pub fn follow_up(kind: Kind, before: Option<&Fields>, after: &Fields, now: Timestamp) -> Option<Fields> {
     if kind != Kind::Task || before.is_some_and(is_done) || !is_done(after) {
         return None;
@@ -39,8 +39,8 @@ pub fn follow_up(kind: Kind, before: Option<&Fields>, after: &Fields, now: Times
     Some(next)
 }
 
-/// Clears what named a record that is gone.
-pub fn forget_reference(kind: Kind, fields: &mut Fields, target: Uuid) {
+/// Clears each field that refers to a deleted record.
+pub fn clear_reference(kind: Kind, fields: &mut Fields, target: Uuid) {
     let target = target.to_string();
     for field in hearth_contract::resources::resource(kind).fields {
         if fields.get(field.name).and_then(Value::as_str) != Some(target.as_str()) {
@@ -61,7 +61,7 @@ fn is_done(fields: &Fields) -> bool {
     fields.get("status").and_then(Value::as_str) == Some("done")
 }
 
-/// None: past the last date there is.
+/// The date one period later. None: after the year 9999.
 fn one_period_later(date: Date, period: &str) -> Option<Date> {
     match period {
         "daily" => date.checked_add(Duration::days(1)),
@@ -72,7 +72,7 @@ fn one_period_later(date: Date, period: &str) -> Option<Date> {
     }
 }
 
-/// The same day so many months on, or the last day of a shorter month.
+/// The same day of a later month, or the last day of a shorter month.
 fn months_later(date: Date, months: i32) -> Option<Date> {
     let count = date.year() * 12 + i32::from(u8::from(date.month())) - 1 + months;
     let (year, month) = (count.div_euclid(12), Month::try_from(count.rem_euclid(12) as u8 + 1).ok()?);
@@ -90,23 +90,23 @@ mod tests {
     }
 
     #[test]
-    fn completion_follows_the_status() {
+    fn completed_at_follows_status() {
         let now = Timestamp::from_millis(1000);
         let open = task(json!({ "status": "open", "completed_at": null }));
         let mut done = task(json!({ "status": "done", "completed_at": null }));
-        settle(Kind::Task, Some(&open), &mut done, now);
+        set_completed_at(Kind::Task, Some(&open), &mut done, now);
         assert_eq!(done["completed_at"], "1970-01-01T00:00:01.000Z");
         let mut still = done.clone();
-        settle(Kind::Task, Some(&done), &mut still, Timestamp::from_millis(9000));
+        set_completed_at(Kind::Task, Some(&done), &mut still, Timestamp::from_millis(9000));
         assert_eq!(still, done);
         let mut reopened = done.clone();
         reopened.insert("status".into(), "in_progress".into());
-        settle(Kind::Task, Some(&done), &mut reopened, now);
+        set_completed_at(Kind::Task, Some(&done), &mut reopened, now);
         assert_eq!(reopened["completed_at"], Value::Null);
     }
 
     #[test]
-    fn a_recurring_task_comes_again_one_period_later() {
+    fn done_recurring_task_is_followed_by_next() {
         let now = Timestamp::parse("2026-08-31").unwrap();
         for (due, period, next) in [
             (json!("2026-01-31"), "daily", json!("2026-02-01")),
@@ -130,10 +130,10 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_subject_leaves_a_record_general() {
+    fn deleted_subject_is_cleared() {
         let id = Uuid::from_u128(5);
         let mut fields = task(json!({ "subject_type": "room", "subject_id": id.to_string() }));
-        forget_reference(Kind::Task, &mut fields, id);
+        clear_reference(Kind::Task, &mut fields, id);
         assert_eq!(Value::Object(fields), json!({ "subject_type": null, "subject_id": null }));
     }
 }

@@ -1,5 +1,5 @@
-//! The fixture home of every sandbox: a family's house. Its files name records by `ref` and dates from today, so that
-//! each filling has its own ids and stays believable.
+//! The example data of every sandbox home: the house of a family. The fixture files name records by `ref` and dates
+//! relative to today, so that each sandbox has its own ids and current dates. Must not know HTTP.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use serde_json::Value;
 use time::Duration;
 use uuid::Uuid;
 
-use super::apply::{Ids, Writing};
-use crate::store::{Fault, HomeNo, Tx, records};
+use super::apply::{HomeWriter, Ids};
+use crate::store::{HomeNo, StoreError, Tx, records};
 
-/// Rooms first, so that what refers to a record comes after it.
+/// Rooms first: a record comes after the records to which it refers.
 const FILES: [(Kind, &str); 6] = [
     (Kind::Room, include_str!("../../../fixtures/sandbox/rooms.json")),
     (Kind::Inventory, include_str!("../../../fixtures/sandbox/inventory.json")),
@@ -25,53 +25,53 @@ const FILES: [(Kind, &str); 6] = [
     (Kind::Property, include_str!("../../../fixtures/sandbox/property.json")),
 ];
 
-/// Fills an empty home; gives the number of records made.
-pub fn fill(writing: &mut Writing<'_, '_>, now: Timestamp, ids: Ids<'_>) -> Result<usize, Fault> {
+/// Fills an empty home. Gives the number of records created.
+pub fn fill(writer: &mut HomeWriter<'_, '_>, now: Timestamp, ids: Ids<'_>) -> Result<usize, StoreError> {
     let mut made = 0;
     for command in commands(now, ids)? {
         made += 1;
-        if let Err(problem) = writing.apply(command, ids)? {
+        if let Err(problem) = writer.apply(command, ids)? {
             return Err(broken(&problem));
         }
     }
     Ok(made)
 }
 
-/// What refers to others goes before what it refers to, so that a delete has nothing to clear.
+/// Records that refer to others are deleted first: then a delete has no references to clear.
 const EMPTYING: [Kind; 5] = [Kind::Task, Kind::Document, Kind::Inventory, Kind::Vehicle, Kind::Room];
 
-/// Deletes every record and makes the fixtures again with new ids, all as ordinary events; gives the number of records
-/// made. The profile, which has one id for ever, is set back by an update.
+/// Deletes all records and creates the example data with new ids, as ordinary events. Gives the number of records created.
+/// The property record keeps its id and is reset by an update.
 pub fn reset(
     tx: &Tx<'_>,
     number: HomeNo,
-    writing: &mut Writing<'_, '_>,
+    writer: &mut HomeWriter<'_, '_>,
     now: Timestamp,
     ids: Ids<'_>,
-) -> Result<usize, Fault> {
+) -> Result<usize, StoreError> {
     for kind in EMPTYING {
         for id in records::ids(tx, number, kind)? {
-            if let Err(problem) = writing.apply(Command::Delete { kind, id, guard: Preconditions::default() }, ids)? {
+            if let Err(problem) = writer.apply(Command::Delete { kind, id, guard: Preconditions::default() }, ids)? {
                 return Err(broken(&problem));
             }
         }
     }
-    fill(writing, now, ids)
+    fill(writer, now, ids)
 }
 
-/// The fixture home as commands, in an order in which they can be applied.
-pub fn commands(now: Timestamp, ids: Ids<'_>) -> Result<Vec<Command>, Fault> {
+/// The example data as commands, in an order in which each reference names an earlier record.
+pub fn commands(now: Timestamp, ids: Ids<'_>) -> Result<Vec<Command>, StoreError> {
     let mut known = HashMap::new();
     let mut commands = Vec::new();
     for (kind, text) in FILES {
         let bodies = match serde_json::from_str(text) {
             Ok(Value::Array(bodies)) => bodies,
             Ok(body) => vec![body],
-            Err(error) => return Err(Fault::Corrupt(format!("fixture of {kind}: {error}"))),
+            Err(error) => return Err(StoreError::Corrupt(format!("fixture of {kind}: {error}"))),
         };
         for mut body in bodies {
             let Some(members) = body.as_object_mut() else {
-                return Err(Fault::Corrupt(format!("fixture of {kind}: not an object")));
+                return Err(StoreError::Corrupt(format!("fixture of {kind}: not an object")));
             };
             let name = members.shift_remove("ref");
             for (field, value) in members.iter_mut() {
@@ -79,7 +79,7 @@ pub fn commands(now: Timestamp, ids: Ids<'_>) -> Result<Vec<Command>, Fault> {
             }
             commands.push(if kind.is_singleton() {
                 let mut body = check(kind, Intent::Patch, &body);
-                // Whole, so that setting it again clears what was set beside it.
+                // All fields: a reset then clears the fields that a client has set.
                 for field in resource(kind).fields {
                     body.fields.entry(field.name).or_insert(Value::Null);
                 }
@@ -98,7 +98,7 @@ pub fn commands(now: Timestamp, ids: Ids<'_>) -> Result<Vec<Command>, Fault> {
     Ok(commands)
 }
 
-/// Replaces `@ref` by the id it names, and `today±Nd` by a date.
+/// Replaces `@ref` by the id of the named record, and `today±Nd` by a date.
 fn resolve(kind: Kind, field: &str, value: &mut Value, now: Timestamp, known: &HashMap<String, Uuid>) {
     let (Some(field), Some(text)) = (resource(kind).field(field), value.as_str()) else { return };
     let resolved = match field.format {
@@ -116,8 +116,8 @@ fn resolve(kind: Kind, field: &str, value: &mut Value, now: Timestamp, known: &H
     }
 }
 
-fn broken(problem: &Problem) -> Fault {
-    Fault::Corrupt(format!("fixture: {} {}", problem.message, Value::Object(problem.details.clone())))
+fn broken(problem: &Problem) -> StoreError {
+    StoreError::Corrupt(format!("fixture: {} {}", problem.message, Value::Object(problem.details.clone())))
 }
 
 #[cfg(test)]
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_fixture_keeps_the_contract() {
+    fn fixtures_pass_validation() {
         let mut next = 0;
         let commands = commands(Timestamp::parse("2026-06-01").unwrap(), &mut || {
             next += 1;

@@ -65,7 +65,7 @@ pub async fn refused(app: &Arc<App>, key: &str) {
 /// Whether a key that was good when its stream opened is good still. None: a database that is busy says nothing about it.
 pub async fn still_holds(app: &Arc<App>, principal: &Principal) -> Option<bool> {
     let hash = principal.key.hash;
-    match app.db.read(move |tx| keys::by_hash(tx, &hash)).await {
+    match app.db.read(move |tx| keys::find_by_hash(tx, &hash)).await {
         Ok(Some(key)) => {
             let principal = Principal::of(key);
             Some(principal.holds(app.clock.now()) && principal.is_paid_for())
@@ -84,7 +84,7 @@ async fn find(app: &Arc<App>, text: &str) -> Result<Arc<Principal>, Refusal> {
         return Err(invalid_key().into());
     }
     // No glance: that may be a moment behind another process, and a key that was just made there is good at once.
-    let found = app.db.read(move |tx| keys::by_hash(tx, &hash)).await?;
+    let found = app.db.read(move |tx| keys::find_by_hash(tx, &hash)).await?;
     match found {
         Some(key) if bool::from(key.hash.ct_eq(&hash)) => {
             let principal = Arc::new(Principal::of(key));
@@ -152,7 +152,7 @@ fn touch(app: &Arc<App>, principal: &Principal, now: Timestamp) {
         app.keyring.touch(principal, now);
         let (app, id) = (app.clone(), principal.key.id.clone());
         tokio::spawn(async move {
-            if let Err(error) = app.db.write(move |tx| keys::touch(tx, &id, now)).await {
+            if let Err(error) = app.db.write(move |tx| keys::set_last_used(tx, &id, now)).await {
                 tracing::debug!(%error, "the last use of a key was not kept");
             }
         });

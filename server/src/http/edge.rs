@@ -42,7 +42,7 @@ use super::routes::{OPERATING, ROUTES};
 use crate::app::App;
 use crate::chance::unlike_any_other;
 use crate::faults::{self, Forced};
-use crate::store::Fault;
+use crate::store::StoreError;
 use crate::versions::{self, Version};
 
 /// Least body in bytes that is compressed.
@@ -182,8 +182,8 @@ async fn carry_out(app: Arc<App>, found: Option<Found<'static>>, request: Reques
     let mut reply = match work.await {
         Ok(Ok(reply)) => reply,
         Ok(Err(Refusal::Problem(problem))) => wording.problem(&problem),
-        Ok(Err(Refusal::Fault(fault))) => wording.problem(&broken(&fault, &wording)),
-        Err(_) => wording.problem(&broken(&Fault::Panicked, &wording)),
+        Ok(Err(Refusal::StoreError(fault))) => wording.problem(&broken(&fault, &wording)),
+        Err(_) => wording.problem(&broken(&StoreError::Panicked, &wording)),
     };
     if let Some(key) = learnt.key.as_ref().filter(|_| learnt.counts_late && reply.header(X_RATELIMIT_LIMIT).is_none()) {
         let counted = app.clock.passed();
@@ -357,9 +357,9 @@ pub fn too_late(app: &App) -> Vec<u8> {
 }
 
 /// What a client is told of a fault; the cause goes to the log under the request's id.
-pub(crate) fn broken(fault: &Fault, wording: &Wording) -> Problem {
+pub(crate) fn broken(fault: &StoreError, wording: &Wording) -> Problem {
     tracing::error!(request_id = &*wording.request_id, %fault, "a request broke");
-    if fault.is_passing() {
+    if fault.is_transient() {
         Problem::new(ProblemType::Unavailable, "The service cannot take this now.").with("retry_after_seconds", 1)
     } else {
         Problem::new(ProblemType::InternalError, "The service failed on this request.")

@@ -11,7 +11,7 @@ use hearth_contract::problem::{Problem, ProblemType};
 use serde_json::{Map, Value};
 
 use crate::config::base_path;
-use crate::store::Fault;
+use crate::store::StoreError;
 use crate::store::receipts::Receipt;
 use crate::versions::{VERSIONS, Version};
 
@@ -160,7 +160,7 @@ pub enum Refusal {
     /// An expected refusal.
     Problem(Box<Problem>),
     /// Something broke; it is logged and leaves as `internal_error` or `unavailable`.
-    Fault(Fault),
+    StoreError(StoreError),
 }
 
 impl From<Problem> for Refusal {
@@ -169,8 +169,8 @@ impl From<Problem> for Refusal {
     }
 }
 
-impl From<Fault> for Refusal {
-    fn from(fault: Fault) -> Refusal {
-        Refusal::Fault(fault)
+impl From<StoreError> for Refusal {
+    fn from(fault: StoreError) -> Refusal {
+        Refusal::StoreError(fault)
     }
 }

@@ -31,13 +31,13 @@ use self::family::{Change, Seen, What};
 use self::growth::Growth;
 use crate::chance::{fresh_id, random};
 use crate::clock::Clock;
-use crate::home::apply::{Outcome, Writing};
+use crate::home::apply::{HomeWriter, WriteOutcome};
 use crate::home::rewind::{self, Rewound};
 use crate::home::{retention, rules};
 use crate::operate::Error;
 use crate::store::homes::{self, Home};
 use crate::store::records::{self, Bounds, Direction, Sort};
-use crate::store::{Db, Fault, HomeNo, Tx, open, receipts};
+use crate::store::{Db, HomeNo, StoreError, Tx, open, receipts};
 
 /// Records that a family member sees at once.
 const IN_SIGHT: usize = 40;
@@ -120,13 +120,13 @@ impl Bench {
                     None => only_team(tx)?,
                 };
                 Ok(match team {
-                    Ok(team) => Ok((homes::of_team(tx, &team.id, environment)?, team.name)),
+                    Ok(team) => Ok((homes::home_of_team(tx, &team.id, environment)?, team.name)),
                     Err(refusal) => Err(refusal),
                 })
             })
             .await?;
         let (home, team) = found.map_err(Error::Refused)?;
-        let run = db.run();
+        let run = db.epoch();
         Ok(Bench { db, clock, data, number: home.number, run, home: home.id, team, environment })
     }
 
@@ -135,7 +135,7 @@ impl Bench {
         Ok(self.home().await?.head)
     }
 
-    async fn home(&self) -> Result<Home, Fault> {
+    async fn home(&self) -> Result<Home, StoreError> {
         let number = self.number;
         self.db.read(move |tx| homes::load(tx, number)).await
     }
@@ -149,7 +149,7 @@ impl Bench {
             let change = family::change(&mut dice, now.date(), &mut |kind, place| in_sight(tx, number, kind, place))?;
             let Some(change) = change else { return Ok(None) };
             let (command, told) = command(&change);
-            let mut writing = Writing::begin(tx, number, run, now, None)?;
+            let mut writing = HomeWriter::begin(tx, number, run, now, None)?;
             let before = writing.as_of();
             let verdict = writing.apply(command, &mut || seeded_id(&mut dice, now))?;
             let position = writing.as_of();
@@ -180,11 +180,11 @@ impl Bench {
                 if are_made(tx, number, &commands)? {
                     return Ok(Ok(false));
                 }
-                let mut writing = Writing::begin(tx, number, run, now, None)?;
+                let mut writing = HomeWriter::begin(tx, number, run, now, None)?;
                 for mut command in commands {
                     forget_what_is_gone(tx, number, &mut command)?;
                     if let Err(problem) = writing.apply(command, &mut || fresh_id(now))? {
-                        tx.undo();
+                        tx.roll_back();
                         return Ok(Err(problem));
                     }
                 }
@@ -201,19 +201,20 @@ impl Bench {
     /// Thins the log out now, as if everything older than `kept_ms` were older than retention.
     pub async fn trim(&self, kept_ms: i64) -> Result<Trimmed, Error> {
         let number = self.number;
-        let now = self.clock.now().max(self.home().await?.clock);
+        let now = self.clock.now();
+        let now = self.home().await?.last_updated_at.map_or(now, |last| now.max(last));
         // What happened in this very millisecond is older than nothing, and goes as well when nothing is kept.
         let before = now.plus_millis(1 - kept_ms);
-        while self.db.write(move |tx| retention::thin(tx, number, before)).await? {}
+        while self.db.write(move |tx| retention::compact_step(tx, number, before)).await? {}
         let home = self.home().await?;
-        Ok(Trimmed { thinned: home.thinned, head: home.head })
+        Ok(Trimmed { thinned: home.compacted_pos, head: home.head })
     }
 
     /// Forgets what was answered to writes with an idempotency key; gives how many answers.
     pub async fn forget_keys(&self) -> Result<usize, Error> {
         let (number, mut forgotten) = (self.number, 0);
         loop {
-            let step = self.db.write(move |tx| receipts::forget_home(tx, number, FORGOTTEN_AT_ONCE)).await?;
+            let step = self.db.write(move |tx| receipts::delete_of_home(tx, number, FORGOTTEN_AT_ONCE)).await?;
             forgotten += step;
             if step < FORGOTTEN_AT_ONCE {
                 return Ok(forgotten);
@@ -225,12 +226,12 @@ impl Bench {
     /// files is put in place; with `marked` it is marked, as by `restore`. No server may run, as for `restore`.
     pub async fn rewind(&mut self, to: Back, marked: bool) -> Result<Rewound, Error> {
         let unusable = |error: io::Error| Error::Refused(format!("the data directory: {error}"));
-        let Some(_held) = open::lock(&self.data).map_err(unusable)? else {
+        let Some(_held) = open::lock_for_serving(&self.data).map_err(unusable)? else {
             let message = format!("{} is served by another process; stop it before rewinding", self.data.display());
             return Err(Error::Refused(message));
         };
         // Who goes on with the run that it had before would make the lost history look like the one that follows.
-        let Some(_alone) = self.db.alone().map_err(unusable)? else {
+        let Some(_alone) = self.db.try_exclusive().map_err(unusable)? else {
             let message =
                 format!("another command works on {}; wait until it has ended, then rewind", self.data.display());
             return Err(Error::Refused(message));
@@ -262,7 +263,7 @@ pub enum Back {
     By(u64),
 }
 
-fn only_team(tx: &Tx<'_>) -> Result<Result<homes::Team, String>, Fault> {
+fn only_team(tx: &Tx<'_>) -> Result<Result<homes::Team, String>, StoreError> {
     let mut teams = homes::teams(tx)?;
     Ok(match (teams.pop(), teams.len()) {
         (Some(team), 0) => Ok(team),
@@ -282,7 +283,7 @@ fn seeded_id(dice: &mut Rng, now: Timestamp) -> Uuid {
 }
 
 /// Some records of a kind about a place between the one that changed longest ago (0) and the one that changed last (1).
-fn in_sight(tx: &Tx<'_>, number: HomeNo, kind: Kind, place: f64) -> Result<Vec<Seen>, Fault> {
+fn in_sight(tx: &Tx<'_>, number: HomeNo, kind: Kind, place: f64) -> Result<Vec<Seen>, StoreError> {
     let page = |direction, after, limit| {
         let bounds = Bounds { after, ..Bounds::default() };
         records::page(tx, number, kind, (Sort::Updated, direction), bounds, limit)
@@ -319,7 +320,7 @@ fn command(change: &Change) -> (Command, String) {
     }
 }
 
-fn told_of(told: &str, outcome: &Outcome) -> String {
+fn told_of(told: &str, outcome: &WriteOutcome) -> String {
     let title = |json: &str| {
         let value: Value = serde_json::from_str(json).unwrap_or_default();
         let title = value.get("title").or_else(|| value.get("name")).and_then(Value::as_str);
@@ -327,14 +328,16 @@ fn told_of(told: &str, outcome: &Outcome) -> String {
         title.map_or(id.clone(), |title| format!("{id} ({title})"))
     };
     match outcome {
-        Outcome::Created(_, image) | Outcome::Stands(Some(image)) => format!("{told} {}", title(&image.json)),
-        Outcome::Gone(id) => format!("{told} {id}"),
-        Outcome::Stands(None) => told.to_owned(),
+        WriteOutcome::Created(_, image) | WriteOutcome::Current(Some(image)) => {
+            format!("{told} {}", title(&image.json))
+        }
+        WriteOutcome::Deleted(id) => format!("{told} {id}"),
+        WriteOutcome::Current(None) => told.to_owned(),
     }
 }
 
 /// Whether all of these were made in this home at some time.
-fn are_made(tx: &Tx<'_>, number: HomeNo, commands: &[Command]) -> Result<bool, Fault> {
+fn are_made(tx: &Tx<'_>, number: HomeNo, commands: &[Command]) -> Result<bool, StoreError> {
     for command in commands {
         let Command::Create { body, .. } = command else { return Ok(false) };
         let Some(id) = body.id else { return Ok(false) };
@@ -346,11 +349,11 @@ fn are_made(tx: &Tx<'_>, number: HomeNo, commands: &[Command]) -> Result<bool, F
 }
 
 /// Makes a record general whose room or subject was deleted, as it would be had it been there when that was.
-fn forget_what_is_gone(tx: &Tx<'_>, number: HomeNo, command: &mut Command) -> Result<(), Fault> {
+fn forget_what_is_gone(tx: &Tx<'_>, number: HomeNo, command: &mut Command) -> Result<(), StoreError> {
     let Command::Create { kind, body } = command else { return Ok(()) };
     for (_, _, target) in references(*kind, &body.fields) {
         if records::entry(tx, number, target)?.is_some_and(|entry| entry.deleted) {
-            rules::forget_reference(*kind, &mut body.fields, target);
+            rules::clear_reference(*kind, &mut body.fields, target);
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 //! changes nothing.
 
 use crate::home::audit;
-use crate::store::{Db, Fault, Tx, check, homes};
+use crate::store::{Db, StoreError, Tx, check, homes};
 
 use super::Error;
 
@@ -21,10 +21,10 @@ pub struct Report {
 
 /// Looks through everything, as of one moment.
 pub async fn check(db: &Db) -> Result<Report, Error> {
-    Ok(db.read_apart(look).await?)
+    Ok(db.read_on_own_thread(look).await?)
 }
 
-fn look(tx: &Tx<'_>) -> Result<Report, Fault> {
+fn look(tx: &Tx<'_>) -> Result<Report, StoreError> {
     let mut report = Report { faults: check::database(tx)?, ..Report::default() };
     if !report.faults.is_empty() {
         // What a damaged file says of its rows means nothing.
@@ -36,7 +36,7 @@ fn look(tx: &Tx<'_>) -> Result<Report, Fault> {
         report.homes += 1;
         report.records += records;
         report.events += events;
-        let mut faults = check::log(tx, number, home.head)?;
+        let mut faults = check::event_log(tx, number, home.head)?;
         if faults.is_empty() {
             // Only a whole log has the images that the other tables are looked at against.
             faults.extend(audit::images(tx, number)?);

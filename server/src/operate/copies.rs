@@ -15,7 +15,7 @@ pub async fn backup(db: &Db, file: &Path) -> Result<u64, Error> {
         return Err(Error::Refused(format!("{} exists; a backup never overwrites", file.display())));
     }
     let target = file.to_owned();
-    let saved = db.read_apart(move |tx| Ok(copies::save(tx, &target))).await?;
+    let saved = db.read_on_own_thread(move |tx| Ok(copies::save(tx, &target))).await?;
     // Looked through after the transaction: while one is open, the log of a busy server cannot be cut.
     let saved = saved.and_then(|()| copies::publish(file));
     saved.map_err(|error| {
@@ -48,15 +48,15 @@ pub fn restore(data: &Path, file: &Path, run: i64) -> Result<Restored, Error> {
             CopyError::Unsound(why) => format!("{} was not restored: {why}", file.display()),
         })
     };
-    let from = copies::source(file).map_err(refused)?;
+    let from = copies::open_source(file).map_err(refused)?;
     let unusable = |error: OpenError| Error::Refused(format!("{} cannot be used: {error}", data.display()));
-    let lock = open::lock(data).map_err(|error| unusable(error.into()))?;
+    let lock = open::lock_for_serving(data).map_err(|error| unusable(error.into()))?;
     let Some(_lock) = lock else {
         let message = format!("{} is served by another process; stop it before restoring", data.display());
         return Err(Error::Refused(message));
     };
     // What another command writes meanwhile would be told as done and be lost.
-    let users = open::take_over(data).map_err(|error| unusable(error.into()))?;
+    let users = open::lock_exclusively(data).map_err(|error| unusable(error.into()))?;
     let Some(_users) = users else {
         let message = format!("another command works on {}; wait until it has ended, then restore", data.display());
         return Err(Error::Refused(message));

@@ -1,5 +1,5 @@
-//! Copies of the whole database: saving it into one file while it is in use, and putting it back. Must not know who
-//! asks, or what the homes hold.
+//! Backup and restore: copying the whole database into one file while the database is in use, and replacing the database
+//! by such a file. Must not know the command line, or what the homes hold.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -13,24 +13,27 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 use uuid::Uuid;
 
-use super::files::{beside, make_new, remove_if_there, replace, sync_directory_of};
+use super::error::{OpenError, StoreError};
+use super::files::{DATABASE_FILE, create_new, remove_if_exists, replace_database, sync_directory_of, with_suffix};
 use super::keys::{self, Key};
-use super::open::{FILE, OpenError, connect, make_directory, migrate, whole};
-use super::{Fault, Tx, homes};
+use super::open::{MIGRATIONS_TABLE, connect, is_pre_release, make_directory, migrate, open_existing};
+use super::tx::Tx;
+use super::{check, homes};
 
-/// Positions that a restored home leaves out at least, so that no id of the lost history comes again (contract 9.3).
+/// Positions that a restored home leaves out at least, so that no event id of the discarded history is given out again
+/// (contract 9.3).
 pub const GAP: i64 = 1_000_000;
 
-/// What makes a database one of ours, beside being sound.
-const TABLES: [&str; 4] = ["refinery_schema_history", "homes", "events", "records"];
+/// The tables by which a file is recognised as a database of Hearth.
+const TABLES: [&str; 4] = [MIGRATIONS_TABLE, "homes", "events", "records"];
 
-/// Why a copy was not made or put back.
+/// Why a backup was not made or not restored.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// It could not be read, or the data directory not be written.
+    /// The backup could not be read, or the target could not be written.
     #[error("{0}")]
     Open(OpenError),
-    /// It is something else, or damaged.
+    /// The file is no sound database of Hearth. The text is a sentence with the file as subject: `it is damaged`.
     #[error("{0}")]
     Unsound(String),
 }
@@ -38,8 +41,8 @@ pub enum CopyError {
 impl From<OpenError> for CopyError {
     fn from(error: OpenError) -> CopyError {
         match error {
-            // To put a backup in its place is no advice about the backup.
-            OpenError::Damaged(why) => CopyError::Unsound(format!("it is damaged: {why}")),
+            // The advice of `OpenError::Damaged` to restore a backup does not fit a backup.
+            OpenError::Damaged(cause) => CopyError::Unsound(format!("it is damaged: {cause}")),
             other => CopyError::Open(other),
         }
     }
@@ -57,18 +60,18 @@ impl From<io::Error> for CopyError {
     }
 }
 
-/// Copies the moment that a transaction sees into a new file (0600) beside a target, whose name it gets by [`publish`].
+/// Copies the state that a transaction sees into a temporary file (0600) beside the target. [`publish`] renames the file.
 pub fn save(tx: &Tx<'_>, target: &Path) -> Result<(), CopyError> {
     let partial = partial(target);
-    remove_if_there(&partial)?;
-    make_new(&partial)?;
+    remove_if_exists(&partial)?;
+    create_new(&partial)?;
     Ok(copy(tx.conn, &partial)?)
 }
 
-/// Gives a saved copy its name, if it is sound; else nothing is left of it. Gives its size in bytes.
+/// Checks a saved copy and moves the copy to its target, which must not exist. Gives the size in bytes.
 pub fn publish(target: &Path) -> Result<u64, CopyError> {
     let partial = partial(target);
-    sound(&connect(&partial, OpenFlags::SQLITE_OPEN_READ_ONLY)?)?;
+    ensure_sound(&connect(&partial, OpenFlags::SQLITE_OPEN_READ_ONLY)?)?;
     if target.symlink_metadata().is_ok() {
         return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
     }
@@ -77,47 +80,47 @@ pub fn publish(target: &Path) -> Result<u64, CopyError> {
     Ok(target.metadata()?.len())
 }
 
-/// Takes away what was saved, or is being saved, and will not be published.
+/// Removes a saved copy that will not be published.
 pub fn discard(target: &Path) {
-    for end in ["-journal", ""] {
-        // Nothing can be done about one that does not go.
-        let _ = remove_file(beside(&partial(target), end));
+    for suffix in ["-journal", ""] {
+        // A failure leaves a file with a temporary name, which is harmless.
+        let _ = remove_file(with_suffix(&partial(target), suffix));
     }
 }
 
-/// Where a copy lies until it is known to be sound. Another process that saves under the same name has another place.
+/// The temporary file of a copy. The process id keeps apart two processes that save to one target.
 fn partial(target: &Path) -> PathBuf {
-    beside(target, &format!(".saving-{}", std::process::id()))
+    with_suffix(target, &format!(".saving-{}", std::process::id()))
 }
 
-/// What putting a copy back came to.
+/// The result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    /// Homes that are there again.
+    /// Homes in the restored database.
     pub homes: usize,
-    /// Where the database lies that was replaced; None: there was none.
+    /// The path of the replaced database. None: the directory held no database.
     pub kept: Option<PathBuf>,
-    /// Keys that the copy has as good and the replaced database as revoked: they stay revoked. None: what was replaced
-    /// could not be read.
+    /// Keys that are valid in the backup and revoked in the replaced database: they stay revoked. None: the replaced
+    /// database could not be read.
     pub revoked: Option<usize>,
 }
 
-/// Opens a copy that is to be put back, if it is a database of ours. One that lies there by itself is only read: SQLite
-/// would make files beside it, or refuse it where it cannot.
-pub fn source(file: &Path) -> Result<Connection, CopyError> {
-    // Its log lies beside the file itself, not beside a link to it.
+/// Opens a backup that is to be restored, if the file is a database of Hearth. A file without a log beside it is opened as
+/// immutable: otherwise SQLite would create files beside the backup, or refuse a backup in a read-only directory.
+pub fn open_source(file: &Path) -> Result<Connection, CopyError> {
+    // The log lies beside the file itself, not beside a symbolic link.
     let file = &file.canonicalize()?;
-    let lies_alone = !["-wal", "-journal"].iter().any(|end| beside(file, end).exists());
+    let has_no_log = !["-wal", "-journal"].iter().any(|suffix| with_suffix(file, suffix).exists());
     let mode = OpenFlags::SQLITE_OPEN_READ_ONLY;
-    let conn = match lies_alone {
+    let conn = match has_no_log {
         true => Connection::open_with_flags(immutable(file), mode | OpenFlags::SQLITE_OPEN_URI)?,
         false => Connection::open_with_flags(file, mode)?,
     };
-    has_tables(&conn)?;
+    ensure_is_ours(&conn)?;
     Ok(conn)
 }
 
-/// A file as SQLite names one that nobody changes.
+/// The SQLite URI of a file that no process changes.
 fn immutable(file: &Path) -> PathBuf {
     let mut name = b"file:".to_vec();
     for byte in file.as_os_str().as_bytes() {
@@ -130,86 +133,91 @@ fn immutable(file: &Path) -> PathBuf {
     OsString::from_vec(name).into()
 }
 
-/// Puts a data directory back to what a copy holds, and keeps beside it what was there. Nobody else may use the directory
-/// meanwhile. Until the copy is known to be sound, the directory stays as it is.
-pub fn restore(dir: &Path, from: Connection, run: i64) -> Result<Restored, CopyError> {
+/// Replaces the database in a data directory by a backup. The replaced database stays beside the new database. The caller
+/// must hold the locks of the directory. An unsound backup leaves the directory unchanged.
+pub fn restore(dir: &Path, from: Connection, epoch: i64) -> Result<Restored, CopyError> {
     make_directory(dir)?;
-    let file = dir.join(FILE);
-    let staged = beside(&file, ".restoring");
-    remove_if_there(&staged)?;
-    make_new(&staged)?;
+    let file = dir.join(DATABASE_FILE);
+    let staged = with_suffix(&file, ".restoring");
+    remove_if_exists(&staged)?;
+    create_new(&staged)?;
     let replaced = Replaced::read(&file);
-    let prepared = stage(&from, &staged, run, replaced.as_ref().unwrap_or(&Replaced::default()));
+    let prepared = stage(&from, &staged, epoch, replaced.as_ref().unwrap_or(&Replaced::default()));
     if prepared.is_err() {
-        remove_if_there(&staged)?;
+        remove_if_exists(&staged)?;
     }
     let (homes, revoked) = prepared?;
-    // The source may be what an earlier restore kept, which is replaced now.
+    // The source may be the database that an earlier restore kept; `keep_replaced` removes that file.
     drop(from);
-    let kept = keep(&file)?;
-    replace(&file, &staged)?;
+    let kept = keep_replaced(&file)?;
+    replace_database(&file, &staged)?;
     Ok(Restored { homes, kept, revoked: replaced.map(|_| revoked) })
 }
 
-/// What holds on of a database that is to be thrown away.
+/// The facts of the replaced database that survive a restore.
 #[derive(Default)]
 struct Replaced {
-    /// The highest positions that its homes have used, or would not have used again.
+    /// By home: the highest event id that was given out, or that was reserved by an earlier restore.
     heads: HashMap<Uuid, i64>,
     keys: Vec<Key>,
 }
 
 impl Replaced {
-    /// None: it cannot be read, so that nothing is known of it.
+    /// None: the database cannot be read.
     fn read(file: &Path) -> Option<Replaced> {
         if !file.exists() {
             return Some(Replaced::default());
         }
-        let read = || -> Result<Replaced, Fault> {
-            let conn = whole(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let read = || -> Result<Replaced, StoreError> {
+            let conn = open_existing(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
             let tx = Tx::new(&conn);
             let homes = homes::numbers(&tx)?.into_iter().map(|number| homes::load(&tx, number));
             let heads = homes
-                .map(|home| home.map(|home| (home.id, home.head.max(home.floor - 1))))
-                .collect::<Result<_, Fault>>()?;
+                .map(|home| home.map(|home| (home.id, home.head.max(home.next_event_min - 1))))
+                .collect::<Result<_, StoreError>>()?;
             Ok(Replaced { heads, keys: keys::list(&tx, None)? })
         };
         read().ok()
     }
 }
 
-/// Makes the database that is to be; gives how many homes it has, and how many keys are revoked in it that were not.
-fn stage(from: &Connection, staged: &Path, run: i64, lost: &Replaced) -> Result<(usize, usize), CopyError> {
+/// Copies a backup into the staged file, and applies the surviving facts of the replaced database. Gives the number of
+/// homes, and the number of keys that became revoked.
+fn stage(from: &Connection, staged: &Path, epoch: i64, replaced: &Replaced) -> Result<(usize, usize), CopyError> {
     copy(from, staged)?;
     let mut conn = connect(staged, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    sound(&conn)?;
+    ensure_sound(&conn)?;
     migrate(&mut conn)?;
     let transaction = conn.transaction()?;
     let tx = Tx::new(&transaction);
     let numbers = homes::numbers(&tx).map_err(unsound)?;
-    if numbers.is_empty() && !lost.heads.is_empty() {
+    if numbers.is_empty() && !replaced.heads.is_empty() {
         let message = format!(
-            "it holds no homes, and the data directory has {}; look whether it is the right file",
-            lost.heads.len()
+            "it holds no homes, and the data directory has {}; check that it is the right file",
+            replaced.heads.len()
         );
         return Err(CopyError::Unsound(message));
     }
     for number in &numbers {
         let id = homes::load(&tx, *number).map_err(unsound)?.id;
-        let lost = lost.heads.get(&id).copied().unwrap_or(0);
-        homes::mark_restored(&tx, *number, run, lost, GAP).map_err(unsound)?;
+        let lost_head = replaced.heads.get(&id).copied().unwrap_or(0);
+        homes::mark_restored(&tx, *number, epoch, lost_head, GAP).map_err(unsound)?;
     }
     let mut revoked = 0;
-    for key in &lost.keys {
-        revoked += usize::from(keys::carry_over(&tx, key).map_err(unsound)?);
+    for key in &replaced.keys {
+        revoked += usize::from(keys::copy_revocation(&tx, key).map_err(unsound)?);
     }
     drop(tx);
     transaction.commit()?;
     Ok((numbers.len(), revoked))
 }
 
-/// Refuses what is no database of ours.
-fn has_tables(conn: &Connection) -> Result<(), CopyError> {
+/// Refuses a file that is no database of Hearth, or that a version before the first release made.
+fn ensure_is_ours(conn: &Connection) -> Result<(), CopyError> {
+    if is_pre_release(conn)? {
+        let cause = "it was made by a version of Hearth before the first release, and only that version can restore it";
+        return Err(CopyError::Unsound(cause.to_owned()));
+    }
     for table in TABLES {
         if !conn.table_exists(None, table)? {
             return Err(CopyError::Unsound("it is no database of Hearth".to_owned()));
@@ -218,39 +226,39 @@ fn has_tables(conn: &Connection) -> Result<(), CopyError> {
     Ok(())
 }
 
-/// The same, and what is damaged.
-fn sound(conn: &Connection) -> Result<(), CopyError> {
-    has_tables(conn)?;
-    match super::check::database(&Tx::new(conn)).map_err(unsound)?.first() {
+/// Refuses a file that is no database of Hearth, or that is damaged.
+fn ensure_sound(conn: &Connection) -> Result<(), CopyError> {
+    ensure_is_ours(conn)?;
+    match check::database(&Tx::new(conn)).map_err(unsound)?.first() {
         Some(fault) => Err(CopyError::Unsound(format!("it is damaged: {fault}"))),
         None => Ok(()),
     }
 }
 
-/// Gives the database that is to be replaced a second name, in place of what an earlier restore kept: whatever happens
-/// next, no moment is without a whole database. None: there is none.
-fn keep(file: &Path) -> Result<Option<PathBuf>, CopyError> {
+/// Gives the database that is to be replaced a second name, instead of the database that an earlier restore kept. At each
+/// moment a complete database exists under one of the names. None: the directory holds no database.
+fn keep_replaced(file: &Path) -> Result<Option<PathBuf>, CopyError> {
     if !file.try_exists()? {
         return Ok(None);
     }
-    fold_log(file);
-    let kept = beside(file, ".before-restore");
-    for end in ["", "-wal", "-shm"] {
-        remove_if_there(&beside(&kept, end))?;
+    checkpoint_truncate(file);
+    let kept = with_suffix(file, ".before-restore");
+    for suffix in ["", "-wal", "-shm"] {
+        remove_if_exists(&with_suffix(&kept, suffix))?;
     }
-    // Not every file system knows second names.
+    // Some file systems have no hard links.
     hard_link(file, &kept).or_else(|_| std::fs::copy(file, &kept).map(drop))?;
     set_permissions(&kept, Permissions::from_mode(0o600))?;
-    match rename(beside(file, "-wal"), beside(&kept, "-wal")) {
+    match rename(with_suffix(file, "-wal"), with_suffix(&kept, "-wal")) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
         _ => sync_directory_of(&kept)?,
     }
     Ok(Some(kept))
 }
 
-/// Brings what is only in the log into the file. A database that is too damaged for that keeps its log beside it.
-fn fold_log(file: &Path) {
-    if let Ok(conn) = whole(file, OpenFlags::SQLITE_OPEN_READ_WRITE) {
+/// Copies the write-ahead log into the database. A database that is too damaged keeps its log.
+fn checkpoint_truncate(file: &Path) {
+    if let Ok(conn) = open_existing(file, OpenFlags::SQLITE_OPEN_READ_WRITE) {
         let _ = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     }
 }
@@ -261,15 +269,15 @@ fn copy(from: &Connection, target: &Path) -> Result<(), OpenError> {
     if step != StepResult::Done {
         return Err(OpenError::Io(io::Error::other("the database is in use; try again")));
     }
-    // One file that needs no other beside it.
+    // Without a write-ahead log, the backup is a single file.
     to.pragma_update(None, "journal_mode", "DELETE")?;
     Ok(())
 }
 
-fn unsound(fault: Fault) -> CopyError {
-    match fault {
-        Fault::Sqlite(error) => error.into(),
-        Fault::Damaged(why) => CopyError::Unsound(format!("it is damaged: {why}")),
+fn unsound(error: StoreError) -> CopyError {
+    match error {
+        StoreError::Sqlite(error) => error.into(),
+        StoreError::Damaged(cause) => CopyError::Unsound(format!("it is damaged: {cause}")),
         other => CopyError::Unsound(format!("it is damaged: {other}")),
     }
 }

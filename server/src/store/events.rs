@@ -1,71 +1,83 @@
-//! The log of each home: appending, reading on from a position, and thinning out what is older than retention.
+//! The event log of each home: append, read from a position, and remove what is older than retention. Must not know
+//! cursors, or what the events mean.
 
 use hearth_contract::event::{EventType, StoredEvent};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::Row;
 
+use super::error::StoreError;
+use super::home_no::{HomeNo, event_id};
 use super::records::{id, kind, number, text};
-use super::{Fault, HomeNo, Tx, event_of_seat};
+use super::tx::Tx;
 
-/// Appends an event. Its id must be the home's head plus one.
-pub fn append(tx: &Tx<'_>, home: HomeNo, event: &StoredEvent) -> Result<(), Fault> {
+/// Appends an event, whose id must be higher than the head of the home. The new head must be saved in the same job.
+pub fn append(tx: &Tx<'_>, home: HomeNo, event: &StoredEvent) -> Result<(), StoreError> {
     let mut statement = tx.conn.prepare_cached(
-        "INSERT INTO events (seat, kind, event_type, record, at, key, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO events (event_rowid, kind, event_type, record, at, key, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?;
     statement.execute((
-        home.seat(event.id),
+        home.event_rowid(event.id),
         number(event.kind),
-        code(event.event_type),
+        type_code(event.event_type),
         text(&event.record),
         event.created_at.millis(),
         &event.idempotency_key,
         &event.payload,
     ))?;
-    tx.appended.update(|count| count + 1);
-    tx.ahead.set(true);
-    tx.tear(hearth_simulated::Fault::EventInOwnTransaction)
+    tx.pending.borrow_mut().events_appended += 1;
+    tx.is_head_unsaved.set(true);
+    tx.commit_early_if(hearth_simulated::Fault::EventInOwnTransaction)
 }
 
-/// Events of other kinds that are passed by in one go. A kind that is rare would otherwise have the whole log looked
-/// through while others wait.
-const PASSED_MAX: usize = 10_000;
+/// Events of other kinds that one read skips at most. Without a limit, the search for a rare kind would read the whole
+/// log while other reads wait.
+const SKIPPED_MAX: usize = 10_000;
 
 /// Events that follow a position.
 #[derive(Debug, Default)]
 pub struct Following {
-    /// In id order.
+    /// In ascending order of their ids.
     pub events: Vec<StoredEvent>,
-    /// The last that was looked at, where so many of other kinds were passed by that it is enough for one go.
+    /// The last event looked at, when the read stopped after [`SKIPPED_MAX`] events of other kinds. None: the read
+    /// reached its limit or the head.
     pub paused_at: Option<i64>,
 }
 
-/// Events after a position in id order, at most `limit`, of these kinds (none given: of all). Once their records have this
-/// many bytes, one more is read and no further.
+/// How much one read returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadLimit {
+    /// Events at most.
+    pub events: usize,
+    /// Bytes of record JSON, after which exactly one more event is read.
+    pub bytes: usize,
+}
+
+/// Events after a position, of the given kinds; no kind given means all kinds.
 pub fn after(
     tx: &Tx<'_>,
     home: HomeNo,
     position: i64,
     kinds: &[Kind],
-    (limit, bytes_max): (usize, usize),
-) -> Result<Following, Fault> {
+    limit: ReadLimit,
+) -> Result<Following, StoreError> {
     let mut statement = tx.conn.prepare_cached(
-        "SELECT seat, kind, event_type, record, at, key, body FROM events
-         WHERE seat > ?1 AND seat < ?2 ORDER BY seat",
+        "SELECT event_rowid, kind, event_type, record, at, key, body FROM events
+         WHERE event_rowid > ?1 AND event_rowid < ?2 ORDER BY event_rowid",
     )?;
-    let mut rows = statement.query((home.seat(position), home.end()))?;
-    let (mut found, mut bytes, mut passed) = (Following::default(), 0, 0);
-    while found.events.len() < limit {
+    let mut rows = statement.query((home.event_rowid(position), home.rowid_end()))?;
+    let (mut found, mut bytes, mut skipped) = (Following::default(), 0, 0);
+    while found.events.len() < limit.events {
         let Some(row) = rows.next()? else { break };
         if !kinds.is_empty() && !kinds.contains(&kind(row.get(1)?)?) {
-            passed += 1;
-            if passed == PASSED_MAX {
-                found.paused_at = Some(event_of_seat(row.get(0)?));
+            skipped += 1;
+            if skipped == SKIPPED_MAX {
+                found.paused_at = Some(event_id(row.get(0)?));
                 break;
             }
             continue;
         }
-        let (event, is_last) = (event(row)?, bytes >= bytes_max);
+        let (event, is_last) = (read_event(row)?, bytes >= limit.bytes);
         bytes += event.payload.as_ref().map_or(0, String::len);
         found.events.push(event);
         if is_last {
@@ -75,80 +87,89 @@ pub fn after(
     Ok(found)
 }
 
-/// Deletes older than retention between two positions, of records created at or before the first one: a reader there
-/// may have seen these (contract 9.2).
-pub fn graves(
+/// Tombstones between two positions, of records created at or before the first position: a backfill that stands at the
+/// first position may have read these records (contract 9.2).
+pub fn tombstones(
     tx: &Tx<'_>,
     home: HomeNo,
     after: i64,
     up_to: i64,
     kinds: &[Kind],
     limit: usize,
-) -> Result<Vec<StoredEvent>, Fault> {
+) -> Result<Vec<StoredEvent>, StoreError> {
     let mut statement = tx.conn.prepare_cached(&format!(
-        "SELECT seat, kind, 2, record, at, key, NULL FROM graves
-         WHERE seat > ?1 AND seat <= ?2 AND created <= ?3 {} ORDER BY seat LIMIT ?4",
-        among(kinds)
+        "SELECT event_rowid, kind, 2, record, at, key, NULL FROM tombstones
+         WHERE event_rowid > ?1 AND event_rowid <= ?2 AND created <= ?3 {} ORDER BY event_rowid LIMIT ?4",
+        kind_condition(kinds)
     ))?;
-    let rows = statement.query_and_then((home.seat(after), home.seat(up_to), after, limit as i64), event)?;
+    let params = (home.event_rowid(after), home.event_rowid(up_to), after, limit as i64);
+    let rows = statement.query_and_then(params, read_event)?;
     rows.collect()
 }
 
-/// The lowest event id that a first read shows.
-pub fn oldest(tx: &Tx<'_>, home: HomeNo) -> Result<Option<i64>, Fault> {
-    let mut statement = tx.conn.prepare_cached("SELECT min(seat) FROM events WHERE seat > ?1 AND seat < ?2")?;
-    let seat: Option<i64> = statement.query_row((home.seat(0), home.end()), |row| row.get(0))?;
-    Ok(seat.map(event_of_seat))
+/// The lowest event id in the log of a home. None: the log is empty.
+pub fn oldest_id(tx: &Tx<'_>, home: HomeNo) -> Result<Option<i64>, StoreError> {
+    let mut statement =
+        tx.conn.prepare_cached("SELECT min(event_rowid) FROM events WHERE event_rowid > ?1 AND event_rowid < ?2")?;
+    let rowid: Option<i64> = statement.query_row((home.event_rowid(0), home.rowid_end()), |row| row.get(0))?;
+    Ok(rowid.map(event_id))
 }
 
-/// An event that has become older than retention.
+/// An event older than retention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Aged {
-    /// Its id.
+pub struct ExpiredEvent {
+    /// The event id.
     pub id: i64,
-    /// Whether it is still its record's image.
-    pub current: bool,
-    /// Whether it deleted its record.
-    pub deleted: bool,
+    /// Whether the event holds the current JSON of its record.
+    pub is_current: bool,
+    /// Whether the event deleted its record.
+    pub is_delete: bool,
 }
 
-/// Events after a position that happened before a moment, in id order, at most `limit`.
-pub fn aged(tx: &Tx<'_>, home: HomeNo, after: i64, before: Timestamp, limit: usize) -> Result<Vec<Aged>, Fault> {
+/// Events after a position that happened before a moment, in ascending order of their ids, at most `limit`.
+pub fn expired(
+    tx: &Tx<'_>,
+    home: HomeNo,
+    after: i64,
+    before: Timestamp,
+    limit: usize,
+) -> Result<Vec<ExpiredEvent>, StoreError> {
     let mut statement = tx.conn.prepare_cached(
-        "SELECT e.seat, r.rev, e.event_type, e.at FROM events e JOIN records r ON r.home = ?1 AND r.id = e.record
-         WHERE e.seat > ?2 AND e.seat < ?3 ORDER BY e.seat LIMIT ?4",
+        "SELECT e.event_rowid, r.rev, e.event_type, e.at FROM events e JOIN records r ON r.home = ?1 AND r.id = e.record
+         WHERE e.event_rowid > ?2 AND e.event_rowid < ?3 ORDER BY e.event_rowid LIMIT ?4",
     )?;
-    let mut rows = statement.query((home.0, home.seat(after), home.end(), limit as i64))?;
+    let mut rows = statement.query((home.0, home.event_rowid(after), home.rowid_end(), limit as i64))?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         if row.get::<_, i64>(3)? >= before.millis() {
             break;
         }
-        let id = event_of_seat(row.get(0)?);
-        let deleted = event_type(row.get(2)?)? == EventType::Deleted;
-        found.push(Aged { id, current: row.get::<_, i64>(1)? == id && !deleted, deleted });
+        let id = event_id(row.get(0)?);
+        let is_delete = parse_type(row.get(2)?)? == EventType::Deleted;
+        found.push(ExpiredEvent { id, is_current: row.get::<_, i64>(1)? == id && !is_delete, is_delete });
     }
     Ok(found)
 }
 
-/// Takes an event out of the log.
-pub fn remove(tx: &Tx<'_>, home: HomeNo, event: i64) -> Result<(), Fault> {
-    tx.conn.prepare_cached("DELETE FROM events WHERE seat = ?1")?.execute([home.seat(event)])?;
+/// Removes an event from the log.
+pub fn remove(tx: &Tx<'_>, home: HomeNo, event: i64) -> Result<(), StoreError> {
+    tx.conn.prepare_cached("DELETE FROM events WHERE event_rowid = ?1")?.execute([home.event_rowid(event)])?;
     Ok(())
 }
 
-/// Moves a delete out of the log to where only unfinished first reads look.
-pub fn bury(tx: &Tx<'_>, home: HomeNo, event: i64) -> Result<(), Fault> {
+/// Moves a delete event from the log to the tombstones.
+pub fn move_to_tombstones(tx: &Tx<'_>, home: HomeNo, event: i64) -> Result<(), StoreError> {
     let mut statement = tx.conn.prepare_cached(
-        "INSERT INTO graves (seat, kind, record, created, at, key)
-         SELECT e.seat, e.kind, e.record, r.created, e.at, e.key
-         FROM events e JOIN records r ON r.home = ?2 AND r.id = e.record WHERE e.seat = ?1",
+        "INSERT INTO tombstones (event_rowid, kind, record, created, at, key)
+         SELECT e.event_rowid, e.kind, e.record, r.created, e.at, e.key
+         FROM events e JOIN records r ON r.home = ?2 AND r.id = e.record WHERE e.event_rowid = ?1",
     )?;
-    statement.execute((home.seat(event), home.0))?;
+    statement.execute((home.event_rowid(event), home.0))?;
     remove(tx, home, event)
 }
 
-fn among(kinds: &[Kind]) -> String {
+/// An SQL condition for the given kinds; empty for all kinds.
+fn kind_condition(kinds: &[Kind]) -> String {
     if kinds.is_empty() {
         return String::new();
     }
@@ -156,11 +177,11 @@ fn among(kinds: &[Kind]) -> String {
     format!("AND kind IN ({})", numbers.join(","))
 }
 
-fn event(row: &Row<'_>) -> Result<StoredEvent, Fault> {
+fn read_event(row: &Row<'_>) -> Result<StoredEvent, StoreError> {
     Ok(StoredEvent {
-        id: event_of_seat(row.get(0)?),
+        id: event_id(row.get(0)?),
         kind: kind(row.get(1)?)?,
-        event_type: event_type(row.get(2)?)?,
+        event_type: parse_type(row.get(2)?)?,
         record: id(row.get_ref(3)?.as_str().unwrap_or_default())?,
         created_at: Timestamp::from_millis(row.get(4)?),
         idempotency_key: row.get(5)?,
@@ -168,7 +189,8 @@ fn event(row: &Row<'_>) -> Result<StoredEvent, Fault> {
     })
 }
 
-fn code(event_type: EventType) -> i64 {
+/// The number under which a type is stored.
+fn type_code(event_type: EventType) -> i64 {
     match event_type {
         EventType::Created => 0,
         EventType::Updated => 1,
@@ -176,11 +198,11 @@ fn code(event_type: EventType) -> i64 {
     }
 }
 
-fn event_type(code: i64) -> Result<EventType, Fault> {
+fn parse_type(code: i64) -> Result<EventType, StoreError> {
     match code {
         0 => Ok(EventType::Created),
         1 => Ok(EventType::Updated),
         2 => Ok(EventType::Deleted),
-        _ => Err(Fault::Corrupt(format!("event_type {code}"))),
+        _ => Err(StoreError::Corrupt(format!("event_type {code}"))),
     }
 }

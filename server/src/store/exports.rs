@@ -1,29 +1,31 @@
-//! Export jobs: what was asked for, how far it is, and which file holds it. Must not know how a file is made.
+//! Export jobs: the request, the progress, and the name of the finished file. Must not know how a file is written.
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{OptionalExtension, Row, named_params};
 use uuid::Uuid;
 
-use super::records::id;
-use super::{Fault, HomeNo, Tx};
+use super::error::StoreError;
+use super::home_no::HomeNo;
+use super::records::{id, number};
+use super::tx::Tx;
 
-/// How the records are written down.
+/// The file format of an export (contract 16).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// One JSON object.
+    /// One JSON object with an array per collection.
     Json,
-    /// A zip with one CSV file for each kind.
+    /// A zip with one CSV file per collection.
     Csv,
-    /// A SQLite database with one table for each kind.
+    /// A SQLite database with one table per collection.
     Sqlite,
 }
 
 impl Format {
-    /// All of them.
+    /// All formats, in the order of the contract.
     pub const ALL: [Format; 3] = [Format::Json, Format::Csv, Format::Sqlite];
 
-    /// Its word.
+    /// The word in the database and in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Format::Json => "json",
@@ -32,29 +34,29 @@ impl Format {
         }
     }
 
-    /// The format a word names.
+    /// The format with this word; None for any other word.
     pub fn parse(word: &str) -> Option<Format> {
         Format::ALL.into_iter().find(|format| format.as_str() == word)
     }
 }
 
-/// How far a job is.
+/// The state of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// It waits.
+    /// Waiting to be carried out.
     Queued,
-    /// It is being done.
+    /// The file is being written.
     Running,
-    /// Its file is there.
+    /// The file is complete.
     Succeeded,
-    /// It could not be done.
+    /// The file could not be written.
     Failed,
-    /// Its file was there, and is gone.
+    /// The file was deleted after its time, or is missing.
     Expired,
 }
 
 impl Status {
-    /// Its word.
+    /// The word in the database and in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Status::Queued => "queued",
@@ -71,55 +73,55 @@ impl Status {
     }
 }
 
-/// One job.
+/// An export job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
-    /// Its place in the order in which jobs were asked for; 0 before it is kept.
-    pub number: i64,
-    /// Its id.
+    /// The position in the order of creation. None before the job is inserted.
+    pub number: Option<i64>,
+    /// The id in the API.
     pub id: Uuid,
-    /// Whose records.
+    /// The home whose records are exported.
     pub home: HomeNo,
-    /// How they are written down.
+    /// The format of the file.
     pub format: Format,
-    /// Of which kinds, in the contract's order.
+    /// The kinds exported, in the order of the contract.
     pub kinds: Vec<Kind>,
-    /// In the words of which version of the API.
+    /// The API version in which the file is written: `YYYY-MM-DD`.
     pub version: String,
-    /// How far it is.
+    /// The state of the job.
     pub status: Status,
     /// Records written.
     pub done: u64,
-    /// Records there are to write.
+    /// Records to write.
     pub total: u64,
-    /// When it was asked for.
+    /// The moment of the request.
     pub created_at: Timestamp,
-    /// When it came to its end.
+    /// The moment of success or failure. None: not finished.
     pub finished_at: Option<Timestamp>,
-    /// From when its file is gone.
+    /// The moment from which the file is deleted. None: no file.
     pub expires_at: Option<Timestamp>,
-    /// Its file.
+    /// The finished file. None before success.
     pub product: Option<Product>,
-    /// Why it failed, in a sentence.
+    /// Why the job failed: one sentence. None: not failed.
     pub error: Option<String>,
 }
 
 /// A finished file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Product {
-    /// Its name in the directory of exports.
+    /// The file name in the directory of exports.
     pub file: String,
-    /// Its size.
+    /// The size of the file.
     pub size_bytes: u64,
-    /// Its SHA-256 in hexadecimal.
+    /// SHA-256 of the file, in lower-case hexadecimal.
     pub sha256: String,
 }
 
 const SELECT: &str = "SELECT number, id, home, format, kinds, status, done, total, created_at, finished_at, expires_at,
     file, size_bytes, sha256, error, version FROM exports";
 
-/// Keeps a new job.
-pub fn insert(tx: &Tx<'_>, job: &Job) -> Result<(), Fault> {
+/// Inserts a new job; the database gives the number.
+pub fn insert(tx: &Tx<'_>, job: &Job) -> Result<(), StoreError> {
     let kinds: Vec<&str> = job.kinds.iter().map(|kind| kind.as_str()).collect();
     tx.conn.execute(
         "INSERT INTO exports (id, home, format, kinds, version, status, created_at)
@@ -137,50 +139,50 @@ pub fn insert(tx: &Tx<'_>, job: &Job) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A job of a home.
-pub fn find(tx: &Tx<'_>, home: HomeNo, id: Uuid) -> Result<Option<Job>, Fault> {
+/// A job of a home, by id.
+pub fn find(tx: &Tx<'_>, home: HomeNo, id: Uuid) -> Result<Option<Job>, StoreError> {
     let mut statement = tx.conn.prepare_cached(&format!("{SELECT} WHERE home = ?1 AND id = ?2"))?;
-    statement.query_and_then((home.0, id.to_string()), job)?.next().transpose()
+    statement.query_and_then((home.0, id.to_string()), read_job)?.next().transpose()
 }
 
-/// Jobs of a home, latest first, at most `limit` before a place.
-pub fn page(tx: &Tx<'_>, home: HomeNo, before: Option<i64>, limit: usize) -> Result<Vec<Job>, Fault> {
+/// Jobs of a home, the latest first, at most `limit`, with numbers below `before`.
+pub fn page(tx: &Tx<'_>, home: HomeNo, before: Option<i64>, limit: usize) -> Result<Vec<Job>, StoreError> {
     let mut statement =
         tx.conn.prepare_cached(&format!("{SELECT} WHERE home = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?3"))?;
-    statement.query_and_then((home.0, before.unwrap_or(i64::MAX), limit as i64), job)?.collect()
+    statement.query_and_then((home.0, before.unwrap_or(i64::MAX), limit as i64), read_job)?.collect()
 }
 
-/// Jobs of a home that wait, run, or have a file.
-pub fn count_kept(tx: &Tx<'_>, home: HomeNo) -> Result<i64, Fault> {
+/// The number of jobs of a home that wait, run, or have a file.
+pub fn count_active(tx: &Tx<'_>, home: HomeNo) -> Result<i64, StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "SELECT count(*) FROM exports WHERE home = ?1 AND status IN ('queued', 'running', 'succeeded')",
     )?;
     Ok(statement.query_row([home.0], |row| row.get(0))?)
 }
 
-/// Forgets a job of a home; gives it.
-pub fn remove(tx: &Tx<'_>, home: HomeNo, id: Uuid) -> Result<Option<Job>, Fault> {
+/// Deletes a job of a home. Gives the job, if there was one.
+pub fn remove(tx: &Tx<'_>, home: HomeNo, id: Uuid) -> Result<Option<Job>, StoreError> {
     let found = find(tx, home, id)?;
     tx.conn.execute("DELETE FROM exports WHERE home = ?1 AND id = ?2", (home.0, id.to_string()))?;
     Ok(found)
 }
 
-/// Takes the job that waits longest, to be done now.
-pub fn claim(tx: &Tx<'_>) -> Result<Option<Job>, Fault> {
+/// Takes the oldest queued job and marks the job as running.
+pub fn claim(tx: &Tx<'_>) -> Result<Option<Job>, StoreError> {
     let mut statement = tx.conn.prepare_cached(&format!("{SELECT} WHERE status = 'queued' ORDER BY number LIMIT 1"))?;
-    let Some(job) = statement.query_and_then([], job)?.next().transpose()? else { return Ok(None) };
+    let Some(job) = statement.query_and_then([], read_job)?.next().transpose()? else { return Ok(None) };
     tx.conn.execute("UPDATE exports SET status = 'running' WHERE number = ?1", [job.number])?;
     Ok(Some(Job { status: Status::Running, ..job }))
 }
 
-/// Lets jobs wait again that were being done when the process ended.
-pub fn put_back(tx: &Tx<'_>) -> Result<(), Fault> {
+/// Queues the jobs again that ran when the process ended.
+pub fn requeue_running(tx: &Tx<'_>) -> Result<(), StoreError> {
     tx.conn.execute("UPDATE exports SET status = 'queued' WHERE status = 'running'", [])?;
     Ok(())
 }
 
-/// Keeps what a job came to. False: the job is forgotten, and its file must go.
-pub fn finish(tx: &Tx<'_>, done: &Job) -> Result<bool, Fault> {
+/// Stores the result of a running job. False: the job was deleted meanwhile, and the caller must delete the file.
+pub fn finish(tx: &Tx<'_>, done: &Job) -> Result<bool, StoreError> {
     let product = done.product.as_ref();
     let changed = tx.conn.execute(
         "UPDATE exports SET status = :status, done = :done, total = :total, finished_at = :finished,
@@ -202,8 +204,8 @@ pub fn finish(tx: &Tx<'_>, done: &Job) -> Result<bool, Fault> {
     Ok(changed == 1)
 }
 
-/// Marks the jobs whose files have had their time, at most `limit`; gives the files.
-pub fn expire(tx: &Tx<'_>, now: Timestamp, limit: usize) -> Result<Vec<String>, Fault> {
+/// Marks jobs as expired at a moment, at most `limit`. Gives the names of their files.
+pub fn expire(tx: &Tx<'_>, now: Timestamp, limit: usize) -> Result<Vec<String>, StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "UPDATE exports SET status = 'expired' WHERE number IN
            (SELECT number FROM exports WHERE status = 'succeeded' AND expires_at <= ?1 LIMIT ?2) RETURNING file",
@@ -211,20 +213,20 @@ pub fn expire(tx: &Tx<'_>, now: Timestamp, limit: usize) -> Result<Vec<String>, 
     Ok(statement.query_map((now.millis(), limit as i64), |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-/// Marks a job whose file is not there, after the database was put back for instance.
-pub fn lose(tx: &Tx<'_>, number: i64) -> Result<(), Fault> {
+/// Marks a job as expired because its file is missing, for example after a restore.
+pub fn mark_file_missing(tx: &Tx<'_>, number: i64) -> Result<(), StoreError> {
     tx.conn.execute("UPDATE exports SET status = 'expired' WHERE number = ?1", [number])?;
     Ok(())
 }
 
-/// The files there should be, with the places of their jobs.
-pub fn files(tx: &Tx<'_>) -> Result<Vec<(i64, String)>, Fault> {
+/// The number and the file name of each job that should have a file.
+pub fn files(tx: &Tx<'_>) -> Result<Vec<(i64, String)>, StoreError> {
     let mut statement = tx.conn.prepare_cached("SELECT number, file FROM exports WHERE status = 'succeeded'")?;
     Ok(statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
 }
 
-/// Forgets jobs that came to their end before a moment and have no file, at most `limit`; says how many.
-pub fn forget(tx: &Tx<'_>, before: Timestamp, limit: usize) -> Result<usize, Fault> {
+/// Deletes jobs without a file that finished before a moment, at most `limit`. Gives the number deleted.
+pub fn delete_finished(tx: &Tx<'_>, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "DELETE FROM exports WHERE number IN
            (SELECT number FROM exports WHERE status IN ('failed', 'expired') AND finished_at < ?1 LIMIT ?2)",
@@ -232,18 +234,17 @@ pub fn forget(tx: &Tx<'_>, before: Timestamp, limit: usize) -> Result<usize, Fau
     Ok(statement.execute((before.millis(), limit as i64))?)
 }
 
-/// How many records of a kind a home has.
-pub fn count(tx: &Tx<'_>, home: HomeNo, kind: Kind) -> Result<u64, Fault> {
+/// The number of existing records of a kind in a home.
+pub fn count(tx: &Tx<'_>, home: HomeNo, kind: Kind) -> Result<u64, StoreError> {
     let mut statement =
         tx.conn.prepare_cached("SELECT count(*) FROM records WHERE home = ?1 AND kind = ?2 AND deleted = 0")?;
-    let count: Option<i64> =
-        statement.query_row((home.0, super::records::number(kind)), |row| row.get(0)).optional()?;
+    let count: Option<i64> = statement.query_row((home.0, number(kind)), |row| row.get(0)).optional()?;
     Ok(count.unwrap_or(0) as u64)
 }
 
-fn job(row: &Row<'_>) -> Result<Job, Fault> {
+fn read_job(row: &Row<'_>) -> Result<Job, StoreError> {
     let moment = |column: usize| row.get::<_, Option<i64>>(column).map(|m| m.map(Timestamp::from_millis));
-    let corrupt = |what: &str, word: &str| Fault::Corrupt(format!("{what} {word} of an export"));
+    let corrupt = |what: &str, word: &str| StoreError::Corrupt(format!("{what} {word} of an export"));
     let (format, kinds, status): (String, String, String) = (row.get(3)?, row.get(4)?, row.get(5)?);
     let product = match (row.get::<_, Option<String>>(11)?, row.get::<_, Option<i64>>(12)?, row.get(13)?) {
         (Some(file), Some(size), Some(sha256)) => Some(Product { file, size_bytes: size as u64, sha256 }),

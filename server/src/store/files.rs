@@ -1,38 +1,45 @@
-//! Files beside the database, which are whole before they take its name. Must not know what is in them.
+//! Names of the files in the data directory, and files that get their name only once they are complete. Must not know what
+//! the files hold.
 
 use std::fs::{File, OpenOptions, remove_file, rename};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// The file whose name is longer by this.
-pub(super) fn beside(file: &Path, end: &str) -> PathBuf {
+/// Name of the database in the data directory.
+pub(super) const DATABASE_FILE: &str = "hearth.db";
+
+/// The path with a suffix added to the file name.
+pub(super) fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
-    name.push(end);
+    name.push(suffix);
     PathBuf::from(name)
 }
 
-/// Makes a file (0600) that must not be there yet.
-pub(super) fn make_new(file: &Path) -> io::Result<()> {
+/// Creates a file (0600) that must not exist yet.
+pub(super) fn create_new(file: &Path) -> io::Result<()> {
     OpenOptions::new().create_new(true).write(true).mode(0o600).open(file).map(drop)
 }
 
-pub(super) fn remove_if_there(file: &Path) -> io::Result<()> {
+/// Removes a file; a missing file is no error.
+pub(super) fn remove_if_exists(file: &Path) -> io::Result<()> {
     match remove_file(file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
 }
 
-/// Gives a database that is whole its name. The old log must be gone before, or it would be replayed into it.
-pub(super) fn replace(file: &Path, staged: &Path) -> io::Result<()> {
-    for end in ["-wal", "-shm"] {
-        remove_if_there(&beside(file, end))?;
+/// Moves a complete database to its name. The old write-ahead log is removed first: SQLite would replay it into the new
+/// database.
+pub(super) fn replace_database(file: &Path, staged: &Path) -> io::Result<()> {
+    for suffix in ["-wal", "-shm"] {
+        remove_if_exists(&with_suffix(file, suffix))?;
     }
     rename(staged, file)?;
     sync_directory_of(file)
 }
 
+/// Makes a rename durable: syncs the directory of a file.
 pub(super) fn sync_directory_of(file: &Path) -> io::Result<()> {
     let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(dir)?.sync_all()

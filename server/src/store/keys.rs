@@ -1,56 +1,58 @@
-//! API keys: their digests, never their texts.
+//! API keys, stored as digests of their secret texts. Must not know how a request presents a key.
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::key::Environment;
 use rusqlite::{Row, named_params};
 
+use super::error::StoreError;
+use super::home_no::HomeNo;
 use super::homes::Plan;
-use super::{Fault, HomeNo, Tx};
+use super::tx::Tx;
 
-/// A key as it is stored, with the team and home it reaches.
+/// A stored key, with the team and the home that the key reaches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
-    /// Its id.
+    /// UUID text, shown to operators. Not secret.
     pub id: String,
-    /// The team's id.
+    /// The id of the team.
     pub team: String,
-    /// The team's name.
+    /// The name of the team.
     pub team_name: String,
-    /// The team's plan.
+    /// The plan of the team.
     pub plan: Plan,
-    /// The home it reaches.
+    /// The home of the team in the environment of the key.
     pub home: HomeNo,
-    /// That home's id.
+    /// The id of the home.
     pub home_id: String,
-    /// Live or test.
+    /// Whether the key reaches the live home or the sandbox home.
     pub environment: Environment,
-    /// What its owner calls it.
+    /// The name that the owner chose; not unique.
     pub name: String,
-    /// SHA-256 of its text.
+    /// SHA-256 of the secret text.
     pub hash: [u8; 32],
-    /// Its first 12 and last 4 characters.
+    /// The first 12 and the last 4 characters of the secret text.
     pub hint: String,
-    /// What it may do.
+    /// Scopes as in contract 11: `inventory:read`, and so on.
     pub scopes: Vec<String>,
-    /// Networks it may be used from; empty is everywhere.
+    /// Networks (CIDR) from which the key is accepted; empty: every address.
     pub allowlist: Vec<String>,
-    /// The version that holds without a header.
+    /// The API version of requests without a version header: `YYYY-MM-DD`.
     pub pinned: String,
-    /// When it was made.
+    /// The moment of creation.
     pub created_at: Timestamp,
-    /// When it was last used, to the minute.
+    /// The moment of the last use, at most a minute old. None: never used.
     pub last_used_at: Option<Timestamp>,
-    /// From when it is refused.
+    /// The moment from which the key is refused. None: the key does not expire.
     pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
+    /// The moment of revocation. None: not revoked.
     pub revoked_at: Option<Timestamp>,
-    /// When it was flagged for repeated refusals.
+    /// The moment at which the key was flagged for repeated refusals. None: not flagged.
     pub flagged_at: Option<Timestamp>,
 }
 
 impl Key {
-    /// How it ended, if it has at a moment: `revoked` or `expired`.
-    pub fn ended(&self, now: Timestamp) -> Option<&'static str> {
+    /// Why the key is refused at a moment: `revoked` or `expired`. None: the key is valid.
+    pub fn end_reason(&self, now: Timestamp) -> Option<&'static str> {
         match self.revoked_at {
             Some(_) => Some("revoked"),
             None => self.expires_at.filter(|end| *end <= now).map(|_| "expired"),
@@ -62,27 +64,27 @@ const SELECT: &str = "SELECT k.id, k.team, t.name, t.plan, h.number, h.id, k.env
     k.scopes, k.allowlist, k.pinned, k.created_at, k.last_used_at, k.expires_at, k.revoked_at, k.flagged_at
     FROM keys k JOIN teams t ON t.id = k.team JOIN homes h ON h.team = k.team AND h.environment = k.environment";
 
-/// The key whose text has this digest.
-pub fn by_hash(tx: &Tx<'_>, hash: &[u8; 32]) -> Result<Option<Key>, Fault> {
+/// The key with this SHA-256 of its secret text.
+pub fn find_by_hash(tx: &Tx<'_>, hash: &[u8; 32]) -> Result<Option<Key>, StoreError> {
     let mut statement = tx.conn.prepare_cached(&format!("{SELECT} WHERE k.hash = ?1"))?;
-    statement.query_and_then([hash], key)?.next().transpose()
+    statement.query_and_then([hash], read_key)?.next().transpose()
 }
 
-/// The keys with this id or this name.
-pub fn by_id_or_name(tx: &Tx<'_>, word: &str) -> Result<Vec<Key>, Fault> {
+/// The keys with this id or this name, by id. Several keys may have one name.
+pub fn find_by_id_or_name(tx: &Tx<'_>, word: &str) -> Result<Vec<Key>, StoreError> {
     let mut statement = tx.conn.prepare_cached(&format!("{SELECT} WHERE k.id = ?1 OR k.name = ?1 ORDER BY k.id"))?;
-    statement.query_and_then([word], key)?.collect()
+    statement.query_and_then([word], read_key)?.collect()
 }
 
-/// All keys, of one team or of all, oldest first.
-pub fn list(tx: &Tx<'_>, team: Option<&str>) -> Result<Vec<Key>, Fault> {
+/// The keys of one team, or of all teams for None, the oldest first.
+pub fn list(tx: &Tx<'_>, team: Option<&str>) -> Result<Vec<Key>, StoreError> {
     let mut statement =
         tx.conn.prepare_cached(&format!("{SELECT} WHERE ?1 IS NULL OR k.team = ?1 ORDER BY k.created_at, k.id"))?;
-    statement.query_and_then([team], key)?.collect()
+    statement.query_and_then([team], read_key)?.collect()
 }
 
-/// Keeps a new key.
-pub fn insert(tx: &Tx<'_>, key: &Key) -> Result<(), Fault> {
+/// Inserts a new key.
+pub fn insert(tx: &Tx<'_>, key: &Key) -> Result<(), StoreError> {
     tx.conn.execute(
         "INSERT INTO keys (id, team, environment, name, hash, hint, scopes, allowlist, pinned, created_at, expires_at)
          VALUES (:id, :team, :environment, :name, :hash, :hint, :scopes, :allowlist, :pinned, :created_at, :expires_at)",
@@ -103,40 +105,40 @@ pub fn insert(tx: &Tx<'_>, key: &Key) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Ends a key. One that was ended before keeps its moment.
-pub fn revoke(tx: &Tx<'_>, id: &str, at: Timestamp) -> Result<(), Fault> {
+/// Revokes a key. A revoked key keeps its first moment of revocation.
+pub fn revoke(tx: &Tx<'_>, id: &str, at: Timestamp) -> Result<(), StoreError> {
     tx.conn.execute("UPDATE keys SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1", (id, at.millis()))?;
     Ok(())
 }
 
-/// Marks a key for repeated refusals. One that is marked keeps its moment.
-pub fn flag(tx: &Tx<'_>, id: &str, at: Timestamp) -> Result<(), Fault> {
+/// Flags a key for repeated refusals. A flagged key keeps its first moment.
+pub fn flag(tx: &Tx<'_>, id: &str, at: Timestamp) -> Result<(), StoreError> {
     tx.conn.execute("UPDATE keys SET flagged_at = coalesce(flagged_at, ?2) WHERE id = ?1", (id, at.millis()))?;
     Ok(())
 }
 
-/// Takes the mark from a key.
-pub fn unflag(tx: &Tx<'_>, id: &str) -> Result<(), Fault> {
+/// Removes the flag of a key.
+pub fn unflag(tx: &Tx<'_>, id: &str) -> Result<(), StoreError> {
     tx.conn.execute("UPDATE keys SET flagged_at = NULL WHERE id = ?1", [id])?;
     Ok(())
 }
 
-/// Takes over what another database of the same keys knows of one later: its end and its mark. Gives whether it ended by
-/// that.
-pub fn carry_over(tx: &Tx<'_>, known: &Key) -> Result<bool, Fault> {
+/// Copies revocation and flag of a key from a later database, when a backup is restored. True: the key was valid in the
+/// backup and is revoked now.
+pub fn copy_revocation(tx: &Tx<'_>, later: &Key) -> Result<bool, StoreError> {
     let moment = |moment: Option<Timestamp>| moment.map(Timestamp::millis);
-    tx.conn.execute("UPDATE keys SET flagged_at = ?2 WHERE id = ?1", (&known.id, moment(known.flagged_at)))?;
-    let end = "UPDATE keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL AND ?2 IS NOT NULL";
-    Ok(tx.conn.execute(end, (&known.id, moment(known.revoked_at)))? > 0)
+    tx.conn.execute("UPDATE keys SET flagged_at = ?2 WHERE id = ?1", (&later.id, moment(later.flagged_at)))?;
+    let revoke = "UPDATE keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL AND ?2 IS NOT NULL";
+    Ok(tx.conn.execute(revoke, (&later.id, moment(later.revoked_at)))? > 0)
 }
 
-/// Notes that a key was used.
-pub fn touch(tx: &Tx<'_>, id: &str, at: Timestamp) -> Result<(), Fault> {
+/// Stores the moment of the last use.
+pub fn set_last_used(tx: &Tx<'_>, id: &str, at: Timestamp) -> Result<(), StoreError> {
     tx.conn.prepare_cached("UPDATE keys SET last_used_at = ?2 WHERE id = ?1")?.execute((id, at.millis()))?;
     Ok(())
 }
 
-fn key(row: &Row<'_>) -> Result<Key, Fault> {
+fn read_key(row: &Row<'_>) -> Result<Key, StoreError> {
     let words = |column: usize| -> rusqlite::Result<Vec<String>> {
         Ok(row.get::<_, String>(column)?.split_whitespace().map(str::to_owned).collect())
     };
@@ -146,11 +148,11 @@ fn key(row: &Row<'_>) -> Result<Key, Fault> {
         id: row.get(0)?,
         team: row.get(1)?,
         team_name: row.get(2)?,
-        plan: Plan::parse(&plan).ok_or_else(|| Fault::Corrupt(format!("plan {plan}")))?,
+        plan: Plan::parse(&plan).ok_or_else(|| StoreError::Corrupt(format!("plan {plan}")))?,
         home: HomeNo(row.get(4)?),
         home_id: row.get(5)?,
         environment: Environment::parse(&environment)
-            .ok_or_else(|| Fault::Corrupt(format!("environment {environment}")))?,
+            .ok_or_else(|| StoreError::Corrupt(format!("environment {environment}")))?,
         name: row.get(7)?,
         hash: row.get(8)?,
         hint: row.get(9)?,

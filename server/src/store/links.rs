@@ -1,29 +1,31 @@
-//! Who refers to whom. An index over the images, kept by whoever writes them.
+//! References between records, by target: an index over the current records. Must not know which fields refer.
 
 use hearth_contract::schema::Kind;
 use uuid::Uuid;
 
+use super::error::StoreError;
+use super::home_no::HomeNo;
 use super::records::{id, kind, number, text};
-use super::{Fault, HomeNo, Tx};
+use super::tx::Tx;
 
-/// Notes that a record refers to a target.
-pub fn add(tx: &Tx<'_>, home: HomeNo, target: Uuid, source: (Kind, Uuid)) -> Result<(), Fault> {
+/// Adds a link from a source record to a target. An existing link is no error.
+pub fn add(tx: &Tx<'_>, home: HomeNo, target: Uuid, source: (Kind, Uuid)) -> Result<(), StoreError> {
     let mut statement =
         tx.conn.prepare_cached("INSERT OR IGNORE INTO links (home, target, kind, record) VALUES (?1, ?2, ?3, ?4)")?;
     statement.execute((home.0, text(&target), number(source.0), text(&source.1)))?;
     Ok(())
 }
 
-/// Notes that a record no longer refers to a target.
-pub fn remove(tx: &Tx<'_>, home: HomeNo, target: Uuid, source: (Kind, Uuid)) -> Result<(), Fault> {
+/// Removes the link from a source record to a target.
+pub fn remove(tx: &Tx<'_>, home: HomeNo, target: Uuid, source: (Kind, Uuid)) -> Result<(), StoreError> {
     let mut statement =
         tx.conn.prepare_cached("DELETE FROM links WHERE home = ?1 AND target = ?2 AND kind = ?3 AND record = ?4")?;
     statement.execute((home.0, text(&target), number(source.0), text(&source.1)))?;
     Ok(())
 }
 
-/// The records that refer to a target, by kind then id.
-pub fn sources(tx: &Tx<'_>, home: HomeNo, target: Uuid) -> Result<Vec<(Kind, Uuid)>, Fault> {
+/// The records that refer to a target, by kind, then by id.
+pub fn sources(tx: &Tx<'_>, home: HomeNo, target: Uuid) -> Result<Vec<(Kind, Uuid)>, StoreError> {
     let mut statement = tx
         .conn
         .prepare_cached("SELECT kind, record FROM links WHERE home = ?1 AND target = ?2 ORDER BY kind, record")?;

@@ -1,5 +1,5 @@
-//! The threads that read, each on its own read-only connection; or the caller's own thread, on one. Must not know what
-//! the jobs look for.
+//! The reader threads, each with a read-only connection; without threads, one connection for the calling thread. Must not
+//! know what the jobs read.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,97 +10,99 @@ use std::time::Instant;
 
 use rusqlite::Connection;
 
-use super::desks::{Desks, begin, end};
-use super::open::{self, OpenError};
-use super::{Fault, Tx};
+use super::error::{OpenError, StoreError};
+use super::inline_readers::{InlineReaders, begin_read, end_read};
+use super::open;
+use super::tx::Tx;
 
-/// A read that somebody waits for; without a transaction it is told why.
-pub(super) type Job = Box<dyn FnOnce(Result<&Tx<'_>, Fault>) + Send>;
+/// A read with a waiting caller. The job gets the transaction, or the error that prevented one.
+pub(super) type Job = Box<dyn FnOnce(Result<&Tx<'_>, StoreError>) + Send>;
 
-/// Short reads that may wait; one more is refused as overload.
-const SHORT_MAX: usize = 4096;
+/// Short reads that may wait. A further read is refused as overload.
+const SHORT_QUEUE_MAX: usize = 4096;
 /// Long reads that may wait.
-const LONG_MAX: usize = 256;
-/// Reader threads of each sort: SQLite reads are CPU-bound, so more than this only adds switching.
+const LONG_QUEUE_MAX: usize = 256;
+/// Reader threads per pool. SQLite reads are CPU-bound: more threads only add switching.
 const THREADS_MAX: usize = 4;
-/// Steps of SQLite's machine between two looks at the time of a long read: well under a millisecond.
-const STEPS_BETWEEN_LOOKS: i32 = 1000;
+/// Steps of SQLite's virtual machine between two checks of a deadline: well under a millisecond.
+const STEPS_PER_CHECK: i32 = 1000;
 
-/// A job, and when it is broken off.
-struct Asked {
+/// A job, and the time at which the job is cancelled.
+struct QueuedJob {
     job: Job,
-    until: Option<Instant>,
+    deadline: Option<Instant>,
 }
 
 #[derive(Default)]
 struct Queue {
-    jobs: VecDeque<Asked>,
-    closed: bool,
+    jobs: VecDeque<QueuedJob>,
+    is_closed: bool,
 }
 
 #[derive(Default)]
 struct Shared {
     queue: Mutex<Queue>,
-    grew: Condvar,
+    /// Signalled when the queue grows or closes.
+    changed: Condvar,
 }
 
-/// The hand that gives jobs to the reader threads.
+/// All connections that read.
 pub(super) struct Readers {
     short: Pool,
-    /// Threads of their own for what may take long, so that short reads never stand behind it.
+    /// Own threads for long reads, so that short reads never wait behind a long read.
     long: Pool,
-    /// Where the caller reads itself; None: the threads do.
-    here: Option<Mutex<Connection>>,
-    /// Where callers read what is so short that handing it to a thread would cost more than it does.
-    desks: Arc<Desks>,
+    /// The connection of the calling thread; None when threads read.
+    caller_conn: Option<Mutex<Connection>>,
+    inline: Arc<InlineReaders>,
 }
 
 impl Readers {
-    /// No threads: each job is done before its `push` returns.
-    pub(super) fn here(conn: Connection) -> Readers {
-        let here = Some(Mutex::new(conn));
-        Readers { short: Pool::default(), long: Pool::default(), here, desks: Arc::default() }
+    /// Without threads: each job is done before its `push` returns.
+    pub(super) fn unthreaded(conn: Connection) -> Readers {
+        let caller_conn = Some(Mutex::new(conn));
+        Readers { short: Pool::default(), long: Pool::default(), caller_conn, inline: Arc::default() }
     }
 
+    /// Opens the connections and starts the threads.
     pub(super) fn start(file: &Path) -> Result<Readers, OpenError> {
         let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, THREADS_MAX));
-        let desks = (0..threads).map(|_| open::desk(file)).collect::<Result<_, OpenError>>()?;
-        let short = Pool::start(file, "reader", threads, SHORT_MAX)?;
-        let long = Pool::start(file, "seeker", threads, LONG_MAX)?;
-        Ok(Readers { short, long, here: None, desks: Arc::new(Desks::of(desks)) })
+        let inline = (0..threads).map(|_| open::inline_reader(file)).collect::<Result<_, OpenError>>()?;
+        let short = Pool::start(file, "reader", threads, SHORT_QUEUE_MAX)?;
+        let long = Pool::start(file, "long-reader", threads, LONG_QUEUE_MAX)?;
+        Ok(Readers { short, long, caller_conn: None, inline: Arc::new(InlineReaders::new(inline)) })
     }
 
-    /// Where callers read on the spot.
-    pub(super) fn desks(&self) -> &Arc<Desks> {
-        &self.desks
+    /// The connections for reads on the calling thread.
+    pub(super) fn inline(&self) -> &Arc<InlineReaders> {
+        &self.inline
     }
 
-    /// Has a short job done.
-    pub(super) fn push(&self, job: Job) -> Result<(), Fault> {
-        self.ask(&self.short, Asked { job, until: None })
+    /// Queues a short job.
+    pub(super) fn push(&self, job: Job) -> Result<(), StoreError> {
+        self.push_to(&self.short, QueuedJob { job, deadline: None })
     }
 
-    /// Has a job done that may take long, and is broken off then.
-    pub(super) fn push_until(&self, until: Instant, job: Job) -> Result<(), Fault> {
-        self.ask(&self.long, Asked { job, until: Some(until) })
+    /// Queues a long job, which is cancelled at the deadline.
+    pub(super) fn push_until(&self, deadline: Instant, job: Job) -> Result<(), StoreError> {
+        self.push_to(&self.long, QueuedJob { job, deadline: Some(deadline) })
     }
 
-    fn ask(&self, pool: &Pool, asked: Asked) -> Result<(), Fault> {
-        match &self.here {
-            None => pool.push(asked),
+    fn push_to(&self, pool: &Pool, queued: QueuedJob) -> Result<(), StoreError> {
+        match &self.caller_conn {
+            None => pool.push(queued),
             Some(conn) => {
-                drop(pool.open()?);
-                read(&mut conn.lock().unwrap_or_else(PoisonError::into_inner), asked);
+                drop(pool.open_queue()?);
+                run_job(&mut conn.lock().unwrap_or_else(PoisonError::into_inner), queued);
                 Ok(())
             }
         }
     }
 
-    /// Takes no more work, does what waits, and closes the connections. Blocks until done.
+    /// Refuses new jobs, finishes the queued jobs, and closes the connections. Blocks until done.
     pub(super) fn close(&self) {
         self.short.close();
         self.long.close();
-        self.desks.close();
+        self.inline.close();
     }
 }
 
@@ -116,41 +118,41 @@ struct Pool {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Jobs that may wait.
-    most: usize,
+    queue_max: usize,
 }
 
 impl Pool {
-    fn start(file: &Path, name: &str, threads: usize, most: usize) -> Result<Pool, OpenError> {
+    fn start(file: &Path, name: &str, threads: usize, queue_max: usize) -> Result<Pool, OpenError> {
         let shared = Arc::new(Shared::default());
         let start = |number| {
             let (mut conn, shared) = (open::reader(file)?, shared.clone());
-            let named = std::thread::Builder::new().name(format!("hearth-{name}-{number}"));
-            Ok(named.spawn(move || work(&mut conn, &shared))?)
+            let thread = std::thread::Builder::new().name(format!("hearth-{name}-{number}"));
+            Ok(thread.spawn(move || run_jobs(&mut conn, &shared))?)
         };
         let threads = (0..threads).map(start).collect::<Result<_, OpenError>>()?;
-        Ok(Pool { shared, threads: Mutex::new(threads), most })
+        Ok(Pool { shared, threads: Mutex::new(threads), queue_max })
     }
 
-    /// The queue, as long as it takes work.
-    fn open(&self) -> Result<MutexGuard<'_, Queue>, Fault> {
+    /// The queue, unless the pool is closed.
+    fn open_queue(&self) -> Result<MutexGuard<'_, Queue>, StoreError> {
         let queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        if queue.closed { Err(Fault::Busy("stopping")) } else { Ok(queue) }
+        if queue.is_closed { Err(StoreError::Busy("stopping")) } else { Ok(queue) }
     }
 
-    fn push(&self, asked: Asked) -> Result<(), Fault> {
-        let mut queue = self.open()?;
-        if queue.jobs.len() >= self.most {
-            return Err(Fault::Busy("too many reads wait"));
+    fn push(&self, queued: QueuedJob) -> Result<(), StoreError> {
+        let mut queue = self.open_queue()?;
+        if queue.jobs.len() >= self.queue_max {
+            return Err(StoreError::Busy("too many reads wait"));
         }
-        queue.jobs.push_back(asked);
+        queue.jobs.push_back(queued);
         drop(queue);
-        self.shared.grew.notify_one();
+        self.shared.changed.notify_one();
         Ok(())
     }
 
     fn close(&self) {
-        self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
-        self.shared.grew.notify_all();
+        self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).is_closed = true;
+        self.shared.changed.notify_all();
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
             let _ = thread.join();
@@ -158,50 +160,52 @@ impl Pool {
     }
 }
 
-fn work(conn: &mut Connection, shared: &Shared) {
-    while let Some(asked) = next(shared) {
-        read(conn, asked);
+/// The loop of a reader thread, until the queue is closed and empty.
+fn run_jobs(conn: &mut Connection, shared: &Shared) {
+    while let Some(queued) = next_job(shared) {
+        run_job(conn, queued);
     }
 }
 
-/// Runs a job in one read transaction. It tells its own caller; a panic in it drops the caller's channel, which says so.
-fn read(conn: &mut Connection, Asked { job, until }: Asked) {
-    let begun = begin_until(conn, until);
+/// Runs a job in one read transaction. The job sends its own result; a panic drops the sender, which tells the caller.
+fn run_job(conn: &mut Connection, QueuedJob { job, deadline }: QueuedJob) {
+    let begun = begin_before(conn, deadline);
     let _ = catch_unwind(AssertUnwindSafe(|| match begun {
         Ok(()) => job(Ok(&Tx::new(conn))),
-        Err(fault) => job(Err(fault)),
+        Err(error) => job(Err(error)),
     }));
-    if until.is_some() {
-        let _ = watch(conn, None);
+    if deadline.is_some() {
+        let _ = interrupt_at(conn, None);
     }
-    end(conn);
+    end_read(conn);
 }
 
-fn begin_until(conn: &mut Connection, until: Option<Instant>) -> Result<(), Fault> {
-    if let Some(until) = until {
-        // It may have stood in the queue for all of its time.
-        if Instant::now() >= until {
-            return Err(Fault::TimeUp);
+fn begin_before(conn: &mut Connection, deadline: Option<Instant>) -> Result<(), StoreError> {
+    if let Some(deadline) = deadline {
+        // The job may have waited in the queue until its deadline.
+        if Instant::now() >= deadline {
+            return Err(StoreError::TimeUp);
         }
-        watch(conn, Some(until))?;
+        interrupt_at(conn, Some(deadline))?;
     }
-    Ok(begin(conn)?)
+    Ok(begin_read(conn)?)
 }
 
-/// Has SQLite break off what it does once a moment has come; None: no more.
-fn watch(conn: &mut Connection, until: Option<Instant>) -> rusqlite::Result<()> {
-    conn.progress_handler(STEPS_BETWEEN_LOOKS, until.map(|until| move || Instant::now() >= until))
+/// Makes SQLite interrupt its statements from a time on; None: never.
+fn interrupt_at(conn: &mut Connection, deadline: Option<Instant>) -> rusqlite::Result<()> {
+    conn.progress_handler(STEPS_PER_CHECK, deadline.map(|deadline| move || Instant::now() >= deadline))
 }
 
-fn next(shared: &Shared) -> Option<Asked> {
+/// Waits for the next job. None: the queue is closed and empty.
+fn next_job(shared: &Shared) -> Option<QueuedJob> {
     let mut queue = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
         if let Some(job) = queue.jobs.pop_front() {
             return Some(job);
         }
-        if queue.closed {
+        if queue.is_closed {
             return None;
         }
-        queue = shared.grew.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        queue = shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
     }
 }

@@ -1,27 +1,29 @@
-//! Receipts: what was answered to a write that carried an idempotency key.
+//! Receipts: the stored responses to writes with an idempotency key (contract 6.4). Must not know what the writes did.
 
 use hearth_contract::formats::Timestamp;
 use rusqlite::OptionalExtension;
 
-use super::{Fault, HomeNo, Tx};
+use super::error::StoreError;
+use super::home_no::HomeNo;
+use super::tx::Tx;
 
-/// A stored answer.
+/// A stored response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
-    /// What the request was, as a digest.
+    /// SHA-256 of the request: method, path, body and If-Match.
     pub fingerprint: [u8; 32],
-    /// When it was answered.
+    /// The moment of the response.
     pub at: Timestamp,
-    /// The answer's status.
+    /// The HTTP status.
     pub status: u16,
-    /// The answer's own headers as a JSON object.
+    /// The headers of this response, as a JSON object: version, etag, location.
     pub headers: String,
-    /// The answer's body, byte for byte.
+    /// The body, byte for byte.
     pub body: String,
 }
 
-/// The receipt of a key that was answered at or after a moment.
-pub fn find(tx: &Tx<'_>, home: HomeNo, key: &str, since: Timestamp) -> Result<Option<Receipt>, Fault> {
+/// The receipt of an idempotency key, if the response was at or after a moment.
+pub fn find(tx: &Tx<'_>, home: HomeNo, key: &str, since: Timestamp) -> Result<Option<Receipt>, StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "SELECT fingerprint, at, status, headers, body FROM receipts WHERE home = ?1 AND key = ?2 AND at >= ?3",
     )?;
@@ -37,9 +39,9 @@ pub fn find(tx: &Tx<'_>, home: HomeNo, key: &str, since: Timestamp) -> Result<Op
     Ok(found.optional()?)
 }
 
-/// Keeps a receipt; one that had expired gives way.
-pub fn keep(tx: &Tx<'_>, home: HomeNo, key: &str, receipt: &Receipt) -> Result<(), Fault> {
-    tx.tear(hearth_simulated::Fault::ReceiptInOwnTransaction)?;
+/// Stores a receipt, in place of an expired receipt of the same key.
+pub fn save(tx: &Tx<'_>, home: HomeNo, key: &str, receipt: &Receipt) -> Result<(), StoreError> {
+    tx.commit_early_if(hearth_simulated::Fault::ReceiptInOwnTransaction)?;
     let mut statement = tx.conn.prepare_cached(
         "INSERT OR REPLACE INTO receipts (home, key, fingerprint, at, status, headers, body)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -49,16 +51,16 @@ pub fn keep(tx: &Tx<'_>, home: HomeNo, key: &str, receipt: &Receipt) -> Result<(
     Ok(())
 }
 
-/// Forgets receipts answered before a moment, at most `limit`; says how many.
-pub fn forget(tx: &Tx<'_>, before: Timestamp, limit: usize) -> Result<usize, Fault> {
+/// Deletes receipts of responses before a moment, at most `limit`. Gives the number deleted.
+pub fn delete_expired(tx: &Tx<'_>, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "DELETE FROM receipts WHERE rowid IN (SELECT rowid FROM receipts WHERE at < ?1 ORDER BY at LIMIT ?2)",
     )?;
     Ok(statement.execute((before.millis(), limit as i64))?)
 }
 
-/// Forgets receipts of one home, at most `limit`; says how many.
-pub fn forget_home(tx: &Tx<'_>, home: HomeNo, limit: usize) -> Result<usize, Fault> {
+/// Deletes receipts of one home, at most `limit`. Gives the number deleted.
+pub fn delete_of_home(tx: &Tx<'_>, home: HomeNo, limit: usize) -> Result<usize, StoreError> {
     let mut statement = tx
         .conn
         .prepare_cached("DELETE FROM receipts WHERE rowid IN (SELECT rowid FROM receipts WHERE home = ?1 LIMIT ?2)")?;

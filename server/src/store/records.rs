@@ -1,49 +1,73 @@
-//! Records: which ids exist, where each stands in creation and change order, and its image in the log.
+//! Records: the ids that were ever used, their creation and change order, and their current JSON. Must not know the rules
+//! of the kinds.
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{OptionalExtension, ToSql};
 use uuid::Uuid;
 
-use super::{Fault, HomeNo, Tx};
+use super::error::StoreError;
+use super::home_no::HomeNo;
+use super::homes;
+use super::tx::Tx;
 
-/// Room that is made for a page at once: an ordinary one (contract 5). A longer one grows.
-const PAGE_ROOM: usize = 101;
-/// So many changed records are sorted for a page rather than looked for along the other order.
+/// Records for which [`page`] allocates room at once: a default page and one more (contract 5).
+const PAGE_CAPACITY: usize = 101;
+/// Changed records up to which a page in creation order sorts the changed records, instead of scanning creation order.
 const FEW: i64 = 1000;
 
-/// An id that was ever used.
+/// The row of an id that was ever used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// Which kind its record is of.
+    /// The kind of the record.
     pub kind: Kind,
-    /// The event that created it.
+    /// The id of the event that created the record.
     pub created: i64,
-    /// The event that last changed it.
+    /// The id of the event that last changed the record.
     pub rev: i64,
-    /// Whether that event deleted it.
+    /// Whether that event deleted the record.
     pub deleted: bool,
 }
 
-/// A stored image: the record's wire JSON at a revision.
+/// The JSON of a record at a revision, as the API shows the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// The record's revision.
+    /// The revision of the record.
     pub rev: i64,
-    /// Its wire JSON.
+    /// A JSON object with all members of the record.
     pub json: String,
 }
 
 /// The two total orders of a collection (contract 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
-    /// Creation order.
+    /// The order of creation.
     Created,
-    /// Last-change order.
+    /// The order of the last change.
     Updated,
 }
 
-/// The number a kind is stored under. Never changes.
+/// The direction of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Oldest first.
+    Ascending,
+    /// Newest first.
+    Descending,
+}
+
+/// Limits on the records of a page. The default has no limits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// The last position of the page before, in the order of the page; excluded.
+    pub after: Option<i64>,
+    /// The lowest position of creation; included.
+    pub created_from: i64,
+    /// The lowest position of the last change; included.
+    pub changed_from: i64,
+}
+
+/// The number under which a kind is stored. A number never changes.
 pub(super) fn number(kind: Kind) -> i64 {
     match kind {
         Kind::Inventory => 1,
@@ -55,17 +79,24 @@ pub(super) fn number(kind: Kind) -> i64 {
     }
 }
 
-pub(super) fn kind(stored: i64) -> Result<Kind, Fault> {
+/// The kind that is stored under a number.
+pub(super) fn kind(stored: i64) -> Result<Kind, StoreError> {
     let found = Kind::ALL.into_iter().find(|kind| number(*kind) == stored);
-    found.ok_or_else(|| Fault::Corrupt(format!("kind {stored}")))
+    found.ok_or_else(|| StoreError::Corrupt(format!("kind {stored}")))
 }
 
-pub(super) fn id(text: &str) -> Result<Uuid, Fault> {
-    Uuid::try_parse(text).map_err(|_| Fault::Corrupt(format!("id {text}")))
+/// The id in a stored text.
+pub(super) fn id(text: &str) -> Result<Uuid, StoreError> {
+    Uuid::try_parse(text).map_err(|_| StoreError::Corrupt(format!("id {text}")))
 }
 
-/// What is known of an id.
-pub fn entry(tx: &Tx<'_>, home: HomeNo, id: Uuid) -> Result<Option<Entry>, Fault> {
+/// The stored text of an id.
+pub(super) fn text(id: &Uuid) -> String {
+    id.hyphenated().to_string()
+}
+
+/// The entry of an id. None: no record of the home ever had the id.
+pub fn entry(tx: &Tx<'_>, home: HomeNo, id: Uuid) -> Result<Option<Entry>, StoreError> {
     let mut statement =
         tx.conn.prepare_cached("SELECT kind, created, rev, deleted FROM records WHERE home = ?1 AND id = ?2")?;
     let found = statement
@@ -77,27 +108,27 @@ pub fn entry(tx: &Tx<'_>, home: HomeNo, id: Uuid) -> Result<Option<Entry>, Fault
     }
 }
 
-/// The image of an existing record of a kind.
-pub fn image(tx: &Tx<'_>, home: HomeNo, kind: Kind, id: Uuid) -> Result<Option<Image>, Fault> {
+/// The image of a record. None: no record of this kind has the id now.
+pub fn image(tx: &Tx<'_>, home: HomeNo, kind: Kind, id: Uuid) -> Result<Option<Image>, StoreError> {
     let mut statement = tx.conn.prepare_cached(
-        "SELECT r.rev, e.body FROM records r JOIN events e ON e.seat = ?1 + r.rev
+        "SELECT r.rev, e.body FROM records r JOIN events e ON e.event_rowid = ?1 + r.rev
          WHERE r.home = ?2 AND r.id = ?3 AND r.kind = ?4 AND r.deleted = 0",
     )?;
-    let found = statement.query_row((home.seat(0), home.0, text(&id), number(kind)), |row| {
+    let found = statement.query_row((home.event_rowid(0), home.0, text(&id), number(kind)), |row| {
         Ok(Image { rev: row.get(0)?, json: row.get(1)? })
     });
     Ok(found.optional()?)
 }
 
-/// The image of an existing record of a kind, and the home's head.
-pub fn image_and_head(tx: &Tx<'_>, home: HomeNo, kind: Kind, id: Uuid) -> Result<(Option<Image>, i64), Fault> {
+/// The image of a record as in [`image`], and the head of the home, in one statement.
+pub fn image_and_head(tx: &Tx<'_>, home: HomeNo, kind: Kind, id: Uuid) -> Result<(Option<Image>, i64), StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "SELECT h.head, r.rev, e.body FROM homes h
          LEFT JOIN records r ON r.home = h.number AND r.id = ?3 AND r.kind = ?4 AND r.deleted = 0
-         LEFT JOIN events e ON e.seat = ?1 + r.rev
+         LEFT JOIN events e ON e.event_rowid = ?1 + r.rev
          WHERE h.number = ?2",
     )?;
-    Ok(statement.query_row((home.seat(0), home.0, text(&id), number(kind)), |row| {
+    Ok(statement.query_row((home.event_rowid(0), home.0, text(&id), number(kind)), |row| {
         let rev: Option<i64> = row.get(1)?;
         let image = rev.map(|rev| row.get(2).map(|json| Image { rev, json })).transpose()?;
         Ok((image, row.get(0)?))
@@ -105,7 +136,7 @@ pub fn image_and_head(tx: &Tx<'_>, home: HomeNo, kind: Kind, id: Uuid) -> Result
 }
 
 /// The ids of the existing records of a kind, in creation order.
-pub fn ids(tx: &Tx<'_>, home: HomeNo, kind: Kind) -> Result<Vec<Uuid>, Fault> {
+pub fn ids(tx: &Tx<'_>, home: HomeNo, kind: Kind) -> Result<Vec<Uuid>, StoreError> {
     let mut statement = tx
         .conn
         .prepare_cached("SELECT id FROM records WHERE home = ?1 AND kind = ?2 AND deleted = 0 ORDER BY created")?;
@@ -113,25 +144,25 @@ pub fn ids(tx: &Tx<'_>, home: HomeNo, kind: Kind) -> Result<Vec<Uuid>, Fault> {
     rows?.collect()
 }
 
-/// Notes a new id, or where an existing record stands now.
-pub fn put(tx: &Tx<'_>, home: HomeNo, id: Uuid, entry: &Entry) -> Result<(), Fault> {
+/// Inserts the entry of a new id, or updates the entry of a used id. An id of another kind is an error.
+pub fn save_entry(tx: &Tx<'_>, home: HomeNo, id: Uuid, entry: &Entry) -> Result<(), StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "INSERT INTO records (home, id, kind, created, rev, deleted) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
          ON CONFLICT (home, id) DO UPDATE SET rev = excluded.rev, deleted = excluded.deleted WHERE kind = excluded.kind",
     )?;
     match statement.execute((home.0, text(&id), number(entry.kind), entry.created, entry.rev, entry.deleted))? {
         1 => Ok(()),
-        _ => Err(Fault::Corrupt(format!("{id} is no {}", entry.kind))),
+        _ => Err(StoreError::Corrupt(format!("{id} is no {}", entry.kind))),
     }
 }
 
-/// Forgets that an id was ever used.
-pub fn forget(tx: &Tx<'_>, home: HomeNo, id: Uuid) -> Result<(), Fault> {
+/// Removes the entry of an id, as if the id was never used. For rewinding only.
+pub fn remove_entry(tx: &Tx<'_>, home: HomeNo, id: Uuid) -> Result<(), StoreError> {
     tx.conn.prepare_cached("DELETE FROM records WHERE home = ?1 AND id = ?2")?.execute((home.0, text(&id)))?;
     Ok(())
 }
 
-/// One page of a collection, at most `limit` images in an order, with the position of each.
+/// A page of a collection: position and JSON of at most `limit` records, in the given order.
 pub fn page(
     tx: &Tx<'_>,
     home: HomeNo,
@@ -139,18 +170,16 @@ pub fn page(
     order: (Sort, Direction),
     bounds: Bounds,
     limit: usize,
-) -> Result<Vec<(i64, String)>, Fault> {
-    let mut found = Vec::with_capacity(limit.min(PAGE_ROOM));
-    show_page(tx, home, kind, order, bounds, limit, |position, image| {
-        found.push((position, image.to_owned()));
+) -> Result<Vec<(i64, String)>, StoreError> {
+    let mut found = Vec::with_capacity(limit.min(PAGE_CAPACITY));
+    show_page(tx, home, kind, order, bounds, limit, |position, json| {
+        found.push((position, json.to_owned()));
         Ok(())
     })?;
     Ok(found)
 }
 
-/// The same, each image shown where it lies. The cost does not grow with depth: each order is an index that holds the
-/// image's place and the other order's position. What few have changed is put in creation order by itself: they may be the
-/// last of a long collection.
+/// Passes position and JSON of each record of a page to `show`, without copying the JSON.
 pub fn show_page(
     tx: &Tx<'_>,
     home: HomeNo,
@@ -158,48 +187,97 @@ pub fn show_page(
     order: (Sort, Direction),
     bounds: Bounds,
     limit: usize,
-    mut show: impl FnMut(i64, &str) -> Result<(), Fault>,
-) -> Result<(), Fault> {
-    let (column, index) = column(order.0);
-    let (word, low, high) = match order.1 {
-        Direction::Ascending => ("ASC", bounds.after.map_or(0, |after| after.saturating_add(1)), i64::MAX),
-        Direction::Descending => ("DESC", 0, bounds.after.map_or(i64::MAX, |after| after.saturating_sub(1))),
+    mut show: impl FnMut(i64, &str) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let range = PageRange::new(order, bounds);
+    let are_few_changed = match range.changed_from {
+        Some(changed_from) => are_few(tx, home, kind, changed_from)?,
+        None => false,
     };
-    let (low, created_from, changed_from) = match order.0 {
-        Sort::Created => (low.max(bounds.created_from), 0, bounds.changed_from),
-        // No record changed last before it was created.
-        Sort::Updated => (low.max(bounds.changed_from).max(bounds.created_from), bounds.created_from, 0),
+    let mut statement = tx.conn.prepare_cached(&page_sql(order, are_few_changed))?;
+    let (created_from, changed_from) = (range.created_from.unwrap_or(0), range.changed_from.unwrap_or(0));
+    let values: [&dyn ToSql; 8] = [
+        &home.event_rowid(0),
+        &home.0,
+        &number(kind),
+        &range.low,
+        &range.high,
+        &created_from,
+        &changed_from,
+        &(limit as i64),
+    ];
+    let mut rows = statement.query(values)?;
+    while let Some(row) = rows.next()? {
+        let json = row.get_ref(1)?.as_str().map_err(|error| StoreError::Corrupt(error.to_string()))?;
+        show(row.get(0)?, json)?;
+    }
+    Ok(())
+}
+
+/// The positions of a page: a range of the order of the page, and limits in both orders that rows are filtered by.
+#[derive(Debug, PartialEq, Eq)]
+struct PageRange {
+    low: i64,
+    high: i64,
+    created_from: Option<i64>,
+    changed_from: Option<i64>,
+}
+
+impl PageRange {
+    fn new((sort, direction): (Sort, Direction), bounds: Bounds) -> PageRange {
+        let (low, high) = match direction {
+            Direction::Ascending => (bounds.after.map_or(0, |after| after.saturating_add(1)), i64::MAX),
+            Direction::Descending => (0, bounds.after.map_or(i64::MAX, |after| after.saturating_sub(1))),
+        };
+        let filter = |from: i64| Some(from).filter(|from| *from > 0);
+        match sort {
+            Sort::Created => PageRange {
+                low: low.max(bounds.created_from),
+                high,
+                created_from: None,
+                changed_from: filter(bounds.changed_from),
+            },
+            // No record changed last before its creation.
+            Sort::Updated => PageRange {
+                low: low.max(bounds.changed_from).max(bounds.created_from),
+                high,
+                created_from: filter(bounds.created_from),
+                changed_from: None,
+            },
+        }
+    }
+}
+
+/// The statement of a page. Each order has an index that also holds the position in the other order, so the cost does not
+/// grow with the depth of the page. When few records changed, a page in creation order sorts the changed records: they
+/// may be the last of a long collection.
+fn page_sql((sort, direction): (Sort, Direction), are_few_changed: bool) -> String {
+    let (column, index) = column(sort);
+    let word = match direction {
+        Direction::Ascending => "ASC",
+        Direction::Descending => "DESC",
     };
-    let text = if changed_from > 0 && are_few(tx, home, kind, changed_from)? {
+    if are_few_changed {
         format!(
             "SELECT r.created, e.body
              FROM (SELECT created, rev FROM records INDEXED BY records_by_change
                    WHERE home = ?2 AND kind = ?3 AND deleted = 0 AND rev >= ?7
                      AND +created BETWEEN ?4 AND ?5 AND +created >= ?6
                    ORDER BY +created {word} LIMIT ?8) r
-             JOIN events e ON e.seat = ?1 + r.rev ORDER BY r.created {word}"
+             JOIN events e ON e.event_rowid = ?1 + r.rev ORDER BY r.created {word}"
         )
     } else {
         format!(
-            "SELECT r.{column}, e.body FROM records r INDEXED BY {index} JOIN events e ON e.seat = ?1 + r.rev
+            "SELECT r.{column}, e.body FROM records r INDEXED BY {index} JOIN events e ON e.event_rowid = ?1 + r.rev
              WHERE r.home = ?2 AND r.kind = ?3 AND r.deleted = 0 AND r.{column} BETWEEN ?4 AND ?5
                AND +r.created >= ?6 AND +r.rev >= ?7
              ORDER BY r.{column} {word} LIMIT ?8"
         )
-    };
-    let mut statement = tx.conn.prepare_cached(&text)?;
-    let values: [&dyn ToSql; 8] =
-        [&home.seat(0), &home.0, &number(kind), &low, &high, &created_from, &changed_from, &(limit as i64)];
-    let mut rows = statement.query(values)?;
-    while let Some(row) = rows.next()? {
-        let text = row.get_ref(1)?.as_str().map_err(|error| Fault::Corrupt(error.to_string()))?;
-        show(row.get(0)?, text)?;
     }
-    Ok(())
 }
 
-/// Whether few records of a kind changed from a position on.
-fn are_few(tx: &Tx<'_>, home: HomeNo, kind: Kind, changed_from: i64) -> Result<bool, Fault> {
+/// Whether at most [`FEW`] records of a kind changed from a position on.
+fn are_few(tx: &Tx<'_>, home: HomeNo, kind: Kind, changed_from: i64) -> Result<bool, StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "SELECT count(*) FROM (SELECT 1 FROM records INDEXED BY records_by_change
                                WHERE home = ?1 AND kind = ?2 AND deleted = 0 AND rev >= ?3 LIMIT ?4)",
@@ -208,9 +286,9 @@ fn are_few(tx: &Tx<'_>, home: HomeNo, kind: Kind, changed_from: i64) -> Result<b
     Ok(found <= FEW)
 }
 
-/// The position in an order from which on every record of a kind was created, or changed, at or after a moment. Both
-/// orders are orders in time as well, because a home's clock never goes back; so a bisection finds it.
-pub fn first_since(tx: &Tx<'_>, home: HomeNo, kind: Kind, sort: Sort, since: Timestamp) -> Result<i64, Fault> {
+/// The position in an order from which on each record of a kind was created, or last changed, at or after a moment.
+/// Moments rise in both orders, because `homes.last_updated_at` never decreases; a binary search finds the position.
+pub fn first_since(tx: &Tx<'_>, home: HomeNo, kind: Kind, sort: Sort, since: Timestamp) -> Result<i64, StoreError> {
     let (column, index) = column(sort);
     let member = match sort {
         Sort::Created => "created_at",
@@ -218,15 +296,15 @@ pub fn first_since(tx: &Tx<'_>, home: HomeNo, kind: Kind, sort: Sort, since: Tim
     };
     let mut probe = tx.conn.prepare_cached(&format!(
         "SELECT r.{column}, json_extract(e.body, '$.{member}') FROM records r INDEXED BY {index}
-         JOIN events e ON e.seat = ?1 + r.rev
+         JOIN events e ON e.event_rowid = ?1 + r.rev
          WHERE r.home = ?2 AND r.kind = ?3 AND r.deleted = 0 AND r.{column} >= ?4 ORDER BY r.{column} LIMIT 1"
     ))?;
     let since = since.to_string();
-    let (mut low, mut high) = (0, super::homes::load(tx, home)?.head + 1);
+    let (mut low, mut high) = (0, homes::load(tx, home)?.head + 1);
     while low < high {
         let middle = low + (high - low) / 2;
         let found: Option<(i64, String)> = probe
-            .query_row((home.seat(0), home.0, number(kind), middle), |row| Ok((row.get(0)?, row.get(1)?)))
+            .query_row((home.event_rowid(0), home.0, number(kind), middle), |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
         match found {
             Some((position, moment)) if moment < since => low = position + 1,
@@ -244,27 +322,23 @@ fn column(sort: Sort) -> (&'static str, &'static str) {
     }
 }
 
-/// The direction of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// Oldest first.
-    Ascending,
-    /// Newest first.
-    Descending,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// What a page may show.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Bounds {
-    /// The last position of the page before, which is not shown again.
-    pub after: Option<i64>,
-    /// Nothing that was created before this position.
-    pub created_from: i64,
-    /// Nothing that last changed before this position.
-    pub changed_from: i64,
-}
-
-/// An id as it is stored.
-pub(super) fn text(id: &Uuid) -> String {
-    id.hyphenated().to_string()
+    #[test]
+    fn page_range_combines_cursor_and_filters() {
+        let bounds = |after, created_from, changed_from| Bounds { after, created_from, changed_from };
+        let range = |low, high, created_from, changed_from| PageRange { low, high, created_from, changed_from };
+        for (sort, direction, bounds, expected) in [
+            (Sort::Created, Direction::Ascending, Bounds::default(), range(0, i64::MAX, None, None)),
+            (Sort::Created, Direction::Ascending, bounds(Some(7), 3, 5), range(8, i64::MAX, None, Some(5))),
+            (Sort::Created, Direction::Descending, bounds(Some(7), 3, 0), range(3, 6, None, None)),
+            (Sort::Updated, Direction::Ascending, bounds(None, 3, 5), range(5, i64::MAX, Some(3), None)),
+            (Sort::Updated, Direction::Descending, bounds(Some(i64::MIN), 9, 5), range(9, i64::MIN, Some(9), None)),
+            (Sort::Created, Direction::Ascending, bounds(Some(i64::MAX), 0, 0), range(i64::MAX, i64::MAX, None, None)),
+        ] {
+            assert_eq!(PageRange::new((sort, direction), bounds), expected, "{sort:?} {direction:?} {bounds:?}");
+        }
+    }
 }

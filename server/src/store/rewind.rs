@@ -1,73 +1,79 @@
-//! A home's past: which records changed after a position and what they were then, and cutting the log off there. Must
-//! not know why anybody would.
+//! Earlier states of a home: the records that changed after a position, their JSON at the position, and the removal of the
+//! later history. Must not know why a home is rewound.
 
 use hearth_contract::schema::Kind;
 use rusqlite::OptionalExtension;
 use uuid::Uuid;
 
+use super::error::StoreError;
+use super::home_no::{HomeNo, event_id};
 use super::homes::Home;
 use super::records::{id, kind};
-use super::{Fault, HomeNo, Tx, event_of_seat};
+use super::tx::Tx;
 
 /// A record that changed after a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Undone {
-    /// Its kind.
+pub struct ChangedRecord {
+    /// The kind of the record.
     pub kind: Kind,
-    /// Its id.
+    /// The id of the record.
     pub id: Uuid,
-    /// The event that created it.
+    /// The id of the event that created the record.
     pub created: i64,
-    /// Its wire JSON now; None: it is deleted.
+    /// The present JSON. None: the record is deleted.
     pub now: Option<String>,
-    /// Its wire JSON then; None: it was not there, or what it was is no longer kept.
+    /// The JSON at the position. None: the record did not exist, or compaction removed the event with the JSON.
     pub then: Option<String>,
 }
 
-/// The position after which a number of events happened. None: there were not so many. Of what was thinned out each
-/// position counts as an event, because nothing else is left of most.
-pub fn before_last(tx: &Tx<'_>, home: &Home, events: u64) -> Result<Option<i64>, Fault> {
-    let (aged, end) = (home.number.seat(home.aged), HomeNo(home.number.0 + 1).seat(0));
-    let mut statement = tx
-        .conn
-        .prepare_cached("SELECT seat FROM events WHERE seat > ?1 AND seat < ?2 ORDER BY seat DESC LIMIT 1 OFFSET ?3")?;
+/// The position with exactly `events` events after it. None: the home had fewer events. Below the retention horizon each
+/// position counts as one event, because compaction removed most events.
+pub fn before_last(tx: &Tx<'_>, home: &Home, events: u64) -> Result<Option<i64>, StoreError> {
+    let (horizon, end) = (home.number.event_rowid(home.retention_pos), home.number.rowid_end());
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT event_rowid FROM events WHERE event_rowid > ?1 AND event_rowid < ?2
+         ORDER BY event_rowid DESC LIMIT 1 OFFSET ?3",
+    )?;
     let events = i64::try_from(events).unwrap_or(i64::MAX);
-    let seat = statement.query_row((aged, end, events), |row| row.get(0)).optional()?;
-    if let Some(seat) = seat {
-        return Ok(Some(event_of_seat(seat)));
+    let rowid = statement.query_row((horizon, end, events), |row| row.get(0)).optional()?;
+    if let Some(rowid) = rowid {
+        return Ok(Some(event_id(rowid)));
     }
-    let mut count = tx.conn.prepare_cached("SELECT count(*) FROM events WHERE seat > ?1 AND seat < ?2")?;
-    let whole: i64 = count.query_row((aged, end), |row| row.get(0))?;
-    Ok(Some(home.aged - (events - whole)).filter(|position| *position >= 0))
+    let mut count =
+        tx.conn.prepare_cached("SELECT count(*) FROM events WHERE event_rowid > ?1 AND event_rowid < ?2")?;
+    let complete: i64 = count.query_row((horizon, end), |row| row.get(0))?;
+    Ok(Some(home.retention_pos - (events - complete)).filter(|position| *position >= 0))
 }
 
-/// The lowest position from which on it is known what every record was.
-pub fn known_from(tx: &Tx<'_>, home: HomeNo) -> Result<i64, Fault> {
+/// The lowest position from which on the JSON of each record at each position is still stored.
+pub fn known_from(tx: &Tx<'_>, home: HomeNo) -> Result<i64, StoreError> {
     let mut statement = tx.conn.prepare(
-        "WITH firsts AS (SELECT record, min(seat) - ?2 AS first FROM events WHERE seat > ?2 AND seat < ?3 GROUP BY record)
+        "WITH firsts AS (SELECT record, min(event_rowid) - ?2 AS first FROM events
+                         WHERE event_rowid > ?2 AND event_rowid < ?3 GROUP BY record)
          SELECT coalesce(max(coalesce(f.first, r.rev)), 0)
          FROM records r LEFT JOIN firsts f ON f.record = r.id
          WHERE r.home = ?1 AND coalesce(f.first, r.rev) > r.created",
     )?;
-    Ok(statement.query_row((home.0, home.seat(0), HomeNo(home.0 + 1).seat(0)), |row| row.get(0))?)
+    Ok(statement.query_row((home.0, home.event_rowid(0), home.rowid_end()), |row| row.get(0))?)
 }
 
-/// The records that changed after a position, in no order.
-pub fn changed_after(tx: &Tx<'_>, home: HomeNo, position: i64) -> Result<Vec<Undone>, Fault> {
+/// The records that changed after a position, in no particular order.
+pub fn changed_after(tx: &Tx<'_>, home: HomeNo, position: i64) -> Result<Vec<ChangedRecord>, StoreError> {
     let mut statement = tx.conn.prepare(
         "WITH changed AS (SELECT id, kind, created, rev, deleted FROM records WHERE home = ?1 AND rev > ?2),
-              past AS (SELECT record, max(seat) AS seat FROM events
-                       WHERE seat > ?3 AND seat <= ?4 AND record IN (SELECT id FROM changed) GROUP BY record)
+              past AS (SELECT record, max(event_rowid) AS event_rowid FROM events
+                       WHERE event_rowid > ?3 AND event_rowid <= ?4 AND record IN (SELECT id FROM changed)
+                       GROUP BY record)
          SELECT c.id, c.kind, c.created, now.body, past_event.body
          FROM changed c
-         LEFT JOIN events now ON now.seat = ?3 + c.rev AND c.deleted = 0
+         LEFT JOIN events now ON now.event_rowid = ?3 + c.rev AND c.deleted = 0
          LEFT JOIN past ON past.record = c.id
-         LEFT JOIN events past_event ON past_event.seat = past.seat",
+         LEFT JOIN events past_event ON past_event.event_rowid = past.event_rowid",
     )?;
-    let mut rows = statement.query((home.0, position, home.seat(0), home.seat(position)))?;
+    let mut rows = statement.query((home.0, position, home.event_rowid(0), home.event_rowid(position)))?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push(Undone {
+        found.push(ChangedRecord {
             id: id(row.get_ref(0)?.as_str().unwrap_or_default())?,
             kind: kind(row.get(1)?)?,
             created: row.get(2)?,
@@ -78,34 +84,36 @@ pub fn changed_after(tx: &Tx<'_>, home: HomeNo, position: i64) -> Result<Vec<Und
     Ok(found)
 }
 
-/// Cuts a home off after a position: events, runs and receipts of later are gone, and it stands there as it did then.
-pub fn cut(tx: &Tx<'_>, home: &Home, position: i64) -> Result<(), Fault> {
+/// Removes the history of a home after a position: events, tombstones, epochs and receipts. The row of the home becomes
+/// as the row was at the position.
+pub fn cut_history(tx: &Tx<'_>, home: &Home, position: i64) -> Result<(), StoreError> {
     let number = home.number;
-    let (after, end) = (number.seat(position), HomeNo(number.0 + 1).seat(0));
-    let moment: i64 = tx
+    let (after, end) = (number.event_rowid(position), number.rowid_end());
+    let moment: Option<i64> = tx
         .conn
         .query_row(
-            "SELECT at FROM events WHERE seat > ?1 AND seat <= ?2 ORDER BY seat DESC LIMIT 1",
-            (number.seat(0), after),
+            "SELECT at FROM events WHERE event_rowid > ?1 AND event_rowid <= ?2 ORDER BY event_rowid DESC LIMIT 1",
+            (number.event_rowid(0), after),
             |row| row.get(0),
         )
-        .optional()?
-        .unwrap_or(0);
+        .optional()?;
     let mut receipts = tx.conn.prepare_cached(
         "DELETE FROM receipts WHERE home = ?1
-         AND (at > ?2 OR key IN (SELECT key FROM events WHERE seat > ?3 AND seat < ?4 AND key IS NOT NULL))",
+         AND (?2 IS NULL OR at > ?2
+              OR key IN (SELECT key FROM events WHERE event_rowid > ?3 AND event_rowid < ?4 AND key IS NOT NULL))",
     )?;
     receipts.execute((number.0, moment, after, end))?;
-    tx.conn.execute("DELETE FROM events WHERE seat > ?1 AND seat < ?2", (after, end))?;
-    tx.conn.execute("DELETE FROM graves WHERE seat > ?1 AND seat < ?2", (after, end))?;
-    tx.conn.execute("DELETE FROM runs WHERE home = ?1 AND first > ?2", (number.0, position))?;
+    tx.conn.execute("DELETE FROM events WHERE event_rowid > ?1 AND event_rowid < ?2", (after, end))?;
+    tx.conn.execute("DELETE FROM tombstones WHERE event_rowid > ?1 AND event_rowid < ?2", (after, end))?;
+    tx.conn.execute("DELETE FROM epochs WHERE home = ?1 AND first_pos > ?2", (number.0, position))?;
     tx.conn.execute(
-        "UPDATE homes SET head = ?2, clock = ?3, aged = min(aged, ?2), thinned = min(thinned, ?2),
-                floor = CASE WHEN floor > ?2 THEN 0 ELSE floor END,
-                run = coalesce((SELECT run FROM runs WHERE home = ?1 ORDER BY first DESC LIMIT 1), 0)
+        "UPDATE homes SET head = ?2, last_updated_at = ?3,
+                retention_pos = min(retention_pos, ?2), compacted_pos = min(compacted_pos, ?2),
+                next_event_min = CASE WHEN next_event_min > ?2 THEN 0 ELSE next_event_min END,
+                epoch = (SELECT epoch FROM epochs WHERE home = ?1 ORDER BY first_pos DESC LIMIT 1)
          WHERE number = ?1",
         (number.0, position, moment),
     )?;
-    tx.rung.borrow_mut().push((number, position));
+    tx.pending.borrow_mut().new_heads.push((number, position));
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! A SQLite database made for others to read: one typed table for each kind, out of the resource table. Must not know
-//! where the records come from.
+//! The SQLite database of an export: one typed table per kind, made from the table of resources. Must not know where the
+//! records come from.
 
 use std::path::Path;
 
@@ -10,27 +10,27 @@ use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 use serde_json::Value;
 
-use super::Fault;
+use super::error::StoreError;
 use super::open::connect;
 
-/// A database that is being filled.
+/// An export database that is being filled.
 pub struct Tables {
     conn: Connection,
 }
 
 impl Tables {
-    /// Begins in an empty file that exists.
-    pub fn create(file: &Path) -> Result<Tables, Fault> {
+    /// Opens an existing empty file.
+    pub fn create(file: &Path) -> Result<Tables, StoreError> {
         let conn = connect(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        // Nobody reads it before it is whole; a file that was cut off is thrown away.
+        // Durability is not needed: an incomplete file is thrown away after a crash.
         conn.pragma_update(None, "journal_mode", "MEMORY")?;
         conn.pragma_update(None, "synchronous", "OFF")?;
         conn.execute_batch("BEGIN")?;
         Ok(Tables { conn })
     }
 
-    /// Makes the table of a kind, under the name of its collection.
-    pub fn begin(&self, kind: Kind) -> Result<(), Fault> {
+    /// Creates the table of a kind, with the name of its collection.
+    pub fn begin(&self, kind: Kind) -> Result<(), StoreError> {
         let mut columns = vec!["id TEXT NOT NULL PRIMARY KEY".to_owned(), "rev INTEGER NOT NULL".to_owned()];
         columns.extend(resource(kind).fields.iter().map(|field| {
             let integer = if field.format.is_integer() { "INTEGER" } else { "TEXT" };
@@ -42,7 +42,7 @@ impl Tables {
     }
 
     /// Adds a record to the table of its kind.
-    pub fn add(&self, kind: Kind, record: &Fields) -> Result<(), Fault> {
+    pub fn add(&self, kind: Kind, record: &Fields) -> Result<(), StoreError> {
         let places = vec!["?"; resource(kind).fields.len() + COMMON.len()].join(", ");
         let insert = format!("INSERT INTO {} VALUES ({places})", kind.collection());
         let cells = columns(kind).map(|name| match record.get(name) {
@@ -54,14 +54,14 @@ impl Tables {
         Ok(())
     }
 
-    /// Makes the file whole.
-    pub fn finish(self) -> Result<(), Fault> {
+    /// Commits all records and closes the file.
+    pub fn finish(self) -> Result<(), StoreError> {
         self.conn.execute_batch("COMMIT")?;
         self.conn.close().map_err(|(_, error)| error.into())
     }
 }
 
-/// The members of a record of a kind in the order of its wire form.
+/// The members of a record of a kind, in the order of the API.
 pub fn columns(kind: Kind) -> impl Iterator<Item = &'static str> {
     let fields = resource(kind).fields.iter().map(|field| field.name);
     ["id", "rev"].into_iter().chain(fields).chain(["created_at", "updated_at"])

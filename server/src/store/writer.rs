@@ -1,5 +1,6 @@
-//! The one thread that writes, and group commit: everything that waits when it begins shares one transaction and one fsync,
-//! and is answered after it. Or the caller's own thread, job by job. Must not know what the jobs do.
+//! The writer thread with group commit: all jobs that wait when a batch begins share one transaction and one fsync, and
+//! get their results afterwards. Without a thread, the caller runs each job in its own transaction. Must not know what
+//! the jobs write.
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,131 +13,143 @@ use rusqlite::Connection;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use super::desks::Desks;
-use super::log::Log;
-use super::open::OpenError;
-use super::tail::Tail;
-use super::tally::Tally;
-use super::{Fault, HomeNo, Tx, homes, search};
+use super::counters::WriterCounters;
+use super::error::{OpenError, StoreError};
+use super::home_no::HomeNo;
+use super::inline_readers::InlineReaders;
+use super::notifier::Notifier;
+use super::tx::{Pending, Tx};
+use super::wal::Wal;
+use super::{homes, search};
 
 /// Why a whole batch was not committed.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Uncommitted {
+pub(super) enum CommitError {
+    /// The disk has no room.
     DiskFull,
+    /// Another process held the write lock for longer than the busy timeout.
     Locked,
+    /// Any other failure.
     Failed,
 }
 
-impl From<Uncommitted> for Fault {
-    fn from(why: Uncommitted) -> Fault {
-        match why {
-            Uncommitted::DiskFull => Fault::DiskFull,
-            Uncommitted::Locked => Fault::Busy("another process keeps it locked"),
-            Uncommitted::Failed => Fault::Busy("the write could not be made durable"),
+impl From<CommitError> for StoreError {
+    fn from(cause: CommitError) -> StoreError {
+        match cause {
+            CommitError::DiskFull => StoreError::DiskFull,
+            CommitError::Locked => StoreError::Busy("another process keeps it locked"),
+            CommitError::Failed => StoreError::Busy("the write could not be made durable"),
         }
     }
 }
 
-/// A write that somebody waits for.
+/// A write with a waiting caller.
 pub(super) trait Job: Send {
-    /// Writes inside the transaction and remembers what came of it. False: undo what it wrote, and nothing else.
+    /// Writes inside the transaction and keeps the result. False: roll back the writes of this job only.
     fn run(&mut self, tx: &Tx<'_>) -> bool;
-    /// Tells the caller, once it is certain whether the commit is on disk.
-    fn answer(self: Box<Self>, committed: Result<(), Uncommitted>);
+    /// Sends the result to the caller, once the outcome of the commit is certain.
+    fn finish(self: Box<Self>, committed: Result<(), CommitError>);
 }
 
-/// What the writer thread is asked for.
-enum Order {
+/// A message to the writer thread.
+enum Message {
     Write(Box<dyn Job>),
-    /// To look after the log, if it has nothing else to do.
-    Rest,
+    /// Truncate the write-ahead log if no write came since the last such message.
+    CheckpointIfIdle,
 }
 
-/// Jobs that may wait; more wait in their callers, which is back-pressure.
+/// Jobs that may wait in the queue. Further callers wait until there is room (back-pressure).
 const QUEUE_MAX: usize = 1024;
 /// Jobs that share one commit.
 const BATCH_MAX: usize = 512;
-/// Time after which a batch is closed, so that the first in it does not wait for ever.
+/// Time after which a batch takes no further jobs: a limit on the wait of its first job.
 const BATCH_TIME_MAX: Duration = Duration::from_millis(20);
 
-/// The hand that gives jobs to the writer thread.
+/// The sending side of the writer.
 pub(super) struct Writer {
-    orders: Mutex<Option<mpsc::Sender<Order>>>,
+    messages: Mutex<Option<mpsc::Sender<Message>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    tally: Arc<Tally>,
-    /// Where the caller writes itself; None: the thread does.
-    here: Option<Mutex<Worker>>,
+    counters: Arc<WriterCounters>,
+    /// The writer of the calling thread; None when a thread writes.
+    caller_worker: Option<Mutex<Worker>>,
 }
 
-/// What writes, and looks after the log between two batches.
+/// The writing side: the connection, and the checkpoints between two batches.
 struct Worker {
     conn: Connection,
-    log: Log,
-    concerned: Concerned,
+    wal: Wal,
+    shared: Shared,
 }
 
-/// Whom a batch concerns beside its callers.
-struct Concerned {
-    tail: Tail,
-    desks: Arc<Desks>,
-    tally: Arc<Tally>,
-    /// Where the callers wait; None: here.
-    callers: Option<Handle>,
+/// The parts of the store that a batch must coordinate with.
+struct Shared {
+    notifier: Notifier,
+    inline_readers: Arc<InlineReaders>,
+    counters: Arc<WriterCounters>,
+    /// The runtime of the callers; None: the callers are on the writing thread.
+    runtime: Option<Handle>,
 }
 
 impl Writer {
-    /// No thread: each job is done and answered before its `push` returns.
-    pub(super) fn here(mut conn: Connection, tail: Tail, tally: Arc<Tally>) -> Result<Writer, OpenError> {
-        let concerned = Concerned { tail, desks: Arc::default(), tally: tally.clone(), callers: None };
-        let log = Log::of(&mut conn)?;
-        let here = Some(Mutex::new(Worker { conn, log, concerned }));
-        Ok(Writer { orders: Mutex::default(), thread: Mutex::default(), tally, here })
+    /// Without a thread: each job is committed and finished before its `push` returns.
+    pub(super) fn unthreaded(
+        mut conn: Connection,
+        notifier: Notifier,
+        counters: Arc<WriterCounters>,
+    ) -> Result<Writer, OpenError> {
+        let shared = Shared { notifier, inline_readers: Arc::default(), counters: counters.clone(), runtime: None };
+        let wal = Wal::replace_autocheckpoint(&mut conn)?;
+        let caller_worker = Some(Mutex::new(Worker { conn, wal, shared }));
+        Ok(Writer { messages: Mutex::default(), thread: Mutex::default(), counters, caller_worker })
     }
 
-    /// The thread is a user of the database, too: it may be at its last batch when nobody else is.
+    /// Starts the thread. The thread holds the lock file `users` too: its last batch may outlive all other users.
     pub(super) fn start(
         mut conn: Connection,
-        user: Arc<File>,
-        tail: Tail,
-        desks: Arc<Desks>,
-        tally: Arc<Tally>,
+        users: Arc<File>,
+        notifier: Notifier,
+        inline_readers: Arc<InlineReaders>,
+        counters: Arc<WriterCounters>,
     ) -> Result<Writer, OpenError> {
-        let (orders, queue) = mpsc::channel(QUEUE_MAX);
-        let concerned = Concerned { tail, desks, tally: tally.clone(), callers: Handle::try_current().ok() };
-        let log = Log::of(&mut conn)?;
+        let (messages, queue) = mpsc::channel(QUEUE_MAX);
+        let runtime = Handle::try_current().ok();
+        let shared = Shared { notifier, inline_readers, counters: counters.clone(), runtime };
+        let wal = Wal::replace_autocheckpoint(&mut conn)?;
         let writer = move || {
-            Worker { conn, log, concerned }.work(queue);
-            drop(user);
+            Worker { conn, wal, shared }.run(queue);
+            drop(users);
         };
         let thread = std::thread::Builder::new().name("hearth-writer".into()).spawn(writer)?;
-        Ok(Writer { orders: Mutex::new(Some(orders)), thread: Mutex::new(Some(thread)), tally, here: None })
+        let (messages, thread) = (Mutex::new(Some(messages)), Mutex::new(Some(thread)));
+        Ok(Writer { messages, thread, counters, caller_worker: None })
     }
 
-    pub(super) async fn push(&self, job: Box<dyn Job>) -> Result<(), Fault> {
-        if let Some(here) = &self.here {
-            self.tally.waiting.fetch_add(1, Ordering::Relaxed);
-            here.lock().unwrap_or_else(PoisonError::into_inner).write(job, || None);
+    /// Queues a job; waits while the queue is full.
+    pub(super) async fn push(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
+        if let Some(worker) = &self.caller_worker {
+            self.counters.waiting.fetch_add(1, Ordering::Relaxed);
+            worker.lock().unwrap_or_else(PoisonError::into_inner).write(job, || None);
             return Ok(());
         }
-        let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let orders = orders.ok_or(Fault::Busy("stopping"))?;
-        let place = orders.reserve().await.map_err(|_| Fault::Busy("stopping"))?;
-        self.tally.waiting.fetch_add(1, Ordering::Relaxed);
-        place.send(Order::Write(job));
+        let messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let messages = messages.ok_or(StoreError::Busy("stopping"))?;
+        let permit = messages.reserve().await.map_err(|_| StoreError::Busy("stopping"))?;
+        self.counters.waiting.fetch_add(1, Ordering::Relaxed);
+        permit.send(Message::Write(job));
         Ok(())
     }
 
-    /// Has the log looked after if nothing waits to be written.
-    pub(super) fn rest(&self) {
-        if let Some(orders) = &*self.orders.lock().unwrap_or_else(PoisonError::into_inner) {
-            let _ = orders.try_send(Order::Rest);
+    /// Asks the thread to truncate the write-ahead log if no write came since the last call.
+    pub(super) fn checkpoint_if_idle(&self) {
+        if let Some(messages) = &*self.messages.lock().unwrap_or_else(PoisonError::into_inner) {
+            let _ = messages.try_send(Message::CheckpointIfIdle);
         }
     }
 
-    /// Takes no more work, does what waits, and closes the connection. If it is the last, SQLite moves the log into the
-    /// database and removes it. Blocks until done.
+    /// Refuses new jobs, finishes the queued jobs, and closes the connection. When no other connection is open, SQLite
+    /// then checkpoints and removes the write-ahead log. Blocks until done.
     pub(super) fn close(&self) {
-        self.orders.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner).take();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
             let _ = thread.join();
@@ -151,130 +164,134 @@ impl Drop for Writer {
 }
 
 impl Worker {
-    fn work(mut self, mut queue: mpsc::Receiver<Order>) {
-        while let Some(order) = queue.blocking_recv() {
-            match order {
-                Order::Write(first) => {
+    /// The loop of the thread, until the queue is closed and empty.
+    fn run(mut self, mut queue: mpsc::Receiver<Message>) {
+        while let Some(message) = queue.blocking_recv() {
+            match message {
+                Message::Write(first) => {
                     let mut left = None;
                     self.write(first, || {
-                        // Counted once the transaction has begun. Who comes later shares the next: it gets ready beside
-                        // this one, where all would otherwise wait for one disk and then for one another.
+                        // The batch takes the jobs that wait when its transaction has begun. Later jobs share the next
+                        // batch: their callers prepare them while this batch waits for the disk.
                         let left: &mut usize = left.get_or_insert_with(|| queue.len());
                         *left = left.checked_sub(1)?;
                         match queue.try_recv() {
-                            Ok(Order::Write(next)) => Some(next),
-                            Ok(Order::Rest) | Err(_) => None,
+                            Ok(Message::Write(next)) => Some(next),
+                            Ok(Message::CheckpointIfIdle) | Err(_) => None,
                         }
                     });
                 }
-                Order::Rest => self.concerned.desks.writing(|| self.log.rest(&self.conn)),
+                Message::CheckpointIfIdle => {
+                    let Worker { conn, wal, shared } = &mut self;
+                    shared.inline_readers.during_write(|| wal.checkpoint_truncate_if_idle(conn));
+                }
             }
         }
     }
 
+    /// Writes one batch: a first job, and the jobs that `more` gives.
     fn write(&mut self, first: Box<dyn Job>, more: impl FnMut() -> Option<Box<dyn Job>>) {
-        batch(&self.conn, first, more, &self.concerned);
-        // After the answers: nobody waits for it but who writes next.
-        if self.log.is_due() {
-            self.concerned.desks.writing(|| self.log.tend(&self.conn));
+        run_batch(&self.conn, first, more, &self.shared);
+        // After the results were sent: only the next write waits for the checkpoint.
+        if self.wal.is_checkpoint_due() {
+            self.shared.inline_readers.during_write(|| self.wal.checkpoint_if_due(&self.conn));
         }
     }
 }
 
-/// What jobs leave to be done at the end of their batch.
-#[derive(Default)]
-struct Left {
-    rung: Vec<(HomeNo, i64)>,
-    words: Vec<search::Words>,
-    appended: u64,
-}
-
-fn batch(conn: &Connection, first: Box<dyn Job>, more: impl FnMut() -> Option<Box<dyn Job>>, concerned: &Concerned) {
-    let Concerned { tail, desks, tally, callers } = concerned;
+fn run_batch(conn: &Connection, first: Box<dyn Job>, more: impl FnMut() -> Option<Box<dyn Job>>, shared: &Shared) {
+    let Shared { notifier, inline_readers, counters, runtime } = shared;
     let changes = conn.total_changes();
-    let (mut jobs, mut left) = (Vec::new(), Left::default());
-    let outcome = desks.writing(|| transaction(conn, first, more, &mut jobs, &mut left));
+    let (mut jobs, mut pending) = (Vec::new(), Pending::default());
+    let outcome = inline_readers.during_write(|| run_transaction(conn, first, more, &mut jobs, &mut pending));
     if let Err(error) = &outcome {
         tracing::error!(%error, jobs = jobs.len(), "a batch of writes was not committed");
-        tally.failures.fetch_add(1, Ordering::Relaxed);
+        counters.failures.fetch_add(1, Ordering::Relaxed);
     } else if conn.total_changes() > changes {
-        tally.committed(jobs.len() as u64, left.appended);
+        counters.count_commit(jobs.len() as u64, pending.events_appended);
     }
-    tally.waiting.fetch_sub(jobs.len() as u64, Ordering::Relaxed);
-    let mut committed = outcome.as_ref().map(|_| ()).map_err(reason);
+    counters.waiting.fetch_sub(jobs.len() as u64, Ordering::Relaxed);
+    let mut committed = outcome.as_ref().map(|_| ()).map_err(commit_error);
     if hearth_simulated::planted(hearth_simulated::Fault::AckBeforeCommit) {
         committed = Ok(());
     }
-    let (mut rung, tail) = (left.rung, tail.clone());
-    if outcome.is_err() {
-        // The error may have come after the commit: then there is something to hear after all.
-        rung.retain_mut(|(home, head)| homes::load(&Tx::new(conn), *home).map(|it| *head = it.head).is_ok());
-    }
-    let tell = move || {
-        jobs.into_iter().for_each(|job| job.answer(committed));
-        rung.into_iter().for_each(|(home, head)| tail.ring(home, head));
+    let new_heads = match outcome {
+        Ok(()) => pending.new_heads,
+        Err(_) => reload_heads(conn, pending.new_heads),
     };
-    match callers {
-        // One wake of the runtime for the whole batch, instead of one for each caller and listener.
-        Some(runtime) => drop(runtime.spawn(async move { tell() })),
-        None => tell(),
+    let notifier = notifier.clone();
+    let finish = move || {
+        jobs.into_iter().for_each(|job| job.finish(committed));
+        new_heads.into_iter().for_each(|(home, head)| notifier.notify(home, head));
+    };
+    match runtime {
+        // One wake-up of the runtime for the whole batch, instead of one per caller and subscriber.
+        Some(runtime) => drop(runtime.spawn(async move { finish() })),
+        None => finish(),
     }
 }
 
-/// Runs jobs in one transaction, up to its end on disk; an error undoes all of them.
-fn transaction(
+/// The heads that the database has after a failed commit. The failure may have come after the commit was on disk: then
+/// subscribers must still learn of the events.
+fn reload_heads(conn: &Connection, mut new_heads: Vec<(HomeNo, i64)>) -> Vec<(HomeNo, i64)> {
+    new_heads.retain_mut(|(home, head)| homes::load(&Tx::new(conn), *home).map(|it| *head = it.head).is_ok());
+    new_heads
+}
+
+/// Runs jobs in one transaction and commits. An error rolls back all jobs.
+fn run_transaction(
     conn: &Connection,
     first: Box<dyn Job>,
     mut more: impl FnMut() -> Option<Box<dyn Job>>,
     jobs: &mut Vec<Box<dyn Job>>,
-    left: &mut Left,
+    pending: &mut Pending,
 ) -> rusqlite::Result<()> {
-    let mut outcome = statement(conn, "BEGIN IMMEDIATE");
-    // Who cannot even begin has waited long for somebody else: all that came meanwhile hear of it with the first, instead
-    // of trying the same one after another.
-    let is_refused = outcome.is_err();
-    // Waiting for another process takes no time from those who share the batch.
+    let mut outcome = execute(conn, "BEGIN IMMEDIATE");
+    // Without the write lock, the first job has waited for the whole busy timeout. All queued jobs fail together with
+    // the first job, instead of waiting for the same lock one after another.
+    let is_locked_out = outcome.is_err();
+    // Measured from here: waiting for another process does not shorten the batch.
     let started = Instant::now();
     let mut next = Some(first);
     while let Some(mut job) = next {
         if outcome.is_ok() {
-            outcome = run(conn, job.as_mut(), left);
+            outcome = run_job(conn, job.as_mut(), pending);
         }
         jobs.push(job);
-        let open = is_refused || (jobs.len() < BATCH_MAX && started.elapsed() < BATCH_TIME_MAX);
-        next = if open { more() } else { None };
+        let has_room = is_locked_out || (jobs.len() < BATCH_MAX && started.elapsed() < BATCH_TIME_MAX);
+        next = if has_room { more() } else { None };
     }
-    outcome = outcome.and_then(|()| search::flush(conn, std::mem::take(&mut left.words))).and_then(|()| commit(conn));
+    outcome = outcome
+        .and_then(|()| search::apply_changes(conn, std::mem::take(&mut pending.search_changes)))
+        .and_then(|()| commit(conn));
     if outcome.is_err() && !conn.is_autocommit() {
-        let _ = statement(conn, "ROLLBACK");
+        let _ = execute(conn, "ROLLBACK");
     }
     outcome
 }
 
-/// One job in its savepoint. An error is the whole batch's: the connection itself refused.
-fn run(conn: &Connection, job: &mut dyn Job, left: &mut Left) -> rusqlite::Result<()> {
-    statement(conn, "SAVEPOINT job")?;
+/// Runs one job in its savepoint. An error means that the connection refused, and fails the whole batch.
+fn run_job(conn: &Connection, job: &mut dyn Job, pending: &mut Pending) -> rusqlite::Result<()> {
+    execute(conn, "SAVEPOINT job")?;
     let tx = Tx::new(conn);
-    let keep = catch_unwind(AssertUnwindSafe(|| job.run(&tx))).unwrap_or(false);
-    if keep {
-        left.appended += tx.appended.get();
-        left.rung.extend(tx.rung.into_inner());
-        left.words.extend(tx.words.into_inner());
+    let succeeded = catch_unwind(AssertUnwindSafe(|| job.run(&tx))).unwrap_or(false);
+    if succeeded {
+        pending.merge(tx.pending.into_inner());
     } else if !conn.is_autocommit() {
-        statement(conn, "ROLLBACK TO job")?;
+        execute(conn, "ROLLBACK TO job")?;
     }
-    statement(conn, "RELEASE job")
+    execute(conn, "RELEASE job")
 }
 
 fn commit(conn: &Connection) -> rusqlite::Result<()> {
-    at("server commits")?;
-    statement(conn, "COMMIT")?;
-    at("server has committed")
+    interruption_point("server commits")?;
+    execute(conn, "COMMIT")?;
+    interruption_point("server has committed")
 }
 
-/// A point at which a simulation may interrupt. After a crash nobody hears the answer any more.
-fn at(point: &'static str) -> rusqlite::Result<()> {
-    let code = match hearth_simulated::interruption(point) {
+/// A point at which the simulation may report a full disk, or stop the simulated process.
+fn interruption_point(name: &'static str) -> rusqlite::Result<()> {
+    let code = match hearth_simulated::interruption(name) {
         None => return Ok(()),
         Some(hearth_simulated::Interruption::DiskFull) => rusqlite::ffi::SQLITE_FULL,
         Some(hearth_simulated::Interruption::Crash) => rusqlite::ffi::SQLITE_INTERRUPT,
@@ -282,15 +299,15 @@ fn at(point: &'static str) -> rusqlite::Result<()> {
     Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None))
 }
 
-fn statement(conn: &Connection, sql: &str) -> rusqlite::Result<()> {
+fn execute(conn: &Connection, sql: &str) -> rusqlite::Result<()> {
     conn.prepare_cached(sql)?.raw_execute().map(drop)
 }
 
-fn reason(error: &rusqlite::Error) -> Uncommitted {
+fn commit_error(error: &rusqlite::Error) -> CommitError {
     match error.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::DiskFull) => Uncommitted::DiskFull,
-        Some(rusqlite::ErrorCode::DatabaseBusy) => Uncommitted::Locked,
-        _ => Uncommitted::Failed,
+        Some(rusqlite::ErrorCode::DiskFull) => CommitError::DiskFull,
+        Some(rusqlite::ErrorCode::DatabaseBusy) => CommitError::Locked,
+        _ => CommitError::Failed,
     }
 }
 
@@ -300,106 +317,97 @@ mod tests {
 
     use super::*;
 
-    /// A write that tells what came of it.
-    struct Told(Sender<bool>);
+    /// A write that reports whether the commit succeeded.
+    struct ReportingJob(Sender<bool>);
 
-    impl Job for Told {
+    impl Job for ReportingJob {
         fn run(&mut self, _: &Tx<'_>) -> bool {
             true
         }
 
-        fn answer(self: Box<Self>, committed: Result<(), Uncommitted>) {
+        fn finish(self: Box<Self>, committed: Result<(), CommitError>) {
             self.0.send(committed.is_ok()).unwrap();
         }
     }
 
-    /// A write of one row that says when it runs, and goes on once it may.
-    struct Held {
-        runs: Sender<()>,
-        may: Receiver<()>,
+    /// A write of one row that reports its beginning, and then waits for permission to end.
+    struct HeldJob {
+        begun: Sender<()>,
+        permission: Receiver<()>,
     }
 
-    impl Job for Held {
+    impl Job for HeldJob {
         fn run(&mut self, tx: &Tx<'_>) -> bool {
             tx.conn.execute("INSERT INTO t VALUES (1)", []).unwrap();
-            self.runs.send(()).unwrap();
-            self.may.recv().is_ok()
+            self.begun.send(()).unwrap();
+            self.permission.recv().is_ok()
         }
 
-        fn answer(self: Box<Self>, _: Result<(), Uncommitted>) {}
+        fn finish(self: Box<Self>, _: Result<(), CommitError>) {}
+    }
+
+    fn start(conn: Connection, counters: &Arc<WriterCounters>) -> Writer {
+        let users = Arc::new(tempfile::tempfile().unwrap());
+        Writer::start(conn, users, Notifier::default(), Arc::default(), counters.clone()).unwrap()
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn who_comes_while_a_batch_is_written_shares_the_next() {
+    async fn jobs_that_arrive_during_a_batch_share_the_next() {
         let dir = tempfile::tempdir().unwrap();
         let conn = Connection::open(dir.path().join("any.db")).unwrap();
         conn.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (n)").unwrap();
-        let tally = Arc::new(Tally::default());
-        let writer = Writer::start(
-            conn,
-            Arc::new(tempfile::tempfile().unwrap()),
-            Tail::default(),
-            Arc::default(),
-            tally.clone(),
-        )
-        .unwrap();
-        let (runs, running) = channel();
-        let held = || {
-            let (go, may) = channel();
-            (go, Box::new(Held { runs: runs.clone(), may }))
+        let counters = Arc::new(WriterCounters::default());
+        let writer = start(conn, &counters);
+        let (begun, beginnings) = channel();
+        let held_job = || {
+            let (permit, permission) = channel();
+            (permit, Box::new(HeldJob { begun: begun.clone(), permission }))
         };
-        let (first, job) = held();
+        let (first, job) = held_job();
         writer.push(job).await.unwrap();
-        running.recv().unwrap();
-        let (second, job) = held();
+        beginnings.recv().unwrap();
+        let (second, job) = held_job();
         writer.push(job).await.unwrap();
         first.send(()).unwrap();
-        running.recv().unwrap();
-        // Its first write has begun, so that these two come too late for it.
-        let (third, job) = held();
+        beginnings.recv().unwrap();
+        // The second batch has begun: these two jobs are too late for the batch.
+        let (third, job) = held_job();
         writer.push(job).await.unwrap();
-        let (fourth, job) = held();
+        let (fourth, job) = held_job();
         writer.push(job).await.unwrap();
-        for go in [second, third, fourth] {
-            go.send(()).unwrap();
+        for permit in [second, third, fourth] {
+            permit.send(()).unwrap();
         }
-        running.recv().unwrap();
-        running.recv().unwrap();
+        beginnings.recv().unwrap();
+        beginnings.recv().unwrap();
         tokio::task::spawn_blocking(move || writer.close()).await.unwrap();
-        let (commits, writes) = (tally.commits.load(Ordering::Relaxed), tally.writes.load(Ordering::Relaxed));
+        let (commits, writes) = (counters.commits.load(Ordering::Relaxed), counters.writes.load(Ordering::Relaxed));
         assert_eq!((commits, writes), (2, 4));
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn all_who_wait_for_another_process_hear_together_that_it_does_not_let_go() {
+    async fn jobs_locked_out_fail_together() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("any.db");
         let conn = Connection::open(&file).unwrap();
         conn.pragma_update(None, "journal_mode", "WAL").unwrap();
         conn.busy_timeout(Duration::from_secs(1)).unwrap();
         let other = Connection::open(&file).unwrap();
-        let tally = Arc::new(Tally::default());
-        let writer = Writer::start(
-            conn,
-            Arc::new(tempfile::tempfile().unwrap()),
-            Tail::default(),
-            Arc::default(),
-            tally.clone(),
-        )
-        .unwrap();
+        let counters = Arc::new(WriterCounters::default());
+        let writer = start(conn, &counters);
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
-        let (told, answers) = channel();
+        let (report, reports) = channel();
         for _ in 0..8 {
-            writer.push(Box::new(Told(told.clone()))).await.unwrap();
+            writer.push(Box::new(ReportingJob(report.clone()))).await.unwrap();
         }
-        let answers: Vec<bool> = answers.into_iter().take(8).collect();
-        assert_eq!(answers, [false; 8]);
-        let batches = tally.failures.load(Ordering::Relaxed);
-        assert!(batches < 8, "each of them waited in vain by itself");
+        let committed: Vec<bool> = reports.into_iter().take(8).collect();
+        assert_eq!(committed, [false; 8]);
+        let batches = counters.failures.load(Ordering::Relaxed);
+        assert!(batches < 8, "each job waited for the busy timeout by itself");
         other.execute_batch("ROLLBACK").unwrap();
-        let (told, answers) = channel();
-        writer.push(Box::new(Told(told))).await.unwrap();
-        assert!(answers.recv().unwrap(), "who comes later is served");
+        let (report, reports) = channel();
+        writer.push(Box::new(ReportingJob(report))).await.unwrap();
+        assert!(reports.recv().unwrap(), "a later job succeeds");
         tokio::task::spawn_blocking(move || writer.close()).await.unwrap();
     }
 }

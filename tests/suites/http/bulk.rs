@@ -169,7 +169,7 @@ async fn fifty_operations_are_one_commit_and_fifty_one_are_none() {
     client.get("/v1/me").await;
     let db = &server.running.app.db;
     while hearth_server::operate::list_keys(db, None).await.unwrap().iter().all(|key| key.last_used_at.is_none()) {}
-    let commits = || db.tally().commits.load(std::sync::atomic::Ordering::Relaxed);
+    let commits = || db.writer_counters().commits.load(std::sync::atomic::Ordering::Relaxed);
     let refused = client.post("/v1/rooms/bulk", &body(51)).await;
     assert_eq!((refused.status, refused.faults()), (422, vec!["operations too_long".to_owned()]));
     assert_eq!(client.get("/v1/events").await.json["meta"]["feed"]["head"], 0);

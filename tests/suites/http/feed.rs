@@ -85,7 +85,8 @@ async fn a_cursor_that_somebody_made_up_reads_no_other_home() {
     let home = test.get("/v1/me").await.data()["home"]["id"].as_str().unwrap().parse().unwrap();
     for position in [-1, -(1 << 40), i64::MIN, i64::MAX] {
         for (start, run) in [(0, 0), (i64::MAX, 0)] {
-            let cursor = FeedCursor { position, start, run, ..FeedCursor::default() }.write(home);
+            let cursor =
+                FeedCursor { position, start: Some(start), run: Some(run), ..FeedCursor::default() }.encode(home);
             let answer = test.get(&format!("/v1/events?cursor={cursor}")).await;
             assert!([400, 410].contains(&answer.status), "{position}: {}", answer.status);
             let stream = test.get(&format!("/v1/events/stream?cursor={cursor}")).await;
@@ -97,7 +98,7 @@ async fn a_cursor_that_somebody_made_up_reads_no_other_home() {
         for direction in [Direction::Ascending, Direction::Descending] {
             let (created_since, updated_since) = (since, since);
             let cursor =
-                ListCursor { kind: Kind::Room, sort, direction, created_since, updated_since, after }.write(home);
+                ListCursor { kind: Kind::Room, sort, direction, created_since, updated_since, after }.encode(home);
             let answer = test.get(&format!("/v1/rooms?cursor={cursor}")).await;
             assert!(answer.status < 500 && !answer.text.contains("Strongroom"), "{after}: {}", answer.status);
         }
@@ -170,7 +171,7 @@ async fn a_rare_type_is_looked_for_a_stretch_at_a_time() {
          CREATE TEMP TABLE room AS SELECT e.*, r.home, r.rev FROM records r
              JOIN events e ON e.record = r.id WHERE r.id = '{hall}';
          WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 25000)
-         INSERT INTO events SELECT seat + i, kind, 1, record, at, key, replace(body, '\"rev\":' || rev, '\"rev\":' || (rev + i))
+         INSERT INTO events SELECT event_rowid + i, kind, 1, record, at, key, replace(body, '\"rev\":' || rev, '\"rev\":' || (rev + i))
          FROM room, n;
          UPDATE records SET rev = rev + 25000 WHERE id = '{hall}';
          UPDATE homes SET head = head + 25000 WHERE number = (SELECT home FROM room);
@@ -479,7 +480,7 @@ async fn a_stream_that_nobody_reads_ends_with_its_key() {
     unread.readable().await.unwrap();
     let streams = &server.running.app.streams;
     assert_eq!(streams.count(), 1);
-    let tail = hearth_server::store::tail::Tail::default();
+    let tail = hearth_server::store::notifier::Notifier::default();
     let outside = hearth_server::store::Db::open(server.data(), tail, 7).unwrap();
     operate::revoke_key(&outside, &Clock::system(), key).await.unwrap();
     wait_for(|| async { (streams.count() == 0).then_some(()) }).await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hearth_contract::formats::Timestamp;
 use hearth_server::clock::Clock;
-use hearth_server::store::Fault;
+use hearth_server::store::StoreError;
 use hearth_tests::client::Client;
 use hearth_tests::server::Server;
 use serde_json::{Value, json};
@@ -18,10 +18,10 @@ async fn a_job_that_panics_is_one_fault_and_leaves_nothing_behind() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let db = &server.running.app.db;
-    let write = db.write(|_| -> Result<(), Fault> { panic!("on purpose") });
-    assert!(matches!(write.await, Err(Fault::Panicked)));
-    let read = db.read(|_| -> Result<(), Fault> { panic!("on purpose") });
-    assert!(matches!(read.await, Err(Fault::Panicked)));
+    let write = db.write(|_| -> Result<(), StoreError> { panic!("on purpose") });
+    assert!(matches!(write.await, Err(StoreError::Panicked)));
+    let read = db.read(|_| -> Result<(), StoreError> { panic!("on purpose") });
+    assert!(matches!(read.await, Err(StoreError::Panicked)));
     assert_eq!(client.post("/v1/rooms", &json!({ "name": "Hall" })).await.status, 201);
     assert_eq!(client.walk("/v1/rooms").await.len(), 1);
 }

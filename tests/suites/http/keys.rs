@@ -7,7 +7,7 @@ use hearth_contract::key::Environment;
 use hearth_server::clock::Clock;
 use hearth_server::config::{Config, RateLimits};
 use hearth_server::operate::{self, NewKey};
-use hearth_server::store::Fault;
+use hearth_server::store::StoreError;
 use hearth_server::store::homes::{self, Plan};
 use hearth_tests::client::Client;
 use hearth_tests::server::{Hand, Server};
@@ -184,7 +184,7 @@ async fn a_revoked_key_stops_working_and_its_streams_end() {
     frames.event().await.unwrap();
     let key = client.get("/v1/me").await.data()["key"]["id"].as_str().unwrap().to_owned();
     // Another process revokes it, as the operator's command does.
-    let tail = hearth_server::store::tail::Tail::default();
+    let tail = hearth_server::store::notifier::Notifier::default();
     let outside = hearth_server::store::Db::open(server.data(), tail, 7).unwrap();
     operate::revoke_key(&outside, &Clock::system(), key).await.unwrap();
     while frames.next().await.is_some() {}
@@ -434,8 +434,8 @@ async fn what_others_wrote_is_noticed_between_two_steps_of_tidying() {
     // A thousand events at a time, in two homes; then receipts and exports.
     assert_eq!(steps, 3 + 1 + 2);
     let aged = inside.app.db.read(|tx| {
-        let homes = homes::numbers(tx)?.into_iter().map(|number| Ok(homes::load(tx, number)?.aged));
-        homes.collect::<Result<Vec<i64>, Fault>>()
+        let homes = homes::numbers(tx)?.into_iter().map(|number| Ok(homes::load(tx, number)?.retention_pos));
+        homes.collect::<Result<Vec<i64>, StoreError>>()
     });
     assert!(aged.await.unwrap().contains(&EVENTS), "nothing was left out");
 }

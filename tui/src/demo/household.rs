@@ -117,7 +117,7 @@ impl Household {
         let server = self.server.as_ref().context("the server is away")?;
         let team = operate::teams(&server.app.db).await?.first().context("the team is there")?.id.clone();
         let read = server.app.db.read(move |tx| {
-            let home = homes::of_team(tx, &team, Environment::Test)?.number;
+            let home = homes::home_of_team(tx, &team, Environment::Test)?.number;
             let mut found = Vec::new();
             for kind in Kind::ALL {
                 let order = (records::Sort::Created, Direction::Ascending);

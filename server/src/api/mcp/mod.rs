@@ -40,7 +40,7 @@ use crate::http::limits::Standing;
 use crate::http::parts::BODY_MAX;
 use crate::http::reply::{Payload, Refusal, Reply, Wording};
 use crate::http::route::Handler;
-use crate::store::Fault;
+use crate::store::StoreError;
 
 /// Answers one message of the protocol.
 pub async fn serve(call: Call) -> Result<Reply, Refusal> {
@@ -190,10 +190,10 @@ impl ServerHandler for Agent {
         };
         // The SDK runs a call as a task of its own, out of the edge's reach: a panic would leave it without an answer.
         let work = AssertUnwindSafe(self.run(tool, request.arguments.unwrap_or_default())).catch_unwind();
-        let said = match work.await.unwrap_or(Err(Fault::Panicked.into())) {
+        let said = match work.await.unwrap_or(Err(StoreError::Panicked.into())) {
             Ok(reply) => said(reply),
             Err(Refusal::Problem(problem)) => Err(problem.to_value(&self.wording.base_url)),
-            Err(Refusal::Fault(fault)) => Err(broken(&fault, &self.wording).to_value(&self.wording.base_url)),
+            Err(Refusal::StoreError(fault)) => Err(broken(&fault, &self.wording).to_value(&self.wording.base_url)),
         };
         Ok(match said {
             Ok(result) => CallToolResult::structured(result),

@@ -43,7 +43,7 @@ pub(super) fn read(file: &Path, data: &Path) -> anyhow::Result<Vec<Line<Step>>> 
     let lines = lines.map_err(|problem| anyhow::anyhow!("{name}: {problem}"))?;
     // Said before anything is done, rather than in the middle.
     if let Some(line) = lines.iter().find(|line| matches!(line.step, Step::Rewind(_))) {
-        let held = open::lock(data).map_err(|error| anyhow::anyhow!("{}: {error}", data.display()))?;
+        let held = open::lock_for_serving(data).map_err(|error| anyhow::anyhow!("{}: {error}", data.display()))?;
         anyhow::ensure!(
             held.is_some(),
             "{name}: line {}: rewind needs the server stopped, and one serves {}",

@@ -1,0 +1,163 @@
+-- The schema of the server's database, hearth.db.
+--
+-- Words
+--   moment    milliseconds since 1970-01-01T00:00:00Z
+--   position  an event id taken as a point in the history of one home; 0 is the point before the first event
+--   id        a UUID as text, in lower case with hyphens
+--   kind      1 inventory, 2 vehicle, 3 document, 4 task, 5 room, 6 property
+--
+-- Invariants (`hearth-server check` verifies 3 to 7)
+--   1. One write changes `events`, `records`, `links`, `search`, `receipts` and `homes.head` in one transaction.
+--   2. The event ids of a home rise, are never given out twice, and become visible in order.
+--   3. Folding the events of a home from the oldest to the newest gives the records of the home.
+--   4. The event at `records.rev` holds the current JSON of the record. No other table holds the JSON.
+--   5. `links` holds exactly the references that the current records contain.
+--   6. `search` holds exactly one row per current record, except for the property.
+--   7. No row of one home refers to a row of another home.
+
+-- A team is an account. A team owns one live home and one sandbox home.
+CREATE TABLE teams (
+    id         TEXT PRIMARY KEY,
+    name       TEXT NOT NULL UNIQUE,
+    plan       TEXT NOT NULL CHECK (plan IN ('free', 'paid')),
+    created_at INTEGER NOT NULL                   -- moment
+) STRICT;
+
+-- A home is one isolated data set, and the state of its event log.
+CREATE TABLE homes (
+    number          INTEGER PRIMARY KEY,          -- the home in all other tables; part of every `event_rowid`
+    id              TEXT NOT NULL UNIQUE,         -- the home in the API; also the id of its property record
+    team            TEXT NOT NULL REFERENCES teams (id),
+    environment     TEXT NOT NULL CHECK (environment IN ('live', 'test')),
+    head            INTEGER NOT NULL DEFAULT 0,   -- the last event id given out; never computed from `events`, which shrinks
+    last_updated_at INTEGER,                      -- latest moment given out: `updated_at` never decreases; null before the first event
+    epoch           INTEGER,                      -- the epoch that wrote last; null before the first event
+    retention_pos   INTEGER NOT NULL DEFAULT 0,   -- retention horizon: events up to here are older than retention and compacted
+    compacted_pos   INTEGER NOT NULL DEFAULT 0,   -- compaction horizon: the highest event id that compaction removed
+    next_event_min  INTEGER NOT NULL DEFAULT 0,   -- no lower event id is given out; a restore raises it to leave a gap
+    UNIQUE (team, environment)
+) STRICT;
+
+-- An epoch is a stretch of a home's history that one server process wrote. The contract calls an epoch a run (9.3).
+-- A position belongs to the last epoch that starts at or before the position.
+-- A cursor that names another epoch at its position comes from a history that a restore discarded.
+CREATE TABLE epochs (
+    home      INTEGER NOT NULL REFERENCES homes (number),
+    first_pos INTEGER NOT NULL,                   -- the first position that the process wrote
+    epoch     INTEGER NOT NULL,                   -- random number of the process
+    restored  INTEGER NOT NULL DEFAULT 0,         -- 1: a restore made the row, to mark where the discarded history began
+    PRIMARY KEY (home, first_pos)
+) STRICT, WITHOUT ROWID;
+
+-- The event log. One row per event; compaction removes rows (contract 9.2).
+-- `event_rowid` combines home and event id: one lookup in one narrow tree finds an event, and a home's events lie together.
+CREATE TABLE events (
+    event_rowid INTEGER PRIMARY KEY,              -- homes.number * 2^40 + event id
+    kind        INTEGER NOT NULL,
+    event_type  INTEGER NOT NULL,                 -- 0 created, 1 updated, 2 deleted
+    record      TEXT NOT NULL,                    -- id of the record
+    at          INTEGER NOT NULL,                 -- moment of the write
+    key         TEXT,                             -- idempotency key of the write
+    body        TEXT                              -- JSON of the record after the event; null when deleted
+) STRICT;
+
+-- Deletes that are older than retention. Only a backfill that began before the delete reads them (contract 9.2).
+CREATE TABLE tombstones (
+    event_rowid INTEGER PRIMARY KEY,              -- of the delete event: homes.number * 2^40 + event id
+    kind        INTEGER NOT NULL,
+    record      TEXT NOT NULL,                    -- id of the record
+    created     INTEGER NOT NULL,                 -- event id that created the record
+    at          INTEGER NOT NULL,                 -- moment of the delete
+    key         TEXT                              -- idempotency key of the delete
+) STRICT;
+
+-- Every record id that was ever used in a home. The JSON of a current record is the body of the event at `rev`.
+CREATE TABLE records (
+    home    INTEGER NOT NULL REFERENCES homes (number),
+    id      TEXT NOT NULL,
+    kind    INTEGER NOT NULL,
+    created INTEGER NOT NULL,                     -- event id that created the record: creation order
+    rev     INTEGER NOT NULL,                     -- event id that last changed the record: change order
+    deleted INTEGER NOT NULL DEFAULT 0,           -- 1: the event at `rev` deleted the record; the id stays used
+    PRIMARY KEY (home, id)
+) STRICT, WITHOUT ROWID;
+
+-- The two orders of a list (contract 5). Each index also holds the position in the other order.
+CREATE INDEX records_by_creation ON records (home, kind, created, rev) WHERE deleted = 0;
+CREATE INDEX records_by_change ON records (home, kind, rev, created) WHERE deleted = 0;
+
+-- References between records, by target, so that a delete finds the records to change (contract 3).
+CREATE TABLE links (
+    home   INTEGER NOT NULL REFERENCES homes (number),
+    target TEXT NOT NULL,                         -- id of the record referred to
+    kind   INTEGER NOT NULL,                      -- kind of the record that refers
+    record TEXT NOT NULL,                         -- id of the record that refers
+    PRIMARY KEY (home, target, kind, record)
+) STRICT, WITHOUT ROWID;
+
+-- The full-text index of current records. The rowid is homes.number * 2^40 + the event id that created the record.
+-- Text is stored folded (case, accents, compatibility forms), because FTS5 folds Latin letters only.
+CREATE VIRTUAL TABLE search USING fts5(
+    home,               -- "h" and homes.number as one word: every query contains the word, which keeps homes apart
+    title,
+    body,               -- all other searched fields
+    kind UNINDEXED,
+    record UNINDEXED,   -- id of the record
+    tokenize = "unicode61 remove_diacritics 0 categories 'L* N* M*'",
+    prefix = '2 3'
+);
+
+-- The response to each write that had an idempotency key, to answer a retry (contract 6.4).
+CREATE TABLE receipts (
+    home        INTEGER NOT NULL REFERENCES homes (number),
+    key         TEXT NOT NULL,                    -- idempotency key
+    fingerprint BLOB NOT NULL,                    -- SHA-256 of method, path, body and If-Match
+    at          INTEGER NOT NULL,                 -- moment of the response
+    status      INTEGER NOT NULL,                 -- HTTP status
+    headers     TEXT NOT NULL,                    -- JSON object: version, etag, location
+    body        TEXT NOT NULL,                    -- response body, byte for byte
+    PRIMARY KEY (home, key)
+) STRICT;
+
+CREATE INDEX receipts_by_age ON receipts (at);
+
+-- API keys. The secret text is not stored.
+CREATE TABLE keys (
+    id           TEXT PRIMARY KEY,
+    team         TEXT NOT NULL REFERENCES teams (id),
+    environment  TEXT NOT NULL CHECK (environment IN ('live', 'test')),
+    name         TEXT NOT NULL,
+    hash         BLOB NOT NULL UNIQUE,            -- SHA-256 of the secret text
+    hint         TEXT NOT NULL,                   -- first 12 and last 4 characters of the secret text
+    scopes       TEXT NOT NULL,                   -- separated by spaces
+    allowlist    TEXT NOT NULL DEFAULT '',        -- networks (CIDR) separated by spaces; empty: every address is allowed
+    pinned       TEXT NOT NULL,                   -- API version of requests without a version header: YYYY-MM-DD
+    created_at   INTEGER NOT NULL,                -- moments, here and below
+    last_used_at INTEGER,                         -- updated at most once a minute
+    expires_at   INTEGER,
+    revoked_at   INTEGER,
+    flagged_at   INTEGER                          -- the key was flagged for repeated refusals
+) STRICT;
+
+-- Export jobs (contract 16). The files lie in the directory `exports` beside the database, under random names.
+CREATE TABLE exports (
+    number      INTEGER PRIMARY KEY AUTOINCREMENT, -- order of creation
+    id          TEXT NOT NULL UNIQUE,
+    home        INTEGER NOT NULL REFERENCES homes (number),
+    format      TEXT NOT NULL CHECK (format IN ('json', 'csv', 'sqlite')),
+    kinds       TEXT NOT NULL,                    -- words of the kinds, separated by spaces
+    version     TEXT NOT NULL,                    -- API version in which the file is written: YYYY-MM-DD
+    status      TEXT NOT NULL CHECK (status IN ('queued', 'running', 'succeeded', 'failed', 'expired')),
+    done        INTEGER NOT NULL DEFAULT 0,       -- records written
+    total       INTEGER NOT NULL DEFAULT 0,       -- records to write
+    created_at  INTEGER NOT NULL,                 -- moments, here and below
+    finished_at INTEGER,
+    expires_at  INTEGER,
+    file        TEXT,                             -- file name in the directory `exports`; null before success
+    size_bytes  INTEGER,
+    sha256      TEXT,                             -- of the file, in lower-case hexadecimal
+    error       TEXT                              -- why the job failed: one sentence
+) STRICT;
+
+CREATE INDEX exports_by_home ON exports (home, number);
+CREATE INDEX exports_by_status ON exports (status, number);
