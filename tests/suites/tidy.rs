@@ -92,14 +92,14 @@ fn what_is_pure_asks_neither_clock_nor_chance() {
     for core in ["replica/src/sync/core.rs", "replica/src/sync/core"] {
         forbid(core, &["replica/src/sync/core/tests", "replica/src/sync/core/gap/tests"], &impure);
     }
-    for app in ["app.rs", "app", "state", "typed", "words", "layout", "view"] {
+    for app in ["app.rs", "app", "state", "parse", "words", "layout", "view"] {
         forbid(&format!("tui/src/{app}"), &["tui/src/app/tests", "tui/src/view/tests"], &impure);
     }
 }
 
 #[test]
 fn a_screen_does_not_reach_outside() {
-    for inside in ["app.rs", "app", "state", "typed", "words", "layout", "view"] {
+    for inside in ["app.rs", "app", "state", "parse", "words", "layout", "view"] {
         forbid(&format!("tui/src/{inside}"), &["tui/src/app/fuzz.rs"], &["crate::edge", "std::fs", "std::thread"]);
     }
 }

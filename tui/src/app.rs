@@ -37,6 +37,7 @@ use crate::keys::{Context, Keymap};
 use crate::layout::{Layout, list_and_preview};
 use crate::message::{Effect, Message, Write};
 use crate::now::Now;
+use crate::parse::quick::Quick;
 use crate::state::conflict::ConflictScreen;
 use crate::state::detail::Detail;
 use crate::state::form::Form;
@@ -46,9 +47,8 @@ use crate::state::list::List;
 use crate::state::palette::Palette;
 use crate::state::search::Search;
 use crate::state::session::Session;
-use crate::typed::quick::Quick;
 use crate::words::glyphs::Tone;
-use crate::words::standing::Halt;
+use crate::words::sync_status::SyncHalt;
 use crate::words::{self, Names};
 
 /// The tabs, from left to right. The home's own is the home screen.
@@ -312,11 +312,11 @@ impl App {
             }
             Message::SyncBegins => {
                 self.stopped = None;
-                self.notify(now, Tone::Good, "Syncing goes on.".to_owned());
+                self.notify(now, Tone::Good, "Syncing is resumed.".to_owned());
                 vec![Effect::Status]
             }
             Message::Rebuilt(rescue) => {
-                self.notify(now, Tone::Notice, words::rebuilt(&rescue));
+                self.notify(now, Tone::Notice, words::rebuilt_sentence(&rescue));
                 self.lists.iter_mut().for_each(List::stale);
                 let mut effects = vec![Effect::Reopen];
                 effects.extend(self.reload());
@@ -359,21 +359,21 @@ impl App {
 
     /// Why this home is not kept in step by anybody: no key can be read, where another process has none of its own that
     /// syncs, or what was begun here has ended for good.
-    pub fn halt(&self) -> Option<Halt<'_>> {
+    pub fn halt(&self) -> Option<SyncHalt<'_>> {
         let is_synced = self.status.as_ref().is_some_and(|status| status.daemon_pid.is_some());
         let keyless = self.setup.keyless.as_deref().filter(|_| !is_synced);
         let is_heard = self.status.as_ref().is_some_and(Status::is_in_contact);
         let stopped = self.stopped.as_ref().filter(|_| !is_heard);
-        let keyless = keyless.map(|why| Halt { words: "no key to sync with", why });
+        let keyless = keyless.map(|why| SyncHalt { words: "no key to sync with", why });
         // Somebody has named one since.
         let has_server = self.status.as_ref().is_some_and(|status| status.server.is_some());
-        let began_without = (self.setup.serverless && has_server && !is_synced).then_some(Halt {
+        let began_without = (self.setup.serverless && has_server && !is_synced).then_some(SyncHalt {
             words: "not synced",
             why: "this program began before there was a server; start it again, and it syncs",
         });
         keyless.or(began_without).or(stopped.map(|(why, again)| {
             let words = if *again { "syncing fails" } else { "syncing stopped" };
-            Halt { words, why }
+            SyncHalt { words, why }
         }))
     }
 
@@ -468,7 +468,7 @@ impl App {
                 _ => {}
             }
         }
-        let body = usize::from(Layout::of(height).body);
+        let body = usize::from(Layout::for_height(height).body);
         let kind = self.tab;
         let mut reload = false;
         for list in &mut self.lists {

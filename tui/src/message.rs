@@ -9,9 +9,9 @@ use hearth_replica::{
 use time::Date;
 
 use crate::keys;
+use crate::parse::dates::NextDue;
 use crate::state::detail::Full;
 use crate::state::session::Session;
-use crate::typed::dates::Again;
 use crate::words::Names;
 
 /// Something that happened.
@@ -234,7 +234,7 @@ pub enum Write {
         /// What it is called, for the answer.
         title: String,
         /// The next one, which the server makes because this one comes again.
-        again: Option<Again>,
+        again: Option<NextDue>,
     },
     /// Change or remove many, each for itself.
     Many {

@@ -100,7 +100,7 @@ impl App {
         }
         let halted = self.halt().map(|halt| format!("Nobody is there to try it: {}.", halt.words));
         let key = self.setup.keys.key_of(Context::Sync, Action::Pause).unwrap_or("?");
-        halted.or(self.is_paused().then(|| format!("Syncing rests; {key} lets it go on.")))
+        halted.or(self.is_paused().then(|| format!("Syncing is paused; {key} resumes syncing.")))
     }
 
     /// Whether an action can do something where the keyboard is; footer and palette promise nothing else.
@@ -259,7 +259,7 @@ impl App {
             return self.go_to(kind);
         }
         let most = self.home.len(self.today).saturating_sub(1);
-        let page = usize::from(Layout::of(self.height).screen() / 2);
+        let page = usize::from(Layout::for_height(self.height).screen() / 2);
         match action {
             Action::Open => {
                 let record = self.home.current(self.today).map(|entry| (entry.record().0, entry.record().1.to_owned()));
@@ -296,7 +296,7 @@ impl App {
     /// The room that a record in full has.
     pub(crate) fn page(&self) -> Page {
         let columns = usize::from(self.width).saturating_sub(2);
-        let height = usize::from(Layout::of(self.height).screen().saturating_sub(2));
+        let height = usize::from(Layout::for_height(self.height).screen().saturating_sub(2));
         Page { now: self.now, columns, height, ascii: self.setup.ascii }
     }
 }

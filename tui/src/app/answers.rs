@@ -269,7 +269,7 @@ impl App {
         let same = each.iter().filter(|(_, result)| *result == Ok(false)).count();
         // Those that are listed beside what was refused are as they should be, whoever made them so.
         let said = |(title, result): (String, Result<bool, String>)| {
-            (title, result.map(drop).map_err(|sentence| words::refusal(write, &sentence)))
+            (title, result.map(drop).map_err(|sentence| crate::write_text::refusal_sentence(write, &sentence)))
         };
         let each: Vec<_> = each.into_iter().map(said).collect();
         // Nothing is done: what was typed for all of them is wanted again.
@@ -288,7 +288,7 @@ impl App {
         let (bad, good): (Vec<_>, Vec<_>) = each.into_iter().partition(|(_, result)| result.is_err());
         let verb = match change {
             None => "Deleted",
-            Some(fields) if fields.len() == 1 && words::text(fields, "status") == Some("done") => "Done:",
+            Some(fields) if fields.len() == 1 && words::text_field(fields, "status") == Some("done") => "Done:",
             Some(_) => "Changed",
         };
         let done = match (good.len() - same, same) {
@@ -341,7 +341,8 @@ impl App {
         match self.layers.iter_mut().find(|layer| layer.has_sent(write)) {
             Some(Layer::Form(form)) => form.overtaken(now, row),
             _ => {
-                let text = format!("Not saved, because it was changed meanwhile: {}", words::written(write));
+                let text =
+                    format!("Not saved, because it was changed meanwhile: {}", crate::write_text::done_sentence(write));
                 self.notify(now, Tone::Alarm, text);
             }
         }
@@ -368,7 +369,7 @@ impl App {
                 if let Write::Create { kind, .. } = write {
                     self.lists.iter_mut().filter(|list| list.kind == *kind).for_each(|list| list.seek(&id));
                 }
-                self.notify(now, Tone::Good, words::written(write));
+                self.notify(now, Tone::Good, crate::write_text::done_sentence(write));
             }
             Err(sentence) => self.refused(now, write, &sentence),
         }
@@ -377,7 +378,7 @@ impl App {
 
     /// Says why a write was not carried out: where it was typed, as long as that waits for it, or else as a notice.
     fn refused(&mut self, now: Now, write: &Write, sentence: &str) {
-        let sentence = words::refusal(write, sentence);
+        let sentence = crate::write_text::refusal_sentence(write, sentence);
         match self.layers.iter_mut().find(|layer| layer.has_sent(write)) {
             Some(Layer::Form(form)) => form.refused(sentence),
             Some(Layer::Quick(quick)) => (quick.saving, quick.refusal) = (None, Some(sentence)),

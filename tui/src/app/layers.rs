@@ -13,16 +13,16 @@ use crate::keys::{Action, BINDINGS, Context};
 use crate::layout::Layout;
 use crate::message::{Effect, Write};
 use crate::now::Now;
+use crate::parse::quick;
 use crate::state::detail::Detail;
 use crate::state::form::{Form, Wish};
 use crate::state::session::Draft;
-use crate::typed::quick;
 use crate::words::glyphs::Tone;
-use crate::words::{self, faults, standing};
+use crate::words::{self, faults, sync_status};
 
 impl App {
     pub(super) fn act_in_palette(&mut self, now: Now, action: Action) -> Vec<Effect> {
-        let page = isize::try_from(Layout::of(self.height).screen() / 2).unwrap_or(1);
+        let page = isize::try_from(Layout::for_height(self.height).screen() / 2).unwrap_or(1);
         let Some(Layer::Palette(palette)) = self.layers.last_mut() else { return Vec::new() };
         match action {
             Action::Down => palette.step(1),
@@ -52,7 +52,7 @@ impl App {
 
     /// On screens of lines without a cursor.
     pub(super) fn act_on_lines(&mut self, action: Action) -> Vec<Effect> {
-        let page = usize::from(Layout::of(self.height).screen());
+        let page = usize::from(Layout::for_height(self.height).screen());
         let columns = usize::from(self.width).saturating_sub(2);
         // No further than the last line, so that the way back begins at once.
         let sync = self.sync_lines(self.now, columns).len().saturating_sub(page);
@@ -73,9 +73,10 @@ impl App {
     /// How syncing stands and what it has done, in so many columns: label, text, tone.
     pub fn sync_lines(&self, now: Now, columns: usize) -> Vec<(&'static str, String, Tone)> {
         let Some(status) = &self.status else { return Vec::new() };
-        let mut all = standing::report(now, status, self.halt(), self.setup.another_key.as_deref(), self.setup.ascii);
-        all.extend(standing::journal(now, &self.log));
-        standing::lines(all, columns)
+        let mut all =
+            sync_status::report(now, status, self.halt(), self.setup.another_key.as_deref(), self.setup.ascii);
+        all.extend(sync_status::journal(now, &self.log));
+        sync_status::lines(all, columns)
     }
 
     pub(super) fn act_in_form(&mut self, action: Action) -> Vec<Effect> {
@@ -151,7 +152,7 @@ impl App {
     }
 
     pub(super) fn act_in_search(&mut self, action: Action) -> Vec<Effect> {
-        let page = isize::try_from(Layout::of(self.height).screen() / 2).unwrap_or(1);
+        let page = isize::try_from(Layout::for_height(self.height).screen() / 2).unwrap_or(1);
         let Some(Layer::Search(search)) = self.layers.last_mut() else { return Vec::new() };
         match action {
             Action::Down => search.step(1),
@@ -299,7 +300,7 @@ impl App {
         let (today, ticket) = (self.today, self.ticket());
         let Some(Layer::Quick(quick)) = self.layers.last_mut() else { return Vec::new() };
         let before = quick.understood.about.clone();
-        quick.understood = quick::understand(quick.line.text(), today);
+        quick.understood = quick::parse_line(quick.line.text(), today);
         quick.refusal = None;
         match &quick.understood.about {
             Some(name) if quick.understood.about != before => {
@@ -338,7 +339,7 @@ impl QuickLine {
         let missing = self.understood.about.as_ref().filter(|_| self.about.is_none());
         let missing = missing.map(|name| format!("nothing here is called {name}"));
         let fault = self.understood.faults.first().cloned().or(missing);
-        let said = |fault: &FieldFault| faults::said(Kind::Task, fault, fields.get(&fault.field));
+        let said = |fault: &FieldFault| faults::fault_sentence(Kind::Task, fault, fields.get(&fault.field));
         self.refusal = fault.or_else(|| checked.faults.first().map(said));
         if self.refusal.is_some() {
             return None;
@@ -371,7 +372,7 @@ impl QuickLine {
         // What was not understood is there as it was typed; in the title it is seen.
         let missing = self.understood.about_part.as_deref().filter(|_| self.about.is_none());
         let rest = self.understood.unread.iter().map(String::as_str).chain(missing);
-        let title = words::text(&typed, "title").into_iter().chain(rest).filter(|part| !part.is_empty());
+        let title = words::text_field(&typed, "title").into_iter().chain(rest).filter(|part| !part.is_empty());
         let title = title.collect::<Vec<_>>().join(" ");
         typed.insert("title".into(), title.into());
         let before = check(Kind::Task, Intent::Create, &Value::Object(Default::default())).fields;

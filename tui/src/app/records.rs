@@ -8,14 +8,14 @@ use super::{App, Confirm, Layer, Then};
 use crate::keys::{Action, Context, What};
 use crate::message::{Effect, Write};
 use crate::now::Now;
+use crate::parse::dates;
+use crate::record_text;
 use crate::state::detail::{Detail, DetailLine};
 use crate::state::form::Form;
 use crate::state::home::Entry;
 use crate::state::list::List;
 use crate::state::palette::Cursor;
-use crate::typed::dates;
 use crate::words;
-use crate::words::copying;
 use crate::words::glyphs::Tone;
 
 /// A question names no more records than this.
@@ -141,7 +141,8 @@ impl App {
 
     pub(super) fn copy(&mut self, now: Now, what: What) -> Vec<Effect> {
         let line = self.line();
-        let copied = self.shown().and_then(|row| copying::text(what, row, line.as_ref(), self.status.as_ref()));
+        let copied =
+            self.shown().and_then(|row| record_text::copied_text(what, row, line.as_ref(), self.status.as_ref()));
         match copied {
             Some((text, _)) if text.is_empty() => {
                 self.notify(now, Tone::Notice, "There is nothing to copy here.".into());
@@ -239,12 +240,12 @@ fn turned(row: &Row) -> Option<Write> {
     if row.kind != Kind::Task {
         return None;
     }
-    let status = if words::text(&row.fields, "status") == Some("done") { "open" } else { "done" };
+    let status = if words::text_field(&row.fields, "status") == Some("done") { "open" } else { "done" };
     let fields = Fields::from_iter([("status".to_owned(), status.into())]);
     let mut whole = row.fields.clone();
     whole.extend(fields.clone());
     let (kind, id, title) = (row.kind, row.id.clone(), row.title.clone());
-    let again = dates::next_of(kind, &whole);
+    let again = dates::next_due(kind, &whole);
     // It is meant whatever the status was before.
     Some(Write::Update { kind, id, fields, seen: Fields::new(), title, again })
 }

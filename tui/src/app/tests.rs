@@ -274,7 +274,7 @@ fn while_syncing_rests_the_server_is_not_said_to_be_tried() {
     let paused = Status { phase: "paused".into(), ..live() };
     app.update(now(), Message::Answer(Answer::Status(Ok(paused))));
     assert_eq!(keys(&mut app, &["S", "r"]), []);
-    assert_eq!(app.notice.as_ref().unwrap().text, "Syncing rests; p lets it go on.");
+    assert_eq!(app.notice.as_ref().unwrap().text, "Syncing is paused; p resumes syncing.");
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn a_database_that_was_made_anew_is_opened_again_before_it_is_read() {
     let rescue = Rescue { edits: 2, ..Rescue::default() };
     let effects = app.update(now(), Message::Rebuilt(rescue));
     assert!(matches!(&effects[..], [Effect::Reopen, Effect::Page(..), ..]), "{effects:?}");
-    let said = "The database was damaged and is read anew from the server: the 2 changes that waited go on.";
+    let said = "The database was damaged and is downloaded again from the server: the 2 waiting edits are kept.";
     assert_eq!(app.notice.as_ref().unwrap().text, said);
 }
 

@@ -85,7 +85,7 @@ pub const BINDINGS: &[Binding] = &[
     row("conflict.value", &["enter"], &[ConflictValue], "take", "Take the typed value", Action::Take),
     row("conflict.drop", &["esc"], &[ConflictValue], "cancel", "Leave the value as it was", Action::Back),
     row("hurry", &["r"], &[Sync], "try now", "Try the server again without waiting", Action::Hurry),
-    row("pause", &["p"], &[Sync], "pause or go on", "Have syncing rest, or let it go on", Action::Pause),
+    row("pause", &["p"], &[Sync], "pause or go on", "Pause or resume syncing", Action::Pause),
     // Records.
     row("open", &["enter"], &[Home, List, Detail], "open", "Open what is under the cursor", Action::Open),
     row("back", &["esc", "q", "left", "h"], &[Detail, Edits, Conflict, Sync], "back", "Back", Action::Back),

@@ -9,9 +9,9 @@ use serde_json::Value;
 use time::Date;
 use tui_input::InputRequest;
 
+use crate::parse::{dates, numbers};
 use crate::state::input::{self, Line};
-use crate::typed::{dates, numbers};
-use crate::words::{choice, plain};
+use crate::words::{choice, json_text};
 
 /// The editor of one field.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ pub struct Picker {
 impl Editor {
     /// An editor of a field that holds a value; `name` is what a referred record is called.
     pub fn new(field: &'static Field, value: &Value, name: Option<&str>) -> Editor {
-        let text = plain(value);
+        let text = json_text(value);
         match field.format {
             Format::Text { lines: Lines::Many, .. } => Editor::notes(&text),
             Format::Choice(words) => Editor::Choice {
@@ -82,12 +82,14 @@ impl Editor {
         match self {
             Editor::Line(line) => match line.text() {
                 "" => Value::Null,
-                text if field.format == Format::Date => match dates::understood(text, today) {
+                text if field.format == Format::Date => match dates::parse_day(text, today) {
                     Some(date) => date_text(date).into(),
                     None => text.trim().into(),
                 },
-                text if field.format == Format::Money => numbers::money(text).into(),
-                text if field.format.is_integer() => numbers::whole(text).map_or_else(|| text.into(), Value::from),
+                text if field.format == Format::Money => numbers::normalize_money(text).into(),
+                text if field.format.is_integer() => {
+                    numbers::parse_whole(text).map_or_else(|| text.into(), Value::from)
+                }
                 text if matches!(field.format, Format::Text { .. }) => text.into(),
                 text => text.trim().into(),
             },
@@ -105,7 +107,7 @@ impl Editor {
             && !line.text().is_empty()
         {
             let value = Editor::Line(line.clone()).value(field, today);
-            *line = Line::holding(&plain(&value));
+            *line = Line::holding(&json_text(&value));
         }
     }
 

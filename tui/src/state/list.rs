@@ -13,8 +13,8 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{Near, Pending, Row, RowPage, RowQuery, Sort, Totals};
 use time::Date;
 
+use crate::parse::filter::{self, Filter};
 use crate::state::input::Line;
-use crate::typed::filter::{self, Filter};
 use crate::words::columns::{Order, is_grouping, orders};
 
 pub use lines::ListLine;
@@ -154,7 +154,7 @@ impl List {
 
     /// Understands the filter line: `due<fri` means another day tomorrow.
     pub fn understand(&mut self, today: Date) {
-        self.understood = filter::understand(self.kind, self.filter.text(), today);
+        self.understood = filter::parse_filter(self.kind, self.filter.text(), today);
     }
 
     /// Goes to the top and forgets the selected record: what is asked for is another list.

@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::{Entry, Form, Wish};
 use crate::message::{Decision, Write};
 use crate::now::Now;
+use crate::parse::dates::{self, NextDue};
 use crate::state::editor::{Editor, Picker, Reference};
-use crate::typed::dates::{self, Again};
 use crate::words::{self, faults};
 
 impl Form {
@@ -59,10 +59,10 @@ impl Form {
     }
 
     /// The next one, if what is sent has the task done and it comes again.
-    fn again(&self, sent: &Fields) -> Option<Again> {
+    fn again(&self, sent: &Fields) -> Option<NextDue> {
         let mut whole = self.before.clone();
         whole.extend(sent.clone());
-        sent.contains_key("status").then(|| dates::next_of(self.kind, &whole))?
+        sent.contains_key("status").then(|| dates::next_due(self.kind, &whole))?
     }
 
     /// What stood where something else is sent. A subject is one thing in two fields.
@@ -88,7 +88,7 @@ impl Form {
             if !typed {
                 entry.editor = editor;
             } else if before.get(name).unwrap_or(&Value::Null) != value && entry.is_changed(today) {
-                entry.meanwhile = Some(words::value(now, entry.field, row));
+                entry.meanwhile = Some(words::field_value(now, entry.field, row));
             }
         }
         let was_edit = self.edit.take().is_some();
@@ -157,7 +157,9 @@ impl Form {
             whole.extend(body.clone());
             check_subject(self.kind, &whole, &mut checked.faults);
         }
-        let said = |fault: FieldFault| (fault.field.clone(), faults::said(self.kind, &fault, body.get(&fault.field)));
+        let said = |fault: FieldFault| {
+            (fault.field.clone(), faults::fault_sentence(self.kind, &fault, body.get(&fault.field)))
+        };
         let faults = checked.faults.into_iter().map(said).collect();
         let fields = checked.fields.into_iter().filter(|(name, _)| body.contains_key(name)).collect();
         (fields, faults)
