@@ -312,7 +312,7 @@ impl App {
             }
             Message::SyncBegins => {
                 self.stopped = None;
-                self.notify(now, Tone::Good, "Syncing is resumed.".to_owned());
+                self.notify(now, Tone::Good, "Syncing resumed.".to_owned());
                 vec![Effect::Status]
             }
             Message::Rebuilt(rescue) => {

@@ -79,7 +79,7 @@ pub(super) fn run_decision(
         Write::Undo => history.undo(replica, progress),
         Write::Redo => history.redo(replica, progress),
         Write::Pause(true) => Ok(replica.pause().map(|_| "Syncing is paused until you resume it.".to_owned())?),
-        Write::Pause(false) => Ok(replica.resume().map(|_| "Syncing is resumed.".to_owned())?),
+        Write::Pause(false) => Ok(replica.resume().map(|_| "Syncing resumed.".to_owned())?),
         Write::Hurry => Ok(replica.hurry().map(|()| "Trying the server.".to_owned())?),
         Write::Decide(edit, decision) => decide_edit(replica, history, *edit, decision),
         _ => Ok(String::new()),
