@@ -204,17 +204,18 @@ fn side_lines(app: &App, screen: &ConflictScreen, columns: usize, room: usize) -
     let Some((conflict, choice)) = screen.fields.get(screen.selected) else { return Vec::new() };
     let is_typed = matches!(choice, Some(Choice::Value(_)));
     let full = |value: &Value| full_text(app, screen, conflict, value);
-    let typed = screen.drafts.get(&conflict.field).map(|value| ("Typed ", full(value)));
+    let typed_tone = if is_typed { Tone::Good } else { Tone::Quiet };
+    let typed = screen.drafts.get(&conflict.field).map(|value| ("Typed ", typed_tone, full(value)));
     let sides = [
-        ("Mine  ", unless_deleted(screen.deletes, || full(&conflict.mine))),
-        ("Theirs", unless_deleted(is_deleted_there(screen), || full(&conflict.theirs))),
-        ("Before", one_line(app, screen, conflict, &conflict.base)),
+        ("Mine  ", Tone::Quiet, unless_deleted(screen.deletes, || full(&conflict.mine))),
+        ("Theirs", Tone::Quiet, unless_deleted(is_deleted_there(screen), || full(&conflict.theirs))),
+        ("Before", Tone::Quiet, one_line(app, screen, conflict, &conflict.base)),
     ];
     let sides = typed.into_iter().chain(sides.into_iter().take(if columns < BEFORE_FROM { 3 } else { 2 }));
-    let sides: Vec<_> = sides.map(|(word, text)| (word, wrap(&text, columns.saturating_sub(8)))).collect();
-    let shares = shares(&sides.iter().map(|(_, parts)| parts.len()).collect::<Vec<_>>(), room);
+    let sides: Vec<_> = sides.map(|(word, tone, text)| (word, tone, wrap(&text, columns.saturating_sub(8)))).collect();
+    let shares = shares(&sides.iter().map(|(.., parts)| parts.len()).collect::<Vec<_>>(), room);
     let mut lines = Vec::new();
-    for ((word, mut parts), share) in sides.into_iter().zip(shares) {
+    for ((word, tone, mut parts), share) in sides.into_iter().zip(shares) {
         if share < parts.len() {
             parts.truncate(share);
             let cut = Sign::Cut.text(app.setup.ascii);
@@ -223,7 +224,6 @@ fn side_lines(app: &App, screen: &ConflictScreen, columns: usize, room: usize) -
             parts.iter_mut().rev().take(1).for_each(|last| *last = fit(last, columns, "") + cut);
         }
         let lead = std::iter::once(word).chain(std::iter::repeat("      "));
-        let tone = if word == "Typed " && is_typed { Tone::Good } else { Tone::Quiet };
         lines.extend(lead.zip(parts).map(|(word, line)| (format!("{word}  {line}"), tone)));
     }
     lines

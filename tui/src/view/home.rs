@@ -7,13 +7,14 @@ use hearth_contract::schema::Kind;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
+use time::Date;
 
 use super::cells::{cell, due_cell};
 use super::{Theme, inset, key_of, padded, rows, scroll_bar};
 use crate::app::App;
 use crate::keys::{Action, Context};
 use crate::layout::{self, PANEL};
-use crate::state::home::{self, Entry, HomeLine};
+use crate::state::home::{self, Entry, HomeLine, Section};
 
 use crate::words::glyphs::{Sign, Tone};
 use crate::words::sanitize::{fit, width, wrap};
@@ -55,12 +56,10 @@ fn attention(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
                 frame.render_widget(Span::styled(text, theme.quiet()), row);
             }
             HomeLine::Heading(section) => {
-                let look = if section.title == "Overdue" { theme.tone(Tone::Alarm) } else { theme.accent() };
-                let sign = if section.title == "Overdue" {
-                    format!("{} ", Sign::NeedsYou.text(app.setup.ascii))
-                } else {
-                    String::new()
-                };
+                let is_overdue = is_overdue(section, app.today);
+                let look = if is_overdue { theme.tone(Tone::Alarm) } else { theme.accent() };
+                let sign =
+                    if is_overdue { format!("{} ", Sign::NeedsYou.text(app.setup.ascii)) } else { String::new() };
                 let count = words::grouped(i64::try_from(section.count).unwrap_or(i64::MAX));
                 let spans = vec![
                     Span::styled(format!("{sign}{}", section.title), look),
@@ -78,6 +77,12 @@ fn attention(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
         }
     }
     scroll_bar(app, theme, frame, area, top, lines.len());
+}
+
+/// Whether a section holds the overdue tasks. All entries of a section are of one kind and urgency.
+fn is_overdue(section: &Section<'_>, today: Date) -> bool {
+    let is_late = |entry: &Entry<'_>| matches!(entry, Entry::Task(_)) && entry.on().is_some_and(|date| date < today);
+    section.entries.first().is_some_and(is_late)
 }
 
 fn entry_line<'a>(app: &App, theme: &Theme, entry: &Entry<'_>, columns: usize, selected: bool) -> Line<'a> {
