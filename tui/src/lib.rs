@@ -11,9 +11,9 @@
 //! - [`run`]: the main loop. [`config`]: settings. [`welcome`]: the first run. [`demo`]: server and replica in one
 //!   process.
 //!
-//! A module imports only from files below: `words` and `parse` at the bottom; then `keys`, `layout`, `state`, `message`,
-//! `app`, `view`, `edge`; `run`, `welcome` and `demo` at the top. SQL and HTTP belong to `hearth_replica`; only the
-//! demo's tour runs one SQL statement.
+//! A module imports only from files below: `words` and `parse` at the bottom; then `keys`, `layout`; `state` and
+//! `message` on one level; `app`, `view`, `edge`; `run`, `welcome` and `demo` at the top. SQL and HTTP belong to
+//! `hearth_replica`; only the demo's tour runs one SQL statement.
 
 pub mod app;
 pub mod config;
