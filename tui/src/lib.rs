@@ -11,7 +11,7 @@
 //! - [`run`]: the main loop. [`config`]: settings. [`welcome`]: the first run. [`demo`]: server and replica in one
 //!   process.
 //!
-//! A module imports only from files below: `words` and `parse` at the bottom; then `keys`, `layout`; `state` and
+//! A module imports only from modules below: `words` and `parse` at the bottom; then `keys`, `layout`; `state` and
 //! `message` on one level; `app`, `view`, `edge`; `run`, `welcome` and `demo` at the top. SQL and HTTP belong to
 //! `hearth_replica`; only the demo's tour runs one SQL statement.
 
