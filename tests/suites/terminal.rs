@@ -204,7 +204,7 @@ fn after_a_signal_too_a_ctrl_c_stops_what_is_still_being_written() {
     screen.types("?");
     screen.shows("What to do in a list");
     signal(&screen, "-TERM");
-    screen.shows("ctrl-c stops it where it is");
+    screen.shows("ctrl-c stops the program at once");
     // The second one of a system that stops is no reason to throw away what is still being written.
     signal(&screen, "-TERM");
     screen.types("\x03");

@@ -104,7 +104,7 @@ async fn a_conflict_is_settled_by_keys_and_the_decision_undone() {
     scene.does("w", "in conflict");
     scene.does("\r", "Theirs");
     scene.does("\x13", "Choose first: Title.");
-    scene.does("t", "All is chosen");
+    scene.does("t", "All fields are chosen");
     scene.does("\x13", "is as the server has it");
     scene.screen.shows("Nothing waits");
     scene.does("\x1b", "Waiting to be sent");
@@ -175,12 +175,12 @@ async fn what_was_changed_here_and_deleted_on_the_server_is_settled_by_keys_eith
     scene.does("p", "2 need you");
     scene.does("w", "in conflict");
     scene.does("\r", "it was deleted on the server");
-    scene.does("m", "All is chosen");
+    scene.does("m", "All fields are chosen");
     scene.does("\x13", "1 needs you");
     // It has gone to the server, so that the other one is under the cursor.
     scene.screen.shows_no_longer("Paint it");
     scene.does("\r", "it was deleted on the server");
-    scene.does("t", "All is chosen");
+    scene.does("t", "All fields are chosen");
     scene.does("\x13", "Nothing waits");
     scene.is_in_step();
     assert_eq!(scene.tasks("title").await, ["Paint it"]);
@@ -209,7 +209,7 @@ async fn a_refused_change_says_why_and_goes_with_another_value() {
     scene.does("p", "1 needs you");
     scene.does("w", "rejected");
     scene.screen.shows("Room names no room of this home.");
-    scene.screen.shows("e gives it other values, d gives it up.");
+    scene.screen.shows("e enters other values, d discards the change.");
     scene.does("e", "Change the item");
     scene.screen.shows("something that is not here");
     scene.screen.shows("Room names no room of this home.");

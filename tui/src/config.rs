@@ -1,5 +1,6 @@
-//! How a person wants the terminal UI: colours, signs, mouse, motion, keys. Read once from `NAME.tui.toml` beside the profile;
-//! a file with a mistake is refused with what is wrong and where, because a setting that is silently ignored helps nobody.
+//! The settings of the terminal UI: colours, signs, mouse, motion, keys. Read once from `NAME.tui.toml` beside the
+//! profile. A file with a mistake is rejected with the place of the mistake, because a silently ignored setting would
+//! confuse. Must not know the command line.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,33 +12,33 @@ use serde::Deserialize;
 
 use crate::keys::Keymap;
 
-/// What can be set.
+/// The settings.
 #[derive(Debug, Default)]
 pub struct Config {
     /// The colours.
     pub theme: Colors,
-    /// Signs in ASCII: as the file says, or else the locale.
+    /// Whether signs are in ASCII: from the file, otherwise from the locale.
     pub ascii: bool,
-    /// Whether the mouse is taken from the terminal.
+    /// Whether Hearth captures the mouse.
     pub mouse: bool,
-    /// Nothing moves that need not.
+    /// Whether animation is off.
     pub reduced_motion: bool,
-    /// The keys.
+    /// The keys of all actions.
     pub keys: Keymap,
 }
 
-/// Which colours are drawn with.
+/// The colours of the screens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Colors {
-    /// The terminal's own.
+    /// The terminal's own palette.
     #[default]
     Terminal,
-    /// Made for a light background.
+    /// A palette for a light background.
     Light,
-    /// Made for a dark background.
+    /// A palette for a dark background.
     Dark,
-    /// None; weights alone.
+    /// No colours; bold, dim and reversed text only.
     Mono,
 }
 
@@ -51,7 +52,7 @@ struct File {
     keys: BTreeMap<String, Keys>,
 }
 
-/// One key, or several. An id with a dot in it, where it is not quoted, is a table to TOML.
+/// One key or several keys. TOML reads an unquoted id with a dot as a table, which the error message explains.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "a key or a list of keys; an id with a dot is quoted, as in \"tab.home\" = \"f5\"")]
 enum Keys {
@@ -60,8 +61,11 @@ enum Keys {
 }
 
 impl Config {
-    /// Reads a file; none is a file without settings.
-    pub fn read(path: &Path) -> anyhow::Result<Config> {
+    /// Loads the settings from a file. A missing file gives the defaults.
+    ///
+    /// # Errors
+    /// When the file cannot be read or has a mistake; the error names the file and the line.
+    pub fn load(path: &Path) -> anyhow::Result<Config> {
         let ascii = wants_ascii(|name| std::env::var(name).ok());
         match fs::read_to_string(path) {
             Ok(text) => Config::parse(&text, ascii).with_context(|| path.display().to_string()),
@@ -86,8 +90,7 @@ impl Config {
     }
 }
 
-/// Whether the locale knows nothing but ASCII, told the variables of the environment. The first that is set decides; where none
-/// is, nothing is known against Unicode.
+/// Whether the locale is not UTF-8. The first set variable of `LC_ALL`, `LC_CTYPE`, `LANG` decides. Without any: UTF-8.
 fn wants_ascii(variable: impl Fn(&str) -> Option<String>) -> bool {
     let set = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(variable).find(|value| !value.is_empty());
     set.is_some_and(|locale| !["utf-8", "utf8"].iter().any(|name| locale.to_lowercase().contains(name)))
@@ -99,7 +102,7 @@ mod tests {
     use crate::keys::{Action, Context};
 
     #[test]
-    fn settings_are_read() {
+    fn settings_parse() {
         let config =
             Config::parse("theme = \"light\"\nmouse = true\n[keys]\ndone = [\"D\", \"f5\"]\nquit = \"ctrl-q\"", false)
                 .unwrap();
@@ -108,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn signs_are_in_ascii_where_the_locale_knows_no_others_and_the_file_does_not_say() {
+    fn ascii_defaults_to_the_locale() {
         for (set, expected) in [
             (&[] as &[(&str, &str)], false),
             (&[("LANG", "C")], true),
@@ -129,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_said_with_its_place() {
+    fn mistake_is_reported_with_its_place() {
         for (text, words) in [
             ("them = \"light\"", "unknown field `them`"),
             ("theme = \"pink\"", "unknown variant `pink`"),

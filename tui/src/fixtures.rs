@@ -1,4 +1,4 @@
-//! Records and readings for tests, in the words of the tests.
+//! Sample records, status and time for tests. Must not be used outside tests.
 
 use hearth_contract::check::{Intent, check};
 use hearth_contract::formats::Timestamp;
@@ -9,12 +9,12 @@ use time::UtcOffset;
 
 use crate::now::Now;
 
-/// Saturday, 21 November 2026, two in the afternoon.
+/// Saturday, 21 November 2026, 14:00 UTC.
 pub(crate) fn now() -> Now {
     Now { moment: Timestamp::parse("2026-11-21T14:00:00Z").unwrap(), zone: |_| UtcOffset::UTC }
 }
 
-/// A record of a kind with these fields.
+/// A record with these fields, as the contract's check completes them.
 pub(crate) fn record(kind: Kind, id: &str, fields: Value) -> Row {
     let mut body = fields;
     if let Value::Object(members) = &mut body {
@@ -36,17 +36,17 @@ pub(crate) fn record(kind: Kind, id: &str, fields: Value) -> Row {
     }
 }
 
-/// A room of that name.
+/// A room.
 pub(crate) fn room(id: &str, name: &str) -> Row {
     record(Kind::Room, id, json!({ "name": name }))
 }
 
-/// A task with that title, due on that day.
+/// A task, due on `due_on` (`2026-11-18`) if given.
 pub(crate) fn task(id: &str, title: &str, due_on: Option<&str>) -> Row {
     record(Kind::Task, id, json!({ "title": title, "due_on": due_on }))
 }
 
-/// The status of a replica in step with its server.
+/// The status of a replica that is connected and complete.
 pub(crate) fn live() -> Status {
     Status {
         phase: Phase::Live,
@@ -59,7 +59,7 @@ pub(crate) fn live() -> Status {
     }
 }
 
-/// What stands against the fourth edit in a field of a task.
+/// A conflict of edit 4 in a field of task `a`.
 pub(crate) fn conflict(field: &str, theirs: &str) -> Conflict {
     Conflict {
         edit_id: 4,

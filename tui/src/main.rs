@@ -1,4 +1,5 @@
-//! The command line of the terminal UI. Must not do anything but read arguments and hand over.
+//! The command line of the terminal UI. Reads the arguments and starts the UI, the demo or the table of keys. Must not
+//! do more.
 
 use std::io::{self, IsTerminal, Write, stdin, stdout};
 use std::path::PathBuf;
@@ -14,43 +15,43 @@ use hearth_replica::address;
 use hearth_replica::doctor::{another_key, key_elsewhere, put_right};
 use hearth_replica::profile::{self, Profile, ProfileError};
 
-/// The household, in the terminal: everything it owns, keeps and has to do.
+/// Manage your home in the terminal: tasks, inventory, rooms, vehicles and documents
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Which home, by the name it was given with `hearth-replica init`
+    /// Name of the home, as given to `hearth-replica init`
     #[arg(long, global = true, default_value = profile::DEFAULT, env = "HEARTH_PROFILE", value_name = "NAME")]
     profile: String,
-    /// Another file for the database, with the profile's server and key, unless FILE.toml names others; before a new one is
-    /// made there, you are asked
+    /// Use this database file, with the profile's server and key unless FILE.toml names others. Asks before creating a
+    /// new file
     #[arg(long, global = true, value_name = "FILE")]
     db: Option<PathBuf>,
-    /// Draw signs in ASCII
+    /// Use ASCII signs only
     #[arg(long, global = true)]
     ascii: bool,
-    /// Colours: the terminal's own, for a light or a dark background, or none
+    /// Colours: the terminal's own, a palette for a light or a dark background, or none
     #[arg(long, global = true, value_name = "NAME", value_parser = ["terminal", "light", "dark", "mono"])]
     theme: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// A home with its server and replica in one process, nothing to set up
+    /// Show a sample home, with server and replica in one process; needs no setup
     Demo {
-        /// Print sentences instead of drawing screens; so it is too when this is no terminal
+        /// Print a tour as text instead of showing screens; the default without a terminal
         #[arg(long)]
         plain: bool,
     },
-    /// Every action with its id, its keys and where it works; a configuration changes keys by these ids
+    /// List every action: id, keys, description and screens. Settings change keys by these ids
     Keys,
 }
 
 fn main() -> ExitCode {
     match run(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        // A reader that has gone away, as `head` does, is no failure.
+        // The reader of a pipe may close early, as `head` does. That is no failure.
         Err(error) if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) => {
             ExitCode::SUCCESS
         }
@@ -70,41 +71,35 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     }
     let mut profile = Profile::load(&arguments.profile, arguments.db.as_deref())?;
     if let Some(Command::Keys) = arguments.command {
-        return keys(&configured(&profile, &arguments)?);
+        return print_keys(&load_config(&profile, &arguments)?);
     }
     if let Some(Command::Demo { plain }) = arguments.command {
-        return demo::run(plain || !is_terminal, configured(&profile, &arguments)?);
+        return demo::run(plain || !is_terminal, load_config(&profile, &arguments)?);
     }
-    // A path that was mistyped is none, whatever server the profile has.
-    let is_elsewhere = arguments.db.is_some() && !hearth_replica::is_there(&profile.db);
-    anyhow::ensure!(is_terminal || !is_elsewhere, "there is no database at {}", profile.db.display());
+    // The path may be mistyped. A missing file is therefore never created silently.
+    let is_db_missing = arguments.db.is_some() && !hearth_replica::is_there(&profile.db);
+    anyhow::ensure!(is_terminal || !is_db_missing, "there is no database at {}", profile.db.display());
     let is_new = profile.server.is_none() && !hearth_replica::is_there(&profile.db);
     if is_new && !is_terminal {
-        // The demo is for those who named nothing: in place of a home that was named it would be taken for that one.
-        let there = others::names(&profile);
-        let named = profile.name != profile::DEFAULT || !there.is_empty();
-        anyhow::ensure!(!named, "{}", others::said(&profile.name, &there));
-        eprintln!(
-            "No home is set up here yet, so this is the demo; connect your own with `hearth-replica init --server URL`."
+        return run_demo_without_terminal(&profile);
+    }
+    let why = if is_dumb { " that can show screens, and TERM says that this terminal cannot" } else { "" };
+    anyhow::ensure!(is_terminal, "hearth needs a terminal{why}; use hearth-replica or hearth demo --plain instead");
+    if is_db_missing {
+        anyhow::ensure!(
+            confirms_new_db(&profile)?,
+            "there is no database at {}; none was created",
+            profile.db.display()
         );
-        return demo::run(true, Config::default());
     }
-    let why = if is_dumb { " that draws, and TERM says that this one does not" } else { "" };
-    anyhow::ensure!(
-        is_terminal,
-        "this needs a terminal{why}; in sentences there are hearth-replica and hearth demo --plain"
-    );
-    if is_elsewhere {
-        anyhow::ensure!(agrees(&profile)?, "there is no database at {}, and none was made", profile.db.display());
-    }
-    let config = configured(&profile, &arguments)?;
+    let config = load_config(&profile, &arguments)?;
     let sync = match profile.sync_config() {
         None if is_new && arguments.db.is_none() => match welcome::run(&mut profile, &config)? {
             Outcome::Quit => return Ok(()),
             Outcome::Demo => return demo::run(false, config),
             Outcome::Home => profile.sync_config(),
         },
-        known => known,
+        sync => sync,
     };
     let flags = address::flags(&arguments.profile, arguments.db.as_deref());
     let keyless = profile.server.as_ref().filter(|_| sync.is_none()).map(|server| keyless(&profile, server, &flags));
@@ -115,35 +110,46 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     run_ui(UiOptions { db: profile.db, sync, keyless, another_key, flags, title: None, config })
 }
 
-/// Why there is no key for a home's server, and what to do about it.
+/// Prints the tour of the demo if the person named no home. A named home that does not exist is an error, because the
+/// demo could be taken for that home.
+fn run_demo_without_terminal(profile: &Profile) -> anyhow::Result<()> {
+    let homes = others::home_names(profile);
+    let is_named = profile.name != profile::DEFAULT || !homes.is_empty();
+    anyhow::ensure!(!is_named, "{}", others::missing_home_sentence(&profile.name, &homes));
+    eprintln!(
+        "No home is set up on this machine yet. This is the demo; connect your own home with \
+         `hearth-replica init --server URL`."
+    );
+    demo::run(true, Config::default())
+}
+
+/// The sentence why there is no API key for the server, with the next step.
 fn keyless(profile: &Profile, server: &str, flags: &str) -> String {
     let (why, next) = match profile.key_error() {
-        Some(ProfileError::Key(file, error)) => {
-            (format!("the key's file {}: {error}", file.display()), put_right(file))
-        }
+        Some(ProfileError::Key(file, error)) => (format!("the key file {}: {error}", file.display()), put_right(file)),
         Some(error) => (error.to_string(), "hearth-replica doctor".to_owned()),
         None => (format!("there is no key for {server}"), format!("hearth-replica init --server {server}")),
     };
     let next = address::addressed(&next, flags);
-    format!("{why}; next: {next}. Then start hearth again; until then changes stay here.")
+    format!("{why}; next: {next}. Then start hearth again; until then, changes stay on this machine.")
 }
 
-/// Whether a file that is not there shall be made: a new home, or another copy of the one that the profile's server has.
-fn agrees(profile: &Profile) -> anyhow::Result<bool> {
-    let begin = match &profile.server {
-        None => "Begin a new home there?".to_owned(),
-        Some(server) => format!("Begin a new copy of the home at {server} there?"),
+/// Asks on the terminal whether to create a missing database file.
+fn confirms_new_db(profile: &Profile) -> anyhow::Result<bool> {
+    let question = match &profile.server {
+        None => "Create a new home there?".to_owned(),
+        Some(server) => format!("Create a new copy of the home at {server} there?"),
     };
-    write!(stdout(), "There is no database at {}. {begin} [y/N] ", profile.db.display())?;
+    write!(stdout(), "There is no database at {}. {question} [y/N] ", profile.db.display())?;
     stdout().flush()?;
     let mut answer = String::new();
     stdin().read_line(&mut answer)?;
     Ok(answer.trim().eq_ignore_ascii_case("y") || answer.trim().eq_ignore_ascii_case("yes"))
 }
 
-/// The profile's configuration, with what the command line says in its place.
-fn configured(profile: &Profile, arguments: &Arguments) -> anyhow::Result<Config> {
-    let mut config = Config::read(&profile.ui_config())?;
+/// The settings of the profile, overridden by the command line.
+fn load_config(profile: &Profile, arguments: &Arguments) -> anyhow::Result<Config> {
+    let mut config = Config::load(&profile.ui_config())?;
     config.ascii |= arguments.ascii;
     match arguments.theme.as_deref() {
         Some("light") => config.theme = Colors::Light,
@@ -155,8 +161,8 @@ fn configured(profile: &Profile, arguments: &Arguments) -> anyhow::Result<Config
     Ok(config)
 }
 
-/// The table of actions as a table of text.
-fn keys(config: &Config) -> anyhow::Result<()> {
+/// Prints the table of actions.
+fn print_keys(config: &Config) -> anyhow::Result<()> {
     let mut out = stdout().lock();
     for (index, binding) in BINDINGS.iter().enumerate() {
         let places: Vec<&str> =

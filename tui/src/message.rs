@@ -10,9 +10,9 @@ use hearth_replica::{
 use time::Date;
 
 use crate::keys;
+use crate::parse::dates::NextDue;
 use crate::state::detail::FullRecord;
 use crate::state::session::Session;
-use crate::typed::dates::Again;
 use crate::words::Names;
 
 /// An input of the application.
@@ -236,7 +236,7 @@ pub enum Write {
         /// The title of the record, for the answer.
         title: String,
         /// The next occurrence, which the server creates when a recurring task is done.
-        again: Option<Again>,
+        again: Option<NextDue>,
     },
     /// Change or delete several records, each on its own.
     Many {

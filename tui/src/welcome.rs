@@ -1,6 +1,6 @@
-//! A first run: it says what this is and offers the demo, a connection, or to begin without a server. A small application of
-//! its own, built like the large one: state, keys, picture, and a loop that decides nothing. `connect` has what a connection
-//! takes, `others` which homes there are.
+//! The first run: introduces Hearth and offers the demo, a connection to a server, or a start without a server. A small
+//! application with its own state, keys, view and loop. `connect` connects to a server, `others` lists the existing
+//! homes. Must not know the screens of the main application.
 
 mod connect;
 pub mod others;
@@ -13,92 +13,91 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use hearth_replica::profile::Profile;
 use tui_input::InputRequest;
 
-use crate::TICK;
 use crate::config::Config;
 use crate::edge::background::Background;
-use crate::edge::event::Keyboard;
+use crate::edge::event::{Keyboard, TICK};
 use crate::edge::terminal::Screen;
 use crate::message::Message;
 use crate::state::input::{self, Line};
 use crate::view::Theme;
 
-/// What a first run led to.
+/// The choice of the person at the end of the first run.
 #[derive(Debug)]
 pub enum Outcome {
-    /// To see the demo.
+    /// Show the demo.
     Demo,
-    /// To use this home, as the profile says it now.
+    /// Open the home of the profile. After a connection, the profile holds the server and the key.
     Home,
-    /// To leave.
+    /// Leave the program.
     Quit,
 }
 
-/// The offers, and what is said about each.
+/// The offers with their explanations.
 const OFFERS: [(&str, &str); 3] = [
-    ("Look around in the demo", "A home with a family in it, all on this machine. Nothing of it stays."),
-    ("Connect to a server", "Your own home. It takes the server's address and an API key."),
-    ("Begin without a server", "Everything stays on this machine until you connect it."),
+    ("Look around in the demo", "A sample home with a family, all on this machine. The demo leaves no data behind."),
+    ("Connect to a server", "Your own home. You need the server's address and an API key."),
+    ("Begin without a server", "All data stays on this machine until you connect a server."),
 ];
 
-/// The state of a first run.
+/// The state of the first run.
 #[derive(Debug, Default)]
 struct Welcome {
-    /// Which offer is under the cursor.
+    /// The index of the offer under the cursor.
     selected: usize,
-    /// What a connection takes, while it is typed.
+    /// The form for a connection. None: the offers are shown.
     connection: Option<Connection>,
-    /// That this home is not set up, and which are.
-    said: String,
+    /// The sentence that this home is not set up, with the names of existing homes.
+    introduction: String,
 }
 
-/// A connection being typed.
+/// The form for a connection.
 #[derive(Debug, Default)]
 struct Connection {
     server: Line,
     key: Line,
-    /// Whether the keyboard is in the key.
+    /// Whether the cursor is in the key.
     in_key: bool,
-    /// Whether the address is still the offered one, which makes way for what is typed.
-    is_offered: bool,
-    /// Why it did not work.
+    /// Whether the address is the default. The first typed character replaces the default.
+    is_default: bool,
+    /// Why the last try failed.
     fault: Option<String>,
-    /// The server's answer, while it is asked.
-    asking: Option<Receiver<Result<connect::Met, String>>>,
+    /// Receives the answer of the server. None: no request is running.
+    pending: Option<Receiver<Result<connect::ServerIdentity, String>>>,
 }
 
-/// Where a server of one's own listens unless it is told otherwise.
-const USUAL: &str = "http://127.0.0.1:8750";
+/// The default address of a server on this machine.
+const DEFAULT_SERVER: &str = "http://127.0.0.1:8750";
 
-/// How long is waited for a message between two looks for the server's answer.
-const LOOK: Duration = Duration::from_millis(100);
+/// The time between two checks for the answer of the server.
+const ANSWER_POLL: Duration = Duration::from_millis(100);
 
 impl Connection {
-    /// The line that the keyboard is in, about to be changed. The offered address makes way for what is typed, and only once:
-    /// what a person has typed is theirs, also where it reads the same.
+    /// The line under the cursor, about to change. `types`: whether a character is inserted. The first inserted
+    /// character replaces the default address; later characters never do.
     fn line(&mut self, types: bool) -> &mut Line {
         self.fault = None;
         if self.in_key {
             return &mut self.key;
         }
-        if std::mem::take(&mut self.is_offered) && types {
+        if std::mem::take(&mut self.is_default) && types {
             self.server = Line::default();
         }
         &mut self.server
     }
 
-    /// The server's answer, once it is here.
-    fn answer(&mut self) -> Option<Result<connect::Met, String>> {
-        let answer = match self.asking.as_ref()?.try_recv() {
+    /// The answer of the server. None: no answer yet.
+    fn take_answer(&mut self) -> Option<Result<connect::ServerIdentity, String>> {
+        let answer = match self.pending.as_ref()?.try_recv() {
             Err(TryRecvError::Empty) => return None,
             Ok(answer) => answer,
             Err(TryRecvError::Disconnected) => Err("The server could not be asked. Press enter to try again.".into()),
         };
-        self.asking = None;
+        self.pending = None;
         Some(answer)
     }
 }
 
-/// What a key leads to.
+/// The result of a key.
 #[derive(Debug, PartialEq, Eq)]
 enum Step {
     Stay,
@@ -117,9 +116,9 @@ impl Welcome {
             return Step::Quit;
         }
         match &mut self.connection {
-            Some(connection) if connection.asking.is_some() => {
+            Some(connection) if connection.pending.is_some() => {
                 if key.code == KeyCode::Esc {
-                    connection.asking = None;
+                    connection.pending = None;
                 }
             }
             Some(connection) => match key.code {
@@ -152,8 +151,8 @@ impl Welcome {
         match self.selected {
             0 => Step::Demo,
             1 => {
-                let server = Line::with_text(USUAL);
-                self.connection = Some(Connection { server, is_offered: true, ..Connection::default() });
+                let server = Line::with_text(DEFAULT_SERVER);
+                self.connection = Some(Connection { server, is_default: true, ..Connection::default() });
                 Step::Stay
             }
             _ => Step::Local,
@@ -161,29 +160,32 @@ impl Welcome {
     }
 
     fn paste(&mut self, text: &str) {
-        if let Some(connection) = self.connection.as_mut().filter(|connection| connection.asking.is_none()) {
+        if let Some(connection) = self.connection.as_mut().filter(|connection| connection.pending.is_none()) {
             connection.line(true).paste(text.trim());
         }
     }
 }
 
-/// Runs a first run to its end.
+/// Runs the first run until the person chooses.
+///
+/// # Errors
+/// When the terminal cannot be used.
 pub fn run(profile: &mut Profile, config: &Config) -> anyhow::Result<Outcome> {
     let theme = Theme::from_environment(config.theme);
     let (sender, messages) = channel();
     let _signals = Background::start(None, sender.clone())?;
     let mut screen = Screen::open(false)?;
     let _keyboard = Keyboard::listen(sender)?;
-    let said = others::said(&profile.name, &others::names(profile));
-    let mut welcome = Welcome { said, ..Welcome::default() };
+    let introduction = others::missing_home_sentence(&profile.name, &others::home_names(profile));
+    let mut welcome = Welcome { introduction, ..Welcome::default() };
     loop {
         screen.draw(|frame| view::draw(&welcome, config.ascii, &theme, frame))?;
         let mut wait = TICK;
-        // While a server is asked the keyboard is heard all the same: one that stays silent can be left.
-        if let Some(connection) = welcome.connection.as_mut().filter(|connection| connection.asking.is_some()) {
-            match connection.answer() {
-                None => wait = LOOK,
-                Some(answer) => match answer.and_then(|met| connect::adopt(profile, met)) {
+        // Keys still work during the request, because a silent server must not block the person.
+        if let Some(connection) = welcome.connection.as_mut().filter(|connection| connection.pending.is_some()) {
+            match connection.take_answer() {
+                None => wait = ANSWER_POLL,
+                Some(answer) => match answer.and_then(|identity| connect::adopt(profile, identity)) {
                     Ok(()) => return Ok(Outcome::Home),
                     Err(sentence) => {
                         connection.fault = Some(sentence);
@@ -199,7 +201,7 @@ pub fn run(profile: &mut Profile, config: &Config) -> anyhow::Result<Outcome> {
                 Step::Stay
             }
             Ok(Message::Continued) => {
-                screen.take_again()?;
+                screen.reenter()?;
                 Step::Stay
             }
             Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => Step::Quit,
@@ -212,7 +214,8 @@ pub fn run(profile: &mut Profile, config: &Config) -> anyhow::Result<Outcome> {
             Step::Quit => return Ok(Outcome::Quit),
             Step::Connect => {
                 if let Some(connection) = &mut welcome.connection {
-                    connection.asking = Some(connect::ask(connection.server.text(), connection.key.text())?);
+                    connection.pending =
+                        Some(connect::request_identity(connection.server.text(), connection.key.text())?);
                 }
             }
         }
@@ -240,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_run_explains_itself_and_offers_three_ways() {
+    fn first_run_offers_three_choices() {
         let mut welcome = Welcome::default();
         let text = screen(&welcome, 80, 24);
         for (offer, about) in OFFERS {
@@ -249,7 +252,7 @@ mod tests {
         assert_eq!(press(&mut welcome, KeyCode::Enter), Step::Demo);
         assert_eq!(press(&mut welcome, KeyCode::Char('3')), Step::Local);
         press(&mut welcome, KeyCode::Char('2'));
-        assert!(screen(&welcome, 80, 24).contains(USUAL));
+        assert!(screen(&welcome, 80, 24).contains(DEFAULT_SERVER));
         for letter in "http://10".chars() {
             press(&mut welcome, KeyCode::Char(letter));
         }
@@ -264,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_offered_address_makes_way_once_and_what_is_typed_stays() {
+    fn default_address_is_replaced_once() {
         let typed = |keys: &[KeyCode], text: &str| {
             let mut welcome = Welcome::default();
             press(&mut welcome, KeyCode::Char('2'));
@@ -277,36 +280,36 @@ mod tests {
         assert_eq!(typed(&[], "http://127.0.0.1:8750/x"), "http://127.0.0.1:8750/x");
         assert_eq!(typed(&[KeyCode::Backspace], "1"), "http://127.0.0.1:8751");
         assert_eq!(typed(&[KeyCode::Backspace], "0/x"), "http://127.0.0.1:8750/x");
-        assert_eq!(typed(&[KeyCode::F(5)], "nas"), "nas", "no key of a line");
+        assert_eq!(typed(&[KeyCode::F(5)], "nas"), "nas", "F5 changes no line");
     }
 
     #[test]
-    fn a_server_that_says_nothing_can_be_left() {
-        let (server, asking) = std::sync::mpsc::channel();
-        let connection = Connection { server: Line::with_text("nas"), asking: Some(asking), ..Connection::default() };
+    fn escape_leaves_a_silent_server() {
+        let (server, pending) = std::sync::mpsc::channel();
+        let connection = Connection { server: Line::with_text("nas"), pending: Some(pending), ..Connection::default() };
         let mut welcome = Welcome { connection: Some(connection), ..Welcome::default() };
-        assert!(screen(&welcome, 80, 24).contains("Asking the server; esc leaves it."));
+        assert!(screen(&welcome, 80, 24).contains("Connecting; esc cancels."));
         press(&mut welcome, KeyCode::Char('x'));
         welcome.paste("x");
         let control = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
         assert_eq!(welcome.key(control), Step::Quit);
-        assert!(welcome.connection.as_mut().unwrap().answer().is_none());
+        assert!(welcome.connection.as_mut().unwrap().take_answer().is_none());
         assert_eq!(press(&mut welcome, KeyCode::Esc), Step::Stay);
         let connection = welcome.connection.as_ref().unwrap();
-        assert!(connection.asking.is_none() && connection.server.text() == "nas", "what was typed is there");
-        assert!(server.send(Err("late".to_owned())).is_err(), "what it says after that is not heard");
+        assert!(connection.pending.is_none() && connection.server.text() == "nas", "the typed text stays");
+        assert!(server.send(Err("late".to_owned())).is_err(), "a late answer is dropped");
         press(&mut welcome, KeyCode::Esc);
         assert!(welcome.connection.is_none());
     }
 
     #[test]
-    fn a_key_that_is_none_is_not_sent_anywhere() {
-        let asking = connect::ask("127.0.0.1:9", "svc_live_typo").unwrap();
-        assert!(asking.recv().unwrap().unwrap_err().starts_with("This is no API key"));
+    fn malformed_key_is_not_sent() {
+        let pending = connect::request_identity("127.0.0.1:9", "svc_live_typo").unwrap();
+        assert!(pending.recv().unwrap().unwrap_err().starts_with("This is no API key"));
     }
 
     #[test]
-    fn no_size_is_too_small() {
+    fn first_run_draws_at_any_size() {
         let mut welcome = Welcome::default();
         for _ in 0..2 {
             for (width, height) in [(1, 1), (20, 5), (10, 30), (50, 15), (300, 100)] {

@@ -1,5 +1,5 @@
-//! The demo as a fresh machine runs it: no terminal, nothing set up.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+//! The demo on a fresh machine: no terminal, no home. Must not use the library of the program.
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::process::{Command, Output, Stdio};
 
@@ -15,7 +15,7 @@ fn hearth(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn the_tour_tells_every_step_and_ends_equal() {
+fn tour_prints_every_step() {
     let output = hearth(&["demo", "--plain"]);
     let told = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{told}{}", String::from_utf8_lossy(&output.stderr));
@@ -26,7 +26,7 @@ fn the_tour_tells_every_step_and_ends_equal() {
 }
 
 #[test]
-fn a_home_that_was_named_and_is_not_there_is_no_demo() {
+fn named_missing_home_is_an_error() {
     for (arguments, says) in [
         (["--profile", "lake"], "No home is set up on this machine yet"),
         (["--db", "/nowhere/lake.db"], "there is no database at /nowhere/lake.db"),
@@ -38,7 +38,7 @@ fn a_home_that_was_named_and_is_not_there_is_no_demo() {
 }
 
 #[test]
-fn without_a_home_the_demo_is_shown_and_how_to_connect_is_said() {
+fn no_home_prints_tour_and_how_to_connect() {
     let output = hearth(&[]);
     assert_eq!(output.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&output.stderr).contains("hearth-replica init --server"));
@@ -46,7 +46,7 @@ fn without_a_home_the_demo_is_shown_and_how_to_connect_is_said() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn closed_pipe_is_no_failure() {
     let home = tempfile::tempdir().unwrap();
     for arguments in [&["keys"][..], &["demo", "--plain"]] {
         let mut hearth = Command::new(env!("CARGO_BIN_EXE_hearth"));

@@ -73,7 +73,7 @@ impl App {
     }
 
     pub(super) fn act_in_edits(&mut self, action: Action) -> Vec<Effect> {
-        let page = usize::from(Layout::of(self.height).screen());
+        let page = usize::from(Layout::for_height(self.height).screen());
         if action == Action::Open {
             let Some(edit) = self.selected_edit() else { return Vec::new() };
             let (id, kind, record) = (edit.id, edit.kind, edit.record_id.clone());
@@ -94,7 +94,7 @@ impl App {
 
     pub(super) fn act_in_conflict(&mut self, action: Action) -> Vec<Effect> {
         let today = self.today;
-        let page = usize::from(Layout::of(self.height).screen());
+        let page = usize::from(Layout::for_height(self.height).screen());
         let Some(Layer::Conflict(screen)) = self.layers.last_mut() else { return Vec::new() };
         match action {
             Action::Back | Action::Save if screen.saving.is_some() => {

@@ -26,12 +26,12 @@ impl App {
 fn not_done(answer: &Answer) -> Vec<String> {
     match answer {
         Answer::Written(write, Err(sentence)) | Answer::Decided(write, Err(sentence)) => {
-            vec![format!("{}: {sentence}", words::step(write))]
+            vec![format!("{}: {sentence}", crate::write_text::step_name(write))]
         }
         Answer::RecordChanged(write, _) => {
-            vec![format!("{}: the record was changed by someone else", words::step(write))]
+            vec![format!("{}: the record was changed by someone else", crate::write_text::step_name(write))]
         }
-        Answer::RecordDeleted(write) => vec![format!("{}: {}", words::step(write), words::GONE)],
+        Answer::RecordDeleted(write) => vec![format!("{}: {}", crate::write_text::step_name(write), words::GONE)],
         Answer::ManyWritten(_, each) => {
             let failed = each.iter().filter_map(|(title, result)| Some((title, result.as_ref().err()?)));
             failed.map(|(title, sentence)| format!("“{title}”: {sentence}")).collect()

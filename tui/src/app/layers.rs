@@ -10,11 +10,11 @@ use crate::now::Now;
 use crate::state::confirm::{Confirm, Then};
 use crate::state::detail::Detail;
 use crate::words::glyphs::Tone;
-use crate::words::standing;
+use crate::words::sync_status;
 
 impl App {
     pub(super) fn act_in_palette(&mut self, now: Now, action: Action) -> Vec<Effect> {
-        let page = isize::try_from(Layout::of(self.height).screen() / 2).unwrap_or(1);
+        let page = isize::try_from(Layout::for_height(self.height).screen() / 2).unwrap_or(1);
         let Some(Layer::Palette(palette)) = self.layers.last_mut() else { return Vec::new() };
         match action {
             Action::Down => palette.step(1),
@@ -44,7 +44,7 @@ impl App {
 
     /// Keys on a screen of lines without a cursor.
     pub(super) fn act_in_text(&mut self, action: Action) -> Vec<Effect> {
-        let page = usize::from(Layout::of(self.height).screen());
+        let page = usize::from(Layout::for_height(self.height).screen());
         let columns = usize::from(self.width).saturating_sub(2);
         // Scrolling stops at the last line; else the first keys back up would have no effect.
         let sync = self.sync_lines(self.now, columns).len().saturating_sub(page);
@@ -65,9 +65,10 @@ impl App {
     /// The sync report and the sync log in this many columns: label, text, tone.
     pub fn sync_lines(&self, now: Now, columns: usize) -> Vec<(&'static str, String, Tone)> {
         let Some(status) = &self.status else { return Vec::new() };
-        let mut all = standing::report(now, status, self.halt(), self.setup.another_key.as_deref(), self.setup.ascii);
-        all.extend(standing::journal(now, &self.log));
-        standing::lines(all, columns)
+        let mut all =
+            sync_status::report(now, status, self.halt(), self.setup.another_key.as_deref(), self.setup.ascii);
+        all.extend(sync_status::journal(now, &self.log));
+        sync_status::lines(all, columns)
     }
 
     /// Asks before typed text is lost.
@@ -111,7 +112,7 @@ impl App {
     }
 
     pub(super) fn act_in_search(&mut self, action: Action) -> Vec<Effect> {
-        let page = isize::try_from(Layout::of(self.height).screen() / 2).unwrap_or(1);
+        let page = isize::try_from(Layout::for_height(self.height).screen() / 2).unwrap_or(1);
         let Some(Layer::Search(search)) = self.layers.last_mut() else { return Vec::new() };
         match action {
             Action::Down => search.step(1),

@@ -25,7 +25,7 @@ use crate::state::search::Search;
 use crate::state::session::Session;
 use crate::state::type_ahead::TypeAhead;
 use crate::words::glyphs::Tone;
-use crate::words::standing::Halt;
+use crate::words::sync_status::SyncHalt;
 
 /// The tabs, from left to right. The first is the home screen.
 pub const TABS: [Kind; 6] = [Kind::Property, Kind::Task, Kind::Inventory, Kind::Room, Kind::Vehicle, Kind::Document];
@@ -178,21 +178,21 @@ impl App {
 
     /// Why no process syncs this home: the API key cannot be read, the program started without a server, or syncing
     /// stopped. None: the home is synced, or has no server.
-    pub fn halt(&self) -> Option<Halt<'_>> {
+    pub fn halt(&self) -> Option<SyncHalt<'_>> {
         let is_synced = self.status.as_ref().is_some_and(|status| status.daemon_pid.is_some());
         let keyless = self.setup.keyless.as_deref().filter(|_| !is_synced);
         let is_heard = self.status.as_ref().is_some_and(Status::is_in_contact);
         let stop = self.sync_stop.as_ref().filter(|_| !is_heard);
-        let keyless = keyless.map(|why| Halt { words: "no key to sync with", why });
+        let keyless = keyless.map(|why| SyncHalt { words: "no key to sync with", why });
         // A server was configured after the start.
         let has_server = self.status.as_ref().is_some_and(|status| status.server.is_some());
-        let began_without = (self.setup.serverless && has_server && !is_synced).then_some(Halt {
+        let began_without = (self.setup.serverless && has_server && !is_synced).then_some(SyncHalt {
             words: "not synced",
             why: "this program started before a server was configured; start it again to sync",
         });
         keyless.or(began_without).or(stop.map(|stop| {
             let words = if stop.will_retry { "syncing fails" } else { "syncing stopped" };
-            Halt { words, why: &stop.reason }
+            SyncHalt { words, why: &stop.reason }
         }))
     }
 

@@ -6,7 +6,7 @@ use hearth_contract::schema::Kind;
 use super::model::{App, Layer};
 use crate::keys::{Action, Context};
 use crate::layout::tabs;
-use crate::layout::{Layout, attention};
+use crate::layout::{Layout, attention_width};
 use crate::message::Effect;
 use crate::now::Now;
 use crate::state::home::{HomeLine, lines};
@@ -35,7 +35,7 @@ impl App {
     }
 
     fn click(&mut self, now: Now, context: Context, column: u16, row: u16) -> Vec<Effect> {
-        let layout = Layout::of(self.height);
+        let layout = Layout::for_height(self.height);
         // Below the heading and an empty line.
         let line = row.checked_sub(layout.tabs + layout.rule + 2).filter(|line| *line + 2 < layout.screen());
         match context {
@@ -105,7 +105,7 @@ impl App {
 
     /// The entry of the home screen at a column and a line, on a screen of this height; None: no entry.
     fn entry_at(&self, column: u16, line: Option<u16>, height: u16) -> Option<usize> {
-        let inside = (1..=attention(self.width)).contains(&column);
+        let inside = (1..=attention_width(self.width)).contains(&column);
         let line = line.filter(|line| inside && *line < height)?;
         let sections = self.home.sections(self.today);
         let (lines, top) = lines(&sections, self.home.selected, height);
@@ -117,7 +117,15 @@ impl App {
 
     /// The tab at a column of the first line; None: no tab.
     fn tab_at(&self, column: u16) -> Option<Kind> {
-        let tabs = tabs::fitting(self);
+        let tabs = tabs::fit_tabs(&tabs::TabLine {
+            title: self.setup.title.as_deref(),
+            ascii: self.setup.ascii,
+            keys: &self.setup.keys,
+            counts: &self.counts,
+            kinds: &crate::app::TABS,
+            front: self.tab,
+            width: self.width,
+        });
         let found = tabs.tabs.iter().find(|tab| (tab.column..tab.column + tab.width()).contains(&column.into()))?;
         Some(found.kind)
     }

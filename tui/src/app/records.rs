@@ -9,15 +9,15 @@ use super::model::{App, Layer};
 use crate::keys::{Action, Context, CopyTarget};
 use crate::message::{Effect, Write};
 use crate::now::Now;
+use crate::parse::dates;
+use crate::record_text;
 use crate::state::confirm::{Confirm, Then};
 use crate::state::detail::{Detail, DetailLine};
 use crate::state::form::Form;
 use crate::state::home::Entry;
 use crate::state::list::List;
 use crate::state::palette::Cursor;
-use crate::typed::dates;
 use crate::words;
-use crate::words::copying;
 use crate::words::glyphs::Tone;
 
 /// The most titles in a question.
@@ -143,8 +143,9 @@ impl App {
 
     pub(super) fn copy(&mut self, now: Now, what: CopyTarget) -> Vec<Effect> {
         let line = self.detail_line();
-        let copied =
-            self.current_record().and_then(|row| copying::text(what, row, line.as_ref(), self.status.as_ref()));
+        let copied = self
+            .current_record()
+            .and_then(|row| record_text::copied_text(what, row, line.as_ref(), self.status.as_ref()));
         match copied {
             Some((text, _)) if text.is_empty() => {
                 self.notify(now, Tone::Notice, "There is nothing to copy here.".into());
@@ -247,12 +248,12 @@ fn toggled_status(row: &Row) -> Option<Write> {
     if row.kind != Kind::Task {
         return None;
     }
-    let status = if words::text(&row.fields, "status") == Some("done") { "open" } else { "done" };
+    let status = if words::text_field(&row.fields, "status") == Some("done") { "open" } else { "done" };
     let fields = Fields::from_iter([("status".to_owned(), status.into())]);
     let mut whole = row.fields.clone();
     whole.extend(fields.clone());
     let (kind, id, title) = (row.kind, row.id.clone(), row.title.clone());
-    let again = dates::next_of(kind, &whole);
+    let again = dates::next_due(kind, &whole);
     // The write does not depend on the status that the user saw.
     Some(Write::Update { kind, id, fields, seen: Fields::new(), title, again })
 }

@@ -107,7 +107,7 @@ impl App {
             return self.go_to(kind);
         }
         let most = self.home.len(self.today).saturating_sub(1);
-        let page = usize::from(Layout::of(self.height).screen() / 2);
+        let page = usize::from(Layout::for_height(self.height).screen() / 2);
         match action {
             Action::Open => {
                 let record = self.home.current(self.today).map(|entry| (entry.record().0, entry.record().1.to_owned()));
@@ -144,7 +144,7 @@ impl App {
     /// The size of the full view of a record.
     pub(crate) fn page(&self) -> Page {
         let columns = usize::from(self.width).saturating_sub(2);
-        let height = usize::from(Layout::of(self.height).screen().saturating_sub(2));
+        let height = usize::from(Layout::for_height(self.height).screen().saturating_sub(2));
         Page { now: self.now, columns, height, ascii: self.setup.ascii }
     }
 }

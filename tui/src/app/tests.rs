@@ -348,7 +348,7 @@ fn rebuilt_database_is_reopened_before_reads() {
     let rescue = Rescue { edits: 2, ..Rescue::default() };
     let effects = app.update(now(), Message::Rebuilt(rescue));
     assert!(matches!(&effects[..], [Effect::Reopen, Effect::Page(..), ..]), "{effects:?}");
-    let sentence = "The database was damaged and is read anew from the server: the 2 changes that waited go on.";
+    let sentence = "The database was damaged and is downloaded again from the server: the 2 waiting edits are kept.";
     assert_eq!(app.notice.as_ref().unwrap().text, sentence);
 }
 

@@ -8,9 +8,9 @@ use super::model::{App, Layer};
 use crate::keys::Action;
 use crate::message::Effect;
 use crate::now::Now;
+use crate::parse::quick;
 use crate::state::form::{Form, FormRequest};
 use crate::state::quick::QuickLine;
-use crate::typed::quick;
 use crate::words::glyphs::Tone;
 
 impl App {
@@ -176,7 +176,7 @@ impl App {
         let (today, ticket) = (self.today, self.ticket());
         let Some(Layer::Quick(quick)) = self.layers.last_mut() else { return Vec::new() };
         let before = quick.understood.about.clone();
-        quick.understood = quick::understand(quick.line.text(), today);
+        quick.understood = quick::parse_line(quick.line.text(), today);
         quick.refusal = None;
         match &quick.understood.about {
             Some(name) if quick.understood.about != before => {

@@ -102,7 +102,7 @@ impl App {
                 vec![Effect::Status]
             }
             Message::Rebuilt(rescue) => {
-                self.notify(now, Tone::Notice, words::rebuilt(&rescue));
+                self.notify(now, Tone::Notice, words::rebuilt_sentence(&rescue));
                 self.lists.iter_mut().for_each(List::mark_stale);
                 let mut effects = vec![Effect::Reopen];
                 effects.extend(self.reload());
@@ -124,7 +124,7 @@ impl App {
                 _ => {}
             }
         }
-        let body = usize::from(Layout::of(height).body);
+        let body = usize::from(Layout::for_height(height).body);
         let kind = self.tab;
         let mut reload = false;
         for list in &mut self.lists {

@@ -25,7 +25,7 @@ impl App {
         let Write::Many { kind, change, records } = write else { return Vec::new() };
         let unchanged = each.iter().filter(|(_, result)| *result == Ok(false)).count();
         let plain = |(title, result): (String, Result<bool, String>)| {
-            (title, result.map(drop).map_err(|sentence| words::refusal(write, &sentence)))
+            (title, result.map(drop).map_err(|sentence| crate::write_text::refusal_sentence(write, &sentence)))
         };
         let each: Vec<_> = each.into_iter().map(plain).collect();
         // The user is still in the form that sent the write: the results may open over it.
@@ -95,8 +95,10 @@ impl App {
         match self.layers.iter_mut().find(|layer| layer.has_sent(write)) {
             Some(Layer::Form(form)) => form.record_changed(now, row),
             _ => {
-                let text =
-                    format!("Not saved, because the record was changed by someone else: {}", words::written(write));
+                let text = format!(
+                    "Not saved, because the record was changed by someone else: {}",
+                    crate::write_text::done_sentence(write)
+                );
                 self.notify(now, Tone::Alarm, text);
             }
         }
@@ -126,7 +128,7 @@ impl App {
                         .filter(|list| list.kind == *kind)
                         .for_each(|list| list.select_when_loaded(&id));
                 }
-                self.notify(now, Tone::Good, words::written(write));
+                self.notify(now, Tone::Good, crate::write_text::done_sentence(write));
             }
             Err(sentence) => self.show_refusal(now, write, &sentence),
         }
@@ -135,7 +137,7 @@ impl App {
 
     /// Shows the reason of a refusal: in the layer that sent the write, else as a notice.
     fn show_refusal(&mut self, now: Now, write: &Write, sentence: &str) {
-        let sentence = words::refusal(write, sentence);
+        let sentence = crate::write_text::refusal_sentence(write, sentence);
         match self.layers.iter_mut().find(|layer| layer.has_sent(write)) {
             Some(Layer::Form(form)) => form.refuse(sentence),
             Some(Layer::Quick(quick)) => (quick.saving, quick.refusal) = (None, Some(sentence)),
@@ -150,7 +152,7 @@ impl App {
 fn bulk_sentence(kind: Kind, change: Option<&Fields>, changed: usize, unchanged: usize) -> String {
     let verb = match change {
         None => "Deleted",
-        Some(fields) if fields.len() == 1 && words::text(fields, "status") == Some("done") => "Done:",
+        Some(fields) if fields.len() == 1 && words::text_field(fields, "status") == Some("done") => "Done:",
         Some(_) => "Changed",
     };
     match (changed, unchanged) {

@@ -1,49 +1,49 @@
-//! All of Hearth in one process: a server with its sandbox home on a free loopback port, a replica of it, and another
-//! family member's device that edits the same home. The only place of this crate that knows the server.
+//! The demo, in one process: a server with a sandbox home on a free loopback port, a replica, and a second device that
+//! edits the same home. Only this folder may import the server.
 //!
-//! - [`household`]: setting these up.
-//! - [`family`]: what the other family member does.
-//! - [`story`]: the tour in sentences, with figures.
+//! - [`home`]: the server, the home and the devices.
+//! - [`family`]: the edits of the second device.
+//! - [`tour`]: the tour as text, with timings.
 
 mod family;
-mod household;
-mod story;
+mod home;
+mod tour;
 
 use std::time::Duration;
 
 use hearth_replica::{address, profile};
 
 use crate::config::Config;
-use crate::{UiOptions, run_ui};
-use household::Household;
+use crate::run::{UiOptions, run_ui};
+use home::DemoHome;
 
-/// Between two changes of the other family member, long enough to see each arrive.
+/// The time between two edits of the second device, long enough to see each arrive.
 const FAMILY_EVERY: Duration = Duration::from_secs(4);
 
-/// Runs the demo: the terminal UI on a home that lives, or with `plain` the tour in sentences.
+/// Runs the demo: the terminal UI on a home that changes, or with `plain` the tour as text.
 ///
 /// # Errors
-/// When the machine does not let it run; and from the tour, when the two sides are not equal in the end.
+/// When the server or a replica cannot start; in the tour also when server and replica differ at the end.
 pub fn run(plain: bool, config: Config) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let household = runtime.block_on(Household::move_in())?;
+    let home = runtime.block_on(DemoHome::start())?;
     if plain {
-        return runtime.block_on(story::tell(household));
+        return runtime.block_on(tour::print_tour(home));
     }
-    let phone = runtime.block_on(household.another_device())?;
-    let family = runtime.spawn(family::live(phone, FAMILY_EVERY));
-    let db = household.db();
+    let phone = runtime.block_on(home.start_second_device())?;
+    let family = runtime.spawn(family::edit_forever(phone, FAMILY_EVERY));
+    let db = home.db();
     let ui = UiOptions {
         flags: address::flags(profile::DEFAULT, Some(&db)),
         db,
-        sync: Some(household.sync()),
+        sync: Some(home.sync_config()),
         keyless: None,
         another_key: None,
         title: Some("demo".to_owned()),
         config,
     };
-    let shown = run_ui(ui);
+    let result = run_ui(ui);
     family.abort();
-    runtime.block_on(household.move_out());
-    shown
+    runtime.block_on(home.shut_down());
+    result
 }

@@ -1,5 +1,5 @@
-//! What runs beside the screen: syncing, when no other process does it for this database, and the signals that end a
-//! program. Must not touch the screen or decide how syncing goes.
+//! Runs beside the screen: the sync of the database, unless another process syncs it, and the signals that end a
+//! program. Must not touch the screen, and must not decide how the sync works.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,51 +14,55 @@ use tokio::sync::watch;
 
 use crate::message::Message;
 
-/// How often it is tried to become the one that syncs, while a daemon is.
-const RETRY: Duration = Duration::from_secs(3);
-/// How long it rests after syncing has failed.
-const PAUSE: Duration = Duration::from_secs(30);
+/// The time between two tries to take the sync lock while another process holds the lock.
+const LOCK_RETRY: Duration = Duration::from_secs(3);
+/// The pause after a failed sync.
+const SYNC_RETRY: Duration = Duration::from_secs(30);
 
-/// How long a program that is about to be stopped waits for syncing to end in order.
-const REST_MAX: Duration = Duration::from_secs(3);
+/// How long a program that is about to be stopped waits for the sync to pause.
+const PAUSE_MAX: Duration = Duration::from_secs(3);
 
-/// The threads beside the screen. Dropping it ends them in order.
+/// How long dropping a [`Background`] waits for running requests.
+const SHUTDOWN_MAX: Duration = Duration::from_secs(2);
+
+/// The background thread. Dropping the value ends the sync in order and stops the thread.
 #[derive(Debug)]
 pub struct Background {
     stop: watch::Sender<bool>,
-    rest: watch::Sender<bool>,
-    /// Says each time that syncing rests.
-    resting: Receiver<()>,
+    pause: watch::Sender<bool>,
+    /// Receives a message each time the sync has paused.
+    paused: Receiver<()>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Background {
-    /// Starts to listen for signals and, with a configuration, to sync.
+    /// Starts the thread. Without `config` the thread handles signals only.
     pub fn start(config: Option<SyncConfig>, messages: Sender<Message>) -> io::Result<Background> {
-        let ((stop, stopped), (rest, rests), (told, resting)) =
+        let ((stop, stopped), (pause, pauses), (report, paused)) =
             (watch::channel(false), watch::channel(false), channel());
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let thread = thread::Builder::new().name("background".into()).spawn(move || {
             runtime.block_on(async {
                 tokio::select! {
-                    () = sync_or_rest(config, &messages, stopped, rests, &told) => {}
-                    () = hear_signals(&messages) => {}
+                    () = sync_with_pauses(config, &messages, stopped, pauses, &report) => {}
+                    () = handle_signals(&messages) => {}
                 }
             });
-            // A request that hangs must not keep the shell waiting.
-            runtime.shutdown_timeout(Duration::from_secs(2));
+            // A hanging request must not keep the shell waiting.
+            runtime.shutdown_timeout(SHUTDOWN_MAX);
         })?;
-        Ok(Background { stop, rest, resting, thread: Some(thread) })
+        Ok(Background { stop, pause, paused, thread: Some(thread) })
     }
 
-    /// Has others sync while the work lasts: a program that is stopped would keep them from it, and not do it itself.
-    pub fn resting<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _ = self.rest.send(true);
-        let _ = self.resting.recv_timeout(REST_MAX);
+    /// Pauses the sync and releases the sync lock while `work` runs. A stopped program does not sync, and with the lock
+    /// it would also keep other processes from syncing.
+    pub fn pause_while<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _ = self.pause.send(true);
+        let _ = self.paused.recv_timeout(PAUSE_MAX);
         let done = work();
-        let _ = self.rest.send(false);
-        // Where that came late, it is not for the next time.
-        while self.resting.try_recv().is_ok() {}
+        let _ = self.pause.send(false);
+        // A report that came too late must not count for the next pause.
+        while self.paused.try_recv().is_ok() {}
         done
     }
 }
@@ -72,88 +76,86 @@ impl Drop for Background {
     }
 }
 
-/// Syncs, or leaves that to others for as long as it is to rest.
-async fn sync_or_rest(
+/// Syncs until `stopped`, except while `pauses` is true. Sends to `report` when a pause begins.
+async fn sync_with_pauses(
     config: Option<SyncConfig>,
     messages: &Sender<Message>,
     mut stopped: watch::Receiver<bool>,
-    mut rests: watch::Receiver<bool>,
-    told: &Sender<()>,
+    mut pauses: watch::Receiver<bool>,
+    report: &Sender<()>,
 ) {
     loop {
         let (halt, halted) = watch::channel(false);
-        let mut syncing = pin!(keep_in_step(config.clone(), messages.clone(), halted));
+        let mut syncing = pin!(sync_until_stopped(config.clone(), messages.clone(), halted));
         let ends = tokio::select! {
             () = &mut syncing => return,
             _ = stopped.wait_for(|stop| *stop) => true,
-            _ = rests.wait_for(|rest| *rest) => false,
+            _ = pauses.wait_for(|pause| *pause) => false,
         };
         let _ = halt.send(true);
         syncing.await;
         if ends {
             return;
         }
-        let _ = told.send(());
+        let _ = report.send(());
         tokio::select! {
             _ = stopped.wait_for(|stop| *stop) => return,
-            _ = rests.wait_for(|rest| !*rest) => {}
+            _ = pauses.wait_for(|pause| !*pause) => {}
         }
     }
 }
 
-/// Syncs while this process holds the lock. While another holds it, its work is read from the database like any other
-/// change, and the lock is tried again: a daemon that ends is replaced within seconds. A failure is said once and tried again;
-/// where the database is gone from its place, once it is there again.
-async fn keep_in_step(config: Option<SyncConfig>, messages: Sender<Message>, mut stopped: watch::Receiver<bool>) {
+/// The step after a sync run or a try of the lock.
+enum Next {
+    /// Stop for good.
+    End,
+    /// Wait until the program stops: another try cannot succeed.
+    WaitForStop,
+    /// Wait until the database is at its path again.
+    WaitForDatabase,
+    /// Try again after this time.
+    Retry(Duration),
+}
+
+/// Syncs while this process holds the sync lock. While another process holds the lock, the lock is tried every few
+/// seconds: a daemon that ends is replaced soon. A failure is reported once and the sync is tried again.
+async fn sync_until_stopped(config: Option<SyncConfig>, messages: Sender<Message>, mut stopped: watch::Receiver<bool>) {
     let Some(config) = config else {
         let _ = stopped.wait_for(|stop| *stop).await;
         return;
     };
     let place = Place::of(&config.db);
-    let mut told = None;
+    let mut reported = None;
     loop {
-        let pause = match SyncLock::try_take(&config.db) {
-            Ok(Some(lock)) => {
-                let syncing = async |lock| sync::run(config.clone(), lock, Until::Stopped, stopped.clone()).await;
-                let rebuilt = |rescue: &Rescue| {
-                    rescue.lost.iter().for_each(|sentence| tracing::warn!("{sentence}"));
-                    let _ = messages.send(Message::Rebuilt(rescue.clone()));
-                };
-                let ended = hearth_replica::keep_in_step(&config, Origin::Tui, lock, syncing, rebuilt).await;
-                let Err(error) = ended else { return };
-                tracing::error!(%error, "syncing ended");
-                let moved = matches!(error, SyncError::Store(StoreError::Moved(_)));
-                let again = !moved && !matches!(error, SyncError::AnotherServer(..));
-                let reason = format!("{}: the lock beside it could not be tried: {error}", config.db.display());
-                if told.as_ref() != Some(&reason) {
-                    let _ = messages.send(Message::SyncEnded { reason: reason.clone(), will_retry: again });
-                }
-                if moved {
-                    tokio::select! {
-                        _ = stopped.wait_for(|stop| *stop) => return,
-                        () = put_back(&place) => {}
-                    }
-                    let _ = messages.send(Message::SyncResumed);
-                    told = None;
-                    continue;
-                }
-                if !again {
-                    let _ = stopped.wait_for(|stop| *stop).await;
-                    return;
-                }
-                told = Some(reason);
-                PAUSE
-            }
-            Ok(None) => RETRY,
+        let next = match SyncLock::try_take(&config.db) {
+            Ok(Some(lock)) => run_sync(&config, lock, &messages, &stopped, &mut reported).await,
+            Ok(None) => Next::Retry(LOCK_RETRY),
             Err(error) => {
                 let reason = error.to_string();
-                if told.as_ref() != Some(&reason) {
-                    tracing::warn!(%error, "the lock could not be tried");
+                if reported.as_ref() != Some(&reason) {
+                    tracing::warn!(%error, "the sync lock could not be tried");
                     let _ = messages.send(Message::SyncEnded { reason: reason.clone(), will_retry: true });
                 }
-                told = Some(reason);
-                RETRY
+                reported = Some(reason);
+                Next::Retry(LOCK_RETRY)
             }
+        };
+        let pause = match next {
+            Next::End => return,
+            Next::WaitForStop => {
+                let _ = stopped.wait_for(|stop| *stop).await;
+                return;
+            }
+            Next::WaitForDatabase => {
+                tokio::select! {
+                    _ = stopped.wait_for(|stop| *stop) => return,
+                    () = wait_for_database(&place) => {}
+                }
+                let _ = messages.send(Message::SyncResumed);
+                reported = None;
+                continue;
+            }
+            Next::Retry(pause) => pause,
         };
         tokio::select! {
             _ = stopped.wait_for(|stop| *stop) => return,
@@ -162,58 +164,90 @@ async fn keep_in_step(config: Option<SyncConfig>, messages: Sender<Message>, mut
     }
 }
 
-/// Waits until the path of the database leads to it again. Until then nothing is opened, which would make another.
-async fn put_back(place: &Place) {
+/// Runs the sync until the sync ends, and reports a failure unless `reported` holds the same reason.
+async fn run_sync(
+    config: &SyncConfig,
+    lock: SyncLock,
+    messages: &Sender<Message>,
+    stopped: &watch::Receiver<bool>,
+    reported: &mut Option<String>,
+) -> Next {
+    let syncing = async |lock| sync::run(config.clone(), lock, Until::Stopped, stopped.clone()).await;
+    let rebuilt = |rescue: &Rescue| {
+        rescue.lost.iter().for_each(|sentence| tracing::warn!("{sentence}"));
+        let _ = messages.send(Message::Rebuilt(rescue.clone()));
+    };
+    let ended = hearth_replica::keep_in_step(config, Origin::Tui, lock, syncing, rebuilt).await;
+    let Err(error) = ended else { return Next::End };
+    tracing::error!(%error, "syncing ended");
+    let moved = matches!(error, SyncError::Store(StoreError::Moved(_)));
+    let again = !moved && !matches!(error, SyncError::AnotherServer(..));
+    let reason = format!("{}: the lock beside it could not be tried: {error}", config.db.display());
+    if reported.as_ref() != Some(&reason) {
+        let _ = messages.send(Message::SyncEnded { reason: reason.clone(), will_retry: again });
+    }
+    if moved {
+        return Next::WaitForDatabase;
+    }
+    if !again {
+        return Next::WaitForStop;
+    }
+    *reported = Some(reason);
+    Next::Retry(SYNC_RETRY)
+}
+
+/// Waits until the path leads to the same database again. Opening the path earlier would create another database.
+async fn wait_for_database(place: &Place) {
     while place.is_kept().is_err() {
-        tokio::time::sleep(RETRY).await;
+        tokio::time::sleep(LOCK_RETRY).await;
     }
 }
 
-/// Whether the terminal was given back for good, while the last change is written.
+/// Whether the screen is closed for good while the last change is written.
 static IS_FINISHING: AtomicBool = AtomicBool::new(false);
 
-/// From now on a ctrl-c ends the process at once: there is no screen any more that could hear it as a key.
-pub fn finishing() {
+/// Makes a ctrl-c end the process at once. To be called after the screen is closed, when no key is read any more.
+pub fn let_interrupts_end_process() {
     IS_FINISHING.store(true, Ordering::Relaxed);
 }
 
-/// A ctrl-c that comes as a signal. As long as the screen is here it is a key, so that the signal is somebody else's: of the
-/// editor that the terminal is lent to.
+/// Handles an interrupt signal. While the screen is open, ctrl-c arrives as a key, and a signal is meant for the editor
+/// that uses the terminal.
 #[cfg(unix)]
-fn interrupted() {
+fn handle_interrupt() {
     if IS_FINISHING.load(Ordering::Relaxed) {
-        // As a shell says of a program that was interrupted.
+        // The exit code of a shell for an interrupted program.
         std::process::exit(130);
     }
 }
 
-/// Hears the signals of a closing terminal and a stopping machine, and those of a shell, as long as there is anything to do:
-/// none of them ends the process by itself any more. A program that is started has them as ever, because what is heard,
-/// unlike what is ignored, is not handed on.
+/// Turns signals into messages: a closing terminal, a stopping machine, a continued process. No signal ends the process
+/// by itself. Child processes keep the default behaviour, because handled signals, unlike ignored signals, are not
+/// inherited.
 #[cfg(unix)]
-async fn hear_signals(messages: &Sender<Message>) {
+async fn handle_signals(messages: &Sender<Message>) {
     use tokio::signal::unix::{SignalKind, signal};
     let going_on = SignalKind::from_raw(rustix::process::Signal::CONT.as_raw());
-    let heard = [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), going_on];
-    let [Ok(mut terminate), Ok(mut hangup), Ok(mut interrupt), Ok(mut quit), Ok(mut going_on)] = heard.map(signal)
+    let kinds = [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), going_on];
+    let [Ok(mut terminate), Ok(mut hangup), Ok(mut interrupt), Ok(mut quit), Ok(mut going_on)] = kinds.map(signal)
     else {
         return future::pending().await;
     };
     loop {
         tokio::select! {
-            // Often said twice, by the system and by a shell: the second must not cost what is still being written.
+            // The system and the shell may both send a signal. The second must not interrupt the last write.
             _ = terminate.recv() => drop(messages.send(Message::End)),
             _ = hangup.recv() => drop(messages.send(Message::End)),
-            // A shell that stopped this program, or another, has the terminal as it likes it.
+            // While this process was stopped, the shell changed the mode of the terminal.
             _ = going_on.recv() => drop(messages.send(Message::Continued)),
-            _ = interrupt.recv() => interrupted(),
-            _ = quit.recv() => interrupted(),
+            _ = interrupt.recv() => handle_interrupt(),
+            _ = quit.recv() => handle_interrupt(),
         }
     }
 }
 
 #[cfg(not(unix))]
-async fn hear_signals(_: &Sender<Message>) {
+async fn handle_signals(_: &Sender<Message>) {
     future::pending().await
 }
 
@@ -223,14 +257,14 @@ mod tests {
 
     use super::*;
 
-    /// More than it takes on the slowest machine.
+    /// A limit that no machine reaches.
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]
-    fn a_failure_is_said_and_is_not_the_end_of_syncing() {
+    fn sync_failure_is_reported_and_retried() {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("replica.db");
-        // No database can be opened there, for now.
+        // A directory in place of the database: opening fails.
         std::fs::create_dir(&db).unwrap();
         let (server, key) = ("http://127.0.0.1:9".to_owned(), "svc_test_x".into());
         let config =
@@ -242,7 +276,7 @@ mod tests {
         assert!(background.thread.as_ref().is_some_and(|thread| !thread.is_finished()));
     }
 
-    /// A replica of a server that nobody reaches, and what syncs it.
+    /// A replica of an unreachable server, and the background thread that syncs the replica.
     fn syncing() -> (tempfile::TempDir, hearth_replica::Replica, Background, Receiver<Message>) {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("replica.db");
@@ -258,25 +292,25 @@ mod tests {
     fn wait_until(is_so: impl Fn() -> bool) {
         let until = std::time::Instant::now() + LONG;
         while !is_so() {
-            assert!(std::time::Instant::now() < until, "it never began");
+            assert!(std::time::Instant::now() < until, "the condition never became true");
             thread::yield_now();
         }
     }
 
     #[test]
-    fn others_may_sync_while_it_rests() {
+    fn pause_lets_another_process_sync() {
         let (directory, replica, background, _messages) = syncing();
         let db = directory.path().join("replica.db");
         let syncs = || replica.status().unwrap().daemon_pid.is_some();
         for _ in 0..2 {
             wait_until(syncs);
             assert!(SyncLock::try_take(&db).unwrap().is_none());
-            background.resting(|| assert!(SyncLock::try_take(&db).unwrap().is_some() && !syncs()));
+            background.pause_while(|| assert!(SyncLock::try_take(&db).unwrap().is_some() && !syncs()));
         }
     }
 
     #[test]
-    fn a_database_that_is_put_back_is_synced_again() {
+    fn restored_database_is_synced_again() {
         let (directory, replica, _background, messages) = syncing();
         let db = directory.path().join("replica.db");
         wait_until(|| replica.status().unwrap().next_attempt_at.is_some());

@@ -1,142 +1,142 @@
-//! What each effect is on the replica: the one table from what a screen wants to [`Replica`] and back to an answer. Must not
-//! decide anything, nor know on which thread it runs.
-
-use std::path::PathBuf;
+//! Carries out each effect on the [`Replica`] and gives the answer. One table lists all effects. Must not decide
+//! anything, and must not know the thread.
 
 use hearth_contract::formats::format_date;
 use hearth_replica::{EditError, Replica, RowQuery, StoreError};
+use time::Date;
 
-use super::looks::{about, counts, full, names, titles};
-use super::undoing::Steps;
-use super::writes::{Came, carry_out, decide, many, sentence, settled};
-use super::{export, seat};
+use super::context::EdgeContext;
+use super::queries::{
+    best_subject, conflicts_with_names, edits_with_names, full_record, matching_titles, record_counts,
+};
+use super::undo::UndoHistory;
+use super::writes::{WriteOutcome, error_sentence, record_of_settled_edit, run_decision, write_many, write_record};
+use super::{export, session_file};
 use crate::message::{Answer, Effect, RowPosition, Write};
 use crate::state::home::week_end;
 use crate::state::list::MARKS_MAX;
 use crate::state::search::HITS_MAX;
-use crate::words;
+use crate::state::session::Session;
+use crate::write_text;
 
-/// More lines of the log than this nobody reads on a screen.
+/// The most lines of the sync log that the sync screen shows.
 const LOG_MAX: usize = 200;
 
-/// More rows than this are not looked through for the place of one.
-const PLACES_MAX: usize = 20_000;
+/// The most rows that are searched for the place of a record in a list.
+const PLACE_ROWS_MAX: usize = 20_000;
 
-/// What the edge needs beside the replica.
-#[derive(Debug, Clone)]
-pub struct Places {
-    /// The database.
-    pub db: PathBuf,
-    /// Where the session is kept.
-    pub session: PathBuf,
-    /// Where exports are written.
-    pub exports: PathBuf,
-    /// The flags that mean this home in a command.
-    pub flags: String,
-}
-
-/// Fulfils an effect. While it is at it, it tells how far it is: of each record of many, so that whoever listens chooses.
-pub(crate) fn fulfil(
+/// Carries out an effect. None: the effect has no answer, or belongs to the main loop. `progress` receives the progress
+/// of a change of many records, once for each record; the receiver may drop some.
+pub(crate) fn run_effect(
     replica: &Replica,
-    places: &Places,
-    steps: &mut Steps,
+    context: &EdgeContext,
+    history: &mut UndoHistory,
     effect: Effect,
-    tell: &mut dyn FnMut(Answer),
+    progress: &mut dyn FnMut(Answer),
 ) -> Option<Answer> {
     Some(match effect {
-        Effect::Page(ticket, query) => {
-            let page = said(replica.rows(&query));
-            Answer::Page { ticket, kind: query.kind, offset: query.offset, page }
+        Effect::Page(ticket, query) => page(replica, ticket, &query),
+        Effect::Totals(ticket, query, today) => totals(replica, ticket, &query, today),
+        Effect::Overview(ticket, days) => Answer::Overview(ticket, with_text(replica.overview(&days))),
+        Effect::Figures(since) => Answer::Figures(with_text(replica.figures(&since))),
+        Effect::Record(ticket, kind, id) => {
+            Answer::Record { ticket, kind, full: with_text(full_record(replica, kind, &id)) }
         }
-        Effect::Totals(ticket, query, today) => {
-            let totals = replica.totals(&query, &format_date(today), &format_date(week_end(today)));
-            Answer::Totals { ticket, kind: query.kind, totals: said(totals) }
-        }
-        Effect::Overview(ticket, days) => Answer::Overview(ticket, said(replica.overview(&days))),
-        Effect::Figures(since) => Answer::Figures(said(replica.figures(&since))),
-        Effect::Record(ticket, kind, id) => Answer::Record { ticket, kind, full: said(full(replica, kind, &id)) },
-        Effect::Search(ticket, words) => Answer::Hits { ticket, hits: said(replica.search(&words, HITS_MAX)) },
+        Effect::Search(ticket, words) => Answer::Hits { ticket, hits: with_text(replica.search(&words, HITS_MAX)) },
         Effect::Titles(ticket, kinds, words) => {
-            Answer::Titles { ticket, titles: said(titles(replica, &kinds, &words)) }
+            Answer::Titles { ticket, titles: with_text(matching_titles(replica, &kinds, &words)) }
         }
-        Effect::About(ticket, words) => Answer::About(ticket, about(replica, &words)),
-        Effect::Status => Answer::Status(said(replica.status())),
-        Effect::Counts => Answer::Counts(counts(replica)),
-        Effect::Edits => Answer::Edits(said(replica.edits().map(|edits| {
-            let names = names(
-                replica,
-                edits.iter().flat_map(|edit| {
-                    let values = edit.patch.iter().chain(&edit.base);
-                    values.map(|(name, value)| (edit.kind, name.as_str(), value))
-                }),
-            );
-            (edits, names)
-        }))),
-        Effect::RowPosition(ticket, query, id) => {
-            let kind = query.kind;
-            let place = replica.rows(&RowQuery { limit: PLACES_MAX, ..query }).map(|page| {
-                let number = page.rows.iter().position(|row| row.id == id);
-                number.map_or(
-                    if page.rows.len() < page.total { RowPosition::Beyond } else { RowPosition::Absent },
-                    RowPosition::At,
-                )
-            });
-            Answer::RowPosition { ticket, kind, id, position: said(place) }
-        }
-        Effect::All(query) => {
-            let all = replica.rows(&RowQuery { limit: MARKS_MAX, ..query.clone() });
-            Answer::All(query, said(all.map(|page| page.rows.into_iter().map(|row| (row.id, row.title)).collect())))
-        }
+        Effect::About(ticket, words) => Answer::About(ticket, best_subject(replica, &words)),
+        Effect::Status => Answer::Status(with_text(replica.status())),
+        Effect::Counts => Answer::Counts(record_counts(replica)),
+        Effect::Edits => Answer::Edits(with_text(edits_with_names(replica))),
+        Effect::Conflicts => Answer::Conflicts(with_text(conflicts_with_names(replica))),
+        Effect::Log => Answer::Log(with_text(replica.log(LOG_MAX))),
+        Effect::RowPosition(ticket, query, id) => place(replica, ticket, query, id),
+        Effect::All(query) => all_titles(replica, query),
         Effect::Export(form, query, today) => {
-            Answer::Exported(export::write(replica, &places.exports, form, &query, today))
+            Answer::Exported(export::write_file(replica, &context.exports, form, &query, today))
         }
+        Effect::Write(write) => run_write(replica, context, history, write, progress),
         Effect::SaveSession(session) => {
-            if let Err(error) = seat::write(&places.session, &session) {
-                tracing::warn!(%error, "the session was not kept");
-            }
+            save_session(context, &session);
             return None;
         }
-        Effect::Write(Write::Many { kind, records, change }) => {
-            many(replica, places, steps, kind, records, change, tell)
-        }
-        Effect::Log => Answer::Log(said(replica.log(LOG_MAX))),
-        Effect::Conflicts => Answer::Conflicts(said(replica.conflicts().map(|conflicts| {
-            let names = names(
-                replica,
-                conflicts
-                    .iter()
-                    .flat_map(|it| [&it.base, &it.mine, &it.theirs].map(|value| (it.kind, it.field.as_str(), value))),
-            );
-            (conflicts, names)
-        }))),
-        Effect::Write(write @ (Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::SyncNow)) => {
-            let mut tell = |done, of| tell(Answer::Progress(words::doing(&write), done, of));
-            match decide(replica, steps, &write, &mut tell) {
-                Ok(said) => Answer::Decided(write, Ok(said)),
-                Err(error) => match settled(replica, &write) {
-                    Some(Some(row)) => Answer::RecordChanged(write, Box::new(row)),
-                    Some(None) => Answer::RecordDeleted(write),
-                    None => Answer::Decided(write, Err(sentence(places, &error))),
-                },
-            }
-        }
-        Effect::Write(write) => match carry_out(replica, &write) {
-            Ok(Came::Written(id)) => {
-                steps.note(replica, words::step(&write), words::stays(&write));
-                Answer::Written(write, Ok(id))
-            }
-            Ok(Came::Overtaken(row)) => Answer::RecordChanged(write, row),
-            Err(EditError::NotFound) => Answer::RecordDeleted(write),
-            Err(error) => Answer::Written(write, Err(sentence(places, &error))),
-        },
-        // These are the main loop's, and the thread's.
+        // The thread reopens its replica itself.
         Effect::Reopen => return None,
+        // Effects of the main loop.
         Effect::Copy(_) | Effect::Editor(_) | Effect::Suspend => return None,
         Effect::TakeTerminal | Effect::Redraw | Effect::Quit => return None,
     })
 }
 
-pub(super) fn said<T>(result: Result<T, StoreError>) -> Result<T, String> {
+fn page(replica: &Replica, ticket: u64, query: &RowQuery) -> Answer {
+    let page = with_text(replica.rows(query));
+    Answer::Page { ticket, kind: query.kind, offset: query.offset, page }
+}
+
+fn totals(replica: &Replica, ticket: u64, query: &RowQuery, today: Date) -> Answer {
+    let totals = replica.totals(query, &format_date(today), &format_date(week_end(today)));
+    Answer::Totals { ticket, kind: query.kind, totals: with_text(totals) }
+}
+
+fn place(replica: &Replica, ticket: u64, query: RowQuery, id: String) -> Answer {
+    let kind = query.kind;
+    let place = replica.rows(&RowQuery { limit: PLACE_ROWS_MAX, ..query }).map(|page| {
+        let number = page.rows.iter().position(|row| row.id == id);
+        number.map_or(
+            if page.rows.len() < page.total { RowPosition::Beyond } else { RowPosition::Absent },
+            RowPosition::At,
+        )
+    });
+    Answer::RowPosition { ticket, kind, id, position: with_text(place) }
+}
+
+fn all_titles(replica: &Replica, query: RowQuery) -> Answer {
+    let all = replica.rows(&RowQuery { limit: MARKS_MAX, ..query.clone() });
+    Answer::All(query, with_text(all.map(|page| page.rows.into_iter().map(|row| (row.id, row.title)).collect())))
+}
+
+fn save_session(context: &EdgeContext, session: &Session) {
+    if let Err(error) = session_file::write_session(&context.session, session) {
+        tracing::warn!(%error, "the session file could not be written");
+    }
+}
+
+fn run_write(
+    replica: &Replica,
+    context: &EdgeContext,
+    history: &mut UndoHistory,
+    write: Write,
+    progress: &mut dyn FnMut(Answer),
+) -> Answer {
+    match write {
+        Write::Many { kind, records, change } => write_many(replica, context, history, kind, records, change, progress),
+        write @ (Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::SyncNow) => {
+            let mut progress = |done, of| progress(Answer::Progress(write_text::progress_word(&write), done, of));
+            match run_decision(replica, history, &write, &mut progress) {
+                Ok(said) => Answer::Decided(write, Ok(said)),
+                Err(error) => match record_of_settled_edit(replica, &write) {
+                    Some(Some(row)) => Answer::RecordChanged(write, Box::new(row)),
+                    Some(None) => Answer::RecordDeleted(write),
+                    None => Answer::Decided(write, Err(error_sentence(context, &error))),
+                },
+            }
+        }
+        write => match write_record(replica, &write) {
+            Ok(WriteOutcome::Written(id)) => {
+                history.add_last_change(replica, write_text::step_name(&write), write_text::remains_note(&write));
+                Answer::Written(write, Ok(id))
+            }
+            Ok(WriteOutcome::Overtaken(row)) => Answer::RecordChanged(write, row),
+            Err(EditError::NotFound) => Answer::RecordDeleted(write),
+            Err(error) => Answer::Written(write, Err(error_sentence(context, &error))),
+        },
+    }
+}
+
+/// The result with the error as text for people.
+pub(super) fn with_text<T>(result: Result<T, StoreError>) -> Result<T, String> {
     result.map_err(|error| error.to_string())
 }
 
@@ -150,11 +150,11 @@ mod tests {
     use crate::message::Decision;
 
     #[test]
-    fn a_change_of_many_and_its_undoing_tell_how_far_they_are() {
-        let (_directory, replica, places) = scene();
+    fn change_of_many_reports_progress() {
+        let (_directory, replica, context) = scene();
         let room = |name: &str| (replica.create(Kind::Room, &fields(name)).unwrap(), name.to_owned());
         let records = ["Hall", "Attic"].map(room).to_vec();
-        let mut steps = Steps::default();
+        let mut history = UndoHistory::default();
         for (write, doing) in [
             (Write::Many { kind: Kind::Room, records, change: None }, "Deleting"),
             (Write::Undo, "Undoing"),
@@ -165,18 +165,18 @@ mod tests {
                 Answer::Progress(doing, done, of) => told.push((doing, done, of)),
                 other => panic!("{other:?}"),
             };
-            fulfil(&replica, &places, &mut steps, Effect::Write(write), &mut tell);
+            run_effect(&replica, &context, &mut history, Effect::Write(write), &mut tell);
             assert_eq!(told, [(doing, 0, 2), (doing, 1, 2)]);
         }
     }
 
-    /// An empty replica, and where it and what is kept beside it are.
-    fn scene() -> (tempfile::TempDir, Replica, Places) {
+    /// An empty replica and the paths of its files.
+    fn scene() -> (tempfile::TempDir, Replica, EdgeContext) {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("replica.db");
         let replica = Replica::open(&db, Origin::Tui).unwrap();
         let (session, exports) = (directory.path().join("session"), directory.path().to_owned());
-        (directory, replica, Places { db, session, exports, flags: String::new() })
+        (directory, replica, EdgeContext { db, session, exports, flags: String::new() })
     }
 
     fn fields(name: &str) -> Fields {
@@ -184,8 +184,8 @@ mod tests {
     }
 
     #[test]
-    fn every_answer_to_a_write_carries_it_as_it_was_asked_for() {
-        let (_directory, replica, places) = scene();
+    fn answer_carries_the_write() {
+        let (_directory, replica, context) = scene();
         let (kind, title) = (Kind::Room, "Hall".to_owned());
         let hall = replica.create(kind, &fields("Hall")).unwrap();
         let update = |id: &str, seen: &str| {
@@ -193,7 +193,7 @@ mod tests {
             Write::Update { kind, id, fields, seen, title, again: None }
         };
         let many = vec![(hall.clone(), title.clone()), ("of nothing".to_owned(), title.clone())];
-        let mut steps = Steps::default();
+        let mut history = UndoHistory::default();
         for write in [
             Write::Create { kind, fields: fields("Attic") },
             update(&hall, "Another"),
@@ -205,7 +205,7 @@ mod tests {
             Write::Undo,
             Write::Decide(99, Decision::Change(fields("Shed"))),
         ] {
-            let answer = fulfil(&replica, &places, &mut steps, Effect::Write(write.clone()), &mut |_| {});
+            let answer = run_effect(&replica, &context, &mut history, Effect::Write(write.clone()), &mut |_| {});
             let of = match answer {
                 Some(Answer::Written(of, _) | Answer::RecordChanged(of, _) | Answer::RecordDeleted(of)) => of,
                 Some(Answer::Decided(of, _) | Answer::ManyWritten(of, _)) => of,
@@ -216,16 +216,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_meant_for_an_edit_that_is_settled_is_offered_to_its_record() {
-        let (_directory, replica, places) = scene();
+    fn change_of_settled_edit_gives_its_record() {
+        let (_directory, replica, context) = scene();
         let hall = replica.create(Kind::Room, &fields("Hall")).unwrap();
         let made = replica.made().unwrap()[0];
         replica.update(Kind::Room, &hall, &fields("Lobby")).unwrap();
         let changed = replica.made().unwrap()[0];
-        let mut steps = Steps::default();
+        let mut history = UndoHistory::default();
         let mut change = |edit| {
             let write = Write::Decide(edit, Decision::Change(fields("Shed")));
-            fulfil(&replica, &places, &mut steps, Effect::Write(write), &mut |_| {})
+            run_effect(&replica, &context, &mut history, Effect::Write(write), &mut |_| {})
         };
         replica.discard(changed).unwrap();
         let Some(Answer::RecordChanged(_, row)) = change(changed) else { panic!("the record is not found") };
@@ -236,14 +236,14 @@ mod tests {
     }
 
     #[test]
-    fn undoing_a_change_of_many_claims_no_more_than_was_changed() {
-        let (_directory, replica, places) = scene();
+    fn undo_of_many_counts_changed_records() {
+        let (_directory, replica, context) = scene();
         let hall = replica.create(Kind::Room, &fields("Hall")).unwrap();
         let records = [hall, "of nothing".to_owned()].map(|id| (id, "Hall".to_owned())).to_vec();
-        let mut steps = Steps::default();
-        let mut fulfil = |write| fulfil(&replica, &places, &mut steps, Effect::Write(write), &mut |_| {});
-        fulfil(Write::Many { kind: Kind::Room, records, change: Some(fields("Lobby")) });
-        let Some(Answer::Decided(_, Ok(said))) = fulfil(Write::Undo) else { panic!("nothing is undone") };
+        let mut history = UndoHistory::default();
+        let mut run = |write| run_effect(&replica, &context, &mut history, Effect::Write(write), &mut |_| {});
+        run(Write::Many { kind: Kind::Room, records, change: Some(fields("Lobby")) });
+        let Some(Answer::Decided(_, Ok(said))) = run(Write::Undo) else { panic!("nothing is undone") };
         assert_eq!(said, "Undone: 1 room");
     }
 }

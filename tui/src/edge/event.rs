@@ -1,5 +1,5 @@
-//! Everything that happens outside, brought into one channel of messages: keys from the terminal, the bell of the
-//! database. Must not know what any of it means.
+//! Turns outside events into messages of one channel: keys of the terminal, and changes of the database. Must not know
+//! what a message means.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,15 +14,18 @@ use hearth_replica::bell::{self, BellWatch};
 
 use crate::message::Message;
 
-/// How long the reader takes at most to notice that it should stop.
-const PAUSE: Duration = Duration::from_millis(100);
+/// How long the main loop waits for a message before drawing again: the day may change, and notices expire.
+pub const TICK: Duration = Duration::from_secs(1);
 
-/// How long the end of the reader is waited for.
-const GOODBYE: Duration = Duration::from_millis(500);
-/// Between two looks whether it has ended.
-const LOOK: Duration = Duration::from_millis(5);
+/// How long the keyboard thread waits for a key before checking whether to stop.
+const POLL: Duration = Duration::from_millis(100);
 
-/// The reader of the terminal. Stopping it leaves the terminal to somebody else.
+/// How long dropping a [`Keyboard`] waits for the thread.
+const STOP_MAX: Duration = Duration::from_millis(500);
+/// The time between two checks whether the thread has ended.
+const STOP_POLL: Duration = Duration::from_millis(5);
+
+/// The thread that reads the terminal. Dropping the value stops the thread, and another program can read the terminal.
 #[derive(Debug)]
 pub struct Keyboard {
     stop: Arc<AtomicBool>,
@@ -30,13 +33,13 @@ pub struct Keyboard {
 }
 
 impl Keyboard {
-    /// Starts to read.
+    /// Starts the thread, which sends a message for each event.
     pub fn listen(messages: Sender<Message>) -> std::io::Result<Keyboard> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = thread::Builder::new().name("keyboard".into()).spawn(move || {
             while !stopped.load(Ordering::Relaxed) {
-                match event::poll(PAUSE) {
+                match event::poll(POLL) {
                     Ok(false) => continue,
                     Ok(true) => {}
                     Err(_) => return,
@@ -59,14 +62,14 @@ impl Keyboard {
 }
 
 impl Drop for Keyboard {
-    /// Waits for the reader to stop, but not for ever: of a terminal that is gone it never hears again, and the process
-    /// must end all the same.
+    /// Waits for the thread, at most [`STOP_MAX`]. Reading a terminal that is gone never returns, and the process must
+    /// end anyway.
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         let since = Instant::now();
         let Some(thread) = self.thread.take() else { return };
-        while !thread.is_finished() && since.elapsed() < GOODBYE {
-            thread::sleep(LOOK);
+        while !thread.is_finished() && since.elapsed() < STOP_MAX {
+            thread::sleep(STOP_POLL);
         }
         if thread.is_finished() {
             let _ = thread.join();
@@ -74,7 +77,7 @@ impl Drop for Keyboard {
     }
 }
 
-/// Sends [`Message::DatabaseChanged`] whenever anybody changes the database, until the watch is dropped.
-pub fn bell(db: &Path, messages: Sender<Message>) -> Result<BellWatch, StoreError> {
+/// Sends [`Message::DatabaseChanged`] after each change of the database by any process, until the watch is dropped.
+pub fn watch_database(db: &Path, messages: Sender<Message>) -> Result<BellWatch, StoreError> {
     bell::watch(db, move || drop(messages.send(Message::DatabaseChanged)))
 }

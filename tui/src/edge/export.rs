@@ -1,4 +1,4 @@
-//! The current list as a file: CSV or JSON, page by page, into a name that nothing has yet. Must not know the screen.
+//! Exports a list to a new CSV or JSON file, page by page. Must not know the screen.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter};
@@ -10,16 +10,16 @@ use hearth_replica::{Near, Replica, RowQuery};
 use time::Date;
 
 use crate::keys::ExportFormat;
-use crate::words;
-use crate::words::copying;
+use crate::{record_text, words};
 
-/// Rows that are in memory at once.
+/// The number of rows in memory at once.
 const PAGE: usize = 500;
-/// Files of one day and kind; whoever has more should give them away first.
-const NAMES_MAX: usize = 1_000;
+/// The most files of one kind and day in a directory.
+const FILES_MAX: usize = 1_000;
 
-/// Writes every row of a list and says how many and where, or why not.
-pub fn write(
+/// Writes every row of a list to a new file in `directory`. Returns a text with the number of rows and the path. Err: a
+/// sentence for the person.
+pub fn write_file(
     replica: &Replica,
     directory: &Path,
     form: ExportFormat,
@@ -32,15 +32,15 @@ pub fn write(
     };
     let stem = format!("hearth-{}-{}", query.kind.collection(), format_date(today));
     let (path, file) =
-        create(directory, &stem, extension).map_err(|error| format!("No file could be made: {error}"))?;
-    let number = fill(replica, BufWriter::new(file), form, query)
-        .map_err(|error| format!("{} is not complete: {error}", path.display()))?;
+        create_file(directory, &stem, extension).map_err(|error| format!("No file could be created: {error}"))?;
+    let number = write_rows(replica, BufWriter::new(file), form, query)
+        .map_err(|error| format!("{} is incomplete: {error}", path.display()))?;
     Ok(format!("{} in {}", words::counted(query.kind, number), path.display()))
 }
 
-/// A new file: what is there already is not written over.
-fn create(directory: &Path, stem: &str, extension: &str) -> io::Result<(PathBuf, File)> {
-    for number in 1..=NAMES_MAX {
+/// Creates a file with a free name. An existing file is never overwritten.
+fn create_file(directory: &Path, stem: &str, extension: &str) -> io::Result<(PathBuf, File)> {
+    for number in 1..=FILES_MAX {
         let suffix = if number == 1 { String::new() } else { format!("-{number}") };
         let path = directory.join(format!("{stem}{suffix}.{extension}"));
         let mut options = OpenOptions::new();
@@ -52,15 +52,21 @@ fn create(directory: &Path, stem: &str, extension: &str) -> io::Result<(PathBuf,
             other => return other.map(|file| (path, file)),
         }
     }
-    Err(io::Error::other(format!("there are {NAMES_MAX} files {stem} already")))
+    Err(io::Error::other(format!("{FILES_MAX} files named {stem} already exist")))
 }
 
-/// Writes the rows as they are at one moment: where others write between two pages, a row could come twice or not at all.
-fn fill(replica: &Replica, file: impl io::Write, form: ExportFormat, query: &RowQuery) -> anyhow::Result<usize> {
-    replica.at_one_moment(|replica| pages(replica, file, form, query))
+/// Writes the rows of one database snapshot. Without a snapshot, a write of another process between two pages could
+/// repeat or skip a row.
+fn write_rows(replica: &Replica, file: impl io::Write, form: ExportFormat, query: &RowQuery) -> anyhow::Result<usize> {
+    replica.at_one_moment(|replica| write_pages(replica, file, form, query))
 }
 
-fn pages(replica: &Replica, mut file: impl io::Write, form: ExportFormat, query: &RowQuery) -> anyhow::Result<usize> {
+fn write_pages(
+    replica: &Replica,
+    mut file: impl io::Write,
+    form: ExportFormat,
+    query: &RowQuery,
+) -> anyhow::Result<usize> {
     let names: Vec<&str> = ["id"]
         .into_iter()
         .chain(resource(query.kind).fields.iter().map(|field| field.name))
@@ -77,9 +83,11 @@ fn pages(replica: &Replica, mut file: impl io::Write, form: ExportFormat, query:
     loop {
         let page = replica.rows(&RowQuery { offset: number, limit: PAGE, near: near.take(), ..query.clone() })?;
         for row in &page.rows {
-            let record = copying::object(row);
+            let record = record_text::json_object(row);
             match &mut csv {
-                Some(csv) => csv.write_record(names.iter().map(|name| safe(&words::plain(&record[*name]))))?,
+                Some(csv) => {
+                    csv.write_record(names.iter().map(|name| escape_formula(&words::json_text(&record[*name]))))?;
+                }
                 None => {
                     let comma = if number == 0 { "\n" } else { ",\n" };
                     write!(file, "{comma}{record}")?;
@@ -104,8 +112,8 @@ fn pages(replica: &Replica, mut file: impl io::Write, form: ExportFormat, query:
     Ok(number)
 }
 
-/// What a spreadsheet would take for a formula is marked as text (contract 16).
-fn safe(text: &str) -> String {
+/// Marks a text that a spreadsheet would read as a formula (contract 16).
+fn escape_formula(text: &str) -> String {
     match text.chars().next() {
         Some('=' | '+' | '-' | '@' | '\t' | '\r') => format!("'{text}"),
         _ => text.to_owned(),
@@ -123,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_becomes_a_file_in_its_order_and_no_file_is_written_over() {
+    fn export_keeps_order_and_existing_files() {
         let directory = tempfile::tempdir().unwrap();
         let replica = Replica::open(&directory.path().join("replica.db"), Origin::Tui).unwrap();
         for name in ["Hall", "=1+1", "Attic, \"upper\""] {
@@ -132,10 +140,10 @@ mod tests {
         }
         let query = RowQuery::of(Kind::Room, Sort { column: "name", descending: false }, usize::MAX >> 1);
         let today = parse_date("2026-11-21").unwrap();
-        let said = write(&replica, directory.path(), ExportFormat::Csv, &query, today).unwrap();
+        let said = write_file(&replica, directory.path(), ExportFormat::Csv, &query, today).unwrap();
         assert!(said.starts_with("3 rooms in ") && said.ends_with("hearth-rooms-2026-11-21.csv"), "{said}");
-        let again = write(&replica, directory.path(), ExportFormat::Json, &query, today).unwrap();
-        write(&replica, directory.path(), ExportFormat::Json, &query, today).unwrap();
+        let again = write_file(&replica, directory.path(), ExportFormat::Json, &query, today).unwrap();
+        write_file(&replica, directory.path(), ExportFormat::Json, &query, today).unwrap();
         assert!(directory.path().join("hearth-rooms-2026-11-21-2.json").exists(), "{again}");
         let csv = std::fs::read_to_string(directory.path().join("hearth-rooms-2026-11-21.csv")).unwrap();
         let names: Vec<String> =
@@ -146,13 +154,13 @@ mod tests {
         assert_eq!((rooms.len(), &rooms[2]["name"]), (3, &json!("Hall")));
     }
 
-    /// A file; with its first record something happens elsewhere.
-    struct Beside<F> {
+    /// A file that calls `then` when the first record is written.
+    struct CallbackFile<F> {
         text: Vec<u8>,
         then: Option<F>,
     }
 
-    impl<F: FnOnce()> io::Write for Beside<F> {
+    impl<F: FnOnce()> io::Write for CallbackFile<F> {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             if let Some(then) = self.then.take_if(|_| bytes.contains(&b'{')) {
                 then();
@@ -167,18 +175,18 @@ mod tests {
     }
 
     #[test]
-    fn what_others_write_while_a_list_is_exported_takes_no_record_out_of_it() {
+    fn write_during_export_skips_no_record() {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("replica.db");
         let [replica, other] = [Origin::Tui, Origin::Cli].map(|origin| Replica::open(&db, origin).unwrap());
         let named = |name: String| Fields::from_iter([("name".to_owned(), name.into())]);
         let make = |number: usize| replica.create(Kind::Room, &named(format!("Room {number:03}"))).unwrap();
         let ids: Vec<String> = (0..=PAGE).map(make).collect();
-        // The one of the second page goes to the top of the list.
+        // Renaming moves the room of the second page to the top of the list.
         let rename = || other.update(Kind::Room, &ids[PAGE], &named("Attic".to_owned())).unwrap();
-        let mut file = Beside { text: Vec::new(), then: Some(rename) };
+        let mut file = CallbackFile { text: Vec::new(), then: Some(rename) };
         let query = RowQuery::of(Kind::Room, Sort { column: "name", descending: false }, PAGE);
-        assert_eq!(fill(&replica, &mut file, ExportFormat::Json, &query).unwrap(), PAGE + 1);
+        assert_eq!(write_rows(&replica, &mut file, ExportFormat::Json, &query).unwrap(), PAGE + 1);
         assert!(file.then.is_none());
         let rooms: Vec<Value> = serde_json::from_slice(&file.text).unwrap();
         assert_eq!(rooms[PAGE]["name"], json!(format!("Room {PAGE:03}")));

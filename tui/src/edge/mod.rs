@@ -1,14 +1,15 @@
-//! Where threads, files, signals and the terminal are: effects are carried out here, and what happens outside becomes messages.
-//! Must not decide what any of it means.
+//! Input and output: threads, files, signals and the terminal. Carries effects out and turns outside events into
+//! messages. Must not decide what a message means.
 
 pub mod background;
+pub mod context;
 pub mod effects;
 pub mod event;
 pub mod export;
-mod looks;
-pub mod outside;
-pub mod seat;
+pub mod external;
+mod queries;
+pub mod session_file;
 pub mod terminal;
 pub mod threads;
-pub mod undoing;
+pub mod undo;
 mod writes;

@@ -1,5 +1,5 @@
-//! The terminal: the one place that takes it over and the one place that gives it back, on a normal end, an error and a
-//! panic alike. Must not know what is drawn.
+//! Takes the terminal over and restores it: at a normal end, on an error, and on a panic. Only this file changes the
+//! mode of the terminal. Must not know what is drawn.
 
 use std::io::{self, Stdout, stdout};
 use std::panic;
@@ -16,8 +16,8 @@ use crossterm::terminal::{
 use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
 
-/// The terminal while it is ours. Dropping it gives it back. The mouse stays the terminal's own unless a person wants it
-/// otherwise, so that selecting and copying text works as everywhere.
+/// The terminal in the mode of Hearth. Dropping the value restores the terminal. The terminal keeps the mouse unless a
+/// setting says otherwise, because capturing the mouse disables the terminal's own text selection.
 #[derive(Debug)]
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
@@ -25,34 +25,34 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Takes the terminal over.
+    /// Takes the terminal over. `mouse`: whether to capture the mouse.
     pub fn open(mouse: bool) -> io::Result<Screen> {
         restore_on_panic();
-        // From here on a failure must undo what was done.
-        let opened = take(mouse).and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
+        // A failure from this line on must restore the terminal.
+        let opened = enter(mouse).and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
         opened.map(|terminal| Screen { terminal, mouse }).inspect_err(|_| restore())
     }
 
-    /// Gives the terminal to something else and takes it back after that, if it is still there.
+    /// Restores the terminal for the duration of `work`, then takes the terminal over again. Err: the terminal is gone.
     pub fn lend<T>(&mut self, work: impl FnOnce() -> T) -> (T, io::Result<()>) {
         restore();
-        (work(), self.take_again())
+        (work(), self.reenter())
     }
 
-    /// Takes the terminal over once more: whoever had it meanwhile has left it as it likes.
-    pub fn take_again(&mut self) -> io::Result<()> {
-        // It counts as taken, and would be left as it is.
+    /// Takes the terminal over again after another program has changed its mode.
+    pub fn reenter(&mut self) -> io::Result<()> {
+        // crossterm remembers raw mode as enabled and would not enable raw mode again.
         let _ = disable_raw_mode();
-        take(self.mouse)?;
-        self.forget()
+        enter(self.mouse)?;
+        self.redraw_all()
     }
 
-    /// Puts a text on the clipboard by way of the terminal (OSC 52): it works over ssh, and needs no program.
+    /// Copies a text to the clipboard by a terminal sequence (OSC 52), which works over ssh and needs no program.
     pub fn copy(&self, text: &str) -> io::Result<()> {
         execute!(stdout(), CopyToClipboard::to_clipboard_from(text))
     }
 
-    /// Columns and lines.
+    /// The size of the terminal: columns, lines.
     pub fn size(&self) -> io::Result<(u16, u16)> {
         self.terminal.size().map(|size| (size.width, size.height))
     }
@@ -62,9 +62,9 @@ impl Screen {
         self.terminal.draw(paint).map(drop)
     }
 
-    /// Forgets what is on the screen, so that the next frame is drawn in full.
-    pub fn forget(&mut self) -> io::Result<()> {
-        // `clear` would first ask the terminal where its cursor is, and fail where no answer comes.
+    /// Makes the next frame draw every cell.
+    pub fn redraw_all(&mut self) -> io::Result<()> {
+        // `clear` asks the terminal for the position of the cursor and fails without an answer.
         let size = self.terminal.size()?;
         self.terminal.resize(size.into())
     }
@@ -76,22 +76,23 @@ impl Drop for Screen {
     }
 }
 
-fn take(mouse: bool) -> io::Result<()> {
+fn enter(mouse: bool) -> io::Result<()> {
     enable_raw_mode()?;
-    // A program that was killed has left its picture there, and only what differs from a blank one is drawn.
+    // A killed program may have left text on the alternate screen, and the first frame draws only cells that are not
+    // blank.
     execute!(stdout(), EnterAlternateScreen, Clear(ClearType::All), EnableBracketedPaste)?;
     if mouse { execute!(stdout(), EnableMouseCapture) } else { Ok(()) }
 }
 
-/// Gives the terminal back. Each step is tried whatever became of the others.
+/// Restores the terminal. A failing step does not stop the next steps.
 fn restore() {
     let _ = execute!(stdout(), DisableMouseCapture, DisableBracketedPaste);
     let _ = execute!(stdout(), LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();
 }
 
-/// Makes a panic of the drawing thread readable. One of another thread goes to the log: printed, it would only tear the
-/// picture, and the screen goes on.
+/// Restores the terminal before a panic of the drawing thread is printed. A panic of another thread goes to the log,
+/// because printing would damage the screen, which stays in use.
 fn restore_on_panic() {
     static ONCE: Once = Once::new();
     let drawing = thread::current().id();

@@ -1,6 +1,6 @@
-//! The threads that carry effects out, so that no key ever waits for the disk: one reads, one adds up, one writes, each with a
-//! connection, so that neither a sum over all rows nor a write that waits for another process keeps a page or a search
-//! waiting. Must not know what an effect does.
+//! The worker threads that carry effects out, because a key must never wait for the disk. One thread reads, one
+//! computes sums, one writes. Each has its own connection: a sum over all rows, or a write that waits for another
+//! process, delays no page and no search. Must not know what an effect does.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -9,29 +9,30 @@ use std::time::{Duration, Instant};
 
 use hearth_replica::{Origin, Replica};
 
-use super::effects::{Places, fulfil, said};
-use super::undoing::Steps;
+use super::context::EdgeContext;
+use super::effects::{run_effect, with_text};
+use super::undo::UndoHistory;
 use crate::message::{Answer, Effect, Message};
 
-/// So long a write goes on without a word, and so long between two words on how far it is.
-const SILENCE: Duration = Duration::from_millis(250);
+/// The least time between two progress messages of a write, and before the first.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 
-/// So long the end of Hearth is waited for without a word.
-const UNSAID: Duration = Duration::from_millis(300);
+/// How long the end waits for the threads before `late` is called.
+const FINISH_QUIET: Duration = Duration::from_millis(300);
 
-/// The way to the threads.
+/// The worker threads and their queues.
 #[derive(Debug)]
-pub struct Requests {
+pub struct Workers {
     reads: Sender<Effect>,
     sums: Sender<Effect>,
     writes: Sender<Effect>,
     threads: [JoinHandle<()>; 3],
-    /// Ends when the last thread has ended.
+    /// Disconnects when the last thread has ended.
     ended: Receiver<()>,
 }
 
-impl Requests {
-    /// Hands an effect to its thread. Err: that thread has ended.
+impl Workers {
+    /// Sends an effect to its thread. Err: the thread has ended.
     pub fn send(&self, effect: Effect) -> Result<(), std::sync::mpsc::SendError<Effect>> {
         match effect {
             Effect::Write(_) => self.writes.send(effect),
@@ -40,17 +41,17 @@ impl Requests {
                 self.sums.send(Effect::Reopen)?;
                 self.reads.send(Effect::Reopen)
             }
-            // What looks at every row.
+            // Effects that read every row.
             Effect::Totals(..) | Effect::Figures(_) | Effect::Export(..) => self.sums.send(effect),
             effect => self.reads.send(effect),
         }
     }
 
-    /// Waits until everything that was asked for is done: the last change and the session are on disk. Where that takes longer
-    /// than anybody looks at an empty line without wondering, it is said.
+    /// Waits until all effects are done: the last change and the session are then on disk. Calls `late` once if the
+    /// wait takes longer than [`FINISH_QUIET`].
     pub fn finish(self, late: impl FnOnce()) {
         drop((self.reads, self.sums, self.writes));
-        if self.ended.recv_timeout(UNSAID) == Err(RecvTimeoutError::Timeout) {
+        if self.ended.recv_timeout(FINISH_QUIET) == Err(RecvTimeoutError::Timeout) {
             late();
         }
         for thread in self.threads {
@@ -59,20 +60,20 @@ impl Requests {
     }
 }
 
-/// Starts the threads, each with a replica of its own. What is sent to them is answered with messages; they end when the
-/// sender is dropped.
-pub fn start(
+/// Starts the threads, each with its own replica. The answers go to `answers` as messages. The threads end when the
+/// [`Workers`] finish.
+pub fn start_workers(
     [reader, adder, writer]: [Replica; 3],
-    places: Places,
+    context: EdgeContext,
     answers: Sender<Message>,
-) -> std::io::Result<Requests> {
+) -> std::io::Result<Workers> {
     let (alive, ended) = channel();
     let begin = |name: &str, replica: Replica| {
         let (requests, receiver) = channel();
-        let (places, answers, alive) = (places.clone(), answers.clone(), alive.clone());
+        let (context, answers, alive) = (context.clone(), answers.clone(), alive.clone());
         let work = move || {
             let _alive: Sender<()> = alive;
-            work(replica, &places, &receiver, &answers);
+            run_effects(replica, &context, &receiver, &answers);
         };
         let thread = thread::Builder::new().name(name.into()).spawn(work)?;
         Ok::<_, std::io::Error>((requests, thread))
@@ -80,12 +81,13 @@ pub fn start(
     let (reads, reader) = begin("reader", reader)?;
     let (sums, adder) = begin("adder", adder)?;
     let (writes, writer) = begin("writer", writer)?;
-    Ok(Requests { reads, sums, writes, threads: [reader, adder, writer], ended })
+    Ok(Workers { reads, sums, writes, threads: [reader, adder, writer], ended })
 }
 
-fn work(mut replica: Replica, places: &Places, requests: &Receiver<Effect>, answers: &Sender<Message>) {
+/// The loop of a worker thread.
+fn run_effects(mut replica: Replica, context: &EdgeContext, requests: &Receiver<Effect>, answers: &Sender<Message>) {
     let mut queue = VecDeque::new();
-    let mut steps = Steps::default();
+    let mut history = UndoHistory::default();
     loop {
         if queue.is_empty() {
             match requests.recv() {
@@ -98,25 +100,25 @@ fn work(mut replica: Replica, places: &Places, requests: &Receiver<Effect>, answ
         }
         let Some(effect) = queue.pop_front() else { continue };
         if effect == Effect::Reopen {
-            let opened = Replica::open(&places.db, Origin::Tui).map(|opened| replica = opened);
-            let _ = answers.send(Message::Answer(Answer::Reopened(said(opened))));
+            let opened = Replica::open(&context.db, Origin::Tui).map(|opened| replica = opened);
+            let _ = answers.send(Message::Answer(Answer::Reopened(with_text(opened))));
             continue;
         }
-        let mut said = Instant::now();
-        let mut tell = |answer| {
-            if said.elapsed() >= SILENCE {
-                said = Instant::now();
+        let mut last_progress = Instant::now();
+        let mut progress = |answer| {
+            if last_progress.elapsed() >= PROGRESS_INTERVAL {
+                last_progress = Instant::now();
                 let _ = answers.send(Message::Answer(answer));
             }
         };
-        // Nobody may listen any more; what is still asked for is done all the same.
-        if let Some(answer) = fulfil(&replica, places, &mut steps, effect, &mut tell) {
+        // At the end of the program the receiver may be gone; the remaining effects are carried out anyway.
+        if let Some(answer) = run_effect(&replica, context, &mut history, effect, &mut progress) {
             let _ = answers.send(Message::Answer(answer));
         }
     }
 }
 
-/// Adds a request. One of the same slot that still waits is dropped: nobody looks at its answer any more.
+/// Adds an effect to the queue. A waiting effect of the same slot is dropped, because only the newest answer is used.
 fn enqueue(queue: &mut VecDeque<Effect>, effect: Effect) {
     if let Some(slot) = effect.slot() {
         queue.retain(|waiting| waiting.slot() != Some(slot));
@@ -133,15 +135,14 @@ mod tests {
     use crate::message::Write;
 
     #[test]
-    fn a_database_that_was_replaced_is_written_to_again_once_it_is_opened_anew() {
+    fn reopen_writes_to_the_replaced_database() {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("replica.db");
         let open = || Replica::open(&db, Origin::Tui).unwrap();
         let (session, exports) = (directory.path().join("session"), directory.path().to_owned());
         let (answers, heard) = channel();
-        let requests =
-            start([open(), open(), open()], Places { db: db.clone(), session, exports, flags: String::new() }, answers)
-                .unwrap();
+        let context = EdgeContext { db: db.clone(), session, exports, flags: String::new() };
+        let requests = start_workers([open(), open(), open()], context, answers).unwrap();
         for part in ["", "-wal", "-shm"] {
             let of = |name: &str| directory.path().join(format!("{name}{part}"));
             std::fs::rename(of("replica.db"), of("damaged.db")).unwrap();
@@ -162,37 +163,30 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_is_still_being_written_at_the_end_is_said() {
+    fn finish_calls_late_for_a_slow_write() {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("replica.db");
         let open = || Replica::open(&db, Origin::Tui).unwrap();
         let (session, exports) = (directory.path().join("session"), directory.path().to_owned());
-        let begin = || {
-            start(
-                [open(), open(), open()],
-                Places { db: db.clone(), session: session.clone(), exports: exports.clone(), flags: String::new() },
-                channel().0,
-            )
-            .unwrap()
-        };
+        let context = EdgeContext { db: db.clone(), session, exports, flags: String::new() };
         let fields = Fields::from_iter([("name".to_owned(), "Hall".into())]);
         let write = Effect::Write(Write::Create { kind: Kind::Room, fields });
-        let requests = begin();
-        // Somebody else writes, and is done once it has been said.
+        let requests = start_workers([open(), open(), open()], context, channel().0).unwrap();
+        // Another connection holds the write lock until `late` is called.
         let other = rusqlite::Connection::open(&db).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         requests.send(write).unwrap();
-        let mut is_said = false;
+        let mut was_late = false;
         requests.finish(|| {
-            is_said = true;
+            was_late = true;
             other.execute_batch("ROLLBACK").unwrap();
         });
-        assert!(is_said);
-        assert_eq!(open().edits().unwrap().len(), 1, "it was waited for");
+        assert!(was_late);
+        assert_eq!(open().edits().unwrap().len(), 1, "finish waits for the write");
     }
 
     #[test]
-    fn the_newest_request_of_a_slot_replaces_the_waiting_one_and_writes_stay() {
+    fn newest_effect_of_a_slot_replaces_the_waiting() {
         let write = || {
             let (kind, id, title) = (Kind::Room, "1".to_owned(), String::new());
             Effect::Write(Write::Delete { kind, id, title })

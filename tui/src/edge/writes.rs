@@ -1,32 +1,34 @@
-//! How a write is carried out on the replica, and noted so that it can be undone. The only writes of the terminal UI.
+//! Carries writes out on the replica and adds each to the undo history. All writes of the terminal UI go through this
+//! file. Must not know screens.
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use hearth_replica::doctor::trouble;
 use hearth_replica::{EditError, Replica, Row, address};
 
-use super::effects::Places;
-use super::undoing::Steps;
+use super::context::EdgeContext;
+use super::undo::UndoHistory;
 use crate::message::{Answer, Decision, Write};
-use crate::words;
+use crate::{words, write_text};
 
-/// An edit that was settled while a form for it was open is among so many that were settled last.
+/// How many of the latest settled edits are searched for the edit of an open form.
 const SETTLED_MAX: usize = 10_000;
 
-/// What came of a write of one record.
-pub(super) enum Came {
-    /// It was carried out, on the record of this id.
+/// The outcome of a write of one record.
+pub(super) enum WriteOutcome {
+    /// Done, on the record with this id.
     Written(String),
-    /// It was not: the record is this by now.
+    /// Not done: the record no longer has the values that the person saw. The row holds the current values.
     Overtaken(Box<Row>),
 }
 
-pub(super) fn carry_out(replica: &Replica, write: &Write) -> Result<Came, EditError> {
+pub(super) fn write_record(replica: &Replica, write: &Write) -> Result<WriteOutcome, EditError> {
     let id = match write {
         Write::Create { kind, fields } => replica.create(*kind, fields)?,
         Write::Update { kind, id, fields, seen, .. } => {
             if !replica.update_seen(*kind, id, fields, seen)? {
-                return replica.row(*kind, id)?.map(|row| Came::Overtaken(Box::new(row))).ok_or(EditError::NotFound);
+                let row = replica.row(*kind, id)?;
+                return row.map(|row| WriteOutcome::Overtaken(Box::new(row))).ok_or(EditError::NotFound);
             }
             id.clone()
         }
@@ -34,84 +36,90 @@ pub(super) fn carry_out(replica: &Replica, write: &Write) -> Result<Came, EditEr
             replica.delete(*kind, id)?;
             id.clone()
         }
-        // These have answers of their own.
+        // `write_many` and `run_decision` carry these out.
         Write::Many { .. } | Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::SyncNow => {
             String::new()
         }
     };
-    Ok(Came::Written(id))
+    Ok(WriteOutcome::Written(id))
 }
 
-/// Carries one change out on each of many records, or deletes them, as one step.
-pub(super) fn many(
+/// Changes or deletes each of many records, as one undo step. `records`: ids and titles.
+pub(super) fn write_many(
     replica: &Replica,
-    places: &Places,
-    steps: &mut Steps,
+    context: &EdgeContext,
+    history: &mut UndoHistory,
     kind: Kind,
     records: Vec<(String, String)>,
     change: Option<Fields>,
-    tell: &mut dyn FnMut(Answer),
+    progress: &mut dyn FnMut(Answer),
 ) -> Answer {
     let write = Write::Many { kind, records: Vec::new(), change: change.clone() };
     let changes = records.iter().enumerate().map(|(done, (id, _))| {
-        tell(Answer::Progress(words::doing(&write), done, records.len()));
+        progress(Answer::Progress(write_text::progress_word(&write), done, records.len()));
         match &change {
             Some(fields) => replica.update(kind, id, fields),
             None => replica.delete(kind, id),
         }
     });
-    let results = steps.note_all(replica, |done| words::counted(kind, done), changes);
-    let results = results.into_iter().map(|result| result.map_err(|error| sentence(places, &error)));
+    let results = history.run_changes(replica, |done| words::counted(kind, done), changes);
+    let results = results.into_iter().map(|result| result.map_err(|error| error_sentence(context, &error)));
     let each = records.iter().map(|(_, title)| title.clone()).zip(results).collect();
     Answer::ManyWritten(Write::Many { kind, records, change }, each)
 }
 
-pub(super) fn decide(
+/// Carries out undo, redo, pause, hurry, or a decision about an edit. Returns the sentence for the person.
+pub(super) fn run_decision(
     replica: &Replica,
-    steps: &mut Steps,
+    history: &mut UndoHistory,
     write: &Write,
-    tell: &mut dyn FnMut(usize, usize),
+    progress: &mut dyn FnMut(usize, usize),
 ) -> Result<String, EditError> {
-    let decided = match write {
-        Write::Undo => return steps.undo(replica, tell),
-        Write::Redo => return steps.redo(replica, tell),
-        Write::Pause(true) => {
-            return Ok(replica.pause().map(|_| "Syncing rests until you let it go on.".to_owned())?);
-        }
-        Write::SyncNow => return Ok(replica.hurry().map(|()| "Trying the server.".to_owned())?),
-        Write::Pause(false) => return Ok(replica.resume().map(|_| "Syncing resumed.".to_owned())?),
-        Write::Decide(edit, decision) => {
-            let waited = replica.edits()?;
-            let decided = match decision {
-                Decision::Retry => replica.retry(*edit)?,
-                Decision::Discard => replica.discard(*edit)?,
-                Decision::Undo => replica.undo(Some(*edit))?,
-                Decision::Change(fields) => replica.change(*edit, fields)?,
-                Decision::Resolve(resolution) => replica.resolve(*edit, resolution)?,
-            };
-            let title = waited.iter().find(|one| one.id == *edit).map_or("", |one| one.title.as_str());
-            steps.note_decision(replica, *edit, &waited, words::decision(decision, title));
-            decided
-        }
-        _ => return Ok(String::new()),
+    match write {
+        Write::Undo => history.undo(replica, progress),
+        Write::Redo => history.redo(replica, progress),
+        Write::Pause(true) => Ok(replica.pause().map(|_| "Syncing is paused until you resume it.".to_owned())?),
+        Write::Pause(false) => Ok(replica.resume().map(|_| "Syncing resumed.".to_owned())?),
+        Write::SyncNow => Ok(replica.hurry().map(|()| "Trying the server.".to_owned())?),
+        Write::Decide(edit, decision) => decide_edit(replica, history, *edit, decision),
+        _ => Ok(String::new()),
+    }
+}
+
+fn decide_edit(
+    replica: &Replica,
+    history: &mut UndoHistory,
+    edit: i64,
+    decision: &Decision,
+) -> Result<String, EditError> {
+    let before = replica.edits()?;
+    let decided = match decision {
+        Decision::Retry => replica.retry(edit)?,
+        Decision::Discard => replica.discard(edit)?,
+        Decision::Undo => replica.undo(Some(edit))?,
+        Decision::Change(fields) => replica.change(edit, fields)?,
+        Decision::Resolve(resolution) => replica.resolve(edit, resolution)?,
     };
+    let title = before.iter().find(|pending| pending.id == edit).map_or("", |pending| pending.title.as_str());
+    history.add_decision(replica, edit, &before, write_text::decision_name(decision, title));
     Ok(decided.said)
 }
 
-/// The record of an edit that should have got other values and is settled by now, so that these may go to the record itself;
-/// `Some(None)`: there is no such record any more. None: it was another write, or the edit waits.
-pub(super) fn settled(replica: &Replica, write: &Write) -> Option<Option<Row>> {
+/// The record of an edit that was settled while a person typed new values for the edit. The new values may then go to
+/// the record. None: another kind of write, or the edit still waits. `Some(None)`: the record no longer exists.
+pub(super) fn record_of_settled_edit(replica: &Replica, write: &Write) -> Option<Option<Row>> {
     let Write::Decide(edit, Decision::Change(_)) = write else { return None };
-    if replica.edits().ok()?.iter().any(|one| one.id == *edit) {
+    if replica.edits().ok()?.iter().any(|pending| pending.id == *edit) {
         return None;
     }
-    let was = replica.history(SETTLED_MAX).ok()?.into_iter().find(|one| one.id == *edit)?;
-    replica.row(was.kind, &was.record_id).ok()
+    let settled = replica.history(SETTLED_MAX).ok()?.into_iter().find(|settled| settled.id == *edit)?;
+    replica.row(settled.kind, &settled.record_id).ok()
 }
 
-pub(super) fn sentence(places: &Places, error: &EditError) -> String {
+/// The sentence for an error, with the next command where one helps.
+pub(super) fn error_sentence(context: &EdgeContext, error: &EditError) -> String {
     match error {
-        EditError::Store(error) => address::next(&trouble(&places.db, error), &places.flags),
+        EditError::Store(error) => address::next(&trouble(&context.db, error), &context.flags),
         EditError::NotFound => words::GONE.into(),
         other => other.to_string(),
     }

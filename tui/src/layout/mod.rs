@@ -1,39 +1,39 @@
-//! How the lines of the terminal are shared out, so that logic knows how much is visible and views draw exactly that.
-//! Numbers only; must not know what is drawn.
+//! The layout of the screen in lines and columns. The application state computes page sizes from the layout, and views
+//! draw by the same numbers. Must not know what is drawn.
 
 pub mod tabs;
 
-/// Less than this cannot show a home.
+/// The least width of the terminal, in columns.
 pub const MIN_WIDTH: u16 = 20;
-/// Less than this cannot show a home.
+/// The least height of the terminal, in lines.
 pub const MIN_HEIGHT: u16 = 5;
-/// From this width on, the selected record is shown beside its list.
+/// The least width with a preview of the selected record beside a list, in columns.
 pub const PREVIEW_FROM: u16 = 110;
 
-/// The lines of each part, from top to bottom. They add up to the terminal's height.
+/// The number of lines of each part of the screen, from top to bottom. The sum is the height of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// The tabs, one for each kind.
+    /// The tabs.
     pub tabs: u16,
-    /// A rule under them.
+    /// The rule under the tabs.
     pub rule: u16,
-    /// What the list shows: number, order, filter.
+    /// The line above a list: number of records, order, filter.
     pub info: u16,
-    /// The headings of the columns.
+    /// The column headings of a list.
     pub heading: u16,
-    /// The rows.
+    /// The rows of a list.
     pub body: u16,
-    /// A rule above the status.
+    /// The rule above the status bar.
     pub foot: u16,
     /// The status bar.
     pub status: u16,
-    /// The keys.
+    /// The hints for keys.
     pub hints: u16,
 }
 
 impl Layout {
-    /// The layout of a terminal of so many lines.
-    pub fn of(height: u16) -> Layout {
+    /// The layout of a terminal with `height` lines.
+    pub fn for_height(height: u16) -> Layout {
         let roomy = u16::from(height >= 14);
         let medium = u16::from(height >= 9);
         let hints = u16::from(height >= 7);
@@ -50,46 +50,46 @@ impl Layout {
         }
     }
 
-    /// The lines of a screen that takes the place of a list.
+    /// The lines of a screen without a list: the info, heading and body lines together.
     pub fn screen(self) -> u16 {
         self.info + self.heading + self.body
     }
 }
 
-/// From this width on there is something beside what needs attention.
-const BESIDE_FROM: u16 = 72;
-/// From this width on there are two columns beside it.
-const TWO_FROM: u16 = 132;
-/// Columns of the calendar, and of what stands under it.
+/// The least width of the home screen with one panel.
+const ONE_PANEL_FROM: u16 = 72;
+/// The least width of the home screen with two panels.
+const TWO_PANELS_FROM: u16 = 132;
+/// The width of a panel of the home screen, such as the calendar.
 pub const PANEL: u16 = 30;
-/// The widest that what needs attention becomes: wider, the eye would lose the line between a title and what is said beside it.
+/// The most columns of the attention list. In a wider list the eye loses the line between title and details.
 const ATTENTION_MAX: u16 = 120;
 
-/// How many panels stand beside what needs attention on a terminal of so many columns.
-pub fn panels(width: u16) -> u16 {
+/// The number of panels on the home screen: 0, 1 or 2.
+pub fn panel_count(width: u16) -> u16 {
     match width {
-        width if width >= TWO_FROM => 2,
-        width if width >= BESIDE_FROM => 1,
+        width if width >= TWO_PANELS_FROM => 2,
+        width if width >= ONE_PANEL_FROM => 1,
         _ => 0,
     }
 }
 
-/// The columns of what needs attention, after the first one, which is empty.
-pub fn attention(width: u16) -> u16 {
-    width.saturating_sub(2 + panels(width) * (PANEL + 3)).min(ATTENTION_MAX)
+/// The width of the attention list on the home screen. The list starts after one empty column.
+pub fn attention_width(width: u16) -> u16 {
+    width.saturating_sub(2 + panel_count(width) * (PANEL + 3)).min(ATTENTION_MAX)
 }
 
-/// Whether a terminal is too small for anything but saying so.
+/// Whether the terminal is too small for any screen.
 pub fn is_too_small(width: u16, height: u16) -> bool {
     width < MIN_WIDTH || height < MIN_HEIGHT
 }
 
-/// The columns of a list and of the preview beside it.
+/// The widths of a list and of the preview beside the list. Without a preview the second is 0.
 pub fn list_and_preview(width: u16) -> (u16, u16) {
     if width < PREVIEW_FROM {
         return (width, 0);
     }
-    // Divided first: a terminal may be as wide as it likes.
+    // Divide before multiplying: `width * 9` overflows for very wide terminals.
     let preview = (width / 25 * 9 + width % 25 * 9 / 25).min(64);
     (width - preview, preview)
 }
@@ -99,16 +99,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_terminal_may_be_as_wide_as_it_likes() {
+    fn preview_width_never_overflows() {
         for (width, preview) in [(109, 0), (110, 39), (7_282, 64), (u16::MAX, 64)] {
             assert_eq!(list_and_preview(width), (width - preview, preview));
         }
     }
 
     #[test]
-    fn the_parts_add_up() {
+    fn layout_lines_add_up_to_height() {
         for height in MIN_HEIGHT..200 {
-            let l = Layout::of(height);
+            let l = Layout::for_height(height);
             assert_eq!(l.tabs + l.rule + l.info + l.heading + l.body + l.foot + l.status + l.hints, height);
             assert!(l.body >= 3, "{height}");
         }

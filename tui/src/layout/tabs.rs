@@ -1,121 +1,134 @@
-//! Which tabs are named on the first line and where: as much as fits, the one in front always. Views draw it and the mouse
-//! finds its way by it. Must not know colours.
+//! The tab line: which tabs have words and where each tab stands. The tab in front always fits. Views draw the tab
+//! line, and the mouse finds tabs by the same positions. Must not know colours.
+
+use std::collections::BTreeMap;
 
 use hearth_contract::schema::Kind;
 
-use crate::app::{App, TABS};
-use crate::keys::{self, Action, Context};
+use crate::keys::{self, Action, Context, Keymap};
 use crate::words::glyphs::Sign;
-use crate::words::sanitize::{fit, line, width};
+use crate::words::sanitize::{clean_line, fit, width};
 use crate::words::{grouped, plural};
 
-/// The first line.
+/// The content of the tab line.
+#[derive(Debug, Clone, Copy)]
+pub struct TabLine<'a> {
+    /// A word after the program's name, such as `demo`.
+    pub title: Option<&'a str>,
+    /// Whether signs are in ASCII.
+    pub ascii: bool,
+    /// The keys of the actions.
+    pub keys: &'a Keymap,
+    /// The number of records of each kind, as far as known.
+    pub counts: &'a BTreeMap<Kind, usize>,
+    /// The kinds of the tabs, in order.
+    pub kinds: &'a [Kind],
+    /// The kind in front.
+    pub front: Kind,
+    /// The width of the terminal.
+    pub width: u16,
+}
+
+/// The tab line as laid out.
 #[derive(Debug)]
 pub struct Tabs {
-    /// The name of the program and a word beside it, where there is room.
+    /// The name of the program and a word after the name. None: no room.
     pub name: Option<String>,
-    /// The tabs that are named.
+    /// The visible tabs.
     pub tabs: Vec<Tab>,
 }
 
-/// One tab.
+/// A visible tab.
 #[derive(Debug)]
 pub struct Tab {
-    /// Its kind.
+    /// The kind of the records behind the tab.
     pub kind: Kind,
-    /// The column at which it begins.
+    /// The first terminal column.
     pub column: usize,
-    /// The key that goes there; empty where none does.
+    /// The key that opens the tab. Empty: no key, or no room.
     pub key: String,
-    /// Its word, as far as there is room.
+    /// The name of the tab, possibly cut. Empty: no room.
     pub word: String,
-    /// How many records it has; empty where that is not said.
+    /// The number of records. Empty: unknown, or no room.
     pub count: String,
-    /// Whether it is in front.
+    /// Whether the tab is in front.
     pub front: bool,
 }
 
 /// Columns between two tabs.
 const GAP: usize = 2;
 
-/// How much is said of the tabs.
+/// The details that a tab line shows.
 #[derive(Clone, Copy)]
-struct Way {
-    /// The name of the program.
+struct Details {
+    /// Whether the name of the program is shown.
     name: bool,
-    /// How many records there are.
+    /// Whether counts are shown.
     counts: bool,
-    /// What is said of the tabs behind.
+    /// The details of the tabs behind the tab in front.
     behind: Behind,
-    /// Columns of a word at most.
+    /// The most columns of a tab's word.
     word_max: usize,
 }
 
-/// What is said of the tabs behind the one in front.
+/// The details of the tabs behind the tab in front.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Behind {
-    /// Their keys and words.
+    /// Keys and words.
     Words,
-    /// Their keys alone.
+    /// Keys only.
     Keys,
-    /// Nothing: the word of the one in front is all there is.
-    Nothing,
+    /// Hidden.
+    Hidden,
 }
 
-/// The tabs as they fit the width: the first way that does.
-pub fn fitting(app: &App) -> Tabs {
-    use Behind::{Keys, Nothing, Words};
-    let room = usize::from(app.width);
-    let ways = [(true, true, Words), (true, false, Words), (false, false, Words), (false, false, Keys)];
-    let wide = |tabs: &Tabs| tabs.tabs.last().map_or(0, |tab| tab.column + tab.width());
-    let whole = |(name, counts, behind)| laid_out(app, Way { name, counts, behind, word_max: usize::MAX });
-    let mut all = ways.map(whole).into_iter();
-    let least = |behind, word_max| laid_out(app, Way { name: false, counts: false, behind, word_max });
-    all.find(|tabs| wide(tabs) <= room).unwrap_or_else(|| match room.saturating_sub(wide(&least(Keys, 0)) + 1) {
-        // Keys of a person's own can be longer than there is room.
-        0 => least(Nothing, room.saturating_sub(1)),
-        // Every tab has its key, even if the word of the one in front is cut for it.
+/// Lays the tab line out with the most details that fit.
+pub fn fit_tabs(line: &TabLine<'_>) -> Tabs {
+    use Behind::{Hidden, Keys, Words};
+    let room = usize::from(line.width);
+    let choices = [(true, true, Words), (true, false, Words), (false, false, Words), (false, false, Keys)];
+    let used = |tabs: &Tabs| tabs.tabs.last().map_or(0, |tab| tab.column + tab.width());
+    let uncut = |(name, counts, behind)| lay_out(line, Details { name, counts, behind, word_max: usize::MAX });
+    let mut all = choices.map(uncut).into_iter();
+    let least = |behind, word_max| lay_out(line, Details { name: false, counts: false, behind, word_max });
+    all.find(|tabs| used(tabs) <= room).unwrap_or_else(|| match room.saturating_sub(used(&least(Keys, 0)) + 1) {
+        // Keys from a person's settings can be longer than the line.
+        0 => least(Hidden, room.saturating_sub(1)),
+        // Every key stays visible; the word of the tab in front is cut.
         word_max => least(Keys, word_max),
     })
 }
 
 impl Tab {
-    /// The columns it takes.
+    /// The width of the tab in columns.
     pub fn width(&self) -> usize {
         let parts = [&self.key, &self.word, &self.count].into_iter().filter(|part| !part.is_empty());
         parts.map(|part| width(part) + 1).sum::<usize>().saturating_sub(1)
     }
 }
 
-fn laid_out(app: &App, way: Way) -> Tabs {
-    let name = way.name.then(|| match &app.setup.title {
-        Some(title) => format!("Hearth {}", line(title)),
+fn lay_out(line: &TabLine<'_>, details: Details) -> Tabs {
+    let name = details.name.then(|| match line.title {
+        Some(title) => format!("Hearth {}", clean_line(title)),
         None => "Hearth".to_owned(),
     });
     let mut column = 1 + name.as_ref().map_or(0, |name| width(name) + 3);
-    let cut = Sign::Cut.text(app.setup.ascii);
+    let cut = Sign::Cut.text(line.ascii);
     let mut tabs = Vec::new();
-    for kind in TABS {
-        let front = kind == app.tab;
-        let says = front || way.behind == Behind::Words;
-        let key = app.setup.keys.key_of(Context::Home, Action::Show(kind)).filter(|_| way.behind != Behind::Nothing);
-        let key = key.map_or_else(String::new, |key| keys::key_symbol(key, app.setup.ascii).to_owned());
-        // What has neither a key nor a word here is left out.
-        if key.is_empty() && !says {
+    for kind in line.kinds.iter().copied() {
+        let front = kind == line.front;
+        let has_word = front || details.behind == Behind::Words;
+        let key = line.keys.key_of(Context::Home, Action::Show(kind)).filter(|_| details.behind != Behind::Hidden);
+        let key = key.map_or_else(String::new, |key| keys::key_symbol(key, line.ascii).to_owned());
+        if key.is_empty() && !has_word {
             continue;
         }
-        let count = app.counts.get(&kind).filter(|_| way.counts && kind != Kind::Property);
+        let count = line.counts.get(&kind).filter(|_| details.counts && kind != Kind::Property);
         let count = count.map_or_else(String::new, |count| grouped(i64::try_from(*count).unwrap_or(i64::MAX)));
-        let tab = Tab {
-            kind,
-            column,
-            key,
-            word: if says { fit(plural(kind), way.word_max, cut) } else { String::new() },
-            count,
-            front,
-        };
-        // Keys alone stand close, so that all of them are seen on the smallest screen.
-        column += tab.width() + if way.behind == Behind::Words || app.width >= 33 { GAP } else { 1 };
+        let word = if has_word { fit(plural(kind), details.word_max, cut) } else { String::new() };
+        let tab = Tab { kind, column, key, word, count, front };
+        // On the smallest screens, keys without words have a gap of one column: all keys fit.
+        column += tab.width() + if details.behind == Behind::Words || line.width >= 33 { GAP } else { 1 };
         tabs.push(tab);
     }
     Tabs { name, tabs }

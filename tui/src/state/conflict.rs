@@ -14,7 +14,7 @@ use crate::message::Write;
 use crate::state::editor::Editor;
 use crate::state::input::Line;
 use crate::words::faults;
-use crate::words::{Names, choice, choice_meant, field_label, plain};
+use crate::words::{Names, choice, choice_meant, field_label, json_text};
 
 /// The conflict of one edit.
 #[derive(Debug)]
@@ -169,7 +169,7 @@ impl ConflictScreen {
     pub fn type_value(&mut self) {
         let Some((conflict, _)) = self.fields.get(self.selected) else { return };
         if self.can_type() {
-            let text = plain(self.drafts.get(&conflict.field).unwrap_or(&conflict.mine));
+            let text = json_text(self.drafts.get(&conflict.field).unwrap_or(&conflict.mine));
             let is_choice = self.field().is_some_and(|field| matches!(field.format, Format::Choice(_)));
             self.typing = Some(Line::with_text(&if is_choice { choice(&text) } else { text }));
         } else if self.deletes {
@@ -205,7 +205,7 @@ impl ConflictScreen {
                 self.drafts.insert(conflict.field.clone(), value.clone());
                 self.choose(Choice::Value(value));
             }
-            Err(fault) => self.fault = Some(faults::said(conflict.kind, &fault, Some(&value))),
+            Err(fault) => self.fault = Some(faults::fault_sentence(conflict.kind, &fault, Some(&value))),
         }
     }
 

@@ -198,14 +198,16 @@ pub fn lines(now: Now, row: &Row, columns: usize, all: bool, ascii: bool) -> Vec
             continue;
         }
         let text = match field.format {
-            Format::Date => words::text(&row.fields, field.name).map_or(String::new(), |text| long_day(now, text)),
-            _ => words::value(now, field, row),
+            Format::Date => {
+                words::text_field(&row.fields, field.name).map_or(String::new(), |text| long_day(now, text))
+            }
+            _ => words::field_value(now, field, row),
         };
         let label = words::label(field);
         if !text.is_empty() {
             let target = target(row, field);
             let text = if target.is_some() && all { format!("{text} {}", Sign::Next.text(ascii)) } else { text };
-            let value = words::plain(row.fields.get(field.name).unwrap_or(&serde_json::Value::Null));
+            let value = words::json_text(row.fields.get(field.name).unwrap_or(&serde_json::Value::Null));
             out.push_full(&label, &text, tone(now, field.name, row), &value, target);
         } else {
             // Abbreviations keep their capitals.
@@ -257,7 +259,7 @@ pub fn full_lines(now: Now, full: &FullRecord, columns: usize, ascii: bool) -> V
         out.push(label, &head, tone);
         if change.method == Method::Update {
             for (name, value) in &change.patch {
-                let text = words::changed(row.kind, name, change.base.get(name), value, &full.names, ascii);
+                let text = words::changed_field(row.kind, name, change.base.get(name), value, &full.names, ascii);
                 out.push("", &format!("  {text}"), Tone::Quiet);
             }
         }
@@ -294,12 +296,12 @@ impl Lines {
 fn target(row: &Row, field: &Field) -> Option<(Kind, String)> {
     let kind = match field.format {
         Format::Reference(kind) => kind,
-        Format::Subject => words::text(&row.fields, SUBJECT_TYPE).and_then(Kind::parse)?,
+        Format::Subject => words::text_field(&row.fields, SUBJECT_TYPE).and_then(Kind::parse)?,
         _ => return None,
     };
     // A deleted record has no name.
     row.names.get(field.name)?;
-    Some((kind, words::text(&row.fields, field.name)?.to_owned()))
+    Some((kind, words::text_field(&row.fields, field.name)?.to_owned()))
 }
 
 /// A date with its distance: `Fri 27 Nov 2026, in 6 d`.
@@ -317,10 +319,10 @@ fn long_day(now: Now, text: &str) -> String {
 /// The urgency of a field: due and expiry dates, priority, status.
 pub fn tone(now: Now, field: &str, row: &Row) -> Tone {
     let is_deadline = match field {
-        "due_on" => words::text(&row.fields, "status") != Some("done"),
+        "due_on" => words::text_field(&row.fields, "status") != Some("done"),
         name => name.ends_with("expires_on"),
     };
-    let value = words::text(&row.fields, field);
+    let value = words::text_field(&row.fields, field);
     if is_deadline {
         return match value.and_then(parse_date).map(|date| words::due(now.today(), date)) {
             // An expired warranty needs no action.

@@ -9,9 +9,9 @@ use serde_json::Value;
 use time::Date;
 use tui_input::InputRequest;
 
+use crate::parse::{dates, numbers};
 use crate::state::input::{self, Line};
-use crate::typed::{dates, numbers};
-use crate::words::{choice, plain};
+use crate::words::{choice, json_text};
 
 /// The editor of a field.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ pub struct Picker {
 impl Editor {
     /// The editor of a field with a value; `name` is the name of the referenced record.
     pub fn new(field: &'static Field, value: &Value, name: Option<&str>) -> Editor {
-        let text = plain(value);
+        let text = json_text(value);
         match field.format {
             Format::Text { lines: Lines::Many, .. } => Editor::notes(&text),
             Format::Choice(words) => Editor::Choice {
@@ -81,12 +81,14 @@ impl Editor {
         match self {
             Editor::Line(line) => match line.text() {
                 "" => Value::Null,
-                text if field.format == Format::Date => match dates::understood(text, today) {
+                text if field.format == Format::Date => match dates::parse_day(text, today) {
                     Some(date) => format_date(date).into(),
                     None => text.trim().into(),
                 },
-                text if field.format == Format::Money => numbers::money(text).into(),
-                text if field.format.is_integer() => numbers::whole(text).map_or_else(|| text.into(), Value::from),
+                text if field.format == Format::Money => numbers::normalize_money(text).into(),
+                text if field.format.is_integer() => {
+                    numbers::parse_whole(text).map_or_else(|| text.into(), Value::from)
+                }
                 text if matches!(field.format, Format::Text { .. }) => text.into(),
                 text => text.trim().into(),
             },
@@ -104,7 +106,7 @@ impl Editor {
             && !line.text().is_empty()
         {
             let value = Editor::Line(line.clone()).value(field, today);
-            *line = Line::with_text(&plain(&value));
+            *line = Line::with_text(&json_text(&value));
         }
     }
 

@@ -117,7 +117,7 @@ impl Form {
         }
         let values = fields.clone();
         let name = |field: &str| {
-            let id = words::text(&values, field)?;
+            let id = words::text_field(&values, field)?;
             Some(names.get(id).map_or(words::NOT_HERE, String::as_str).to_owned())
         };
         let mut form =
@@ -128,7 +128,7 @@ impl Form {
             let text_of = |member: &str| fault.get(member).and_then(Value::as_str);
             let entry = form.entries.iter_mut().find(|entry| text_of("field") == Some(entry.field.name));
             if let (Some(entry), Some(message)) = (entry, text_of("message")) {
-                entry.fault = Some(words::capital(&words::reason(edit.kind, message)));
+                entry.fault = Some(words::capital(&words::with_labels(edit.kind, message)));
             }
         }
         form.focus = form.entries.iter().position(|entry| entry.fault.is_some()).unwrap_or(0);

@@ -6,7 +6,7 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{Days, Expiring, Figures, Overview, Row};
 use time::{Date, Duration};
 
-use crate::typed::dates::months_on;
+use crate::parse::dates::months_on;
 use crate::words::{self, Due};
 
 /// Days after today that count as this week.
@@ -122,7 +122,7 @@ impl Entry<'_> {
     /// The date of the entry.
     pub fn on(&self) -> Option<Date> {
         match self {
-            Entry::Task(row) => words::text(&row.fields, "due_on").and_then(parse_date),
+            Entry::Task(row) => words::text_field(&row.fields, "due_on").and_then(parse_date),
             Entry::Expiring(it) => parse_date(&it.on),
         }
     }
@@ -158,7 +158,7 @@ impl Home {
     pub fn sections(&self, today: Date) -> Vec<Section<'_>> {
         let Some(overview) = &self.overview else { return Vec::new() };
         let tasks = |due: fn(&Due) -> bool| -> Vec<Entry<'_>> {
-            let day = |row: &&Row| words::text(&row.fields, "due_on").and_then(parse_date);
+            let day = |row: &&Row| words::text_field(&row.fields, "due_on").and_then(parse_date);
             let is = |row: &&Row| day(row).is_some_and(|date| due(&words::due(today, date)));
             overview.due.iter().filter(is).map(Entry::Task).collect()
         };

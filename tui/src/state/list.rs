@@ -13,8 +13,8 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{Near, Pending, Row, RowPage, RowQuery, Sort, Totals};
 use time::Date;
 
+use crate::parse::filter::{self, Filter};
 use crate::state::input::Line;
-use crate::typed::filter::{self, Filter};
 use crate::words::columns::{Order, is_grouping, orders};
 
 pub use lines::ListLine;
@@ -155,7 +155,7 @@ impl List {
 
     /// Parses the filter. Relative dates such as `due<fri` depend on the current date.
     pub fn understand(&mut self, today: Date) {
-        self.understood = filter::understand(self.kind, self.filter.text(), today);
+        self.understood = filter::parse_filter(self.kind, self.filter.text(), today);
     }
 
     /// Goes to the top and forgets the selection, because another list is requested.

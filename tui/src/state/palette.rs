@@ -2,8 +2,8 @@
 //! actions without a key. Must not know what an action does.
 
 use crate::keys::{Action, BINDINGS, Context, in_context};
+use crate::parse::fuzzy;
 use crate::state::input::Line;
-use crate::typed::fuzzy;
 
 /// The list of actions over a context.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Palette {
     /// Filters the rows again after the words have changed.
     pub fn narrow(&mut self) {
         let texts = self.all.iter().map(|index| format!("{} {}", BINDINGS[*index].about, BINDINGS[*index].id));
-        self.found = fuzzy::best(self.words.text(), texts).into_iter().map(|at| self.all[at]).collect();
+        self.found = fuzzy::rank_matches(self.words.text(), texts).into_iter().map(|at| self.all[at]).collect();
         self.selected = 0;
     }
 

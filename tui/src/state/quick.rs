@@ -8,9 +8,9 @@ use hearth_contract::schema::{Kind, SUBJECT_ID, SUBJECT_TYPE};
 use serde_json::Value;
 
 use crate::message::Write;
+use crate::parse::quick::Quick;
 use crate::state::input::Line;
 use crate::state::session::Draft;
-use crate::typed::quick::Quick;
 use crate::words::{self, faults};
 
 /// The line of quick add.
@@ -46,7 +46,7 @@ impl QuickLine {
         let missing = self.understood.about.as_ref().filter(|_| self.about.is_none());
         let missing = missing.map(|name| format!("nothing here is called {name}"));
         let fault = self.understood.faults.first().cloned().or(missing);
-        let sentence = |fault: &FieldFault| faults::said(Kind::Task, fault, fields.get(&fault.field));
+        let sentence = |fault: &FieldFault| faults::fault_sentence(Kind::Task, fault, fields.get(&fault.field));
         self.refusal = fault.or_else(|| checked.faults.first().map(sentence));
         if self.refusal.is_some() {
             return None;
@@ -79,7 +79,7 @@ impl QuickLine {
         // Parts that were not understood go into the title, where the user sees them.
         let missing = self.understood.about_part.as_deref().filter(|_| self.about.is_none());
         let rest = self.understood.unread.iter().map(String::as_str).chain(missing);
-        let title = words::text(&typed, "title").into_iter().chain(rest).filter(|part| !part.is_empty());
+        let title = words::text_field(&typed, "title").into_iter().chain(rest).filter(|part| !part.is_empty());
         let title = title.collect::<Vec<_>>().join(" ");
         typed.insert("title".into(), title.into());
         let before = check(Kind::Task, Intent::Create, &Value::Object(Default::default())).fields;

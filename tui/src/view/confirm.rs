@@ -1,4 +1,4 @@
-//! A question before something is lost: it names the thing, what follows, and the keys.
+//! Draws a question before data is lost: the question, the consequence and the keys. Must not decide the answer.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -9,20 +9,20 @@ use super::{Theme, window};
 use crate::app::{App, Confirm};
 use crate::keys::{Context, in_context};
 use crate::words::glyphs::Sign;
-use crate::words::sanitize::{fit, line, wrap};
+use crate::words::sanitize::{clean_line, fit, wrap};
 
-/// Columns of a name below which it would say nothing.
+/// The least columns of a shortened name.
 const NAME_MIN: usize = 4;
 
 pub(super) fn draw(app: &App, question: &Confirm, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let width = area.width.min(64);
     let columns = usize::from(width.saturating_sub(4)).max(1);
-    // A window has an edge from six lines on. The keys have the last line.
+    // A window has a border from six lines. The last line shows the keys.
     let border = u16::from(area.height >= 6) * 2;
     let room = usize::from(area.height.saturating_sub(border + 1));
     let cut = Sign::Cut.text(app.setup.ascii);
     let follows = wrap(&question.consequence, columns);
-    let asked = shortened(&line(&question.question), columns, room.saturating_sub(follows.len()), room, cut);
+    let asked = shorten(&clean_line(&question.question), columns, room.saturating_sub(follows.len()), room, cut);
     let number = asked.len();
     let mut all: Vec<String> = asked.into_iter().chain(follows).collect();
     if all.len() > room {
@@ -50,9 +50,9 @@ pub(super) fn draw(app: &App, question: &Confirm, theme: &Theme, frame: &mut Fra
     frame.render_widget(Paragraph::new(lines), inside);
 }
 
-/// A question as lines: names between quotation marks give way until it takes no more than the lines it is to have, or as few as
-/// it can of the most there are.
-fn shortened(question: &str, columns: usize, wanted: usize, most: usize, cut: &str) -> Vec<String> {
+/// Wraps a question into at most `wanted` lines by shortening the names between quotation marks. If the shortest names
+/// need more lines: the fewest possible lines up to `most`.
+fn shorten(question: &str, columns: usize, wanted: usize, most: usize, cut: &str) -> Vec<String> {
     let with_names_of = |columns: usize| {
         let mut parts = question.split('“');
         let first = parts.next().unwrap_or_default().to_owned();

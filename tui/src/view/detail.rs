@@ -1,4 +1,4 @@
-//! One record in full, alone or beside its list.
+//! Draws one record in full, on its own screen or beside a list. Must not change the state.
 
 use hearth_contract::schema::Kind;
 use hearth_replica::Row;
@@ -38,7 +38,7 @@ pub(super) fn draw(app: &App, detail: &Detail, now: Now, theme: &Theme, frame: &
                 (_, false, _) => String::new(),
                 (Kind::Property, true, Some(key)) => format!("The home has no profile yet. Press {key} to write it."),
                 (Kind::Property, true, None) => "The home has no profile yet.".to_owned(),
-                (_, true, _) => "This record is not there any more: it has been deleted.".to_owned(),
+                (_, true, _) => "This record no longer exists: it was deleted.".to_owned(),
             };
             let text = fit(&text, columns, Sign::Cut.text(app.setup.ascii));
             frame.render_widget(Span::styled(text, theme.quiet()), inner);
@@ -46,8 +46,8 @@ pub(super) fn draw(app: &App, detail: &Detail, now: Now, theme: &Theme, frame: &
     }
 }
 
-/// Draws the selected record beside its list: only what is known of it.
-pub(super) fn beside(app: &App, row: Option<&Row>, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+/// Draws the selected record beside a list: only the fields that have a value.
+pub(super) fn draw_preview(app: &App, row: Option<&Row>, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     for line in rows(area) {
         let edge = Rect { width: 1, ..line };
         frame.render_widget(Span::styled(Sign::Divider.text(app.setup.ascii), theme.quiet()), edge);
@@ -56,8 +56,8 @@ pub(super) fn beside(app: &App, row: Option<&Row>, now: Now, theme: &Theme, fram
     let inner = Rect { x: area.x + 2, width: area.width.saturating_sub(3), ..area };
     title(app, row, theme, frame, inner);
     let below = Rect { y: inner.y + 2.min(inner.height), height: inner.height.saturating_sub(2), ..inner };
-    let known = lines(now, row, usize::from(below.width), false, app.setup.ascii);
-    fields(app, row.kind, known.iter(), theme, frame, below);
+    let set = lines(now, row, usize::from(below.width), false, app.setup.ascii);
+    fields(app, row.kind, set.iter(), theme, frame, below);
 }
 
 fn title(app: &App, row: &Row, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {

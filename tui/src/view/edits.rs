@@ -1,4 +1,5 @@
-//! The edits that wait, with their state and the server's words.
+//! Draws the pending edits with state, age, the reason, and advice for the selected edit. Must not decide about an
+//! edit.
 
 use hearth_replica::{Edit, EditProgress, EditState, Method};
 use ratatui::Frame;
@@ -12,13 +13,15 @@ use crate::keys::{Action, Context};
 use crate::now::Now;
 use crate::words::glyphs::{Sign, Tone};
 use crate::words::sanitize::{fit, wrap};
-use crate::words::{age, capital, changed, edit_progress, field_label, figure, method, reason, shown, singular};
+use crate::words::{
+    age, capital, changed_field, edit_progress, field_label, figure, method, shown_value, singular, with_labels,
+};
 
-/// Columns of the state.
+/// The columns of the state.
 const STATE: usize = 14;
-/// From this width on there is room for the state and the age.
+/// From this width the list shows states and ages.
 const NARROW: usize = 40;
-/// Columns of the age.
+/// The columns of the age.
 const AGE: usize = 7;
 
 pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
@@ -28,18 +31,18 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
     let has_server = app.status.as_ref().is_some_and(|status| status.server.is_some());
     let heading = match (screen.is_loaded, screen.edits.len()) {
         (false, _) => String::new(),
-        (true, 0) if has_server => "Nothing waits: the server has everything that stands here.".into(),
+        (true, 0) if has_server => "Nothing waits: the server has all changes of this device.".into(),
         (true, 0) => "Nothing waits.".into(),
-        (true, 1) => "1 change has not been confirmed by the server".into(),
-        (true, number) => format!("{} changes have not been confirmed by the server", figure(number)),
+        (true, 1) => "1 change is not yet confirmed by the server".into(),
+        (true, number) => format!("{} changes are not yet confirmed by the server", figure(number)),
     };
-    // On the smallest screens the edits themselves have all the room there is.
+    // A small screen shows only the list.
     let small = inner.height < 6 && !screen.edits.is_empty();
     if !small {
         frame.render_widget(Span::styled(fit(&heading, columns, cut), theme.quiet()), inner);
     }
     let Some(selected) = screen.edits.get(screen.selected) else { return };
-    let words = said(app, screen, selected, columns);
+    let words = explanation(app, screen, selected, columns);
     let (top, below) = match small {
         true => (0, 0),
         false => (2, u16::try_from(words.len() + 1).unwrap_or(0).min(inner.height / 2)),
@@ -49,7 +52,7 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
     let first = screen.selected.saturating_sub(fits - 1);
     for (row, (index, edit)) in rows(list).zip(screen.edits.iter().enumerate().skip(first)) {
         let (sign, tone) = look(edit);
-        // On the narrowest screens the sign stands for the state; the words under the list have it in full.
+        // A narrow list shows the sign of the state only. The text under the list names the state of the selected edit.
         let (state, age_columns) = if columns < NARROW { (2, 0) } else { (STATE, AGE) };
         let sign = sign.text(app.setup.ascii);
         let said = if columns < NARROW {
@@ -73,7 +76,7 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
         }
     }
     scroll_bar(app, theme, frame, Rect { width: list.width + 1, ..list }, first, screen.edits.len());
-    // Right under the list, so that what is said stands near what it is said of.
+    // The explanation follows directly after the list.
     let end = u16::try_from(screen.edits.len() - first).unwrap_or(u16::MAX).min(list.height);
     let place = Rect { y: list.y + end + u16::from(below > 0), height: below.saturating_sub(1), ..inner };
     for (row, (text, tone)) in rows(place).zip(words) {
@@ -89,12 +92,12 @@ fn look(edit: &Edit) -> (Sign, Tone) {
     }
 }
 
-/// What can be said about an edit: why it does not go on, in the server's words, what to do about it, and what it changes.
-fn said(app: &App, screen: &Edits, edit: &Edit, columns: usize) -> Vec<(String, Tone)> {
+/// The explanation of an edit: why the edit is stuck, the next keys, the number of tries, the changed fields.
+fn explanation(app: &App, screen: &Edits, edit: &Edit, columns: usize) -> Vec<(String, Tone)> {
     let tone = look(edit).1;
     let mut out = Vec::new();
-    for sentence in why(screen, edit) {
-        let mut sentence = capital(&reason(edit.kind, &sentence));
+    for sentence in reasons(screen, edit) {
+        let mut sentence = capital(&with_labels(edit.kind, &sentence));
         if !sentence.ends_with(['.', '!', '?']) {
             sentence.push('.');
         }
@@ -102,12 +105,12 @@ fn said(app: &App, screen: &Edits, edit: &Edit, columns: usize) -> Vec<(String, 
     }
     let key = |action| app.setup.keys.key_of(Context::Edits, action).unwrap_or("?").to_owned();
     let advice = match edit.state {
-        EditState::Conflict => format!("{} shows both sides and settles it.", key(Action::Open)),
+        EditState::Conflict => format!("{} shows both values, and you decide.", key(Action::Open)),
         EditState::Rejected if edit.method == Method::Delete => {
-            format!("{} gives the change up.", key(Action::Discard))
+            format!("{} discards the change.", key(Action::Discard))
         }
         EditState::Rejected => {
-            format!("{} gives it other values, {} gives it up.", key(Action::Edit), key(Action::Discard))
+            format!("{} enters other values, {} discards the change.", key(Action::Edit), key(Action::Discard))
         }
         _ => String::new(),
     };
@@ -120,32 +123,35 @@ fn said(app: &App, screen: &Edits, edit: &Edit, columns: usize) -> Vec<(String, 
     let (names, ascii) = (&screen.names, app.setup.ascii);
     for (name, value) in edit.patch.iter().filter(|(_, value)| edit.method != Method::Create || !value.is_null()) {
         let text = match edit.method {
-            Method::Update => changed(edit.kind, name, edit.base.get(name), value, names, ascii),
-            _ => format!("{}: {}", field_label(edit.kind, name), shown(edit.kind, name, Some(value), names, ascii)),
+            Method::Update => changed_field(edit.kind, name, edit.base.get(name), value, names, ascii),
+            _ => {
+                let value = shown_value(edit.kind, name, Some(value), names, ascii);
+                format!("{}: {value}", field_label(edit.kind, name))
+            }
         };
         out.push((fit(&text, columns, Sign::Cut.text(ascii)), Tone::Quiet));
     }
     out
 }
 
-/// Why an edit does not go on, each sentence once: the replica's, the server's, and what the server advises unless that is for
-/// programs.
-fn why(screen: &Edits, edit: &Edit) -> Vec<String> {
+/// Why an edit is stuck, each sentence once: the reason of the replica, the message of the server, and the server's
+/// advice. Advice about single fields is meant for programs and left out.
+fn reasons(screen: &Edits, edit: &Edit) -> Vec<String> {
     let member = |name: &str| edit.problem.as_ref().and_then(|problem| problem.get(name));
     let word = |name: &str| member(name).and_then(Value::as_str).map(str::to_owned);
     let of_fields = member("details").and_then(|details| details.get("fields")).is_some();
     let mut all: Vec<String> = Vec::new();
     for sentence in [edit.reason.clone(), word("message"), word("fix").filter(|_| !of_fields)].into_iter().flatten() {
-        let sentence = named(screen, &sentence);
-        if all.iter().all(|said| said.trim_end_matches('.') != sentence.trim_end_matches('.')) {
+        let sentence = name_edit(screen, &sentence);
+        if all.iter().all(|other| other.trim_end_matches('.') != sentence.trim_end_matches('.')) {
             all.push(sentence);
         }
     }
     all
 }
 
-/// A sentence in which `edit 12` is said by the name of its record, where that edit is listed.
-fn named(screen: &Edits, sentence: &str) -> String {
+/// The sentence with `edit 12` replaced by the name of the record, if the edit is in the list.
+fn name_edit(screen: &Edits, sentence: &str) -> String {
     let mut parts = sentence.splitn(2, "edit ");
     let (Some(before), Some(rest)) = (parts.next(), parts.next()) else { return sentence.to_owned() };
     let digits = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());

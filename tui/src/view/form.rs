@@ -1,4 +1,4 @@
-//! A form: labels, editors, what a field wants, and under it what is wrong with it.
+//! Draws a form: labels, editors, a hint for the focused field, and faults under the fields. Must not change the form.
 
 use hearth_contract::schema::{Format, Presence, SUBJECT_TYPE};
 use ratatui::Frame;
@@ -6,27 +6,27 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::{Theme, inset, padded, rows, scroll_bar, typing};
+use super::{Theme, draw_input, inset, padded, rows, scroll_bar};
 use crate::app::App;
 use crate::now::Now;
+use crate::parse::dates;
 use crate::state::detail::label_width;
-use crate::state::editor::{Editor, Reference};
+use crate::state::editor::{Editor, Picker, Reference};
 use crate::state::form::{Entry, Form};
-use crate::typed::{dates, numbers};
 use crate::words::glyphs::{Sign, Tone};
 use crate::words::sanitize::{fit, width, wrap};
-use crate::words::{choice, distance, full_day, label as label_of, singular};
+use crate::words::{DAY_EXAMPLES, MONEY_EXAMPLES, choice, distance, full_day, label as label_of, singular};
 
-/// Lines of notes that are being typed.
-const NOTES: usize = 5;
-/// Lines of notes that are not.
-const NOTES_AT_REST: usize = 3;
-/// Lines of what somebody else wrote meanwhile.
-const MEANWHILE: usize = 6;
-/// Names to choose from that are seen at once.
+/// The lines of focused notes.
+const NOTES_FOCUSED: usize = 5;
+/// The most lines of notes without focus.
+const NOTES_UNFOCUSED: usize = 3;
+/// The most lines of a value that another device wrote.
+const CHANGE_LINES_MAX: usize = 6;
+/// The most visible names to choose from.
 const OPTIONS: usize = 6;
 
-/// One line of the form: its label, and what stands at its right.
+/// A line of the form: a label and the content beside the label.
 struct FormLine<'a> {
     label: Span<'a>,
     content: Content<'a>,
@@ -44,16 +44,17 @@ pub(super) fn draw(app: &App, form: &Form, now: Now, theme: &Theme, frame: &mut 
     let body = Rect { y: inner.y + above, height: inner.height.saturating_sub(above), ..inner };
     let labels = label_width(form.kind, usize::from(body.width)) + 2;
     let columns = usize::from(body.width).saturating_sub(labels + 1);
-    let mut lines = Vec::new();
+    let mut all = Lines { app, form, now, theme, labels, columns, lines: Vec::new() };
     let mut focused = 0..0;
     for (index, entry) in form.entries.iter().enumerate() {
-        let from = lines.len();
-        block(app, form, entry, now, index == form.focus, theme, labels, columns, &mut lines);
+        let from = all.lines.len();
+        all.add_field(entry, index == form.focus);
         if index == form.focus {
-            focused = from..lines.len();
+            focused = from..all.lines.len();
         }
     }
-    // The field under the keyboard stays near the middle, all of it in view where it fits.
+    let lines = all.lines;
+    // The focused field stays near the middle and is visible in full if there is room.
     let height = usize::from(body.height);
     let middle = focused.start + focused.len() / 2;
     let top = middle.saturating_sub(height / 2).min(focused.start).min(lines.len().saturating_sub(height));
@@ -63,7 +64,7 @@ pub(super) fn draw(app: &App, form: &Form, now: Now, theme: &Theme, frame: &mut 
         let right = Rect { x: row.x + crop(labels).min(row.width), width: crop(columns).min(row.width), ..row };
         match line.content {
             Content::Text(text) => frame.render_widget(text, right),
-            Content::Typing(text) => typing(text, Style::new(), frame, right),
+            Content::Typing(text) => draw_input(text, Style::new(), frame, right),
             Content::Area(notes, tall) => {
                 let room = crop(tall).min(body.bottom() - row.y);
                 frame.render_widget(notes, Rect { height: room, ..right });
@@ -77,132 +78,185 @@ fn crop(columns: usize) -> u16 {
     u16::try_from(columns).unwrap_or(u16::MAX)
 }
 
-/// What the form is for, or why it was not saved. That, and what a form for many does, is read to its end where there is room.
-/// Gives the lines it takes.
+/// Draws the heading: the purpose of the form, or why saving failed. A failure, and the heading of a form for many
+/// records, may take several lines. Returns the number of lines used.
 fn heading(app: &App, form: &Form, theme: &Theme, frame: &mut Frame<'_>, area: Rect) -> u16 {
     let (text, tone) = match (&form.refusal, form.saving.is_some(), &form.id) {
         (Some(sentence), _, _) => (format!("{} {sentence}", Sign::Fault.text(app.setup.ascii)), Some(Tone::Alarm)),
         (None, true, _) => ("Saving".into(), None),
         (None, false, None) => (format!("New {}", singular(form.kind)), None),
         (None, false, _) if !form.many.is_empty() => {
-            (format!("Change {} alike: what is filled in is set for all", form.title), None)
+            (format!("Change {}: each filled field is set in all of them", form.title), None)
         }
         (None, false, Some(_)) if form.title.is_empty() => (format!("Change the {}", singular(form.kind)), None),
         (None, false, Some(_)) => (format!("Change the {} “{}”", singular(form.kind), form.title), None),
     };
     let (columns, cut) = (usize::from(area.width), Sign::Cut.text(app.setup.ascii));
-    let is_read = tone.is_some() || !form.many.is_empty();
-    let most = if is_read { usize::from(area.height / 3).max(1) } else { 1 };
+    let may_wrap = tone.is_some() || !form.many.is_empty();
+    let most = if may_wrap { usize::from(area.height / 3).max(1) } else { 1 };
     let mut parts = wrap(&text, columns);
     let rest = parts.split_off(parts.len().min(most - 1));
     parts.extend((!rest.is_empty()).then(|| fit(&rest.join(" "), columns, cut)));
     let look = tone.map_or(theme.strong(), |tone| theme.tone(tone));
-    let taken = crop(parts.len());
+    let used = crop(parts.len());
     for (row, part) in rows(area).zip(parts) {
         frame.render_widget(Span::styled(part, look), row);
     }
-    taken
+    used
 }
 
-#[expect(clippy::too_many_arguments, reason = "one block of a form needs what the form needs")]
-fn block<'a>(
+/// Draws the lines of one field after another.
+struct Lines<'a, 't> {
     app: &'a App,
     form: &'a Form,
-    entry: &'a Entry,
     now: Now,
-    focused: bool,
-    theme: &Theme,
+    theme: &'t Theme,
+    /// The width of the labels.
     labels: usize,
+    /// The width of the content.
     columns: usize,
-    lines: &mut Vec<FormLine<'a>>,
-) {
-    let mark = if focused { Sign::Selected.text(app.setup.ascii) } else { " " };
-    // What may be left as it is may be left out, whatever it is.
-    let is_open = form.is_open(entry);
-    let required = entry.field.presence == Presence::Required && !is_open;
-    let star = if required { " *" } else { "" };
-    let name = padded(app, &format!("{mark}{}{star}", label_of(entry.field)), labels, false);
-    let label = Span::styled(name, if focused { theme.accent() } else { theme.quiet() });
-    let blank = || Span::raw("");
-    let text = |line: Line<'a>| FormLine { label: blank(), content: Content::Text(line) };
-    let cut = Sign::Cut.text(app.setup.ascii);
-    let none = if is_open { "as it is" } else { Sign::Unset.text(app.setup.ascii) };
-    let unset = || Line::styled(none, theme.quiet());
-    let shown = |value: &str| if value.is_empty() { unset() } else { Line::raw(fit(value, columns, cut)) };
-    match &entry.editor {
-        Editor::Line(line) if focused => lines.push(FormLine { label, content: Content::Typing(line) }),
-        Editor::Line(line) => lines.push(FormLine { label, content: Content::Text(shown(line.text())) }),
-        Editor::Notes(area) if focused => {
-            lines.push(FormLine { label, content: Content::Area(area, NOTES) });
-            lines.extend((1..NOTES).map(|_| text(Line::default())));
-        }
-        Editor::Notes(area) => {
-            let mut parts = wrap(&area.lines().join("\n"), columns);
-            let is_cut = parts.len() > NOTES_AT_REST;
-            parts.truncate(NOTES_AT_REST);
-            if let Some(last) = parts.last_mut().filter(|_| is_cut) {
-                *last = fit(last, columns.saturating_sub(width(cut)), "") + cut;
+    lines: Vec<FormLine<'a>>,
+}
+
+impl<'a> Lines<'a, '_> {
+    /// Adds the lines of a field: label and content, the hint, a change by another device, the fault.
+    fn add_field(&mut self, entry: &'a Entry, focused: bool) {
+        let label = self.label(entry, focused);
+        match &entry.editor {
+            Editor::Line(line) if focused => self.push(label, Content::Typing(line)),
+            Editor::Line(line) => {
+                let text = self.value(entry, line.text());
+                self.push(label, Content::Text(text));
             }
-            let mut parts = parts.into_iter();
-            lines.push(FormLine { label, content: Content::Text(shown(&parts.next().unwrap_or_default())) });
-            lines.extend(parts.map(|part| text(Line::raw(part))));
-        }
-        Editor::Choice { words, chosen, .. } => {
-            let word = chosen.map(|index| choice(words[index])).unwrap_or_default();
-            let line = match (focused, word.is_empty()) {
-                (false, _) => shown(&word),
-                (true, _) => Line::from(vec![
-                    Span::styled(format!("{} ", Sign::Previous.text(app.setup.ascii)), theme.accent()),
-                    Span::raw(if word.is_empty() { none.to_owned() } else { word.clone() }),
-                    Span::styled(format!(" {}", Sign::Next.text(app.setup.ascii)), theme.accent()),
-                ]),
-            };
-            lines.push(FormLine { label, content: Content::Text(line) });
-            if focused {
-                lines.extend(strip(app, words, *chosen, theme, columns).into_iter().map(text));
+            Editor::Notes(area) if focused => {
+                self.push(label, Content::Area(area, NOTES_FOCUSED));
+                (1..NOTES_FOCUSED).for_each(|_| self.push_text(Line::default()));
+            }
+            Editor::Notes(area) => self.add_notes(entry, label, &area.lines().join("\n")),
+            Editor::Choice { words, chosen, .. } => self.add_choice(entry, label, words, *chosen, focused),
+            Editor::Reference(Reference { picker: Some(picker), .. }) if focused => {
+                self.push(label, Content::Typing(&picker.words));
+                self.add_options(picker);
+            }
+            Editor::Reference(reference) => {
+                let text = self.value(entry, &reference.title);
+                self.push(label, Content::Text(text));
             }
         }
-        Editor::Reference(Reference { picker: Some(picker), .. }) if focused => {
-            lines.push(FormLine { label, content: Content::Typing(&picker.words) });
-            let first = picker.selected.saturating_sub(OPTIONS - 1);
-            let dot = Sign::Dot.text(app.setup.ascii);
-            // Where it can be of several kinds, its kind is said.
-            let several = form.targets().len() > 1;
-            let of = |kind| if several { format!(" {dot} {}", singular(kind)) } else { String::new() };
-            for (index, (kind, _, title)) in picker.options.iter().enumerate().skip(first).take(OPTIONS) {
-                let selected = index == picker.selected;
-                let look = if selected { theme.selected() } else { Style::new() };
-                lines.push(text(Line::styled(
-                    padded(app, &format!(" {title}{}", of(*kind)), columns.min(48), false),
-                    look,
-                )));
-            }
-            if picker.options.is_empty() && picker.is_answered {
-                lines.push(text(Line::styled("no name has these letters", theme.quiet())));
-            }
+        if focused {
+            let hint = hint(self.form, entry, self.now);
+            wrap(&hint, self.columns)
+                .into_iter()
+                .for_each(|part| self.push_text(Line::styled(part, self.theme.quiet())));
         }
-        Editor::Reference(reference) => lines.push(FormLine { label, content: Content::Text(shown(&reference.title)) }),
+        if let Some(theirs) = &entry.their_value {
+            self.add_change(theirs);
+        }
+        if let Some(fault) = &entry.fault {
+            let sentence = format!("{} {fault}", Sign::Fault.text(self.app.setup.ascii));
+            let look = self.theme.tone(Tone::Alarm);
+            wrap(&sentence, self.columns).into_iter().for_each(|part| self.push_text(Line::styled(part, look)));
+        }
     }
-    if focused {
-        let about = about(form, entry, now);
-        lines.extend(wrap(&about, columns).into_iter().map(|part| text(Line::styled(part, theme.quiet()))));
+
+    fn push(&mut self, label: Span<'a>, content: Content<'a>) {
+        self.lines.push(FormLine { label, content });
     }
-    if let Some(theirs) = &entry.their_value {
+
+    /// Adds a line without a label.
+    fn push_text(&mut self, line: Line<'a>) {
+        self.push(Span::raw(""), Content::Text(line));
+    }
+
+    fn label(&self, entry: &Entry, focused: bool) -> Span<'a> {
+        let mark = if focused { Sign::Selected.text(self.app.setup.ascii) } else { " " };
+        // In a form for many records every field is optional.
+        let required = entry.field.presence == Presence::Required && !self.form.is_open(entry);
+        let star = if required { " *" } else { "" };
+        let name = padded(self.app, &format!("{mark}{}{star}", label_of(entry.field)), self.labels, false);
+        Span::styled(name, if focused { self.theme.accent() } else { self.theme.quiet() })
+    }
+
+    /// The text for a field without a value.
+    fn unset_text(&self, entry: &Entry) -> &'static str {
+        if self.form.is_open(entry) { "as it is" } else { Sign::Unset.text(self.app.setup.ascii) }
+    }
+
+    fn value(&self, entry: &Entry, value: &str) -> Line<'a> {
+        match value {
+            "" => Line::styled(self.unset_text(entry), self.theme.quiet()),
+            value => Line::raw(fit(value, self.columns, Sign::Cut.text(self.app.setup.ascii))),
+        }
+    }
+
+    /// Adds notes without focus: the first lines, with a mark if lines are missing.
+    fn add_notes(&mut self, entry: &Entry, label: Span<'a>, notes: &str) {
+        let cut = Sign::Cut.text(self.app.setup.ascii);
+        let mut parts = wrap(notes, self.columns);
+        let is_cut = parts.len() > NOTES_UNFOCUSED;
+        parts.truncate(NOTES_UNFOCUSED);
+        if let Some(last) = parts.last_mut().filter(|_| is_cut) {
+            *last = fit(last, self.columns.saturating_sub(width(cut)), "") + cut;
+        }
+        let mut parts = parts.into_iter();
+        let first = self.value(entry, &parts.next().unwrap_or_default());
+        self.push(label, Content::Text(first));
+        parts.for_each(|part| self.push_text(Line::raw(part)));
+    }
+
+    fn add_choice(&mut self, entry: &Entry, label: Span<'a>, words: &[&str], chosen: Option<usize>, focused: bool) {
+        let word = chosen.map(|index| choice(words[index])).unwrap_or_default();
+        let line = match focused {
+            false => self.value(entry, &word),
+            true => {
+                let ascii = self.app.setup.ascii;
+                let text = if word.is_empty() { self.unset_text(entry).to_owned() } else { word };
+                Line::from(vec![
+                    Span::styled(format!("{} ", Sign::Previous.text(ascii)), self.theme.accent()),
+                    Span::raw(text),
+                    Span::styled(format!(" {}", Sign::Next.text(ascii)), self.theme.accent()),
+                ])
+            }
+        };
+        self.push(label, Content::Text(line));
+        if focused {
+            let strip = choice_lines(self.app, words, chosen, self.theme, self.columns);
+            strip.into_iter().for_each(|line| self.push_text(line));
+        }
+    }
+
+    /// Adds the names to choose from.
+    fn add_options(&mut self, picker: &Picker) {
+        let first = picker.selected.saturating_sub(OPTIONS - 1);
+        let dot = Sign::Dot.text(self.app.setup.ascii);
+        // A reference to several kinds shows the kind of each name.
+        let several = self.form.targets().len() > 1;
+        let kind_of = |kind| if several { format!(" {dot} {}", singular(kind)) } else { String::new() };
+        for (index, (kind, _, title)) in picker.options.iter().enumerate().skip(first).take(OPTIONS) {
+            let look = if index == picker.selected { self.theme.selected() } else { Style::new() };
+            let text = padded(self.app, &format!(" {title}{}", kind_of(*kind)), self.columns.min(48), false);
+            self.push_text(Line::styled(text, look));
+        }
+        if picker.options.is_empty() && picker.is_answered {
+            self.push_text(Line::styled("no name matches", self.theme.quiet()));
+        }
+    }
+
+    /// Adds the value that another device wrote while the form was open.
+    fn add_change(&mut self, theirs: &str) {
         let theirs = theirs.split_whitespace().collect::<Vec<_>>().join(" ");
-        let became = if theirs.is_empty() { "cleared".to_owned() } else { format!("changed to “{theirs}”") };
-        let mut parts = wrap(&format!("{} meanwhile {became}", Sign::News.text(app.setup.ascii)), columns);
-        let rest = parts.split_off(parts.len().min(MEANWHILE - 1));
-        parts.extend((!rest.is_empty()).then(|| fit(&rest.join(" "), columns, cut)));
-        lines.extend(parts.into_iter().map(|part| text(Line::styled(part, theme.tone(Tone::Notice)))));
-    }
-    if let Some(fault) = &entry.fault {
-        let sentence = format!("{} {fault}", Sign::Fault.text(app.setup.ascii));
-        lines.extend(wrap(&sentence, columns).into_iter().map(|p| text(Line::styled(p, theme.tone(Tone::Alarm)))));
+        let change = if theirs.is_empty() { "cleared".to_owned() } else { format!("changed to “{theirs}”") };
+        let ascii = self.app.setup.ascii;
+        let mut parts = wrap(&format!("{} meanwhile {change}", Sign::News.text(ascii)), self.columns);
+        let rest = parts.split_off(parts.len().min(CHANGE_LINES_MAX - 1));
+        parts.extend((!rest.is_empty()).then(|| fit(&rest.join(" "), self.columns, Sign::Cut.text(ascii))));
+        let look = self.theme.tone(Tone::Notice);
+        parts.into_iter().for_each(|part| self.push_text(Line::styled(part, look)));
     }
 }
 
-/// All choices at once, the chosen one marked, over as many lines as they need.
-fn strip<'a>(app: &App, words: &[&str], chosen: Option<usize>, theme: &Theme, columns: usize) -> Vec<Line<'a>> {
+/// All choices, with the chosen one highlighted, over as many lines as needed.
+fn choice_lines<'a>(app: &App, words: &[&str], chosen: Option<usize>, theme: &Theme, columns: usize) -> Vec<Line<'a>> {
     let mut lines = vec![Vec::new()];
     let mut used = 0;
     for (index, word) in words.iter().enumerate() {
@@ -224,11 +278,11 @@ fn strip<'a>(app: &App, words: &[&str], chosen: Option<usize>, theme: &Theme, co
     lines.into_iter().map(Line::from).collect()
 }
 
-/// What a field is and how it is written; of a day that is being typed, which day is meant.
-fn about(form: &Form, entry: &Entry, now: Now) -> String {
+/// The hint under the focused field: meaning and format, or the full date for a day that is being typed.
+fn hint(form: &Form, entry: &Entry, now: Now) -> String {
     let field = entry.field;
     let meant = match (&entry.editor, field.format) {
-        (Editor::Line(line), Format::Date) => dates::understood(line.text(), form.today),
+        (Editor::Line(line), Format::Date) => dates::parse_day(line.text(), form.today),
         _ => None,
     };
     if let Some(date) = meant {
@@ -236,15 +290,17 @@ fn about(form: &Form, entry: &Entry, now: Now) -> String {
         return if away.is_empty() { full_day(date) } else { format!("{}, {away}", full_day(date)) };
     }
     let how = match field.format {
-        Format::Date => format!("such as {}", dates::HOW),
-        Format::Money => format!("such as {}", numbers::SUM),
+        Format::Date => format!("such as {DAY_EXAMPLES}"),
+        Format::Money => format!("such as {MONEY_EXAMPLES}"),
         Format::Count | Format::Year => "a whole number".to_owned(),
         Format::Url => "an http or https address".to_owned(),
-        Format::Reference(_) | Format::Subject if form.targets().is_empty() => "the home needs none".to_owned(),
-        Format::Reference(_) | Format::Subject => "type some letters of its name".to_owned(),
+        Format::Reference(_) | Format::Subject if form.targets().is_empty() => {
+            "not needed for the home itself".to_owned()
+        }
+        Format::Reference(_) | Format::Subject => "type some letters of the name".to_owned(),
         _ => String::new(),
     };
-    // The contract speaks to programs, which send null.
-    let what = if field.name == SUBJECT_TYPE { "What it is about; leave empty for general" } else { field.about };
+    // The contract's text speaks of null, which people do not type.
+    let what = if field.name == SUBJECT_TYPE { "What this is about; leave empty for general" } else { field.about };
     if how.is_empty() { what.to_owned() } else { format!("{what}; {how}") }
 }

@@ -1,4 +1,5 @@
-//! The home screen: what needs attention, and beside it the month, what the home is worth, how lively it is and what it is.
+//! Draws the home screen: the attention list, and panels with the calendar, activity, worth and profile. Must not
+//! change the state.
 
 mod panels;
 
@@ -6,24 +7,26 @@ use hearth_contract::schema::Kind;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
+use time::Date;
 
+use super::cells::{cell, due_cell};
 use super::{Theme, inset, key_of, padded, rows, scroll_bar};
 use crate::app::App;
 use crate::keys::{Action, Context};
 use crate::layout::{self, PANEL};
-use crate::state::home::{self, Entry, HomeLine};
-use crate::words::cells::cell;
+use crate::state::home::{self, Entry, HomeLine, Section};
+
 use crate::words::glyphs::{Sign, Tone};
 use crate::words::sanitize::{fit, width, wrap};
 use crate::words::{self, choice, day};
 
-/// Columns of a day in the list.
+/// The width of a day in the attention list.
 const DAY: usize = 13;
 
 pub(super) fn draw(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let inner = inset(area);
-    let panels = layout::panels(area.width);
-    let list = Rect { width: layout::attention(area.width).min(inner.width), ..inner };
+    let panels = layout::panel_count(area.width);
+    let list = Rect { width: layout::attention_width(area.width).min(inner.width), ..inner };
     attention(app, theme, frame, list);
     let at = |number: u16| Rect { x: list.right() + 3 + number * (PANEL + 3), width: PANEL, ..inner };
     match panels {
@@ -41,7 +44,7 @@ fn attention(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let Some(overview) = &app.home.overview else { return };
     if sections.is_empty() {
         let empty = app.counts.values().all(|count| *count == 0) && overview.profile.is_none();
-        return nothing(app, theme, frame, area, empty, overview.open);
+        return draw_empty(app, theme, frame, area, empty, overview.open);
     }
     let (lines, top) = home::lines(&sections, app.home.selected, area.height);
     let text = Rect { width: area.width.saturating_sub(2), ..area };
@@ -53,12 +56,10 @@ fn attention(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
                 frame.render_widget(Span::styled(text, theme.quiet()), row);
             }
             HomeLine::Heading(section) => {
-                let look = if section.title == "Overdue" { theme.tone(Tone::Alarm) } else { theme.accent() };
-                let sign = if section.title == "Overdue" {
-                    format!("{} ", Sign::NeedsYou.text(app.setup.ascii))
-                } else {
-                    String::new()
-                };
+                let is_overdue = is_overdue(section, app.today);
+                let look = if is_overdue { theme.tone(Tone::Alarm) } else { theme.accent() };
+                let sign =
+                    if is_overdue { format!("{} ", Sign::NeedsYou.text(app.setup.ascii)) } else { String::new() };
                 let count = words::grouped(i64::try_from(section.count).unwrap_or(i64::MAX));
                 let spans = vec![
                     Span::styled(format!("{sign}{}", section.title), look),
@@ -78,29 +79,33 @@ fn attention(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     scroll_bar(app, theme, frame, area, top, lines.len());
 }
 
+/// Whether a section holds the overdue tasks. All entries of a section are of one kind and urgency.
+fn is_overdue(section: &Section<'_>, today: Date) -> bool {
+    let is_late = |entry: &Entry<'_>| matches!(entry, Entry::Task(_)) && entry.on().is_some_and(|date| date < today);
+    section.entries.first().is_some_and(is_late)
+}
+
 fn entry_line<'a>(app: &App, theme: &Theme, entry: &Entry<'_>, columns: usize, selected: bool) -> Line<'a> {
     let look = |tone: Tone| if selected { ratatui::style::Style::new() } else { theme.tone(tone) };
     let when = DAY.min(columns / 2);
     let (on, tone, title, more) = match entry {
         Entry::Task(row) => {
-            let (due, tone) = cell(app.now, "due_on", row, app.setup.ascii);
+            let (due, tone) = due_cell(app.now, row, app.setup.ascii);
             let (priority, _) = cell(app.now, "priority", row, app.setup.ascii);
-            let urgent = matches!(words::text(&row.fields, "priority"), Some("urgent" | "high"));
-            let who = words::text(&row.fields, "assignee").unwrap_or_default();
+            let urgent = matches!(words::text_field(&row.fields, "priority"), Some("urgent" | "high"));
+            let who = words::text_field(&row.fields, "assignee").unwrap_or_default();
             let more = [priority.as_str(), who].into_iter().skip(usize::from(!urgent)).filter(|part| !part.is_empty());
-            // The heading says already that they are overdue.
-            let due = due.replace(" overdue", " ago");
             (due, tone, row.title.clone(), more.collect::<Vec<_>>().join("  "))
         }
-        Entry::Expiring(it) => {
+        Entry::Expiring(expiring) => {
             let date = entry.on();
-            let text = date.map_or(it.on.clone(), |date| day(app.today, date));
+            let text = date.map_or(expiring.on.clone(), |date| day(app.today, date));
             let tone = if date.is_some_and(|date| date < app.today) { Tone::Alarm } else { Tone::Notice };
-            (text, tone, it.title.clone(), choice(&it.what))
+            (text, tone, expiring.title.clone(), choice(&expiring.what))
         }
     };
     let rest = columns.saturating_sub(when + 2);
-    // What is said beside the title gives way first.
+    // The details beside the title are hidden first.
     let beside = if rest >= 34 { 16.min(rest / 3) } else { 0 };
     let mut spans = vec![
         Span::styled(padded(app, &format!("  {on}"), when + 1, false), look(tone)),
@@ -114,36 +119,14 @@ fn entry_line<'a>(app: &App, theme: &Theme, entry: &Entry<'_>, columns: usize, s
     Line::from(spans)
 }
 
-/// Nothing needs attention, or nothing is there at all.
-fn nothing(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect, empty: bool, open: usize) {
-    let key = |action| key_of(app, Context::Home, action);
-    let (add, all) = (key(Action::QuickAdd), key(Action::Palette));
+/// Draws the screen when nothing needs attention. `empty`: whether the home has no records at all. `open`: the number
+/// of open tasks.
+fn draw_empty(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect, empty: bool, open: usize) {
     let columns = usize::from(area.width);
-    let lines: Vec<String> = if empty {
-        let more = [
-            key(Action::Show(Kind::Room)).map(|key| format!("rooms are under {key}")),
-            key_of(app, Context::List, Action::New).map(|key| format!("{key} makes a new one")),
-        ];
-        let more: Vec<String> = more.into_iter().flatten().collect();
-        let colon = if more.is_empty() { "" } else { ": " };
-        let offers = [
-            (add, "add a task in one line".to_owned()),
-            (key(Action::Show(Kind::Inventory)), format!("the inventory{colon}{}", more.join(", "))),
-            (all, "everything else".to_owned()),
-        ];
-        // What has no key is not offered.
-        let offers: Vec<(&str, String)> = offers.into_iter().filter_map(|(key, what)| Some((key?, what))).collect();
-        let wide = offers.iter().map(|(key, _)| width(key) + 3).max().unwrap_or(0);
-        let mut lines = wrap("This home is empty so far.", columns);
-        lines.push(String::new());
-        for (key, what) in offers {
-            // What a key does stands beside it, on every line that it takes.
-            let keys = std::iter::once(key).chain(std::iter::repeat(""));
-            let what = wrap(&what, columns.saturating_sub(wide));
-            lines.extend(keys.zip(what).map(|(key, what)| padded(app, key, wide, false) + &what));
-        }
-        lines
+    let lines = if empty {
+        first_steps(app, columns)
     } else {
+        let add = key_of(app, Context::Home, Action::QuickAdd);
         let later = match open {
             0 => add.map(|add| format!("{add} adds a task in one line.")).unwrap_or_default(),
             open => format!("{} for later.", words::counted(Kind::Task, open)),
@@ -155,4 +138,30 @@ fn nothing(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect, empty: b
         let text = fit(&text, row.width.into(), Sign::Cut.text(app.setup.ascii));
         frame.render_widget(Span::styled(text, theme.quiet()), row);
     }
+}
+
+/// The first keys to press in a home without records. An action without a key is left out.
+fn first_steps(app: &App, columns: usize) -> Vec<String> {
+    let key = |action| key_of(app, Context::Home, action);
+    let more = [
+        key(Action::Show(Kind::Room)).map(|key| format!("rooms are under {key}")),
+        key_of(app, Context::List, Action::New).map(|key| format!("{key} adds a record")),
+    ];
+    let more: Vec<String> = more.into_iter().flatten().collect();
+    let colon = if more.is_empty() { "" } else { ": " };
+    let offers = [
+        (key(Action::QuickAdd), "add a task in one line".to_owned()),
+        (key(Action::Show(Kind::Inventory)), format!("the inventory{colon}{}", more.join(", "))),
+        (key(Action::Palette), "all other actions".to_owned()),
+    ];
+    let offers: Vec<(&str, String)> = offers.into_iter().filter_map(|(key, text)| Some((key?, text))).collect();
+    let key_width = offers.iter().map(|(key, _)| width(key) + 3).max().unwrap_or(0);
+    let mut lines = wrap("This home is empty so far.", columns);
+    lines.push(String::new());
+    for (key, text) in offers {
+        let keys = std::iter::once(key).chain(std::iter::repeat(""));
+        let parts = wrap(&text, columns.saturating_sub(key_width));
+        lines.extend(keys.zip(parts).map(|(key, part)| padded(app, key, key_width, false) + &part));
+    }
+    lines
 }

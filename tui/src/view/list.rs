@@ -1,4 +1,5 @@
-//! A list: what it shows, the headings, the visible rows, and beside them the selected record where there is room.
+//! Draws a list: the info line, the headings, the visible rows, and a preview of the selected record if there is room.
+//! Must not change the list.
 
 use hearth_contract::schema::Kind;
 use hearth_replica::{Group, Pending, Row};
@@ -8,50 +9,50 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 
-use super::{Theme, detail, padded, rows, scroll_bar, typing};
+use super::cells::cell;
+use super::{Theme, detail, draw_input, padded, rows, scroll_bar};
 use crate::app::App;
 use crate::keys::{Action, Context};
 use crate::layout::{Layout, list_and_preview};
 use crate::now::Now;
 use crate::state::list::{List, ListLine};
-use crate::words::cells::cell;
-use crate::words::columns::{Column, GAP, fitting};
+use crate::words::columns::{Column, GAP, fit_columns};
 use crate::words::glyphs::{Sign, Tone};
-use crate::words::sanitize::{fit, line, width, wrap};
+use crate::words::sanitize::{clean_line, fit, width, wrap};
 use crate::words::{choice, counted, figure, plural, singular, whole_money};
 
-/// Columns at the left for the mark of a waiting edit.
+/// Columns at the left: the mark, the sign of a waiting edit, a space.
 const MARGIN: usize = 3;
-/// So many columns of a filter are seen before anything else of its line is.
+/// The columns of the filter that have priority over the rest of the info line.
 const FILTER_MIN: usize = 20;
-/// So many columns of a group's title are seen before its sum is.
+/// The columns of a group's title that have priority over the sum.
 const TITLE_MIN: usize = 12;
 
 pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let Some(list) = app.list(app.tab) else { return };
-    let layout = Layout::of(app.height);
+    let layout = Layout::for_height(app.height);
     let (own, preview) = list_and_preview(area.width);
     let part = |y: u16, height: u16| Rect { x: area.x, y: area.y + y, width: own, height };
     let body = part(layout.info + layout.heading, layout.body);
-    // The last columns are the scroll bar's.
+    // The last columns belong to the scroll bar.
     let groups = list.shows_groups().then(|| list.order().column);
-    let fitted = fitting(list.kind, groups, usize::from(own).saturating_sub(MARGIN + 3));
+    let fitted = fit_columns(list.kind, groups, usize::from(own).saturating_sub(MARGIN + 3));
     if list.total > 0 {
         headings(app, &fitted, theme, frame, part(layout.info, layout.heading));
     } else {
-        nothing(app, list, theme, frame, body);
+        draw_empty(app, list, theme, frame, body);
     }
     if layout.info > 0 || app.is_filtering {
         info(app, list, theme, frame, part(0, 1));
     }
     for (row_area, line) in rows(body).zip(list.visible()) {
-        // Without room for its own line the filter takes the first one.
+        // On a small screen the filter covers the first row.
         if row_area.y == area.y && layout.info == 0 && app.is_filtering {
             continue;
         }
         let (number, row) = match line {
             ListLine::Group(group) => {
-                heading_of(app, list, group, theme, frame, Rect { width: own.saturating_sub(2), ..row_area });
+                group_heading(app, list, group, theme, frame, Rect { width: own.saturating_sub(2), ..row_area });
                 continue;
             }
             ListLine::Record(number, row) => (number, row),
@@ -60,9 +61,10 @@ pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, ar
         let text = match row {
             Some(row) => {
                 let news = list.is_news(&row.id, now.moment);
-                row_line(app, now, theme, row, &fitted, (selected, news, list.marks.contains_key(&row.id)))
+                let look = RowLook { selected, news, marked: list.marks.contains_key(&row.id) };
+                row_line(app, now, theme, row, &fitted, look)
             }
-            // Not read yet; it is on its way.
+            // The page with this row is not loaded yet.
             None => Line::styled(format!("   {}", Sign::Cut.text(app.setup.ascii)), theme.quiet()),
         };
         frame.render_widget(text, row_area);
@@ -70,7 +72,7 @@ pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, ar
             frame.buffer_mut().set_style(Rect { width: own.saturating_sub(2), ..row_area }, theme.selected());
         }
     }
-    // A column between the bar and the edge of the preview keeps both readable.
+    // An empty column separates the scroll bar from the preview.
     let bar = Rect { width: own.saturating_sub(u16::from(preview > 0)), ..body };
     scroll_bar(app, theme, frame, bar, list.top, list.total);
     if layout.info > 0 || app.is_filtering {
@@ -79,7 +81,7 @@ pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, ar
     }
     if preview > 0 {
         let beside = Rect { x: area.x + own, width: preview, ..area };
-        detail::beside(app, list.current(), now, theme, frame, beside);
+        detail::draw_preview(app, list.current(), now, theme, frame, beside);
     }
 }
 
@@ -87,7 +89,7 @@ fn info(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect
     let dot = Sign::Dot.text(app.setup.ascii);
     let order = list.order();
     let arrow = if order.descending { Sign::Descending } else { Sign::Ascending };
-    let filter = line(list.filter.text());
+    let filter = clean_line(list.filter.text());
     let number = match app.counts.get(&list.kind) {
         Some(all) if *all != list.total && !filter.is_empty() => {
             format!("{} of {}", figure(list.total), counted(list.kind, *all))
@@ -103,11 +105,11 @@ fn info(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect
     let order = (format!("by {} {}", order.label, arrow.text(app.setup.ascii)), theme.quiet());
     let gap = format!("  {dot}  ");
     let lead = if app.is_filtering || !filter.is_empty() { "filter " } else { "" };
-    // While it is typed the cursor stands behind it.
+    // While the person types, the cursor needs a column after the text.
     let typed = if app.is_filtering { (width(&filter) + 1).max(FILTER_MIN) } else { width(&filter) };
     let room = usize::from(area.width).saturating_sub(MARGIN + 1);
     let needs = [typed, typed.min(FILTER_MIN)].map(|typed| width(lead) + typed);
-    let parts = kept([marks, Some((number, Style::new())), sum, Some(order)], width(&gap), room, needs);
+    let parts = fit_parts([marks, Some((number, Style::new())), sum, Some(order)], width(&gap), room, needs);
     let mut line = Line::from(Span::raw(" ".repeat(MARGIN)));
     for (text, look) in parts {
         if line.width() > MARGIN {
@@ -123,18 +125,18 @@ fn info(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect
     let rest = Rect { x: area.x + used, width: (area.width - used).saturating_sub(1), ..area };
     frame.render_widget(line, area);
     if app.is_filtering {
-        typing(&list.filter, theme.accent(), frame, rest);
+        draw_input(&list.filter, theme.accent(), frame, rest);
     } else {
         let text = fit(&filter, rest.width.into(), Sign::Cut.text(app.setup.ascii));
         frame.render_widget(Span::styled(text, theme.accent()), rest);
     }
 }
 
-/// What of the first line is shown beside a filter that needs so many columns, in full and at least: which records a list
-/// shows must be seen, and what has to go for it goes as a whole.
-fn kept<T>(mut parts: [Option<(String, T)>; 4], gap: usize, room: usize, filter: [usize; 2]) -> Vec<(String, T)> {
+/// The parts of the info line that fit beside the filter, each whole or left out. `filter`: the columns of the whole
+/// filter, and the least columns.
+fn fit_parts<T>(mut parts: [Option<(String, T)>; 4], gap: usize, room: usize, filter: [usize; 2]) -> Vec<(String, T)> {
     let [whole, least] = filter;
-    // The sum and the order go for all of it, the number and the marks for its beginning.
+    // The whole filter has priority over sum and order. The start of the filter has priority over number and marks.
     for (index, filter) in [(2, whole), (3, whole), (1, least), (0, least)] {
         let number = parts.iter().flatten().count();
         let texts: usize = parts.iter().flatten().map(|(text, _)| width(text)).sum();
@@ -146,10 +148,10 @@ fn kept<T>(mut parts: [Option<(String, T)>; 4], gap: usize, room: usize, filter:
     parts.into_iter().flatten().collect()
 }
 
-/// What the filter does not understand is said where it is typed, in full: over the headings and the first rows.
+/// Draws the fault of the filter in full under the filter, over the headings and the first rows.
 fn fault(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, below: Rect) {
     let Some(fault) = &list.understood.fault else { return };
-    let text = format!("{} {}", Sign::Fault.text(app.setup.ascii), line(fault));
+    let text = format!("{} {}", Sign::Fault.text(app.setup.ascii), clean_line(fault));
     let room = usize::from(below.width).saturating_sub(MARGIN + 1);
     for (row, part) in rows(below).zip(wrap(&text, room)) {
         frame.render_widget(Clear, row);
@@ -159,7 +161,7 @@ fn fault(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, below: Re
     }
 }
 
-/// What the sum of a kind's records is.
+/// The word before the sum of a list.
 const fn sum_word(kind: Kind) -> &'static str {
     match kind {
         Kind::Task => "cost",
@@ -168,7 +170,7 @@ const fn sum_word(kind: Kind) -> &'static str {
     }
 }
 
-fn heading_of(app: &App, list: &List, group: &Group, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+fn group_heading(app: &App, list: &List, group: &Group, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let key = group.key.as_str();
     let (title, tone) = match (list.order().column, key) {
         ("due_on", "overdue") => ("Overdue".into(), Tone::Alarm),
@@ -187,7 +189,7 @@ fn heading_of(app: &App, list: &List, group: &Group, theme: &Theme, frame: &mut 
     if group.cents > 0 {
         let dot = Sign::Dot.text(app.setup.ascii);
         let sum = format!("{more}  {dot}  {} {}", sum_word(list.kind), whole_money(group.cents));
-        // A figure that is cut is another figure.
+        // A sum is shown whole or not at all: a cut number is a wrong number.
         if room(&sum) >= width(&title).min(TITLE_MIN) {
             more = sum;
         }
@@ -210,16 +212,25 @@ fn headings(app: &App, fitted: &[(&Column, usize)], theme: &Theme, frame: &mut F
     frame.render_widget(Span::styled(text, theme.quiet()), area);
 }
 
+/// The states of a row that change how the row is drawn.
+#[derive(Clone, Copy)]
+struct RowLook {
+    selected: bool,
+    /// Whether another device has just changed the record.
+    news: bool,
+    marked: bool,
+}
+
 fn row_line<'a>(
     app: &App,
     now: Now,
     theme: &Theme,
     row: &Row,
     fitted: &[(&Column, usize)],
-    (selected, news, marked): (bool, bool, bool),
+    RowLook { selected, news, marked }: RowLook,
 ) -> Line<'a> {
     let look = |tone: Tone| match tone {
-        // On the selected line weight and colour of single cells would only make it harder to read.
+        // On the selected line, styles of single cells would be hard to read.
         Tone::Quiet if selected => Style::new(),
         tone if selected && tone != Tone::Alarm => Style::new(),
         tone => theme.tone(tone),
@@ -242,8 +253,8 @@ fn row_line<'a>(
     Line::from(spans)
 }
 
-/// An empty list says why it is empty and what to do.
-fn nothing(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+/// Draws an empty list: why the list is empty, and the next key.
+fn draw_empty(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     if !list.is_loaded {
         return;
     }
@@ -255,7 +266,7 @@ fn nothing(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: R
     } else {
         let twice = if list.marks.is_empty() { "" } else { ", after the marks" };
         let clear = format!("Press {} to clear the filter{twice}.", first(Action::ClearFilter));
-        [format!("No {} is like “{filter}”.", singular(list.kind)), clear]
+        [format!("No {} matches “{filter}”.", singular(list.kind)), clear]
     };
     let room = usize::from(area.width).saturating_sub(MARGIN);
     for (row, text) in rows(area).skip(usize::from(area.height > 4)).zip(lines) {
@@ -279,7 +290,7 @@ mod tests {
     use crate::message::{Answer, Effect, Message};
     use crate::state::session::Session;
 
-    /// The list of tasks with one that is overdue and costs more than a million.
+    /// The list of tasks, with an overdue task that costs more than a million.
     fn tasks() -> App {
         let (mut app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
         let effects = typed(&mut app, "2");
@@ -319,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_is_typed_is_seen_from_its_first_letter_while_something_else_can_go() {
+    fn typed_filter_has_priority_in_the_info_line() {
         let mut app = tasks();
         let effects = typed(&mut app, "f");
         answer(&mut app, effects);
@@ -332,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sum_of_a_group_is_whole_or_not_there() {
+    fn group_sum_is_whole_or_hidden() {
         let mut app = tasks();
         for width in 20..=80 {
             let text = screen(&mut app, width);

@@ -1,6 +1,8 @@
-//! The picture of the state: pure drawing, one file per screen. A view never decides and never changes anything.
+//! Draws the state on the terminal, one file per screen. Must not change the state, and must not decide what a key
+//! does.
 
 mod bars;
+mod cells;
 mod confirm;
 mod conflict;
 mod detail;
@@ -68,20 +70,20 @@ pub fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>) {
         Some(Layer::Palette(palette)) => palette::draw(app, palette, theme, frame, parts.screen),
         _ => {}
     }
-    sanitize::buffer(frame.buffer_mut());
+    sanitize::clean_buffer(frame.buffer_mut());
     if app.setup.ascii {
-        plain_quotes(frame.buffer_mut());
+        ascii_quotes(frame.buffer_mut());
     }
 }
 
-/// Quotation marks in ASCII, wherever they stand: sentences about records are full of them.
-fn plain_quotes(frame: &mut Buffer) {
+/// Replaces typographic quotation marks by ASCII marks in the whole frame.
+fn ascii_quotes(frame: &mut Buffer) {
     for cell in frame.content.iter_mut().filter(|cell| matches!(cell.symbol(), "“" | "”")) {
         cell.set_char('"');
     }
 }
 
-/// The parts of the screen as areas.
+/// The areas of the parts of the screen.
 struct Parts {
     tabs: Rect,
     rule: Rect,
@@ -92,7 +94,7 @@ struct Parts {
 }
 
 fn parts(area: Rect) -> Parts {
-    let layout = Layout::of(area.height);
+    let layout = Layout::for_height(area.height);
     let mut y = area.y;
     let mut take = |height: u16| {
         let part = Rect { y, height, ..area };
@@ -114,7 +116,7 @@ fn rows(area: Rect) -> impl Iterator<Item = Rect> {
     area.rows()
 }
 
-/// The area without a column at each side.
+/// The area without the first and the last column.
 fn inset(area: Rect) -> Rect {
     Rect { x: area.x + 1.min(area.width), width: area.width.saturating_sub(2), ..area }
 }
@@ -124,26 +126,26 @@ fn rule(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Span::styled(line, theme.quiet()), area);
 }
 
-/// The key of an action as it is shown. None: it has none, so that nothing may promise it.
+/// The first key of an action for display. None: the action has no key, and the screen must not mention one.
 fn key_of(app: &App, context: Context, action: Action) -> Option<&str> {
     Some(keys::key_symbol(app.setup.keys.key_of(context, action)?, app.setup.ascii))
 }
 
-/// A text made harmless, cut and filled up to exactly so many columns.
+/// The clean text, cut or filled to exactly `columns`. `right`: whether the text is aligned right.
 fn padded(app: &App, text: &str, columns: usize, right: bool) -> String {
     let text = fit(text, columns, Sign::Cut.text(app.setup.ascii));
     let fill = " ".repeat(columns.saturating_sub(width(&text)));
     if right { fill + &text } else { text + &fill }
 }
 
-/// A line of text being typed, scrolled so that the cursor is in view. The terminal's own cursor stands in it.
-pub(crate) fn typing(line: &input::Line, style: Style, frame: &mut Frame<'_>, area: Rect) {
+/// Draws a line of text that is being typed, scrolled to show the cursor, and places the terminal's cursor.
+pub(crate) fn draw_input(line: &input::Line, style: Style, frame: &mut Frame<'_>, area: Rect) {
     if area.width == 0 || area.height == 0 {
         return;
     }
     let room = usize::from(area.width) - 1;
-    let before = sanitize::line(&line.before_cursor()).into_owned();
-    let text = sanitize::line(line.text()).into_owned();
+    let before = sanitize::clean_line(&line.before_cursor()).into_owned();
+    let text = sanitize::clean_line(line.text()).into_owned();
     let mut hidden = width(&before).saturating_sub(room);
     let mut shown = text.as_str();
     while hidden > 0 {
@@ -159,7 +161,7 @@ pub(crate) fn typing(line: &input::Line, style: Style, frame: &mut Frame<'_>, ar
     frame.set_cursor_position(Position { x, y: area.y });
 }
 
-/// A scroll bar at the right edge, when there is more than fits.
+/// Draws a scroll bar at the right edge if `total` lines do not fit.
 fn scroll_bar(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect, top: usize, total: usize) {
     let height = usize::from(area.height);
     if total <= height || height == 0 || area.width == 0 {
@@ -173,7 +175,7 @@ fn scroll_bar(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect, top: 
     }
 }
 
-/// A frame for what lies over a screen: clears what is under it, draws its edge where there is room, and gives the inside.
+/// Clears an area for a window over a screen, draws a border if there is room, and returns the inside.
 fn window(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) -> Rect {
     frame.render_widget(Clear, area);
     frame.buffer_mut().set_style(area, theme.ground());

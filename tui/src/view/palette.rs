@@ -1,17 +1,17 @@
-//! The list of actions: what is typed, and every action that matches with its keys.
+//! Draws the list of actions: the typed words, and each matching action with its keys. Must not run an action.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{Theme, padded, rows, scroll_bar, typing, window};
+use super::{Theme, draw_input, padded, rows, scroll_bar, window};
 use crate::app::App;
 use crate::keys::{BINDINGS, key_symbol};
 use crate::state::palette::Palette;
 use crate::words::glyphs::Sign;
 use crate::words::sanitize::{fit, width};
 
-/// Columns of the keys at most; what a row's keys do not need is its text's.
+/// The most columns of the keys. The text of a row uses the columns that the keys do not need.
 const KEYS_MAX: usize = 18;
 
 pub(super) fn draw(app: &App, palette: &Palette, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
@@ -25,11 +25,11 @@ pub(super) fn draw(app: &App, palette: &Palette, theme: &Theme, frame: &mut Fram
     let used = u16::try_from(width(&prompt)).unwrap_or(0);
     let first = Rect { height: inside.height.min(1), ..inside };
     frame.render_widget(Span::styled(prompt, theme.quiet()), first);
-    typing(&palette.words, theme.accent(), frame, Rect { x: first.x + used, width: first.width - used, ..first });
+    draw_input(&palette.words, theme.accent(), frame, Rect { x: first.x + used, width: first.width - used, ..first });
     let gap = if inside.height > 4 { 2 } else { 1 };
     let below = Rect { y: inside.y + gap, height: inside.height.saturating_sub(gap), ..inside };
     if palette.found.is_empty() {
-        let text = fit("No action has these letters.", below.width.into(), Sign::Cut.text(app.setup.ascii));
+        let text = fit("No action matches.", below.width.into(), Sign::Cut.text(app.setup.ascii));
         frame.render_widget(Span::styled(text, theme.quiet()), below);
         return;
     }

@@ -1,4 +1,5 @@
-//! What became of a change of many: each record, those that could not be changed first and with the reason.
+//! Draws the results of a change of many records: one line for each record, failures first with the reason. Must not
+//! change the results.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -7,7 +8,7 @@ use ratatui::text::{Line, Span};
 use super::{Theme, inset, padded, rows, scroll_bar};
 use crate::app::{App, Results};
 use crate::words::glyphs::{Sign, Tone};
-use crate::words::sanitize::{fit, folded};
+use crate::words::sanitize::{fit, wrap_max};
 
 pub(super) fn draw(app: &App, results: &Results, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let inner = inset(area);
@@ -17,7 +18,7 @@ pub(super) fn draw(app: &App, results: &Results, theme: &Theme, frame: &mut Fram
     let below = Rect { y: inner.y + 2.min(inner.height), height: inner.height.saturating_sub(2), ..inner };
     let name = columns * 2 / 5;
     let room = columns.saturating_sub(name + 4);
-    // Each record has a line; reasons that are longer share those that are free.
+    // Each record has one line. Longer reasons use the lines that are left.
     let mut spare = usize::from(below.height).saturating_sub(results.each.len());
     let mut free = rows(below);
     let did = format!("{} here", results.did);
@@ -28,7 +29,7 @@ pub(super) fn draw(app: &App, results: &Results, theme: &Theme, frame: &mut Fram
             Err(sentence) => (Sign::Fault, Tone::Alarm, sentence.as_str()),
         };
         let look = if result.is_ok() { theme.quiet() } else { theme.tone(tone) };
-        let mut said = folded(said, room, 1 + spare, cut).into_iter();
+        let mut said = wrap_max(said, room, 1 + spare, cut).into_iter();
         spare -= said.len().saturating_sub(1);
         frame.render_widget(
             Line::from(vec![
@@ -60,7 +61,7 @@ mod tests {
     use crate::state::session::Session;
 
     #[test]
-    fn a_reason_is_read_to_its_end_while_there_are_free_lines() {
+    fn reason_uses_free_lines() {
         let (app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
         let why = "Leave it empty, or choose another type of subject: what it is about is a room of this home.";
         let shown = |records: usize| {

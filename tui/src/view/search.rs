@@ -1,4 +1,4 @@
-//! Search across kinds: what is typed, and what was found with the words marked.
+//! Draws the search across kinds: the typed words, and the hits with the words highlighted. Must not search.
 
 use hearth_replica::Hit;
 use ratatui::Frame;
@@ -6,14 +6,14 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::{Theme, inset, padded, rows, typing};
+use super::{Theme, draw_input, inset, padded, rows};
 use crate::app::App;
 use crate::state::search::{HITS_MAX, Search};
 use crate::words::glyphs::Sign;
-use crate::words::sanitize::{fit, line, width};
+use crate::words::sanitize::{clean_line, fit, width};
 use crate::words::singular;
 
-/// Columns for the kind of a hit, and a gap; less on a narrow screen.
+/// The columns of a hit's kind and the gap after the kind; fewer on a narrow screen.
 const KIND: usize = 14;
 
 pub(super) fn draw(app: &App, search: &Search, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
@@ -23,12 +23,12 @@ pub(super) fn draw(app: &App, search: &Search, theme: &Theme, frame: &mut Frame<
     let first = Rect { height: inner.height.min(1), ..inner };
     frame.render_widget(Span::styled(prompt, theme.quiet()), first);
     let field = Rect { x: first.x + used, width: first.width - used, ..first };
-    typing(&search.words, theme.accent(), frame, field);
+    draw_input(&search.words, theme.accent(), frame, field);
     let below = Rect { y: inner.y + 2.min(inner.height), height: inner.height.saturating_sub(2), ..inner };
     if search.hits.is_empty() {
         let text = match (search.words.text().trim().is_empty(), search.is_answered) {
-            (true, _) => "Type words, or their beginnings; everything is searched.",
-            (false, true) => "Nothing has all of these words.",
+            (true, _) => "Type words or the first letters of words. All records are searched.",
+            (false, true) => "No record has all of these words.",
             (false, false) => "",
         };
         let text = fit(text, below.width.into(), Sign::Cut.text(app.setup.ascii));
@@ -43,7 +43,7 @@ pub(super) fn draw(app: &App, search: &Search, theme: &Theme, frame: &mut Frame<
         }
     }
     if search.hits.len() >= HITS_MAX {
-        let text = format!("the best {HITS_MAX}; more words find better ");
+        let text = format!("the best {HITS_MAX}; type more words for better results ");
         let at = Rect { x: first.right().saturating_sub(u16::try_from(width(&text)).unwrap_or(0)), ..first };
         if at.x > field.x + 30 {
             frame.render_widget(Span::styled(text, theme.quiet()), at);
@@ -51,33 +51,33 @@ pub(super) fn draw(app: &App, search: &Search, theme: &Theme, frame: &mut Frame<
     }
 }
 
-/// Kind, title, and where the words stand if that is not the title itself.
+/// A hit: kind, title, and the place of the words unless the title contains the words.
 fn hit_line<'a>(app: &App, hit: &Hit, theme: &Theme, columns: usize) -> Line<'a> {
     let kind = KIND.min(columns / 2);
     let name = padded(app, singular(hit.kind), kind.saturating_sub(2), false);
     let mut spans = vec![Span::styled(name, theme.quiet()), Span::raw("  ")];
     let rest = columns.saturating_sub(kind);
     let is_title = hit.snippet.replace("**", "") == hit.title.replace("**", "");
-    // Stars of its own cannot be told from the marks.
+    // Stars in the title look like highlight marks, therefore such a title is shown without highlights.
     if is_title && !hit.title.contains("**") {
-        spans.extend(marks(app, &hit.snippet, Style::new(), theme, rest));
+        spans.extend(highlighted(app, &hit.snippet, Style::new(), theme, rest));
     } else if is_title || rest < 48 {
         spans.push(Span::raw(fit(&hit.title, rest, Sign::Cut.text(app.setup.ascii))));
     } else {
         let title = rest * 2 / 5;
         spans.push(Span::raw(padded(app, &hit.title, title, false)));
         spans.push(Span::raw("  "));
-        spans.extend(marks(app, &hit.snippet, theme.quiet(), theme, rest - title - 2));
+        spans.extend(highlighted(app, &hit.snippet, theme.quiet(), theme, rest - title - 2));
     }
     Line::from(spans)
 }
 
-/// A text in which the words that were searched stand between `**`.
-fn marks<'a>(app: &App, text: &str, look: Style, theme: &Theme, columns: usize) -> Vec<Span<'a>> {
+/// A snippet with the searched words highlighted. In the snippet, `**` surrounds each searched word.
+fn highlighted<'a>(app: &App, text: &str, look: Style, theme: &Theme, columns: usize) -> Vec<Span<'a>> {
     let mut room = columns;
     let mut spans = Vec::new();
     for (index, part) in text.split("**").enumerate() {
-        let part = fit(&line(part), room, Sign::Cut.text(app.setup.ascii));
+        let part = fit(&clean_line(part), room, Sign::Cut.text(app.setup.ascii));
         room = room.saturating_sub(width(&part));
         spans.push(Span::styled(part, if index % 2 == 1 { theme.accent() } else { look }));
     }

@@ -1,4 +1,4 @@
-//! How syncing stands: what is known of the server and the way to it, each line in plain words.
+//! Draws the sync screen: the report and the log. Must not know the meaning of a line.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -9,12 +9,12 @@ use crate::app::App;
 use crate::now::Now;
 use crate::words::glyphs::Sign;
 use crate::words::sanitize::fit;
-use crate::words::standing::labels;
+use crate::words::sync_status::label_width;
 
 pub(super) fn draw(app: &App, scroll: usize, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let inner = inset(area);
     let columns = usize::from(inner.width);
-    let labels = labels(columns);
+    let labels = label_width(columns);
     let room = columns.saturating_sub(labels + 2);
     let lines = app.sync_lines(now, columns);
     let scroll = scroll.min(lines.len().saturating_sub(usize::from(inner.height)));

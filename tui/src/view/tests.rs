@@ -1,4 +1,5 @@
-//! The screens drawn on a terminal in memory: what they say at each size, and that no size is too small.
+//! Draws every screen on a terminal in memory: texts at each size, snapshots, no panic at any size. Must not use a
+//! replica.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::schema::Kind;
@@ -26,9 +27,9 @@ mod mouse;
 mod own_keys;
 mod quick;
 mod small;
-mod standing;
+mod sync_status;
 
-/// The screen as text, one line of the terminal each.
+/// The screen as text, one line for each line of the terminal.
 fn screen(app: &mut App, width: u16, height: u16) -> String {
     app.update(now(), Message::Resize(width, height));
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
@@ -42,7 +43,7 @@ fn screen(app: &mut App, width: u16, height: u16) -> String {
     (0..height).map(row).collect::<Vec<_>>().join("\n")
 }
 
-/// A household in step with its server.
+/// An application with three tasks and a connected replica.
 fn household() -> App {
     let setup = Setup { title: Some("demo".into()), ..Setup::default() };
     let (mut app, _) = App::start(now(), setup, Session::default(), (80, 24));
@@ -56,7 +57,7 @@ fn household() -> App {
     app
 }
 
-/// The keys that a person has chosen for some actions.
+/// The default keys with other keys for some actions.
 fn chosen_keys(changes: &[(&str, &[&str])]) -> Keymap {
     let keys = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect();
     Keymap::with(&changes.iter().map(|(id, names)| ((*id).to_owned(), keys(names))).collect()).unwrap()
@@ -137,7 +138,7 @@ fn letter(app: &mut App, letter: char) -> Vec<Effect> {
     press(app, KeyCode::Char(letter))
 }
 
-/// Every screen there is, each with something on it.
+/// Every screen with content.
 fn every_screen() -> Vec<(&'static str, App)> {
     let mut all = vec![("list", household())];
     let mut add = |name, keys: &[KeyCode]| {
@@ -162,7 +163,14 @@ fn every_screen() -> Vec<(&'static str, App)> {
     add("palette", &[KeyCode::Char('?')]);
     add("marks", &[KeyCode::Char(' '), KeyCode::Char(' ')]);
     add("bulk", &[KeyCode::Char(' '), KeyCode::Char(' '), KeyCode::Char('e')]);
-    for typing in [false, true] {
+    all.extend(conflict_screens());
+    all.push(("results", results_screen()));
+    all.iter_mut().for_each(|(_, app)| fill_top_layer(app));
+    all
+}
+
+fn conflict_screens() -> [(&'static str, App); 2] {
+    [false, true].map(|typing| {
         let mut app = household();
         let mut conflict = ConflictScreen::of(1, Method::Update);
         conflict.set_conflicts(vec![clash("title", "Evil \u{1b}[2J"), clash("due_on", "2026-12-24")]);
@@ -171,8 +179,11 @@ fn every_screen() -> Vec<(&'static str, App)> {
             conflict.type_value();
         }
         app.layers.push(Layer::Conflict(conflict));
-        all.push((if typing { "conflict value" } else { "conflict" }, app));
-    }
+        (if typing { "conflict value" } else { "conflict" }, app)
+    })
+}
+
+fn results_screen() -> App {
     let mut app = household();
     let each = vec![("Evil \u{1b}[2J".into(), Err("title must be shorter".into())), ("Winter tyres".into(), Ok(()))];
     app.layers.push(Layer::Results(Results {
@@ -181,23 +192,24 @@ fn every_screen() -> Vec<(&'static str, App)> {
         each,
         scroll: 0,
     }));
-    all.push(("results", app));
-    for (_, app) in &mut all {
-        let page = app.page();
-        match app.layers.last_mut() {
-            Some(Layer::Search(search)) => search.set_hits(vec![Hit {
-                kind: Kind::Task,
-                id: "a".into(),
-                title: "Service the boiler".into(),
-                snippet: "Service the **boiler** before winter".into(),
-            }]),
-            Some(Layer::Edits(edits)) => edits.set_edits(vec![edit()]),
-            Some(Layer::Detail(detail)) => detail.set_record(Some(full()), page),
-            Some(Layer::Form(form)) => form.set_options(vec![(Kind::Room, "1".into(), "Garage".into())]),
-            _ => {}
-        }
+    app
+}
+
+/// Gives the top layer the data that a replica would give.
+fn fill_top_layer(app: &mut App) {
+    let page = app.page();
+    match app.layers.last_mut() {
+        Some(Layer::Search(search)) => search.set_hits(vec![Hit {
+            kind: Kind::Task,
+            id: "a".into(),
+            title: "Service the boiler".into(),
+            snippet: "Service the **boiler** before winter".into(),
+        }]),
+        Some(Layer::Edits(edits)) => edits.set_edits(vec![edit()]),
+        Some(Layer::Detail(detail)) => detail.set_record(Some(full()), page),
+        Some(Layer::Form(form)) => form.set_options(vec![(Kind::Room, "1".into(), "Garage".into())]),
+        _ => {}
     }
-    all
 }
 
 fn clash(field: &str, theirs: &str) -> Conflict {
@@ -264,7 +276,7 @@ fn assert_says(text: &str, words: &[&str]) {
 }
 
 #[test]
-fn a_list_says_what_matters_at_every_size() {
+fn list_shows_essentials_at_every_size() {
     let mut app = household();
     let wide = screen(&mut app, 120, 40);
     assert_says(&wide, &["Hearth demo", "2 Tasks 3", "6 Documents 1,240", "3 d overdue", "tomorrow", "▲ urgent"]);
@@ -280,7 +292,7 @@ fn a_list_says_what_matters_at_every_size() {
 }
 
 #[test]
-fn a_waiting_edit_is_marked_on_its_row() {
+fn row_with_waiting_edit_has_a_mark() {
     let text = screen(&mut household(), 80, 24);
     let row = text.lines().find(|line| line.contains("boiler")).unwrap();
     assert!(row.starts_with(" ▲ "), "{row}");
@@ -289,7 +301,7 @@ fn a_waiting_edit_is_marked_on_its_row() {
 }
 
 #[test]
-fn the_other_screens_say_what_they_are_for() {
+fn screens_show_their_content() {
     for (name, mut app) in every_screen() {
         let text = screen(&mut app, 80, 24);
         let words: &[&str] = match name {
@@ -322,7 +334,7 @@ fn the_other_screens_say_what_they_are_for() {
             }
             "conflict value" => &["Due on  2026-12-01", "enter take"],
             "marks" => &["◆ 2 marked", "x done"],
-            "bulk" => &["Change 2 tasks alike"],
+            "bulk" => &["Change 2 tasks: each filled field is set in all of them"],
             "results" => &["1 task not changed", "✗ Evil", "title must be shorter"],
             _ => &["Hearth"],
         };
@@ -331,7 +343,7 @@ fn the_other_screens_say_what_they_are_for() {
 }
 
 #[test]
-fn a_long_text_in_a_conflict_has_the_free_lines_and_is_never_cut_without_a_mark() {
+fn long_conflict_text_uses_free_lines() {
     let long = |name: &str| json!((1..=9).map(|line| format!("{name} line {line}")).collect::<Vec<_>>().join("\n"));
     let conflict = |height: u16| {
         let mut app = household();
@@ -350,7 +362,7 @@ fn a_long_text_in_a_conflict_has_the_free_lines_and_is_never_cut_without_a_mark(
 }
 
 #[test]
-fn whoever_deleted_the_record_has_deleted_written_on_their_side() {
+fn conflict_shows_deleted_on_the_deleting_side() {
     let deleted_there = Conflict { theirs: json!(null), theirs_at: None, ..clash("due_on", "") };
     for (method, field, mine, theirs) in [
         (Method::Delete, Conflict { mine: json!(null), ..clash("due_on", "2026-12-24") }, "deleted", "Thu 24 Dec 2026"),
@@ -369,7 +381,7 @@ fn whoever_deleted_the_record_has_deleted_written_on_their_side() {
 }
 
 #[test]
-fn notes_that_go_on_below_what_is_seen_of_them_end_in_a_mark() {
+fn cut_notes_end_in_a_mark() {
     let mut app = household();
     for (lines, is_cut) in [(3, false), (4, true)] {
         let notes = (1..=lines).map(|line| format!("line {line}")).collect::<Vec<_>>().join("\n");
@@ -382,7 +394,7 @@ fn notes_that_go_on_below_what_is_seen_of_them_end_in_a_mark() {
 }
 
 #[test]
-fn why_a_form_was_not_saved_is_read_to_its_end() {
+fn form_shows_refusal_in_full() {
     let mut app = household();
     letter(&mut app, 'e');
     let Some(Layer::Form(form)) = app.layers.last_mut() else { panic!("no form") };
@@ -395,7 +407,7 @@ fn why_a_form_was_not_saved_is_read_to_its_end() {
 }
 
 #[test]
-fn the_home_screen_says_how_many_more_there_are_and_marks_every_day_of_the_month() {
+fn home_counts_more_tasks_and_marks_days() {
     let mut app = household();
     letter(&mut app, '1');
     let mut many = overview();
@@ -407,7 +419,7 @@ fn the_home_screen_says_how_many_more_there_are_and_marks_every_day_of_the_month
 }
 
 #[test]
-fn no_screen_panics_at_any_size() {
+fn screens_draw_at_any_size() {
     for (name, mut app) in every_screen() {
         for (width, height) in
             [(1, 1), (2, 9), (20, 5), (21, 6), (20, 40), (300, 5), (50, 15), (109, 7), (110, 8), (300, 100)]
@@ -419,7 +431,7 @@ fn no_screen_panics_at_any_size() {
 }
 
 #[test]
-fn nothing_harmful_in_the_data_reaches_the_screen() {
+fn screens_contain_no_control_characters() {
     for (name, mut app) in every_screen() {
         let text = screen(&mut app, 80, 24);
         let bad = text.chars().find(|c| (c.is_control() && *c != '\n') || ('\u{202a}'..='\u{202e}').contains(c));
@@ -428,18 +440,18 @@ fn nothing_harmful_in_the_data_reaches_the_screen() {
 }
 
 #[test]
-fn ascii_means_ascii() {
+fn ascii_setting_leaves_ascii_only() {
     for (name, mut app) in every_screen() {
         app.setup.ascii = true;
         let text = screen(&mut app, 120, 40);
-        // The mark of a removed control is text; signs, lines and quotation marks are not.
+        // U+FFFD stands for a removed control character and belongs to the data.
         let foreign: String = text.chars().filter(|c| !c.is_ascii() && *c != '\u{fffd}').collect();
         assert_eq!(foreign, "", "{name}:\n{text}");
     }
 }
 
 #[test]
-fn an_empty_list_says_why() {
+fn empty_list_explains_itself() {
     let (mut app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
     let effects = letter(&mut app, '2');
     give(&mut app, &effects, Vec::new());
@@ -447,11 +459,11 @@ fn an_empty_list_says_why() {
     letter(&mut app, 'f');
     let effects = letter(&mut app, 'z');
     give(&mut app, &effects, Vec::new());
-    assert_says(&screen(&mut app, 80, 24), &["No task is like “z”.", "Press esc"]);
+    assert_says(&screen(&mut app, 80, 24), &["No task matches “z”.", "Press esc"]);
 }
 
 #[test]
-fn the_filter_of_a_list_is_seen_whatever_else_has_to_go() {
+fn filter_has_priority_in_the_info_line() {
     let first = |app: &mut App, width: u16, height: u16| {
         let text = screen(app, width, height);
         text.lines().find(|line| line.contains("tasks") || line.contains("filter")).unwrap_or_default().to_owned()
@@ -477,7 +489,7 @@ fn the_filter_of_a_list_is_seen_whatever_else_has_to_go() {
 }
 
 #[test]
-fn a_filter_that_is_not_understood_is_not_kept_and_says_the_whole_reason() {
+fn invalid_filter_shows_its_fault_in_full() {
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     for (width, height) in [(80, 24), (50, 15), (120, 40)] {
         let mut app = household();
@@ -496,11 +508,11 @@ fn a_filter_that_is_not_understood_is_not_kept_and_says_the_whole_reason() {
 }
 
 #[test]
-fn screens_look_as_they_were_seen() {
-    let seen = [
+fn screens_match_snapshots() {
+    let with_snapshot = [
         "home", "list", "detail", "form", "picker", "quick", "search", "edits", "conflict", "sync", "palette", "marks",
     ];
-    for (name, mut app) in every_screen().into_iter().filter(|(name, _)| seen.contains(name)) {
+    for (name, mut app) in every_screen().into_iter().filter(|(name, _)| with_snapshot.contains(name)) {
         for (width, height) in [(80, 24), (120, 40), (50, 15)] {
             let text = screen(&mut app, width, height);
             insta::with_settings!({

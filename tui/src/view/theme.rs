@@ -1,30 +1,30 @@
-//! Colours and weights. By default only the terminal's own colours, so that light and dark both are right; two palettes of
-//! our own for those who want them; with `NO_COLOR` weights alone. Must not know what is drawn with them.
+//! Colours and text weights. The default uses the terminal's own palette, which fits light and dark backgrounds. Two
+//! fixed palettes are optional. `NO_COLOR` leaves text weights only. Must not know what is drawn.
 
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::config::Colors;
 use crate::words::glyphs::Tone;
 
-/// How tones and parts look.
+/// The styles of tones and parts.
 #[derive(Debug, Clone, Copy)]
 pub struct Theme {
     colors: Colors,
 }
 
 impl Theme {
-    /// With these colours.
+    /// A theme with these colours.
     pub const fn new(colors: Colors) -> Theme {
         Theme { colors }
     }
 
-    /// With these colours, unless the environment wants none (no-color.org: any value that is not empty).
+    /// A theme with these colours, or without colours if `NO_COLOR` is set and not empty (no-color.org).
     pub fn from_environment(colors: Colors) -> Theme {
         let wants_color = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         Theme::new(if wants_color { colors } else { Colors::Mono })
     }
 
-    /// The look of everything that has no other.
+    /// The style of text and background without another style.
     pub const fn ground(self) -> Style {
         match self.colors {
             Colors::Terminal | Colors::Mono => Style::new(),
@@ -33,7 +33,7 @@ impl Theme {
         }
     }
 
-    /// The look of a tone.
+    /// The style of a tone.
     pub fn tone(self, tone: Tone) -> Style {
         let (terminal, light, dark) = match tone {
             Tone::Plain => return Style::new(),
@@ -46,33 +46,33 @@ impl Theme {
         if tone == Tone::Alarm { style.add_modifier(Modifier::BOLD) } else { style }
     }
 
-    /// What is in front or under the keyboard.
+    /// The style of the tab in front and of the focused field.
     pub fn accent(self) -> Style {
         self.colored(Color::Cyan, Color::Rgb(0x00, 0x5f, 0x73), Color::Rgb(0x7f, 0xc0, 0xd0))
             .add_modifier(Modifier::BOLD)
     }
 
-    /// Bars and lines that stand for a number.
+    /// The style of bars and sparklines.
     pub fn figure(self) -> Style {
         self.colored(Color::Cyan, Color::Rgb(0x00, 0x5f, 0x73), Color::Rgb(0x7f, 0xc0, 0xd0))
     }
 
-    /// Names and titles.
+    /// The style of names and titles.
     pub fn strong(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    /// Headings, hints, rules: there when looked for.
+    /// The style of headings, hints and rules.
     pub fn quiet(self) -> Style {
         match self.colors {
-            // A terminal dims its own colour as suits its background.
+            // The terminal dims its own text colour to fit its background.
             Colors::Terminal | Colors::Mono => Style::new().add_modifier(Modifier::DIM),
             Colors::Light => Style::new().fg(Color::Rgb(0x6b, 0x6a, 0x70)),
             Colors::Dark => Style::new().fg(Color::Rgb(0x8f, 0x8e, 0x8a)),
         }
     }
 
-    /// The selected line: one bar, whatever the look of its parts.
+    /// The style of the selected line. The style overrides the colours of all parts of the line.
     pub fn selected(self) -> Style {
         let ground = self.ground();
         Style {

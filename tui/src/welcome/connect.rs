@@ -1,5 +1,5 @@
-//! A connection to a server: the key is asked about, the database becomes that home's, the profile is written. As
-//! `hearth-replica init` does it. Must not know the screen.
+//! Connects a home to a server like `hearth-replica init`: checks the key, binds the database to the home, writes the
+//! profile. Must not know the screen.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -12,48 +12,50 @@ use hearth_replica::sync::{Identity, identify};
 use hearth_replica::{Origin, Replica};
 use secrecy::SecretString;
 
-/// A server that knows a key, and whose it is.
+/// A server that accepted a key, and the home of the key.
 #[derive(Debug)]
-pub(super) struct Met {
+pub(super) struct ServerIdentity {
     server: String,
     key: SecretString,
     identity: Identity,
 }
 
-/// Asks a server whose a key is, on a thread of its own: it may take long to answer, or never do so.
-pub(super) fn ask(server: &str, key: &str) -> io::Result<Receiver<Result<Met, String>>> {
+/// Asks the server for the home of a key. The request runs on its own thread, because the server may answer late or
+/// never. The receiver gives the identity, or a sentence for the person.
+pub(super) fn request_identity(server: &str, key: &str) -> io::Result<Receiver<Result<ServerIdentity, String>>> {
     let (sender, answer) = channel();
-    let (server, key) = (address(server), key.trim().to_owned());
-    thread::Builder::new().name("connect".into()).spawn(move || drop(sender.send(meet(server, key))))?;
+    let (server, key) = (with_scheme(server), key.trim().to_owned());
+    thread::Builder::new().name("connect".into()).spawn(move || drop(sender.send(fetch_identity(server, key))))?;
     Ok(answer)
 }
 
-fn meet(server: String, key: String) -> Result<Met, String> {
+fn fetch_identity(server: String, key: String) -> Result<ServerIdentity, String> {
     if parse_key(&key).is_none() {
         return Err(
-            "This is no API key: it has a typing error, or it was cut. `hearth-server key create` makes one.".into()
+            "This is no API key: it has a typing error or is incomplete. `hearth-server key create` creates a key."
+                .into(),
         );
     }
     let key: SecretString = key.into();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     let identity = runtime.block_on(identify(&server, &key)).map_err(|error| error.to_string())?;
-    Ok(Met { server, key, identity })
+    Ok(ServerIdentity { server, key, identity })
 }
 
-/// Makes this machine's database that home's and keeps server and key, or says why not.
-pub(super) fn adopt(profile: &mut Profile, met: Met) -> Result<(), String> {
-    let Met { server, key, identity } = met;
+/// Binds the database to the home, and saves server and key in the profile. Err: a sentence for the person.
+pub(super) fn adopt(profile: &mut Profile, identity: ServerIdentity) -> Result<(), String> {
+    let ServerIdentity { server, key, identity } = identity;
     let replica = Replica::open(&profile.db, Origin::Tui).map_err(|error| error.to_string())?;
     if !replica.adopt(&server, &identity).map_err(|error| error.to_string())? {
-        return Err(format!("{} is the replica of another home.", profile.db.display()));
+        return Err(format!("{} belongs to another home.", profile.db.display()));
     }
     (profile.server, profile.key) = (Some(server), Some(key));
     profile.save().map_err(|error| error.to_string())
 }
 
-/// The address as it was meant: without a scheme one's own machine is asked in the open, any other one is not.
-fn address(typed: &str) -> String {
+/// The address with a scheme. Without a typed scheme: `http` for this machine, `https` for any other.
+fn with_scheme(typed: &str) -> String {
     let typed = typed.trim().trim_end_matches('/');
     let host = typed.split([':', '/']).next().unwrap_or_default();
     let is_here = host == "localhost" || host.parse().is_ok_and(|ip: Ipv4Addr| ip.is_loopback());
@@ -66,10 +68,10 @@ fn address(typed: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::address;
+    use super::with_scheme;
 
     #[test]
-    fn an_address_needs_no_scheme() {
+    fn address_needs_no_scheme() {
         for (typed, expected) in [
             ("127.0.0.1:38750", "http://127.0.0.1:38750"),
             (" localhost:8750/ ", "http://localhost:8750"),
@@ -77,7 +79,7 @@ mod tests {
             ("hearth.example.org", "https://hearth.example.org"),
             ("http://10.0.0.2:8750", "http://10.0.0.2:8750"),
         ] {
-            assert_eq!(address(typed), expected);
+            assert_eq!(with_scheme(typed), expected);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The homes that are set up on this machine, beside one that is not: a name that was mistyped is no first run. Must not know
-//! the screen.
+//! Lists the homes on this machine. A mistyped name of an existing home gets a list of names instead of an empty home.
+//! Must not know the screen.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,11 +7,11 @@ use std::path::Path;
 
 use hearth_replica::profile::Profile;
 
-/// More names than this are not said.
-const SAID_MAX: usize = 6;
+/// The most names in a sentence.
+const NAMES_MAX: usize = 6;
 
-/// The names of the homes there are: those that have settings, and those that have a database and never met a server.
-pub fn names(profile: &Profile) -> BTreeSet<String> {
+/// The names of all homes on this machine: homes with a profile file, and homes with a database and no server.
+pub fn home_names(profile: &Profile) -> BTreeSet<String> {
     let settings = profile.ui_config();
     let settings = settings.parent().into_iter().flat_map(entries).filter_map(|name| {
         let name = name.strip_suffix(".toml")?;
@@ -30,19 +30,19 @@ fn entries(directory: &Path) -> impl Iterator<Item = String> {
     entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok())
 }
 
-/// What is said of a home that is not set up, in a sentence.
-pub fn said(name: &str, others: &BTreeSet<String>) -> String {
+/// The sentence for a home that is not set up. `others`: the names of all homes on this machine.
+pub fn missing_home_sentence(name: &str, others: &BTreeSet<String>) -> String {
     if others.is_empty() {
         return "No home is set up on this machine yet.".to_owned();
     }
-    let mut there: Vec<&str> = others.iter().map(String::as_str).take(SAID_MAX).collect();
-    if others.len() > SAID_MAX {
-        there.push("and more");
+    let mut names: Vec<&str> = others.iter().map(String::as_str).take(NAMES_MAX).collect();
+    if others.len() > NAMES_MAX {
+        names.push("and more");
     }
-    let example = &there[0];
+    let example = &names[0];
     format!(
-        "No home “{name}” is set up on this machine; there is {}. To open one: hearth --profile {example}",
-        there.join(", ")
+        "No home “{name}” is set up on this machine. Existing homes: {}. To open a home: hearth --profile {example}",
+        names.join(", ")
     )
 }
 
@@ -51,23 +51,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mistyped_name_is_told_the_homes_there_are() {
+    fn mistyped_name_lists_existing_homes() {
         let directory = tempfile::tempdir().unwrap();
         let home = |name: &str| {
             let db = directory.path().join("data").join(name).join("replica.db");
             Profile::locate(name, Some(&db), true).unwrap()
         };
         let typo = home("typo");
-        assert_eq!(said("typo", &names(&typo)), "No home is set up on this machine yet.");
+        let sentence = || missing_home_sentence("typo", &home_names(&typo));
+        assert_eq!(sentence(), "No home is set up on this machine yet.");
         for name in ["cabin", "flat"] {
             fs::create_dir_all(home(name).db.parent().unwrap()).unwrap();
             fs::write(&home(name).db, "").unwrap();
         }
         fs::create_dir_all(directory.path().join("data/empty")).unwrap();
-        let said = said("typo", &names(&typo));
         assert_eq!(
-            said,
-            "No home “typo” is set up on this machine; there is cabin, flat. To open one: hearth --profile cabin"
+            sentence(),
+            "No home “typo” is set up on this machine. Existing homes: cabin, flat. To open a home: hearth --profile cabin"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The picture of a first run.
+//! Draws the first run. Must not change the state.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use super::{Connection, OFFERS, Welcome};
 use crate::layout::{MIN_HEIGHT, MIN_WIDTH, is_too_small};
-use crate::view::{Theme, typing};
+use crate::view::{Theme, draw_input};
 use crate::words::glyphs::{Sign, Tone};
 use crate::words::sanitize::{self, fit, wrap};
 
@@ -21,35 +21,36 @@ pub(super) fn draw(welcome: &Welcome, ascii: bool, theme: &Theme, frame: &mut Fr
     let top = if area.height > 16 { 2 } else { 0 };
     let inner = Rect { x: margin, y: top, width: area.width - 2 * margin, height: area.height - top };
     match &welcome.connection {
-        Some(connection) => connecting(connection, ascii, theme, frame, inner),
-        None => offers(welcome, ascii, theme, frame, inner),
+        Some(connection) => draw_connection(connection, ascii, theme, frame, inner),
+        None => draw_offers(welcome, ascii, theme, frame, inner),
     }
-    sanitize::buffer(frame.buffer_mut());
+    sanitize::clean_buffer(frame.buffer_mut());
 }
 
-fn put(frame: &mut Frame<'_>, area: Rect, y: &mut u16, line: Line<'_>) -> Rect {
+/// Draws a line at `y` and moves `y` down. Returns the area of the line.
+fn draw_line(frame: &mut Frame<'_>, area: Rect, y: &mut u16, line: Line<'_>) -> Rect {
     let row = Rect { y: area.y + *y, height: 1, ..area }.intersection(area);
     frame.render_widget(line, row);
     *y = y.saturating_add(1).min(area.height);
     row
 }
 
-fn paragraph(frame: &mut Frame<'_>, area: Rect, y: &mut u16, text: &str, style: ratatui::style::Style) {
+fn draw_paragraph(frame: &mut Frame<'_>, area: Rect, y: &mut u16, text: &str, style: ratatui::style::Style) {
     for part in wrap(text, area.width.into()) {
-        put(frame, area, y, Line::styled(part, style));
+        draw_line(frame, area, y, Line::styled(part, style));
     }
 }
 
-fn offers(welcome: &Welcome, ascii: bool, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+fn draw_offers(welcome: &Welcome, ascii: bool, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let roomy = area.height >= 15;
     let mut y = 0;
-    put(frame, area, &mut y, Line::styled("Hearth", theme.accent()));
+    draw_line(frame, area, &mut y, Line::styled("Hearth", theme.accent()));
     if roomy {
         y += 1;
-        let text = "What a household knows about its home, on every device, with or without a network.";
-        paragraph(frame, area, &mut y, text, theme.quiet());
+        let text = "Everything about your home, on every device, with or without a network.";
+        draw_paragraph(frame, area, &mut y, text, theme.quiet());
         y += 1;
-        paragraph(frame, area, &mut y, &welcome.said, ratatui::style::Style::new());
+        draw_paragraph(frame, area, &mut y, &welcome.introduction, ratatui::style::Style::new());
         y += 1;
     }
     for (index, (offer, about)) in OFFERS.into_iter().enumerate() {
@@ -57,20 +58,20 @@ fn offers(welcome: &Welcome, ascii: bool, theme: &Theme, frame: &mut Frame<'_>, 
         let mark = if selected { Sign::Selected.text(ascii) } else { " " };
         let look = if selected { theme.accent() } else { ratatui::style::Style::new() };
         let text = fit(offer, usize::from(area.width).saturating_sub(4), Sign::Cut.text(ascii));
-        put(frame, area, &mut y, Line::from(vec![Span::styled(format!("{mark} {} {text}", index + 1), look)]));
+        draw_line(frame, area, &mut y, Line::from(vec![Span::styled(format!("{mark} {} {text}", index + 1), look)]));
         if roomy {
             let inside = Rect { x: area.x + 4.min(area.width), width: area.width.saturating_sub(4), ..area };
-            paragraph(frame, inside, &mut y, about, theme.quiet());
+            draw_paragraph(frame, inside, &mut y, about, theme.quiet());
             y += 1;
         }
     }
     let keys = fit("enter choose   up, down move   q leave", area.width.into(), "");
-    put(frame, area, &mut y, Line::styled(keys, theme.quiet()));
+    draw_line(frame, area, &mut y, Line::styled(keys, theme.quiet()));
 }
 
-fn connecting(connection: &Connection, ascii: bool, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+fn draw_connection(connection: &Connection, ascii: bool, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let mut y = 0;
-    put(frame, area, &mut y, Line::styled("Connect to a server", theme.accent()));
+    draw_line(frame, area, &mut y, Line::styled("Connect to a server", theme.accent()));
     y += u16::from(area.height > 8);
     let dot = if ascii { "*" } else { "•" };
     let hidden = crate::state::input::Line::with_text(&dot.repeat(connection.key.text().chars().count()));
@@ -78,26 +79,26 @@ fn connecting(connection: &Connection, ascii: bool, theme: &Theme, frame: &mut F
         [("Address  ", &connection.server, !connection.in_key), ("API key  ", &hidden, connection.in_key)]
     {
         let look = if here { theme.accent() } else { theme.quiet() };
-        let row = put(frame, area, &mut y, Line::styled(label, look));
+        let row = draw_line(frame, area, &mut y, Line::styled(label, look));
         let used = 9.min(row.width);
         let field = Rect { x: row.x + used, width: row.width - used, ..row };
         if here {
-            typing(line, ratatui::style::Style::new(), frame, field);
+            draw_input(line, ratatui::style::Style::new(), frame, field);
         } else {
             frame.render_widget(Span::raw(fit(line.text(), field.width.into(), Sign::Cut.text(ascii))), field);
         }
     }
     y += u16::from(area.height > 8);
-    if connection.asking.is_some() {
-        paragraph(frame, area, &mut y, "Asking the server; esc leaves it.", theme.quiet());
+    if connection.pending.is_some() {
+        draw_paragraph(frame, area, &mut y, "Connecting; esc cancels.", theme.quiet());
     } else if let Some(fault) = &connection.fault {
         let text = format!("{} {fault}", Sign::Fault.text(ascii));
-        paragraph(frame, area, &mut y, &text, theme.tone(Tone::Alarm));
+        draw_paragraph(frame, area, &mut y, &text, theme.tone(Tone::Alarm));
     } else if area.height > 10 {
-        let text = "The key is kept in a file of your own, and goes to this server alone.";
-        paragraph(frame, area, &mut y, text, theme.quiet());
+        let text = "The key is stored in a file that only you can read, and is sent to this server only.";
+        draw_paragraph(frame, area, &mut y, text, theme.quiet());
     }
     y += u16::from(area.height > 8);
     let keys = fit("enter next, then connect   esc back", area.width.into(), "");
-    put(frame, area, &mut y, Line::styled(keys, theme.quiet()));
+    draw_line(frame, area, &mut y, Line::styled(keys, theme.quiet()));
 }

@@ -1,22 +1,21 @@
-//! Which columns a list of a kind has, which of them fit a width, and how a kind can be sorted. The words of fields come
-//! from the resource table; here is only what a person wants to see first. Must not know colours.
+//! The columns of each list, the columns that fit a width, and the sort orders of each kind. Must not know colours.
 
 use hearth_contract::schema::Kind;
 
 /// One column of a list.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Column {
-    /// The field it shows.
+    /// The name of the field in the contract.
     pub field: &'static str,
-    /// Its heading.
+    /// The heading above the values.
     pub heading: &'static str,
-    /// Columns of the terminal it needs.
+    /// The least width, in terminal columns.
     pub width: usize,
-    /// Its share of what is left over.
+    /// The share of the spare width; 0 for a fixed width.
     pub grow: usize,
-    /// When space is short, the greatest rank goes first.
+    /// When space is short, the columns with the greatest rank are left out first.
     pub rank: usize,
-    /// Whether its values stand at the right, as numbers do.
+    /// Whether the values are aligned right, like numbers.
     pub right: bool,
 }
 
@@ -28,7 +27,7 @@ const fn number(field: &'static str, heading: &'static str, width: usize, rank: 
     Column { field, heading, width, grow: 0, rank, right: true }
 }
 
-/// Columns between two columns.
+/// Terminal columns between two columns of a list.
 pub const GAP: usize = 2;
 
 const TASKS: [Column; 7] = [
@@ -89,11 +88,12 @@ pub const fn columns(kind: Kind) -> &'static [Column] {
     }
 }
 
-/// The columns that fit, each with the width it gets. What the headings of groups say already is not said in each line.
-pub fn fitting(kind: Kind, grouped_by: Option<&str>, width: usize) -> Vec<(&'static Column, usize)> {
-    // Days stand in groups of several days.
-    let said = grouped_by.filter(|column| *column != "due_on");
-    let all: Vec<&Column> = columns(kind).iter().filter(|column| Some(column.field) != said).collect();
+/// The columns that fit into `width`, each with the width that the column gets. The column in `grouped_by` is left out,
+/// because the group headings show the value.
+pub fn fit_columns(kind: Kind, grouped_by: Option<&str>, width: usize) -> Vec<(&'static Column, usize)> {
+    // A group of due days covers several days, therefore each line shows the day.
+    let omitted = grouped_by.filter(|column| *column != "due_on");
+    let all: Vec<&Column> = columns(kind).iter().filter(|column| Some(column.field) != omitted).collect();
     let needed = |most: usize| -> usize {
         let kept = all.iter().filter(|column| column.rank <= most);
         kept.map(|column| column.width + GAP).sum::<usize>().saturating_sub(GAP)
@@ -106,7 +106,7 @@ pub fn fitting(kind: Kind, grouped_by: Option<&str>, width: usize) -> Vec<(&'sta
     let mut seen = 0;
     kept.into_iter()
         .map(|column| {
-            // Cumulative, so that the widths add up to the whole whatever the division leaves.
+            // Shares of the running sum: the widths add up exactly, without rounding loss.
             seen += column.grow;
             let until = (spare * seen).checked_div(shares).unwrap_or(0);
             let wide = column.width + until - given;
@@ -119,11 +119,11 @@ pub fn fitting(kind: Kind, grouped_by: Option<&str>, width: usize) -> Vec<(&'sta
 /// One way to sort a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
-    /// The column.
+    /// The field in the contract.
     pub column: &'static str,
-    /// What it is called.
+    /// The name of the order on the screen.
     pub label: &'static str,
-    /// Whether it starts with the greatest.
+    /// Whether the greatest value comes first.
     pub descending: bool,
 }
 
@@ -133,7 +133,7 @@ const fn order(column: &'static str, label: &'static str, descending: bool) -> O
 
 const CHANGED: Order = order("updated_at", "last change", true);
 
-/// The ways to sort a kind, the usual one first.
+/// The sort orders of a kind, the default order first.
 pub const fn orders(kind: Kind) -> &'static [Order] {
     match kind {
         Kind::Task => {
@@ -175,7 +175,7 @@ pub const fn orders(kind: Kind) -> &'static [Order] {
     }
 }
 
-/// Whether the rows of an order stand in groups that have a heading.
+/// Whether a list in this order can show groups with headings.
 pub fn is_grouping(kind: Kind, column: &str) -> bool {
     matches!(
         (kind, column),
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_column_and_order_is_a_field() {
+    fn columns_and_orders_are_fields() {
         for kind in Kind::COLLECTIONS {
             let known = |name: &str| resource(kind).field(name).is_some() || name == "updated_at";
             assert!(columns(kind).iter().all(|column| known(column.field)));
@@ -204,21 +204,21 @@ mod tests {
     }
 
     #[test]
-    fn columns_fill_the_width_and_never_exceed_it() {
+    fn columns_never_exceed_the_width() {
         for kind in Kind::COLLECTIONS {
             let groups = orders(kind).iter().map(|order| order.column).filter(|column| is_grouping(kind, column));
             for (width, group) in
                 (0..300).flat_map(|width| groups.clone().map(Some).chain([None]).map(move |group| (width, group)))
             {
-                let fitted = fitting(kind, group, width);
+                let fitted = fit_columns(kind, group, width);
                 let total: usize = fitted.iter().map(|(_, wide)| wide + GAP).sum::<usize>() - GAP;
                 assert!(total <= width.max(1), "{kind} at {width}: {total}");
                 assert!(!fitted.is_empty());
             }
         }
-        assert_eq!(fitting(Kind::Task, None, 120).len(), 7);
-        assert_eq!(fitting(Kind::Task, None, 40).len(), 2);
-        assert_eq!(fitting(Kind::Task, Some("status"), 120).len(), 6);
-        assert_eq!(fitting(Kind::Task, Some("due_on"), 120).len(), 7);
+        assert_eq!(fit_columns(Kind::Task, None, 120).len(), 7);
+        assert_eq!(fit_columns(Kind::Task, None, 40).len(), 2);
+        assert_eq!(fit_columns(Kind::Task, Some("status"), 120).len(), 6);
+        assert_eq!(fit_columns(Kind::Task, Some("due_on"), 120).len(), 7);
     }
 }

@@ -1,4 +1,4 @@
-//! Days and moments as people read them, seen from now. Must not know fields.
+//! Texts of days and timestamps, relative to the current time. Must not know fields.
 
 use hearth_contract::formats::Timestamp;
 use time::Date;
@@ -8,7 +8,8 @@ use crate::now::Now;
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
-/// A day: today, tomorrow, yesterday, the weekday within a week, the year only where it differs.
+/// A day: `today`, `tomorrow`, `yesterday`, with the weekday for the next six days, with the year if not the current
+/// year.
 pub fn day(today: Date, date: Date) -> String {
     match (date - today).whole_days() {
         0 => "today".into(),
@@ -25,7 +26,7 @@ pub fn full_day(date: Date) -> String {
     format!("{} {} {}", weekday(date), day_month(date), date.year())
 }
 
-/// How far away a day is: `in 6 d`, `3 d ago`; nothing for today and its neighbours, whose names say it.
+/// The distance of a day: `in 6 d`, `3 d ago`. Empty for yesterday, today and tomorrow.
 pub fn distance(today: Date, date: Date) -> String {
     match (date - today).whole_days() {
         -1..=1 => String::new(),
@@ -38,26 +39,26 @@ pub fn distance(today: Date, date: Date) -> String {
     }
 }
 
-/// Whole years from a day to a later one.
+/// Whole years between two days.
 fn years(from: Date, to: Date) -> i32 {
     let part = |date: Date| (u8::from(date.month()), date.day());
     to.year() - from.year() - i32::from(part(to) < part(from))
 }
 
-/// How a day stands that something must happen by.
+/// How close a deadline is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
-    /// It has passed, so many days ago.
+    /// Passed, by this number of days.
     Overdue(i64),
-    /// It is today.
+    /// Today.
     Today,
-    /// It is within a week.
+    /// Within the next seven days.
     Soon,
-    /// It is further away.
+    /// More than seven days away.
     Later,
 }
 
-/// How a due day stands.
+/// How close the deadline `date` is.
 pub fn due(today: Date, date: Date) -> Due {
     match (date - today).whole_days() {
         days if days < 0 => Due::Overdue(-days),
@@ -75,7 +76,7 @@ fn day_month(date: Date) -> String {
     format!("{} {}", date.day(), MONTHS[usize::from(u8::from(date.month())) - 1])
 }
 
-/// A month's name in full.
+/// The full name of the month of `date`.
 pub fn month_name(date: Date) -> &'static str {
     const NAMES: [&str; 12] = [
         "January",
@@ -94,7 +95,7 @@ pub fn month_name(date: Date) -> &'static str {
     NAMES[usize::from(u8::from(date.month())) - 1]
 }
 
-/// A moment by the clock on the wall: `14:02` today, with the day before it otherwise.
+/// A timestamp (RFC 3339) in local time: `14:02` today, otherwise with the day: `yesterday 14:02`.
 pub fn moment(now: Now, text: &str) -> String {
     let Some(moment) = Timestamp::parse(text) else { return text.to_owned() };
     let local = now.local(moment);
@@ -102,7 +103,7 @@ pub fn moment(now: Now, text: &str) -> String {
     if local.date() == now.today() { clock } else { format!("{} {clock}", day(now.today(), local.date())) }
 }
 
-/// How long ago a moment was: `12 s`, `5 min`, `3 h`, `2 d`.
+/// The age of a timestamp (RFC 3339): `12 s`, `5 min`, `3 h`, `2 d`. Empty if the text is no timestamp.
 pub fn age(now: Now, text: &str) -> String {
     let Some(moment) = Timestamp::parse(text) else { return String::new() };
     match (now.moment.seconds() - moment.seconds()).max(0) {
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn days_are_named_from_today() {
+    fn day_names_depend_on_today() {
         let today = date("2026-11-21");
         for (text, expected, away) in [
             ("2026-11-21", "today", ""),
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_follow_the_clock_on_the_wall() {
+    fn moment_uses_local_time() {
         let now = Now { moment: Timestamp::parse("2026-11-21T23:30:00Z").unwrap(), zone: |_| hours(1) };
         assert_eq!(moment(now, "2026-11-21T23:02:00.000Z"), "00:02");
         assert_eq!(moment(now, "2026-11-21T13:02:00.000Z"), "yesterday 14:02");
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_of_last_summer_is_shown_as_the_clock_showed_it_then() {
+    fn moment_uses_the_offset_of_its_own_day() {
         let zone = |at: OffsetDateTime| hours(if (4..=10).contains(&u8::from(at.month())) { 2 } else { 1 });
         let now = Now { moment: Timestamp::parse("2026-12-01T12:00:00Z").unwrap(), zone };
         assert_eq!(moment(now, "2026-07-12T22:30:00.000Z"), "13 Jul 00:30");

@@ -1,29 +1,28 @@
-//! What is wrong with what was typed, in the words of the screen: its hints say how people write days and sums, and what is
-//! said of a fault must not contradict them. The rules are the contract's alone.
+//! Sentences about faults in form fields. They give the same examples as the hints of the form. The rules themselves
+//! belong to the contract. Must not decide whether a value is valid.
 
 use hearth_contract::problem::{FaultCode, FieldFault};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind, SUBJECT_ID};
 use serde_json::Value;
 
-use crate::typed::{dates, numbers};
-use crate::words::{plain, reason};
+use crate::words::{DAY_EXAMPLES, MONEY_EXAMPLES, json_text, with_labels};
 
-/// The sentence for a fault of a field of a kind that holds this value.
-pub fn said(kind: Kind, fault: &FieldFault, value: Option<&Value>) -> String {
-    let typed = value.map(plain).unwrap_or_default();
+/// The sentence for a fault of a field. `value`: what the field holds.
+pub fn fault_sentence(kind: Kind, fault: &FieldFault, value: Option<&Value>) -> String {
+    let typed = value.map(json_text).unwrap_or_default();
     let typed = typed.trim();
     let field = resource(kind).field(&fault.field);
     match (field.map(|field| field.format), fault.code) {
-        (Some(Format::Date), FaultCode::InvalidFormat) => format!("{typed} is no day: try {}", dates::HOW),
-        (Some(Format::Money), FaultCode::InvalidFormat) => format!("{typed} is no sum: try {}", numbers::SUM),
+        (Some(Format::Date), FaultCode::InvalidFormat) => format!("{typed} is no day: try {DAY_EXAMPLES}"),
+        (Some(Format::Money), FaultCode::InvalidFormat) => format!("{typed} is no sum: try {MONEY_EXAMPLES}"),
         (Some(Format::Count | Format::Year), FaultCode::WrongType) => format!("{typed} is no whole number"),
         _ if fault.field == SUBJECT_ID && fault.code == FaultCode::Required => "Choose what it is about.".to_owned(),
         _ if fault.field == SUBJECT_ID && fault.code == FaultCode::Inconsistent => {
             "Leave it empty, or choose another type of subject.".to_owned()
         }
-        (_, FaultCode::NotNullable) => reason(kind, &format!("{} is required.", fault.field)),
-        _ => reason(kind, &fault.message),
+        (_, FaultCode::NotNullable) => with_labels(kind, &format!("{} is required.", fault.field)),
+        _ => with_labels(kind, &fault.message),
     }
 }
 
@@ -35,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_of_a_fault_fits_what_was_hinted() {
+    fn fault_sentence_matches_the_form_hints() {
         for (kind, name, typed, expected) in [
             (Kind::Task, "due_on", json!("someday"), "someday is no day: try tomorrow, fri, +2w, 1 dec or 2026-12-01"),
             (Kind::Task, "estimated_cost", json!("much"), "much is no sum: try 1299, 1,299.50 or 1299,50"),
@@ -50,7 +49,7 @@ mod tests {
             ),
         ] {
             let checked = check(kind, Intent::Patch, &json!({ name: typed }));
-            assert_eq!(said(kind, &checked.faults[0], Some(&typed)), expected);
+            assert_eq!(fault_sentence(kind, &checked.faults[0], Some(&typed)), expected);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The signs of the interface, each with a plain ASCII form for `--ascii`. A sign never stands alone: a word follows it
-//! wherever it says something. Must not know colours.
+//! The signs of the interface, each with an ASCII form for `--ascii`. A word follows each sign that carries a meaning.
+//! Must not know colours.
 
-/// Something that is said by one sign.
+/// A one-column sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the table below shows each")]
 pub enum Sign {
@@ -36,7 +36,7 @@ pub enum Sign {
 }
 
 impl Sign {
-    /// The sign, in Unicode or in ASCII.
+    /// The character of the sign, in Unicode or in ASCII.
     pub const fn text(self, ascii: bool) -> &'static str {
         let (unicode, plain) = match self {
             Sign::Live => ("●", "*"),
@@ -72,17 +72,17 @@ impl Sign {
     }
 }
 
-/// How much a thing wants to be seen. Views turn it into the terminal's own colours.
+/// How strongly a text stands out. The theme turns a tone into colours and weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// As the rest.
+    /// Ordinary text.
     Plain,
-    /// Less than the rest.
+    /// Less important than ordinary text.
     Quiet,
-    /// All is well.
+    /// Success.
     Good,
-    /// Under way, or soon.
+    /// Work in progress, or a deadline within days.
     Notice,
-    /// Wants a person.
+    /// A person must act.
     Alarm,
 }

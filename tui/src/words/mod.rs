@@ -1,14 +1,11 @@
-//! Everything as people read it: values and names here, days and writes beside, and how syncing stands. Must not know screens,
-//! colours or widths.
+//! Texts for people: values, names, days, edits, faults and the sync status. Must not know screens or colours.
 
-pub mod cells;
 pub mod columns;
-pub mod copying;
 mod days;
 pub mod faults;
 pub mod glyphs;
 pub mod sanitize;
-pub mod standing;
+pub mod sync_status;
 mod writes;
 
 use std::collections::BTreeMap;
@@ -24,22 +21,29 @@ use crate::now::Now;
 use crate::words::glyphs::Sign;
 
 pub use days::{Due, age, day, distance, due, full_day, moment, month_name};
-pub use writes::{GONE, decision, doing, edit_progress, kind_of, method, rebuilt, refusal, stays, step, written};
+pub use writes::{GONE, edit_progress, method, rebuilt_sentence};
 
-/// A value of a field for reading; empty when it is not set. References show the name of what they point at.
-pub fn value(now: Now, field: &Field, row: &Row) -> String {
+/// Examples of the days that a person can type.
+pub const DAY_EXAMPLES: &str = "tomorrow, fri, +2w, 1 dec or 2026-12-01";
+
+/// Examples of the sums that a person can type.
+pub const MONEY_EXAMPLES: &str = "1299, 1,299.50 or 1299,50";
+
+/// The value of a field for reading. Empty: not set. A reference gives the name of its record, or the id if the name is
+/// unknown.
+pub fn field_value(now: Now, field: &Field, row: &Row) -> String {
     match (field.format, row.fields.get(field.name)) {
         (_, None | Some(Value::Null)) => String::new(),
         (Format::Reference(_) | Format::Subject, Some(id)) => match row.names.get(field.name) {
             Some(name) => name.clone(),
-            None => plain(id),
+            None => json_text(id),
         },
-        (format, Some(value)) => of_format(now, format, value),
+        (format, Some(value)) => formatted(now, format, value),
     }
 }
 
-fn of_format(now: Now, format: Format, value: &Value) -> String {
-    let text = plain(value);
+fn formatted(now: Now, format: Format, value: &Value) -> String {
+    let text = json_text(value);
     match format {
         Format::Choice(_) => choice(&text),
         Format::Money => money(&text),
@@ -50,8 +54,8 @@ fn of_format(now: Now, format: Format, value: &Value) -> String {
     }
 }
 
-/// A JSON value without quotes; empty for null.
-pub fn plain(value: &Value) -> String {
+/// A JSON value as text, a string without its quotes. Empty for null.
+pub fn json_text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
@@ -59,12 +63,12 @@ pub fn plain(value: &Value) -> String {
     }
 }
 
-/// The text of a field, if it is set.
-pub fn text<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
+/// The text of a field. None: the field is not set, or holds no text.
+pub fn text_field<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
     fields.get(name).and_then(Value::as_str)
 }
 
-/// The name of a field as people write it: `hvac_make` is `HVAC make`.
+/// The name of a field for people: `hvac_make` is `HVAC make`.
 pub fn label(field: &Field) -> String {
     let label = field.label();
     let (first, rest) = label.split_once(' ').unwrap_or((&label, ""));
@@ -75,19 +79,19 @@ pub fn label(field: &Field) -> String {
     }
 }
 
-/// A choice: `plug_in_hybrid` is `plug in hybrid`. One is called something shorter everywhere, since a list has better uses
-/// for its columns.
+/// The word of a choice for people: `plug_in_hybrid` is `plug in hybrid`. `in_progress` is `doing`, which takes fewer
+/// columns.
 pub fn choice(word: &str) -> String {
     if word == "in_progress" { "doing".to_owned() } else { word.replace('_', " ") }
 }
 
-/// The choice that is meant by its word, as the contract or a screen has it, or by a beginning of one.
+/// The choice that a person typed: the contract's word, the word on the screen, or the first letters of either.
 pub fn choice_meant(words: &[&'static str], typed: &str) -> Option<&'static str> {
     let typed = typed.to_lowercase().replace([' ', '-'], "_");
     let shown = |word: &str| choice(word).replace(' ', "_");
     let is = |word: &&&'static str| **word == typed || shown(word) == typed;
     let begins = |word: &&&'static str| word.starts_with(&typed) || shown(word).starts_with(&typed);
-    // The contract's beginnings come first: `do` is done, which it has always been.
+    // The contract's words come first: `do` is `done`, not `doing`.
     let first = || words.iter().find(|word| word.starts_with(&typed));
     words.iter().find(is).or_else(first).or_else(|| words.iter().find(begins)).copied()
 }
@@ -105,7 +109,7 @@ pub fn grouped(number: i64) -> String {
     if number < 0 { format!("-{out}") } else { out }
 }
 
-/// A number of things in groups of three digits.
+/// A count in groups of three digits: `1,200`.
 pub fn figure(number: usize) -> String {
     grouped(number.try_into().unwrap_or(i64::MAX))
 }
@@ -119,20 +123,20 @@ pub fn money(text: &str) -> String {
     }
 }
 
-/// A sum of cents in whole units: `1,299`. What a home is worth is no matter of cents.
+/// An amount of cents rounded to whole units: `1,299`.
 pub fn whole_money(cents: i64) -> String {
     grouped((cents + 50).div_euclid(100))
 }
 
-/// What is said of a record that a value points at and that is not here.
+/// The text for a reference whose record is not in the replica.
 pub const NOT_HERE: &str = "something that is not here";
 
-/// Names of records by their ids, for values that point at them.
+/// Names of records by record id, for the texts of references.
 pub type Names = BTreeMap<String, String>;
 
-/// A value of a field as people write it: days with their weekday, sums grouped, what it points at by name; one line.
-pub fn shown(kind: Kind, name: &str, value: Option<&Value>, names: &Names, ascii: bool) -> String {
-    let text = value.map(plain).unwrap_or_default();
+/// The value of a field on one line: days with weekday and year, sums in groups, references by name. A dash if not set.
+pub fn shown_value(kind: Kind, name: &str, value: Option<&Value>, names: &Names, ascii: bool) -> String {
+    let text = value.map(json_text).unwrap_or_default();
     if text.is_empty() {
         return Sign::Unset.text(ascii).to_owned();
     }
@@ -151,35 +155,36 @@ pub fn shown(kind: Kind, name: &str, value: Option<&Value>, names: &Names, ascii
     }
 }
 
-/// What a field is called.
+/// The label of a field by the field's name in the contract. A name that the contract does not know gives the name
+/// itself.
 pub fn field_label(kind: Kind, name: &str) -> String {
     resource(kind).field(name).map_or_else(|| choice(name), label)
 }
 
-/// A changed field in words: `Due on: Wed 18 Nov 2026 → Tue 1 Dec 2026`.
-pub fn changed(kind: Kind, name: &str, from: Option<&Value>, to: &Value, names: &Names, ascii: bool) -> String {
+/// The change of a field: `Due on: Wed 18 Nov 2026 → Tue 1 Dec 2026`.
+pub fn changed_field(kind: Kind, name: &str, from: Option<&Value>, to: &Value, names: &Names, ascii: bool) -> String {
     let arrow = if ascii { "->" } else { "→" };
-    let (from, to) = (shown(kind, name, from, names, ascii), shown(kind, name, Some(to), names, ascii));
+    let (from, to) = (shown_value(kind, name, from, names, ascii), shown_value(kind, name, Some(to), names, ascii));
     format!("{}: {from} {arrow} {to}", field_label(kind, name))
 }
 
-/// A sentence with a capital at its beginning.
+/// The sentence with a capital first letter.
 pub fn capital(sentence: &str) -> String {
     let mut letters = sentence.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// A reason of an edit, with the names of fields as people write them.
-pub fn reason(kind: Kind, text: &str) -> String {
-    labelled(&[kind], text)
+/// A sentence about a record of a kind, with the contract's field names replaced by labels: `due_on` by `due on`.
+pub fn with_labels(kind: Kind, text: &str) -> String {
+    replace_field_names(&[kind], text)
 }
 
-/// A sentence about records of any kind, with the names of fields as people write them.
-pub fn of_any(text: &str) -> String {
-    labelled(&Kind::COLLECTIONS, text)
+/// The same for a sentence about records of any kind.
+pub fn with_any_labels(text: &str) -> String {
+    replace_field_names(&Kind::COLLECTIONS, text)
 }
 
-fn labelled(kinds: &[Kind], text: &str) -> String {
+fn replace_field_names(kinds: &[Kind], text: &str) -> String {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let mut said = String::new();
     let mut rest = text;
@@ -194,7 +199,7 @@ fn labelled(kinds: &[Kind], text: &str) -> String {
     said + rest
 }
 
-/// What a kind is called where there are many of it.
+/// The heading of a list of a kind.
 pub fn plural(kind: Kind) -> &'static str {
     match kind {
         Kind::Inventory => "Inventory",
@@ -206,7 +211,7 @@ pub fn plural(kind: Kind) -> &'static str {
     }
 }
 
-/// What one of a kind is called in a sentence.
+/// The noun for one record of a kind in a sentence.
 pub fn singular(kind: Kind) -> &'static str {
     match kind {
         Kind::Inventory => "item",
@@ -215,7 +220,7 @@ pub fn singular(kind: Kind) -> &'static str {
     }
 }
 
-/// A number of things of a kind: `1 task`, `1,200 items`.
+/// A count of records of a kind: `1 task`, `1,200 items`.
 pub fn counted(kind: Kind, number: usize) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{} {}{s}", figure(number), singular(kind))
@@ -226,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_write_abbreviations_in_capitals() {
+    fn label_writes_abbreviations_in_capitals() {
         let label = |kind, name| label(hearth_contract::resources::resource(kind).field(name).unwrap());
         assert_eq!(label(Kind::Property, "hvac_make"), "HVAC make");
         assert_eq!(label(Kind::Vehicle, "vin"), "VIN");

@@ -1,8 +1,8 @@
-//! Makes text from the database harmless before it is drawn. Data is a stranger: a title may hold an escape sequence,
-//! a direction override or invisible characters. Must not know what is drawn, only what may never reach a terminal.
+//! Removes harmful characters from database text before drawing. A title may hold an escape sequence, a direction
+//! override or invisible characters. Must not know what is drawn.
 //!
-//! Two doors, one rule: [`line()`] is what views call, so that widths are right; [`buffer`] walks the finished frame, so
-//! that nothing passes where a view forgot.
+//! Views call [`clean_line`] before they measure a text. [`clean_buffer`] checks the finished frame, in case a view
+//! forgot.
 
 use std::borrow::Cow;
 
@@ -10,29 +10,25 @@ use ratatui::buffer::{Buffer, CellWidth};
 use ratatui::style::Style;
 use ratatui::text::Span;
 
-/// What a harmful character is drawn as when something should show that it is there.
+/// Drawn in place of a control character.
 const PLACEHOLDER: char = '\u{fffd}';
 
-/// The text on one line: line breaks and tabs become spaces, controls a placeholder, invisible characters nothing.
-pub fn line(text: &str) -> Cow<'_, str> {
+/// The text on one line. Line breaks and tabs become spaces, control characters become a placeholder, invisible
+/// characters are removed.
+pub fn clean_line(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_harmless) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(text.chars().filter_map(shown).collect())
 }
 
-/// The text as lines, each harmless.
-pub fn lines(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    text.lines().map(line)
-}
-
-/// Cleans every cell of a frame: the last thing that happens before it is sent to the terminal.
-pub fn buffer(frame: &mut Buffer) {
+/// Cleans every cell of a finished frame; the last step before the frame goes to the terminal.
+pub fn clean_buffer(frame: &mut Buffer) {
     for cell in &mut frame.content {
         if cell.symbol().chars().all(is_harmless) {
             continue;
         }
-        // One character is enough: what a joiner held together would take more columns apart than the cell has.
+        // Keep one character: without the joiner, the rest would need more columns than the cell has.
         let first = cell.symbol().chars().filter_map(shown).next().unwrap_or(' ');
         cell.set_char(first);
     }
@@ -42,13 +38,14 @@ fn is_harmless(c: char) -> bool {
     !c.is_control() && !is_invisible(c) && !is_half_a_flag(c)
 }
 
-/// Two of these are a flag on one terminal, and two letters of another width on the next: the picture would be torn.
+/// Two regional indicators are a flag on some terminals and two letters of another width on others, which breaks the
+/// layout.
 fn is_half_a_flag(c: char) -> bool {
-    HALVES.contains(&c)
+    REGIONAL_INDICATORS.contains(&c)
 }
 
-/// The letters that flags are made of, A to Z.
-const HALVES: std::ops::RangeInclusive<char> = '\u{1f1e6}'..='\u{1f1ff}';
+/// The Unicode characters from which flags are composed, A to Z.
+const REGIONAL_INDICATORS: std::ops::RangeInclusive<char> = '\u{1f1e6}'..='\u{1f1ff}';
 
 fn shown(c: char) -> Option<char> {
     match c {
@@ -56,14 +53,16 @@ fn shown(c: char) -> Option<char> {
         '\r' => None,
         c if c.is_control() => Some(PLACEHOLDER),
         c if is_invisible(c) => None,
-        // As what joins others is left out, so that its parts stand apart, these stand apart as the letters they are.
-        c if is_half_a_flag(c) => HALVES.zip('A'..='Z').find(|(half, _)| *half == c).map(|(_, letter)| letter),
+        // A flag becomes its two letters.
+        c if is_half_a_flag(c) => {
+            REGIONAL_INDICATORS.zip('A'..='Z').find(|(half, _)| *half == c).map(|(_, letter)| letter)
+        }
         c => Some(c),
     }
 }
 
-/// Characters without a picture of their own that move, hide or reorder others: bidi marks, embeddings, overrides and
-/// isolates, zero-width spaces and joiners, variation selectors, tags, line and paragraph separators.
+/// Characters without a glyph that move, hide or reorder others: bidi marks, embeddings, overrides and isolates,
+/// zero-width spaces and joiners, variation selectors, tags, line and paragraph separators.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{00ad}'
@@ -85,8 +84,7 @@ fn is_invisible(c: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Columns a text takes on the terminal: as many as it is drawn in, sign by sign, not letter by letter. A colour of skin takes
-/// none of its own.
+/// The width of a text in terminal columns, counted by grapheme: a skin tone modifier has no width.
 pub fn width(text: &str) -> usize {
     if text.is_ascii() {
         return text.bytes().filter(|byte| !byte.is_ascii_control()).count();
@@ -95,9 +93,9 @@ pub fn width(text: &str) -> usize {
     span.styled_graphemes(Style::new()).map(|sign| usize::from(sign.symbol.cell_width())).sum()
 }
 
-/// The text cut to so many columns, with a mark where something is missing.
+/// The clean text cut to at most `columns`. `mark` stands for the missing end.
 pub fn fit(text: &str, columns: usize, mark: &str) -> String {
-    let clean = line(text);
+    let clean = clean_line(text);
     if width(&clean) <= columns {
         return clean.into_owned();
     }
@@ -117,11 +115,11 @@ pub fn fit(text: &str, columns: usize, mark: &str) -> String {
     out
 }
 
-/// The text broken at spaces into lines of at most so many columns.
+/// The clean text wrapped at spaces into lines of at most `columns`.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
     let mut out = Vec::new();
-    for paragraph in lines(text) {
+    for paragraph in text.lines().map(clean_line) {
         let mut current = String::new();
         for word in paragraph.split(' ') {
             let gap = usize::from(!current.is_empty());
@@ -135,7 +133,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
             if !current.is_empty() {
                 out.push(std::mem::take(&mut current));
             }
-            // A word longer than a line is cut: an address must not run out of the picture.
+            // Split a word that is longer than a line, such as a web address.
             let mut used = 0;
             for sign in Span::raw(word).styled_graphemes(Style::new()) {
                 let wide = usize::from(sign.symbol.cell_width());
@@ -152,8 +150,8 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     out
 }
 
-/// The text broken into so many lines at most, with a mark where something is missing.
-pub fn folded(text: &str, columns: usize, lines: usize, mark: &str) -> Vec<String> {
+/// The clean text wrapped into at most `lines` lines of `columns`. `mark` stands for the missing end.
+pub fn wrap_max(text: &str, columns: usize, lines: usize, mark: &str) -> Vec<String> {
     let mut all = wrap(text, columns);
     if all.len() > lines {
         let rest = all.split_off(lines.saturating_sub(1)).join(" ");
@@ -169,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_command_the_terminal_becomes_text() {
+    fn control_sequences_become_text() {
         for (text, expected) in [
             ("plain é 字", "plain é 字"),
             ("red \u{1b}[31m", "red \u{fffd}[31m"),
@@ -184,23 +182,23 @@ mod tests {
             ("to \u{1f1e9}\u{1f1ea}", "to DE"),
             ("\u{1f1e6}\u{1f1ff}", "AZ"),
         ] {
-            assert_eq!(line(text), expected, "{text:?}");
+            assert_eq!(clean_line(text), expected, "{text:?}");
         }
     }
 
     #[test]
-    fn the_finished_frame_has_no_harmful_cell() {
+    fn clean_buffer_removes_harmful_cells() {
         let mut frame = Buffer::empty(Rect::new(0, 0, 3, 1));
         frame.content[0].set_symbol("\u{1b}");
         frame.content[1].set_symbol("a\u{202e}");
         frame.content[2].set_symbol("\u{200b}");
-        buffer(&mut frame);
+        clean_buffer(&mut frame);
         let row: Vec<&str> = frame.content.iter().map(|cell| cell.symbol()).collect();
         assert_eq!(row, ["\u{fffd}", "a", " "]);
     }
 
     #[test]
-    fn a_long_text_is_cut_by_columns_not_characters() {
+    fn fit_counts_columns_not_characters() {
         assert_eq!(fit("kettle", 6, "…"), "kettle");
         assert_eq!(fit("kettles", 6, "…"), "kettl…");
         assert_eq!(fit("字字字字", 6, "…"), "字字…");
@@ -208,18 +206,18 @@ mod tests {
     }
 
     #[test]
-    fn text_wraps_at_spaces_and_long_words_are_cut() {
+    fn wrap_breaks_at_spaces_and_splits_long_words() {
         assert_eq!(wrap("the quick fox", 9), ["the quick", "fox"]);
         assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
         assert_eq!(wrap("a\n\nb", 3), ["a", "", "b"]);
         assert_eq!(wrap("x", 0), ["x"]);
-        assert_eq!(folded("the quick brown fox", 9, 2, "…"), ["the quick", "brown fox"]);
-        assert_eq!(folded("the quick brown fox jumps", 9, 2, "…"), ["the quick", "brown fo…"]);
-        assert_eq!(folded("the quick", 9, 0, "…"), [""; 0]);
+        assert_eq!(wrap_max("the quick brown fox", 9, 2, "…"), ["the quick", "brown fox"]);
+        assert_eq!(wrap_max("the quick brown fox jumps", 9, 2, "…"), ["the quick", "brown fo…"]);
+        assert_eq!(wrap_max("the quick", 9, 0, "…"), [""; 0]);
     }
 
     #[test]
-    fn a_text_takes_the_columns_that_it_is_drawn_in() {
+    fn width_equals_drawn_columns() {
         for text in [
             "plain",
             "字é",
@@ -228,7 +226,7 @@ mod tests {
             "\u{1f469}\u{1f3fd}\u{200d}\u{1f527}",
             "\u{1f1e9}\u{1f1ea}",
         ] {
-            let clean = line(text);
+            let clean = clean_line(text);
             let mut frame = Buffer::empty(Rect::new(0, 0, 20, 1));
             let (end, _) = frame.set_stringn(0, 0, &clean, 20, Style::new());
             assert_eq!(width(&clean), usize::from(end), "{text}");

@@ -10,8 +10,9 @@ use serde_json::json;
 
 use crate::app::{App, Setup};
 use crate::config::Colors;
-use crate::edge::effects::{Places, fulfil};
-use crate::edge::undoing::Steps;
+use crate::edge::context::EdgeContext;
+use crate::edge::effects::run_effect;
+use crate::edge::undo::UndoHistory;
 use crate::fixtures::now;
 use crate::message::{Effect, Message};
 use crate::now::Now;
@@ -41,8 +42,8 @@ pub(super) struct Scene {
     pub(super) replica: Replica,
     /// Another program on the same database.
     pub(super) other: Replica,
-    places: Places,
-    steps: Steps,
+    places: EdgeContext,
+    steps: UndoHistory,
     pub(super) now: Now,
     _directory: tempfile::TempDir,
 }
@@ -68,9 +69,9 @@ impl Scene {
             other.create(Kind::Inventory, &fields(item)).unwrap();
         }
         let (session, exports) = (directory.path().join("session"), directory.path().to_owned());
-        let places = Places { db: db.clone(), session, exports, flags: String::new() };
+        let places = EdgeContext { db: db.clone(), session, exports, flags: String::new() };
         let (app, effects) = App::start(now(), Setup::default(), Session::default(), (80, 24));
-        let steps = Steps::default();
+        let steps = UndoHistory::default();
         let mut scene = Scene { app, replica, other, places, steps, now: now(), _directory: directory };
         scene.carry_out(effects);
         scene
@@ -85,7 +86,7 @@ impl Scene {
             let message = match effect {
                 Effect::Editor(text) => Some(Message::EditorClosed(Ok(text + "\nmore"))),
                 effect => {
-                    fulfil(&self.replica, &self.places, &mut self.steps, effect, &mut |_| {}).map(Message::Answer)
+                    run_effect(&self.replica, &self.places, &mut self.steps, effect, &mut |_| {}).map(Message::Answer)
                 }
             };
             waiting.extend(message.into_iter().flat_map(|message| self.app.update(self.now, message)));

@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::{Entry, Form, FormRequest};
 use crate::message::{Decision, Write};
 use crate::now::Now;
+use crate::parse::dates::{self, NextDue};
 use crate::state::editor::{Editor, Picker, Reference};
-use crate::typed::dates::{self, Again};
 use crate::words::{self, faults};
 
 impl Form {
@@ -66,10 +66,10 @@ impl Form {
     }
 
     /// The next occurrence of a recurring task that the form marks as done.
-    fn next_occurrence(&self, sent: &Fields) -> Option<Again> {
+    fn next_occurrence(&self, sent: &Fields) -> Option<NextDue> {
         let mut whole = self.before.clone();
         whole.extend(sent.clone());
-        sent.contains_key("status").then(|| dates::next_of(self.kind, &whole))?
+        sent.contains_key("status").then(|| dates::next_due(self.kind, &whole))?
     }
 
     /// The values before the change of the sent fields. A subject has two fields, which belong together.
@@ -95,7 +95,7 @@ impl Form {
             if !typed {
                 entry.editor = editor;
             } else if before.get(name).unwrap_or(&Value::Null) != value && entry.is_changed(today) {
-                entry.their_value = Some(words::value(now, entry.field, row));
+                entry.their_value = Some(words::field_value(now, entry.field, row));
             }
         }
         let was_edit = self.edit.take().is_some();
@@ -166,8 +166,9 @@ impl Form {
             whole.extend(body.clone());
             check_subject(self.kind, &whole, &mut checked.faults);
         }
-        let sentence =
-            |fault: FieldFault| (fault.field.clone(), faults::said(self.kind, &fault, body.get(&fault.field)));
+        let sentence = |fault: FieldFault| {
+            (fault.field.clone(), faults::fault_sentence(self.kind, &fault, body.get(&fault.field)))
+        };
         let faults = checked.faults.into_iter().map(sentence).collect();
         let fields = checked.fields.into_iter().filter(|(name, _)| body.contains_key(name)).collect();
         (fields, faults)

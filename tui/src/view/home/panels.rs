@@ -1,8 +1,10 @@
-//! What stands beside: the month, bars of what the home is worth, the sparkline of its activity, its profile.
+//! Draws the panels of the home screen: the calendar, the bars of worth, the sparkline of activity, the profile. Must
+//! not change the state.
 
 use std::collections::BTreeMap;
 
 use hearth_contract::formats::{format_date, parse_date};
+use hearth_replica::Row;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
@@ -17,10 +19,11 @@ use crate::words::glyphs::{Sign, Tone};
 use crate::words::sanitize::{fit, width};
 use crate::words::{self, choice, month_name, whole_money};
 
-/// Lines of the calendar: the month, the weekdays, six weeks.
+/// The lines of the calendar: the month, the weekdays, six weeks.
 const CALENDAR: u16 = 8;
 
-/// The calendar and what fits under it. `wide`: there is another panel for the rest.
+/// The first panel: the calendar and the parts that fit under the calendar. `wide`: whether a second panel shows the
+/// other parts.
 pub(super) fn first(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect, wide: bool) {
     let mut left = Stack { area };
     if let Some(part) = left.take(CALENDAR) {
@@ -41,14 +44,14 @@ pub(super) fn first(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect,
         left.gap();
         let categories = bars_of(5, &left);
         if let Some(part) = left.take(categories) {
-            bars(app, "By category", "no category", &in_words(&figures.categories), theme, frame, part);
+            bars(app, "By category", "no category", &with_choice_words(&figures.categories), theme, frame, part);
         }
         left.gap();
         profile(app, theme, frame, left.area);
     }
 }
 
-/// The rest of a wide screen.
+/// The second panel of a wide screen.
 pub(super) fn second(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let mut left = Stack { area };
     if let Some(part) = left.take(CALENDAR.min(area.height)) {
@@ -56,17 +59,17 @@ pub(super) fn second(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect
     }
     left.gap();
     if let (Some(figures), Some(part)) = (&app.home.figures, left.take(left.area.height.min(13))) {
-        bars(app, "Worth by category", "no category", &in_words(&figures.categories), theme, frame, part);
+        bars(app, "Worth by category", "no category", &with_choice_words(&figures.categories), theme, frame, part);
     }
 }
 
-/// Parts one under another, as long as there is room.
+/// The free area of a panel, used from top to bottom.
 struct Stack {
     area: Rect,
 }
 
 impl Stack {
-    /// The next part of so many lines; None where they do not fit or are none.
+    /// Takes the next `height` lines. None: the lines do not fit, or `height` is 0.
     fn take(&mut self, height: u16) -> Option<Rect> {
         if height == 0 || height > self.area.height {
             return None;
@@ -81,7 +84,7 @@ impl Stack {
     }
 }
 
-/// The month, with a mark at each day on which something is due or runs out.
+/// The calendar, with a mark at each day on which a task is due or a contract ends.
 fn calendar(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let first = app.home.first_of_month(app.today);
     let marks = marks(app);
@@ -126,8 +129,8 @@ fn calendar(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     }
 }
 
-/// The sign of each day: what ran out or is overdue before what comes, what runs out before what is to be done; but a warranty
-/// that has ended is no news, and comes last.
+/// The sign of each day. A day that ends a contract overrides a future warranty, which overrides a due task. A past
+/// warranty overrides nothing.
 fn marks(app: &App) -> BTreeMap<Date, (&'static str, Tone)> {
     let mut marks = BTreeMap::new();
     let Some(overview) = &app.home.overview else { return marks };
@@ -150,12 +153,12 @@ fn marks(app: &App) -> BTreeMap<Date, (&'static str, Tone)> {
     marks
 }
 
-/// Sums by a choice, its words as they are read. What people name is shown as they name it.
-fn in_words(all: &[(String, i64)]) -> Vec<(String, i64)> {
+/// Sums with the words of a choice made readable.
+fn with_choice_words(all: &[(String, i64)]) -> Vec<(String, i64)> {
     all.iter().map(|(word, cents)| (choice(word), *cents)).collect()
 }
 
-/// A bar for each of the greatest, and the rest as one.
+/// Bars for the greatest sums, and one line for the rest. `unnamed`: the name of the sum without a name.
 fn bars(
     app: &App,
     title: &str,
@@ -198,7 +201,7 @@ fn bars(
     }
 }
 
-/// A bar in eighths of a column, or in whole ones.
+/// A bar with a resolution of an eighth of a column, or of one column in ASCII.
 fn bar(value: i64, most: i64, columns: usize, ascii: bool) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let columns = i64::try_from(columns).unwrap_or(0);
@@ -211,7 +214,7 @@ fn bar(value: i64, most: i64, columns: usize, ascii: bool) -> String {
     format!("{}{}", "█".repeat(whole), PARTS[part])
 }
 
-/// How many records changed on each of the last days.
+/// The sparkline of changed records in the last 30 days.
 fn activity(app: &App, days: &[(String, usize)], theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let steps: &[&str] = if app.setup.ascii {
         &[".", ":", "-", "=", "#"]
@@ -226,7 +229,7 @@ fn activity(app: &App, days: &[(String, usize)], theme: &Theme, frame: &mut Fram
         let date = format_date(since.saturating_add(Duration::days(i64::try_from(number).unwrap_or(0))));
         let count = days.iter().find(|(day, _)| *day == date).map_or(0, |(_, count)| *count);
         sum += count;
-        // Any change is more than none, however lively another day was.
+        // Round up: a day with any change differs from a day without.
         let step = if count == 0 { 0 } else { (count * (steps.len() - 1)).div_ceil(most.max(1)) };
         line.push_str(steps[step.min(steps.len() - 1)]);
     }
@@ -242,50 +245,43 @@ fn activity(app: &App, days: &[(String, usize)], theme: &Theme, frame: &mut Fram
     }
 }
 
-/// The profile at a glance: what is known of it, and how to write the rest.
+/// The profile of the home: the set fields, or the key that starts the profile.
 fn profile(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let Some(overview) = &app.home.overview else { return };
     let columns = usize::from(area.width);
-    let mut lines: Vec<(String, bool)> = Vec::new();
-    match &overview.profile {
+    let (title, details) = match &overview.profile {
         None => {
             let press = key_of(app, Context::Home, Action::Profile).map(|key| format!(": press {key}"));
-            lines.push(("The house".into(), true));
-            lines.push((format!("Not described yet{}.", press.unwrap_or_default()), false));
+            ("The house".to_owned(), vec![format!("Not described yet{}.", press.unwrap_or_default())])
         }
-        Some(row) => {
-            let text = |name: &str| words::text(&row.fields, name).map(str::to_owned);
-            let number = |name: &str| row.fields.get(name).and_then(serde_json::Value::as_i64);
-            lines.push((row.title.clone(), true));
-            let place: Vec<String> = ["city", "state", "postal_code"].into_iter().filter_map(text).collect();
-            lines.push((place.join(", "), false));
-            let built = number("year_built").map(|year| format!("built {year}"));
-            let kind = text("property_type").map(|word| choice(&word));
-            lines.push(([kind, built].into_iter().flatten().collect::<Vec<_>>().join(", "), false));
-            let area = number("living_area_sq_ft").map(|area| format!("{} sq ft", words::grouped(area)));
-            let rooms = [("bedrooms", "bed"), ("bathrooms", "bath")].into_iter();
-            let rooms = rooms.filter_map(|(field, word)| number(field).map(|number| format!("{number} {word}")));
-            lines.push((area.into_iter().chain(rooms).collect::<Vec<_>>().join(", "), false));
-            let value = text("estimated_value").map(|sum| {
-                let on = text("estimated_value_on").and_then(|day| parse_date(&day));
-                let on = on.map(|date| format!(", {}", words::day(app.today, date))).unwrap_or_default();
-                format!("worth {}{on}", words::money(&sum))
-            });
-            lines.push((value.unwrap_or_default(), false));
-            let hvac = text("hvac_last_serviced_on").and_then(|day| parse_date(&day));
-            lines.push((
-                hvac.map(|date| format!("heating serviced {}", words::day(app.today, date))).unwrap_or_default(),
-                false,
-            ));
-            lines.push((
-                text("insurance_provider").map(|name| format!("insured with {name}")).unwrap_or_default(),
-                false,
-            ));
-        }
-    }
+        Some(row) => (row.title.clone(), profile_details(row, app.today)),
+    };
+    let lines = std::iter::once((title, theme.strong())).chain(details.into_iter().map(|text| (text, theme.quiet())));
     let cut = Sign::Cut.text(app.setup.ascii);
-    for (row, (text, strong)) in rows(area).zip(lines.into_iter().filter(|(text, _)| !text.is_empty())) {
-        let look = if strong { theme.strong() } else { theme.quiet() };
+    for (row, (text, look)) in rows(area).zip(lines.filter(|(text, _)| !text.is_empty())) {
         frame.render_widget(Span::styled(fit(&text, columns, cut), look), row);
     }
+}
+
+/// The lines of the profile under the title. A line without a set field is empty.
+fn profile_details(row: &Row, today: Date) -> Vec<String> {
+    let text = |name: &str| words::text_field(&row.fields, name).map(str::to_owned);
+    let number = |name: &str| row.fields.get(name).and_then(serde_json::Value::as_i64);
+    let day = |name: &str| text(name).and_then(|day| parse_date(&day)).map(|date| words::day(today, date));
+    let joined = |parts: Vec<Option<String>>| parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let rooms = |field: &str, word: &str| number(field).map(|number| format!("{number} {word}"));
+    let built = number("year_built").map(|year| format!("built {year}"));
+    let area = number("living_area_sq_ft").map(|area| format!("{} sq ft", words::grouped(area)));
+    let value = text("estimated_value").map(|sum| {
+        let on = day("estimated_value_on").map(|day| format!(", {day}")).unwrap_or_default();
+        format!("worth {}{on}", words::money(&sum))
+    });
+    vec![
+        joined(["city", "state", "postal_code"].map(text).into()),
+        joined(vec![text("property_type").map(|word| choice(&word)), built]),
+        joined(vec![area, rooms("bedrooms", "bed"), rooms("bathrooms", "bath")]),
+        value.unwrap_or_default(),
+        day("hvac_last_serviced_on").map(|day| format!("heating serviced {day}")).unwrap_or_default(),
+        text("insurance_provider").map(|name| format!("insured with {name}")).unwrap_or_default(),
+    ]
 }

@@ -1,4 +1,5 @@
-//! The mouse on what is drawn: a click selects, a second one opens, and what is no list is none.
+//! The mouse on drawn screens: a click selects, a second click opens, a click outside a list does nothing. Must not use
+//! a replica.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
@@ -14,7 +15,7 @@ fn click(app: &mut App, column: u16, row: u16) {
     mouse(app, MouseEventKind::Down(MouseButton::Left), column, row);
 }
 
-/// The line of the terminal on which a text is drawn.
+/// The terminal line that contains a text.
 fn row_of(app: &mut App, text: &str, (width, height): (u16, u16)) -> u16 {
     let drawn = screen(app, width, height);
     let row = drawn.lines().position(|line| line.contains(text));
@@ -22,7 +23,7 @@ fn row_of(app: &mut App, text: &str, (width, height): (u16, u16)) -> u16 {
 }
 
 #[test]
-fn a_click_on_the_home_screen_selects_and_a_second_one_opens() {
+fn home_click_selects_then_opens() {
     for (width, height) in [(80, 24), (120, 40), (50, 9)] {
         let mut app = household();
         letter(&mut app, '1');
@@ -40,7 +41,7 @@ fn a_click_on_the_home_screen_selects_and_a_second_one_opens() {
 }
 
 #[test]
-fn a_click_on_what_was_found_selects_and_a_second_one_opens() {
+fn search_click_selects_then_opens() {
     for size in [(80, 24), (50, 9)] {
         let mut app = household();
         letter(&mut app, '/');
@@ -63,7 +64,7 @@ fn a_click_on_what_was_found_selects_and_a_second_one_opens() {
 }
 
 #[test]
-fn a_click_on_a_line_of_a_record_selects_and_a_second_one_opens() {
+fn detail_click_selects_then_opens() {
     for size in [(80, 24), (50, 9)] {
         let mut app = household();
         press(&mut app, KeyCode::Enter);
@@ -86,7 +87,7 @@ fn a_click_on_a_line_of_a_record_selects_and_a_second_one_opens() {
 }
 
 #[test]
-fn a_click_on_a_tab_goes_there_whatever_its_key_is() {
+fn tab_click_opens_tab_with_any_key() {
     let mut app = household();
     app.setup.keys = chosen_keys(&[("tab.home", &["f12"]), ("tab.rooms", &[]), ("tab.vehicles", &["alt-v"])]);
     let text = screen(&mut app, 120, 40);
@@ -98,7 +99,7 @@ fn a_click_on_a_tab_goes_there_whatever_its_key_is() {
         ("alt-v Vehicles", Kind::Vehicle),
         ("6 Documents", Kind::Document),
     ] {
-        // The last column of its word.
+        // The last column of the word.
         let end = first.find(word).unwrap_or_else(|| panic!("{word:?} is not in {first:?}")) + word.len() - 1;
         click(&mut app, u16::try_from(end).unwrap(), 0);
         assert_eq!(app.tab, kind, "{first}");
@@ -106,7 +107,7 @@ fn a_click_on_a_tab_goes_there_whatever_its_key_is() {
 }
 
 #[test]
-fn a_click_on_a_tab_leaves_what_is_only_looked_at() {
+fn tab_click_closes_only_read_screens() {
     let mut app = household();
     let tabs = screen(&mut app, 120, 40);
     let rooms = u16::try_from(tabs.lines().next().unwrap().find("Rooms").unwrap()).unwrap();
@@ -124,11 +125,11 @@ fn a_click_on_a_tab_leaves_what_is_only_looked_at() {
     app.layers.push(Layer::Conflict(conflict));
     app.layers.push(Layer::Search(Search::default()));
     click(&mut app, rooms, 0);
-    assert_eq!(app.tab, Kind::Task, "a conflict is under way below");
+    assert_eq!(app.tab, Kind::Task, "an open conflict keeps the tab");
 }
 
 #[test]
-fn a_click_beside_the_tabs_goes_nowhere() {
+fn click_beside_tabs_does_nothing() {
     let mut app = household();
     let text = screen(&mut app, 120, 40);
     let end = u16::try_from(text.lines().next().unwrap().chars().count()).unwrap();
@@ -139,7 +140,7 @@ fn a_click_beside_the_tabs_goes_nowhere() {
 }
 
 #[test]
-fn the_wheel_leaves_the_field_alone_for_which_a_value_is_typed() {
+fn wheel_keeps_field_while_typing() {
     let mut app = household();
     let mut conflict = ConflictScreen::of(1, Method::Update);
     conflict.set_conflicts(vec![clash("title", "x"), clash("due_on", "2026-12-24")]);

@@ -1,14 +1,15 @@
-//! Keys of a person's own: what is drawn names those, and promises nothing that has none.
+//! Screens with other keys from the settings: texts name the set keys and mention no action without a key. Must not use
+//! a replica.
 
 use super::*;
 
-/// What is on the screen as one line of words.
+/// The words on the screen, separated by single spaces.
 fn flat(app: &mut App, width: u16, height: u16) -> String {
     screen(app, width, height).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn the_tabs_name_the_keys_that_go_there() {
+fn tabs_show_their_keys() {
     let mut app = household();
     app.setup.keys = chosen_keys(&[("tab.home", &["f2"]), ("tab.inventory", &["alt-i"]), ("tab.rooms", &[])]);
     let first = |app: &mut App, width: u16| screen(app, width, 9).lines().next().unwrap_or_default().to_owned();
@@ -23,19 +24,19 @@ fn the_tabs_name_the_keys_that_go_there() {
 }
 
 #[test]
-fn an_empty_home_offers_what_has_a_key_under_that_key() {
+fn empty_home_offers_actions_with_keys() {
     let (mut app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
     app.update(now(), Message::Answer(Answer::Overview(app.home.ticket, Ok(Overview::default()))));
     app.setup.keys = chosen_keys(&[("tab.inventory", &["f3"]), ("tab.rooms", &["f4"]), ("new", &["N"])]);
     let text = flat(&mut app, 60, 24);
-    assert_says(&text, &["f3 the inventory: rooms are under f4, N makes a new one", "a add a task in one line"]);
+    assert_says(&text, &["f3 the inventory: rooms are under f4, N adds a record", "a add a task in one line"]);
     app.setup.keys = chosen_keys(&[("add", &[]), ("tab.rooms", &[]), ("new", &[])]);
     let text = flat(&mut app, 60, 24);
-    assert_says(&text, &["This home is empty so far. 3 the inventory ? everything else"]);
+    assert_says(&text, &["This home is empty so far. 3 the inventory ? all other actions"]);
 }
 
 #[test]
-fn a_home_without_a_profile_names_the_key_that_writes_it() {
+fn home_without_profile_names_the_key() {
     let without = "The home has no profile yet.";
     for (keys, said) in [(vec!["E"], format!("{without} Press E to write it.")), (vec![], without.to_owned())] {
         let mut app = household();

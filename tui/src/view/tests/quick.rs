@@ -1,4 +1,5 @@
-//! What quick add says of the line: of the name of what a task is about before, while and after it is looked for, and in full.
+//! The texts of quick add under the line: the subject before and after the lookup, faults, the summary. Must not use a
+//! replica.
 
 use super::*;
 
@@ -11,20 +12,20 @@ fn typing(text: &str) -> (App, Vec<Effect>) {
 
 fn ticket(effects: &[Effect]) -> u64 {
     let ticket = |effect: &Effect| if let Effect::About(ticket, _) = effect { Some(*ticket) } else { None };
-    effects.iter().rev().find_map(ticket).expect("it is looked for")
+    effects.iter().rev().find_map(ticket).expect("a lookup of the name")
 }
 
 #[test]
-fn a_name_is_not_said_to_be_nobodys_before_it_was_looked_for() {
+fn unknown_name_shows_after_lookup() {
     let (mut app, effects) = typing("Buy filter @gas");
     let text = screen(&mut app, 100, 24);
-    assert!(text.contains("about gas") && !text.contains("nothing here is called so"), "{text}");
+    assert!(text.contains("about gas") && !text.contains("no record has this name"), "{text}");
     app.update(now(), Message::Answer(Answer::About(ticket(&effects), None)));
-    assert_says(&screen(&mut app, 100, 24), &["about gas: nothing here is called so"]);
+    assert_says(&screen(&mut app, 100, 24), &["about gas: no record has this name"]);
 }
 
 #[test]
-fn what_a_name_stood_for_is_not_taken_once_the_name_is_gone() {
+fn late_lookup_of_removed_name_is_ignored() {
     let (mut app, effects) = typing("Buy filter @g");
     press(&mut app, KeyCode::Backspace);
     press(&mut app, KeyCode::Backspace);
@@ -35,7 +36,7 @@ fn what_a_name_stood_for_is_not_taken_once_the_name_is_gone() {
 }
 
 #[test]
-fn what_is_said_of_the_line_is_read_to_its_end_and_what_is_wrong_is_seen_first() {
+fn quick_add_shows_fault_first_and_full_summary() {
     let line = "Buy a filter for the furnace !high due:31.2. +Ana_Maria_of_the_second_floor cost:20 every:fortnight";
     let (mut app, _) = typing(line);
     let flat = |text: &str| text.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
@@ -46,5 +47,5 @@ fn what_is_said_of_the_line_is_read_to_its_end_and_what_is_wrong_is_seen_first()
     }
     let tiny = screen(&mut app, 30, 9);
     assert_says(&flat(&tiny), &["✗ 31.2. is no day"]);
-    assert!(tiny.contains('…'), "what has no room ends in a mark:\n{tiny}");
+    assert!(tiny.contains('…'), "a cut text ends in a mark:\n{tiny}");
 }

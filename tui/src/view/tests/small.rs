@@ -1,15 +1,16 @@
-//! What small screens still say: what matters is shortened with a mark, and never left out unseen.
+//! Texts on small screens: important text is shortened with a mark and never hidden without a mark. Must not use a
+//! replica.
 
 use super::*;
 use hearth_replica::Method;
 
-/// What is on the screen as one line of words.
+/// The words on the screen, separated by single spaces.
 fn flat(app: &mut App, width: u16, height: u16) -> String {
     screen(app, width, height).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn every_tab_has_its_key_on_the_narrowest_screen() {
+fn narrowest_screen_shows_every_tab_key() {
     for (key, first) in [
         ('1', " 1 Home 2 3 4 5 6"),
         ('2', " 1 2 Tasks 3 4 5 6"),
@@ -24,7 +25,7 @@ fn every_tab_has_its_key_on_the_narrowest_screen() {
 }
 
 #[test]
-fn a_conflict_shows_its_field_and_both_sides_on_every_screen() {
+fn conflict_shows_both_sides_on_small_screens() {
     for (width, height) in [(20, 5), (20, 24), (80, 5), (39, 7), (40, 9)] {
         let mut app = household();
         let mut conflict = ConflictScreen::of(1, Method::Update);
@@ -39,7 +40,7 @@ fn a_conflict_shows_its_field_and_both_sides_on_every_screen() {
 }
 
 #[test]
-fn a_question_shortens_the_name_before_it_leaves_out_what_follows() {
+fn question_shortens_name_before_consequence() {
     let mut row =
         record(Kind::Room, "r", json!({ "name": "Attic above the garage with the old furniture and the skis" }));
     row.rev = Some(1);
@@ -61,7 +62,7 @@ fn a_question_shortens_the_name_before_it_leaves_out_what_follows() {
 }
 
 #[test]
-fn what_a_home_without_anything_to_do_says_is_read_to_its_end() {
+fn empty_home_text_is_shown_in_full() {
     for width in [80, 50, 24] {
         let (mut app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
         let empty = Overview { profile: None, ..Overview::default() };
@@ -77,8 +78,8 @@ fn what_a_home_without_anything_to_do_says_is_read_to_its_end() {
             &list(&mut app),
             &[
                 "This home is empty so far.",
-                "3 the inventory: rooms are under 4, n makes a new one",
-                "? everything else",
+                "3 the inventory: rooms are under 4, n adds a record",
+                "? all other actions",
             ],
         );
         app.update(now(), Message::Answer(Answer::Counts(vec![(Kind::Task, 1)])));
@@ -87,18 +88,18 @@ fn what_a_home_without_anything_to_do_says_is_read_to_its_end() {
 }
 
 #[test]
-fn what_a_form_for_many_does_is_read_to_its_end() {
+fn bulk_form_heading_is_shown_in_full() {
     let mut app = household();
     let records = (0..1_234).map(|number| (number.to_string(), String::new())).collect();
     app.layers.push(Layer::Form(Box::new(Form::bulk(Kind::Document, records, 1_200, app.today))));
-    let said = "Change 1,234 documents (1,200 not visible) alike: what is filled in is set for all";
+    let said = "Change 1,234 documents (1,200 not visible): each filled field is set in all of them";
     for (width, height) in [(80, 24), (50, 15)] {
         assert_says(&flat(&mut app, width, height), &[said]);
     }
 }
 
 #[test]
-fn what_was_found_stands_apart_from_its_kind_and_keeps_its_stars() {
+fn search_hit_keeps_stars_of_the_title() {
     let found = |title: &str, snippet: &str, kind| {
         let mut app = household();
         letter(&mut app, '/');

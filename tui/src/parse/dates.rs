@@ -1,5 +1,5 @@
-//! Days as people type them: `tomorrow`, `fri`, `+2w`, `in 3 days`, `1 dec`, `24.12.`, `2026-12-01`. Told what day it is;
-//! must not ask a clock.
+//! Parses days as people type them: `tomorrow`, `fri`, `+2w`, `in 3 days`, `1 dec`, `24.12.`, `2026-12-01`. Callers
+//! pass the current day. Must not read a clock.
 
 use std::ops::RangeInclusive;
 
@@ -34,20 +34,17 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// How a day may be typed, for people.
-pub const HOW: &str = "tomorrow, fri, +2w, 1 dec or 2026-12-01";
-
-/// A day is written in no more words: `in 3 days`, `tue 1 dec 2027`.
+/// Most words of one day: `in 3 days`, `tue 1 dec 2027`.
 const WORDS_MAX: usize = 4;
 
-/// So many years lie between two 29ths of February at most: 2096 and 2104.
+/// Most years between two leap days: 2096 and 2104.
 const LEAP_AWAY_MAX: i32 = 8;
 
-/// Years that a person means by four digits that stand apart.
-const OF_THIS_AGE: RangeInclusive<i32> = 1_900..=2_199;
+/// Four separate digits within this range are a year.
+const PLAUSIBLE_YEARS: RangeInclusive<i32> = 1_900..=2_199;
 
-/// The day that is meant; None when it is none.
-pub fn understood(text: &str, today: Date) -> Option<Date> {
+/// Parses one day. None: the text is no day.
+pub fn parse_day(text: &str, today: Date) -> Option<Date> {
     let text = text.trim().to_lowercase();
     if let Some(date) = parse_date(&text) {
         return Some(date);
@@ -56,66 +53,68 @@ pub fn understood(text: &str, today: Date) -> Option<Date> {
         "today" | "tod" | "now" => return Some(today),
         "tomorrow" | "tom" | "tmr" => return today.checked_add(Duration::days(1)),
         "yesterday" | "yes" => return today.checked_sub(Duration::days(1)),
-        // On a Sunday the week ends today.
+        // End of week. The week ends on Sunday.
         "eow" if today.weekday() == Weekday::Sunday => return Some(today),
-        "eow" => return after(today, Weekday::Sunday),
+        "eow" => return next_weekday(today, Weekday::Sunday),
         "eom" => return month_end(today),
         _ => {}
     }
     let word = text.strip_prefix("next ").unwrap_or(&text);
     match word {
-        "week" => return after(today, Weekday::Monday),
+        "week" => return next_weekday(today, Weekday::Monday),
         "month" => return months_on(today, 1).and_then(|date| date.replace_day(1).ok()),
         _ => {}
     }
     if let Some(day) = weekday(word) {
-        return after(today, day);
+        return next_weekday(today, day);
     }
-    span(&text, today).or_else(|| day_and_month(&text, today)).or_else(|| with_weekday(&text, today))
+    relative_day(&text, today).or_else(|| day_and_month(&text, today)).or_else(|| day_with_weekday(&text, today))
 }
 
-/// `tue 1 dec`, `Tue 1 Dec 2026`, as days are shown: the next such day, or that of this year, which is a Tuesday.
-fn with_weekday(text: &str, today: Date) -> Option<Date> {
+/// Parses `tue 1 dec` and `Tue 1 Dec 2026`, the form in which screens show days. The weekday must fit the next `1 dec`
+/// or the `1 dec` of the current year.
+fn day_with_weekday(text: &str, today: Date) -> Option<Date> {
     let (word, rest) = text.split_once([' ', ','])?;
     let weekday = weekday(word)?;
     let rest = rest.trim_start_matches([' ', ',']);
-    let of_this_year = || day_and_month(rest, today.replace_ordinal(1).ok()?);
-    let days = [parse_date(rest), day_and_month(rest, today), of_this_year()];
+    let in_this_year = || day_and_month(rest, today.replace_ordinal(1).ok()?);
+    let days = [parse_date(rest), day_and_month(rest, today), in_this_year()];
     days.into_iter().flatten().find(|date| date.weekday() == weekday)
 }
 
-/// The weekday that a word begins.
+/// The weekday whose name starts with the word; at least two letters.
 fn weekday(word: &str) -> Option<Weekday> {
     WEEKDAYS.iter().find(|(name, _)| word.len() >= 2 && name.starts_with(word)).map(|(_, weekday)| *weekday)
 }
 
-/// The next such weekday after a day.
-fn after(today: Date, weekday: Weekday) -> Option<Date> {
+/// The next such weekday, at least one day after `today`.
+fn next_weekday(today: Date, weekday: Weekday) -> Option<Date> {
     let away = i64::from(weekday.number_days_from_monday()) - i64::from(today.weekday().number_days_from_monday());
     today.checked_add(Duration::days(if away > 0 { away } else { away + 7 }))
 }
 
-/// The day at the beginning of some words and how many of them it takes, as many as can be: `dec 24` is one day. A number of
-/// four digits behind it is a year only where it can be one of this age; it may as well be a sum or a time of day.
-pub fn leading(words: &[&str], today: Date) -> Option<(Date, usize)> {
+/// Parses the day at the start of `words`, taking as many words as possible: `dec 24` is one day. Returns the day and
+/// the number of words taken. Four digits after a day and month are a year within [`PLAUSIBLE_YEARS`] only: `1 dec
+/// 1200` may name a sum or a time of day.
+pub fn parse_leading_day(words: &[&str], today: Date) -> Option<(Date, usize)> {
     let most = words.len().min(WORDS_MAX);
-    // A weekday and a day that is another: neither is meant more than the other.
-    let is_another = || {
+    // `fri 5 dec` where 5 December is no Friday: ambiguous, therefore no day.
+    let contradicts = || {
         words.len() > 2
             && weekday(&words[0].to_lowercase()).is_some()
             && day_and_month(&words[1..3].join(" ").to_lowercase(), today).is_some()
     };
     (1..=most).rev().find_map(|number| {
-        let date = understood(&words[..number].join(" "), today)?;
-        if number == 1 && is_another() {
+        let date = parse_day(&words[..number].join(" "), today)?;
+        if number == 1 && contradicts() {
             return None;
         }
-        (number == 1 || OF_THIS_AGE.contains(&date.year())).then_some((date, number))
+        (number == 1 || PLAUSIBLE_YEARS.contains(&date.year())).then_some((date, number))
     })
 }
 
-/// `+2w`, `3d`, `-1m`, `in 3 days`.
-fn span(text: &str, today: Date) -> Option<Date> {
+/// Parses `+2w`, `3d`, `-1m`, `in 3 days`.
+fn relative_day(text: &str, today: Date) -> Option<Date> {
     let (sign, rest) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
         None => (1, text.strip_prefix('+').or(text.strip_prefix("in ")).unwrap_or(text)),
@@ -133,7 +132,7 @@ fn span(text: &str, today: Date) -> Option<Date> {
     }
 }
 
-/// So many months on; the last day of a shorter month.
+/// The day `months` later (or earlier, when negative). A shorter month gives the last day of the month.
 pub fn months_on(date: Date, months: i32) -> Option<Date> {
     let index = date.year().checked_mul(12)? + i32::from(u8::from(date.month())) - 1 + months;
     let month = Month::try_from(u8::try_from(index.rem_euclid(12)).ok()? + 1).ok()?;
@@ -142,24 +141,24 @@ pub fn months_on(date: Date, months: i32) -> Option<Date> {
     Date::from_calendar_date(year, month, date.day().min(last)).ok()
 }
 
-/// The next of a task that comes again.
+/// When the next occurrence of a recurring task is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
-    /// It is due on this day.
+pub enum NextDue {
+    /// On a known day: one period after the due day.
     On(Date),
-    /// It is due a period after the day on which the server hears that this one is done.
-    Later,
+    /// Unknown on this device: the task has no due day, and the server counts from the day on which the edit arrives.
+    Unknown,
 }
 
-/// The next one that the server makes for a task that is done and comes again: a period after it was due. Where no day was set
-/// it counts from its own day, once it hears of it, which nobody here can know.
-pub fn next_of(kind: Kind, fields: &Fields) -> Option<Again> {
+/// When the next occurrence is due that the server creates for a completed recurring task. None: the server creates
+/// none.
+pub fn next_due(kind: Kind, fields: &Fields) -> Option<NextDue> {
     let text = |name: &str| fields.get(name).and_then(Value::as_str);
     if kind != Kind::Task || text("status") != Some("done") {
         return None;
     }
     let period = text("recurrence")?;
-    let Some(due) = text("due_on").and_then(parse_date) else { return Some(Again::Later) };
+    let Some(due) = text("due_on").and_then(parse_date) else { return Some(NextDue::Unknown) };
     let next = match period {
         "daily" => due.checked_add(Duration::days(1)),
         "weekly" => due.checked_add(Duration::weeks(1)),
@@ -167,30 +166,30 @@ pub fn next_of(kind: Kind, fields: &Fields) -> Option<Again> {
         "quarterly" => months_on(due, 3),
         _ => months_on(due, 12),
     };
-    next.map(Again::On)
+    next.map(NextDue::On)
 }
 
 fn month_end(date: Date) -> Option<Date> {
     date.replace_day(date.month().length(date.year())).ok()
 }
 
-/// `1 dec`, `dec 1`, `1 dec 2027`, `24.12.`: the next such day when no year is said.
+/// Parses `1 dec`, `dec 1`, `1 dec 2027`, `24.12.`. Without a year: the next such day, today included.
 fn day_and_month(text: &str, today: Date) -> Option<Date> {
     let mut parts = text.split([' ', '.', ',']).filter(|part| !part.is_empty());
     let (first, second) = (parts.next()?, parts.next()?);
-    // A year of two digits is one only where points say that a day is written; a word that follows is no year.
+    // Two digits are a year only in the form `24.12.27`, without spaces.
     let pointed = text.contains('.') && !text.contains(',');
     let year = parts.next().map(|year| match year.parse::<i32>() {
         Ok(short) if year.len() == 2 && pointed && !text.contains(' ') => Ok(2_000 + short),
         year => year,
     });
-    // What stands behind a year is not the day's: it must not be swallowed with it.
+    // Words after the year do not belong to the day.
     if parts.next().is_some() {
         return None;
     }
     let (day, word) = if first.starts_with(|c: char| c.is_ascii_digit()) { (first, second) } else { (second, first) };
     let named = || MONTHS.iter().position(|name| word.len() >= 3 && name.starts_with(word)).map(|index| index + 1);
-    // Points alone say that the month comes second.
+    // A numeric month needs points: `24.12.` puts the month second.
     let number = || word.parse().ok().filter(|_| pointed);
     let month = Month::try_from(u8::try_from(named().or_else(number)?).ok()?).ok()?;
     let day: u8 = day.parse().ok()?;
@@ -212,10 +211,12 @@ mod tests {
 
     use super::*;
 
+    fn saturday() -> Date {
+        parse_date("2026-11-21").unwrap()
+    }
+
     #[test]
-    fn days_are_understood_as_people_mean_them() {
-        // A Saturday.
-        let today = parse_date("2026-11-21").unwrap();
+    fn day_texts_parse() {
         for (text, expected) in [
             ("today", Some("2026-11-21")),
             ("Tomorrow", Some("2026-11-22")),
@@ -274,34 +275,37 @@ mod tests {
             ("99999999999d", None),
             ("é", None),
         ] {
-            assert_eq!(understood(text, today).map(format_date).as_deref(), expected, "{text:?}");
+            assert_eq!(parse_day(text, saturday()).map(format_date).as_deref(), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn day_text_at_calendar_edges() {
         let sunday = parse_date("2026-11-22").unwrap();
-        assert_eq!(understood("eow", sunday), Some(sunday), "the week ends today");
-        assert_eq!(understood("sun", sunday).map(format_date).as_deref(), Some("2026-11-29"));
+        assert_eq!(parse_day("eow", sunday), Some(sunday), "the week ends today");
+        assert_eq!(parse_day("sun", sunday).map(format_date).as_deref(), Some("2026-11-29"));
         let leap = parse_date("2028-03-01").unwrap();
-        assert_eq!(understood("29 feb", leap).map(format_date).as_deref(), Some("2032-02-29"), "never another day");
+        assert_eq!(parse_day("29 feb", leap).map(format_date).as_deref(), Some("2032-02-29"), "never another day");
         let end = parse_date("2027-01-31").unwrap();
         assert_eq!(months_on(end, 1).map(format_date).as_deref(), Some("2027-02-28"));
     }
 
     #[test]
-    fn a_task_that_comes_again_does_so_a_period_later() {
+    fn recurring_task_is_due_one_period_later() {
         let next = |status: &str, due: Option<&str>, period: Option<&str>| {
             let fields = serde_json::json!({ "status": status, "due_on": due, "recurrence": period });
-            next_of(Kind::Task, fields.as_object().unwrap())
+            next_due(Kind::Task, fields.as_object().unwrap())
         };
-        let on = |day: &str| parse_date(day).map(Again::On);
+        let on = |day: &str| parse_date(day).map(NextDue::On);
         assert_eq!(next("done", Some("2026-01-31"), Some("monthly")), on("2026-02-28"));
         assert_eq!(next("done", Some("2026-11-22"), Some("weekly")), on("2026-11-29"));
-        assert_eq!(next("done", None, Some("daily")), Some(Again::Later), "by the server's day, once it hears of it");
+        assert_eq!(next("done", None, Some("daily")), Some(NextDue::Unknown), "the server counts from its own day");
         assert_eq!(next("open", Some("2026-11-22"), Some("weekly")), None);
         assert_eq!(next("done", Some("2026-11-22"), None), None);
     }
 
     #[test]
-    fn a_day_takes_as_many_words_as_it_can() {
-        let today = parse_date("2026-11-21").unwrap();
+    fn leading_day_takes_most_words() {
         for (words, expected) in [
             (&["dec", "24", "call", "Ana"] as &[&str], Some(("2026-12-24", 2))),
             (&["1", "dec", "2027"], Some(("2027-12-01", 3))),
@@ -321,7 +325,7 @@ mod tests {
             (&["someday", "fri"], None),
             (&[], None),
         ] {
-            let found = leading(words, today).map(|(date, number)| (format_date(date), number));
+            let found = parse_leading_day(words, saturday()).map(|(date, number)| (format_date(date), number));
             assert_eq!(found.as_ref().map(|(date, number)| (date.as_str(), *number)), expected, "{words:?}");
         }
     }

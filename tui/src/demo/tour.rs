@@ -1,4 +1,4 @@
-//! The tour in sentences: each says what happened and how long it took, and the last whether both sides are equal.
+//! The tour of the demo as text: each sentence names an event and a duration; the last compares server and replica.
 //! Must not draw.
 
 use std::io::{Write, stdout};
@@ -11,36 +11,62 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::family::fields;
-use super::household::{Device, Household};
+use super::home::{DemoHome, Device};
 
-/// Tells the tour.
-pub(super) async fn tell(mut household: Household) -> anyhow::Result<()> {
-    writeln!(stdout(), "A home is served at {}. It is a sandbox; nothing of it stays.", household.url())?;
+/// Runs the tour and prints a sentence for each step.
+pub(super) async fn print_tour(mut home: DemoHome) -> anyhow::Result<()> {
+    writeln!(stdout(), "A home is served at {}. It is a sandbox; all data is deleted at the end.", home.url())?;
+    let here = first_sync(&home).await?;
+    let phone = home.start_second_device().await?;
+    live_edit(&here, &phone).await?;
+    offline_edit(&mut home, &here, &phone).await?;
+    script_edit(&home, &here, &phone).await?;
+    compare(&home, &here).await?;
+    drop((here, phone));
+    home.shut_down().await;
+    Ok(())
+}
 
+async fn first_sync(home: &DemoHome) -> anyhow::Result<Device> {
     let began = Instant::now();
-    let here = Device::start(household.sync())?;
+    let here = Device::start(home.sync_config())?;
     here.wait_for("the first sync is done", |replica| Ok(replica.status()?.phase == Phase::Live)).await?;
     let records = here.records()?.len();
-    writeln!(stdout(), "First sync: {records} records in {} ms, by one request.", millis(began))?;
+    writeln!(stdout(), "First sync: {records} records in {} ms, with one request.", millis(began))?;
+    Ok(here)
+}
 
-    let phone = household.another_device().await?;
+/// The second device makes an edit, and the first device receives the edit.
+async fn live_edit(here: &Device, phone: &Device) -> anyhow::Result<()> {
     let task = open_task(&phone.replica)?;
     let began = Instant::now();
     phone.replica.update(Kind::Task, &task.id, &fields(json!({ "status": "in_progress" })))?;
-    wait_for_field(&here, &task.id, "status", "in_progress").await?;
-    writeln!(stdout(), "Live: Mateo's phone began “{}”; it was seen here after {} ms.", task.title, millis(began))?;
+    wait_for_field(here, &task.id, "status", "in_progress").await?;
+    writeln!(
+        stdout(),
+        "Live: Mateo's phone started “{}”; the change arrived here after {} ms.",
+        task.title,
+        millis(began)
+    )?;
+    Ok(())
+}
 
-    household.unplug().await;
+/// The first device makes an edit without a server. After the server is back, the second device receives the edit.
+async fn offline_edit(home: &mut DemoHome, here: &Device, phone: &Device) -> anyhow::Result<()> {
+    home.stop_server().await;
     here.wait_for("the lost server is noticed", |replica| Ok(replica.status()?.phase == Phase::Offline)).await?;
     let began = Instant::now();
     let id = here.replica.create(Kind::Task, &fields(json!({ "title": "Call the roofer", "priority": "high" })))?;
-    let kept = millis(began);
+    let saved = millis(began);
     let waiting = here.replica.status()?.waiting;
-    writeln!(stdout(), "Offline: the server is stopped. A new task was kept here in {kept} ms; {waiting} edit waits.")?;
+    writeln!(
+        stdout(),
+        "Offline: the server is stopped. A new task was saved here in {saved} ms; {waiting} edit waits."
+    )?;
     ensure!(waiting == 1, "one edit should wait, {waiting} do");
 
     let began = Instant::now();
-    household.plug_in().await?;
+    home.restart_server().await?;
     here.wait_for("the edit is pushed", |replica| Ok(replica.status()?.waiting == 0)).await?;
     let pushed = millis(began);
     phone.wait_for("the phone has the task", |replica| Ok(replica.row(Kind::Task, &id)?.is_some())).await?;
@@ -48,34 +74,39 @@ pub(super) async fn tell(mut household: Household) -> anyhow::Result<()> {
         stdout(),
         "Back: the server started again; the edit was confirmed after {pushed} ms and is on Mateo's phone too."
     )?;
+    Ok(())
+}
 
+/// A script changes the database with plain SQL, and the second device receives the change.
+async fn script_edit(home: &DemoHome, here: &Device, phone: &Device) -> anyhow::Result<()> {
     let task = open_task(&here.replica)?;
     let began = Instant::now();
-    as_a_script_would(&household, &task.id)?;
-    wait_for_field(&phone, &task.id, "priority", "urgent").await?;
+    update_with_sql(home, &task.id)?;
+    wait_for_field(phone, &task.id, "priority", "urgent").await?;
     writeln!(
         stdout(),
-        "Script: plain SQL set “{}” to urgent; by way of the server it was on Mateo's phone after {} ms.",
+        "Script: plain SQL set “{}” to urgent; the change reached Mateo's phone through the server after {} ms.",
         task.title,
         millis(began)
     )?;
+    Ok(())
+}
 
+async fn compare(home: &DemoHome, here: &Device) -> anyhow::Result<()> {
     here.wait_for("everything is confirmed", |replica| Ok(replica.status()?.waiting == 0)).await?;
-    let differing = differences(&household, &here).await?;
+    let differing = differences(home, here).await?;
     ensure!(differing.is_empty(), "the two sides differ in {}: {}", differing.len(), differing.join(", "));
     writeln!(
         stdout(),
         "Equal: {} records on the server and here, none missing, none different.",
         here.records()?.len()
     )?;
-    drop((here, phone));
-    household.move_out().await;
     Ok(())
 }
 
-/// What `sqlite3 replica.db "UPDATE …"` does: a connection of its own that knows nothing of Hearth.
-fn as_a_script_would(household: &Household, id: &str) -> anyhow::Result<()> {
-    let connection = Connection::open(household.db())?;
+/// Does the same as `sqlite3 replica.db "UPDATE …"`: opens a separate connection without any code of Hearth.
+fn update_with_sql(home: &DemoHome, id: &str) -> anyhow::Result<()> {
+    let connection = Connection::open(home.db())?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     let changed = connection.execute("UPDATE tasks SET priority = 'urgent' WHERE id = ?1", [id])?;
     ensure!(changed == 1, "the script changed {changed} rows");
@@ -96,9 +127,9 @@ async fn wait_for_field(device: &Device, id: &str, field: &str, word: &str) -> a
     device.wait_for("the change arrives", has).await
 }
 
-/// The ids of records that are not the same on both sides.
-async fn differences(household: &Household, here: &Device) -> anyhow::Result<Vec<String>> {
-    let (theirs, ours) = (household.server_records().await?, here.records()?);
+/// The ids of the records that differ between server and replica.
+async fn differences(home: &DemoHome, here: &Device) -> anyhow::Result<Vec<String>> {
+    let (theirs, ours) = (home.server_records().await?, here.records()?);
     let same = |id: &String| match (theirs.get(id), ours.get(id)) {
         (Some(record), Some(row)) => {
             row.rev == Some(record.rev)

@@ -1,30 +1,26 @@
-//! Sums and whole numbers as people type them: `$1,299.50`, `1.299,50`, `12,5`, `130,000`. What is not certainly one number
-//! stays as it was typed, so that the check refuses it instead of something else being stored. Must not know fields.
+//! Parses sums and whole numbers as people type them: `$1,299.50`, `1.299,50`, `12,5`, `130,000`. An ambiguous text
+//! stays as typed; the contract's check then rejects the text, and no wrong number is stored. Must not know fields.
 
-/// How a sum may be typed, for people.
-pub const SUM: &str = "1299, 1,299.50 or 1299,50";
-
-/// What may stand before or after a sum and says nothing here: a home has one currency.
+/// Ignored before or after a sum: a home has one currency.
 const CURRENCIES: [&str; 7] = ["$", "€", "£", "usd", "eur", "gbp", "chf"];
 
-/// A sum in the contract's spelling: `$1,299.5` is `1299.5`. The text itself where it is no sum, or could be two.
-pub fn money(text: &str) -> String {
-    sum(text).unwrap_or_else(|| text.trim().to_owned())
+/// A sum in the contract's form: `$1,299.5` becomes `1299.5`. No sum, or an ambiguous one: the trimmed text itself.
+pub fn normalize_money(text: &str) -> String {
+    parse_money(text).unwrap_or_else(|| text.trim().to_owned())
 }
 
-/// The same; None where the text is no sum, or could be two.
-pub fn sum(text: &str) -> Option<String> {
-    parsed(bare(text))
+/// A sum in the contract's form. None: the text is no sum, or is ambiguous (`1.299`).
+pub fn parse_money(text: &str) -> Option<String> {
+    decimal(without_currency(text))
 }
 
-/// A whole number, with or without its groups: `130,000` is 130000.
-pub fn whole(text: &str) -> Option<i64> {
+/// A whole number, with or without group marks: `130,000` is 130000.
+pub fn parse_whole(text: &str) -> Option<i64> {
     let text = text.trim();
-    text.parse().ok().or_else(|| joined(text, &[',', ' ', '\'', '\u{a0}', '\u{202f}'])?.parse().ok())
+    text.parse().ok().or_else(|| joined_digits(text, &[',', ' ', '\'', '\u{a0}', '\u{202f}'])?.parse().ok())
 }
 
-/// The sum without its currency.
-fn bare(text: &str) -> &str {
+fn without_currency(text: &str) -> &str {
     let text = text.trim();
     let cut = |at: usize| text.is_char_boundary(at).then(|| text.split_at(at));
     for currency in CURRENCIES {
@@ -39,8 +35,9 @@ fn bare(text: &str) -> &str {
     text
 }
 
-fn parsed(text: &str) -> Option<String> {
-    // The last of two different marks is the decimal one. A single mark is, where one or two digits follow it.
+fn decimal(text: &str) -> Option<String> {
+    // Of two different marks the last is the decimal mark. A single mark is the decimal mark if one or two digits
+    // follow.
     let (whole, cents) = match text.rfind([',', '.']) {
         None => (text, ""),
         Some(at) => {
@@ -48,21 +45,21 @@ fn parsed(text: &str) -> Option<String> {
             let mark = &text[at..=at];
             match (1..=2).contains(&cents.len()) && !whole.contains(mark) {
                 true => (whole, cents),
-                // `1.299` is one thing in one country and another in the next.
+                // `1.299` is a thousand in some countries and a decimal in others.
                 false if mark == "." && !whole.contains('.') => return None,
                 false => (text, ""),
             }
         }
     };
-    let whole = joined(whole, &[',', '.', ' ', '\'', '\u{a0}', '\u{202f}'])?;
+    let whole = joined_digits(whole, &[',', '.', ' ', '\'', '\u{a0}', '\u{202f}'])?;
     if !cents.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     Some(if cents.is_empty() { whole } else { format!("{whole}.{cents}") })
 }
 
-/// The digits of a whole number: alone, or in groups of exactly three after one and the same mark.
-fn joined(text: &str, marks: &[char]) -> Option<String> {
+/// The digits of a whole number, without group marks. Groups have exactly three digits and use one mark throughout.
+fn joined_digits(text: &str, marks: &[char]) -> Option<String> {
     let mark = text.chars().find(|letter| marks.contains(letter));
     let groups: Vec<&str> = mark.map_or_else(|| vec![text], |mark| text.split(mark).collect());
     let are_digits = |group: &&str| !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_digit());
@@ -76,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_decimal_comma_never_makes_a_sum_ten_times_as_large() {
+    fn decimal_comma_keeps_the_magnitude() {
         for (text, expected) in [
             ("12,5", "12.5"),
             ("0,5", "0.5"),
@@ -87,12 +84,12 @@ mod tests {
             ("1.200.500,5", "1200500.5"),
             ("1 200,50", "1200.50"),
         ] {
-            assert_eq!(money(text), expected);
+            assert_eq!(normalize_money(text), expected);
         }
     }
 
     #[test]
-    fn sums_are_taken_as_they_are_written() {
+    fn sums_parse_as_written() {
         for (text, expected) in [
             ("1,299.50", "1299.50"),
             ("$20", "20"),
@@ -105,12 +102,12 @@ mod tests {
             ("1299.5", "1299.5"),
             (" 07.5", "07.5"),
         ] {
-            assert_eq!(money(text), expected);
+            assert_eq!(normalize_money(text), expected);
         }
     }
 
     #[test]
-    fn what_is_no_sum_or_could_be_two_stays_as_it_was_typed() {
+    fn ambiguous_sum_stays_as_typed() {
         for text in [
             "1.299",
             "0,500",
@@ -131,12 +128,12 @@ mod tests {
             "1e5",
             "1.2.3",
         ] {
-            assert_eq!(money(text), text);
+            assert_eq!(normalize_money(text), text);
         }
     }
 
     #[test]
-    fn whole_numbers_are_taken_as_they_are_shown() {
+    fn whole_numbers_parse_as_shown() {
         for (text, expected) in [
             ("130000", Some(130_000)),
             ("130,000", Some(130_000)),
@@ -147,7 +144,7 @@ mod tests {
             ("1.5", None),
             ("many", None),
         ] {
-            assert_eq!(whole(text), expected, "{text}");
+            assert_eq!(parse_whole(text), expected, "{text}");
         }
     }
 }

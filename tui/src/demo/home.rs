@@ -1,4 +1,4 @@
-//! The demo's home, its server and its devices, in a directory that goes with it. Must not know what happens there.
+//! The server, the home and the devices of the demo, in a temporary directory. Must not make edits.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -22,18 +22,18 @@ use tempfile::TempDir;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
-/// Longest wait for something that must come about.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The longest wait for a condition.
+const WAIT_MAX: Duration = Duration::from_secs(30);
 
-/// A served home and a device of it.
-pub(super) struct Household {
+/// A running server with one home.
+pub(super) struct DemoHome {
     directory: TempDir,
     server: Option<Running>,
     address: SocketAddr,
     key: String,
 }
 
-/// A replica that is kept in step by a task of its own.
+/// A replica with a task that syncs it.
 pub(super) struct Device {
     pub(super) replica: Replica,
     changed: std::sync::Arc<Notify>,
@@ -42,13 +42,13 @@ pub(super) struct Device {
     syncing: JoinHandle<Result<(), hearth_replica::sync::SyncError>>,
 }
 
-impl Household {
-    /// A server on a free port, with a sandbox home and a key to it.
-    pub(super) async fn move_in() -> anyhow::Result<Household> {
+impl DemoHome {
+    /// Starts a server on a free port, with a sandbox home and an API key.
+    pub(super) async fn start() -> anyhow::Result<DemoHome> {
         let directory = tempfile::Builder::new().prefix("hearth-demo-").tempdir()?;
         let server = serve(directory.path(), SocketAddr::from(([127, 0, 0, 1], 0))).await?;
         let team = operate::teams(&server.app.db).await?.first().context("a first start makes a team")?.id.clone();
-        let wish = NewKey {
+        let new_key = NewKey {
             team,
             environment: Environment::Test,
             scopes: Vec::new(),
@@ -57,26 +57,26 @@ impl Household {
             pinned: None,
             expires_at: None,
         };
-        let key = operate::create_key(&server.app.db, &Clock::system(), wish).await?.secret;
-        Ok(Household { directory, address: server.address, server: Some(server), key })
+        let key = operate::create_key(&server.app.db, &Clock::system(), new_key).await?.secret;
+        Ok(DemoHome { directory, address: server.address, server: Some(server), key })
     }
 
-    /// Where it is served.
+    /// The address of the server.
     pub(super) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The database of its first device.
+    /// The database of the first device.
     pub(super) fn db(&self) -> PathBuf {
         self.directory.path().join("replica.db")
     }
 
-    /// How its first device is synced.
-    pub(super) fn sync(&self) -> SyncConfig {
-        self.sync_of(self.db())
+    /// The sync configuration of the first device.
+    pub(super) fn sync_config(&self) -> SyncConfig {
+        self.sync_config_for(self.db())
     }
 
-    fn sync_of(&self, db: PathBuf) -> SyncConfig {
+    fn sync_config_for(&self, db: PathBuf) -> SyncConfig {
         SyncConfig {
             db,
             server: self.url(),
@@ -87,47 +87,47 @@ impl Household {
         }
     }
 
-    /// A second device of the same home, in step.
-    pub(super) async fn another_device(&self) -> anyhow::Result<Device> {
-        let device = Device::start(self.sync_of(self.directory.path().join("phone.db")))?;
+    /// Starts a second device of the same home and waits until the device is live.
+    pub(super) async fn start_second_device(&self) -> anyhow::Result<Device> {
+        let device = Device::start(self.sync_config_for(self.directory.path().join("phone.db")))?;
         device.wait_for("the second device is in step", |replica| Ok(replica.status()?.phase == Phase::Live)).await?;
         Ok(device)
     }
 
-    /// Takes the server away.
-    pub(super) async fn unplug(&mut self) {
+    /// Stops the server. The devices go offline.
+    pub(super) async fn stop_server(&mut self) {
         if let Some(server) = self.server.take() {
             server.stop().await;
         }
     }
 
-    /// Brings the server back where it was.
-    pub(super) async fn plug_in(&mut self) -> anyhow::Result<()> {
+    /// Starts the server again at the same address.
+    pub(super) async fn restart_server(&mut self) -> anyhow::Result<()> {
         self.server = Some(serve(self.directory.path(), self.address).await?);
         Ok(())
     }
 
-    /// Stops everything; the directory goes.
-    pub(super) async fn move_out(mut self) {
-        self.unplug().await;
+    /// Stops the server and deletes the directory.
+    pub(super) async fn shut_down(mut self) {
+        self.stop_server().await;
     }
 
-    /// Every record as the server has it, by id.
+    /// Every record on the server, by id.
     pub(super) async fn server_records(&self) -> anyhow::Result<BTreeMap<String, Record>> {
         let server = self.server.as_ref().context("the server is away")?;
         let team = operate::teams(&server.app.db).await?.first().context("the team is there")?.id.clone();
         let read = server.app.db.read(move |tx| {
             let home = homes::home_of_team(tx, &team, Environment::Test)?.number;
-            let mut found = Vec::new();
+            let mut records = Vec::new();
             for kind in Kind::ALL {
                 let order = (records::Sort::Created, Direction::Ascending);
                 let all = records::page(tx, home, kind, order, Bounds::default(), usize::MAX >> 1)?;
-                found.extend(all.into_iter().map(|(_, json)| (kind, json)));
+                records.extend(all.into_iter().map(|(_, json)| (kind, json)));
             }
-            Ok(found)
+            Ok(records)
         });
-        let found = read.await?;
-        let records = found.iter().filter_map(|(kind, json)| Record::from_json(*kind, json));
+        let stored = read.await?;
+        let records = stored.iter().filter_map(|(kind, json)| Record::from_json(*kind, json));
         Ok(records.map(|record| (record.id.to_string(), record)).collect())
     }
 }
@@ -138,7 +138,7 @@ async fn serve(directory: &Path, listen: SocketAddr) -> anyhow::Result<Running> 
 }
 
 impl Device {
-    /// Opens a replica and keeps it in step until dropped.
+    /// Opens a replica and syncs it until the device is dropped.
     pub(super) fn start(config: SyncConfig) -> anyhow::Result<Device> {
         let replica = Replica::open(&config.db, Origin::Tui)?;
         let changed = std::sync::Arc::new(Notify::new());
@@ -150,7 +150,7 @@ impl Device {
         Ok(Device { replica, changed, _bell: bell, _stop: stop, syncing })
     }
 
-    /// Waits until the replica is as asked, looking whenever its bell rings.
+    /// Waits until `is_so` holds, and checks after each change of the database. `what` names the condition in an error.
     pub(super) async fn wait_for(
         &self,
         what: &str,
@@ -163,17 +163,17 @@ impl Device {
             }
             Ok(())
         };
-        tokio::time::timeout(PATIENCE, looking).await.with_context(|| format!("waited {PATIENCE:?} until {what}"))?
+        tokio::time::timeout(WAIT_MAX, looking).await.with_context(|| format!("waited {WAIT_MAX:?} until {what}"))?
     }
 
-    /// Every record as this device has it, by id.
+    /// Every record in the replica, by id.
     pub(super) fn records(&self) -> anyhow::Result<BTreeMap<String, Row>> {
-        let mut found = BTreeMap::new();
+        let mut rows = BTreeMap::new();
         for kind in Kind::ALL {
             let sort = Sort { column: "created_at", descending: false };
             let query = RowQuery::of(kind, sort, usize::MAX >> 1);
-            found.extend(self.replica.rows(&query)?.rows.into_iter().map(|row| (row.id.clone(), row)));
+            rows.extend(self.replica.rows(&query)?.rows.into_iter().map(|row| (row.id.clone(), row)));
         }
-        Ok(found)
+        Ok(rows)
     }
 }

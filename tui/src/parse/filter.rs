@@ -1,5 +1,5 @@
-//! The filter line of a list, understood: `status:open due<fri room:garage words`. What is no condition is a word to be
-//! searched. Told what day it is; must not know how rows are found.
+//! Parses the filter line of a list: `status:open due<fri room:garage words`. A part without a comparison sign is a
+//! search word. Callers pass the current day. Must not know how rows are found.
 
 use hearth_contract::formats::format_date;
 use hearth_contract::resources::resource;
@@ -7,24 +7,24 @@ use hearth_contract::schema::{Field, Format, Kind, Presence, SUBJECT_ID, SUBJECT
 use hearth_replica::{Condition, Test, WAITING};
 use time::Date;
 
-use crate::typed::{dates, numbers};
-use crate::words::{choice, choice_meant};
+use crate::parse::{dates, numbers};
+use crate::words::{DAY_EXAMPLES, MONEY_EXAMPLES, choice, choice_meant};
 
-/// What a filter line says.
+/// A parsed filter line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Words that must begin words of the record.
+    /// Search words, joined by spaces. Each must start some word of the record.
     pub words: String,
-    /// Conditions on fields.
+    /// Conditions on fields; a record must meet all.
     pub conditions: Vec<Condition>,
-    /// What could not be understood, in a sentence; it filters nothing.
+    /// A sentence about the first part that does not parse. Such a part adds no condition.
     pub fault: Option<String>,
 }
 
-/// Comparisons as they are typed, the longer first.
+/// Comparison signs. The longer signs come first, because the first match counts.
 const SIGNS: [&str; 7] = ["!=", "<=", ">=", ":", "=", "<", ">"];
 
-/// Short names that people use.
+/// Short field names and the fields they stand for.
 const ALIASES: [(&str, &str); 12] = [
     ("about", "subject_id"),
     ("who", "assignee"),
@@ -40,29 +40,29 @@ const ALIASES: [(&str, &str); 12] = [
     ("expires", "expires_on"),
 ];
 
-/// The choice whose words rise in the contract's table, so that one is more than another.
-const RISING: &str = "priority";
+/// The only choice field whose words have an order: the contract lists them from low to high.
+const ORDERED_CHOICE: &str = "priority";
 
-/// What may stand after `is:`.
+/// The states that `is:` accepts.
 const STATES: [&str; 5] = ["waiting", "overdue", "open", "done", "doing"];
 
-/// Understands a line for a kind.
-pub fn understand(kind: Kind, text: &str, today: Date) -> Filter {
+/// Parses the filter line of a list of `kind`.
+pub fn parse_filter(kind: Kind, text: &str, today: Date) -> Filter {
     let mut filter = Filter::default();
-    let parts = parts(text);
+    let parts = split_parts(text);
     let mut rest = parts.as_slice();
     while let Some((part, after)) = rest.split_first() {
         rest = after;
-        match sign_in(part) {
+        match find_sign(part) {
             Some((at, sign)) if at > 0 => {
                 let (name, value) = (part[..at].to_lowercase(), &part[at + sign.len()..]);
                 let is_quoted = value.starts_with('"');
                 let value = value.trim_matches('"');
-                // A filter is understood while it is typed: what has no value yet filters nothing.
+                // The line is parsed at each key. A condition without a value yet is ignored.
                 if value.trim().is_empty() {
                     continue;
                 }
-                let (value, more) = with_day(kind, &name, value, after, today);
+                let (value, more) = extend_day(kind, &name, value, after, today);
                 rest = &after[more..];
                 match condition(kind, &name, sign, (&value, is_quoted), today) {
                     Ok(conditions) => filter.conditions.extend(conditions),
@@ -80,25 +80,26 @@ pub fn understand(kind: Kind, text: &str, today: Date) -> Filter {
     filter
 }
 
-/// The sign of a condition and where it is. Between quotation marks it is a letter, `"10:30"`.
-fn sign_in(part: &str) -> Option<(usize, &'static str)> {
+/// The first comparison sign of a part and its byte position. Inside quotation marks a sign is a letter: `"10:30"`.
+fn find_sign(part: &str) -> Option<(usize, &'static str)> {
     part.char_indices().take_while(|(_, letter)| *letter != '"').find_map(|(at, _)| {
         let sign = SIGNS.iter().find(|sign| part[at..].starts_with(**sign))?;
         Some((at, *sign))
     })
 }
 
-/// A value with the words that follow it, where together they are a day, `dec 24`; and how many of those words there are.
-fn with_day(kind: Kind, name: &str, value: &str, after: &[&str], today: Date) -> (String, usize) {
-    let is_day = field_named(kind, name).is_ok_and(|field| matches!(field.format, Format::Date | Format::Timestamp));
+/// Extends the value of a day field by the following words that belong to the day (`dec 24`). Returns the value and the
+/// number of words taken from `after`.
+fn extend_day(kind: Kind, name: &str, value: &str, after: &[&str], today: Date) -> (String, usize) {
+    let is_day = find_field(kind, name).is_ok_and(|field| matches!(field.format, Format::Date | Format::Timestamp));
     let words: Vec<&str> = std::iter::once(value).chain(after.iter().copied()).collect();
-    let taken = dates::leading(&words, today).filter(|_| is_day).map_or(1, |(_, taken)| taken);
+    let taken = dates::parse_leading_day(&words, today).filter(|_| is_day).map_or(1, |(_, taken)| taken);
     (words[..taken].join(" "), taken - 1)
 }
 
-/// The parts of a line: at spaces that are not between quotation marks. A mark in the middle of a word is a letter, `5" pipe`,
-/// and one that is never closed is a mark only where a value begins: that is still being typed.
-pub fn parts(text: &str) -> Vec<&str> {
+/// Splits a line at spaces outside quotation marks. A mark inside a word is a letter: `5" pipe`. An unclosed mark
+/// counts at the start of a value only, where a person may still be typing.
+pub fn split_parts(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut start, mut before, mut inside) = (0, ' ', false);
     for (at, letter) in text.char_indices() {
@@ -125,67 +126,94 @@ fn condition(
     today: Date,
 ) -> Result<Vec<Condition>, String> {
     if name == "is" {
-        return state(kind, sign, &value.to_lowercase(), today);
+        return state_condition(kind, sign, &value.to_lowercase(), today);
     }
-    let field = field_named(kind, name)?;
-    let is_not = sign == "!=";
+    let field = find_field(kind, name)?;
     let is_order = sign.starts_with(['<', '>']);
-    let is_pointer = matches!(field.format, Format::Reference(_) | Format::Subject);
     let is_choice = matches!(field.format, Format::Choice(_));
-    if is_order && (is_pointer || (is_choice && field.name != RISING)) {
-        return Err(format!("{name} has no more and no less: write {name}: or {name}!="));
+    if is_order && (is_pointer(field) || (is_choice && field.name != ORDERED_CHOICE)) {
+        return Err(format!("{name} cannot be more or less: write {name}: or {name}!="));
     }
-    let one = |test: Test| Ok(vec![Condition { field: field.name, test }]);
-    // What is about the home itself is about something, and names no record.
-    let is_about = matches!(field.format, Format::Subject) && !name.eq_ignore_ascii_case(SUBJECT_ID);
-    let whether = |test: Test| Ok(vec![Condition { field: if is_about { SUBJECT_TYPE } else { field.name }, test }]);
-    let is_text = matches!(field.format, Format::Text { .. } | Format::Vin | Format::Url);
-    // In a text these may be words of it: between quotation marks they are, and where a text is never unset.
-    let is_word = is_text && (is_quoted || field.presence == Presence::Required);
-    match (value.to_lowercase().as_str(), is_text) {
-        _ if is_word => {}
-        ("none", _) | ("unset", false) => return whether(if is_not { Test::Set } else { Test::Unset }),
-        ("any", _) | ("set", false) => return whether(if is_not { Test::Unset } else { Test::Set }),
-        _ => {}
+    if let Some(test) = presence_test(field, sign, value, is_quoted) {
+        // A task about the home itself has a subject type and no subject id. `about:none` therefore tests the type.
+        let is_about = matches!(field.format, Format::Subject) && !name.eq_ignore_ascii_case(SUBJECT_ID);
+        return Ok(vec![Condition { field: if is_about { SUBJECT_TYPE } else { field.name }, test }]);
     }
-    let value = match field.format {
-        Format::Date | Format::Timestamp => format_date(
-            dates::understood(value, today).ok_or_else(|| format!("{value} is no day: try {}", dates::HOW))?,
-        ),
-        Format::Choice(words) => {
-            let shown = || words.iter().map(|word| choice(word).replace(' ', "_")).collect::<Vec<_>>().join(", ");
-            let word = choice_meant(words, value).ok_or_else(|| format!("{name} is one of {}", shown()))?;
-            if is_order {
-                return Ok(by_place(field, words, sign, word));
-            }
-            word.to_owned()
+    match field.format {
+        Format::Choice(words) if is_order => Ok(choice_range(field, words, sign, choice_word(name, words, value)?)),
+        _ => {
+            let value = stored_value(field, name, value, today)?;
+            Ok(vec![Condition { field: field.name, test: value_test(field, sign, value) }])
         }
-        // As a form takes it: what could be two sums is none.
-        Format::Money => numbers::sum(value).ok_or_else(|| format!("{value} is no sum: try {}", numbers::SUM))?,
+    }
+}
+
+fn is_pointer(field: &Field) -> bool {
+    matches!(field.format, Format::Reference(_) | Format::Subject)
+}
+
+fn is_text(field: &Field) -> bool {
+    matches!(field.format, Format::Text { .. } | Format::Vin | Format::Url)
+}
+
+/// The test for `none`, `any`, `unset` and `set`. None: the value is an ordinary value. In a text field, `none` may be
+/// a word of the text: always between quotation marks, and always in a required field.
+fn presence_test(field: &Field, sign: &str, value: &str, is_quoted: bool) -> Option<Test> {
+    let is_text = is_text(field);
+    if is_text && (is_quoted || field.presence == Presence::Required) {
+        return None;
+    }
+    let is_not = sign == "!=";
+    match (value.to_lowercase().as_str(), is_text) {
+        ("none", _) | ("unset", false) => Some(if is_not { Test::Set } else { Test::Unset }),
+        ("any", _) | ("set", false) => Some(if is_not { Test::Unset } else { Test::Set }),
+        _ => None,
+    }
+}
+
+/// The value as the contract writes it, or a sentence why the text is no value of the field.
+fn stored_value(field: &Field, name: &str, value: &str, today: Date) -> Result<String, String> {
+    Ok(match field.format {
+        Format::Date | Format::Timestamp => {
+            format_date(dates::parse_day(value, today).ok_or_else(|| format!("{value} is no day: try {DAY_EXAMPLES}"))?)
+        }
+        Format::Choice(words) => choice_word(name, words, value)?.to_owned(),
+        // Like in a form, an ambiguous sum is an error.
+        Format::Money => {
+            numbers::parse_money(value).ok_or_else(|| format!("{value} is no sum: try {MONEY_EXAMPLES}"))?
+        }
         Format::Count | Format::Year => {
-            numbers::whole(value).ok_or_else(|| format!("{value} is no whole number"))?.to_string()
+            numbers::parse_whole(value).ok_or_else(|| format!("{value} is no whole number"))?.to_string()
         }
         _ => value.to_owned(),
-    };
-    let has = is_pointer || is_text;
-    one(match sign {
-        ":" if has => Test::Has(value),
-        "!=" if has => Test::HasNot(value),
-        "=" if is_pointer => Test::Has(value),
+    })
+}
+
+fn choice_word(name: &str, words: &[&'static str], value: &str) -> Result<&'static str, String> {
+    let shown = || words.iter().map(|word| choice(word).replace(' ', "_")).collect::<Vec<_>>().join(", ");
+    choice_meant(words, value).ok_or_else(|| format!("{name} is one of {}", shown()))
+}
+
+fn value_test(field: &Field, sign: &str, value: String) -> Test {
+    let has_parts = is_pointer(field) || is_text(field);
+    match sign {
+        ":" if has_parts => Test::Has(value),
+        "!=" if has_parts => Test::HasNot(value),
+        "=" if is_pointer(field) => Test::Has(value),
         ":" | "=" => Test::Is(value),
         "!=" => Test::IsNot(value),
         "<" => Test::Below(value),
         "<=" => Test::AtMost(value),
         ">=" => Test::AtLeast(value),
         _ => Test::Above(value),
-    })
+    }
 }
 
-/// More or less than a word of a choice, by its place: none of the words on the other side.
-fn by_place(field: &'static Field, words: &[&str], sign: &str, word: &str) -> Vec<Condition> {
-    let place = |word: &str| words.iter().position(|known| *known == word);
+/// Conditions for `<`, `<=`, `>=`, `>` on an ordered choice: exclude each word on the other side.
+fn choice_range(field: &'static Field, words: &[&str], sign: &str, word: &str) -> Vec<Condition> {
+    let rank = |word: &str| words.iter().position(|known| *known == word);
     let fits = |known: &&&str| {
-        let order = place(known).cmp(&place(word));
+        let order = rank(known).cmp(&rank(word));
         match sign {
             "<" => order.is_lt(),
             "<=" => order.is_le(),
@@ -197,7 +225,7 @@ fn by_place(field: &'static Field, words: &[&str], sign: &str, word: &str) -> Ve
     others.map(|other| Condition { field: field.name, test: Test::IsNot((*other).to_owned()) }).collect()
 }
 
-fn state(kind: Kind, sign: &str, value: &str, today: Date) -> Result<Vec<Condition>, String> {
+fn state_condition(kind: Kind, sign: &str, value: &str, today: Date) -> Result<Vec<Condition>, String> {
     if !matches!(sign, ":" | "=") {
         let known: &[&str] = if kind == Kind::Task { &STATES } else { &STATES[..1] };
         let known: Vec<String> = known.iter().map(|state| format!("is:{state}")).collect();
@@ -205,7 +233,7 @@ fn state(kind: Kind, sign: &str, value: &str, today: Date) -> Result<Vec<Conditi
     }
     let is = |field, test| Condition { field, test };
     let done = || "done".to_owned();
-    // Its beginning is enough, as for any choice.
+    // The first letters of a state are enough, as for any choice.
     let value = STATES.into_iter().find(|state| state.starts_with(value)).unwrap_or(value);
     match (kind, value) {
         (_, "waiting") => Ok(vec![is(WAITING, Test::Set)]),
@@ -220,7 +248,8 @@ fn state(kind: Kind, sign: &str, value: &str, today: Date) -> Result<Vec<Conditi
     }
 }
 
-fn field_named(kind: Kind, name: &str) -> Result<&'static Field, String> {
+/// The field of a name, an alias, or the first three or more letters of a name. Err: a sentence with the nearest name.
+fn find_field(kind: Kind, name: &str) -> Result<&'static Field, String> {
     let resource = resource(kind);
     let alias = ALIASES.iter().find(|(alias, _)| *alias == name).and_then(|(_, field)| resource.field(field));
     let begins = || {
@@ -233,7 +262,7 @@ fn field_named(kind: Kind, name: &str) -> Result<&'static Field, String> {
             .iter()
             .max_by(|a, b| strsim::jaro(a.name, name).total_cmp(&strsim::jaro(b.name, name)))
             .map_or("", |field| field.name);
-        // By the name that people use, where there is one.
+        // Suggest the alias, which is the name that people use.
         let nearest = ALIASES.iter().find(|(_, field)| *field == nearest).map_or(nearest, |(alias, _)| alias);
         format!("there is no field {name}; the nearest is {nearest}")
     })
@@ -245,13 +274,13 @@ mod tests {
 
     use super::*;
 
-    fn understood(kind: Kind, text: &str) -> Filter {
-        understand(kind, text, parse_date("2026-11-21").unwrap())
+    fn parsed(kind: Kind, text: &str) -> Filter {
+        parse_filter(kind, text, parse_date("2026-11-21").unwrap())
     }
 
     #[test]
-    fn conditions_words_and_days_are_told_apart() {
-        let filter = understood(Kind::Task, "status:open due<fri long ladder about:\"living room\"");
+    fn line_splits_into_conditions_and_words() {
+        let filter = parsed(Kind::Task, "status:open due<fri long ladder about:\"living room\"");
         assert_eq!(filter.words, "long ladder");
         let is = |field, test| Condition { field, test };
         assert_eq!(
@@ -264,9 +293,9 @@ mod tests {
         );
         assert_eq!(filter.fault, None);
         for (line, field) in [("about:none", "subject_type"), ("subject_id:none", "subject_id")] {
-            assert_eq!(understood(Kind::Task, line).conditions, [is(field, Test::Unset)], "{line}");
+            assert_eq!(parsed(Kind::Task, line).conditions, [is(field, Test::Unset)], "{line}");
         }
-        let items = understood(Kind::Inventory, "value>=1,000 room:none category:app");
+        let items = parsed(Kind::Inventory, "value>=1,000 room:none category:app");
         assert_eq!(
             items.conditions,
             [
@@ -278,8 +307,8 @@ mod tests {
     }
 
     #[test]
-    fn a_text_may_have_the_words_for_nothing_and_anything() {
-        let test = |text: &str| understood(Kind::Inventory, text).conditions.remove(0).test;
+    fn none_and_any_in_text_fields() {
+        let test = |text: &str| parsed(Kind::Inventory, text).conditions.remove(0).test;
         assert_eq!(test("name:set"), Test::Has("set".into()));
         assert_eq!(test("name:none"), Test::Has("none".into()), "it always has one");
         assert_eq!(test("notes:\"none\""), Test::Has("none".into()));
@@ -290,8 +319,8 @@ mod tests {
     }
 
     #[test]
-    fn not_is_the_opposite_of_what_a_colon_matches() {
-        let test = |kind, text: &str| understood(kind, text).conditions.remove(0).test;
+    fn not_equal_negates_the_colon() {
+        let test = |kind, text: &str| parsed(kind, text).conditions.remove(0).test;
         assert_eq!(test(Kind::Inventory, "room!=garage"), Test::HasNot("garage".into()));
         assert_eq!(test(Kind::Task, "about!=outback"), Test::HasNot("outback".into()));
         assert_eq!(test(Kind::Task, "title!=boiler"), Test::HasNot("boiler".into()));
@@ -301,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_said_and_filters_nothing() {
+    fn unknown_part_is_a_fault_without_condition() {
         for (text, words) in [
             ("colour:red", "there is no field colour"),
             ("deu_on<fri", "there is no field deu_on; the nearest is due"),
@@ -313,38 +342,38 @@ mod tests {
             ("is:nice", "is: takes"),
             ("is!=open", "is takes no sign but the colon: is:waiting, is:overdue, is:open, is:done, is:doing"),
             ("is<open", "is takes no sign but the colon"),
-            ("about>garage", "about has no more and no less: write about: or about!="),
-            ("status<done", "status has no more and no less: write status: or status!="),
+            ("about>garage", "about cannot be more or less: write about: or about!="),
+            ("status<done", "status cannot be more or less: write status: or status!="),
         ] {
-            let filter = understood(Kind::Task, text);
+            let filter = parsed(Kind::Task, text);
             assert!(filter.fault.as_deref().unwrap().contains(words), "{:?}", filter.fault);
             assert_eq!(filter.conditions, []);
         }
-        assert_eq!(understood(Kind::Task, "due:\"dec 24\" x"), understood(Kind::Task, "due:dec 24 x"));
-        assert_eq!(understood(Kind::Task, "pipe 5\" long").words, "pipe 5 long");
-        // Still being typed.
+        assert_eq!(parsed(Kind::Task, "due:\"dec 24\" x"), parsed(Kind::Task, "due:dec 24 x"));
+        assert_eq!(parsed(Kind::Task, "pipe 5\" long").words, "pipe 5 long");
+        // Unfinished conditions.
         for nothing in ["status:", "status:\"\"", "due:\"\"", "due:\""] {
-            assert_eq!(understood(Kind::Task, nothing), Filter::default(), "{nothing}");
+            assert_eq!(parsed(Kind::Task, nothing), Filter::default(), "{nothing}");
         }
-        assert_eq!(understood(Kind::Task, "status:\"op"), understood(Kind::Task, "status:op"));
+        assert_eq!(parsed(Kind::Task, "status:\"op"), parsed(Kind::Task, "status:op"));
     }
 
     #[test]
-    fn a_day_takes_no_word_behind_it() {
+    fn day_leaves_following_words_alone() {
         let is = |field, test| Condition { field, test };
         let both = [is("due_on", Test::Below("2027-01-01".into())), is("status", Test::Is("done".into()))];
-        assert_eq!(understood(Kind::Task, "due<1.1.2027 status:done").conditions, both);
-        assert_eq!(understood(Kind::Task, "due<1.1.2027 rent").words, "rent");
+        assert_eq!(parsed(Kind::Task, "due<1.1.2027 status:done").conditions, both);
+        assert_eq!(parsed(Kind::Task, "due<1.1.2027 rent").words, "rent");
     }
 
     #[test]
-    fn more_or_less_than_a_priority_is_told_by_its_place() {
+    fn priority_range_excludes_the_other_side() {
         let without = |text: &str| {
             let not = |condition: Condition| match condition.test {
                 Test::IsNot(word) => word,
                 other => panic!("{other:?}"),
             };
-            understood(Kind::Task, text).conditions.into_iter().map(not).collect::<Vec<_>>()
+            parsed(Kind::Task, text).conditions.into_iter().map(not).collect::<Vec<_>>()
         };
         assert_eq!(without("priority>=high"), ["low", "medium"]);
         assert_eq!(without("priority>high"), ["low", "medium", "high"]);
@@ -353,8 +382,8 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_asked_for_by_its_day() {
-        let test = |text: &str| understood(Kind::Task, text).conditions.remove(0).test;
+    fn timestamp_is_compared_by_day() {
+        let test = |text: &str| parsed(Kind::Task, text).conditions.remove(0).test;
         for (text, expected) in [
             ("completed:yesterday", Test::Is("2026-11-20".into())),
             ("completed=yesterday", Test::Is("2026-11-20".into())),
@@ -366,23 +395,23 @@ mod tests {
     }
 
     #[test]
-    fn capitals_and_signs_between_quotation_marks_are_letters() {
+    fn case_is_ignored_and_quoted_signs_are_letters() {
         for (typed, meant) in [("is:Open", "is:open"), ("due:None", "due:none"), ("Due:ANY", "due:any")] {
-            assert_eq!(understood(Kind::Task, typed), understood(Kind::Task, meant), "{typed}");
+            assert_eq!(parsed(Kind::Task, typed), parsed(Kind::Task, meant), "{typed}");
         }
-        assert_eq!(understood(Kind::Task, "\"10:30\" call").words, "10:30 call");
-        assert_eq!(understood(Kind::Task, "\"10:30").words, "10:30", "still being typed");
+        assert_eq!(parsed(Kind::Task, "\"10:30\" call").words, "10:30 call");
+        assert_eq!(parsed(Kind::Task, "\"10:30").words, "10:30", "still being typed");
     }
 
     #[test]
-    fn is_names_states_that_span_fields() {
-        assert_eq!(understood(Kind::Task, "is:overdue").conditions.len(), 2);
-        assert_eq!(understood(Kind::Room, "is:waiting").conditions[0].field, WAITING);
+    fn is_accepts_states() {
+        assert_eq!(parsed(Kind::Task, "is:overdue").conditions.len(), 2);
+        assert_eq!(parsed(Kind::Room, "is:waiting").conditions[0].field, WAITING);
         for text in ["status:doing", "is:doing", "status:in_progress", "status:\"in progress\"", "status:doi"] {
             let is_doing = Condition { field: "status", test: Test::Is("in_progress".into()) };
-            assert_eq!(understood(Kind::Task, text).conditions, [is_doing], "{text}");
+            assert_eq!(parsed(Kind::Task, text).conditions, [is_doing], "{text}");
         }
-        assert_eq!(understood(Kind::Task, "status:do"), understood(Kind::Task, "status:done"));
-        assert_eq!(understood(Kind::Task, "is:ov"), understood(Kind::Task, "is:overdue"));
+        assert_eq!(parsed(Kind::Task, "status:do"), parsed(Kind::Task, "status:done"));
+        assert_eq!(parsed(Kind::Task, "is:ov"), parsed(Kind::Task, "is:overdue"));
     }
 }

@@ -1,4 +1,5 @@
-//! What is copied: a value, an id, a record in one of its forms. Text only; must not know how it reaches a clipboard.
+//! Texts of a record for the clipboard and for exports: value, title, id, JSON, SQL, curl. Must not know how a text
+//! reaches the clipboard or a file.
 
 use hearth_contract::schema::Kind;
 use hearth_replica::{Row, Status};
@@ -7,8 +8,9 @@ use serde_json::{Map, Value};
 use crate::keys::CopyTarget;
 use crate::state::detail::DetailLine;
 
-/// The text and what it is called, or None where there is nothing of the sort.
-pub fn text(
+/// The text to copy, and the name of the text for the notice. None: no line is selected, or no server is known for
+/// `curl`.
+pub fn copied_text(
     what: CopyTarget,
     row: &Row,
     line: Option<&DetailLine>,
@@ -18,19 +20,18 @@ pub fn text(
         CopyTarget::Value => (line?.value.clone(), "the value"),
         CopyTarget::Title => (row.title.clone(), "the title"),
         CopyTarget::Id => (row.id.clone(), "the id"),
-        CopyTarget::Json => (json(row), "the record as JSON"),
+        CopyTarget::Json => (json_text(row), "the record as JSON"),
         CopyTarget::Sql => (row.as_sql(), "the record as SQL"),
         CopyTarget::Curl => (curl(row, status?.server.as_deref()?), "the record as curl"),
     })
 }
 
-/// The record as the API gives it.
-pub fn json(row: &Row) -> String {
-    serde_json::to_string_pretty(&object(row)).unwrap_or_default()
+fn json_text(row: &Row) -> String {
+    serde_json::to_string_pretty(&json_object(row)).unwrap_or_default()
 }
 
-/// The record as a JSON object, in the API's order.
-pub fn object(row: &Row) -> Value {
+/// The record as a JSON object, with the members and the order of the API.
+pub fn json_object(row: &Row) -> Value {
     let mut all = Map::new();
     all.insert("id".into(), row.id.clone().into());
     all.extend(row.fields.iter().map(|(name, value)| (name.clone(), value.clone())));
@@ -40,7 +41,7 @@ pub fn object(row: &Row) -> Value {
     Value::Object(all)
 }
 
-/// A call that reads the record. The key stays where it is: in the environment of whoever runs it.
+/// A curl command that reads the record. The command takes the API key from the environment, never from the replica.
 fn curl(row: &Row, server: &str) -> String {
     let path = match row.kind {
         Kind::Property => "property".to_owned(),
@@ -56,9 +57,9 @@ mod tests {
     use crate::fixtures::{live, task};
 
     #[test]
-    fn each_form_can_be_used_as_it_is() {
+    fn copied_forms_are_valid() {
         let row = task("0190", "Bob's boiler", Some("2026-12-01"));
-        let copied = |what| text(what, &row, None, Some(&live())).map(|(text, _)| text);
+        let copied = |what| copied_text(what, &row, None, Some(&live())).map(|(text, _)| text);
         assert_eq!(
             copied(CopyTarget::Sql).unwrap(),
             "INSERT INTO tasks (id, title, priority, status, due_on) \

@@ -1,10 +1,10 @@
-//! How syncing stands, in the bars and on its screen: in plain words, and what to type where something is wanted.
+//! The sync status in the bars and on the sync screen: plain words, and the next command. Must not use a replica.
 
 use super::*;
 use hearth_replica::Phase;
 
 #[test]
-fn the_way_back_on_the_sync_screen_begins_at_once() {
+fn sync_screen_scrolls_back_at_once() {
     let mut app = household();
     letter(&mut app, 'S');
     screen(&mut app, 80, 9);
@@ -17,7 +17,7 @@ fn the_way_back_on_the_sync_screen_begins_at_once() {
 }
 
 #[test]
-fn the_status_is_said_in_plain_words() {
+fn status_bar_shows_the_phase() {
     let phase = |phase: Phase| Status { phase, ..live() };
     for (status, words) in [
         (live(), "● live"),
@@ -39,7 +39,7 @@ fn the_status_is_said_in_plain_words() {
 }
 
 #[test]
-fn where_there_is_no_server_nothing_is_said_of_what_it_has() {
+fn edits_screen_without_server_omits_the_server() {
     for (server, is_said) in [(live().server, true), (None, false)] {
         let mut app = household();
         app.update(now(), Message::Answer(Answer::Status(Ok(Status { server, ..live() }))));
@@ -48,12 +48,12 @@ fn where_there_is_no_server_nothing_is_said_of_what_it_has() {
         edits.set_edits(Vec::new());
         let text = screen(&mut app, 80, 24);
         assert_says(&text, &["Nothing waits"]);
-        assert_eq!(text.contains("the server has everything that stands here"), is_said, "{text}");
+        assert_eq!(text.contains("the server has all changes of this device"), is_said, "{text}");
     }
 }
 
 #[test]
-fn a_key_that_cannot_be_read_is_said_where_syncing_is_until_another_process_syncs() {
+fn unreadable_key_shows_until_another_process_syncs() {
     let why = "the key's file /home/ada/home.key: Permission denied; next: ls -l /home/ada/home.key";
     let setup = Setup { keyless: Some(why.into()), ..Setup::default() };
     let (mut app, _) = App::start(now(), setup, Session::default(), (80, 24));
@@ -61,21 +61,21 @@ fn a_key_that_cannot_be_read_is_said_where_syncing_is_until_another_process_sync
     app.update(now(), Message::Answer(Answer::Status(Ok(offline.clone()))));
     let first = screen(&mut app, 80, 24);
     assert_says(&first, &["! no key to sync with", "Changes stay here for now; S says why and what to do."]);
-    // The sentence goes, the sign stays, and the whole of it is found behind the key.
+    // The notice disappears, the badge stays, and `S` shows the full sentence.
     let mut later = now();
     later.moment = later.moment.plus_millis(60_000);
     app.update(later, Message::Tick);
     letter(&mut app, 'S');
     let flat = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
     assert_says(&flat, &["! no key to sync with", "next: ls -l /home/ada/home.key"]);
-    // A daemon has a key of its own.
+    // A daemon syncs with its own key.
     app.update(now(), Message::Answer(Answer::Status(Ok(Status { daemon_pid: Some(7), ..offline }))));
     let synced = screen(&mut app, 80, 24);
     assert!(!synced.contains("no key") && !synced.contains("ls -l"), "{synced}");
 }
 
 #[test]
-fn a_notice_is_read_to_its_end() {
+fn notice_is_shown_in_full() {
     let (mut app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
     let reason =
         "the file /home/ada/.local/share/hearth-replica/cabin/replica.db was moved, deleted or replaced".to_owned();
@@ -89,7 +89,7 @@ fn a_notice_is_read_to_its_end() {
 }
 
 #[test]
-fn syncing_that_has_stopped_is_said_as_long_as_it_is_so() {
+fn stopped_sync_shows_until_it_restarts() {
     let (mut app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
     let offline = Status { phase: Phase::Offline, ..live() };
     app.update(now(), Message::Answer(Answer::Status(Ok(offline))));
@@ -107,7 +107,7 @@ fn syncing_that_has_stopped_is_said_as_long_as_it_is_so() {
 }
 
 #[test]
-fn where_nobody_would_try_a_server_none_is_said_to_be_tried() {
+fn retry_without_server_explains_why() {
     let setup = Setup { serverless: true, ..Setup::default() };
     let (mut app, _) = App::start(now(), setup, Session::default(), (80, 24));
     let alone = Status { phase: Phase::Offline, server: None, ..live() };
@@ -116,7 +116,7 @@ fn where_nobody_would_try_a_server_none_is_said_to_be_tried() {
     letter(&mut app, 'r');
     let said = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
     assert_says(&said, &["No server is configured; hearth-replica init connects this home with one."]);
-    // Somebody has done so since.
+    // Another process has connected the home since.
     let named = Status { server: Some("http://127.0.0.1:8750".into()), ..alone };
     app.update(now(), Message::Answer(Answer::Status(Ok(named.clone()))));
     letter(&mut app, 'r');
@@ -127,7 +127,7 @@ fn where_nobody_would_try_a_server_none_is_said_to_be_tried() {
 }
 
 #[test]
-fn syncing_that_fails_again_and_again_is_said_until_there_is_contact() {
+fn failing_sync_shows_until_contact() {
     let (mut app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
     let status = |app: &mut App, phase: Phase| {
         app.update(now(), Message::Answer(Answer::Status(Ok(Status { phase, ..live() }))));
@@ -146,7 +146,7 @@ fn syncing_that_fails_again_and_again_is_said_until_there_is_contact() {
 }
 
 #[test]
-fn what_needs_somebody_is_led_to_where_it_is_decided() {
+fn urgent_hint_leads_to_the_decision() {
     let (mut app, _) = App::start(now(), Setup::default(), Session::default(), (80, 24));
     for (deletions, edits, hint) in [(true, 0, "S what needs you"), (false, 1, "w what needs you")] {
         let status = Status { asks_about_deletions: deletions, needs_you: 1.max(edits), ..live() };
@@ -157,7 +157,7 @@ fn what_needs_somebody_is_led_to_where_it_is_decided() {
 }
 
 #[test]
-fn where_the_server_wants_another_key_it_is_said_what_to_type() {
+fn needs_key_shows_the_command() {
     let command = "hearth-replica --profile cabin init --server http://home:8750, with another key";
     let setup = Setup { another_key: Some(command.into()), ..Setup::default() };
     let (mut app, _) = App::start(now(), setup, Session::default(), (80, 24));
@@ -171,7 +171,7 @@ fn where_the_server_wants_another_key_it_is_said_what_to_type() {
 }
 
 #[test]
-fn the_footer_leads_to_what_needs_somebody_as_long_as_something_does() {
+fn urgent_hint_shows_while_edits_need_a_person() {
     let mut app = household();
     for (needs_you, is_told) in [(0, false), (1, true)] {
         app.update(now(), Message::Answer(Answer::Status(Ok(Status { needs_you, ..live() }))));
@@ -181,7 +181,7 @@ fn the_footer_leads_to_what_needs_somebody_as_long_as_something_does() {
 }
 
 #[test]
-fn work_under_way_breathes_unless_nothing_shall_move() {
+fn working_sign_respects_reduced_motion() {
     let mut later = now();
     later.moment = later.moment.plus_millis(1_000);
     for (reduced_motion, sign) in [(false, "◍ catching up"), (true, "◌ catching up")] {

@@ -1,11 +1,11 @@
-//! Fuzzy choice among texts: which match some letters, best first. Must not know what the texts are.
+//! Fuzzy matching: which texts match some typed letters, best match first. Must not know where the texts come from.
 
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-/// The numbers of the texts that match, best first; all in their order when nothing is asked.
-pub fn best<T: AsRef<str>>(asked: &str, texts: impl IntoIterator<Item = T>) -> Vec<usize> {
-    let pattern = Pattern::parse(asked, CaseMatching::Ignore, Normalization::Smart);
+/// The indices of the texts that match `typed`, best match first. With an empty `typed`: all indices in order.
+pub fn rank_matches<T: AsRef<str>>(typed: &str, texts: impl IntoIterator<Item = T>) -> Vec<usize> {
+    let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
     let mut matcher = Matcher::new(Config::DEFAULT);
     let mut letters = Vec::new();
     let mut found: Vec<(usize, u32)> = texts
@@ -25,12 +25,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_in_order_are_enough_and_better_matches_come_first() {
+    fn better_matches_come_first() {
         let texts = ["Garage", "Garden room", "Guest bathroom", "Kitchen"];
-        assert_eq!(best("", texts), [0, 1, 2, 3]);
-        assert_eq!(best("gar", texts), [0, 1, 2]);
-        assert_eq!(best("gbr", texts), [2]);
-        assert_eq!(best("room gar", texts)[0], 1);
-        assert!(best("xyz", texts).is_empty());
+        assert_eq!(rank_matches("", texts), [0, 1, 2, 3]);
+        assert_eq!(rank_matches("gar", texts), [0, 1, 2]);
+        assert_eq!(rank_matches("gbr", texts), [2]);
+        assert_eq!(rank_matches("room gar", texts)[0], 1);
+        assert!(rank_matches("xyz", texts).is_empty());
     }
 }

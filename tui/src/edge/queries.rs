@@ -1,0 +1,121 @@
+//! Queries that need several reads of the replica: a full record, names of referenced records, names that match some
+//! letters. Must not write.
+
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{Format, Kind, SUBJECTS};
+use hearth_replica::{Conflict, Edit, Replica, RowQuery, Sort, StoreError};
+use serde_json::Value;
+
+use crate::parse::fuzzy;
+use crate::state::detail::{CHANGES_MAX, FullRecord, RELATED_MAX};
+use crate::words::Names;
+
+/// The most names that a field offers.
+const TITLES_MAX: usize = 50;
+
+/// The most names that are compared with the typed letters.
+const NAMES_MAX: usize = 200_000;
+
+/// The most referenced names for one screen.
+const REFERENCES_MAX: usize = 200;
+
+/// A record with related records, changes, and names for the values of the changes. None: the record does not exist.
+pub(super) fn full_record(replica: &Replica, kind: Kind, id: &str) -> Result<Option<FullRecord>, StoreError> {
+    let Some(row) = replica.row(kind, id)? else { return Ok(None) };
+    let related = replica.related(kind, &row.id, RELATED_MAX)?;
+    let changes = replica.changes(kind, &row.id, CHANGES_MAX)?;
+    let names = referenced_names(
+        replica,
+        changes.iter().flat_map(|change| {
+            let values = change.patch.iter().chain(&change.base);
+            values.map(|(name, value)| (kind, name.as_str(), value))
+        }),
+    );
+    Ok(Some(FullRecord { row, related, changes, names }))
+}
+
+/// The pending edits, and names for the values of the edits.
+pub(super) fn edits_with_names(replica: &Replica) -> Result<(Vec<Edit>, Names), StoreError> {
+    let edits = replica.edits()?;
+    let names = referenced_names(
+        replica,
+        edits.iter().flat_map(|edit| {
+            let values = edit.patch.iter().chain(&edit.base);
+            values.map(|(name, value)| (edit.kind, name.as_str(), value))
+        }),
+    );
+    Ok((edits, names))
+}
+
+/// The conflicts, and names for the values of the conflicts.
+pub(super) fn conflicts_with_names(replica: &Replica) -> Result<(Vec<Conflict>, Names), StoreError> {
+    let conflicts = replica.conflicts()?;
+    let names = referenced_names(
+        replica,
+        conflicts.iter().flat_map(|conflict| {
+            let values = [&conflict.base, &conflict.mine, &conflict.theirs];
+            values.map(|value| (conflict.kind, conflict.field.as_str(), value))
+        }),
+    );
+    Ok((conflicts, names))
+}
+
+/// The names of the records that `values` refer to. `values`: kind, field name, value. A record that is not in the
+/// replica has no entry.
+fn referenced_names<'a>(replica: &Replica, values: impl Iterator<Item = (Kind, &'a str, &'a Value)>) -> Names {
+    let mut names = Names::new();
+    for (kind, name, value) in values {
+        let targets: &[Kind] = match resource(kind).field(name).map(|field| field.format) {
+            Some(Format::Reference(Kind::Room)) => &[Kind::Room],
+            Some(Format::Reference(_) | Format::Subject) => &SUBJECTS,
+            _ => continue,
+        };
+        let Some(id) = value.as_str().filter(|id| !names.contains_key(*id)) else { continue };
+        if names.len() == REFERENCES_MAX {
+            break;
+        }
+        let target = targets.iter().find_map(|target| replica.row(*target, id).ok().flatten());
+        if let Some(row) = target {
+            names.insert(id.to_owned(), row.title);
+        }
+    }
+    names
+}
+
+/// The records of some kinds whose names match `words`, best match first: kind, id, name.
+pub(super) fn matching_titles(
+    replica: &Replica,
+    kinds: &[Kind],
+    words: &str,
+) -> Result<Vec<(Kind, String, String)>, StoreError> {
+    let most = if words.trim().is_empty() { TITLES_MAX / kinds.len().max(1) } else { NAMES_MAX };
+    let mut all = Vec::new();
+    for kind in kinds {
+        all.extend(replica.titles(*kind, "", most)?.into_iter().map(|(id, title)| (*kind, id, title)));
+    }
+    let best = fuzzy::rank_matches(words, all.iter().map(|(_, _, title)| title));
+    Ok(best.into_iter().take(TITLES_MAX).map(|at| all[at].clone()).collect())
+}
+
+/// The room, vehicle or item that a part of a name most likely means: kind, id, name. Among equal matches, the shortest
+/// name.
+pub(super) fn best_subject(replica: &Replica, words: &str) -> Option<(Kind, String, String)> {
+    let matches = [Kind::Room, Kind::Vehicle, Kind::Inventory]
+        .into_iter()
+        .filter_map(|kind| matching_titles(replica, &[kind], words).ok()?.into_iter().next());
+    let rank = |title: &str| {
+        let (title, words) = (title.to_lowercase(), words.to_lowercase());
+        (!title.split_whitespace().any(|word| word.starts_with(&words)), title.len())
+    };
+    matches.min_by_key(|(_, _, title)| rank(title))
+}
+
+/// The number of records of each kind. A kind that cannot be counted is left out; the list of the kind shows the error.
+pub(super) fn record_counts(replica: &Replica) -> Vec<(Kind, usize)> {
+    let count = |kind: Kind| {
+        let sort = Sort { column: "updated_at", descending: false };
+        let page = replica.rows(&RowQuery::of(kind, sort, 0));
+        page.ok().map(|page| (kind, page.total))
+    };
+    Kind::COLLECTIONS.into_iter().filter_map(count).collect()
+}
