@@ -19,7 +19,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use directories::ProjectDirs;
 use hearth_server::chance::random;
 use hearth_server::config::parse_base_url;
-use hearth_server::openapi::Document;
+use hearth_server::openapi;
+use hearth_server::routes::ROUTES;
 use hearth_server::store::Db;
 use hearth_server::store::open::{due, is_there};
 use hearth_server::store::tail::Tail;
@@ -146,7 +147,7 @@ fn command(data: &Path, words: &[&str]) -> String {
 }
 
 fn openapi(yaml: bool, base_url: &str) -> anyhow::Result<()> {
-    let document = Document::new(base_url.trim_end_matches('/'));
+    let document = openapi::document(base_url.trim_end_matches('/'), &ROUTES);
     let text = if yaml { document.yaml } else { document.json };
     output::line(std::str::from_utf8(&text)?.trim_end())
 }

@@ -7,8 +7,6 @@ use std::time::Duration;
 use axum::http::Uri;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-use crate::faults::Plan;
-
 /// Settings of a serving process.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -36,8 +34,6 @@ pub struct Config {
     pub allow_origins: Vec<String>,
     /// How clients reach the service; None: by the address it listens on.
     pub base_url: Option<String>,
-    /// Faults on order, for tests of clients.
-    pub faults: Option<Plan>,
     /// Connections at once; further ones wait in the system's queue until one closes.
     pub connections_max: usize,
     /// Time for a request's headers to arrive (contract 12), also between two requests on one connection.
@@ -66,7 +62,6 @@ impl Config {
             trusted_proxies: Vec::new(),
             allow_origins: Vec::new(),
             base_url: None,
-            faults: None,
             connections_max: 16_384,
             headers_time_max: Duration::from_secs(10),
             body_time_max: Duration::from_secs(30),

@@ -1,8 +1,10 @@
 //! The Hearth service. Read in this order:
 //!
 //! - [`start`] and [`Running`]: a serving process, from settings to a clean end. [`Inside`]: the same without sockets.
-//! - [`http`]: accept, route, the wrapper around every request.
+//! - [`routes`]: the table of all operations; names the handlers.
 //! - [`api`]: the handlers.
+//! - [`http`]: accept, route, the wrapper around every request.
+//! - [`app`]: the state that handlers share.
 //! - [`home`]: what a home does; the one way a write happens.
 //! - [`store`]: the only SQL.
 //! - [`versions`]: older requests upward, answers downward.
@@ -13,9 +15,10 @@
 //! - [`upkeep`]: what is done now and then; [`stopping`]: how all of it ends.
 //! - [`faults`]: faults on order, in front of the edge.
 //! - [`lab`]: the test bench for developers who sync against the service.
-//! - [`config`], [`clock`], [`chance`], [`app`]: what all of these are given.
+//! - [`interceptor`]: the hook for tests in front of every request.
+//! - [`config`], [`clock`], [`chance`]: what all of these are given.
 //!
-//! Data flows one way: `http → api → home → store`; what was written rings `store::tail`, and streams read on.
+//! Imports point one way: `routes → api → openapi → http → app → home → store`.
 
 pub mod api;
 pub mod app;
@@ -26,10 +29,12 @@ pub mod exports;
 pub mod faults;
 pub mod home;
 pub mod http;
+pub mod interceptor;
 pub mod lab;
 pub mod metrics;
 pub mod openapi;
 pub mod operate;
+pub mod routes;
 pub mod stopping;
 pub mod store;
 pub mod upkeep;
@@ -38,25 +43,23 @@ pub mod versions;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::api::shelf::Shelves;
 use crate::app::App;
+use crate::app::frame_cache::Shelves;
+use crate::app::keyring::Keyring;
+use crate::app::limits::{Limits, Refusals, Streams};
 use crate::chance::random;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::exports::Exports;
-use crate::faults::Faults;
 use crate::http::edge::Edge;
-use crate::http::keyring::Keyring;
-use crate::http::limits::{Limits, Refusals, Streams};
 use crate::http::listener;
 use crate::metrics::Metrics;
-use crate::openapi::Document;
 use crate::stopping::Stopping;
 use crate::store::Db;
 use crate::store::homes::Team;
@@ -115,7 +118,12 @@ impl Running {
 }
 
 /// Opens the data directory, makes the first team if there is none, and serves.
-pub async fn start(mut config: Config, clock: Clock) -> Result<Running, StartError> {
+pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> {
+    start_with(config, clock, |_| ()).await
+}
+
+/// As [`start`]; calls `prepare` before the first connection is accepted, for example to set `app.interceptor`.
+pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&App)) -> Result<Running, StartError> {
     let data_error = |error| StartError::Data(config.data.clone(), error);
     let Some(lock) = store::open::lock(&config.data).map_err(|error| data_error(error.into()))? else {
         return Err(StartError::Taken(config.data));
@@ -142,6 +150,7 @@ pub async fn start(mut config: Config, clock: Clock) -> Result<Running, StartErr
     }
     let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
     let (app, outside) = assemble(config, &base_url, db, tail, clock, stopping.clone());
+    prepare(&app);
     let apology = app.clone();
     let rules = listener::Rules {
         connections_max: app.config.connections_max,
@@ -149,10 +158,9 @@ pub async fn start(mut config: Config, clock: Clock) -> Result<Running, StartErr
         write_time_max: app.config.write_time_max,
         too_late: Arc::new(move || http::edge::too_late(&apology)),
     };
-    let edge = Edge::new(app.clone());
-    faults::announce(&app).await;
+    let edge = Edge::new(app.clone(), &routes::API);
     let serving = tokio::spawn(listener::serve(listener, edge, rules.clone(), stopping.clone()));
-    let telling = tokio::spawn(tell(metrics, Edge::operating(app.clone()), rules, stopping));
+    let telling = tokio::spawn(tell(metrics, Edge::new(app.clone(), &routes::OPERATIONS), rules, stopping));
     let exporting = tokio::spawn(exports::run::run(app.clone()));
     let upkeep = tokio::spawn(upkeep::run(app.clone(), outside));
     Ok(Running { address, metrics_address, first_team, app, stop, serving, telling, exporting, upkeep, _lock: lock })
@@ -184,7 +192,7 @@ impl Inside {
         let (stop, stopping) = Stopping::new();
         let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{}", config.listen));
         let (app, outside) = assemble(config, &base_url, db, tail, clock, stopping);
-        let (edge, upkeep) = (Edge::new(app.clone()), Upkeep::new(app.clone(), outside));
+        let (edge, upkeep) = (Edge::new(app.clone(), &routes::API), Upkeep::new(app.clone(), outside));
         Ok(Inside { app, edge, upkeep, _stop: stop, _lock: lock })
     }
 }
@@ -202,7 +210,7 @@ fn assemble(
     let base_url: Arc<str> = base_url.trim_end_matches('/').into();
     let described = base_url.clone();
     let app = Arc::new(App {
-        document: LazyLock::new(Box::new(move || Document::new(&described))),
+        document: LazyLock::new(Box::new(move || openapi::document(&described, &routes::ROUTES))),
         base_url,
         limits: Limits::new(config.rate_limits),
         keyring: Keyring::default(),
@@ -211,7 +219,7 @@ fn assemble(
         metrics: Metrics::default(),
         streams: Streams::default(),
         shelves: Shelves::default(),
-        faults: config.faults.clone().map(Faults::new),
+        interceptor: OnceLock::new(),
         config,
         db,
         tail,

@@ -8,9 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use hearth_contract::envelope::error_type;
-
-use crate::http::reply::{Payload, Reply};
 use crate::store::tally::Tally;
 
 /// Upper bounds of the times that are counted together, in seconds.
@@ -38,19 +35,17 @@ struct Times {
 
 impl Metrics {
     /// Counts an answer and the time it took, up to its head; `operation` is "" for a path that does not exist.
-    pub fn answered(&self, operation: &'static str, reply: &Reply, took: Duration) {
+    pub fn answered(&self, operation: &'static str, status: u16, error: Option<&str>, took: Duration) {
         let operation = if operation.is_empty() { "none" } else { operation };
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        *seen.requests.entry((operation, reply.status)).or_default() += 1;
+        *seen.requests.entry((operation, status)).or_default() += 1;
         let times = seen.times.entry(operation).or_default();
         times.count += 1;
         times.seconds += took.as_secs_f64();
         if let Some(place) = TIMES.iter().position(|bound| took.as_secs_f64() <= *bound) {
             times.within[place] += 1;
         }
-        if let Payload::Json(text) = &reply.payload
-            && let Some(kind) = error_type(text)
-        {
+        if let Some(kind) = error {
             *seen.refusals.entry(kind.to_owned()).or_default() += 1;
         }
     }

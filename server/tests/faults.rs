@@ -13,9 +13,10 @@ use futures_util::stream;
 use hearth_contract::key::Environment;
 use hearth_server::clock::Clock;
 use hearth_server::config::{Config, RateLimits};
-use hearth_server::faults::grammar;
+use hearth_server::faults::{Faults, grammar};
 use hearth_server::http::edge::Edge;
 use hearth_server::operate::{self, NewKey};
+use hearth_server::routes::API;
 use hearth_server::{Running, start};
 use http_body_util::BodyExt;
 use serde_json::Value;
@@ -31,10 +32,10 @@ impl Faulty {
     async fn start(faults: &str) -> Faulty {
         let dir = tempfile::tempdir().unwrap();
         let mut config = Config::new(dir.path().to_owned());
-        config.faults = Some(grammar::read(faults).unwrap());
         config.rate_limits = Some(RateLimits { reads: 5, ..RateLimits::default() });
         config.body_time_max = Duration::from_millis(50);
         let running = start(config, Clock::system()).await.unwrap();
+        Faults::new(grammar::read(faults).unwrap()).install(&running.app);
         let team = operate::teams(&running.app.db).await.unwrap()[0].id.clone();
         let wish = NewKey {
             team,
@@ -52,7 +53,7 @@ impl Faulty {
     async fn ask(&self, method: &str, path: &str, body: Body) -> Response<Body> {
         let request = Request::builder().method(method).uri(path).header("content-type", "application/json");
         let request = request.header("authorization", format!("Bearer {}", self.key)).body(body).unwrap();
-        Edge::new(self.running.app.clone()).answer(request).await
+        Edge::new(self.running.app.clone(), &API).answer(request).await
     }
 
     async fn get(&self, path: &str) -> Response<Body> {
@@ -105,7 +106,7 @@ async fn a_request_is_said_to_be_doubled_when_it_was() {
     let text = path.header("authorization", format!("Bearer {}", service.key)).body(Body::from("Buy a fuse")).unwrap();
     let large = Body::from(vec![b' '; 1024 * 1024 + 1]);
     for (answer, status) in [
-        (Edge::new(service.running.app.clone()).answer(text).await, 415),
+        (Edge::new(service.running.app.clone(), &API).answer(text).await, 415),
         (service.ask("POST", "/v1/tasks", large).await, 413),
     ] {
         assert_eq!((answer.status().as_u16(), header(&answer, "x-hearth-faults")), (status, "on"));
@@ -174,7 +175,7 @@ async fn a_stream_is_not_advised_to_ask_for_what_it_is_refused() {
     let service = Faulty::start("503=always route=list_rooms").await;
     let request = Request::builder().uri("/v1/events/stream").header("accept", "application/json");
     let request = request.header("authorization", format!("Bearer {}", service.key)).body(Body::empty()).unwrap();
-    let refused = Edge::new(service.running.app.clone()).answer(request).await;
+    let refused = Edge::new(service.running.app.clone(), &API).answer(request).await;
     assert_eq!(refused.status(), 406);
     assert_eq!(json(refused).await["error"]["fix"], "Accept text/event-stream, or send no Accept header.");
     service.running.stop().await;

@@ -14,11 +14,10 @@ use uuid::Uuid;
 use super::records::{as_of_meta, once};
 use crate::chance::fresh_id;
 use crate::home::apply::{Outcome, Verdict, not_found};
+use crate::http::bodies::BULK_OPERATIONS_MAX;
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
 
-/// Operations in one call.
-pub const OPERATIONS_MAX: usize = 50;
 /// What an operation can do.
 const METHODS: [&str; 3] = ["create", "update", "delete"];
 
@@ -105,7 +104,7 @@ fn read(kind: Kind, body: &Value) -> Result<Vec<Operation>, Vec<FieldFault>> {
         0 if members.get("operations").is_some_and(Value::is_array) => {
             fault(FaultCode::TooShort, "must have at least one operation.");
         }
-        0..=OPERATIONS_MAX => (),
+        0..=BULK_OPERATIONS_MAX => (),
         // So many are not looked through.
         _ => {
             fault(FaultCode::TooLong, "must have at most 50 operations.");

@@ -7,16 +7,15 @@ use hearth_contract::resources::RESOURCES;
 use hearth_contract::schema::{COUNT_MAX, Field, Format, Lines, Presence, Preset, Resource, URL_MAX};
 use serde_json::{Map, Value, json};
 
-use super::{bulk, records};
 use crate::home::search::QUESTION;
+use crate::http::bodies::BULK_OPERATIONS_MAX;
 use crate::http::call::Visit;
 use crate::http::parameters::{
-    CREATED_SINCE, CURSOR, EXPAND, FIELDS, LIMIT, ORDER, Parameter, SORT, Takes, UPDATED_SINCE,
+    CREATED_SINCE, CURSOR, EXPAND, FIELDS, LIMIT, ORDER, Parameter, RECORDS_PAGE, SORT, Takes, UPDATED_SINCE,
 };
 use crate::http::reply::{Payload, Refusal, Reply};
 use crate::http::scopes::{SCOPES, scope_about};
-use crate::openapi::STABILITY;
-use crate::versions;
+use crate::versions::{self, STABILITY};
 
 /// `GET /v1`.
 pub async fn index(visit: Visit) -> Result<Reply, Refusal> {
@@ -55,9 +54,9 @@ pub async fn meta(visit: Visit) -> Result<Reply, Refusal> {
             "reads_per_minute": config.rate_limits.map(|limits| limits.reads),
             "writes_per_minute": config.rate_limits.map(|limits| limits.writes),
             "bulk_per_minute": config.rate_limits.map(|limits| limits.bulk),
-            "bulk_operations_max": bulk::OPERATIONS_MAX,
-            "page_default": records::PAGE.0,
-            "page_max": records::PAGE.1,
+            "bulk_operations_max": BULK_OPERATIONS_MAX,
+            "page_default": RECORDS_PAGE.default,
+            "page_max": RECORDS_PAGE.max,
             "query_min_characters": QUESTION.0,
             "idempotency_hours": number(config.idempotency_ttl.as_secs_f64() / 3600.0),
             "heartbeat_seconds": number(config.heartbeat.as_secs_f64()),

@@ -8,12 +8,11 @@ use serde_json::json;
 use crate::app::App;
 use crate::home::feed::{self, Begin, Most, Piece};
 use crate::http::call::Call;
+use crate::http::parameters::EVENTS_PAGE;
 use crate::http::query::Query;
 use crate::http::reply::{Refusal, Reply};
 use crate::store::events;
 
-/// Events on a page when nothing is said, and at most.
-pub const PAGE: (usize, usize) = (50, 1000);
 /// Bytes of the records on a page; the event that reaches this is the last. Of long records a thousand would be an answer
 /// that neither side should have to hold.
 const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -23,7 +22,7 @@ const BEGIN: &str = "Leave cursor out: without one a poll begins with the oldest
 
 /// `GET /v1/events`.
 pub async fn poll(call: Call) -> Result<Reply, Refusal> {
-    let limit = call.query.limit(PAGE.0, PAGE.1)?;
+    let limit = call.query.limit(EVENTS_PAGE)?;
     let kinds = kinds(&call.query)?;
     let begin = call.query.get("cursor").map_or(Begin::Oldest, |cursor| Begin::After(cursor.to_owned()));
     let (number, retention) = (call.principal.key.home, retention_seconds(&call.app));

@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::once::once;
-use super::records::PAGE;
 use crate::app::App;
 use crate::chance::fresh_id;
 use crate::home::cursor::ExportCursor;
 use crate::home::feed::unreadable;
 use crate::http::call::Call;
+use crate::http::parameters::RECORDS_PAGE;
 use crate::http::reply::{Payload, Refusal, Reply};
 use crate::store::exports::{self, Format, Job, Product, Status};
 
@@ -77,7 +77,7 @@ pub async fn create(call: Call) -> Result<Reply, Refusal> {
 
 /// `GET /v1/exports`.
 pub async fn list(call: Call) -> Result<Reply, Refusal> {
-    let limit = call.query.limit(PAGE.0, PAGE.1)?;
+    let limit = call.query.limit(RECORDS_PAGE)?;
     let home = Uuid::try_parse(&call.principal.key.home_id).unwrap_or_default();
     let before = match call.query.get("cursor") {
         Some(text) => Some(ExportCursor::read(text, home).map_err(unreadable)?.before),

@@ -13,5 +13,4 @@ pub mod once;
 pub mod records;
 pub mod search;
 mod shape;
-pub mod shelf;
 pub mod stream;

@@ -18,6 +18,7 @@ use crate::home::apply::{Outcome, Verdict, Writing, not_found};
 use crate::home::cursor::ListCursor;
 use crate::home::feed::unreadable;
 use crate::http::call::Call;
+use crate::http::parameters::RECORDS_PAGE;
 use crate::http::query::Query;
 use crate::http::reply::{Payload, Refusal, Reply, Wording};
 use crate::store::records::{self, Bounds, Direction, Image, Sort};
@@ -25,13 +26,11 @@ use crate::store::{Fault, Tx, homes};
 
 /// Bytes of a record for which a page has room from the start.
 const RECORD_USUAL: usize = 400;
-/// Records on a page when nothing is said, and at most.
-pub const PAGE: (usize, usize) = (50, 100);
 
 /// `GET /v1/{collection}`.
 pub async fn list(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
-    let limit = call.query.limit(PAGE.0, PAGE.1)?;
+    let limit = call.query.limit(RECORDS_PAGE)?;
     let shape = Shape::read(kind, &call.query, &call.principal)?;
     let home = call.principal.home_id();
     let place = place(kind, &call.query, home)?;

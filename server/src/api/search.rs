@@ -13,12 +13,10 @@ use crate::home::cursor::SearchCursor;
 use crate::home::feed::unreadable;
 use crate::home::search::{shown, words};
 use crate::http::call::Call;
+use crate::http::parameters::RECORDS_PAGE;
 use crate::http::reply::{Refusal, Reply};
 use crate::store::search::Hit;
 use crate::store::{Fault, homes, search};
-
-/// Hits on a page when nothing is said, and at most.
-const PAGE: (usize, usize) = (50, 100);
 
 /// Finds records by the beginnings of their words.
 pub async fn find(call: Call) -> Result<Reply, Refusal> {
@@ -29,7 +27,7 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
     let named = call.query.choices("types", &Kind::COLLECTIONS.map(|kind| (kind.as_str(), kind)))?;
     // In one order, so that a cursor is good however they are named.
     let mut kinds: Vec<Kind> = Kind::COLLECTIONS.into_iter().filter(|kind| named.contains(kind)).collect();
-    let limit = call.query.limit(PAGE.0, PAGE.1)?;
+    let limit = call.query.limit(RECORDS_PAGE)?;
     let home = call.principal.home_id();
     let after = match call.query.get("cursor") {
         None => None,

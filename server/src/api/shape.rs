@@ -13,7 +13,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::http::keyring::Principal;
+use crate::app::keyring::Principal;
 use crate::http::query::Query;
 use crate::http::scopes::reading;
 use crate::store::records::{self, Image};

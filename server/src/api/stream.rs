@@ -14,14 +14,14 @@ use tokio::sync::watch;
 use tokio::time::{Instant, Sleep};
 
 use super::events::{kinds, retention_seconds};
-use super::shelf::{Found, Heard, Look, Place, Shelf};
 use crate::app::App;
+use crate::app::frame_cache::{Found, Heard, Look, Place, Shelf};
+use crate::app::keyring::Principal;
+use crate::app::limits::Permit;
 use crate::home::cursor::FeedCursor;
 use crate::home::feed::{self, Begin, Most};
 use crate::http::auth::still_holds;
 use crate::http::call::Call;
-use crate::http::keyring::Principal;
-use crate::http::limits::Permit;
 use crate::http::reply::{Payload, Refusal, Reply};
 use crate::store::{Fault, HomeNo, Tx};
 use crate::versions::Version;

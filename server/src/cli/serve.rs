@@ -15,6 +15,8 @@ use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::command;
+use hearth_server::faults::{Faults, announce};
+
 use super::faults::FaultArguments;
 use super::log::{self, LogForm};
 use super::output;
@@ -90,7 +92,6 @@ pub(super) async fn serve(args: Serve, data: PathBuf, as_json: bool) -> anyhow::
         trusted_proxies: args.trusted_proxy,
         allow_origins: args.allow_origin,
         base_url: args.base_url,
-        faults: args.faults.plan(),
         ..Config::new(data)
     };
     // What a panic says may quote what it was working on: only its place goes to the log.
@@ -99,7 +100,17 @@ pub(super) async fn serve(args: Serve, data: PathBuf, as_json: bool) -> anyhow::
         tracing::error!(place, "panicked");
     }));
     let data = config.data.clone();
-    let running = hearth_server::start(config, Clock::system()).await?;
+    let plan = args.faults.plan();
+    let announced = plan.clone();
+    let running = hearth_server::start_with(config, Clock::system(), |app| {
+        if let Some(plan) = plan {
+            Faults::new(plan).install(app);
+        }
+    })
+    .await?;
+    if let Some(plan) = announced {
+        announce(&Faults::new(plan), &running.app).await;
+    };
     if let Some(team) = &running.first_team {
         let next = command(&data, &["key", "create", "--team", &team.name, "--env", "live"]);
         tracing::info!(team = team.name, "made the first team; make a key for it with `{next}`");

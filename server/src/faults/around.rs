@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{Extensions, HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use bytes::Bytes;
 use hearth_contract::key::parse_key;
 use hearth_contract::paths;
@@ -15,31 +15,18 @@ use super::copied::copied;
 use super::grammar::{Fault, Routes, Rule};
 use super::{Faults, frames};
 use crate::app::App;
+use crate::app::keyring::Principal;
+use crate::app::limits::Standing;
 use crate::http::auth;
 use crate::http::bodies::Carries;
-use crate::http::edge::RequestId;
-use crate::http::keyring::Principal;
-use crate::http::limits::Standing;
-use crate::http::listener::Hangup;
-use crate::http::map::Found;
+use crate::http::connection::Hangup;
+use crate::http::connection::RequestId;
 use crate::http::route::{Access, Route};
+use crate::interceptor::{ForcedRefusal, Handle};
+use crate::routes::API;
 
 /// Says in every answer that faults are on order, and which befell it.
 const HEADER: &str = "x-hearth-faults";
-
-/// A refusal that the edge is to give instead of an answer of its own.
-#[derive(Clone)]
-pub struct Forced {
-    /// The refusal.
-    pub problem: Problem,
-    /// Where the key stands in its window, as a true refusal tells it.
-    pub standing: Option<Standing>,
-}
-
-/// The refusal that was put into a request, if any.
-pub fn forced(extensions: &Extensions) -> Option<Forced> {
-    extensions.get().cloned()
-}
 
 /// Whose request it is that a fault befalls, for the log.
 pub(super) struct Whose {
@@ -74,26 +61,19 @@ impl Fate {
 }
 
 /// Carries a request out by `handle`, with the faults that are its turn.
-pub async fn around<F, A>(
-    app: Arc<App>,
-    found: Option<Found<'static>>,
+pub(super) async fn around<'a>(
+    faults: &'a Faults,
+    app: &'a Arc<App>,
     mut request: Request<Body>,
-    handle: F,
-) -> Response<Body>
-where
-    F: Fn(Arc<App>, Option<Found<'static>>, Request<Body>) -> A,
-    A: Future<Output = Response<Body>>,
-{
-    let Some(faults) = &app.faults else { return handle(app, found, request).await };
-    let route = found.as_ref().and_then(|found| route(found, request.method()));
-    let Some(route) = route.filter(|route| route.access != Access::Open && reaches(faults, request.headers())) else {
-        return mark(handle(app, found, request).await, &[]);
-    };
-    let principal = auth::identify(&app, request.headers()).await.ok();
+    handle: Handle<'a>,
+) -> Response<Body> {
+    let route = route(&request).filter(|route| route.access != Access::Open && reaches(faults, request.headers()));
+    let Some(route) = route else { return mark(handle(request).await, &[]) };
+    let principal = auth::identify(app, request.headers()).await.ok();
     let rules = rules(faults, route, principal.as_deref());
     let whose = Whose { request_id: RequestId::new(), principal };
     request.extensions_mut().insert(whose.request_id.clone());
-    let mut fate = fate(&app, faults, route, &rules, &whose);
+    let mut fate = fate(app, faults, route, &rules, &whose);
     tokio::time::sleep(fate.latency).await;
     let hangup = request.extensions().get::<Hangup>().cloned();
     let lose = async || {
@@ -112,27 +92,27 @@ where
             let key = whose.principal.as_ref().map(|who| &who.key.id);
             let standing = key.and_then(|key| app.limits.look(key, route.class, app.clock.passed()));
             request.extensions_mut().insert(refusal(status, retry_after, standing));
-            handle(app.clone(), found, request).await
+            handle(request).await
         }
         Some((_, Fault::LostAnswer)) => {
-            let response = handle(app.clone(), found, request).await;
+            let response = handle(request).await;
             let (request_id, status) = (&*whose.request_id.0, response.status().as_u16());
             tracing::warn!(request_id, status, "the answer that is lost");
             lose().await
         }
         Some((rule, Fault::Duplicate)) => {
-            let (response, was_doubled) = twice(&app, (found, route), request, &handle).await;
+            let (response, was_doubled) = twice(route, request, handle).await;
             if was_doubled {
                 fate.befalls(faults, rule, route, &whose);
             }
             response
         }
-        _ => handle(app.clone(), found, request).await,
+        _ => handle(request).await,
     };
     let of_frames: Vec<usize> =
         rules.into_iter().filter(|rule| faults.plan.rules[*rule].fault.is_of_frames()).collect();
     let response = if route.path == paths::STREAM && response.status() == StatusCode::OK && !of_frames.is_empty() {
-        frames::around(&app, of_frames, whose, response)
+        frames::around(app, faults, of_frames, whose, response)
     } else {
         response
     };
@@ -148,9 +128,9 @@ fn reaches(faults: &Faults, headers: &HeaderMap) -> bool {
 }
 
 /// What is asked. HEAD is a read, and as exposed as one.
-fn route(found: &Found<'static>, method: &Method) -> Option<&'static Route> {
-    let wanted = if method == Method::HEAD { &Method::GET } else { method };
-    found.place.routes.iter().find(|route| route.method == wanted).copied()
+fn route(request: &Request<Body>) -> Option<&'static Route> {
+    let wanted = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
+    API.find(request.uri().path())?.place.routes.iter().find(|route| route.method == wanted).copied()
 }
 
 /// The rules that match a request.
@@ -196,33 +176,24 @@ fn fate(app: &App, faults: &Faults, route: &Route, rules: &[usize], whose: &Whos
 /// Carries a request out twice, as when a proxy sends it again; the client gets the second answer. One whose body is not
 /// read whole, because it is too large, never ends or is of another type, is refused at the first time. Gives whether it
 /// was twice.
-async fn twice<F, A>(
-    app: &Arc<App>,
-    (found, route): (Option<Found<'static>>, &Route),
-    request: Request<Body>,
-    handle: &F,
-) -> (Response<Body>, bool)
-where
-    F: Fn(Arc<App>, Option<Found<'static>>, Request<Body>) -> A,
-    A: Future<Output = Response<Body>>,
-{
+async fn twice<'a>(route: &Route, request: Request<Body>, handle: Handle<'a>) -> (Response<Body>, bool) {
     let (parts, body) = request.into_parts();
     let (body, kept) = copied(body);
     let mut first = Request::from_parts(parts.clone(), body);
     // Each has an id of its own, and the client is told the second's.
     first.extensions_mut().remove::<RequestId>();
-    let response = handle(app.clone(), found.clone(), first).await;
+    let response = handle(first).await;
     let whole = match route.carries {
         Carries::Nothing => Some(Bytes::new()),
         _ => kept.whole(),
     };
     match whole {
-        Some(body) => (handle(app.clone(), found, Request::from_parts(parts, Body::from(body))).await, true),
+        Some(body) => (handle(Request::from_parts(parts, Body::from(body))).await, true),
         None => (response, false),
     }
 }
 
-fn refusal(status: u16, retry_after: u64, standing: Option<Standing>) -> Forced {
+fn refusal(status: u16, retry_after: u64, standing: Option<Standing>) -> ForcedRefusal {
     let kind = match status {
         429 => ProblemType::RateLimited,
         503 => ProblemType::Unavailable,
@@ -237,9 +208,9 @@ fn refusal(status: u16, retry_after: u64, standing: Option<Standing>) -> Forced 
         Some(standing) if status == 429 => {
             let resets_in = Duration::from_secs(retry_after);
             let standing = Standing { remaining: 0, resets_in, ..standing };
-            Forced { problem: problem.with("limit", standing.limit), standing: Some(standing) }
+            ForcedRefusal { problem: problem.with("limit", standing.limit), standing: Some(standing) }
         }
-        standing => Forced { problem, standing },
+        standing => ForcedRefusal { problem, standing },
     }
 }
 

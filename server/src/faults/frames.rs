@@ -11,6 +11,7 @@ use axum::http::Response;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 
+use super::Faults;
 use super::around::Whose;
 use super::grammar::Fault;
 use crate::app::App;
@@ -24,10 +25,17 @@ const COMMENT: &[u8] = b":\n\n";
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// The same answer with the faults of these rules.
-pub(super) fn around(app: &Arc<App>, rules: Vec<usize>, whose: Whose, response: Response<Body>) -> Response<Body> {
+pub(super) fn around(
+    app: &Arc<App>,
+    faults: &Faults,
+    rules: Vec<usize>,
+    whose: Whose,
+    response: Response<Body>,
+) -> Response<Body> {
     let (parts, body) = response.into_parts();
     let line = Line {
         app: app.clone(),
+        faults: faults.clone(),
         rules,
         whose,
         body: body.into_data_stream(),
@@ -44,6 +52,7 @@ pub(super) fn around(app: &Arc<App>, rules: Vec<usize>, whose: Whose, response: 
 
 struct Line {
     app: Arc<App>,
+    faults: Faults,
     rules: Vec<usize>,
     whose: Whose,
     body: BodyDataStream,
@@ -119,7 +128,7 @@ impl Line {
 
     /// The fault whose turn it is at this frame.
     fn strike(&self, frame: &[u8]) -> Option<Fault> {
-        let faults = self.app.faults.as_ref()?;
+        let faults = &self.faults;
         if !frame.starts_with(b"data:") && !frame.windows(6).any(|six| six == b"\ndata:") {
             return None;
         }

@@ -26,10 +26,10 @@ use hearth_contract::key::holds_key;
 use hearth_contract::paths;
 use hearth_contract::problem::nearest;
 
+use crate::app::limits::Class;
 use crate::config::parse_duration;
-use crate::http::limits::Class;
 use crate::http::route::Access;
-use crate::http::routes::ROUTES;
+use crate::routes::ROUTES;
 
 /// Rules that there may be.
 const RULES_MAX: usize = 100;

@@ -12,22 +12,27 @@ mod copied;
 mod frames;
 pub mod grammar;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use axum::body::Body;
+use axum::http::{Request, Response};
 use fastrand::Rng;
+use futures_util::future::BoxFuture;
 use hearth_contract::key::Environment;
+use serde_json::{Value, json};
 
 use crate::app::App;
+use crate::interceptor::{Handle, Interceptor};
 use crate::store::keys::{self, Key};
 
-pub use around::{Forced, around, forced};
 pub use grammar::{Fault, Plan, Rule, When};
 
 /// The faults of a running service, and how far each rule is.
+#[derive(Clone)]
 pub struct Faults {
-    plan: Plan,
-    turns: Mutex<Vec<Turn>>,
+    plan: Arc<Plan>,
+    turns: Arc<Mutex<Vec<Turn>>>,
 }
 
 /// How far a rule is.
@@ -46,7 +51,12 @@ impl Faults {
         let dice = |nth: u64| Rng::with_seed(plan.seed.wrapping_add(nth.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         let turn = |nth| Turn { seen: 0, injected: 0, window: None, dice: dice(nth) };
         let turns = Mutex::new((1..=plan.rules.len() as u64).map(turn).collect());
-        Faults { plan, turns }
+        Faults { plan: Arc::new(plan), turns: Arc::new(turns) }
+    }
+
+    /// Puts the faults in front of all requests of a service. Only the first call for a service has an effect.
+    pub fn install(self, app: &App) {
+        let _ = app.interceptor.set(Box::new(self));
     }
 
     /// What was written.
@@ -97,9 +107,25 @@ impl Faults {
     }
 }
 
+impl Interceptor<App> for Faults {
+    fn intercept<'a>(
+        &'a self,
+        app: &'a Arc<App>,
+        request: Request<Body>,
+        handle: Handle<'a>,
+    ) -> BoxFuture<'a, Response<Body>> {
+        Box::pin(around::around(self, app, request, handle))
+    }
+
+    fn describe(&self, key: &Key) -> Value {
+        let plan = self.plan();
+        let rules: Vec<&str> = plan.rules.iter().map(|rule| rule.text.as_str()).collect();
+        json!({ "rules": rules, "seed": plan.seed, "reaches_this_key": plan.reaches_key(key) })
+    }
+}
+
 /// Says in the log which faults are on order, and which of them wait for a key that there is none of.
-pub async fn announce(app: &App) {
-    let Some(faults) = &app.faults else { return };
+pub async fn announce(faults: &Faults, app: &App) {
     for rule in &faults.plan.rules {
         tracing::warn!(rule = rule.text, "faults are injected on order: this service is for tests");
         for word in &rule.keys {

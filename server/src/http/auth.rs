@@ -12,9 +12,9 @@ use ipnet::IpNet;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::keyring::Principal;
 use super::reply::Refusal;
 use crate::app::App;
+use crate::app::keyring::Principal;
 use crate::store::keys;
 
 /// How exactly the last use of a key is kept.

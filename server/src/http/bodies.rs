@@ -1,6 +1,9 @@
 //! The forms of what requests carry and answers give: statuses and media types, named so that the API's description can
 //! tell each. Must not know how a body is read or written.
 
+/// Operations in one bulk call (contract 7).
+pub const BULK_OPERATIONS_MAX: usize = 50;
+
 /// What the request carries; where it depends on a kind, on the route's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carries {

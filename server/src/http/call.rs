@@ -12,10 +12,10 @@ use hearth_contract::schema::Kind;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::keyring::Principal;
 use super::query::Query;
 use super::reply::{Refusal, Wording};
 use crate::app::App;
+use crate::app::keyring::Principal;
 use crate::home::receipts::Ticket;
 
 /// An authenticated, well-formed request.

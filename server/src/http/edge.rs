@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -13,6 +13,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use bytes::Bytes;
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use hearth_contract::headers::{IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION, X_RATELIMIT_LIMIT, X_REQUEST_ID};
 use hearth_contract::key::holds_key;
 use hearth_contract::paths;
@@ -27,10 +28,9 @@ use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove
 use super::auth;
 use super::bodies::Carries;
 use super::call::{Call, Visit};
+use super::connection::{Hangup, Peer, RequestId};
 use super::endless::{Endless, head_text};
 use super::json;
-use super::limits::{self, Class, Standing};
-use super::listener::Hangup;
 use super::map::{Found, Map};
 use super::parts::{
     check_accept, check_conditions, check_content_type, check_host, check_size, joined, read_body, ticket,
@@ -38,10 +38,9 @@ use super::parts::{
 use super::query::Query;
 use super::reply::{Payload, Refusal, Reply, Wording};
 use super::route::{Handler, Route};
-use super::routes::{OPERATING, ROUTES};
 use crate::app::App;
-use crate::chance::unlike_any_other;
-use crate::faults::{self, Forced};
+use crate::app::limits::{self, Class, Standing};
+use crate::interceptor::ForcedRefusal;
 use crate::store::Fault;
 use crate::versions::{self, Version};
 
@@ -59,24 +58,9 @@ const REQUEST_ID: HeaderName = HeaderName::from_static(X_REQUEST_ID);
 /// Bytes of a file that are read and sent at once.
 const FILE_PIECE: usize = 64 * 1024;
 
-/// The address of the peer's socket, put into a request by whoever accepted it.
-#[derive(Clone, Copy, Debug)]
-pub struct Peer(pub SocketAddr);
-
 /// The paths that are served where a request came in.
 #[derive(Clone, Copy)]
 struct Served(&'static Map);
-
-/// The id of a request, put into it by whoever must know it before it is carried out.
-#[derive(Clone)]
-pub struct RequestId(pub Arc<str>);
-
-impl RequestId {
-    /// One that no other request has.
-    pub(crate) fn new() -> RequestId {
-        RequestId(request_id(unlike_any_other()))
-    }
-}
 
 /// The service at one of its addresses: gives every request to the route of its path. Cheap to clone.
 #[derive(Clone)]
@@ -86,16 +70,9 @@ pub struct Edge {
 }
 
 impl Edge {
-    /// What clients ask.
-    pub fn new(app: Arc<App>) -> Edge {
-        static MAP: LazyLock<Map> = LazyLock::new(|| Map::of(&ROUTES));
-        Edge { app, map: &MAP }
-    }
-
-    /// What is told on an address of its own to whoever watches the service.
-    pub fn operating(app: Arc<App>) -> Edge {
-        static MAP: LazyLock<Map> = LazyLock::new(|| Map::of(&OPERATING));
-        Edge { app, map: &MAP }
+    /// An edge that serves the paths of a map.
+    pub fn new(app: Arc<App>, map: &'static Map) -> Edge {
+        Edge { app, map }
     }
 
     /// Answers a request, compressed when it asks for that. What does not ask is kept from the layer that compresses,
@@ -126,7 +103,9 @@ impl Edge {
         let app = self.app.clone();
         request.extensions_mut().insert(Served(self.map));
         let found = self.map.find(request.uri().path());
-        faults::around(app, found, request, handle).await
+        let Some(interceptor) = app.interceptor.get() else { return handle(app, found, request).await };
+        let handle = |request| -> BoxFuture<'_, _> { Box::pin(handle(app.clone(), found.clone(), request)) };
+        interceptor.intercept(&app, request, &handle).await
     }
 }
 
@@ -201,7 +180,7 @@ async fn carry_out(app: Arc<App>, found: Option<Found<'static>>, request: Reques
         auth::refused(&app, key).await;
     }
     let took = app.clock.passed() - began;
-    app.metrics.answered(learnt.operation, &reply, took);
+    app.metrics.answered(learnt.operation, reply.status, reply.error_type(), took);
     tracing::info!(
         request_id = &*wording.request_id,
         method = without_secrets(method.as_str()),
@@ -230,7 +209,7 @@ async fn answer(
     let route = find_route(found.as_ref(), &parts)?;
     let name = found.and_then(|found| found.name);
     learnt.operation = &route.operation;
-    if let Some(Forced { problem, standing }) = faults::forced(&parts.extensions) {
+    if let Some(ForcedRefusal { problem, standing }) = ForcedRefusal::find(&parts.extensions) {
         learnt.standing = standing;
         return Err(problem.into());
     }
@@ -413,19 +392,6 @@ fn without_secrets(text: &str) -> &str {
     if holds_key(&percent_decode_str(text).decode_utf8_lossy()) { "(holds a key)" } else { text }
 }
 
-/// `req_` and 26 characters of Crockford base32 for 128 random bits.
-fn request_id(entropy: [u8; 16]) -> Arc<str> {
-    let mut text = *b"req_00000000000000000000000000";
-    let mut rest = u128::from_be_bytes(entropy);
-    for place in text[4..].iter_mut().rev() {
-        *place = CROCKFORD[(rest % 32) as usize];
-        rest /= 32;
-    }
-    std::str::from_utf8(&text).unwrap_or_default().into()
-}
-
-const CROCKFORD: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -436,12 +402,5 @@ mod tests {
             assert_eq!(without_secrets(path), "(holds a key)");
         }
         assert_eq!(without_secrets("/v1/rooms/a%20b"), "/v1/rooms/a%20b");
-    }
-
-    #[test]
-    fn request_ids_have_their_form() {
-        let id = request_id([0xff; 16]);
-        assert_eq!(id.len(), 30);
-        assert!(id.starts_with("req_7ZZZ"));
     }
 }

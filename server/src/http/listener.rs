@@ -19,11 +19,12 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::Sleep;
 
-use super::edge::{Edge, Peer};
+use super::connection::{Hangup, Peer};
+use super::edge::Edge;
 use super::endless::{self, Endless, Unchunked};
 use super::unread::{self, Unread};
 use crate::stopping::Stopping;
@@ -50,18 +51,6 @@ pub struct Rules {
     pub write_time_max: Duration,
     /// The whole answer to a head that was begun and did not arrive in time.
     pub too_late: Arc<dyn Fn() -> Vec<u8> + Send + Sync>,
-}
-
-/// Ends a connection without another word; put into each of its requests.
-#[derive(Clone, Default)]
-pub struct Hangup(Arc<Notify>);
-
-impl Hangup {
-    /// Ends the connection now. Never returns, because who waits goes with the connection.
-    pub async fn now<T>(&self) -> T {
-        self.0.notify_one();
-        std::future::pending().await
-    }
 }
 
 /// Serves until told to stop, then lets what is in flight end.
@@ -135,7 +124,7 @@ async fn connection(
     let ended = loop {
         tokio::select! {
             ended = poll_fn(|cx| ended_or_leaving(&mut connection, &leaving, cx)) => break ended,
-            () = hangup.0.notified() => return None,
+            () = hangup.requested() => return None,
             () = stopping.heard(), if !is_stopping => {
                 is_stopping = true;
                 Pin::new(&mut connection).graceful_shutdown();

@@ -66,36 +66,3 @@ fn decoded(segment: &str) -> Option<String> {
         false => Some(segment.to_owned()),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::http::routes::ROUTES;
-
-    #[test]
-    fn a_target_names_one_place_and_what_stands_in_its_open_segment() {
-        let map = Map::of(&ROUTES);
-        for (target, path, name) in [
-            ("/v1/tasks", Some("/v1/tasks"), None),
-            ("/v1/tasks/bulk", Some("/v1/tasks/bulk"), None),
-            ("/v1/tasks/a%20b", Some("/v1/tasks/{id}"), Some("a b")),
-            ("/v1/tasks/%ff", Some("/v1/tasks/{id}"), None),
-            ("/v1/exports/7/download", Some("/v1/exports/{id}/download"), Some("7")),
-            ("/v1/tasks/", None, None),
-            ("/v1/tasks/a/b", None, None),
-            ("/V1/tasks", None, None),
-            ("*", None, None),
-        ] {
-            let found = map.find(target);
-            assert_eq!(found.as_ref().map(|found| found.place.path), path, "{target}");
-            assert_eq!(found.and_then(|found| found.name).as_deref(), name, "{target}");
-        }
-    }
-
-    #[test]
-    fn a_place_has_the_routes_of_its_path() {
-        let map = Map::of(&ROUTES);
-        let methods: Vec<_> = map.find("/v1/tasks/1").unwrap().place.routes.iter().map(|route| &route.method).collect();
-        assert_eq!(methods, ["GET", "PATCH", "DELETE"]);
-    }
-}

@@ -3,7 +3,6 @@
 
 use hearth_contract::schema::Kind;
 
-use crate::api::{events, records};
 use crate::home::search::QUESTION;
 
 /// One parameter of a query string.
@@ -57,14 +56,31 @@ const fn parameter(name: &'static str, about: &'static str, takes: Takes) -> Par
     Parameter { name, about, takes }
 }
 
+/// How many items a page has.
+#[derive(Debug, Clone, Copy)]
+pub struct PageSize {
+    /// Items when `limit` is not sent.
+    pub default: usize,
+    /// The greatest value of `limit`.
+    pub max: usize,
+}
+
+/// Records, search results or export jobs on a page.
+pub const RECORDS_PAGE: PageSize = PageSize { default: 50, max: 100 };
+/// Events on a page.
+pub const EVENTS_PAGE: PageSize = PageSize { default: 50, max: 1000 };
+
 /// Records on a page.
-pub const LIMIT: Parameter =
-    parameter("limit", "How many to give at most", Takes::Limit { default: records::PAGE.0, max: records::PAGE.1 });
+pub const LIMIT: Parameter = parameter(
+    "limit",
+    "How many to give at most",
+    Takes::Limit { default: RECORDS_PAGE.default, max: RECORDS_PAGE.max },
+);
 /// Events on a page.
 pub const FEED_LIMIT: Parameter = parameter(
     "limit",
     "How many to give at most; of long records fewer, since a page ends with the event that brings it to 4 MiB",
-    Takes::Limit { default: events::PAGE.0, max: events::PAGE.1 },
+    Takes::Limit { default: EVENTS_PAGE.default, max: EVENTS_PAGE.max },
 );
 /// Where a list goes on.
 pub const CURSOR: Parameter =

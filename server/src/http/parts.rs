@@ -15,7 +15,7 @@ use hearth_contract::problem::{Problem, ProblemType};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use super::accept;
-use super::edge::Peer;
+use super::connection::Peer;
 use super::route::Route;
 use crate::home::receipts::Ticket;
 

@@ -5,7 +5,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{NAME_SHOWN, Problem, nearest, shortened};
 use percent_encoding::percent_decode_str;
 
-use super::parameters::Parameter;
+use super::parameters::{PageSize, Parameter};
 
 /// The parameters of a request, each allowed and there at most once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Query {
     }
 
     /// A number from 1 to `max`.
-    pub fn limit(&self, default: usize, max: usize) -> Result<usize, Problem> {
+    pub fn limit(&self, PageSize { default, max }: PageSize) -> Result<usize, Problem> {
         let Some(value) = self.get("limit") else { return Ok(default) };
         match value.parse() {
             Ok(limit) if (1..=max).contains(&limit) && value.bytes().all(|b| b.is_ascii_digit()) => Ok(limit),
@@ -126,7 +126,7 @@ fn unknown_word<T>(name: &str, value: &str, words: &[(&str, T)]) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::parameters::{LIMIT, SORT};
+    use crate::http::parameters::{LIMIT, RECORDS_PAGE, SORT};
 
     #[test]
     fn nothing_is_silently_ignored() {
@@ -140,7 +140,7 @@ mod tests {
             ("limit=+5", "limit", None),
         ] {
             let refusal = Query::read(text, &[LIMIT, SORT], |_, _| ()).and_then(|query| {
-                query.limit(50, 100)?;
+                query.limit(RECORDS_PAGE)?;
                 query.choice("sort", &[("created_at", ()), ("updated_at", ())])
             });
             let details = refusal.unwrap_err().details;

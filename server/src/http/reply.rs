@@ -62,6 +62,14 @@ impl Reply {
         self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| &**value)
     }
 
+    /// The error type of a refusal's body. None: the body is no refusal.
+    pub fn error_type(&self) -> Option<&str> {
+        match &self.payload {
+            Payload::Json(text) => envelope::error_type(text),
+            _ => None,
+        }
+    }
+
     /// The version it is written in, when it says so: a stored answer keeps its first.
     pub fn version(&self) -> Option<&'static Version> {
         let (_, named) = self.headers.iter().find(|(name, _)| *name == SERVICE_API_VERSION)?;

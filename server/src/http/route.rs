@@ -10,10 +10,10 @@ use hearth_contract::schema::Kind;
 
 use super::bodies::{Carries, Gives};
 use super::call::{Call, Visit};
-use super::keyring::Principal;
-use super::limits::Class;
 use super::parameters::Parameter;
 use super::reply::{Refusal, Reply};
+use crate::app::keyring::Principal;
+use crate::app::limits::Class;
 
 /// What a handler promises.
 pub type Answering = Pin<Box<dyn Future<Output = Result<Reply, Refusal>> + Send>>;
@@ -67,6 +67,11 @@ impl Route {
     /// Whether it is a write of one record that may exist: it has a revision to hold conditions to.
     pub fn is_guarded(&self) -> bool {
         self.carries == Carries::Patch || self.gives == Gives::Deleted && self.kind.is_some()
+    }
+
+    /// Whether this is a read of one record, which `If-None-Match` may answer with 304.
+    pub fn is_conditional(&self) -> bool {
+        self.method == Method::GET && matches!(self.gives, Gives::Record | Gives::Profile)
     }
 
     /// Whether it speaks the version that the request asks for; discovery and tools always speak the current one

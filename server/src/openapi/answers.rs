@@ -6,9 +6,8 @@ use hearth_contract::schema::Kind;
 use serde_json::{Map, Value, json};
 
 use super::examples;
-use super::operations::is_conditional;
 use super::parts::{ALWAYS, ENDING, GUARDED, KEYED, LATER, REPLAYED, header_references, of_refusal};
-use super::schemas::{name, reference};
+use super::schema::{name, reference};
 use crate::http::bodies::{Carries, Gives};
 use crate::http::route::{Access, Route};
 
@@ -50,7 +49,7 @@ pub(super) fn of(route: &Route) -> Value {
         route.gives.status().to_string(),
         json!({ "description": good_about(route.gives), "headers": headers, "content": content }),
     );
-    if is_conditional(route) {
+    if route.is_conditional() {
         let mut headers = shared.clone();
         headers.extend(header_references(&[("ETag", "ETag")]));
         responses.insert("304".to_owned(), json!({ "description": "The reader has this already", "headers": headers }));

@@ -6,7 +6,7 @@ use hearth_contract::schema::Kind;
 use serde_json::{Map, Value, json};
 
 use super::examples;
-use super::schemas::{array, envelope, object, reference};
+use super::schema::{array, envelope, object, reference};
 use crate::http::scopes::SCOPES;
 use crate::versions::VERSIONS;
 

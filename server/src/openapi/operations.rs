@@ -1,18 +1,16 @@
 //! Every path of the document, out of the routes: who may ask, with which parameters and which body.
 
-use axum::http::Method;
 use hearth_contract::paths;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use serde_json::{Map, Value, json};
 
-use super::schemas::{name, reference};
+use super::schema::{name, reference};
 use super::{answers, examples};
+use crate::app::limits::Class;
 use crate::http::bodies::{Carries, Gives};
-use crate::http::limits::Class;
 use crate::http::parameters::{Parameter, Takes};
 use crate::http::route::{Access, Route};
-use crate::http::routes::ROUTES;
 
 /// What operations are grouped by.
 pub(super) const TAGS: [(&str, &str); 13] = [
@@ -32,9 +30,9 @@ pub(super) const TAGS: [(&str, &str); 13] = [
 ];
 
 /// All paths.
-pub(super) fn paths() -> Value {
+pub(super) fn paths(routes: &[Route]) -> Value {
     let mut paths = Map::new();
-    for route in ROUTES.iter() {
+    for route in routes {
         let item = paths.entry(route.path.as_str()).or_insert_with(|| json!({}));
         item[route.method.as_str().to_lowercase()] = operation(route);
     }
@@ -124,18 +122,13 @@ fn parameters(route: &Route) -> Vec<Value> {
         header("IfMatch");
         header("UnlessMatch");
     }
-    if is_conditional(route) {
+    if route.is_conditional() {
         header("IfNoneMatch");
     }
     if route.gives == Gives::Stream {
         header("LastEventId");
     }
     parameters
-}
-
-/// A read of one record, whose ETag may be known already.
-pub(super) fn is_conditional(route: &Route) -> bool {
-    route.method == Method::GET && matches!(route.gives, Gives::Record | Gives::Profile)
 }
 
 fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {

@@ -5,7 +5,7 @@ use hearth_contract::problem::{Problem, ProblemType};
 use serde_json::{Map, Value, json};
 
 use super::examples;
-use super::schemas::reference;
+use super::schema::reference;
 
 /// Parameters that stand in headers.
 pub(super) fn parameters() -> Value {

@@ -5,8 +5,8 @@ use hearth_contract::schema::{COMMON, COUNT_MAX, Field, Format, Lines, Presence,
 use serde_json::{Map, Value, json};
 
 use super::examples;
-use super::schemas::{array, envelope, name, nullable, reference, strict};
-use crate::api::bulk::OPERATIONS_MAX;
+use super::schema::{array, envelope, name, nullable, reference, strict};
+use crate::http::bodies::BULK_OPERATIONS_MAX;
 
 /// Adds all that a kind needs.
 pub(super) fn describe(resource: &Resource, schemas: &mut Map<String, Value>) {
@@ -28,7 +28,7 @@ pub(super) fn describe(resource: &Resource, schemas: &mut Map<String, Value>) {
         schemas.insert(format!("{name}Operation"), operation);
         schemas.insert(format!("{name}BulkRequest"), strict(
             json!({ "operations": {
-                "type": "array", "minItems": 1, "maxItems": OPERATIONS_MAX, "items": reference(&format!("{name}Operation")),
+                "type": "array", "minItems": 1, "maxItems": BULK_OPERATIONS_MAX, "items": reference(&format!("{name}Operation")),
             } }),
             &["operations"],
         ));

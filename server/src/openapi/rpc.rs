@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::envelopes::Named;
-use super::schemas::{object, reference};
+use super::schema::{object, reference};
 
 /// The messages of JSON-RPC 2.0 that the Model Context Protocol sends over HTTP.
 pub(super) fn all() -> Named {

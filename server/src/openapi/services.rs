@@ -3,9 +3,9 @@
 use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
-use super::STABILITY;
 use super::envelopes::{Named, moment, perhaps_moment};
-use super::schemas::{array, envelope, nullable, object, reference, strict};
+use super::schema::{array, envelope, nullable, object, reference, strict};
+use crate::versions::STABILITY;
 
 /// All of them by name.
 pub(super) fn all() -> impl Iterator<Item = (&'static str, Value)> {

@@ -13,6 +13,9 @@ use serde_json::{Value, json};
 use time::macros::{date, format_description};
 use time::{Date, Duration, Month};
 
+/// How firm the interface is (contract 14).
+pub const STABILITY: &str = "public_preview";
+
 /// Every version, oldest first.
 pub static VERSIONS: [Version; 2] = [v2026_03_01::VERSION, CURRENT];
 

@@ -5,7 +5,7 @@
 //! - [`schemas`]: what tools take and give, in JSON Schema.
 
 mod schemas;
-mod tools;
+pub(crate) mod tools;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,20 +31,21 @@ use serde_json::{Value, json};
 
 use self::tools::{TOOLS, Tool};
 use crate::app::App;
+use crate::app::keyring::Principal;
+use crate::app::limits::Standing;
 use crate::config::origin;
 use crate::http::auth::refused;
 use crate::http::call::Call;
 use crate::http::edge::broken;
-use crate::http::keyring::Principal;
-use crate::http::limits::Standing;
 use crate::http::parts::BODY_MAX;
 use crate::http::reply::{Payload, Refusal, Reply, Wording};
-use crate::http::route::Handler;
+use crate::http::route::{Handler, Route};
 use crate::store::Fault;
 
 /// Answers one message of the protocol.
-pub async fn serve(call: Call) -> Result<Reply, Refusal> {
+pub async fn serve(call: Call, routes: &'static [Route]) -> Result<Reply, Refusal> {
     let agent = Agent {
+        routes,
         app: call.app.clone(),
         principal: call.principal.clone(),
         wording: call.wording.clone(),
@@ -150,6 +151,7 @@ struct Learnt {
 /// Who speaks to us in one message, and what was learnt on the way.
 #[derive(Clone)]
 struct Agent {
+    routes: &'static [Route],
     app: Arc<App>,
     principal: Arc<Principal>,
     wording: Wording,
@@ -170,8 +172,8 @@ impl ServerHandler for Agent {
         _page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let allowed = TOOLS.iter().filter(|tool| tool.route().check_scope(&self.principal).is_ok());
-        let mut list = ListToolsResult::with_all_items(allowed.map(Tool::describe).collect());
+        let allowed = TOOLS.iter().filter(|tool| tool.route(self.routes).check_scope(&self.principal).is_ok());
+        let mut list = ListToolsResult::with_all_items(allowed.map(|tool| tool.describe(self.routes)).collect());
         // Another key may see other tools.
         list.cache_scope = Some(CacheScope::Private);
         Ok(list)
@@ -277,12 +279,12 @@ const METHODS: [&str; 5] = ["initialize", "ping", "server/discover", "tools/list
 impl Agent {
     /// A tool call, checked in the order of any other: window, scope, then what was sent (contract 4).
     async fn run(&self, tool: &'static Tool, arguments: JsonObject) -> Result<Reply, Refusal> {
-        let route = tool.route();
+        let route = tool.route(self.routes);
         let standing = self.app.limits.take(&self.principal.key.id, route.class, self.app.clock.passed());
         self.learnt.lock().unwrap_or_else(PoisonError::into_inner).standing = standing;
         standing.map_or(Ok(()), Standing::check)?;
         route.check_scope(&self.principal)?;
-        let sent = tool.read(arguments, self.key.as_deref())?;
+        let sent = tool.read(route, arguments, self.key.as_deref())?;
         let Handler::Keyed(handler) = route.handler else {
             return Err(Problem::new(ProblemType::InternalError, "The tool has no handler.").into());
         };

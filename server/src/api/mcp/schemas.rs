@@ -11,13 +11,14 @@ use super::tools::{KEY, takes_key};
 use crate::http::bodies::{Carries, Gives};
 use crate::http::parameters::{Parameter, Takes};
 use crate::http::route::Route;
-use crate::openapi::schemas::{alone, array, name, nullable};
+use crate::openapi::schema::{array, name, nullable};
+use crate::openapi::schemas::alone;
 
 /// What a tool of this route takes.
-pub(super) fn input(route: &Route) -> JsonObject {
+pub(super) fn input(route: &Route, routes: &[Route]) -> JsonObject {
     let mut schema = match (route.carries, route.kind) {
-        (Carries::Create, Some(kind)) => alone(&format!("{}Create", name(kind))),
-        (Carries::Patch, Some(kind)) => alone(&format!("{}Patch", name(kind))),
+        (Carries::Create, Some(kind)) => alone(&format!("{}Create", name(kind)), routes),
+        (Carries::Patch, Some(kind)) => alone(&format!("{}Patch", name(kind)), routes),
         _ => json!({ "type": "object", "properties": {}, "additionalProperties": false }),
     };
     let mut required: Vec<Value> = schema["required"].as_array().cloned().unwrap_or_default();
@@ -50,17 +51,17 @@ pub(super) fn input(route: &Route) -> JsonObject {
 }
 
 /// What a tool of this route gives: its data, or an error. Some clients hold failed calls to the schema too.
-pub(super) fn output(route: &Route) -> JsonObject {
-    let one = alone(route.kind.map_or("SearchResult", name));
+pub(super) fn output(route: &Route, routes: &[Route]) -> JsonObject {
+    let one = alone(route.kind.map_or("SearchResult", name), routes);
     let (data, is_page) = match route.gives {
         Gives::Records | Gives::Found => (array(one), true),
         Gives::Profile => (nullable(one), false),
         _ => (one, false),
     };
-    let mut properties = json!({ "data": data, "error": alone("ErrorBody") });
+    let mut properties = json!({ "data": data, "error": alone("ErrorBody", routes) });
     let mut success = vec!["data"];
     if is_page {
-        properties["page"] = alone("Page");
+        properties["page"] = alone("Page", routes);
         success.push("page");
     }
     members(json!({

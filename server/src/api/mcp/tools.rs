@@ -11,18 +11,17 @@ use rmcp::model::{JsonObject, ToolAnnotations};
 use serde_json::Value;
 
 use super::schemas;
+use crate::app::limits::Class;
 use crate::home::receipts::Ticket;
 use crate::http::bodies::Carries;
-use crate::http::limits::Class;
 use crate::http::parameters::Takes;
 use crate::http::query::Query;
 use crate::http::route::Route;
-use crate::http::routes::ROUTES;
 
 /// One tool.
-pub(super) struct Tool {
+pub(crate) struct Tool {
     /// Its name.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// The route it calls.
     operation: &'static str,
     /// Its name for people.
@@ -37,7 +36,7 @@ const fn tool(name: &'static str, operation: &'static str, title: &'static str, 
 
 /// All tools, in the order in which they are listed (contract 15).
 #[rustfmt::skip]
-pub(super) const TOOLS: [Tool; 16] = [
+pub(crate) const TOOLS: [Tool; 16] = [
     tool("svc_search", "search", "Search", "Find records of all kinds by the beginnings of their words. Best match first; use it to find ids."),
     tool("svc_list_inventory", "list_inventory", "List inventory", "List the things the household owns, newest first."),
     tool("svc_get_inventory_item", "get_inventory", "Get an inventory item", "Read one thing the household owns."),
@@ -57,7 +56,7 @@ pub(super) const TOOLS: [Tool; 16] = [
 ];
 
 /// The tool that was meant by a name that none has, if any was: what all names begin with makes none like another.
-pub(super) fn nearest_tool(name: &str) -> Option<&'static str> {
+pub(crate) fn nearest_tool(name: &str) -> Option<&'static str> {
     let bare = |name| str::strip_prefix(name, PREFIX).unwrap_or(name);
     let near = nearest(bare(name), TOOLS.iter().map(|tool| bare(tool.name)))?;
     TOOLS.iter().map(|tool| tool.name).find(|name| bare(name) == near)
@@ -67,15 +66,15 @@ pub(super) fn nearest_tool(name: &str) -> Option<&'static str> {
 const PREFIX: &str = "svc_";
 
 /// What a tool was called with, as its route's handler takes it.
-pub(super) struct Sent {
+pub(crate) struct Sent {
     /// The record's id.
-    pub(super) id: Option<String>,
+    pub(crate) id: Option<String>,
     /// Parameters.
-    pub(super) query: Query,
+    pub(crate) query: Query,
     /// The body; null when the route takes none.
-    pub(super) body: Value,
+    pub(crate) body: Value,
     /// The idempotency key with the call's digest.
-    pub(super) ticket: Option<Ticket>,
+    pub(crate) ticket: Option<Ticket>,
 }
 
 impl Tool {
@@ -83,15 +82,15 @@ impl Tool {
     ///
     /// # Panics
     /// When the table names a route that does not exist; a test holds that it does not.
-    pub(super) fn route(&self) -> &'static Route {
-        let found = ROUTES.iter().find(|route| route.operation == self.operation);
+    pub(crate) fn route(&self, routes: &'static [Route]) -> &'static Route {
+        let found = routes.iter().find(|route| route.operation == self.operation);
         found.expect("every tool names an operation")
     }
 
     /// The tool as the protocol shows it. Reads change nothing, patches come to the same when repeated but overwrite,
     /// creates add.
-    pub(super) fn describe(&self) -> rmcp::model::Tool {
-        let route = self.route();
+    pub(crate) fn describe(&self, routes: &'static [Route]) -> rmcp::model::Tool {
+        let route = self.route(routes);
         let reads = route.class == Class::Read;
         let patches = route.method == Method::PATCH;
         let annotations = ToolAnnotations::with_title(self.title)
@@ -99,16 +98,15 @@ impl Tool {
             .idempotent(reads || patches)
             .destructive(patches)
             .open_world(false);
-        rmcp::model::Tool::new(self.name, self.about, Arc::new(schemas::input(route)))
+        rmcp::model::Tool::new(self.name, self.about, Arc::new(schemas::input(route, routes)))
             .with_title(self.title)
-            .with_raw_output_schema(Arc::new(schemas::output(route)))
+            .with_raw_output_schema(Arc::new(schemas::output(route, routes)))
             .with_annotations(annotations)
     }
 
     /// Reads arguments as strictly as a request: every one known, each of its type. `named` is the key in the header of
     /// the message.
-    pub(super) fn read(&self, mut arguments: JsonObject, named: Option<&str>) -> Result<Sent, Problem> {
-        let route = self.route();
+    pub(crate) fn read(&self, route: &Route, mut arguments: JsonObject, named: Option<&str>) -> Result<Sent, Problem> {
         let key = if takes_key(route) { arguments.shift_remove(KEY) } else { None };
         let key = one_key(key.filter(|key| !key.is_null()), named)?;
         let whole = arguments.clone();
@@ -144,10 +142,10 @@ fn one_key(argument: Option<Value>, named: Option<&str>) -> Result<Option<String
 }
 
 /// The argument that makes a create repeatable.
-pub(super) const KEY: &str = "idempotency_key";
+pub(crate) const KEY: &str = "idempotency_key";
 
 /// Whether a tool takes an idempotency key: those that create.
-pub(super) fn takes_key(route: &Route) -> bool {
+pub(crate) fn takes_key(route: &Route) -> bool {
     route.carries == Carries::Create
 }
 
@@ -192,33 +190,3 @@ fn text(value: &Value) -> String {
 
 /// Up to here a fraction's every whole number is itself: 2^53.
 const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::http::route::Access;
-
-    #[test]
-    fn a_list_is_taken_where_there_is_one() {
-        let read = |tool: &str, arguments: Value| {
-            let tool = TOOLS.iter().find(|one| one.name == tool).unwrap();
-            tool.read(arguments.as_object().cloned().unwrap(), None).map(|sent| sent.query)
-        };
-        let listed = read("svc_search", serde_json::json!({ "q": "oil", "types": ["room", "task"] })).unwrap();
-        assert_eq!(listed.get("types"), Some("room,task"));
-        let refused = read("svc_search", serde_json::json!({ "q": ["oil", "x"] })).unwrap_err();
-        assert_eq!(refused.message, "q must be a string or a number.");
-    }
-
-    #[test]
-    fn every_tool_is_a_route_with_a_scope_and_object_schemas() {
-        for tool in &TOOLS {
-            let route = ROUTES.iter().find(|route| route.operation == tool.operation);
-            let route = route.unwrap_or_else(|| panic!("{} names no operation", tool.name));
-            assert!(matches!(route.access, Access::Scope(_)), "{}", tool.name);
-            let described = tool.describe();
-            assert_eq!(described.input_schema["type"], "object", "{}", tool.name);
-            assert_eq!(described.output_schema.expect("a schema")["type"], "object", "{}", tool.name);
-        }
-    }
-}

@@ -7,16 +7,17 @@ use axum::http::Method;
 use hearth_contract::paths;
 use hearth_contract::schema::Kind;
 
-use super::bodies::{Carries, Gives};
-use super::call::{Call, Visit};
-use super::limits::Class;
-use super::parameters::{
+use crate::api;
+use crate::app::limits::Class;
+use crate::http::bodies::{Carries, Gives};
+use crate::http::call::{Call, Visit};
+use crate::http::map::Map;
+use crate::http::parameters::{
     CREATED_SINCE, CURSOR, EVENT_TYPES, EXPAND, FEED_CURSOR, FEED_LIMIT, FIELDS, LIMIT, ORDER, SEARCH_QUERY,
     SEARCH_TYPES, SORT, STREAM_CURSOR, UPDATED_SINCE,
 };
-use super::route::{Access, Answering, Handler, Route};
-use super::scopes::reading;
-use crate::api;
+use crate::http::route::{Access, Answering, Handler, Route};
+use crate::http::scopes::reading;
 
 /// Everything that can be asked.
 pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
@@ -155,7 +156,7 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
             carries: Carries::Rpc,
             gives: Gives::Rpc,
             ..get(paths::MCP, "mcp", "Speak the Model Context Protocol", Access::Key, |call| {
-                Box::pin(api::mcp::serve(call))
+                Box::pin(api::mcp::serve(call, &ROUTES))
             })
         },
         health(paths::HEALTH, "healthz", "Whether the process answers", |visit| Box::pin(api::health::live(visit))),
@@ -165,7 +166,7 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
 });
 
 /// What is told on the address of `--metrics-listen`, to whoever watches the service.
-pub static OPERATING: LazyLock<Vec<Route>> = LazyLock::new(|| {
+static OPERATING: LazyLock<Vec<Route>> = LazyLock::new(|| {
     vec![
         Route {
             gives: Gives::Metrics,
@@ -175,6 +176,12 @@ pub static OPERATING: LazyLock<Vec<Route>> = LazyLock::new(|| {
         health(paths::READY, "readyz", "Whether the database answers", |visit| Box::pin(api::health::ready(visit))),
     ]
 });
+
+/// The paths of the API.
+pub static API: LazyLock<Map> = LazyLock::new(|| Map::of(&ROUTES));
+
+/// The paths of the address of `--metrics-listen`.
+pub static OPERATIONS: LazyLock<Map> = LazyLock::new(|| Map::of(&OPERATING));
 
 /// The routes of a collection.
 fn collection(kind: Kind) -> [Route; 6] {
@@ -282,21 +289,4 @@ fn health(path: &str, operation: &str, summary: &str, handler: fn(Visit) -> Answ
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-
-    use super::*;
-    use crate::http::scopes::SCOPES;
-
-    #[test]
-    fn every_route_has_a_name_of_its_own_and_a_scope_that_exists() {
-        let mut names = HashSet::new();
-        for route in ROUTES.iter() {
-            assert!(names.insert(&route.operation), "{}", route.operation);
-            assert!(!route.summary.is_empty());
-            if let Access::Scope(scope) = &route.access {
-                assert!(SCOPES.contains(&scope.as_str()), "{scope}");
-            }
-        }
-    }
-}
+mod tests;

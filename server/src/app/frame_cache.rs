@@ -16,7 +16,7 @@ const LOOKS_MAX: usize = 8;
 
 /// Where a stream stands, and in which form it wants what follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// After this.
     pub cursor: FeedCursor,
     /// Only these kinds; none: all.
@@ -27,11 +27,11 @@ pub(super) struct Place {
 
 /// What the bells had said when a stream looked: its home's, and that of other processes. What was committed before they
 /// rang is seen by every look that begins after.
-pub(super) type Heard = (i64, u64);
+pub(crate) type Heard = (i64, u64);
 
 /// What one look at the log has found.
 #[derive(Debug)]
-pub(super) struct Look {
+pub(crate) struct Look {
     /// The frames of the events; "" when there were none.
     pub frames: Bytes,
     /// Where to look next.
@@ -45,7 +45,7 @@ pub(super) struct Look {
 }
 
 /// What came of a look; None: the place is no longer good.
-pub(super) type Found = Option<Arc<Look>>;
+pub(crate) type Found = Option<Arc<Look>>;
 
 /// The shelves of all homes that have streams.
 #[derive(Default)]
@@ -55,7 +55,7 @@ pub struct Shelves {
 
 impl Shelves {
     /// The shelf of a home; it lasts as long as somebody holds it.
-    pub(super) fn of(&self, home: HomeNo) -> Arc<Shelf> {
+    pub(crate) fn of(&self, home: HomeNo) -> Arc<Shelf> {
         let mut homes = self.homes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(shelf) = homes.get(&home).and_then(Weak::upgrade) {
             return shelf;
@@ -69,7 +69,7 @@ impl Shelves {
 
 /// The latest looks at a home's log.
 #[derive(Default)]
-pub(super) struct Shelf {
+pub(crate) struct Shelf {
     looks: Mutex<VecDeque<Kept>>,
 }
 
@@ -81,7 +81,7 @@ struct Kept {
 
 impl Shelf {
     /// What follows a place: taken from the shelf, or found by `look` and put there.
-    pub(super) async fn look<F: Future<Output = Result<Found, Fault>>>(
+    pub(crate) async fn look<F: Future<Output = Result<Found, Fault>>>(
         &self,
         place: &Place,
         heard: Heard,
